@@ -50,7 +50,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
-	$(shell find crates machines figures -name '*.rs' -o -name '*.toml')
+	$(shell find crates machines -name '*.rs' -o -name '*.toml')
 
 .PHONY: help demo tested check test test-full gallery lint lint-rust lint-python doc test-rust test-doc test-sanitizer test-python \
 	bench bench-check bench-types \
@@ -102,7 +102,7 @@ test: | check-tools
 check: lint $(VENV)/.tested
 	cargo test $(PACKAGES) --test program
 	cargo test $(PACKAGES) --test runtime -- rns_exact:: gates:: arithmetic::
-	$(VENV)/bin/python -m pytest tests/test_architecture.py $(addprefix tests/python/test_,$(addsuffix .py,\
+	$(VENV)/bin/python -m pytest tests/test_architecture.py tests/test_layers.py $(addprefix tests/python/test_,$(addsuffix .py,\
 		integer_semantics language operation_counts ranges slot_reference))
 
 # Apart from continuous integration: results/ is made anew, and the tables of README and docs from it. Processor time is taken while nothing else runs. Tests of both
@@ -112,7 +112,7 @@ test-full: $(VENV)/.tested $(SYNTHESIS)/.requirements doc test-doc test-sanitize
 	POLYFABRIC_FULL=1 $(VENV)/bin/python -m pytest -m full --numprocesses 2 tests
 	$(MAKE) install bench-types bench-rns-check
 	POLYFABRIC_FULL=1 $(VENV)/bin/python -m pytest -m full tests/python/test_built_library.py
-	$(VENV)/bin/python scripts/document.py record told-costs -- python scripts/told-costs
+	$(VENV)/bin/python scripts/document.py record estimated-costs -- python scripts/estimated-costs
 	$(VENV)/bin/python scripts/document.py full
 
 # Always of the same packages: of others their dependencies have other features, and everything would be built again. `make test-full` has the benchmarks.

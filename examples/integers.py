@@ -4,7 +4,7 @@ import polyfabric as pf
 
 
 @pf.program(bids=pf.UInt(32).vector(3))
-def auction(bids: pf.Integer) -> dict[str, pf.Integer]:
+def auction(bids: pf.Value) -> dict[str, pf.Value]:
     """Who won, what they pay, and the sum of all bids."""
     best = pf.max(bids)
     won = bids == best

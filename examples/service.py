@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 
 @pf.program(bid=pf.UInt(8), reserve=pf.UInt(8))
-def accepted(bid: pf.Integer, reserve: pf.Integer) -> dict[str, pf.Integer]:
+def accepted(bid: pf.Value, reserve: pf.Value) -> dict[str, pf.Value]:
     """Whether a bid is accepted, and by how much it is above the reserve price."""
     above = bid >= reserve
     return {"accepted": above, "surplus": pf.mux(above, bid - reserve, bid & 0)}

@@ -1,5 +1,4 @@
-// Cycles from a unit's first word in to its first word out, once for all who need them: the units, which add up those of their parts, and their
-// benches. The tests hold them equal to the machine models'.
+// Cycles from a unit's first input word to its first output word, defined once for units, which add those of their parts, and for benches. The tests compare them with the machine models.
 package latency;
     // The product, a stage for each round, the last subtraction.
     function automatic int unsigned prime_form_multiplier(int unsigned rounds);
@@ -19,12 +18,12 @@ package latency;
         return prime_form_multiplier(rounds) + modular_adder();
     endfunction
 
-    // A layer of swaps of K columns holds them back for K/2 cycles: K = chunks, chunks/2, ..., 2.
+    // A layer of swaps of K columns delays them by K/2 cycles: K = chunks, chunks/2, ..., 2.
     function automatic int unsigned transpose(int unsigned chunks);
         return chunks - 1;
     endfunction
 
-    // A register behind each fixed permutation: -1 and the squarings of 5, and the rotations.
+    // A register after each fixed permutation: -1 and the squarings of 5, and the rotations.
     function automatic int unsigned affine_permutation(int unsigned block);
         return 2 * $clog2(block) - 1;
     endfunction
@@ -38,23 +37,23 @@ package latency;
         return ($clog2(lanes) + $clog2(chunks)) * modular_butterfly(rounds) + prime_form_multiplier(rounds) + transpose(chunks);
     endfunction
 
-    // FPT's complex product of three real ones (equation (6)): a sum before them and one behind them.
+    // FPT's complex product by three real ones (equation (6)): a sum before them and one after them.
     function automatic int unsigned complex_multiplier(int unsigned multiplier, int unsigned adder);
         return multiplier + 2 * adder;
     endfunction
 
-    // A complex product of four real ones: they, and a sum.
+    // A complex product by four real ones, followed by a sum.
     function automatic int unsigned schoolbook_multiplier(int unsigned multiplier, int unsigned adder);
         return multiplier + adder;
     endfunction
 
-    // Stages first to past - 1 of a transform are a smaller one that splits behind some stage.
+    // Stages first to past - 1 of a transform form a smaller one that splits after some stage.
     typedef struct packed {
         int unsigned first;
         int unsigned past;
     } split_t;
 
-    // Which one splits behind `stage`: groups of radix 2^log2_radix split off in front, and a group splits in halves.
+    // The transform that splits after `stage`: groups of radix 2^log2_radix are split off first, and a group is halved.
     function automatic split_t split(int unsigned log2_points, int unsigned log2_radix, int unsigned stage);
         int unsigned size, middle;
         split = '{first: 0, past: log2_points};
@@ -66,29 +65,29 @@ package latency;
         end
     endfunction
 
-    // What a transform multiplies points by: between stages, before the first one, or within one.
+    // Positions of multiplications in a transform: between stages, before the first one, or within one.
     localparam int unsigned ROTATION = 0;
     localparam int unsigned TWIST = 1;
     localparam int unsigned FACTOR = 2;
 
-    // log2 of the order of these roots of unity; behind the last stage there is no rotation.
+    // log2 of the order of these roots of unity; there is no rotation after the last stage.
     function automatic int unsigned order(int unsigned kind, int unsigned log2_points, int unsigned log2_radix, int unsigned stage);
         split_t part;
         part = split(log2_points, log2_radix, stage);
         return kind == TWIST ? log2_points + 2 : kind == FACTOR ? stage + 3 : stage + 1 < log2_points ? part.past - part.first : 0;
     endfunction
 
-    // A complex product of so many real ones.
+    // A complex product by `reals` real ones.
     function automatic int unsigned product(int unsigned reals, int unsigned multiplier, int unsigned adder);
         return reals == 3 ? complex_multiplier(multiplier, adder) : schoolbook_multiplier(multiplier, adder);
     endfunction
 
-    // Products with roots of that order: up to quarter turns there are none.
+    // Products with roots of that order: none up to quarter turns.
     function automatic int unsigned turn(int unsigned log2_order, int unsigned reals, int unsigned multiplier, int unsigned adder);
         return log2_order <= 2 ? 0 : product(reals, multiplier, adder);
     endfunction
 
-    // The twist, unless it is merged; sums and products a stage; exchanges that wait for all points but those of one cycle.
+    // The twist, unless it is merged; sums and products per stage; exchanges that delay all points except those of one cycle.
     function automatic int unsigned fixed_fft(
         int unsigned log2_points, int unsigned log2_lanes, bit merged, int unsigned log2_radix, int unsigned reals, int unsigned multiplier, int unsigned adder
     );
@@ -109,18 +108,17 @@ package latency;
         return (dropped > 0 ? steps : 1) * adder;
     endfunction
 
-    // FPT's rotator: a whole polynomial of `group` words comes and goes to a register of its own, whose bits pass log2 N stages of the barrel shifter,
-    // that of the sign and the subtraction; all of its bits come before the first coefficient goes.
+    // FPT's rotator: collects a polynomial of `group` words and copies it to a register; its bits pass log2 N stages of the barrel shifter, that of the sign and the subtraction; all bits must arrive before the first coefficient leaves.
     function automatic int unsigned rotator(int unsigned log2_degree, int unsigned group, int unsigned multiplexer, int unsigned adder);
         return group + 1 + (log2_degree + 1) * multiplexer + adder + group - 1;
     endfunction
 
-    // The adder of a sum that runs over steps: of one there is none.
+    // The adder of a sum over steps; none for one step.
     function automatic int unsigned running_sum(int unsigned steps, int unsigned adder);
         return steps > 1 ? adder : 0;
     endfunction
 
-    // A complex product, the tree of rows side by side, the running sum: from the last of the rows that pass one after the other.
+    // A complex product, the tree of parallel rows, the running sum: from the last of the sequential rows.
     function automatic int unsigned multiply_accumulate(
         int unsigned side, int unsigned steps, int unsigned multiplier, int unsigned adder, int unsigned reals = 3
     );
@@ -132,7 +130,7 @@ package latency;
         return 1 + adder;
     endfunction
 
-    // Strix' PBS cluster, from the rotator's first read to the first product at the accumulator: each stage's.
+    // Strix' PBS cluster, from the rotator's first read to the first product at the accumulator.
     function automatic int unsigned pbs_cluster_product(
         int unsigned log2_points, int unsigned log2_lanes, int unsigned polynomials, int unsigned dropped, int unsigned multiplier, int unsigned adder
     );
@@ -140,15 +138,14 @@ package latency;
             + multiply_accumulate(polynomials, 1, multiplier, adder, 4);
     endfunction
 
-    // To the first word of the sums: behind the other steps of a polynomial each.
+    // To the first word of the sums: after the other steps of a polynomial each.
     function automatic int unsigned pbs_cluster(
         int unsigned log2_points, int unsigned log2_lanes, int unsigned polynomials, int unsigned levels, int unsigned dropped, int unsigned multiplier, int unsigned adder
     );
         return pbs_cluster_product(log2_points, log2_lanes, polynomials, dropped, multiplier, adder) + (levels - 1 << (log2_points - log2_lanes)) + accumulator(adder);
     endfunction
 
-    // Strix' key-switch cluster, from a tile's first digits and column to the first sum: the bank's read, the decomposer, a multiplier and its tree, the
-    // accumulator. Of each further column a cycle more.
+    // Strix' key-switch cluster, from a tile's first digits and column to the first sum: the bank's read, the decomposer, a multiplier and its tree, the accumulator. Each further column adds a cycle.
     function automatic int unsigned key_switch_cluster(int unsigned lanes, int unsigned dropped, int unsigned multiplier, int unsigned adder);
         return 1 + decomposer(dropped, 2, adder) + multiplier + $clog2(lanes) * adder + accumulator(adder);
     endfunction
@@ -158,27 +155,27 @@ package latency;
         return 2 + adder;
     endfunction
 
-    // Of Morphling's array: the product, the sum, and hops of what goes in or of what comes out, to all columns as many.
+    // Morphling's array: the product, the sum, and as many input plus output hops for every column.
     function automatic int unsigned vpe_array(int unsigned columns, int unsigned multiplier, int unsigned adder);
         return schoolbook_multiplier(multiplier, adder) + adder + columns - 1;
     endfunction
 
-    // The product, its multiple of q, that multiple joined, the last subtraction.
+    // The product, its multiple of q, the addition of that multiple, the last subtraction.
     function automatic int unsigned montgomery_multiplier();
         return 4;
     endfunction
 
-    // A register behind each column of switches.
+    // A register after each column of switches.
     function automatic int unsigned benes(int unsigned lanes);
         return 2 * $clog2(lanes) - 1;
     endfunction
 
-    // From constants in to their tile out: a cell's multiplier, an adder in each row, the lanes' skew.
+    // From constants to their tile: a cell's multiplier, one adder per row, the lanes' skew.
     function automatic int unsigned base_conversion_constants(int unsigned height, int unsigned lanes);
         return montgomery_multiplier() + height + lanes - 1;
     endfunction
 
-    // From a block's first tile in to its first tile out: the first row's multiplier, the block's tiles, then what its constants take.
+    // From a block's first tile to its first result: the first row's multiplier, the block's tiles, then the constants' latency.
     function automatic int unsigned base_conversion(int unsigned height, int unsigned lanes, int unsigned sources);
         return montgomery_multiplier() + sources + base_conversion_constants(height, lanes);
     endfunction
@@ -188,7 +185,7 @@ package latency;
         return 1 + montgomery_multiplier();
     endfunction
 
-    // A butterfly in each stage, a multiplier and an adder; the commutators' delays.
+    // A butterfly per stage, a multiplier and an adder; the commutators' delays.
     function automatic int unsigned mdc_ntt(int unsigned stages, int unsigned tiles, int unsigned slots);
         return stages * (montgomery_multiplier() + 1) + slots * (tiles - 1);
     endfunction
@@ -198,7 +195,7 @@ package latency;
         return montgomery_multiplier() + 1;
     endfunction
 
-    // A multiplier, an adder a cell.
+    // A multiplier, and one adder per cell.
     function automatic int unsigned hadamard_keys(int unsigned height);
         return montgomery_multiplier() + height;
     endfunction
@@ -213,17 +210,17 @@ package latency;
         return benes(lanes);
     endfunction
 
-    // Two registers a round, the last addition.
+    // Two registers per round, and the final addition.
     function automatic int unsigned chacha();
         return 17;
     endfunction
 
-    // A bit of the distances a stage.
+    // One stage per bit of the distances.
     function automatic int unsigned compaction(int unsigned count);
         return $clog2(count);
     endfunction
 
-    // From a limb's seed to its first tile: the seed, blocks, cut and compared, counted, to the front, into the ring.
+    // From a limb's seed to its first tile: the seed, blocks, cut and compare, count, compaction, the ring.
     function automatic int unsigned key_generator(int unsigned groups);
         return 1 + chacha() + 2 + compaction(128 * groups) + 1;
     endfunction

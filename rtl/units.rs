@@ -1,4 +1,4 @@
-//! Every unit beside the kernels and the models. `make rtl` runs them.
+//! Compares every unit with the kernels and the models. `make rtl` runs these tests.
 
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::primes::PrimeClass;
@@ -81,17 +81,17 @@ fn primes(degree: usize, bits: u32, count: usize) -> Vec<u64> {
     PrimeClass::of_degree(RingDegree::new(degree).expect("a degree")).of_bits(bits, count).expect("primes")
 }
 
-/// What a machine's description says, in cycles.
+/// A figure of a machine file, in cycles.
 fn described(machine: &str, key: &str) -> u64 {
     registry::description(machine).expect("a machine").count(key).expect("a figure")
 }
 
-/// F1 with so many lanes.
+/// F1 with this many lanes.
 fn f1(lanes: usize) -> F1 {
     F1 { lanes, ..F1::new(&registry::description("f1").expect("a machine")).expect("a description") }
 }
 
-/// Vectors of chunks one after the other, about half of them at once and the others after a few idle cycles; and the cycle in which each begins.
+/// Consecutive vectors of chunks, about half of them contiguous and the others after a few idle cycles, with the cycle in which each begins.
 fn spaced(vectors: impl IntoIterator<Item = Vec<Bits>>, rng: &mut ChaCha8Rng) -> (Vec<Option<Bits>>, Vec<u64>) {
     let (mut words, mut starts) = (Vec::new(), Vec::new());
     for vector in vectors {

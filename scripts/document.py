@@ -1,6 +1,6 @@
-"""The documentation's figures and commands: results are recorded, tables drawn from them, commands run.
+"""Record the documentation's results, draw its tables, and run its commands.
 
-python scripts/document.py record NAME [--from FILE] [--runs N] -- COMMAND ..    run a command and keep its data in results/NAME.json
+python scripts/document.py record NAME [--from FILE] [--runs N] -- COMMAND ..    run a command and store its data in results/NAME.json
 python scripts/document.py tables [--check]                           draw every table of README and docs from results/
 python scripts/document.py commands [--list] [TEXT ..]                run every command that README and docs show
 python scripts/document.py full                                       all of it: `make test-full`
@@ -16,22 +16,20 @@ from documentation import commands, jobs, results, tables
 
 
 def main() -> int:
-    """The command line; the status is not 0 when a text and its figures differ, or a command fails."""
+    """Run the command line; the exit status is not 0 if a page differs from its results or a command fails."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     does = parser.add_subparsers(dest="does", required=True)
-    record = does.add_parser("record", help="run a command and keep its data in results/NAME.json")
-    record.add_argument("name", help="of the file; the command follows behind --")
-    record.add_argument(
-        "--from", dest="file", type=Path, help="the file that the command writes; its output without it"
-    )
-    record.add_argument("--runs", type=int, default=1, help="how often to run it; tables have medians and the range")
+    record = does.add_parser("record", help="run a command and store its data in results/NAME.json")
+    record.add_argument("name", help="name of the result; the command follows after --")
+    record.add_argument("--from", dest="file", type=Path, help="the file that the command writes; default: its output")
+    record.add_argument("--runs", type=int, default=1, help="how often to run it; tables show medians and the range")
     draw = does.add_parser("tables", help="draw every table of README and docs from results/")
-    draw.add_argument("--check", action="store_true", help="change nothing; fail where a text differs from its result")
+    draw.add_argument("--check", action="store_true", help="change nothing; fail if a page differs from its results")
     run = does.add_parser("commands", help="run every command that README and docs show")
-    run.add_argument("--list", action="store_true", help="print them with their places, and run none")
-    run.add_argument("texts", nargs="*", help="only those that contain one of these")
+    run.add_argument("--list", action="store_true", help="only print the commands with their places")
+    run.add_argument("texts", nargs="*", help="only commands that contain one of these")
     full = does.add_parser("full", help="every table at full size, and every command")
-    full.add_argument("--keep", action="store_true", help="do not make again what results/ has of this commit")
+    full.add_argument("--keep", action="store_true", help="keep results of this commit instead of making them again")
     split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     given = parser.parse_args(sys.argv[1:split])
     if given.does == "record":

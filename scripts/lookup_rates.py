@@ -1,8 +1,8 @@
-"""What look-ups and key switches of every default parameter set take, by which a program gets the set of least time.
+"""Measure look-ups and key switches of every default parameter set; the planner uses the table to choose the fastest set.
 
 python scripts/lookup_rates.py      measure with AVX2 and with AVX-512, and write the table
 
-Milliseconds of processor time of one of a batch, on a key of fewer secret bits, in proportion. A processor without AVX-512 cannot make the table.
+Milliseconds of processor time per ciphertext of a batch, scaled from a key of fewer secret bits. The table needs a processor with AVX-512.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ UNROLLED = (1, 2, 4)
 BATCH = 24
 ROUNDS = 3
 FEWER = 96
-"""The LWE dimension of the timed keys, of which a look-up takes time in proportion."""
+"""LWE dimension of the timed keys; the time of a look-up is proportional to it."""
 
 
 def default_sets() -> list[dict[str, Any]]:
@@ -37,14 +37,14 @@ def default_sets() -> list[dict[str, Any]]:
 
 
 def timed_dimension(parameters: dict[str, Any]) -> int:
-    """The LWE dimension with which look-ups of a set are timed."""
+    """The LWE dimension of the timed look-ups of a set."""
     return min(FEWER, parameters["lwe_dimension"])
 
 
 def one_of_a_batch(parameters: dict[str, Any], program: str, unroll: int = 1) -> float:
-    """Milliseconds that a built-in program takes for one ciphertext more, with fewer secret bits."""
+    """Milliseconds of a built-in program per further ciphertext, with fewer secret bits."""
     from polyfabric import _native
-    from polyfabric.schemes.elements import ElementContext, ElementPlan
+    from polyfabric.schemes.tfhe import ElementContext, ElementPlan
 
     fewer = {**parameters, "name": "timed", "lwe_dimension": timed_dimension(parameters), "sources": {}}
     few = _native.Parameters.from_json(json.dumps(fewer))
@@ -69,7 +69,7 @@ def one_of_a_batch(parameters: dict[str, Any], program: str, unroll: int = 1) ->
 
 
 def measured() -> dict[str, dict[str, Any]]:
-    """By set, with the instructions that are selected here."""
+    """Times by set, with the selected instructions."""
     found = {}
     for parameters in default_sets():
         bits, few = parameters["lwe_dimension"], timed_dimension(parameters)
@@ -98,7 +98,7 @@ def table(by_instructions: dict[str, dict[str, dict[str, Any]]]) -> str:
 
 
 def main() -> int:
-    """Measures each set of instructions in a process of its own, since a process keeps to one."""
+    """Measure each instruction set in a separate process, because a process cannot change it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--instructions", choices=INSTRUCTIONS, help=argparse.SUPPRESS)
     if parser.parse_args().instructions:

@@ -1,4 +1,4 @@
-"""Do the scripts that hold the security table against its sources compute anything, and say so where they do not?"""
+"""The scripts that check the security table compute something, or say that they cannot."""
 
 import pathlib
 import subprocess

@@ -1,4 +1,4 @@
-"""On a machine that lacks something, does the set-up say what is missing and how to get it, before building anything?"""
+"""The set-up names missing tools and how to install them before it builds anything."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_pins_name_no_registry_and_no_hash() -> None:
     assert not (ROOT / "uv.lock").exists()
 
 
-#: Stands for Python 3.10: makes an environment with itself in it, and installs as it is told to.
+#: A stand-in for Python 3.10: creates an environment that contains it, and installs what the test sets.
 PYTHON_310 = """#!/bin/sh
 case "$2" in
   venv) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;

@@ -1,8 +1,8 @@
-//! Does every reader of files and texts reject damaged input with an error, without a panic, a hang or a large allocation?
+//! Do all readers of files and texts reject damaged input with an error, without a panic, a hang or a large allocation?
 //!
-//! `cargo run -p polyfabric-fuzz -- [--seconds S | --inputs N] [--target NAME] [--seed N] [--one N]`. Valid samples are mutated: bits, bytes and lengths
-//! change, words are moved, cut and doubled. Half of the time the checksum of a file is corrected, so that the code behind it is reached. Inputs follow
-//! from the seed and a count, and a finding is printed with the options that repeat it.
+//! `cargo run -p polyfabric-fuzz -- [--seconds S | --inputs N] [--target NAME] [--seed N] [--one N]`. Valid samples are mutated: bits, bytes and lengths change, and
+//! words are moved, cut and duplicated. Half of the time the checksum of a file is corrected, to reach the code behind the check. Inputs are determined by the seed and a
+//! counter; a finding is printed with the options that reproduce it.
 
 mod mutate;
 mod targets;
@@ -15,23 +15,23 @@ use peak_alloc::PeakAlloc;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-/// A reader that takes longer with input of this size is a finding.
+/// Reading input of this size for longer is a finding.
 const SLOW: Duration = Duration::from_secs(5);
 
-/// So is one that has more than this allocated at once.
+/// Allocating more than this at once is a finding.
 const LARGE_MIB: f32 = 64.0;
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
 struct Options {
-    /// Of all targets together.
+    /// Time for all targets together.
     seconds: f64,
-    /// Of each target, instead of a time.
+    /// Number of inputs per target, instead of a time.
     inputs: Option<u64>,
     target: Option<String>,
     seed: u64,
-    /// Only this one of the target's inputs.
+    /// Runs only this input of the target.
     one: Option<u64>,
 }
 
@@ -72,11 +72,11 @@ fn main() -> ExitCode {
     let share = Duration::from_secs_f64(options.seconds / targets.len() as f64);
     let (mut findings, mut inputs, mut largest) = (0, 0, 0f32);
     for target in &mut targets {
-        // A sample that is refused as it is would leave all behind its fault untried.
+        // A rejected sample would hide all code behind the rejection.
         for (number, sample) in (0..).zip(&target.samples) {
             if !(target.read)(sample) {
                 findings += 1;
-                eprintln!("fuzz: {} refuses its sample {number} before it is damaged", target.name);
+                eprintln!("fuzz: {} rejects its undamaged sample {number}", target.name);
             }
         }
         let start = Instant::now();

@@ -1,26 +1,25 @@
-//! Damage to valid input.
+//! Damages valid input.
 
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
-/// What input is.
+/// Format of an input.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// A file that ends in the hash of all before.
+    /// A file that ends in the hash of the preceding bytes.
     Hashed,
-    /// Bytes without one.
+    /// Bytes without a hash.
     Raw,
-    /// Text.
     Text,
 }
 
 /// Bytes of the hash.
 const HASH: usize = 32;
 
-/// Numbers that lengths and counts go wrong at.
+/// Numbers at which lengths and counts often fail.
 const EDGES: [u64; 10] = [0, 1, 2, 16, 255, 65_535, 1 << 31, u32::MAX as u64, 1 << 61, u64::MAX];
 
-/// One of `samples`, damaged in one to four places.
+/// One of `samples` with damage in one to four places.
 pub fn mutated(samples: &[Vec<u8>], form: Form, random: &mut ChaCha8Rng) -> Vec<u8> {
     let mut bytes = samples[random.random_range(0..samples.len())].clone();
     for _ in 0..random.random_range(1..=4) {
@@ -34,7 +33,7 @@ pub fn mutated(samples: &[Vec<u8>], form: Form, random: &mut ChaCha8Rng) -> Vec<
     bytes
 }
 
-/// A place in `bytes`: anywhere, or among the first, where headers are.
+/// A position in `bytes`: anywhere, or near the start, where headers are.
 fn place(bytes: &[u8], random: &mut ChaCha8Rng) -> usize {
     let end = if random.random_bool(0.6) { bytes.len().min(300) } else { bytes.len() };
     random.random_range(0..end.max(1))

@@ -1,4 +1,4 @@
-//! The readers, and valid input of each.
+//! The readers, with valid samples for each.
 
 use std::fs;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ use polyfabric_schemes::{bgv, ckks, set_file};
 
 use crate::mutate::Form;
 
-/// Whether the input was taken.
+/// Returns whether the input was accepted.
 type Read = Box<dyn FnMut(&[u8]) -> bool>;
 
 /// A reader.
@@ -39,12 +39,12 @@ pub fn names() -> Vec<&'static str> {
     all().iter().map(|target| target.name).collect()
 }
 
-/// A file of this process.
+/// A temporary file of this process.
 fn scratch(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("polyfabric-fuzz-{}-{name}", std::process::id()))
 }
 
-/// The reader of files of `S`, from some valid ones.
+/// A reader of files of `S`, with valid samples.
 fn file<S: Storable>(name: &'static str, samples: Vec<S>) -> Target {
     let path = scratch(name);
     let written = |sample: &S| {
@@ -62,14 +62,14 @@ fn file<S: Storable>(name: &'static str, samples: Vec<S>) -> Target {
     Target { name, form: Form::Hashed, samples, read: Box::new(read) }
 }
 
-/// The reader of a text.
+/// A reader of texts.
 fn text<T, E>(name: &'static str, samples: Vec<String>, parse: impl Fn(&str) -> Result<T, E> + 'static) -> Target {
     let samples = samples.into_iter().map(String::into_bytes).collect();
     let read = move |bytes: &[u8]| parse(&String::from_utf8_lossy(bytes)).is_ok();
     Target { name, form: Form::Text, samples, read: Box::new(read) }
 }
 
-/// The reader of bytes that end in no hash.
+/// A reader of bytes without a hash.
 fn raw<T, E>(name: &'static str, sample: Vec<u8>, parse: impl Fn(&[u8]) -> Result<T, E> + 'static) -> Target {
     Target { name, form: Form::Raw, samples: vec![sample], read: Box::new(move |bytes| parse(bytes).is_ok()) }
 }
@@ -90,7 +90,7 @@ pub fn all() -> Vec<Target> {
     targets
 }
 
-/// What a client of TFHE writes.
+/// Files that a TFHE client writes.
 struct OfTfhe<T> {
     client: tfhe::ClientKey<T>,
     server: tfhe::ServerKey<T>,
@@ -121,7 +121,7 @@ impl<T: Torus> OfTfhe<T> {
     }
 }
 
-/// On both tori.
+/// Files on both tori.
 fn tfhe_files() -> Vec<Target> {
     let (narrow, wide) = (OfTfhe::<u32>::new("toy-256"), OfTfhe::<u64>::new("toy-256-t64"));
     let ciphertexts = narrow.ciphertexts.into_iter().map(AnyCiphertexts::Torus32);
@@ -216,7 +216,7 @@ fn texts() -> Vec<Target> {
     ]
 }
 
-/// What programs on integers are made of: look-ups on the whole torus, several of one value, weights, a selection; and it lowered as a processor runs it.
+/// A program with all integer operations: LUTs on the whole torus, several of one value, weights, a selection; and its lowering for a processor.
 fn integers(parameters: &tfhe::Parameters) -> (programs::homomorphic::Program, programs::kernel::KernelProgram) {
     let range = Range::new(0, 3).expect("a range");
     let table = |more: i64| Table::tabulate(range, move |value| (value + more) % 4).expect("a table");
@@ -233,7 +233,7 @@ fn integers(parameters: &tfhe::Parameters) -> (programs::homomorphic::Program, p
     (program, lowered)
 }
 
-/// What a client is given of a program: the parts of a specification that are read here. What is read must encrypt and decrypt without a panic.
+/// The parts of a program's specification that clients read. An accepted one must encrypt and decrypt without a panic.
 fn specifications() -> Vec<Target> {
     let parameters = tfhe::sets::parameters("toy-256").expect("a set");
     let (program, kernel) = integers(&parameters);
@@ -268,7 +268,7 @@ fn specifications() -> Vec<Target> {
     ]
 }
 
-/// Zeros to and fro as `signature` says, if its ring is small enough to do that often.
+/// Encrypts and decrypts zeros according to `signature`, if its ring is small.
 fn encrypt_and_decrypt(signature: &slots::Signature) {
     let slots = signature.slots();
     let ciphertext = |ring: &Ring, terminal: &slots::Terminal| {
@@ -306,7 +306,7 @@ fn encrypt_and_decrypt(signature: &slots::Signature) {
     }
 }
 
-/// Machine files, and what machines write and read again.
+/// Machine files, and files that machines write and read.
 fn machines() -> Vec<Target> {
     let files = [
         include_str!("../../machines/f1.toml"),
@@ -337,7 +337,7 @@ fn machines() -> Vec<Target> {
     ]
 }
 
-/// Texts of a small BGV program, and of what it is lowered to.
+/// Texts of a small BGV program and of its lowering.
 fn slot_programs() -> (Vec<String>, Vec<String>) {
     let parameters = bgv::sets::named("bgv-toy-1024").expect("a set");
     let t = parameters.plaintext_modulus().value();
@@ -354,7 +354,7 @@ fn slot_programs() -> (Vec<String>, Vec<String>) {
     (vec![program.to_string()], vec![lowered.expect("a kernel program").kernel.to_string()])
 }
 
-/// What clients of a CKKS and of a BGV program are given.
+/// Specifications for clients of a CKKS and a BGV program.
 fn slot_signatures() -> Vec<String> {
     let ckks = ckks::sets::parameters("toy-10").expect("a set");
     let bgv = bgv::sets::named("bgv-toy-1024").expect("a set");

@@ -7,15 +7,15 @@
 >>> larger(x=3, y=5)
 {'result': 5}
 
-`larger.run({"x": 3, "y": 5})` does the same on ciphertexts; `larger.simulate("morphling")` says how long the
-accelerator would take.
+`larger.run({"x": 3, "y": 5})` does the same on ciphertexts, and `larger.simulate("morphling")` predicts its time on an accelerator.
 """
 
 from __future__ import annotations
 
-# The first: from here on Ctrl-C leaves no traceback of the imports that follow.
+# Imported first, so that Ctrl-C shows no traceback of the following imports.
 from . import interrupts as _interrupts  # noqa: F401 - see there
 from ._native import instruction_set
+from .client_server import Ciphertexts, Client, Encryptor, EvaluationKey, PublicKey, Server
 from .errors import (
     CancelledError,
     Error,
@@ -32,32 +32,35 @@ from .errors import (
 )
 from .keys import Keys
 from .language import instead as _instead
-from .language.functions import convolve, mux, nand, nor, xnor
-from .language.integers import Integer, Table
-from .language.slot_functions import chebyshev, polynomial
-from .language.slots import SlotValue, bootstrap, rotate, sum_slots
-from .language.sorting import sort
-from .language.types import Bool, Complex, Int, IntegerType, Mod, Real, SInt, SlotType, Text, Torus, Type, UInt
-from .language.values import (
-    Value,
+from .language.functions import (
+    Table,
     concat,
+    convolve,
     dot,
     lookup,
     maximum,
     minimum,
+    mux,
+    nand,
+    nor,
     relu,
     sign,
+    xnor,
 )
-from .language.values import maximum as max  # noqa: A004 - as pf.max
-from .language.values import minimum as min  # noqa: A004 - as pf.min
-from .language.values import total as sum  # noqa: A004 - as pf.sum
+from .language.functions import maximum as max  # noqa: A004 - as pf.max
+from .language.functions import minimum as min  # noqa: A004 - as pf.min
+from .language.functions import total as sum  # noqa: A004 - as pf.sum
+from .language.slot_functions import chebyshev, polynomial
+from .language.slots import SlotValue, bootstrap, rotate, sum_slots
+from .language.sorting import sort
+from .language.types import Bool, Complex, Int, Mod, Real, SInt, SlotType, Text, Torus, Type, UInt
+from .language.values import Value
 from .machines import Machine
 from .machines import load as machine
 from .models import Fidelity, Model, ModelRun, from_onnx, from_sklearn
 from .reports import Report
-from .runnable import Program, SlotProgram, program
+from .runnable_programs import Program, SlotProgram, program
 from .schemes.plan import RunResult
-from .sides import Ciphertexts, Client, Encryptor, EvaluationKey, PublicKey, Server
 from .slot_parameters import SlotParameters
 from .specification import Specification
 from .store import KeyStore
@@ -84,8 +87,6 @@ __all__ = [
     "FileError",
     "InputError",
     "Int",
-    "Integer",
-    "IntegerType",
     "InternalError",
     "IntractableError",
     "KeyStore",

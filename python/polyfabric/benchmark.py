@@ -1,4 +1,4 @@
-"""What this computer does: a handful of operations on encrypted data on one thread, timed and checked, with the kernels as they are installed."""
+"""Microbenchmarks of this computer: a few operations on encrypted data on one thread, timed and checked, with the installed kernels."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from .keys import Keys
 from .language.slots import rotate
 from .language.types import Complex
 from .progress import working
-from .runnable import SlotProgram, program
-from .schemes.elements import ElementPlan, named_parameters
+from .runnable_programs import SlotProgram, program
+from .schemes.tfhe import ElementPlan, named_parameters
 
 ROUNDS = 3
 LOOKUP_SETS = ("fpt-I", "strix-I", "strix-III", "morphling-IV")
-"""Both widths of the torus, and ciphertexts of two and three polynomials."""
+"""Both torus widths, and ciphertexts of two and of three polynomials."""
 BATCHES = (64, 192)
 SLOT_SET = "ckks-bench-a-ifma"
 SLOTS = 8192
-"""All that the set has."""
+"""All slots of the set."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One operation: milliseconds of processor time for each, the median of some rounds."""
+    """One operation: CPU milliseconds each, the median of several rounds."""
 
     operation: str
     parameters: str
@@ -39,7 +39,7 @@ class Row:
 
 
 def rows() -> Iterator[Row]:
-    """Every row as it is measured; about two minutes in all."""
+    """Yields each row when it is measured; about two minutes in total."""
     for name in LOOKUP_SETS:
         for unroll in (1, 2):
             yield _in_batch("pbs", "look-up" if unroll == 1 else "look-up, two key bits", name, unroll)
@@ -54,7 +54,7 @@ def report(found: list[Row]) -> dict[str, Any]:
 
 
 def _in_batch(built_in_name: str, operation: str, set_name: str, unroll: int) -> Row:
-    """One ciphertext more in a batch on one thread: what a larger batch takes longer, which leaves out the key's preparation."""
+    """Marginal time per ciphertext of a batch on one thread, from two batch sizes, which excludes the key's preparation."""
     parameters = named_parameters(set_name, warn=False)
     times: dict[int, list[float]] = {batch: [] for batch in BATCHES}
     right = True

@@ -1,4 +1,4 @@
-"""Machines side by side: one program with one parameter set, or on each machine with its own, and what each makes of it."""
+"""Compares machines: times one program with one parameter set, or with each machine's own set."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .machines import Kernel, Machine
 from .names import suggestion
 from .progress import ProgressHook
 from .reports import Report
-from .schemes.elements import ElementPlan
 from .schemes.options import PlanOptions
 from .schemes.plan import Plan
-from .schemes.slots import SlotPlan
+from .schemes.rns import SlotPlan
+from .schemes.tfhe import ElementPlan
 
 BATCH = 1920
-"""Ciphertexts of a built-in program of TFHE: a run so long that its ends weigh little, and a multiple of the usual batches."""
+"""Batch of a built-in TFHE program: long enough to make the ends negligible, and a multiple of the usual batches."""
 
 OWN, DERIVED = "own", "derived"
 WIDTHS = (OWN, DERIVED)
-"""Whose widths: those of the machine's file, or those that the design method gives it for the parameter set."""
+"""Transform widths: the machine file's, or those derived by the design method for the parameter set."""
 
 
 def compare(
@@ -37,11 +37,12 @@ def compare(
     widths: str = OWN,
     progress: ProgressHook | None = None,
 ) -> Report:
-    """Times `program` on machines, by name or as files; without `names`, on all that execute programs of its scheme.
+    """Times `program` on machines, given by name or file; without `names`, on all machines for its scheme.
 
-    `parameters` is a set for all, or by machine the set that it is to hold. Nothing is encrypted, so any set's security and noise will do; how often the arithmetic of each machine would fail stands beside its
-    time. A machine that cannot hold the program says why, as `error`, and the others stand; `set_refused` says that its set is none. With `widths="derived"`, every machine has a second row, with
-    the fixed-point widths that `polyfabric widths` derives for it and the set. `readings` go to the machines that have them.
+    `parameters` is a set for all machines, or a set by machine. Nothing is encrypted, so any security and noise is accepted; the failure
+    probability with the machine's arithmetic is reported with its time. If a machine cannot run the program, its row has the reason as
+    `error`, or `set_refused` if the set is the reason. With `widths="derived"`, each machine has a second row, with the fixed-point
+    widths that `polyfabric widths` derives for it and the set. `readings` apply to the machines that have them.
     """
     on_slots = programs.is_on_slots(program)
     chosen = [_load(name, readings) for name in names] or _all_of(on_slots, readings)
@@ -62,17 +63,17 @@ def compare(
     if progress is not None:
         progress("compare", len(chosen), len(chosen))
     if all("error" in row for row in rows):
-        # One that several machines have is told once.
+        # Report a reason that several machines share only once.
         reasons: dict[str, dict[str, None]] = {}
         for row in rows:
             reasons.setdefault(row["error"], {})[row["machine"]] = None
-        told = "; ".join(f"{', '.join(machines)}: {error}" for error, machines in reasons.items())
-        raise MachineError(f"no machine has a result; {told}")
+        reason = "; ".join(f"{', '.join(machines)}: {error}" for error, machines in reasons.items())
+        raise MachineError(f"no machine has a result; {reason}")
     return Report("comparison", {"program": program, "widths": widths, "machines": rows})
 
 
 def _set_of(program: str, parameters: str | None) -> str | None:
-    """The parameter set of TFHE that is sure before a machine is named."""
+    """The TFHE parameter set, if it is known before a machine is chosen."""
     return parameters or (programs.DEFAULT_SET_ON_MACHINE if program in _native.built_in_names() else None)
 
 
@@ -81,7 +82,7 @@ def _all_of(on_slots: bool, readings: Sequence[str]) -> list[Machine]:
 
 
 def _load(name: str, readings: Sequence[str]) -> Machine:
-    """The machine, with those readings that are of facts it has."""
+    """Loads the machine with the readings that it has."""
     facts = machines.load(name).readings
     return machines.load(name, [reading for reading in readings if reading.partition("=")[0] in facts])
 
@@ -92,24 +93,24 @@ def _expect_known(readings: Sequence[str], chosen: Sequence[Machine]) -> None:
         fact = reading.partition("=")[0]
         if fact not in known:
             raise InputError(
-                f"--reading {reading}: none of these machines leaves {fact!r} open; they have {', '.join(known) or 'none'}"
+                f"--reading {reading}: none of these machines has the reading {fact!r}; they have {', '.join(known) or 'none'}"
             )
 
 
 def _labels(chosen: Sequence[Machine]) -> list[str]:
-    """What each is called: its name, or where several have it, its file."""
+    """A label for each machine: its name, or its file if several have the same name."""
     names = [machine.name for machine in chosen]
     return [machine.argument if names.count(machine.name) > 1 else machine.name for machine in chosen]
 
 
 def _sets(parameters: str | Mapping[str, str] | None, names: Sequence[str]) -> dict[str, str | None]:
-    """The set of each machine."""
+    """The parameter set of each machine."""
     if not isinstance(parameters, Mapping):
         return dict.fromkeys(names, parameters)
     for name in parameters:
         if name not in names:
             raise InputError(
-                f"--params {name}={parameters[name]}: {name!r} is none of the machines; {suggestion(name, names)}"
+                f"--params {name}={parameters[name]}: {name!r} is not one of the machines; {suggestion(name, names)}"
             )
     return {name: parameters.get(name) for name in names}
 
@@ -117,7 +118,7 @@ def _sets(parameters: str | Mapping[str, str] | None, names: Sequence[str]) -> d
 def _row(
     machine: Machine, program: str, parameters: str | None, batch: int | None, *, on_slots: bool
 ) -> dict[str, Any]:
-    """What a machine makes of the program, or why it makes nothing of it."""
+    """The machine's figures for the program, or the reason why there are none."""
     row: dict[str, Any] = {"title": machine.to_dict()["title"], "widths_are": OWN}
     try:
         programs.expect_executes(machine, program, on_slots)
@@ -129,7 +130,7 @@ def _row(
 
 
 def _timed(machine: Machine, program: str, parameters: str | None, batch: int | None) -> dict[str, Any]:
-    """Throughput of a long run, latency of a short one; of a whole program, both of one run."""
+    """Throughput of a long run and latency of a short one; for a whole program, both of one run."""
     in_batches = program in _native.built_in_names()
     planned = _planned(program, parameters, (batch or BATCH) if in_batches else batch, machine)
     found = machine.simulate(planned).to_dict()
@@ -165,7 +166,7 @@ def _timed(machine: Machine, program: str, parameters: str | None, batch: int | 
 
 
 def _planned(program: str, parameters: str | None, batch: int | None, machine: Machine) -> Plan | Kernel:
-    """The program for a machine, whatever its noise and security: it is timed, and encrypts nothing."""
+    """Plans the program for timing on a machine, with any noise and security."""
     if program in programs.MICROBENCHMARKS:
         return programs.microbenchmark(program, parameters, batch or programs.MICROBENCHMARK_BATCH)
     if program in _native.built_in_names():
@@ -175,12 +176,12 @@ def _planned(program: str, parameters: str | None, batch: int | None, machine: M
 
 
 def _over(rate: float, amount: float | None) -> float | None:
-    """An unknown amount leaves the ratio unknown."""
+    """The ratio, unknown if the amount is."""
     return rate / amount if amount else None
 
 
 def _arithmetic(machine: Machine, planned: ElementPlan) -> dict[str, Any]:
-    """What a machine's numbers are for a set, and how often they come out wrong."""
+    """The machine's widths for a set, and the failure probability."""
     widths = machine.widths(planned.parameters)
     return {
         "log2_failure": planned.noise.get("log2_failure_of_one", planned.noise["log2_failure"]),
@@ -190,8 +191,8 @@ def _arithmetic(machine: Machine, planned: ElementPlan) -> dict[str, Any]:
 
 
 def _multiplier_bits(parameters: _native.Parameters, widths: dict[str, int]) -> float:
-    """Partial products of one external product: for each real product of its transforms and of its products with the key, one factor's
-    bits times the other's. A model of what multipliers cost: an array multiplier has as many cells."""
+    """Model of the multiplier cost of one external product: the sum over real products, in transforms and with the key, of the product of
+    both factors' bits, which is an array multiplier's number of cells."""
     literal = json.loads(parameters.to_json())
     points, columns = literal["ring_degree"] / 2, literal["glwe_dimension"] + 1
     rows = columns * literal["bootstrap_gadget"]["levels"]
@@ -205,7 +206,7 @@ def _multiplier_bits(parameters: _native.Parameters, widths: dict[str, int]) -> 
 def _derived_row(
     machine: Machine, program: str, parameters: str | None, batch: int | None, own: dict[str, Any]
 ) -> dict[str, Any]:
-    """The machine with widths derived for the set, and what they cost over its own."""
+    """The machine's row with widths derived for the set, and their cost relative to its own."""
     base = {"title": own["title"], "widths_are": DERIVED}
     name = _set_of(program, parameters) or ""
     try:
@@ -219,7 +220,7 @@ def _derived_row(
         return row
     if "error" not in own and row["widths"] == own["widths"]:
         return row
-    # Area and power are those of the widths in the file: no law says what others take.
+    # Area and power in the file belong to its own widths; no law scales them.
     row |= dict.fromkeys(("area_mm2", "power_w", "per_mm2", "per_watt"))
     if "error" not in own:
         key = "bootstrap_key"

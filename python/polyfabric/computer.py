@@ -1,4 +1,4 @@
-"""This computer: its processors and its memory."""
+"""Processors and memory of this computer."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from pathlib import Path, PurePosixPath
 from .errors import InputError, shown
 
 MOST_THREADS = 1024
-"""Far more than help: each takes memory and time to start."""
+"""Well above any useful number, since each thread takes memory and time to start."""
 
 ROOT = Path("/")
-"""Where `proc` is; tests have one of their own."""
+"""Root of `/proc`; tests replace it."""
 
 GROUP_FILES = {
     "cgroup2": ("memory.max", "memory.current", ""),
     "cgroup": ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_"),
 }
-"""By version of control groups: the files of a group's limit and of its use, and how the counts for the whole group begin in `memory.stat`."""
+"""By cgroup version: files of a group's limit and usage, and the prefix of whole-group counts in `memory.stat`."""
 
 
 def workers(threads: int | None) -> int:
-    """The threads that are asked for, or one a processor."""
+    """The requested number of threads, or one per processor."""
     if threads is None:
         return cores()
     if not isinstance(threads, int) or not 1 <= threads <= MOST_THREADS:
         raise InputError(
-            f"threads={shown(threads)}; give an integer from 1 to {MOST_THREADS}, or none for all {cores()} processors"
+            f"threads={shown(threads)}; give an integer from 1 to {MOST_THREADS}, or omit it for all {cores()} processors"
         )
     return threads
 
 
 def cores() -> int:
-    """Processors that this process may use."""
+    """Number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def available_bytes() -> int | None:
-    """Memory that this process can still get: the least of what the computer and each of its control groups has left. `None` if nothing says so."""
+    """Memory that this process can still allocate: the minimum over the computer and its cgroups. `None` if unknown."""
     known = [left for left in (_left_of_computer(), *_left_of_groups()) if left is not None]
     return min(known, default=None)
 
@@ -50,7 +50,7 @@ def _left_of_computer() -> int | None:
 
 
 def _left_of_groups() -> Iterator[int | None]:
-    """What the memory limits of this process's control groups leave, those of the groups around them included."""
+    """Remaining memory of this process's cgroups and their ancestors."""
     own = {}
     for line in _lines(ROOT / "proc/self/cgroup"):
         _, controllers, path = line.split(":", 2)
@@ -66,7 +66,7 @@ def _left_of_groups() -> Iterator[int | None]:
         top, place = (_unescaped(part) for part in mounted.split()[3:5])
         mount = ROOT / place.lstrip("/")
         path = PurePosixPath(own[kind])
-        # A container may see its group as the root of the mount while the path is that of the host.
+        # In a container the cgroup may be the root of the mount, while the path is the host's.
         inner = path.relative_to(top) if path.is_relative_to(top) else PurePosixPath()
         group = mount / inner if ".." not in inner.parts else mount
         for folder in (group, *group.parents):
@@ -76,11 +76,11 @@ def _left_of_groups() -> Iterator[int | None]:
 
 
 def _left_of_group(folder: Path, limit: str, used: str, prefix: str) -> int | None:
-    """The limit of one group, less what it uses; pages of files do not count, since the system drops them first."""
+    """Remaining memory of one group. File pages do not count as used, because the kernel drops them first."""
     try:
         most, taken = (int((folder / name).read_text(encoding="ascii")) for name in (limit, used))
     except (OSError, ValueError):
-        # No limit: version 2 writes "max".
+        # No limit; version 2 writes "max".
         return None
     pages = _counts(folder / "memory.stat")
     files = sum(pages.get(f"{prefix}{name}_file", 0) for name in ("active", "inactive"))
@@ -88,7 +88,7 @@ def _left_of_group(folder: Path, limit: str, used: str, prefix: str) -> int | No
 
 
 def _counts(path: Path, unit: int = 1) -> dict[str, int]:
-    """A file with a name and a number in each line."""
+    """Parses a file with a name and a number per line."""
     rows = (line.split() for line in _lines(path))
     return {row[0]: int(row[1]) * unit for row in rows if len(row) > 1 and row[1].isdecimal()}
 
@@ -101,12 +101,12 @@ def _lines(path: Path) -> list[str]:
 
 
 def _unescaped(path: str) -> str:
-    """A path of `mountinfo`, which writes a space as an octal number."""
+    """Decodes a path of `mountinfo`, which writes spaces in octal."""
     return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), path)
 
 
 def give_memory_back() -> None:
-    """Gives the operating system what this process has freed. glibc keeps it for itself, gigabytes after a large schedule; others need no telling."""
+    """Returns freed memory to the operating system. glibc retains it, gigabytes after a large schedule; other C libraries do not."""
     try:
         ctypes.CDLL(None).malloc_trim(0)
     except (AttributeError, OSError, TypeError):

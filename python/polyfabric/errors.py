@@ -1,10 +1,10 @@
-"""What can go wrong. Every message gives the cause, the values, the place and the remedy."""
+"""Exceptions. Every message gives the cause, the values, the location and the fix."""
 
 from __future__ import annotations
 
 
 class Error(Exception):
-    """Any error of Polyfabric."""
+    """Base class of Polyfabric's errors."""
 
 
 class ProgramError(Error):
@@ -12,7 +12,7 @@ class ProgramError(Error):
 
 
 class ParameterError(Error):
-    """A parameter set that is unknown, inconsistent, or not allowed without being named."""
+    """An unknown, inconsistent or unsupported parameter set."""
 
 
 class NoiseError(Error):
@@ -20,7 +20,7 @@ class NoiseError(Error):
 
 
 class InputError(Error):
-    """Values that a program does not take."""
+    """Invalid values or options."""
 
 
 class FileError(Error):
@@ -28,19 +28,19 @@ class FileError(Error):
 
 
 class MachineError(Error):
-    """A machine description that does not hold, or a program that a machine does not take."""
+    """An invalid machine description, or a program that a machine does not support."""
 
 
 class IntractableError(MachineError):
-    """A program of which a machine's scheduler found no order in the time that it was given."""
+    """A program for which a machine's scheduler found no order within its limit."""
 
 
 class RunError(Error):
-    """An execution that cannot start or go on, or a store that cannot read or write its keys: the fault is not in what was given."""
+    """An execution that cannot start or continue, or a failure of a key store; the inputs are not at fault."""
 
 
 class CancelledError(Error):
-    """An execution that its caller wanted no more of."""
+    """An execution cancelled by the caller."""
 
 
 class InternalError(Error):
@@ -48,7 +48,7 @@ class InternalError(Error):
 
 
 def shown(value: object) -> str:
-    """A value as messages show it: numbers of thousands of digits, which Python does not print, by what they are."""
+    """A value for a message; integers too long for Python to print are described."""
     try:
         return repr(value)
     except ValueError:
@@ -60,4 +60,4 @@ def shown(value: object) -> str:
 
 
 class SecurityWarning(UserWarning):
-    """A parameter set under 128 bits was named and is used, or a decryption of CKKS is to be shared."""
+    """A parameter set below 128 bits is used, or a CKKS decryption will be shared."""

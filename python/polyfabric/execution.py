@@ -1,4 +1,4 @@
-"""Plans and executions: what happens between a program and its decrypted answer, for all schemes."""
+"""Plans and executions of programs of all schemes, from inputs to decrypted results."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from .names import pick
 from .progress import ProgressHook
 from .reports import Report
 from .schemes.context import Ciphertexts, ServerKey
-from .schemes.elements import ElementPlan
 from .schemes.options import PlanOptions
 from .schemes.plan import Execution, Plan, RunResult
-from .schemes.slots import SlotPlan
+from .schemes.rns import SlotPlan
+from .schemes.tfhe import ElementPlan
 
 if TYPE_CHECKING:
     from .machines import Machine
     from .schemes.context import Parameters
 
 HERE = ("cpu", "gpu", "interpreter")
-"""Places to run that are this computer."""
+"""Values of `on` that mean this computer."""
 
 PLANS: Mapping[str, type[Plan]] = {"elements": ElementPlan, "slots": SlotPlan}
-"""By what a program computes on."""
+"""Plan classes by language."""
 
 
 def place(on: str, readings: Sequence[str] = ()) -> Machine | None:
-    """The machine called `on`, or of the file `on`, by one reading of its paper; nothing for what is of this computer, `HERE`."""
+    """The machine called `on`, or in the file `on`, with these readings; `None` if `on` is this computer (`HERE`)."""
     if on in HERE:
         if readings:
             raise InputError(
-                f"a reading is of a machine's paper, and {on} is this computer; name a machine, or leave {readings[0]} out"
+                f"readings apply to machines, but {on} is this computer; name a machine, or omit {readings[0]}"
             )
         return None
     if machines.is_file(on):
@@ -46,7 +46,7 @@ def place(on: str, readings: Sequence[str] = ()) -> Machine | None:
 
 
 def plan(program: TracedProgram, parameters: str | Parameters | None = None, **options: Any) -> Plan:  # noqa: ANN401 - those of `PlanOptions`
-    """The plan of a program, with `parameters` and what else `PlanOptions` has: chooses or checks the set, checks the noise, and lowers."""
+    """Plans a program with `parameters` and further fields of `PlanOptions`: chooses or checks the set, checks the noise, and lowers."""
     return make_plan(program, PlanOptions(parameters=parameters, **options))
 
 
@@ -78,12 +78,12 @@ def run(
 
 
 def with_keys(program: TracedProgram, options: PlanOptions, keys: Keys) -> PlanOptions:
-    """The options for a program that is run with keys that are there: their set, which must be the one that was named, if any."""
+    """The options for a run with existing keys: their set, which must be the named one, if any."""
     if not isinstance(keys, Keys):
         raise InputError(f"keys are {type(keys).__name__}; give those of a result, or pf.Keys.load(folder)")
     if keys.scheme != program.scheme:
         raise InputError(
-            f"the keys are of {keys.scheme.upper()}, and {program.name} is a program of {program.scheme.upper()}; bring keys that were "
+            f"the keys are for {keys.scheme.upper()}, but {program.name} is a {program.scheme.upper()} program; use keys that were "
             "made for it"
         )
     return options.accepting(matching(keys, options.parameters))
@@ -101,7 +101,7 @@ def run_plan(
 ) -> RunResult:
     """Encrypts, executes, decrypts, and compares with the program in the clear.
 
-    With a plan for a machine, the schedule that is reported on is carried out, on the ciphertexts.
+    With a plan for a machine, it executes the reported schedule on the ciphertexts.
     """
     on = _place_of(planned, on)
     expect_threads(on, threads)
@@ -115,7 +115,7 @@ def run_plan(
         laps("keys")
     else:
         planned.check_memory(keys.server.bytes)
-    # What the server would miss is told before anything is encrypted.
+    # Report missing keys before anything is encrypted.
     planned.expect_keys(keys.server)
     if planned.public:
         ciphertexts = planned.context.encrypt_publicly(keys.public(), flat, keys.server)
@@ -153,7 +153,7 @@ def execute(
     progress: ProgressHook | None = None,
     lap: Callable[[str], None] = lambda _: None,
 ) -> tuple[Ciphertexts, Report | None]:
-    """What the server does: ciphertexts in, ciphertexts out, and the machine's report if its schedule was carried out."""
+    """The server's part: executes on ciphertexts; returns ciphertexts, and the machine's report if its schedule was executed."""
     simulation, on = None, _place_of(planned, on)
     expect_threads(on, threads)
     if planned.machine is not None:
@@ -169,33 +169,29 @@ def execute(
 
 
 def expect_threads(on: str, threads: int | None) -> None:
-    """Refuses a number of threads that cannot be, or that the place to run does not take."""
+    """Rejects an invalid number of threads, or one for a target without threads."""
     workers(threads)
     if threads is not None and on != HERE[0]:
-        raise InputError(
-            f"threads={threads} (--threads) is how many processors {HERE[0]} takes, and this runs on {on}; leave it out"
-        )
+        raise InputError(f"threads={threads} (--threads) applies to {HERE[0]}, but this runs on {on}; omit it")
 
 
 def _place_of(planned: Plan, on: str | None) -> str:
-    """Where a plan is executed: `on`, which must be a place that it is for, or without it this computer's processors, or its machine."""
+    """The target of a plan: `on`, which must match the plan, or by default the CPU or the plan's machine."""
     own = HERE[0] if planned.machine is None else planned.machine.name
     if on is not None and (on in HERE) != (planned.machine is None):
-        raise InputError(
-            f"the plan of {planned.program.name} is for {own}, not for {on}; plan it for the place where it is to run"
-        )
+        raise InputError(f"the plan of {planned.program.name} is for {own}, not for {on}; plan it for {on}")
     return on or own
 
 
 class Laps:
-    """Seconds of what was done since the lap before."""
+    """Seconds of each step, by name."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self._last = time.perf_counter()
 
     def __call__(self, name: str) -> None:
-        """Ends the lap called `name`."""
+        """Ends the step called `name`."""
         now = time.perf_counter()
         self.seconds[name] = now - self._last
         self._last = now
@@ -217,5 +213,5 @@ def cost(program: TracedProgram, options: PlanOptions) -> Report:
 
 
 def unguarded(options: PlanOptions) -> PlanOptions:
-    """The options where nothing is encrypted: any set's security will do, unless bits of it are asked for."""
+    """The options for uses without encryption, which accept any security unless `security` is given."""
     return options.accepting(options.parameters)

@@ -1,4 +1,4 @@
-"""Sweeps over the figures of a machine: performance against area, and the best at each area."""
+"""Sweeps of a machine's figures: performance versus area, and the Pareto front."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from statistics import geometric_mean
 from typing import Any, TypeVar
 
 from . import _native, machines, programs, slot_parameters
-from .axes import EXCHANGES, Axis, Value, expect_axes, own_values
 from .errors import Error, FileError, InputError, MachineError, RunError, SecurityWarning
 from .files import read_bytes, write_text
 from .machines import Kernel
@@ -31,20 +30,21 @@ from .reports.sweep import with_area
 from .schemes.options import PlanOptions
 from .schemes.plan import Plan
 from .slot_parameters import SlotParameters
+from .sweep_axes import EXCHANGES, Axis, Value, expect_axes, own_values
 
 Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
 class Point:
-    """A machine in which some figures have other values: pairs of key and value."""
+    """A machine with changed figures, as pairs of key and value."""
 
     values: tuple[tuple[str, Value], ...]
 
     def of(self, machine: machines.Machine) -> machines.Machine:
         """The machine with these values."""
         wanted = [(key, float(value)) for key, value in self.values if key not in EXCHANGES]
-        # What stays as the file has it is no change, which a law would have to follow.
+        # Values equal to the file's are omitted; changes would require area laws.
         figures = [(key, value) for key, value in wanted if machine.native.figure(key) != value]
         native = machine.native.changed(figures) if figures else machine.native
         for key, value in self.values:
@@ -54,22 +54,22 @@ class Point:
 
 @dataclass(frozen=True)
 class Task:
-    """A machine, and the programs that are timed on it at every point: all that a worker is sent."""
+    """A machine and the programs timed on it at every point: everything that a worker receives."""
 
     machine: str
     """Name or file."""
     text: str | None
-    """The file's text; nothing for a name."""
+    """The file's text; `None` for a built-in machine."""
     programs: tuple[str, ...]
-    """Each PROGRAM or PROGRAM@PARAMS."""
+    """Each is PROGRAM or PROGRAM@PARAMS."""
     batch: int = 640
-    """Ciphertexts of a built-in program of TFHE."""
+    """Batch of a built-in TFHE program."""
     memory: int | None = None
-    """Most bytes that a worker may take; without it what its computer has left."""
+    """Maximum bytes per worker; `None` for its computer's free memory."""
 
     @staticmethod
     def of(machine: str | Path, programs: Sequence[str] = (), batch: int = 640) -> Task:
-        """The task for a machine's name, or for a file, which is read here and not by workers. Without programs, those of the machine
+        """The task for a machine, by name or by file, which is read here rather than by workers. Default programs are those of the machine
         file's sweep."""
         text = machines.text_of(machine) if machines.is_file(machine) else None
         task = Task(str(machine), text, _named(programs), batch)
@@ -81,18 +81,18 @@ class Task:
         return Task(str(machine), text, _named(own), batch)
 
     def load(self) -> machines.Machine:
-        """The machine as its file has it."""
+        """Loads the machine as in its file."""
         if self.text is None:
             return machines.load(self.machine)
         return machines.parsed(self.machine, self.text)
 
     def own(self, axes: Sequence[Axis]) -> Point:
-        """The values that the file itself has on these axes."""
+        """The file's own values on these axes."""
         return Point(tuple(own_values(self.load(), axes)))
 
 
 def _named(names: Sequence[str]) -> tuple[str, ...]:
-    """The programs of a sweep, each once."""
+    """The programs of a sweep, without repetitions."""
     if not all(name.partition("@")[0].strip() for name in names):
         raise InputError("a program of the sweep has no name; give each as PROGRAM or PROGRAM@SET")
     return tuple(dict.fromkeys(names))
@@ -107,22 +107,21 @@ def own_axes(task: Task) -> list[Axis]:
 
 
 def points(axes: Sequence[Axis]) -> list[Point]:
-    """Every combination of the axes, each once."""
+    """All combinations of the axes, without repetitions."""
     steps = [[tuple(zip(axis, values, strict=True)) for values in zip(*axis.values(), strict=True)] for axis in axes]
     made = [Point(tuple((key, _plain(value)) for step in chosen for key, value in step)) for chosen in product(*steps)]
     return list(dict.fromkeys(made))
 
 
 def _plain(value: Value) -> Value:
-    """Whole numbers and others compare as numbers."""
+    """Normalizes numbers for comparison."""
     return value if isinstance(value, bool | str) else float(value)
 
 
 def evaluate(task: Task, point: Point) -> dict[str, Any]:
-    """For each program, seconds and joules from the checked schedule, or the error that says why there are none; and the area in mm², or why
-    it is unknown.
+    """For each program, seconds and joules from the checked schedule, or an error; and the area in mm², or why it is unknown.
 
-    Workers call it: in processes of this computer, or of a cluster.
+    Workers call it in local processes or on a cluster.
     """
     found: dict[str, Any] = {"values": dict(point.values)}
     try:
@@ -140,9 +139,9 @@ def evaluate(task: Task, point: Point) -> dict[str, Any]:
 
 
 def _area_cause(machine: machines.Machine) -> str:
-    """Why there is no area to hold performance to."""
+    """Why the area is unknown."""
     if machine.native.area() == 0:
-        return "its components have no area, to which performance is held; give theirs"
+        return "its components have no area; give their areas"
     return machine.native.area_cause() or "no [components] are described, or one of them has no area; give it"
 
 
@@ -152,8 +151,8 @@ def _machine(task: Task) -> machines.Machine:
 
 
 def _planned(task: Task, name: str, point: Point) -> Plan | Kernel:
-    """A program, lowered as for a file with the point's figures: what sums are made in the transform domain, which key switch is fastest and
-    how many baby steps a matrix has are chosen for the machine. Nothing is encrypted, so any set's security will do."""
+    """Plans a program for a machine with the point's figures, which determine accumulation, key switch and baby steps. Nothing is encrypted,
+    so any security is accepted."""
     program, _, parameters = name.partition("@")
     machine = point.of(_machine(task))
     if machine.on_slots:
@@ -162,7 +161,7 @@ def _planned(task: Task, name: str, point: Point) -> Plan | Kernel:
 
 
 def _expect_programs(task: Task) -> None:
-    """Refuses, before any point is computed, programs and parameter sets that there are not, and programs of another scheme."""
+    """Rejects unknown programs and parameter sets, and programs of another scheme, before any point is computed."""
     machine = _machine(task)
     for name in task.programs:
         program, _, parameters = name.partition("@")
@@ -177,7 +176,7 @@ def _expect_programs(task: Task) -> None:
 
 @cache
 def _own_set(task: Task, program: str) -> str:
-    """The set of a program of TFHE that names none: that of the machine as its file has it, at every point."""
+    """The set of a TFHE program without a named set: the one chosen for the machine as in its file, for all points."""
     return _elements(task, program, None, _machine(task)).parameters.name
 
 
@@ -203,10 +202,10 @@ def explore(
     dask: str | None = None,
     progress: ProgressHook | None = None,
 ) -> Report:
-    """Times the task's programs at every combination of the axes, and as the file has the machine.
+    """Times the task's programs at every combination of the axes, and on the unchanged machine.
 
-    `results` is a file to which each point is added as it is found; what it holds of the same task is not computed again. The
-    work is done by `jobs` processes (as many as there are cores), or by the Dask cluster whose scheduler is at `dask`.
+    `results` is a file that each point is appended to when it is done; points of the same task in it are not recomputed. `jobs` processes
+    (by default one per core), or the Dask cluster with its scheduler at `dask`, do the work.
     """
     expect_axes(axes)
     own = task.own(axes)
@@ -240,7 +239,7 @@ def explore(
 
 
 def _result(result: Any, point: Point) -> dict[str, Any]:  # noqa: ANN401 - a method of any library's future
-    """What a worker found; where it failed itself, a point that says so."""
+    """A worker's result, or a point with the error if the worker failed."""
     try:
         return result()
     except Exception as error:
@@ -249,21 +248,21 @@ def _result(result: Any, point: Point) -> dict[str, Any]:  # noqa: ANN401 - a me
 
 
 def _cores() -> int:
-    """Cores that this process may use."""
+    """Number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager
 def _workers(jobs: int | None, dask: str | None) -> Iterator[Executor]:
     if dask is None:
-        # A forked process would inherit locks of threads that it has not.
+        # A forked process would inherit locks of threads that do not exist in it.
         context = multiprocessing.get_context("spawn")
         before = set(multiprocessing.active_children())
         with ProcessPoolExecutor(jobs or _cores(), mp_context=context) as pool:
             try:
                 yield pool
             except BaseException:
-                # The pool waits for its processes, and they for what they compute.
+                # The pool waits for its processes, and they would finish their computation first.
                 for process in set(multiprocessing.active_children()) - before:
                     process.terminate()
                 raise
@@ -281,13 +280,13 @@ def _workers(jobs: int | None, dask: str | None) -> Iterator[Executor]:
 
 
 def _key(task: Task, point: Point) -> str:
-    """What a result depends on."""
+    """Identifies the inputs of a result."""
     content = [version("polyfabric"), _machine(task).to_dict(), task.programs, task.batch, sorted(point.values)]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
 def _read(path: Path, task: Task, wanted: Sequence[Point]) -> dict[Point, dict[str, Any]]:
-    """The points of a results file that are of this task and have no error."""
+    """The successful points of this task in a results file."""
     try:
         text = read_bytes(path).decode() if path.exists() else ""
     except (OSError, UnicodeDecodeError) as error:
@@ -303,18 +302,18 @@ def _read(path: Path, task: Task, wanted: Sequence[Point]) -> dict[Point, dict[s
                 found[point] = _held(held, task, point)
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             raise FileError(
-                f"{path}:{number}: no line of a results file; name another file, or remove the line"
+                f"{path}:{number}: not a line of a results file; name another file, or remove the line"
             ) from error
     if torn and not torn.startswith(_BEGIN[: len(torn)]):
-        raise FileError(f"{path}: no results file; name another one")
+        raise FileError(f"{path}: not a results file; name another one")
     if torn:
-        # The process that wrote it was stopped in the middle of a line.
+        # The writing process was interrupted within a line.
         write_text(path, whole + newline)
     return found
 
 
 def _held(held: dict[str, Any], task: Task, point: Point) -> dict[str, Any]:
-    """What a line holds of a point, in the form in which `evaluate` finds it; a `ValueError` if that cannot have been found."""
+    """A point's result in the form of `evaluate`; raises `ValueError` if `evaluate` cannot have produced it."""
     values, area = dict(point.values), held["area_mm2"]
     if held["values"] != values:
         raise ValueError("values of another point")
@@ -335,16 +334,16 @@ def _held(held: dict[str, Any], task: Task, point: Point) -> dict[str, Any]:
 
 
 def _number(value: object, *, zero: bool = False) -> float:
-    """A time, an energy or an area of a results file."""
+    """Checks a time, an energy or an area of a results file."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
         raise ValueError("no number")
     if value < 0 or (value == 0 and not zero):
-        raise ValueError("a number that no schedule has")
+        raise ValueError("a number that no schedule produces")
     return value
 
 
 _BEGIN = '{"key": "'
-"""How a line of a results file begins."""
+"""Prefix of a results file's lines."""
 
 
 def _append(path: Path, task: Task, point: Point, found: dict[str, Any]) -> None:
@@ -356,18 +355,18 @@ def _append(path: Path, task: Task, point: Point, found: dict[str, Any]) -> None
 
 
 def _data(task: Task, own: Point, found: list[dict[str, Any]]) -> dict[str, Any]:
-    """Performance of every point, as a multiple of the machine's own, and which points of known area none beats at it."""
+    """Performance of every point relative to the machine's own, and the Pareto front of the points with known area."""
     whole = [point for point in found if "error" not in point]
     if not whole:
         raise MachineError(f"{task.machine}: no point has a result; as its file has it: {found[0]['error']}")
-    # Where the machine's own point failed, the others are compared with the first that has a result.
+    # If the machine's own point failed, compare with the first successful point.
     base = whole[0]
     for point in found:
         point["own"] = point is found[0]
     for point in whole:
         speedups = [base["seconds"][name] / point["seconds"][name] for name in task.programs]
         point["performance"] = geometric_mean(speedups)
-        # What has no area is beaten by whatever has one.
+        # A point without area is never on the front.
         point["pareto"] = False
     best = 0.0
     for point in sorted(with_area(whole), key=lambda p: (p["area_mm2"], -p["performance"])):

@@ -1,4 +1,4 @@
-"""Files and folders that are written whole, or not at all."""
+"""Atomic writes of files and folders."""
 
 from __future__ import annotations
 
@@ -14,23 +14,21 @@ from .errors import FileError, InputError, shown
 
 
 def path_of(place: str | Path) -> Path:
-    """The path of a file or a folder that a caller names."""
+    """Checks and converts a path given by the caller."""
     if not isinstance(place, str | os.PathLike) or "\0" in os.fspath(place):
-        raise InputError(
-            f"a file or a folder is named by its path, not by {shown(place)}; give a str or a pathlib.Path"
-        )
+        raise InputError(f"{shown(place)} is not a path of a file or folder; give a str or a pathlib.Path")
     return Path(place)
 
 
 def bytes_of(data: bytes, what: str) -> bytes:
-    """What a caller gives as bytes."""
+    """Checks bytes given by the caller."""
     if not isinstance(data, bytes | bytearray | memoryview):
-        raise InputError(f"{what}: its bytes are read, not {shown(data):.80}; give what to_bytes() gives")
+        raise InputError(f"{what}: expected bytes, not {shown(data):.80}; give the result of to_bytes()")
     return bytes(data)
 
 
 def made_folder(folder: str | Path) -> Path:
-    """The folder, made if it is not there; then it stays after a power failure."""
+    """Creates the folder if needed, durably."""
     target = path_of(folder)
     try:
         absent = [path for path in (target, *target.parents) if not path.exists()]
@@ -43,7 +41,7 @@ def made_folder(folder: str | Path) -> Path:
 
 
 def expect_folder(folder: str | Path) -> None:
-    """Refuses a folder that cannot be made, as `made_folder` does, without making it."""
+    """Rejects a folder that `made_folder` could not create, without creating it."""
     target = path_of(folder)
     try:
         nearest = next(path for path in (target, *target.parents) if path.exists())
@@ -57,15 +55,15 @@ def expect_folder(folder: str | Path) -> None:
 
 
 def expect_working_folder() -> None:
-    """Refuses to work in a folder that is gone."""
+    """Fails if the working folder has been deleted."""
     try:
         Path.cwd()
     except OSError as error:
-        raise FileError(f"the working folder is gone ({error.strerror}); change to another one") from error
+        raise FileError(f"the working folder was deleted ({error.strerror}); change to another one") from error
 
 
 def expect_file(path: str | Path) -> None:
-    """Refuses a file that cannot be written, as writing it would, without touching it."""
+    """Rejects a file that could not be written, without touching it."""
     target = path_of(path)
     try:
         target.parent.stat()
@@ -83,10 +81,10 @@ def expect_file(path: str | Path) -> None:
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether a device or a pipe is there, which is written to and never replaced. An open descriptor that is neither is refused."""
+    """Whether the path is a device or a pipe, which is written to directly and never replaced. Rejects other open descriptors."""
     folder = os.path.realpath(path.parent)
     if path.is_file() and path.is_symlink() and (folder == "/dev" or folder.startswith("/proc/")):
-        raise FileError(f"{path}: cannot write, it is a file that is open already; name the file itself")
+        raise FileError(f"{path}: cannot write through a descriptor of an open file; name the file itself")
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
@@ -95,19 +93,18 @@ def _unwritten(path: Path, reason: str | None) -> FileError:
 
 
 def expect_whole(path: Path) -> None:
-    """Refuses a device or a pipe: its length is not known, and whoever opens a pipe may wait for ever."""
+    """Rejects devices and pipes: their length is unknown, and opening a pipe may block forever."""
     try:
         stream = path.exists() and not path.is_file() and not path.is_dir()
     except OSError:
-        # Told by who opens it.
+        # Opening the file will report the error.
         return
     if stream:
-        raise FileError(f"{path}: it is a device or a pipe, whose length is not known; name a file")
+        raise FileError(f"{path}: a device or a pipe has no known length; name a file")
 
 
 def read_bytes(path: Path, most: int | None = None) -> bytes:
-    """The content of a file, of no more than `most` bytes; without that it may have as many as memory is left, and is no device or pipe, whose end nobody
-    knows."""
+    """Reads a file of at most `most` bytes. Without `most`, at most the free memory, and no devices or pipes, since they may be endless."""
     if most is None:
         expect_whole(path)
     limit = available_bytes() if most is None else most
@@ -120,27 +117,27 @@ def read_bytes(path: Path, most: int | None = None) -> bytes:
         raise FileError(f"{path}: cannot read ({error.strerror}); check the path") from error
     if limit is not None and size > limit:
         what = "are left of memory" if most is None else "such a file has"
-        raise FileError(f"{path}: {size:,} bytes or more, and {limit:,} {what}; check the path")
+        raise FileError(f"{path}: {size:,} bytes or more, but only {limit:,} {what}; check the path")
     return data
 
 
 def write_text(path: Path, text: str, *, private: bool = False) -> None:
-    """Writes a file whole or not at all; a private one for its owner alone."""
+    """Writes a text file atomically; a private one is readable only by its owner."""
     write_bytes(path, text.encode(), private=private)
 
 
 def write_bytes(path: Path, data: bytes, *, private: bool = False) -> None:
-    """Writes a file whole or not at all; a private one for its owner alone. Whoever reads it meanwhile finds the old one, or this one. A device or a
-    pipe is written to as it is, except by a private file. When it returns, the file stays after a power failure."""
+    """Writes a file atomically and durably; a private one is readable only by its owner. Concurrent readers see the old or the new file. A
+    device or a pipe is written to directly, except with a private file."""
     try:
         if _is_stream(path):
             if private:
-                raise FileError(f"{path}: a private file is not written to a device or a pipe; name a file of your own")
+                raise FileError(f"{path}: a private file cannot be a device or a pipe; name a regular file")
             with path.open("wb") as stream:
                 stream.write(data)
             return
         with _beside(path) as temporary:
-            # Never an existing file, whose permissions or link target would be another's.
+            # Never reuse an existing file, whose permissions or link target could be someone else's.
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
             with os.fdopen(descriptor, "wb") as file:
                 file.write(data)
@@ -153,7 +150,7 @@ def write_bytes(path: Path, data: bytes, *, private: bool = False) -> None:
 
 
 def write_new(path: Path, write: Callable[[Path], object]) -> None:
-    """Writes a file whole or not at all, and in the place of none: also of none that comes while it is written."""
+    """Writes a new file atomically; fails if the name exists, even if another process creates it meanwhile."""
     with _beside(path) as temporary:
         with _told_as(temporary.name, path.name):
             write(temporary)
@@ -167,8 +164,8 @@ def write_new(path: Path, write: Callable[[Path], object]) -> None:
 def write_together(
     folder: str | Path, files: Mapping[str, Callable[[Path], object]], *, new: Collection[str] = ()
 ) -> None:
-    """Writes files of one folder, which is made if it is not there; or, where one cannot be written, none, and those that were there stay. Those of `new`
-    take the place of none, as `write_new` writes them."""
+    """Writes several files to one folder, creating it if needed: all or none, in which case existing files stay. Files in `new` must not
+    exist, as in `write_new`."""
     target = path_of(folder)
     absent = [path for path in (target, *target.parents) if not path.exists()]
     try:
@@ -186,11 +183,11 @@ def write_together(
 
 
 def _sync(folder: Path) -> None:
-    """Flushes the names of a folder's files to the disk, where the system can: a new file has its name after a power failure then."""
+    """Flushes a folder's entries to disk if the system supports it, so that new files survive a power failure."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except OSError:
-        # A folder that may not be listed, or a system that opens none.
+        # The folder cannot be listed, or the system cannot open folders.
         return
     try:
         os.fsync(descriptor)
@@ -203,7 +200,7 @@ def _sync(folder: Path) -> None:
 
 @contextmanager
 def _told_as(temporary: str, name: str) -> Iterator[None]:
-    """Messages have the name that a file will have, and not that under which it is written."""
+    """Replaces the temporary name in error messages by the final one."""
     try:
         yield
     except FileError as error:
@@ -211,28 +208,26 @@ def _told_as(temporary: str, name: str) -> Iterator[None]:
 
 
 def _put_new(made: Path, place: Path) -> None:
-    """Gives a file its name, unless another file has it, in one step where the file system has hard links."""
+    """Moves a file to its final name unless that exists; atomic on file systems with hard links."""
     try:
         place.hardlink_to(made)
     except OSError as error:
         if isinstance(error, FileExistsError) or os.path.lexists(place):
-            raise FileError(
-                f"{place}: there is another file, which this one would replace; name another place"
-            ) from None
+            raise FileError(f"{place}: another file exists here and would be replaced; name another place") from None
         made.rename(place)
     else:
         made.unlink()
 
 
 def _move(stage: Path, target: Path, names: list[str], new: Collection[str]) -> None:
-    """Moves files of `stage` to `target`; those that were there come back where one cannot be moved."""
+    """Moves files from `stage` to `target`; restores replaced files if a move fails."""
     taken: list[str] = []
     try:
         for name in names:
             if (target / name).exists() and not (target / name).is_file():
                 what = "a folder" if (target / name).is_dir() else "a device or a pipe"
                 raise FileError(f"{target / name}: cannot write, it is {what}; move it away, or name another place")
-            # Before it is: whoever is interrupted may have moved it.
+            # Record it first, since an interruption may come after the move.
             taken.append(name)
             if name in new:
                 _put_new(stage / name, target / name)
@@ -253,7 +248,7 @@ def _move(stage: Path, target: Path, names: list[str], new: Collection[str]) -> 
 
 
 def _is_one(one: Path, other: Path) -> bool:
-    """Whether two names are of one file: a new one has both for a moment."""
+    """Whether two names belong to the same file, as during `_put_new`."""
     try:
         return one.samefile(other)
     except OSError:
@@ -262,7 +257,7 @@ def _is_one(one: Path, other: Path) -> bool:
 
 @contextmanager
 def _stage(target: Path) -> Iterator[Path]:
-    """A folder in `target` for files that are moved when all of them are written. It is gone with what is left in it."""
+    """A temporary folder in `target` for files that are moved together; removed with its contents."""
     stage = target / f".{secrets.token_hex(8)}.part"
     try:
         try:
@@ -276,7 +271,7 @@ def _stage(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def _beside(path: Path) -> Iterator[Path]:
-    """A name beside `path` that nobody else has. What is left there is removed."""
+    """A unique temporary name in the folder of `path`; a remaining file is removed."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
     try:
         yield temporary
@@ -285,7 +280,7 @@ def _beside(path: Path) -> Iterator[Path]:
 
 
 def _remove(temporary: Path) -> None:
-    """Removes a temporary file, or a folder of some; it may hold a secret key, so a Ctrl-C that comes meanwhile is waited out."""
+    """Removes a temporary file or folder. It may contain a secret key, so Ctrl-C is deferred until then."""
     try:
         _remove_now(temporary)
     except KeyboardInterrupt:

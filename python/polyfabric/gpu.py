@@ -1,4 +1,4 @@
-"""The graphics card of this computer, if it has one of NVIDIA's, and the compiler of its kernels."""
+"""This computer's NVIDIA GPU, if any, and the compiler of its kernels."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from .errors import RunError
 from .parameters import ParameterSet
 
 KEY_BITS = (1, 2)
-"""Secret bits that an iteration consumes of the keys that the kernels take."""
+"""Secret bits per iteration for which kernels exist."""
 
 
 def card(parameters: _native.Parameters, unroll: int = 1) -> str:
-    """The name of the card that programs of a parameter set run on, with a key of `unroll` secret bits an iteration.
+    """The name of the GPU for programs of a parameter set, with `unroll` secret bits per iteration.
 
-    Raises `RunError` where there is no card, no driver, no compiler for its kernels, or where the set is not one that the kernels serve.
+    Raises `RunError` if there is no GPU, driver, or kernel compiler, or if the kernels do not support the set.
     """
-    # What is loaded is found again by its name; without the package the system's own is taken, if it has one.
+    # Libraries loaded now are found by name later; without the package, the system's own is used if it exists.
     compiler()
     return _native.gpu(parameters, unroll)
 
 
 def card_for_slots(plan: _native.SlotPlan) -> str:
-    """The name of the card that a program on slots runs on.
+    """The name of the GPU for a CKKS or BGV program.
 
-    Raises `RunError` where there is no card, no driver, no compiler for its kernels, or where it does not serve or hold the program.
+    Raises `RunError` if there is no GPU, driver, or kernel compiler, or if the program is unsupported or does not fit.
     """
     compiler()
     return _native.gpu_for_slots(plan)
 
 
 def element_findings(sets: Sequence[ParameterSet]) -> dict[str, Any]:
-    """Which sets of TFHE a card serves, with keys of one and of two secret bits an iteration: those of the card here, or of an H200 where there is none.
+    """Which TFHE sets the GPU supports, with one and two secret bits per iteration: this computer's GPU, or an H200 if there is none.
 
-    Sizes are in bytes. `least_seconds` a bootstrap, and `most_per_s`, are a bound and no measurement: the multiply-adds of doubles alone, all
-    multiprocessors full, at the rate that NVIDIA gives for an H200.
+    Sizes are in bytes. `least_seconds` per bootstrap and `most_per_s` are bounds, not measurements: double multiply-adds only, with all
+    multiprocessors busy at NVIDIA's rate for an H200.
     """
     card = _here()
     rate = card["multiply_adds_per_s"]
@@ -59,7 +59,7 @@ def element_findings(sets: Sequence[ParameterSet]) -> dict[str, Any]:
 
 
 def slot_findings(sets: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Which sets of CKKS or BGV, as data, the kernels serve; a switching key there is at most what it is in memory here, in bytes."""
+    """Which CKKS or BGV sets the kernels support; a switching key takes at most its size in main memory, in bytes."""
     card = _here()
     rows = []
     for chosen in sets:
@@ -76,7 +76,7 @@ def slot_findings(sets: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _here() -> dict[str, Any]:
-    """The card here or why there is none, the shared memory that a block has there or on an H200, and the H200's rate."""
+    """This computer's GPU or why there is none, its (or an H200's) shared memory per block, and the H200's rate."""
     compiler()
     estimated_for, shared_bytes, rate = _native.gpu_peak()
     here: dict[str, Any] = {"card": None, "no_card": None, "estimated_for": estimated_for, "multiply_adds_per_s": rate}
@@ -88,13 +88,13 @@ def _here() -> dict[str, Any]:
 
 
 def compiler() -> ctypes.CDLL | None:
-    """CUDA's run-time compiler from its Python package, where there is one: it is in no folder that the system looks into."""
+    """Loads CUDA's run-time compiler from its Python package if installed, since the system does not search there."""
     found = find_spec("nvidia")
     folders = found.submodule_search_locations if found else None
     for folder in folders or ():
         for library in sorted(Path(folder).glob("*/lib/libnvrtc.so.*")):
             try:
-                # Its own library, which it asks for by name.
+                # The compiler loads this library by name.
                 for part in library.parent.glob("libnvrtc-builtins.so.*"):
                     ctypes.CDLL(str(part), mode=ctypes.RTLD_GLOBAL)
                 return ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)

@@ -1,4 +1,4 @@
-"""Keys of all schemes, and their files."""
+"""Keys of all schemes and their files."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from .errors import FileError, InputError, ParameterError
 from .files import bytes_of, expect_whole, path_of, read_bytes, write_together
 from .names import pick
 from .schemes.context import ClientKey, Context, Parameters, PublicKey, ServerKey, Source, content
-from .schemes.elements import ElementContext, named_parameters, warned
 from .schemes.plan import Plan
+from .schemes.tfhe import ElementContext, named_parameters, warned
 from .slot_parameters import SlotParameters, is_file
 
 if TYPE_CHECKING:
@@ -22,30 +22,30 @@ if TYPE_CHECKING:
 SCHEMES = ("tfhe", "ckks", "bgv")
 
 MARKS = {b"PLYFTFHE": "tfhe", b"PLYFCKKS": "ckks", b"PLYF_BGV": "bgv"}
-"""How files of the schemes begin; all others are read as TFHE's, which says what is wrong with them."""
+"""First bytes of the CKKS and BGV files; other files go to the TFHE reader, which reports the error."""
 
 CLIENT_KIND, PUBLIC_KINDS, CIPHERTEXT_KINDS = "ClientKey", ("PublicKey",), ("Ciphertexts",)
 EVALUATION_KINDS = ("CompressedServerKey", "EvaluationKeys")
-"""What Rust calls the kinds of files, for all schemes."""
+"""Rust names of the kinds of files, for all schemes."""
 
 CLIENT, SERVER, PUBLIC = "client.key", "server.key", "public.key"
-"""Names of the files, in this order: the client's own, what it gives to its server, what it gives to whoever encrypts."""
+"""File names of the secret key, the evaluation key, and the public key."""
 
 
 def _of_scheme(scheme: str, source: Source) -> Source:
-    """`source`, which is refused if it is a file of another scheme."""
+    """`source`; rejects a file of another scheme."""
     found = _mark(source)
     if found not in (None, scheme):
         name = f"{source}: it" if isinstance(source, Path) else "it"
         raise FileError(
-            f"{name} is a file of {found.upper()}, and the program is of {scheme.upper()}; give keys that were made for this program, or run "
-            "the program that they are of"
+            f"{name} is a {found.upper()} file, but the program is for {scheme.upper()}; use keys that were made for this program, or run "
+            "their program"
         )
     return source
 
 
 def _mark(source: Source) -> str | None:
-    """The scheme of a file, by its first bytes, if they are those of one; what cannot be read is told by who reads all of it."""
+    """The scheme of a file by its first bytes. `None` if unreadable; the full reader reports why."""
     if not isinstance(source, Path):
         return MARKS.get(bytes(source[:8]))
     expect_whole(source)
@@ -57,7 +57,7 @@ def _mark(source: Source) -> str | None:
 
 
 def load_client_key(scheme: str, source: Source) -> ClientKey:
-    """A secret key."""
+    """Loads a secret key."""
     source = _of_scheme(scheme, source)
     return _native.ClientKey.load(source) if scheme == "tfhe" else _native.SlotClient.load(scheme, source)
 
@@ -65,10 +65,10 @@ def load_client_key(scheme: str, source: Source) -> ClientKey:
 def load_server_key(
     scheme: str, source: Source, progress: ProgressHook | None = None, *, expected: Context | None = None
 ) -> ServerKey:
-    """A server's keys; of TFHE refused if they would not fit the memory that is left, before they are expanded.
+    """Loads evaluation keys; rejects TFHE keys that would not fit in memory before expanding them.
 
-    With `expected` they must be of its parameter set and, with CKKS and BGV, those that its program reads. Others are refused, by a
-    `ParameterError`, before they are read.
+    With `expected`, they must belong to its parameter set and, for CKKS and BGV, be those that its program reads. Otherwise raises
+    `ParameterError` before reading them.
     """
     source = _of_scheme(scheme, source)
     if scheme == "tfhe":
@@ -78,52 +78,52 @@ def load_server_key(
 
 
 def expect_kind(data: bytes, what: str, kinds: Collection[str], remedy: str) -> None:
-    """Refuses bytes that are no file of one of `kinds`, as Rust calls them. Nobody is to send a secret key by mistake, and learn of it from the server."""
+    """Rejects bytes that are not a file of one of `kinds` (Rust names), so that nobody sends a secret key by mistake."""
     found = _native.file_kind(bytes_of(data, what)[:16])
     if found is None:
-        raise FileError(f"{what}: {len(data):,} bytes in memory that are no file of Polyfabric's; {remedy}")
+        raise FileError(f"{what}: {len(data):,} bytes in memory that are not a Polyfabric file; {remedy}")
     kind, words = found
     if kind == CLIENT_KIND:
         raise FileError(
-            f"{what}: these are the bytes of {words}, a secret that decrypts everything; keep it with its client, send it to nobody, and {remedy}"
+            f"{what}: these are the bytes of {words}, a secret that decrypts everything; never send it, and {remedy}"
         )
     if kind not in kinds:
         raise FileError(f"{what}: these are the bytes of {words}; {remedy}")
 
 
 def load_public_key(scheme: str, source: Source) -> PublicKey:
-    """A public key."""
+    """Loads a public key."""
     source = _of_scheme(scheme, source)
     return _native.PublicKey.load(source) if scheme == "tfhe" else _native.SlotPublicKey.load(scheme, source)
 
 
 def parameters_of(key: ClientKey | ServerKey | PublicKey) -> Parameters:
-    """The parameter set that a key is of."""
+    """The parameter set of a key."""
     own = key.parameters
     return SlotParameters(own) if isinstance(own, _native.SlotParameters) else own
 
 
 def transformed_bytes(server: ServerKey) -> int:
-    """Memory of what executions have transformed of a server's key: of TFHE, once there has been one."""
+    """Bytes of the transforms that executions have cached of a TFHE evaluation key."""
     return server.transformed_bytes if isinstance(server, _native.ServerKey) else 0
 
 
 def public_key_of(client: ClientKey) -> PublicKey:
-    """What others encrypt with for a client: a fresh one each time, of the same secret key."""
+    """A fresh public key of the client's secret key."""
     return client.public() if isinstance(client, _native.SlotClient) else _native.PublicKey.generate(client)
 
 
 def present(folder: Path, *names: str) -> list[str]:
-    """Those of the keys' files that are in `folder`: to be used, or to be refused."""
+    """The key files that exist in `folder`."""
     return [name for name in names or (CLIENT, SERVER, PUBLIC) if (folder / name).exists()]
 
 
 def matching(key: ClientKey | ServerKey | PublicKey | Keys, named: str | Parameters | None) -> Parameters:
-    """The parameter set of keys, which must be the one that was named, if any; under 128 bits of security with a warning, of CKKS and BGV that of its plan."""
+    """The parameter set of the keys, which must be the named one, if any. Warns below 128 bits of security; for CKKS and BGV the plan does."""
     own = key.parameters if isinstance(key, Keys) else parameters_of(key)
     asked: object = named
     if isinstance(named, str):
-        # A file of one's own is read; the name of a set that comes with the project says which one.
+        # A name may be a file of the user's own or a built-in set.
         asked = named_parameters(named, warn=False) if isinstance(own, _native.Parameters) else _of_slots(named)
     if asked is not None and asked != (own.name if isinstance(asked, str) else own):
         raise InputError(
@@ -142,8 +142,7 @@ def _name(asked: object) -> str:
 
 @dataclass(frozen=True)
 class Keys:
-    """A client's secret key, and what its server executes with: of TFHE the keys of a parameter set, of CKKS and BGV those that one program
-    asks for."""
+    """A client's secret key and its evaluation keys: for TFHE those of a parameter set, for CKKS and BGV those that one program needs."""
 
     client: ClientKey
     server: ServerKey
@@ -158,7 +157,7 @@ class Keys:
 
     @property
     def parameters(self) -> Parameters:
-        """Their parameter set, whether it comes with the project or not."""
+        """The parameter set, built-in or user-defined."""
         return parameters_of(self.client)
 
     @property
@@ -171,8 +170,8 @@ class Keys:
     def generate(
         cls, of: Plan | str | _native.Parameters, progress: ProgressHook | None = None, *, unroll: int = 1
     ) -> Keys:
-        """Fresh keys, from the operating system's randomness: for a plan, or for a parameter set of TFHE, whose keys serve all programs with
-        `unroll` secret bits an iteration."""
+        """Generates keys from the operating system's randomness, for a plan or for a TFHE parameter set. The latter serve all programs with
+        `unroll` secret bits per iteration."""
         if isinstance(of, Plan):
             of.check_memory()
             context = of.context
@@ -187,48 +186,46 @@ class Keys:
         return cls(client, context.server_key(client, progress))
 
     def public(self) -> PublicKey:
-        """What others encrypt with: a fresh one each time, of the same secret key."""
+        """Generates a public key of the same secret key."""
         return public_key_of(self.client)
 
     def save(self, folder: str | Path) -> None:
-        """Writes `client.key` (secret) and `server.key` (masks as seeds) to `folder`. Keys of another generation that are there are not replaced, neither
-        of the two."""
+        """Writes `client.key` (secret) and `server.key` (with seeded masks) to `folder`. Does not replace keys of another generation."""
         path = path_of(folder) / CLIENT
         there = path.exists()
         if there and read_bytes(path) != content(self.client.save()):
-            raise FileError(f"{path}: there is another key, which this one would replace; name another folder")
+            raise FileError(f"{path}: another key exists here and would be replaced; name another folder")
         self._expect_own(path.with_name(SERVER), load_server_key)
-        # Others may make keys in that folder meanwhile.
+        # Another process may create keys in that folder meanwhile.
         new = () if there else (CLIENT,)
         write_together(folder, {CLIENT: self.client.save, SERVER: self.server.save}, new=new)
 
     def save_public(self, folder: str | Path) -> None:
-        """Writes `public.key` to `folder`: for whoever encrypts for this client, and cannot decrypt. One of another generation that is there is not
-        replaced."""
+        """Writes `public.key` to `folder`, with which others encrypt for this client but cannot decrypt. Does not replace a key of another
+        generation."""
         self._expect_own(path_of(folder) / PUBLIC, load_public_key)
         write_together(folder, {PUBLIC: self.public().save})
 
     def _expect_own(self, path: Path, load: Callable[[str, Source], ServerKey | PublicKey]) -> None:
-        """Refuses to replace a file that is no key of this client."""
+        """Rejects replacing a file that is not a key of this client."""
         if not path.is_file():
             return
         try:
             load(self.scheme, path).expect_client(self.client)  # type: ignore[arg-type]
         except FileError as error:
             raise FileError(
-                f"{path}: this is no key of this client, and would be replaced; name another folder ({error})"
+                f"{path}: not a key of this client, but would be replaced; name another folder ({error})"
             ) from None
 
     @classmethod
     def load(cls, folder: str | Path, scheme: str | None = None, progress: ProgressHook | None = None) -> Keys:
-        """The keys that `save` wrote, of one key generation. Their files say which scheme they are of; with `scheme`, "tfhe", "ckks" or "bgv", those of
-        another one are refused."""
+        """Loads the keys that `save` wrote, of one key generation. With `scheme` ("tfhe", "ckks" or "bgv"), rejects other schemes."""
         path = path_of(folder)
         chosen = (_mark(path / CLIENT) or "tfhe") if scheme is None else pick("scheme", scheme, SCHEMES)
         keys = cls(load_client_key(chosen, path / CLIENT), load_server_key(chosen, path / SERVER, progress))
         if keys.parameters != parameters_of(keys.server):
             raise ParameterError(
-                f"{path}: {CLIENT} is of {keys.parameters.name}, {SERVER} of {parameters_of(keys.server).name}; "
+                f"{path}: {CLIENT} belongs to {keys.parameters.name}, {SERVER} to {parameters_of(keys.server).name}; "
                 "use the two files of one key generation"
             )
         keys.server.expect_client(keys.client)  # type: ignore[arg-type]

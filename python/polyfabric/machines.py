@@ -1,4 +1,4 @@
-"""Machines: descriptions with the source of every figure, simulation, and replay on real ciphertexts."""
+"""Machines: descriptions with a source for every figure, simulation, and replay on ciphertexts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from . import _native, axes, memory
+from . import _native, memory, sweep_axes
 from .errors import Error, FileError, InputError, MachineError, shown
 from .files import write_bytes, write_text
 from .names import pick
@@ -20,30 +20,30 @@ if TYPE_CHECKING:
     from .schemes.plan import Plan
 
 Kernel: TypeAlias = _native.KernelProgram | _native.ResidueKernel
-"""A kernel program: of TFHE, or on residue polynomials, as CKKS and BGV are lowered to."""
+"""A kernel program, for TFHE or for CKKS and BGV."""
 
 
 def names() -> list[str]:
-    """The machines that come with the package."""
+    """Names of the built-in machines."""
     return _native.machine_names()
 
 
 def is_file(name: str | Path) -> bool:
-    """Whether that is the path of a machine file, and no machine's name."""
+    """Whether `name` is the path of a machine file rather than a machine's name."""
     return isinstance(name, Path) or (isinstance(name, str) and (name.endswith(".toml") or "/" in name))
 
 
 def expect_list(readings: Sequence[str]) -> Sequence[str]:
-    """The readings, refused unless they are a list of texts."""
+    """The readings; rejects anything but a list of strings."""
     if isinstance(readings, str) or not (
         isinstance(readings, Sequence) and all(isinstance(reading, str) for reading in readings)
     ):
-        raise InputError(f"readings={shown(readings)}; give a list of them, each as 'FACT=OPTION'")
+        raise InputError(f"readings={shown(readings)}; give a list of strings 'FACT=OPTION'")
     return readings
 
 
 def load(name: str | Path, readings: Sequence[str] = ()) -> Machine:
-    """The machine of that name, or of that file (`.toml`). `readings` are choices `fact=option` of what its paper leaves open."""
+    """Loads the machine of that name or file (`.toml`). `readings` are choices `fact=option` where its paper is ambiguous."""
     choices = []
     for reading in expect_list(readings):
         fact, equals, option = reading.partition("=")
@@ -56,22 +56,22 @@ def load(name: str | Path, readings: Sequence[str] = ()) -> Machine:
 
 
 def text_of(file: str | Path) -> str:
-    """The text of a machine file."""
+    """Reads the text of a machine file."""
     return _native.Machine.text_of(Path(file))
 
 
 def parsed(file: str, text: str, choices: Sequence[tuple[str, str]] = ()) -> Machine:
-    """The machine of a file with that text."""
+    """Parses the text of a machine file."""
     found = Machine(_native.Machine.parse(file, text, choices), file=file)
     _expect_name(file, found.name)
-    axes.expect_own_sweep(found)
+    sweep_axes.expect_own_sweep(found)
     return found
 
 
 def _expect_name(file: str, name: str) -> None:
-    """Refuses a name that shows nothing, or that what is called by it would lead elsewhere."""
+    """Rejects names that print nothing or are unsuitable as file names."""
     if not name.strip() or not name.isprintable() or {"/", "\\"} & set(name) or name.strip(".") == "":
-        raise MachineError(f"{file}: `name` is {name!r:.80}; give one of letters, digits and dashes, as a folder has")
+        raise MachineError(f"{file}: `name` is {name!r:.80}; give one of letters, digits and dashes")
 
 
 class Machine:
@@ -89,25 +89,25 @@ class Machine:
 
     @property
     def argument(self) -> str:
-        """What a command takes for it: its file, or its name."""
+        """The command-line argument for it: its file or its name."""
         return self.file or self.name
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The machine's name."""
         return self.native.name
 
     def to_dict(self) -> dict[str, Any]:
-        """Every figure, with unit and source, and the readings of what the paper leaves open."""
+        """Every figure with unit and source, and the readings."""
         return json.loads(self.native.to_json())
 
     @property
     def readings(self) -> dict[str, str]:
-        """The option that is chosen of every open fact."""
+        """The chosen option of every reading."""
         return dict(self.native.readings)
 
     def findings(self) -> list[dict[str, Any]]:
-        """What its widths make of every set on its torus: transform noise, predicted and measured, and failure."""
+        """For every set over its torus: transform noise, predicted and measured, and failure probability."""
         return json.loads(self.native.findings())
 
     def trial(
@@ -117,24 +117,24 @@ class Machine:
         bits: int | None = None,
         progress: ProgressHook | None = None,
     ) -> dict[str, Any]:
-        """Look-ups of a set by its own schedule, on fresh ciphertexts under fresh keys: how many came out wrong, and their noise. Messages have
-        `bits` bits, or as many as the set carries here."""
+        """Executes lookups of a set by the machine's schedule, with fresh ciphertexts and keys: number of wrong results, and noise. Messages have
+        `bits` bits, or as many as the set supports here."""
         return json.loads(self.native.trial(parameters, lookups, bits, progress))
 
     def derive_widths(
         self, parameters: _native.Parameters, judge: str = "phase", progress: ProgressHook | None = None
     ) -> tuple[dict[str, Any], str]:
-        """Fixed-point widths for a set by FPT's design method, and the text of the machine's file with them."""
+        """Fixed-point widths for a set by FPT's design method, and the text of a machine file with them."""
         found, text = self.native.derive_widths(parameters, judge, progress)
         return json.loads(found), text
 
     def widths(self, parameters: _native.Parameters) -> dict[str, int] | None:
-        """Bits of each part of a number in its transforms for a set, sign included: of the key's points, both transforms and their twiddle
-        factors. Nothing where products are exact, or in f64."""
+        """Bits, including sign, of the key's points, both transforms and their twiddle factors for a set. `None` if products are exact or in
+        f64."""
         return json.loads(self.native.widths(parameters))
 
     def with_derived_widths(self, parameters: _native.Parameters, progress: ProgressHook | None = None) -> Machine:
-        """The machine with the widths that `derive_widths` gives it for a set, and the same readings of what else is open."""
+        """The machine with the widths of `derive_widths` for a set, and the same remaining readings."""
         _, text = self.derive_widths(parameters, progress=progress)
         file = f"{self.name} with widths for {parameters.name}"
         open_still = Machine(_native.Machine.parse(file, text, [])).readings
@@ -142,15 +142,48 @@ class Machine:
             _native.Machine.parse(file, text, [choice for choice in self.readings.items() if choice[0] in open_still])
         )
 
+    def varied(self, **figures: float) -> Machine:
+        """The machine with other values of any figures, by their keys with `__` for dots, each in the unit of its file: of unknown area and power."""
+        changes = [(key.replace("__", "."), value) for key, value in figures.items()]
+        return Machine(self.native.varied(changes))
+
+    @property
+    def clock_hz(self) -> float:
+        """Its clock."""
+        return self.native.clock_hz()
+
+    def figure(self, key: str) -> float:
+        """The value of a figure, in the unit of its file."""
+        value = self.native.figure(key)
+        if value is None:
+            raise MachineError(f"`{key}` of {self.name} is unknown; give it in the machine file")
+        return value
+
+    def count(self, key: str) -> int:
+        """The same of a figure that is a count."""
+        return round(self.figure(key))
+
+    def components(self) -> list[dict[str, Any]]:
+        """Its components: `name`, `count`, and of all of them `area_mm2` and `power_w`."""
+        return json.loads(self.native.components())
+
+    def quantities(self) -> dict[str, float]:
+        """What follows from its figures: counts of parts and bytes that they hold."""
+        return json.loads(self.native.quantities())
+
+    def mapping(self, kernel: _native.KernelProgram) -> dict[str, Any]:
+        """What its mapper decides of a program of TFHE: `quantities` by name, and when `instructions` run, if it has some."""
+        return json.loads(self.native.mapping(kernel))
+
     @property
     def on_slots(self) -> bool:
-        """Whether it executes programs of CKKS and BGV; of TFHE else."""
+        """Whether it executes CKKS and BGV; otherwise TFHE."""
         return self.native.on_slots
 
     def map(self, planned: Kernel | Plan, **options: str | float | None) -> Mapped:
-        """A plan, or a kernel program, mapped onto the machine: report, timeline, replay.
+        """Maps a plan or a kernel program to the machine, for report, trace and replay.
 
-        `options` are those of the machine (`machine_options`), with underscores for dashes; `None` is as if it were left out.
+        `options` are those of the machine (`machine_options`), with underscores instead of dashes; `None` means the default.
         """
         kernel = self._kernel(planned)
         if isinstance(kernel, _native.KernelProgram):
@@ -168,12 +201,10 @@ class Machine:
         return MappedSlots(self.native.compile(kernel, _given(options)), getattr(planned, "refusal", None))
 
     def load(self, planned: Kernel | Plan, path: Path, **options: str | float | None) -> MappedSlots:
-        """A program of CKKS or BGV as `MappedSlots.save` wrote it: not compiled, but checked again."""
+        """Loads a compiled CKKS or BGV program that `MappedSlots.save` wrote, and checks it again."""
         kernel = self._kernel(planned)
         if isinstance(kernel, _native.KernelProgram):
-            raise InputError(
-                "compiled programs are of CKKS and BGV; a program of TFHE is mapped in no time: leave the file out"
-            )
+            raise InputError("only CKKS and BGV programs can be loaded compiled; omit the file for this TFHE program")
         compiled = _read_compiled(path)
         try:
             return MappedSlots(self.native.load(kernel, compiled, _given(options)), getattr(planned, "refusal", None))
@@ -185,45 +216,45 @@ class Machine:
         return self.map(planned).report()
 
     def _kernel(self, planned: Kernel | Plan) -> Kernel:
-        """The kernel program of a plan, or itself."""
+        """The kernel program of a plan, or a given kernel program itself."""
         kernel = getattr(planned, "kernel", planned)
         if isinstance(kernel, _native.KernelProgram | _native.ResidueKernel):
             return kernel
         what = repr(planned) if isinstance(planned, str) else f"of the type {type(planned).__name__}"
         raise InputError(
-            f"{self.name} times plans, and this is {what}; write program.simulate({self.argument!r}) for a program of yours, program.plan(..) for its "
-            f"plan, or `polyfabric simulate NAME --machine {self.argument}` for one that comes with Polyfabric"
+            f"{self.name} times plans, not {what}; write program.simulate({self.argument!r}) for your own program, program.plan(..) for its "
+            f"plan, or `polyfabric simulate NAME --machine {self.argument}` for a built-in one"
         )
 
 
 class Mapped(ABC):
-    """A program with a machine's schedule for it."""
+    """A program with its schedule on a machine."""
 
     @abstractmethod
     def report(self) -> Report:
-        """Time, stalls, traffic and energy of its checked schedule."""
+        """Time, stalls, traffic and energy of the checked schedule."""
 
     @abstractmethod
     def replay(
         self, server: ServerKey, inputs: Ciphertexts, progress: ProgressHook | None = None
     ) -> tuple[Ciphertexts, Report]:
-        """Executes the schedule on ciphertexts, with the machine's arithmetic, in its order; and reports on it."""
+        """Executes the schedule on ciphertexts with the machine's arithmetic, in its order; returns the outputs and the report."""
 
 
 class MappedElements(Mapped):
-    """A program of TFHE on a machine, scheduled and checked. Loops stay loops in its schedule."""
+    """A TFHE program on a machine, with its checked schedule, in which loops stay loops."""
 
     def __init__(self, native: _native.MappedKernel) -> None:
         self.native = native
 
     def report(self) -> Report:
-        """Time, stalls, traffic and energy of its checked schedule."""
+        """Time, stalls, traffic and energy of the checked schedule."""
         return self._report({})
 
     def replay(
         self, server: _native.ServerKey, inputs: _native.Ciphertexts, progress: ProgressHook | None = None
     ) -> tuple[_native.Ciphertexts, Report]:
-        """Executes the schedule on ciphertexts, with the machine's arithmetic, in its order; and reports on it."""
+        """Executes the schedule on ciphertexts, with the machine's arithmetic, in its order; returns the outputs and the report."""
         outputs, saturations = self.native.replay(server, inputs, progress)
         return outputs, self._report({"saturations": saturations})
 
@@ -232,15 +263,15 @@ class MappedElements(Mapped):
 
 
 class MappedSlots(Mapped):
-    """A program of CKKS or BGV on a machine, compiled and checked."""
+    """A compiled and checked CKKS or BGV program on a machine."""
 
     def __init__(self, native: _native.MappedProgram, refusal: str | None = None) -> None:
         self.native = native
         self.refusal = refusal
-        """Why the program is timed but not run; `None` if it is run."""
+        """Why the program is only timed; `None` if it is run."""
 
     def report(self) -> Report:
-        """Time, stalls, traffic and energy of its checked schedule; and, where the program is not run, why."""
+        """Time, stalls, traffic and energy of the checked schedule; and the reason if the program is only timed."""
         data = json.loads(self.native.report())
         if self.refusal is not None:
             data["not_run"] = self.refusal
@@ -252,7 +283,7 @@ class MappedSlots(Mapped):
         inputs: _native.SlotCiphertexts,
         progress: ProgressHook | None = None,  # noqa: ARG002 - the replay does not say how far it is
     ) -> tuple[_native.SlotCiphertexts, Report]:
-        """Executes the schedule on ciphertexts, with the machine's arithmetic, in its order; and reports on it."""
+        """Executes the schedule on ciphertexts with the machine's arithmetic, in its order; returns the outputs and the report."""
         return self.native.replay(server, inputs), self.report()
 
     def groups(self) -> list[dict[str, Any]]:
@@ -260,19 +291,19 @@ class MappedSlots(Mapped):
         return json.loads(self.native.groups())
 
     def write_streams(self, path: Path) -> None:
-        """Writes the instruction streams: in binary form to a `.bin` file, else as text."""
+        """Writes the instruction streams, in binary form to a `.bin` file, otherwise as text."""
         if path.suffix != ".bin":
             write_text(path, self.native.streams_text())
         else:
             write_bytes(path, self.native.streams())
 
     def save(self, path: Path) -> None:
-        """Writes what the compiler found out of the program, for `Machine.load`."""
+        """Writes the compilation result, for `Machine.load`."""
         write_bytes(path, self.native.save())
 
 
 def machine_options() -> list[dict[str, Any]]:
-    """The options of all mappers: `machine`, the mapper, and `option` with its name, values and help."""
+    """The options of all mappers: `machine` is the mapper, `option` the name, values and help."""
     return json.loads(_native.machine_options())
 
 
@@ -281,7 +312,7 @@ def _given(options: dict[str, str | float | None]) -> dict[str, str]:
 
 
 LARGEST_COMPILED = 1 << 32
-"""Bytes of the largest compiled program that is read."""
+"""Maximum bytes of a compiled program."""
 
 
 def _read_compiled(path: Path) -> bytes:

@@ -1,7 +1,7 @@
-"""How much memory a step may take, and refusing what would take more before it takes any.
+"""Memory limits: steps are rejected before they allocate too much.
 
 with limited(4 << 30):
-    program.run(inputs)          # refused if its keys and ciphertexts take more than 4 GiB
+    program.run(inputs)          # rejected if keys and ciphertexts need more than 4 GiB
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?", re.IGNORECASE)
 
 
 def most() -> int | None:
-    """The most bytes that may be taken: those that were asked for, or what this computer has left. `None` if neither is known."""
+    """The memory limit in bytes, or this computer's free memory; `None` if unknown."""
     asked = _LIMIT.get()
     return available_bytes() if asked is None else asked
 
 
 @contextmanager
 def limited(memory: int | str | None) -> Iterator[None]:
-    """Within it, no step takes more than `memory`: bytes, or a text such as "4G". `None` changes nothing."""
+    """Limits every step within to `memory`: bytes, or a text such as "4G". `None` changes nothing."""
     if memory is None:
         yield
         return
@@ -42,28 +42,28 @@ def limited(memory: int | str | None) -> Iterator[None]:
 
 
 def size(memory: object) -> int:
-    """Bytes as a number, or as a text with a binary unit."""
+    """Parses bytes given as a number or a text with a binary unit."""
     found = SIZE.fullmatch(memory.strip()) if isinstance(memory, str) else None
     if found is not None:
         return int(float(found[1]) * (1 << UNITS[found[2].upper()]))
     if isinstance(memory, int) and not isinstance(memory, bool) and memory > 0:
         return memory
-    raise InputError(f"memory={shown(memory)} (--memory) is no size; give bytes, or a text such as '4G'")
+    raise InputError(f"memory={shown(memory)} (--memory) is not a size; give bytes, or a text such as '4G'")
 
 
 def expect(what: str, needed: int, remedy: str, held: int = 0) -> None:
-    """Refuses `what` if it needs more than may be taken; `held` bytes of it have been taken already, and are not among those that are left."""
+    """Rejects `what` if it needs more than the limit; `held` bytes of it are already allocated, and so not part of the free memory."""
     allowed = most()
     if allowed is None or needed - (held if _LIMIT.get() is None else 0) <= allowed:
         return
-    limit = "are left" if _LIMIT.get() is None else "may be taken (memory, --memory)"
+    limit = "are free" if _LIMIT.get() is None else "is the limit (memory, --memory)"
     raise RunError(
         f"{what}: up to {bytes_text(needed)} of memory are needed, but {bytes_text(allowed)} {limit}; {remedy}"
     )
 
 
 def expect_many(name: str, count: int, needed: Callable[[int], int]) -> None:
-    """Refuses `count` ciphertexts of the program called `name` before it is made for as many: each takes as much as a second one does."""
+    """Checks the memory of `count` ciphertexts of program `name` before it is created, by extrapolating from one and two."""
     one = needed(1)
     remedy = "use fewer (--batch), or allow more with memory (--memory)"
     expect(f"{name} on {count:,} ciphertexts", one + (count - 1) * (needed(2) - one), remedy)

@@ -1,4 +1,4 @@
-"""Wrong names: the nearest right ones are suggested."""
+"""Suggests names similar to a wrong one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .errors import InputError
 
 
 def pick(what: str, given: str, known: Iterable[str]) -> str:
-    """`given` if it is known; otherwise an error that suggests the nearest."""
+    """`given` if it is known; otherwise raises an error with similar names."""
     names = list(known)
     if given in names:
         return given
@@ -17,6 +17,6 @@ def pick(what: str, given: str, known: Iterable[str]) -> str:
 
 
 def suggestion(given: str, names: list[str]) -> str:
-    """The nearest names, or all of them."""
+    """Similar names, or all of them."""
     near = difflib.get_close_matches(str(given).lower(), names, n=2, cutoff=0.6)
     return f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(names)}"

@@ -1,4 +1,4 @@
-"""Parameter sets as data: figures with sources, security, what a look-up carries, key sizes."""
+"""Parameter sets as data: figures with sources, security, message widths, key sizes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from . import _native
 
 
 def _carries(capacity: dict[str, Any]) -> dict[str, Any]:
-    """Widest padded message that a look-up tells apart, and how often it fails under nearly every key that is used (docs/tfhe.md, Keys)."""
+    """Widest padded message that a lookup supports, and its failure probability for nearly every key (docs/tfhe.md, Keys)."""
     return {
         "message_bits": capacity["message_bits"],
         "log2_failure": capacity["failure_log2"],
@@ -20,13 +20,13 @@ def _carries(capacity: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class ParameterSet:
-    """One checked set of the table."""
+    """A checked parameter set of the table."""
 
     native: _native.Parameters
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The set's name."""
         return self.native.name
 
     @property
@@ -39,7 +39,7 @@ class ParameterSet:
         return {"family": "own", "claimed_security_bits": None, "note": ""} if text is None else json.loads(text)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything about the set."""
+        """All facts about the set."""
         native = self.native
         literal = json.loads(native.to_json())
         sources = literal.pop("sources", {})
@@ -70,10 +70,10 @@ def named(name: str) -> ParameterSet:
 
 
 def all_sets() -> list[ParameterSet]:
-    """All sets, in the order of the table."""
+    """All sets, in table order."""
     return [named(name) for name in _native.parameter_names()]
 
 
 def slot_sets() -> list[dict[str, Any]]:
-    """All sets of CKKS and BGV, as data."""
+    """All CKKS and BGV sets, as data."""
     return list(json.loads(_native.slot_parameter_sets()))

@@ -1,4 +1,4 @@
-"""Programs by name: the built-in ones, and functions in the user's files."""
+"""Programs by name: built-in ones and functions in the user's files."""
 
 from __future__ import annotations
 
@@ -35,27 +35,27 @@ from .execution import make_plan
 from .files import read_bytes
 from .machines import Machine
 from .names import suggestion
-from .rounds import RoundProgram
-from .runnable import Program, Runnable, SlotProgram
+from .repeated_rounds import RoundProgram
+from .runnable_programs import Program, Runnable, SlotProgram
 from .schemes.context import STANDARD_SECURITY
-from .schemes.elements import ElementPlan, expect_security
 from .schemes.options import PlanOptions
 from .schemes.plan import Plan
+from .schemes.tfhe import ElementPlan, expect_security
 
 DEFAULT_SET = "polyfabric-3-p128-t32"
-"""What a built-in program runs with on this computer when no set is named."""
+"""Default set of a built-in program on this computer."""
 
 DEFAULT_SET_ON_MACHINE = "polyfabric-1-p128-t32-narrow"
-"""The same on a machine: the default set with a key switch that 32-bit transforms carry."""
+"""Default set on a machine: its key switch suits 32-bit transforms."""
 
 
 def _whatever(build: Callable[[], SlotProgram]) -> Callable[[str], SlotProgram]:
-    """A program that is the same with every parameter set."""
+    """A program that does not depend on the parameter set."""
     return lambda _: build()
 
 
 ON_SLOTS_HEADER = re.compile(r'^\s*program\s+"[^"]*"\s+(ckks|bgv)\b', re.MULTILINE)
-"""How the text of a program of CKKS or BGV begins."""
+"""First words of a CKKS or BGV program's text."""
 
 PAPERS: dict[str, tuple[Callable[[str], SlotProgram], str]] = {
     "matvec": (_whatever(matvec.matvec), matvec.PAPER_SET),
@@ -72,61 +72,61 @@ PAPERS: dict[str, tuple[Callable[[str], SlotProgram], str]] = {
     "resnet20-block": (_whatever(resnet20.residual_block), resnet20.PAPER_SET),
     "sorting-stages": (_whatever(bitonic_sorting.sorting_stages), bitonic_sorting.PAPER_SET),
 }
-"""Programs of a paper that run as your own ones do, by their parameter set, each with the set that it has there."""
+"""Programs of papers, runnable like the user's own, by parameter set; with the set of the paper."""
 
 WHERE_REFUSED: dict[str, tuple[str, str]] = {
     "ckks-bootstrapping": (ckks_bootstrapping.FULL_SET, osiris_programs.REDUCED_SET),
 }
-"""Sets for machines that hold no key switch of the set that the program has in its first paper: to be timed, and to be run."""
+"""Sets for machines that do not support the key switch of the program's usual set, for timing and for running."""
 
 ROUNDS: dict[str, tuple[Callable[[], RoundProgram], str]] = {
     "resnet20": (resnet20.rounds, resnet20.PAPER_SET),
     "sorting": (bitonic_sorting.sorting, bitonic_sorting.PAPER_SET),
 }
-"""Programs of many rounds that are alike, each with the set that it has in its paper."""
+"""Programs of repeated rounds, with the set of their paper."""
 
 ONLY_ROUNDS = ("sorting",)
-"""Those that are too long for a schedule without loops, and to be run."""
+"""Programs too long for a schedule without loops, or to run."""
 
 ON_SLOTS = ("logistic-regression", "database-lookup", *PAPERS)
-"""Applications of CKKS and BGV."""
+"""CKKS and BGV applications."""
 
 MICROBENCHMARKS = ("ntt", "automorphism", "multiply", "permute")
-"""Single operations on residue polynomials, to be timed on a machine."""
+"""Single operations on limbs, for timing on a machine."""
 
 MICROBENCHMARK_SIZES = {"12": (12, 3), "13": (13, 6), "14": (14, 13), "15": (15, 26)}
-"""By --params: log2 of the ring degree, and limbs beside the special one: 109, 218 and 438 bits in all (F1, table 4), and
-864 where a polynomial is two of F1's vectors (881 is the most of 128 bits)."""
+"""By --params: log2 of the ring degree, and limbs besides the special one: 109, 218 and 438 bits in total (F1, table 4), and
+864 where a polynomial takes two of F1's vectors (881 is the maximum for 128 bits)."""
 
 MICROBENCHMARK_BATCH = 64
-"""Ciphertexts, unless another number is asked for."""
+"""Default number of ciphertexts."""
 
 MICROBENCHMARK_ROUNDS = 8
-"""Operations on each ciphertext, one after the other."""
+"""Consecutive operations on each ciphertext."""
 
 
 def known() -> list[str]:
-    """Names of the programs that need no file."""
+    """Names of the built-in programs."""
     own = [*DEEP_NN, *NETWORKS, *TREES, *TRAINED]
     return ["digits", "life", "adder", *own, *_native.built_in_names(), *ON_SLOTS, *ONLY_ROUNDS]
 
 
 def on_slots(name: str, parameters: str | None = None) -> SlotProgram | None:
-    """The program of CKKS or BGV that `name`, `FILE.py:FUNCTION` or `FILE.pf` names, for a parameter set or its own; nothing if it is of
-    TFHE, or no file."""
+    """The CKKS or BGV program that `name` (a built-in name, `FILE.py:FUNCTION` or `FILE.pf`) means, for a parameter set or the default. `None`
+    for a TFHE program or an unknown name."""
     if name in PAPERS:
         build, own = PAPERS[name]
         return build(parameters or own)
     if name in ONLY_ROUNDS:
         raise InputError(
-            f"{name} is a sequence of stages, which is timed, not run: `polyfabric simulate {name} --machine M`; `polyfabric run {name}-stages` runs two of them"
+            f"{name} is a sequence of stages that can only be timed: `polyfabric simulate {name} --machine M`; `polyfabric run {name}-stages` runs two of them"
         )
     found = load(name) if ":" in name or name.endswith((".pf", ".py")) else None
     return found if isinstance(found, SlotProgram) else None
 
 
 def is_on_slots(name: str) -> bool:
-    """Whether a program is of CKKS or BGV, and not of TFHE; none that comes with the project is built. A name that nobody knows is refused."""
+    """Whether a program is for CKKS or BGV rather than TFHE, without building built-in ones. Rejects unknown names."""
     if name in MICROBENCHMARKS or name in PAPERS or on_slots(name) is not None:
         return True
     if name in ON_SLOTS or name not in known():
@@ -135,22 +135,22 @@ def is_on_slots(name: str) -> bool:
 
 
 def expect_executes(machine: Machine, program: str, on_slots: bool) -> None:
-    """Refuses a program of another scheme than those of a machine."""
+    """Rejects a program of a scheme that the machine does not execute."""
     if machine.on_slots != on_slots:
         has, wants = ("CKKS and BGV", "TFHE") if machine.on_slots else ("TFHE", "CKKS and BGV")
         raise MachineError(
-            f"{machine.name} executes programs of {has}, and {program} is one of {wants}; name another machine"
+            f"{machine.name} executes {has} programs, but {program} is a {wants} program; name another machine"
         )
 
 
 def scheme_of(name: str, parameters: str | None = None) -> str:
-    """The scheme of a program that `planned` plans: "tfhe", "ckks" or "bgv"."""
+    """The scheme of a program for `planned`: "tfhe", "ckks" or "bgv"."""
     own = on_slots(name, parameters)
     return "tfhe" if own is None else own.scheme
 
 
 def microbenchmark(name: str, parameters: str | None, batch: int) -> _native.ResidueKernel:
-    """A microbenchmark's kernel program."""
+    """The kernel program of a microbenchmark."""
     size = parameters or "13"
     if size not in MICROBENCHMARK_SIZES:
         raise InputError(
@@ -166,14 +166,14 @@ def microbenchmark(name: str, parameters: str | None, batch: int) -> _native.Res
 
 
 def residue_kernel(name: str, parameters: str | None, machine: Machine) -> _native.ResidueKernel:
-    """The kernel program of a program of CKKS or BGV, with the key switch that is chosen for the machine, or of a microbenchmark."""
+    """The kernel program of a CKKS or BGV program, with the key switch chosen for the machine, or of a microbenchmark."""
     if name in MICROBENCHMARKS:
         return microbenchmark(name, parameters, MICROBENCHMARK_BATCH)
     own = on_slots(name, parameters)
     if own is None:
         choice = [*MICROBENCHMARKS, *PAPERS]
         raise InputError(
-            f"{name!r} is no program of CKKS or BGV to be timed; {suggestion(name, choice)}, or FILE.py:FUNCTION"
+            f"{name!r} is not a CKKS or BGV program for timing; {suggestion(name, choice)}, or FILE.py:FUNCTION"
         )
     options = PlanOptions(parameters=parameters, machine=machine, max_failure=0.0, security=0)
     return planned(name, options).kernel
@@ -181,9 +181,11 @@ def residue_kernel(name: str, parameters: str | None, machine: Machine) -> _nati
 
 @cache
 def load(name: str) -> Runnable:
-    """The program that `FILE.py:FUNCTION` or `FILE.pf` names, or that `FILE.py` has alone."""
+    """Loads the program `FILE.py:FUNCTION` or `FILE.pf`; `FILE.py` alone if it has one program."""
     if name in known():
-        raise InputError(f"{name} runs whole, with its data, and no machine times it; name another program")
+        raise InputError(
+            f"{name} runs only as a whole, with its data, so machines cannot time it; name another program"
+        )
     path, _, function = name.partition(":")
     file = Path(path)
     if file.suffix == ".pf" and not function:
@@ -194,7 +196,7 @@ def load(name: str) -> Runnable:
             raise type(error)(f"{file}: {error}") from None
     if file.suffix != ".py":
         raise InputError(
-            f"there is no program {name!r}, and your own would be FILE.py:FUNCTION or FILE.pf; {suggestion(name, known())}"
+            f"there is no program {name!r}, and it is not FILE.py:FUNCTION or FILE.pf; {suggestion(name, known())}"
         )
     read(file)
     spec = importlib.util.spec_from_file_location(file.stem, file)
@@ -203,7 +205,7 @@ def load(name: str) -> Runnable:
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(file.parent.resolve()))
     try:
-        # The output is the command's: it may be data.
+        # Standard output belongs to the command, which may write data.
         with redirect_stdout(sys.stderr):
             spec.loader.exec_module(module)
     except SyntaxError as error:
@@ -235,11 +237,11 @@ def load(name: str) -> Runnable:
 
 
 LARGEST_TEXT = 1 << 28
-"""Bytes of the largest file of inputs, or text of a program, that is read."""
+"""Maximum bytes of an input file or a program's text."""
 
 
 def read(file: Path) -> str:
-    """The text of a file, without the mark that some editors put before it."""
+    """Reads a text file without a byte order mark."""
     try:
         text = read_bytes(file, LARGEST_TEXT).decode("utf-8-sig")
         return text.replace("\r\n", "\n").replace("\r", "\n")
@@ -250,8 +252,8 @@ def read(file: Path) -> str:
 
 
 def default_set(name: str, machine: Machine | None) -> str:
-    """The set of a built-in program when none is named. On a machine that does not hold the usual one: of the sets of this project that it
-    holds and that have its security, the one with which the program fails most seldom."""
+    """The default set of a built-in program. On a machine that does not support the usual one: the supported default set with its security
+    that fails least."""
     if machine is None:
         return DEFAULT_SET
 
@@ -275,12 +277,12 @@ def default_set(name: str, machine: Machine | None) -> str:
 
 
 def timed(name: str, parameters: str | None, batch: int, machine: Machine) -> ElementPlan:
-    """The plan of a built-in program to be timed, whatever its noise."""
+    """Plans a built-in program for timing, with any noise."""
     return ElementPlan.built_in(name, parameters or default_set(name, machine), batch, machine=machine)
 
 
 def planned_to_time(name: str, options: PlanOptions, batch: int | None = None) -> Plan:
-    """The plan of any program that machines time: beside those of `planned`, the digits as they run with their data, on `batch` images or one."""
+    """Plans any program for timing on a machine: as `planned`, and the digits application on `batch` images or one."""
     if name == "digits":
         from .apps.digits.classify import prepare
 
@@ -289,9 +291,9 @@ def planned_to_time(name: str, options: PlanOptions, batch: int | None = None) -
 
 
 def planned(name: str, options: PlanOptions, batch: int | None = None, *, to_run: bool = False) -> Plan:
-    """The plan of any program but those that run whole, with their data: of a built-in one on `batch` ciphertexts, or one.
+    """Plans a program, except those that run only with their data; a built-in one on `batch` ciphertexts, or one.
 
-    A program of a paper has the paper's parameter set unless one is named; `to_run` says that it is to be executed, not timed.
+    A program of a paper has the paper's parameter set by default; `to_run`: it is planned for execution, not for timing.
     """
     named = options.parameters if isinstance(options.parameters, str) else None
     own = on_slots(name, named)
@@ -320,12 +322,12 @@ def _of_paper(name: str, program: SlotProgram, options: PlanOptions, to_run: boo
 
 
 def _built_in(name: str, options: PlanOptions, batch: int) -> ElementPlan:
-    """A built-in program, refused where it fails more often than is accepted."""
+    """Plans a built-in program; rejects an unacceptable failure probability."""
     machine = options.machine
     if options.circuit_privacy is not None:
-        raise InputError(f"--circuit-privacy hides a program's weights, and {name} has none; leave it out")
+        raise InputError(f"--circuit-privacy hides a program's weights, but {name} has none; omit it")
     if options.public:
-        raise InputError(f"--public is of your own program or an application, not of {name}; leave it out")
+        raise InputError(f"--public applies to your own programs and applications, not to {name}; omit it")
     chosen = options.parameters or default_set(name, machine)
     options = replace(options, parameters=chosen)
     made = ElementPlan.built_in(name, chosen, batch, machine=machine, unroll=options.unroll)
@@ -336,7 +338,7 @@ def _built_in(name: str, options: PlanOptions, batch: int) -> ElementPlan:
         place = "this computer" if machine is None else machine.name
         what = "a ciphertext" if batch == 1 else f"one of {batch:,} ciphertexts"
         raise NoiseError(
-            f"{name} on {place}: {what} of parameter set {made.parameters.name} comes out wrong with probability "
+            f"{name} on {place}: {what} of parameter set {made.parameters.name} fails with probability "
             f"2^{made.log2_failure:.1f}, more than 2^{accepted:.1f}, even with a message of 1 bit; {_too_narrow(made, accepted)}choose "
             f"another set, or accept it with --max-failure {ceil(made.log2_failure)}"
         )
@@ -344,7 +346,7 @@ def _built_in(name: str, options: PlanOptions, batch: int) -> ElementPlan:
 
 
 def _too_narrow(made: ElementPlan, accepted: float) -> str:
-    """The remedy where a machine's widths alone are why a built-in program fails."""
+    """A remedy if only the machine's widths make a built-in program fail."""
     if made.machine is None:
         return ""
     here = ElementPlan.built_in(made.program.name, made.parameters, made.kernel.lookups, unroll=made.unroll)

@@ -1,4 +1,4 @@
-"""Progress of long work: a hook that the Rust links call, and bars on the error stream."""
+"""Progress of long work: hooks for the native module, and bars on standard error."""
 
 from __future__ import annotations
 
@@ -12,25 +12,24 @@ from ._native import watch
 from .errors import InputError, shown
 
 SECONDS_A_LINE = 10.0
-"""Between two lines of progress where there is no terminal, as in a log."""
+"""Interval of progress lines without a terminal, such as in a log."""
 
 ProgressHook: TypeAlias = Callable[[str, int, int], None]
-"""Called as `hook(stage, done, total)`, now and then, from any thread."""
+"""Called occasionally as `hook(stage, done, total)`, from any thread."""
 
 
 def expect_hook(hook: ProgressHook | None) -> None:
-    """Refuses what cannot be told how far an operation is."""
+    """Rejects an invalid hook."""
     if hook is not None and not callable(hook):
-        raise InputError(
-            f"progress={shown(hook)} is nothing to be called; give a function of a stage, what is done and the total"
-        )
+        raise InputError(f"progress={shown(hook)} is not callable; give a function of stage, done and total")
 
 
 @contextmanager
 def watched(hook: ProgressHook | None) -> Iterator[None]:
-    """Tells `hook` how far operations of this thread are meanwhile: planning, compilation, simulation. What it raises ends them.
+    """Reports the progress of this thread's planning, compilation and simulation to `hook` within the block. An exception of the hook cancels
+    them.
 
-    Without a hook, whoever is told already is told on.
+    Without a hook, an outer one stays active.
     """
     expect_hook(hook)
     if hook is None:
@@ -45,7 +44,7 @@ def watched(hook: ProgressHook | None) -> Iterator[None]:
 
 @contextmanager
 def bars(*, enabled: bool = True) -> Iterator[ProgressHook]:
-    """Bars on the error stream, one a stage; a line now and then when the stream is no terminal."""
+    """Progress bars on standard error, one per stage; occasional lines if it is not a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -72,7 +71,7 @@ def bars(*, enabled: bool = True) -> Iterator[ProgressHook]:
 
 
 def lines(write: Callable[[str], object], clock: Callable[[], float] = time.monotonic) -> ProgressHook:
-    """A hook that writes a line when work has taken `SECONDS_A_LINE`, and then as often; nothing for what is done before."""
+    """A hook that writes a line every `SECONDS_A_LINE`; nothing for shorter work."""
     began = last = clock()
 
     def tell(stage: str, done: int, total: int) -> None:
@@ -86,13 +85,13 @@ def lines(write: Callable[[str], object], clock: Callable[[], float] = time.mono
 
 
 def share(done: int, total: int) -> str:
-    """How much that is, as words."""
+    """Progress as text."""
     return f"{100 * done // total} %" if total > 0 else f"{done:,} steps" if done else "under way"
 
 
 @contextmanager
 def working(text: str) -> Iterator[None]:
-    """What is being done, and its stage and how far that is where it says so: on a terminal, and a line now and then without one."""
+    """Shows a status with the current stage and progress: on a terminal, otherwise as occasional lines."""
     from rich.console import Console
     from rich.text import Text
 

@@ -1,4 +1,4 @@
-"""Parameter sets of CKKS and BGV of one's own: from a TOML file, or from the same fields in Python."""
+"""User-defined CKKS and BGV parameter sets, from a TOML file or from the same fields in Python."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from .names import pick
 
 @dataclass(frozen=True)
 class SlotParameters:
-    """A checked parameter set that does not come with the project."""
+    """A checked user-defined parameter set."""
 
     native: _native.SlotParameters = field(repr=False)
 
     @classmethod
     def load(cls, path: str | Path) -> SlotParameters:
-        """The set of a TOML file."""
+        """Loads a TOML file."""
         return cls(_native.SlotParameters.load(path_of(path)))
 
     @classmethod
     def named(cls, name: str) -> SlotParameters | None:
-        """The named set, or a named one with another key switch: `SET-d2` has two digits. Nothing if there is none."""
+        """A built-in set, or one with another key switch: `SET-d2` has two digits. `None` if unknown."""
         found = _native.SlotParameters.named(name)
         return None if found is None else cls(found)
 
     @classmethod
     def of(cls, scheme: str, **fields: Any) -> SlotParameters:  # noqa: ANN401 - numbers, strings, lists, dictionaries
-        """The set of `scheme`, "ckks" or "bgv", with the fields that a file would have; those that are None are left out."""
+        """A set of `scheme` ("ckks" or "bgv") with the fields of a file; fields that are `None` are omitted."""
         chosen = pick("scheme", scheme, ["ckks", "bgv"])
         given = {name: value for name, value in fields.items() if value is not None}
         try:
@@ -45,7 +45,7 @@ class SlotParameters:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The set's name."""
         return self.native.name
 
     @property
@@ -54,7 +54,7 @@ class SlotParameters:
         return self.native.scheme
 
     def to_dict(self) -> dict[str, Any]:
-        """What is known of it: figures, security, sizes of keys and ciphertexts."""
+        """Facts: figures, security, sizes of keys and ciphertexts."""
         return dict(json.loads(self.native.to_json()))
 
     def __str__(self) -> str:
@@ -62,14 +62,14 @@ class SlotParameters:
 
 
 def _number(value: object) -> object:
-    """Numbers of numpy as those of Python."""
+    """Converts NumPy numbers to Python's."""
     if hasattr(value, "item"):
         return value.item()
-    raise TypeError(f"{type(value).__name__} is not data")
+    raise TypeError(f"{type(value).__name__} is not serializable")
 
 
 def facts(parameters: str | SlotParameters) -> dict[str, Any]:
-    """What is known of a set: of a name, of a file, or the set itself."""
+    """Facts about a set, given by name, file, or object."""
     asked = chosen(parameters)
     if isinstance(asked, SlotParameters):
         return asked.to_dict()
@@ -78,12 +78,12 @@ def facts(parameters: str | SlotParameters) -> dict[str, Any]:
 
 
 def is_file(name: str) -> bool:
-    """Whether a parameter set is named by its file, as a machine may be."""
+    """Whether `name` is the path of a parameter file rather than a set's name."""
     return name.endswith(".toml") or "/" in name
 
 
 def chosen(parameters: str | SlotParameters | None) -> str | SlotParameters | None:
-    """The set that is asked for: a name as it is, the set of a file, or none."""
+    """The requested set: a name, the set in a file, or `None`."""
     if isinstance(parameters, str) and is_file(parameters):
         return SlotParameters.load(parameters)
     if parameters is None or isinstance(parameters, str | SlotParameters):

@@ -1,7 +1,7 @@
-"""What a client has to know of a program to encrypt for it and to read its answers: one file, made by whoever serves the program.
+"""The public interface of a program for its clients, as one file published by the program's server.
 
-It holds names, types and encodings of inputs and outputs, the parameter set, and the program's hash; of CKKS and BGV also which switching keys are made,
-and the bounds of the outputs' values and errors. Nothing is in it of what the program computes but what these tell.
+It contains names, types and encodings of inputs and outputs, the parameter set, and the program's hash. For CKKS and BGV it also lists the
+switching keys and bounds of the outputs' values and errors. It reveals no more about the program's operations than these facts do.
 """
 
 from __future__ import annotations
@@ -21,34 +21,34 @@ from .language.shapes import written
 from .language.traced import TracedProgram
 from .reports.units import security as security_text
 from .schemes.context import LARGEST_KEY, Context
-from .schemes.elements import ElementContext
 from .schemes.options import PlanOptions, expect_bits
 from .schemes.plan import Plan
-from .schemes.slots import SlotContext
+from .schemes.rns import SlotContext
+from .schemes.tfhe import ElementContext
 from .slot_parameters import is_file
 
 FORMAT = "polyfabric-specification"
 VERSION = 2
 
 LARGEST = 1 << 24
-"""Bytes of the largest specification that is read: more than ten thousand inputs take. Its objects in Python take some thirty times as many."""
+"""Maximum bytes of a specification; ten thousand inputs take less. Its Python objects take about thirty times as much memory."""
 
 
 def served(
     program: TracedProgram, parameters: str | None, *, circuit_privacy: float | None = None, public: bool = False
 ) -> Plan:
-    """The plan of a program that is served: its specification is that plan's, and its servers take keys of that set alone."""
+    """The plan of a served program: it determines the specification, and servers accept only keys of its set."""
     if parameters is not None and (not isinstance(parameters, str) or is_file(parameters)):
         raise InputError(
-            f"{program.name}: a specification names its parameter set, and {parameters} does not come with the project; name one of "
-            "`polyfabric params`, of CKKS and BGV with --scheme, or none"
+            f"{program.name}: a specification needs a built-in parameter set, not {parameters}; name one of "
+            "`polyfabric params` (for CKKS and BGV with --scheme), or omit it"
         )
     return make_plan(program, PlanOptions(parameters=parameters, circuit_privacy=circuit_privacy, public=public))
 
 
 @dataclass(frozen=True)
 class Specification:
-    """A program's outside. Made by `pf.Specification.of(program)`, or read from its file."""
+    """The public interface of a program. Created by `pf.Specification.of(program)`, or loaded from a file."""
 
     data: dict[str, Any] = field(repr=False)
 
@@ -67,11 +67,11 @@ class Specification:
         circuit_privacy: float | None = None,
         public: bool = False,
     ) -> Specification:
-        """That of `program`, with a parameter set that is chosen for it unless one is named. `circuit_privacy`: the bits with which the server's
-        answers hide how they were computed, which make their errors larger. `public`: inputs may be encrypted with a client's public key."""
+        """The specification of `program`, with a given or automatically chosen parameter set. `circuit_privacy`: bits with which answers hide
+        their computation, at the cost of larger errors. `public`: inputs may be encrypted with a client's public key."""
         if not isinstance(program, TracedProgram):
             raise InputError(
-                f"a specification is of a program, not of {type(program).__name__}; decorate it with @pf.program(..)"
+                f"a specification needs a program, not a {type(program).__name__}; decorate it with @pf.program(..)"
             )
         context = served(program, parameters, circuit_privacy=circuit_privacy, public=public).context
         head = {"format": FORMAT, "version": VERSION, "program": program.name, "scheme": program.scheme}
@@ -80,34 +80,32 @@ class Specification:
     # -- as bytes and files ---------------------------------------------------------------------------------------
 
     def to_bytes(self) -> bytes:
-        """As JSON."""
+        """The specification as JSON."""
         return json.dumps(self.data, indent=1).encode()
 
     @classmethod
     def from_bytes(cls, data: bytes, name: str = "the specification") -> Specification:
-        """From what `to_bytes` gave."""
+        """Parses the result of `to_bytes`."""
         text = bytes_of(data, name)
         if len(text) > LARGEST:
             raise FileError(
-                f"{name}: {len(text):,} bytes, and a specification has {LARGEST:,} at most; get it from whoever serves the program"
+                f"{name}: {len(text):,} bytes, but a specification has at most {LARGEST:,}; get it from the program's server"
             )
         try:
             found = json.loads(text)
         except (ValueError, RecursionError) as problem:
-            raise FileError(
-                f"{name}: not a specification ({problem}); get it from whoever serves the program"
-            ) from None
+            raise FileError(f"{name}: not a specification ({problem}); get it from the program's server") from None
         if not isinstance(found, dict) or found.get("format") != FORMAT:
-            raise FileError(f"{name}: not a specification; get it from whoever serves the program")
+            raise FileError(f"{name}: not a specification; get it from the program's server")
         if found.get("version") != VERSION:
             raise FileError(
                 f"{name}: a specification of version {found.get('version')}, but this Polyfabric reads {VERSION}; update the older side"
             )
         made = cls(found)
         try:
-            made.program_name, made.scheme, made.context  # noqa: B018 - whatever is missing is told now
+            made.program_name, made.scheme, made.context  # noqa: B018 - report missing fields now
         except ParameterError as error:
-            raise ParameterError(f"{name}: {error}; get it from whoever serves the program") from None
+            raise ParameterError(f"{name}: {error}; get it from the program's server") from None
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
             raise FileError(
                 f"{name}: a damaged specification ({type(problem).__name__}: {problem}); get it again"
@@ -115,15 +113,15 @@ class Specification:
         return made
 
     def save(self, path: str | Path) -> None:
-        """Writes it, whole or not at all."""
+        """Writes the file atomically."""
         write_text(path_of(path), self.to_bytes().decode())
 
     @classmethod
     def load(cls, path: str | Path) -> Specification:
-        """From the file that `save` wrote."""
+        """Loads a file that `save` wrote."""
         return cls.from_bytes(read_bytes(path_of(path), LARGEST), str(path))
 
-    # -- what it says ---------------------------------------------------------------------------------------------
+    # -- contents -------------------------------------------------------------------------------------------------
 
     @property
     def program_name(self) -> str:
@@ -136,18 +134,18 @@ class Specification:
         return str(self.data["scheme"])
 
     def expect_security(self, bits: float) -> None:
-        """Fails if its parameter set has less than so many bits: whoever serves the program chose it."""
+        """Rejects a parameter set of less than `bits` bits, since the server's operator chose it."""
         expect_bits(bits)
         name, found = self.context.parameters.name, self.context.security_bits
         if found < bits:
             raise ParameterError(
-                f"the specification of {self.program_name} asks for parameter set {name}, which has {security_text(found)} bits of "
+                f"the specification of {self.program_name} needs parameter set {name}, which has {security_text(found)} bits of "
                 f"security, not {bits:g}: what is encrypted with it may be read; ask for a specification with more, or accept it "
                 f"with security={floor(found)}"
             )
 
     def expect_key_bytes(self, most: int) -> None:
-        """Fails if its evaluation key takes more than `most` bytes: whoever serves the program chose how large it is."""
+        """Rejects an evaluation key of more than `most` bytes, since the server's operator chose its size."""
         if not isinstance(most, int) or most < 0:
             raise InputError(
                 f"max_key_bytes={shown(most)}; give the bytes of the largest evaluation key to make, such as {LARGEST_KEY}"
@@ -155,13 +153,13 @@ class Specification:
         found = self.context.key_bytes
         if found > most:
             raise ParameterError(
-                f"the specification of {self.program_name} asks for an evaluation key of {found:,} bytes, more than the {most:,} that are accepted; "
+                f"the specification of {self.program_name} needs an evaluation key of {found:,} bytes, more than the accepted {most:,}; "
                 f"ask for a specification with a smaller key, or accept it with max_key_bytes={found}"
             )
 
     @cached_property
     def context(self) -> Context:
-        """What clients and servers of the scheme do with it."""
+        """The scheme-specific operations of clients and servers."""
         if self.scheme not in SCHEMES:
             raise ValueError(f"there is no scheme {self.scheme:.80}")
         return ElementContext.of(self.data) if self.scheme == "tfhe" else SlotContext.of(self.data, self.scheme)

@@ -1,4 +1,4 @@
-"""The evaluation keys of a server's clients: all of them in files, the last used ones in memory."""
+"""The evaluation keys of a server's clients: all in files, the most recently used ones also in memory."""
 
 from __future__ import annotations
 
@@ -11,39 +11,38 @@ from threading import Condition, Lock
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
+from .client_server import EvaluationKey, Server, expect_traced
 from .errors import FileError, InputError, RunError, shown
 from .files import made_folder, write_bytes
 from .language.traced import TracedProgram
-from .sides import EvaluationKey, Server, expect_traced
 from .specification import served
 
 NAME = re.compile(r"[a-z0-9_-]{1,64}")
-"""What a client may be called, in lower case: many file systems do not tell cases apart."""
+"""Valid client names, in lower case, because many file systems ignore case."""
 
 DEVICES = re.compile(r"con|prn|aux|nul|(com|lpt)[0-9]")
-"""Names that Windows keeps for devices, with any ending."""
+"""Device names that Windows reserves, with any extension."""
 
 CHECKSUM = 32
-"""Bytes at the end of a key's file that no other key's file has."""
+"""Size of the checksum at the end of a key file."""
 
 
 class _Held(NamedTuple):
-    """A server in memory, and the checksum of the file that its key is in."""
+    """A server in memory, and the checksum of its key's file."""
 
     server: Server
     checksum: bytes
 
 
 class KeyStore:
-    """Servers of one program for many clients, of which no more are in memory than `most_bytes` of keys; the last one always is.
+    """Servers of one program for many clients. At most `most_bytes` of keys are in memory, but always the last one used.
 
-    What executions transform of a key counts too, when a server is next asked for. Keys are read and expanded at once as far as `most_bytes` has room
-    for all of them; others wait. A server that computes while its place is taken stays until it has answered. Several processes may share the
-    folder: each serves the key that was put last.
+    Cached transforms of a key count from the next request for a server. Keys are loaded and expanded concurrently as far as `most_bytes` permits;
+    others wait. An evicted server that is computing finishes its answer. Several processes may share the folder; each serves the last key put.
 
-    A client's name has up to 64 letters, digits, - and _, and no case. `parameters`, `circuit_privacy` and `public` are those of the clients'
-    specification, as `Server` takes them. Keys that do not fit it are refused by a `FileError` or a `ParameterError`, a client without a key by an
-    `InputError`, and what is the store's own fault, as a full disk, is a `RunError`.
+    A client's name has up to 64 letters, digits, - and _, and ignores case. `parameters`, `circuit_privacy` and `public` are those of the clients'
+    specification, as for `Server`. Keys that do not fit it raise `FileError` or `ParameterError`, a missing client raises `InputError`, and failures
+    of the store itself, such as a full disk, raise `RunError`.
     """
 
     def __init__(
@@ -67,17 +66,17 @@ class KeyStore:
         self._threads = threads
         self._servers: OrderedDict[str, _Held] = OrderedDict()
         self._expanding = 0
-        """Bytes of keys that are being expanded."""
+        """Bytes of keys being expanded."""
         self._changed = Condition()
-        """Guards all that changes here; notified when a key has been expanded."""
+        """Guards the mutable state; notified when a key has been expanded."""
         self._reading: WeakValueDictionary[str, Lock] = WeakValueDictionary()
-        """By client: the lock under which its key is read, so that it is read once for many who ask."""
+        """Lock by client, so that concurrent requests load its key once."""
 
     def __repr__(self) -> str:
         return f"<store of keys for {self.program.name}, in {self.folder}>"
 
     def put(self, client: str, key: EvaluationKey) -> None:
-        """Keeps a client's key instead of an earlier one, once it is found to serve the program."""
+        """Stores a client's key, replacing an earlier one, after checking that it suits the program."""
         path = self._path(client)
 
         def write() -> None:
@@ -89,7 +88,7 @@ class KeyStore:
         self._make(client.lower(), lambda: key, write)
 
     def server(self, client: str) -> Server:
-        """The server of a client, whose key is read from its file if it is not in memory."""
+        """The server of a client; loads its key if it is not in memory."""
         path, name = self._path(client), client.lower()
         with self._changed:
             reading = self._reading.setdefault(name, Lock())
@@ -105,15 +104,15 @@ class KeyStore:
                     held = self._make(name, lambda: EvaluationKey.load(path))
                 except FileError as error:
                     raise RunError(
-                        f"the key of client {client!r} that is kept cannot be read; send its evaluation key again"
+                        f"the stored key of client {client!r} cannot be read; send its evaluation key again"
                     ) from error
-                # Another key may have come meanwhile.
+                # Another key may have been stored meanwhile.
                 if held.checksum == _checksum(path):
                     return held.server
 
     @property
     def bytes(self) -> int:
-        """Memory of the keys that are in it, with what executions have transformed of them."""
+        """Memory of the loaded keys, including cached transforms."""
         with self._changed:
             return self._bytes()
 
@@ -121,13 +120,13 @@ class KeyStore:
         name = client.lower() if isinstance(client, str) and client.isascii() else ""
         if not NAME.fullmatch(name) or DEVICES.fullmatch(name):
             raise InputError(
-                f"a client is called by up to 64 letters, digits, - and _, and not as a device of Windows, not {shown(client):.80}; choose such a name"
+                f"{shown(client):.80} is not a client's name: it needs 1 to 64 letters, digits, - and _, and must not be a Windows device; choose another name"
             )
         return self.folder / f"{name}.server.key"
 
     def _make(self, name: str, load: Callable[[], EvaluationKey], write: Callable[[], None] = lambda: None) -> _Held:
-        """Loads, expands and keeps a client's key as the last used one, with `write` before others see it; waits while keys that are being expanded
-        leave no memory for it."""
+        """Loads, expands and keeps a client's key as the most recently used; calls `write` before others see it. Waits while keys being expanded
+        leave too little memory."""
         held, wanted = None, self._plan.key_bytes
         with self._changed:
             self._changed.wait_for(lambda: not self._expanding or self._expanding + wanted <= self._most_bytes)
@@ -147,7 +146,7 @@ class KeyStore:
                 self._changed.notify_all()
 
     def _found(self, name: str, checksum: bytes) -> Server | None:
-        """The server of a client that is in memory, if it has the key that is in its file."""
+        """The client's server in memory, if it has the key of the file."""
         with self._changed:
             held = self._servers.get(name)
             if held is None or held.checksum != checksum:
@@ -156,13 +155,13 @@ class KeyStore:
             return held.server
 
     def _keep(self, name: str, held: _Held) -> None:
-        """Keeps a server as the last used one; under the lock."""
+        """Keeps a server as the most recently used. The caller has the lock."""
         self._servers[name] = held
         self._servers.move_to_end(name)
         self._shrink(1)
 
     def _shrink(self, least: int) -> None:
-        """Lets the servers go that were used longest ago, until the others fit, or so few are left; under the lock."""
+        """Evicts the least recently used servers until the rest fits, but leaves `least`. The caller has the lock."""
         while len(self._servers) > least and self._bytes() + self._expanding > self._most_bytes:
             self._servers.popitem(last=False)
 
@@ -171,7 +170,7 @@ class KeyStore:
 
 
 def _checksum(path: Path) -> bytes | None:
-    """The checksum in a key's file, which tells it from its replacement; `None` if there is no file."""
+    """The checksum in a key's file, which identifies its version; `None` without a file."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - CHECKSUM))
@@ -179,4 +178,4 @@ def _checksum(path: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise RunError("a key that is kept cannot be read; ask again later") from error
+        raise RunError("a stored key cannot be read; ask again later") from error

@@ -1,8 +1,7 @@
-// The accumulators of a blind rotation (FPT, figure 2): a memory of WORDS words of LANES torus coefficients, each of which in its turn gets a product added,
-// modulo 2^WIDTH, or is replaced. The product is the inverse transform's number, divided by 2^SHIFT to the nearest, halves to even, or times 2^LEFT.
+// The accumulators of a blind rotation (FPT, figure 2): a memory of WORDS words of LANES torus coefficients. Cyclically, each word is replaced, or a product is added modulo
+// 2^WIDTH. The product is the inverse transform's number divided by 2^SHIFT to nearest, halves to even, or multiplied by 2^LEFT.
 //
-// The memory's read takes a cycle, and the addition ADDER; what the division rounds up is the addition's carry in. Results go back to their
-// place and on to the rotator.
+// The memory's read takes a cycle, and the addition ADDER; rounding up is the addition's carry-in. Results are written back and sent to the rotator.
 module accumulator #(
     parameter int unsigned LANES = 2,
     parameter int unsigned WORDS = 16,  // more than the latency

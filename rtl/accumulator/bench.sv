@@ -1,4 +1,4 @@
-// In: whether the word is replaced, and of each lane what by; products. Out: the words.
+// In: whether the word is replaced, and each lane's replacement; products. Out: the words.
 module bench #(
     parameter int unsigned LANES = 2,
     parameter int unsigned WORDS = 16,

@@ -1,4 +1,4 @@
-//! Do accumulators hold what the kernel adds to a torus polynomial?
+//! Do accumulators match the kernel's additions to a torus polynomial?
 
 use crate::fixed_fft::{PAPERS_SET, Setting, fpt, shape};
 use crate::rng;
@@ -6,11 +6,10 @@ use polyfabric_kernels::fixed::FixedFft;
 use polyfabric_rtl::{Bench, Bits, Reader};
 use rand::Rng;
 
-/// Products of several rounds on `polynomials` accumulators, `lanes` coefficients a cycle. Returns how much finer products are than
-/// coefficients, in bits.
+/// Products of several rounds on `polynomials` accumulators, `lanes` coefficients per cycle. Returns the additional fraction bits of products compared with coefficients.
 fn sums_are_the_kernels(setting: &Setting, lanes: usize, polynomials: usize, rounds: usize) -> i32 {
     let (width, degree) = (setting.gadget.kept_bits(), 2 * setting.points());
-    // Accumulators have the bits that digits keep (section 3.5).
+    // Accumulators have the bits that digits use (section 3.5).
     let spec = setting.spec.clone().with_result_bits(width);
     let unit_bits = spec.result_unit(32);
     let finer = unit_bits as i32 - spec.result_exponent();
@@ -52,7 +51,7 @@ fn sums_are_the_kernels(setting: &Setting, lanes: usize, polynomials: usize, rou
                 let _ = scaled.inverse_add_torus(&mut sum.clone(), &mut products);
                 let _ = transform.inverse_add_torus(&mut sum, polynomial);
             }
-            // Lanes bring coefficients that are far apart; the order in words is the unit's neighbours'.
+            // The coefficients of a lane are far apart; their order in words is that of the neighbouring units.
             for cycle in 0..degree / lanes {
                 let indices = || (0..lanes).map(|lane| lane * degree / lanes + cycle);
                 let given = indices()
@@ -82,7 +81,7 @@ fn sums_are_the_kernels(setting: &Setting, lanes: usize, polynomials: usize, rou
 #[test]
 #[ignore = "needs Verilator: make rtl"]
 fn several_rounds_of_small_polynomials() {
-    // With an inverse transform that leaves bits to round.
+    // The inverse transform leaves bits to round.
     let setting = Setting::toy([24, 26, 30]);
     assert!(sums_are_the_kernels(&setting, 4, 4, 4) > 1);
 }
@@ -90,7 +89,7 @@ fn several_rounds_of_small_polynomials() {
 #[test]
 #[ignore = "needs Verilator: make rtl"]
 fn full_size_accumulators_of_fpt() {
-    // As many coefficients a cycle as the inverse transform gives, for the ciphertexts of a batch.
+    // As many coefficients per cycle as the inverse transform gives, for the ciphertexts of a batch.
     let shape = shape(PAPERS_SET);
     let lanes = 2 * shape.widths.1 as usize;
     let polynomials = (shape.polynomials * fpt().batch) as usize;

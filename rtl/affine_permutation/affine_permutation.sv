@@ -1,8 +1,8 @@
-// Within each block of BLOCK lanes, what is in lane x goes to lane factor x + offset modulo BLOCK, for an odd factor and an offset for each block
-// (F1, section 5.1: sub-permutations that are fixed in hardware, each applied or bypassed).
+// Within each block of BLOCK lanes, moves lane x to lane factor x + offset modulo BLOCK, for an odd factor and one offset per block (F1, section 5.1: fixed sub-permutations in
+// hardware, each applied or bypassed).
 //
-// The odd numbers modulo 2^b are plus and minus the powers of 5, so the fixed permutations are x -> -x, x -> 5^(2^i) x for i < b - 2, and x -> x + 2^i for
-// i < b: 2 b - 1 in all, each a multiplexer of two inputs and a register. Which of them a factor takes is read off it, the rest of the bits in turn.
+// The odd numbers modulo 2^b are plus and minus the powers of 5, so the fixed permutations are x -> -x, x -> 5^(2^i) x for i < b - 2, and x -> x + 2^i for i < b: 2 b - 1 in all,
+// each a two-input multiplexer and a register. The bits of the factor select them one after another.
 module affine_permutation #(
     parameter int unsigned LANES = 8,
     parameter int unsigned BLOCK = 8,
@@ -26,7 +26,7 @@ module affine_permutation #(
         return power;
     endfunction
 
-    // Where a fixed permutation brings each lane.
+    // Destination of each lane in a fixed permutation.
     function automatic logic [BLOCK-1:0][BITS-1:0] targets(int unsigned stage);
         for (int unsigned lane = 0; lane < BLOCK; lane++) begin
             if (stage + 1 > FACTORS) targets[lane] = BITS'(lane + (1 << (stage - FACTORS)));
@@ -35,7 +35,7 @@ module affine_permutation #(
         end
     endfunction
 
-    // The sign, and above it the bits of e, for a factor of plus or minus 5^e: as 5^(2^i) = 1 + 2^(i+2) modulo 2^(i+3), bit i of e mends bit i + 2.
+    // The sign, and above it the bits of e, for a factor of plus or minus 5^e: since 5^(2^i) = 1 + 2^(i+2) modulo 2^(i+3), bit i of e corrects bit i + 2.
     function automatic logic [BITS-1:0] steps(logic [BITS-1:0] odd);
         logic [BITS-1:0] wanted, power;
         steps = '0;

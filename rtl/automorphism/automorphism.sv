@@ -1,14 +1,14 @@
-// F1's vector automorphism unit (section 5.1, figures 5 and 6): a permutation within each chunk, a transpose, a permutation within each chunk, the
-// transpose back. It moves what has index i of N = LANES CHUNKS to index factor i + offset modulo N.
+// F1's vector automorphism unit (section 5.1, figures 5 and 6): a permutation within each chunk, a transpose, a permutation within each chunk, the transpose back. It moves index i of
+// N = LANES CHUNKS to index factor i + offset modulo N.
 //
-// With i = r LANES + c, column c goes to factor c + offset modulo LANES whatever the row, and row r to factor r + floor((factor c + offset) / LANES) modulo
-// CHUNKS, whose offset depends on the column. Each of the two is within what a chunk holds, before or after the transpose.
+// With i = r LANES + c, column c goes to factor c + offset modulo LANES for any row, and row r to factor r + floor((factor c + offset) / LANES) modulo CHUNKS, whose offset depends on
+// the column. Each of the two is within a chunk, before or after the transpose.
 //
-// IN_FOUR_STEPS = 0: index i is in chunk i / LANES, lane i mod LANES. These are coefficients, and what crosses X^N = -1 changes its sign: the sign is found
-// as a chunk comes, goes with its word through the first permutation, and is applied between that and the transpose. Their offset is zero.
+// IN_FOUR_STEPS = 0: index i is in chunk i / LANES, lane i mod LANES. These are coefficients, and words that cross X^N = -1 change sign. The sign is computed as a chunk enters, follows
+// its word through the first permutation, and is applied before the transpose. Their offset is zero.
 // IN_FOUR_STEPS = 1: place p = chunk LANES + lane has index p / CHUNKS + LANES (p mod CHUNKS), the order of values. They have no sign.
 //
-// What a vector's chunks are given beside their words is the same in all of them. Its chunks come in consecutive cycles.
+// The side inputs are the same for all chunks of a vector. Its chunks enter in consecutive cycles.
 module automorphism #(
     parameter int unsigned LANES = 8,
     parameter int unsigned CHUNKS = 8,
@@ -85,7 +85,7 @@ module automorphism #(
         .out
     );
 
-    // floor((times column + plus) / LANES): how far the rows of a column go.
+    // floor((times column + plus) / LANES): offset of the rows of a column.
     function automatic logic [CHUNK_BITS-1:0] carried(logic [BITS-1:0] times, logic [BITS-1:0] plus, logic [LANE_BITS-1:0] column);
         return CHUNK_BITS'((times * BITS'(column) + plus) >> LANE_BITS);
     endfunction
@@ -107,7 +107,7 @@ module automorphism #(
             .out({turned_factor, turned_offset})
         );
 
-        // Chunk c holds columns c BLOCKS to c BLOCKS + BLOCKS - 1, each in a block of lanes.
+        // Chunk c has columns c BLOCKS to c BLOCKS + BLOCKS - 1, each in a block of lanes.
         for (genvar block = 0; block < BLOCKS; block++) begin : blocks
             assign row_offsets[block] = carried(factor[BITS-1:0], offset, LANE_BITS'(32'(chunk) * BLOCKS + block));
         end
@@ -122,7 +122,7 @@ module automorphism #(
             .in,
             .out(permuted)
         );
-        // Transposed, chunk r holds row r, and column c BLOCKS + b is in lane b CHUNKS + c.
+        // After the transpose, chunk r has row r, and column c BLOCKS + b is in lane b CHUNKS + c.
         for (genvar column = 0; column < LANES; column++) begin : wires
             localparam int unsigned LANE = column % BLOCKS * CHUNKS + column / BLOCKS;
             assign columns[column] = turned[LANE];
@@ -185,13 +185,13 @@ module automorphism #(
             .out(permuted_modulus)
         );
 
-        // factor^-1 by Newton's iteration: an odd number is its own inverse modulo 8, and each step doubles the bits that are right.
+        // factor^-1 by Newton's iteration: an odd number is its own inverse modulo 8, and each step doubles the number of correct bits.
         function automatic logic [LANE_BITS-1:0] inverse(logic [LANE_BITS-1:0] odd);
             inverse = odd;
             for (int bits = 3; bits < LANE_BITS; bits *= 2) inverse = inverse * (LANE_BITS'(2) - odd * inverse);
         endfunction
 
-        // Transposed, chunk c holds in block b the rows of what is now column b CHUNKS + c.
+        // After the transpose, block b of chunk c has the rows of column b CHUNKS + c.
         for (genvar block = 0; block < BLOCKS; block++) begin : blocks
             logic [LANE_BITS-1:0] column, origin;
             assign column = LANE_BITS'(block * CHUNKS + 32'(turned_chunk));

@@ -1,4 +1,4 @@
-//! Is every automorphism the model's unit's, and the kernel's, in both layouts, at the model's latency?
+//! Does every automorphism match the model's unit and the kernel, in both layouts, at the model's latency?
 
 use crate::{f1, primes, rng, spaced};
 use polyfabric_kernels::RingDegree;
@@ -11,7 +11,7 @@ use rand::Rng;
 
 const WIDTH: usize = 32;
 
-/// One vector for each of `values`, some of its words zero, in chunks of `lanes`.
+/// One vector for each of `values`, with some zero words, in chunks of `lanes`.
 fn automorphisms_are_the_models(lanes: usize, degree: usize, layout: Layout, values: impl IntoIterator<Item = usize>) {
     let unit = Bench::new("automorphism")
         .parameter("LANES", lanes as u64)
@@ -31,7 +31,7 @@ fn automorphisms_are_the_models(lanes: usize, degree: usize, layout: Layout, val
             (0..degree).map(|_| rng.random_range(0..modulus.value()) * u64::from(rng.random_ratio(7, 8))).collect();
         let element = GaloisElement::new(ring, value).expect("odd");
         let inverse = element.inverse().value();
-        // Where values go: k(2j' + 1) = 2j + 1.
+        // Destinations of values: k(2j' + 1) = 2j + 1.
         let (factor, offset) = match layout {
             Layout::Coefficients => (value, 0),
             Layout::FourStepValues => (inverse, (inverse - 1) / 2),
@@ -43,7 +43,7 @@ fn automorphisms_are_the_models(lanes: usize, degree: usize, layout: Layout, val
         if layout == Layout::Coefficients {
             let mut expected = vec![0; degree];
             element.apply(modulus, &vector, &mut expected);
-            assert!(results.last() == Some(&expected), "k {value}: the model's unit is not the kernel");
+            assert!(results.last() == Some(&expected), "k {value}: the model's unit differs from the kernel");
         }
     }
     let latency = f1(lanes).geometry(ring).expect("a ring").latency_of(UnitKind::Automorphism);

@@ -1,8 +1,7 @@
-// Osiris' automorphism unit (section IV-D): a Benes network, and for each column the settings of its switches by the number of the tile that passes.
+// Osiris' automorphism unit (section IV-D): a Benes network, with a memory of switch settings per column, indexed by the number of the passing tile.
 //
-// X -> X^g makes value k of what was value (g (2 k + 1) mod 2 N - 1) / 2. Values c + r N / LANES, r being the lane, come from such a tile: a tile's words
-// change lanes, and the tile its number, to that of the value that g^-1 fetches from: (g^-1 (2 c + 1) mod 2 N - 1) / 2 mod N / LANES, which is c + h (2 c + 1)
-// for g^-1 = 2 h + 1. Tiles leave in the order in which they came.
+// X -> X^g moves value (g (2 k + 1) mod 2 N - 1) / 2 to value k. The values c + r N / LANES of lane r come from such a tile too: words change lanes, and the tile's number becomes that of
+// the source under g^-1: (g^-1 (2 c + 1) mod 2 N - 1) / 2 mod N / LANES = c + h (2 c + 1) for g^-1 = 2 h + 1. Tiles leave in order of arrival.
 module automorphism_benes #(
     parameter int unsigned WIDTH = 40,
     parameter int unsigned LANES = 512,
@@ -23,7 +22,7 @@ module automorphism_benes #(
     output logic [TILE_BITS-1:0] moved_index,
     output logic [LANES-1:0][WIDTH-1:0] moved
 );
-    // The number with which the tile came, by column, and the one with which it leaves.
+    // The tile's input number at each column, and its output number.
     logic [TILE_BITS-1:0] passing[COLUMNS], leaving[COLUMNS];
     logic [COLUMNS-1:0][LANES/2-1:0] crosses;
     assign passing[0] = index;

@@ -1,4 +1,4 @@
-//! Is the unit the model's, cycle by cycle, for rotations and conjugation of several rings?
+//! Does the unit match the model in every cycle, for rotations and conjugation of several rings?
 
 use crate::benes::crosses;
 use crate::{described, rng};
@@ -19,7 +19,7 @@ struct Unit {
 }
 
 impl Unit {
-    /// Automorphisms one after the other, each of two limbs: one tile by tile, the other in any order, with gaps.
+    /// Consecutive automorphisms of two limbs each: one tile by tile, the other in any order, with gaps.
     fn check(&self, automorphisms: impl IntoIterator<Item = (u32, GaloisElement)>) {
         let (lanes, tile_bits) = (self.lanes, self.tile_bits);
         let bench = Bench::new("automorphism_benes").parameter("LANES", lanes as u64);
@@ -67,7 +67,7 @@ impl Unit {
                     bits.fields([half as u64, tile.index as u64], tile_bits).fields(tile.words.iter().copied(), WIDTH)
                 })
             }));
-            // Settings of the next one are written behind the last tile.
+            // Writes the next settings after the last tile.
             words.extend((0..latency).map(|_| None));
         }
         let outputs = unit.run(words, 1).expect("a run");
@@ -81,7 +81,7 @@ impl Unit {
     }
 }
 
-/// The limb that came tile by tile, as the kernel moves values.
+/// Compares the limb that was sent in order with the kernel's permutation.
 fn is_the_kernels(shape: Shape, element: GaloisElement, tiles: &BTreeMap<u64, Tile>, moved: &[(u64, Tile)]) {
     let values: Vec<u64> = tiles.values().filter(|tile| tile.limb == 0).flat_map(|tile| tile.words.clone()).collect();
     let mut whole = vec![0; values.len()];

@@ -1,8 +1,7 @@
 // Barrett's product for moduli of exactly WIDTH bits: a * b mod q.
 //
-// With mu = floor(2^(2 WIDTH) / q) the quotient of x = a * b is estimated as floor(floor(x / 2^(WIDTH-1)) mu / 2^(WIDTH+1)), which is too low by 2 at most, so that
-// two subtractions are left. Four stages: the product, the quotient, the remainder, the subtractions.
-// It is what F1 compares its own multiplier with (table 1).
+// With mu = floor(2^(2 WIDTH) / q), the quotient of x = a * b is estimated as floor(floor(x / 2^(WIDTH-1)) mu / 2^(WIDTH+1)), which is at most 2 too low, so two subtractions follow.
+// Four stages: the product, the quotient, the remainder, the subtractions. F1 compares its own multiplier with it (table 1).
 module barrett_multiplier #(
     parameter int unsigned WIDTH = 32
 ) (
@@ -23,7 +22,7 @@ module barrett_multiplier #(
         m <= mu;
         quotient <= (WIDTH + 1)'(({(WIDTH + 1)'(0), x[2*WIDTH-1:WIDTH-1]} * {(WIDTH + 1)'(0), m}) >> (WIDTH + 1));
         low <= x[WIDTH+1:0];
-        // Below 3 q: so few bits of both terms suffice.
+        // Below 3 q, so this many bits of both terms suffice.
         remainder <= low - (WIDTH + 2)'(quotient) * (WIDTH + 2)'(q[1]);
         q <= '{modulus, q[0], q[1]};
         product <= !twice[WIDTH+1] ? twice[WIDTH-1:0] : !once[WIDTH+1] ? once[WIDTH-1:0] : remainder[WIDTH-1:0];

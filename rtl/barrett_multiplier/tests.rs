@@ -1,4 +1,4 @@
-//! Is it a product modulo any number of its width?
+//! Does it multiply modulo any number of its width?
 
 use crate::{primes, rng};
 use polyfabric_kernels::modular::Modulus;
@@ -15,7 +15,7 @@ fn products_are_the_kernels() {
     let unit = Bench::new("barrett_multiplier").parameter("WIDTH", WIDTH).simulate().expect("a unit");
     let mut rng = rng(2);
     let mut cases = Vec::new();
-    // The ends of what has the width, and primes.
+    // The extremes of the width, and primes.
     for modulus in [(1 << 31) + 1, (1 << 32) - 1, (1 << 32) - 5].into_iter().chain(primes(1 << 10, WIDTH, 5)) {
         let ends = [(0, 0), (1, modulus - 1), (modulus - 1, modulus - 1)];
         cases.extend(ends.map(|(a, b)| (modulus, a, b)));

@@ -1,13 +1,13 @@
-// Osiris' base conversion (section IV-C, figure 6): sums over i of w[j][i] * (x[i] * f[i] + s[i] mod q_i) mod p_j, by a systolic array of HEIGHT rows and
-// LANES columns, of which a cell multiplies and accumulates.
+// Osiris' base conversion (section IV-C, figure 6): sums over i of w[j][i] * (x[i] * f[i] + s[i] mod q_i) mod p_j, in a systolic array of HEIGHT rows and LANES columns of multiply-accumulate
+// cells.
 //
-// A block is a tile of each of its source limbs, limb 0 first, one a cycle. Limb i stays in row (sources - 1 - i), a residue a cell, while the constants
-// of a target limb pass: those of row r enter r cycles later, and move a cell right each cycle. Sums move down a row each cycle, and leave behind the last.
-// - Lane c of a tile is held back by c cycles before the array and by LANES - 1 - c behind it.
-// - Residues fall through the cells' second registers, and become the current ones as the first constants of their block arrive.
-// - The first row multiplies by f[i] and adds s[i], which is what makes digits balanced; 0 otherwise.
-// - Switching the modulus takes no logic: Montgomery's product needs no residue, only w x < p_j R, and has it for any word x. Weights and f are in
-//   Montgomery form (times R), so the sums are not.
+// A block is a tile of each of its source limbs, limb 0 first, one per cycle. Limb i stays in row (sources - 1 - i), one residue per cell, while the constants of a target limb pass: those of
+// row r enter r cycles later, and move one cell right per cycle. Sums move down one row per cycle and leave after the last.
+// - Lane c of a tile is delayed by c cycles before the array and by LANES - 1 - c after it.
+// - Residues move down through the cells' second registers, and become current as the first constants of their block arrive.
+// - The first row multiplies by f[i] and adds s[i], which balances digits; 0 otherwise.
+// - Switching the modulus needs no logic: Montgomery's product requires w x < p_j R, which holds for any word x, not only for residues. Weights and f are in Montgomery form (times R), so sums
+//   are not.
 module base_conversion #(
     parameter int unsigned WIDTH = 40,
     parameter int unsigned HEIGHT = 16,
@@ -15,7 +15,7 @@ module base_conversion #(
 ) (
     input logic clock,
     input logic reset,
-    // From the top: the tile of source limb `limb` of its block, and what goes with that limb.
+    // From the top: the tile of source limb `limb` of its block, and that limb's constants.
     input logic tile_valid,
     input logic [$clog2(HEIGHT+1)-1:0] limb,
     input logic [WIDTH-1:0] source_modulus,
@@ -23,7 +23,7 @@ module base_conversion #(
     input logic [WIDTH-1:0] factor,
     input logic [WIDTH-1:0] addend,
     input logic [LANES-1:0][WIDTH-1:0] tile,
-    // From the left, one target limb a cycle, the first as the block's last tile has left the first row's multiplier.
+    // From the left, one target limb per cycle, starting when the block's last tile has left the first row's multiplier.
     input logic first,  // of its block
     input logic [WIDTH-1:0] target_modulus,
     input logic [WIDTH-1:0] target_inverse,
@@ -32,10 +32,10 @@ module base_conversion #(
     output logic [LANES-1:0][WIDTH-1:0] converted
 );
     localparam int unsigned STAGES = latency::montgomery_multiplier();
-    // What follows a product through its multiplier goes on past the last column.
+    // Signals that follow a product through its multiplier extend past the last column.
     localparam int unsigned REACH = LANES + STAGES;
 
-    // What goes with a limb follows its tile across the columns: of column c, c cycles later.
+    // A limb's constants follow its tile across the columns: at column c after c cycles.
     logic [REACH-1:0][WIDTH-1:0] moduli, addends;
     logic [LANES-1:0][WIDTH-1:0] inverses, factors;
     logic [REACH-1:1][WIDTH-1:0] moduli_held, addends_held;
@@ -81,7 +81,7 @@ module base_conversion #(
         .result(entering)
     );
 
-    // Constants wait for their rows.
+    // Constants are delayed for their rows.
     logic [HEIGHT-1:0][WIDTH-1:0] row_weights;
     logic [HEIGHT-1:0][2*WIDTH:0] row_targets;
     skew #(
@@ -101,15 +101,14 @@ module base_conversion #(
         .out(row_targets)
     );
 
-    // What sums begin with, across the columns.
+    // Initial sums, across the columns.
     logic [REACH-1:0][WIDTH-1:0] initials;
     logic [REACH-1:1][WIDTH-1:0] initials_held;
     assign initials = {initials_held, initial_sum};
     always_ff @(posedge clock) initials_held <= initials[REACH-2:0];
 
     for (genvar row = 0; row < HEIGHT; row++) begin : rows
-        // Constants across the columns, and which residues the row takes from above: those of limbs `row` and later of a block, so that the last one
-        // stays in the first row.
+        // Constants across the columns, and the residues that the row takes from above: those of limbs `row` and later, so that the block's last one stays in the first row.
         logic [LANES-1:0][WIDTH-1:0] weight, inverse;
         logic [REACH-1:0][WIDTH-1:0] modulus;
         logic [LANES-1:0] begins;

@@ -1,5 +1,5 @@
-// In: whether there is a tile, its limb, modulus, negated inverse, factor, addend of that limb, the tile; whether there are constants, whether the first
-// of a block, modulus, negated inverse, initial sum, weights by row. Out: cycles from a block's first tile of one limb to its first one by latency.sv, the tile of a target limb.
+// In: whether there is a tile, its limb, the limb's modulus, negated inverse, factor and addend, the tile; whether there are constants, whether they are the first of a block, modulus, negated
+// inverse, initial sum, weights by row. Out: latency.sv's cycles from a block's first tile to its first result for one limb, the tile of a target limb.
 module bench #(
     parameter int unsigned WIDTH = 40,
     parameter int unsigned HEIGHT = 16,

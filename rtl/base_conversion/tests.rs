@@ -1,4 +1,4 @@
-//! Is the array the model's, cycle by cycle, and the kernel's conversion?
+//! Does the array match the model in every cycle, and the kernel's conversion?
 
 use crate::montgomery_multiplier::negated_inverse;
 use crate::{described, primes, rng};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 const WIDTH: usize = 40;
 
-/// Long primes and short ones in turn: a residue of the one is none of the other.
+/// Alternately long and short primes, so that residues of one are not residues of the next.
 pub(crate) fn moduli(degree: usize, count: usize) -> Vec<Modulus> {
     let [long, short] = [WIDTH as u32, 36].map(|bits| primes(degree, bits, count.div_ceil(2)));
     let both = long.into_iter().zip(short).flat_map(|(long, short)| [long, short]);
@@ -65,7 +65,7 @@ impl Array {
         bits.fields(rows.chain(std::iter::repeat(0)).take(self.height), WIDTH)
     }
 
-    /// `blocks` blocks, each as soon as the model takes it or a little later, against the model and the kernel.
+    /// `blocks` blocks, each as soon as the model accepts it or slightly later, compared with the model and the kernel.
     fn check(self, unit: &Simulation, (alpha, beta): (usize, usize), balanced: bool, blocks: usize, gaps: bool) {
         let Self { height, lanes } = self;
         let mut rng = rng((alpha * 100 + beta) as u64);

@@ -11,7 +11,7 @@ module bench #(
     output logic out_valid,
     output logic [LANES*WIDTH-1:0] out_data
 );
-    // Settings come with their words, and wait for them.
+    // Settings enter with their words and are delayed.
     logic [COLUMNS-1:0][LANES/2-1:0] crosses;
     skew #(
         .WIDTH(LANES / 2),

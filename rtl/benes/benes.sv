@@ -1,7 +1,7 @@
 // A Benes network: any permutation of LANES words (Osiris, section IV-D, figure 7).
 //
-// A column of switches, two networks of half as many lanes side by side, and a column of switches; of two lanes, one switch. That is
-// 2 log2 LANES - 1 columns of LANES / 2 switches, each with a register behind it. Column k takes its settings k cycles after the words came.
+// A column of switches, two parallel networks of half as many lanes, and a column of switches; for two lanes, one switch. That is 2 log2 LANES - 1 columns of LANES / 2 switches, each followed by a
+// register. Column k takes its settings k cycles after the words.
 module benes #(
     parameter int unsigned WIDTH = 40,
     parameter int unsigned LANES = 512,
@@ -12,11 +12,11 @@ module benes #(
     input logic [LANES-1:0][WIDTH-1:0] in,
     output logic [LANES-1:0][WIDTH-1:0] out
 );
-    // Where the wires behind column `column` bring lane `lane` its word from.
+    // Source lane of lane `lane` in the wires after column `column`.
     function automatic int unsigned wire_from(int unsigned column, int unsigned lane);
         int unsigned block, place;
         if (column == COLUMNS - 1) return lane;
-        // Before the middle the columns split blocks in two, behind it they join them.
+        // Before the middle the columns split blocks in two, after it they join them.
         block = 2 * column + 1 < COLUMNS ? LANES >> column : 4 << (column - COLUMNS / 2);
         place = lane % block;
         return lane - place + (2 * column + 1 < COLUMNS ? place % (block / 2) * 2 + place / (block / 2) : place / 2 + place % 2 * (block / 2));

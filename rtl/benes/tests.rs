@@ -1,4 +1,4 @@
-//! Does the network bring every word where the model's routing says, a register a column?
+//! Does the network route every word as the model, with one register per column?
 
 use crate::rng;
 use polyfabric_machines::osiris::units::Routing;
@@ -6,18 +6,18 @@ use polyfabric_rtl::{Bench, Bits, Reader};
 use rand::Rng;
 use rand::seq::SliceRandom;
 
-/// The settings of a routing, by column and switch, as the model's own network answers: what it does to the two words of a switch.
+/// The settings of a routing, by column and switch, derived from the model's network: its effect on the two words of a switch.
 fn settings(routing: &Routing, lanes: usize) -> Vec<bool> {
     (0..Routing::column_count(lanes)).flat_map(|column| crosses(routing, column, lanes)).collect()
 }
 
-/// Those of one column: where the model's column brings word 0 of each pair, as against one whose switches do not cross.
+/// The settings of one column: compares the destination of word 0 of each pair with that of uncrossed switches.
 pub(crate) fn crosses(routing: &Routing, column: usize, lanes: usize) -> Vec<bool> {
     let straight = Routing::new(&(0..lanes).collect::<Vec<_>>());
     let (mut moved, mut wired): (Vec<u64>, Vec<u64>) = ((0..lanes as u64).collect(), (0..lanes as u64).collect());
     routing.pass(column, &mut moved);
     straight.pass(column, &mut wired);
-    // Of the identity's routing no switch crosses, or its words would not be those of the wires: `wired` tells it.
+    // For the identity's routing no switch crosses; `wired` checks that its words follow the wires.
     let mut crossed = vec![false; lanes / 2];
     moved.iter().zip(&wired).for_each(|(moved, wired)| crossed[*wired as usize / 2] |= moved != wired);
     crossed

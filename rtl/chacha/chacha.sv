@@ -1,17 +1,17 @@
-// Blocks of ChaCha (D. Bernstein, 2008) with 8 rounds, BLOCKS consecutive ones of a stream each cycle: a key of 256 bits, a stream number and a counter of 64
-// bits each. The constants, the key, the counter and the number are 16 words of 32 bits; a round is four quarter-rounds side by side, over columns or
-// diagonals; at last the first words are added. A register behind each half of a round, two additions one after the other, and behind the last one.
+// Blocks of ChaCha (D. Bernstein, 2008) with 8 rounds, BLOCKS consecutive ones of a stream per cycle, with a 256-bit key, a 64-bit stream number and a 64-bit counter. The constants, the key, the counter and
+// the number are 16 words of 32 bits. A round is four parallel quarter-rounds on columns or diagonals; finally the initial words are added. There is a register after each half of a round (two
+// consecutive additions) and after the final addition.
 module chacha #(
     parameter int unsigned BLOCKS = 16,
     localparam int unsigned HALVES = 16  // of rounds
 ) (
     input logic clock,
     input logic advances,  // else everything stays where it is
-    // Of what comes.
+    // For the entering blocks.
     input logic [7:0][31:0] key,
     input logic [63:0] number,
     input logic [63:0] counter,  // of the first block: a multiple of BLOCKS
-    // Of what is leaving: of the words that came HALVES steps before.
+    // For the leaving blocks: the words that entered HALVES steps before.
     input logic [7:0][31:0] key_behind,
     input logic [63:0] number_behind,
     output logic [31:0] words[16][BLOCKS]

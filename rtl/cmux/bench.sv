@@ -1,4 +1,4 @@
-// In: whether a word is loaded, the amount, the word; of each column, the key's points. Out: words of accumulators.
+// In: whether a word is loaded, the amount, the word; for each column, the key's points. Out: words of accumulators.
 module bench #(
     parameter int unsigned LOG2_POINTS = 5,
     parameter int unsigned LOG2_LANES = 2,

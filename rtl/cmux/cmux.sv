@@ -1,12 +1,11 @@
-// FPT's one processing element, FFT-unrolled (sections 3.1 to 3.3, figure 2): ACC + (X^a ACC - ACC) x BK, its output wired back to its input.
+// FPT's only processing element, FFT-unrolled (sections 3.1 to 3.3, figure 2): ACC + (X^a ACC - ACC) x BK, with its output fed back to its input.
 //
-// Accumulator, rotator, decomposer, forward transform, dot products, inverse transform, accumulator: a rigid ring without any control but starts that
-// are passed on. IN_FLIGHT ciphertexts are on their way; the ring is filled up with registers to a whole number of them (section 3.2), so each
-// comes to the rotator again after IN_FLIGHT times the cycles of one. Words are loaded for the first time with `loads`, all ciphertexts in a
-// row. A key's word comes in the cycle of its product, an amount in that of its polynomial's first word at the rotator.
+// Accumulator, rotator, decomposer, forward transform, dot products, inverse transform, accumulator: a rigid ring whose only control is a start signal passed from unit to unit. IN_FLIGHT ciphertexts
+// circulate; registers extend the ring to a whole number of them (section 3.2), so each returns to the rotator after IN_FLIGHT times the cycles of one. `loads` marks the initial words, of all
+// ciphertexts in a row. A key word arrives in the cycle of its product, an amount with its polynomial's first word at the rotator.
 //
-// Behind the dot products all columns come at once, and the inverse transform has 1/LEVELS of their lanes: of LEVELS neighbouring pairs of
-// lanes and of each column, one after the other waits a step longer. These registers are the paper's PISO.
+// After the dot products all columns are available at once, and the inverse transform has 1/LEVELS of their lanes: each of LEVELS neighbouring pairs of lanes, and each column, waits a step longer than the
+// previous one. These registers are the paper's PISO.
 module cmux #(
     parameter int unsigned LOG2_POINTS = 5,
     parameter int unsigned LOG2_LANES = 2,  // of the forward transform: at least 2 LEVELS
@@ -49,13 +48,13 @@ module cmux #(
     localparam int unsigned GROUP = STEP * LEVELS;
     localparam int unsigned ROWS = COLUMNS * LEVELS;
     localparam int unsigned PERIOD = IN_FLIGHT * COLUMNS * GROUP;
-    // From a word at the rotator to the new one.
+    // Cycles from a word at the rotator to its new value.
     localparam int unsigned THROUGH = latency::rotator(LOG2_POINTS + 1, GROUP, MULTIPLEXER, ADDER) + latency::decomposer(0, 1, ADDER)
         + latency::fixed_fft(LOG2_POINTS, LOG2_LANES, 1'b0, LOG2_RADIX, 3, MULTIPLIER, ADDER) + (ROWS - 1) * STEP
         + latency::multiply_accumulate(1, ROWS, MULTIPLIER, ADDER)
         + latency::fixed_fft(LOG2_POINTS, LOG2_OUT, 1'b0, LOG2_RADIX, 3, MULTIPLIER, ADDER) + latency::accumulator(ADDER);
 
-    // Accumulators, and the registers that fill up the ring.
+    // Accumulators, and the registers that extend the ring.
     logic signed [INVERSE-1:0] products[COEFFICIENTS];
     logic products_come, valid_again, start;
     logic [WIDTH-1:0] again[COEFFICIENTS];
@@ -103,12 +102,12 @@ module cmux #(
         .in (valid),
         .out(valid_again)
     );
-    // Words of a polynomial that have come.
+    // Words of a polynomial received so far.
     logic [$clog2(GROUP):0] come;
     assign start = valid_again && come == 0;
     always_ff @(posedge clock) come <= reset || valid_again && 32'(come) == GROUP - 1 ? '0 : valid_again ? come + 1'b1 : come;
 
-    // Rotator and decomposer, the levels one after the other.
+    // Rotator and decomposer, level by level.
     logic rotated_starts, step_starts, steps_on;
     logic [WIDTH-1:0] rotated[2*LANES];
     logic signed [LOG2_BASE-1:0] digits[2*LANES][1];
@@ -204,7 +203,7 @@ module cmux #(
         .sums
     );
 
-    // One after the other: pair p of lanes of column c waits c GROUP + (p mod LEVELS) STEP cycles.
+    // Serialised: pair p of lanes of column c waits c GROUP + (p mod LEVELS) STEP cycles.
     logic signed [INVERSE-1:0] waited[COLUMNS][LANES][2], to_inverse[OUT_LANES][2], product_points[OUT_LANES][2];
     logic column_starts[COLUMNS], inverse_starts, product_starts;
     logic [$clog2(COLUMNS*GROUP):0] left_after, left;

@@ -1,4 +1,4 @@
-//! Is the whole ring the kernel's blind rotation, with its key and amounts in the cycles of FPT's model?
+//! Does the whole ring compute the kernel's blind rotation, with key and amounts in the cycles of FPT's model?
 
 use crate::fixed_fft::{Layout, PAPERS_SET, Point, Setting, fpt, shape, word, zipped};
 use crate::rng;
@@ -8,7 +8,7 @@ use polyfabric_kernels::rotation::rotate_subtract;
 use polyfabric_rtl::{Bench, Bits, Reader};
 use rand::Rng;
 
-/// `iterations` of all ciphertexts that the ring holds, random ones with random keys and amounts; every accumulator after every iteration.
+/// `iterations` of as many random ciphertexts as the ring has, with random keys and amounts; returns every accumulator after every iteration.
 fn rotations_are_the_kernels(setting: &Setting, log2_lanes: u32, iterations: usize) {
     let (fpt, gadget) = (fpt(), setting.gadget);
     let (width, levels, columns) = (gadget.kept_bits(), gadget.levels as usize, setting.glwe_dimension + 1);
@@ -17,7 +17,7 @@ fn rotations_are_the_kernels(setting: &Setting, log2_lanes: u32, iterations: usi
     let finer = unit_bits as i32 - spec.result_exponent();
     let (points, degree) = (setting.points(), 2 * setting.points());
 
-    // The model's cycles for so many lanes.
+    // The model's cycles for this many lanes.
     let (adder, memory) = (fpt.depth.adder as usize, fpt.depth.memory as usize);
     let step = points >> log2_lanes;
     let (group, cmux) = (levels * step, columns * levels * step);
@@ -68,7 +68,7 @@ fn rotations_are_the_kernels(setting: &Setting, log2_lanes: u32, iterations: usi
             (0..columns).map(|_| (0..degree).map(|_| rng.random::<u32>() >> unit_bits << unit_bits).collect()).collect()
         })
         .collect();
-    // What the accumulators hold after their loading, and after each iteration, in the order of their words.
+    // The accumulators after loading and after each iteration, in the order of their words.
     let coefficients = degree / group;
     let in_words = |ciphertexts: &[Vec<Vec<u32>>]| -> Vec<Vec<u32>> {
         let polynomials = ciphertexts.iter().flatten();
@@ -81,7 +81,7 @@ fn rotations_are_the_kernels(setting: &Setting, log2_lanes: u32, iterations: usi
     };
     let mut expected = in_words(&ciphertexts);
     let cycles = (iterations + 1) * period + accumulate;
-    // Of each cycle: the amount, and the key's points.
+    // For each cycle: the amount, and the key's points.
     let mut amounts = vec![0usize; cycles + period];
     let mut keys: Vec<Option<(usize, usize, usize)>> = vec![None; cycles + period];
     let mut spectra = Vec::new();
@@ -89,7 +89,7 @@ fn rotations_are_the_kernels(setting: &Setting, log2_lanes: u32, iterations: usi
         let key = setting.keys(columns * levels * columns);
         for (number, ciphertext) in ciphertexts.iter_mut().enumerate() {
             let amount = rng.random_range(0..2 * degree);
-            // The ring is filled up to its period, so a word is at the rotator as long before it is back as the pipeline takes.
+            // The ring is extended to its period, so a word is at the rotator one pipeline latency before it returns.
             let at_rotator = (iteration + 1) * period - through + number * cmux;
             let mut sums = vec![setting.zeros(); columns];
             for (polynomial, coefficients) in ciphertext.iter().enumerate() {

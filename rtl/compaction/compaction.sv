@@ -1,5 +1,5 @@
-// Of COUNT words those that are chosen, to the front and in their order. Each moves down by the number of words before it that are not chosen, bit by bit of that
-// number from the lowest on: so no two meet. A register behind each bit's stage.
+// Moves the selected ones of COUNT words to the front, in order. Each moves down by the number of unselected words before it, bit by bit of that number from the lowest, so that no two collide. There is a
+// register after each bit's stage.
 module compaction #(
     parameter int unsigned COUNT = 128,
     parameter int unsigned WIDTH = 40,

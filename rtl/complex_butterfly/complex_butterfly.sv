@@ -1,4 +1,4 @@
-// a + b and a - b of complex points, divided by 2^SHIFT as `rounding` does: an adder.
+// a + b and a - b of complex points, divided by 2^SHIFT with `rounding`: an adder.
 module complex_butterfly #(
     parameter int unsigned WIDTH = 29,
     parameter int unsigned OUT = WIDTH,

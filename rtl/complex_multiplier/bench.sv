@@ -1,4 +1,4 @@
-// In: real and imaginary part of a point, then of a factor. Out: of the product.
+// In: real and imaginary part of a point, then of a factor. Out: those of the product.
 module bench #(
     parameter int unsigned WIDTH = 29,
     parameter int unsigned FACTOR = 25,
@@ -14,7 +14,7 @@ module bench #(
     output logic out_valid,
     output logic [2*OUT-1:0] out_data
 );
-    // c + jd, and what the unit takes of it when it has a - b.
+    // c + jd, and the unit's inputs derived from it when a - b is ready.
     logic signed [FACTOR:0] c, d, of_factor[3], factor[3];
     assign c = (FACTOR + 1)'($signed(in_data[2*WIDTH+:FACTOR]));
     assign d = (FACTOR + 1)'($signed(in_data[2*WIDTH+FACTOR+:FACTOR]));

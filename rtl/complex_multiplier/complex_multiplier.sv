@@ -1,7 +1,7 @@
 // (a + jb)(c + jd) with three real products (FPT, section 3.4, equation (6)), in fixed point:
 //     z = c (a - b),  re = (c - d) b + z,  im = (c + d) a - z
-// exact, then divided by 2^SHIFT as `rounding` does. An adder for a - b, the products, an adder for the sums, whose rounding is half a unit
-// more to add. The factor comes ADDER cycles after its point, when a - b is there: until then c - d and c + d are formed, or a table is read.
+// exact, then divided by 2^SHIFT with `rounding`. An adder for a - b, the products, an adder for the sums, which also adds half a unit for rounding. The factor arrives ADDER cycles after its point, when a - b
+// is ready: until then c - d and c + d are computed, or a table is read.
 module complex_multiplier #(
     parameter int unsigned WIDTH = 29,  // bits of a and b
     parameter int unsigned FACTOR = 25,  // bits of c and d
@@ -17,7 +17,7 @@ module complex_multiplier #(
     output logic signed [OUT-1:0] product_re,
     output logic signed [OUT-1:0] product_im
 );
-    // Of a real product, and of a sum of two: |a c - b d| is at most 2^(WIDTH + FACTOR - 1).
+    // Widths of a real product and of a sum of two: |a c - b d| is at most 2^(WIDTH + FACTOR - 1).
     localparam int unsigned REAL = WIDTH + FACTOR + 1;
 
     logic signed [WIDTH:0] operands[3], waited[3];  // a - b, b, a

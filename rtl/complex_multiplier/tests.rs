@@ -1,11 +1,11 @@
-//! Are three real products the kernel's complex one, rounding and saturation included?
+//! Do three real products equal the kernel's complex one, including rounding and saturation?
 
 use crate::fixed_fft::{PAPERS_SET, Point, Setting, fpt, shape, zipped};
 use crate::rng;
 use polyfabric_rtl::{Bench, Bits, Reader};
 use rand::Rng;
 
-/// Bits of a point's part, of a factor's, of what is shifted out, and of a result's.
+/// Bits of a point's part, of a factor's, of the shift, and of a result's.
 type Widths = (u32, u32, u32, u32);
 
 fn products_are(widths: Widths, cases: &[(Point, Point, Point)]) {
@@ -35,7 +35,7 @@ fn products_are(widths: Widths, cases: &[(Point, Point, Point)]) {
     }
 }
 
-/// With four real products, and halves to the even neighbour.
+/// The product by four real products, with halves to even.
 fn exact((a, b): Point, (c, d): Point, (_, _, shift, out): Widths) -> Point {
     let product = |x: i64, y: i64| i128::from(x) * i128::from(y);
     let kept = |value: i128| {
@@ -52,7 +52,7 @@ fn extremes(widths: Widths) -> Vec<(Point, Point, Point)> {
     let mut part = |width: u32, number: usize| {
         let limit = (1i64 << (width - 1)) - 1;
         [limit, -limit, 0, 1, -1 - limit, 1 << (width - 2), 3, -1].get(number).copied().unwrap_or_else(|| {
-            // As often short as long: then halves come up.
+            // Short as often as long, to produce halves.
             rng.random_range(-limit..=limit) >> rng.random_range(0..width)
         })
     };

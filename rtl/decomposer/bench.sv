@@ -1,4 +1,4 @@
-// In: the coefficients, above them the level. Out: of each lane, its digits.
+// In: the coefficients, above them the level. Out: each lane's digits.
 module bench #(
     parameter int unsigned WIDTH = 32,
     parameter int unsigned LOG2_BASE = 8,

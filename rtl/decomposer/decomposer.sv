@@ -1,10 +1,9 @@
-// Signed gadget decomposition of torus coefficients, LANES a cycle: x is close to the sum of digit t times 2^(WIDTH - LOG2_BASE (t + 1)), t = 0 the
-// most significant, digits from -B/2 to B/2 - 1 with B = 2^LOG2_BASE.
+// Signed gadget decomposition of torus coefficients, LANES per cycle: x is close to the sum of digit t times 2^(WIDTH - LOG2_BASE (t + 1)), where t = 0 is the most significant, with digits from -B/2 to B/2 - 1 for
+// B = 2^LOG2_BASE.
 //
-// No multipliers (Strix, section V-B): a coefficient is rounded to the bits that its digits keep; B/2 is added at every digit's place, which carries out
-// of each digit that is too large for its sign; each field of the sum, its top bit turned over, is a digit. STEPS is the number of these
-// additions that are carried out one after the other: 2, or 1 with both constants added at once. Where no bits are dropped (FPT, section 3.5:
-// accumulators have the bits that digits keep) there is nothing to round. All levels come side by side, or the one that is asked for.
+// There are no multipliers (Strix, section V-B). A coefficient is rounded to the bits that its digits use. B/2 is added at every digit's place, with a carry from each digit that is too large for its sign. Each field of
+// the sum with its top bit flipped is a digit. STEPS is the number of consecutive additions: 2, or 1 with both constants added at once. If no bits are dropped (FPT, section 3.5: accumulators have only the bits that
+// digits use), there is no rounding. All levels are output in parallel, or the requested one.
 module decomposer #(
     parameter int unsigned WIDTH = 32,
     parameter int unsigned LOG2_BASE = 8,
@@ -33,7 +32,7 @@ module decomposer #(
     delay #(
         .CYCLES(ROUNDS ? ADDER : 0),
         .WIDTH (CHOICE)
-    ) level_beside (
+    ) level_alignment (
         .clock,
         .reset(1'b0),
         .in (level),

@@ -1,4 +1,4 @@
-//! Are the digits the kernel's, at the latencies that the machine models count?
+//! Do digits match the kernel's, at the machine models' latencies?
 
 use crate::fixed_fft::{PAPERS_SET, fpt, shape};
 use crate::{described, rng};
@@ -12,10 +12,10 @@ use rand::Rng;
 
 #[derive(Clone, Copy)]
 struct Unit {
-    /// Bits of a coefficient: the highest of 32.
+    /// Bits of a coefficient: the highest ones of 32.
     width: u32,
     gadget: Gadget,
-    /// Whether all levels come out side by side.
+    /// Whether all levels are output in parallel.
     all_levels: bool,
     steps: u32,
     lanes: usize,
@@ -86,13 +86,13 @@ fn full_size_morphling_adds_once() {
     let adder = described("morphling", "units.pipeline.adder");
     let unit =
         Unit { width: 32, gadget: Gadget { log2_base: 7, levels: 3 }, all_levels: false, steps: 1, lanes: 2, adder };
-    // Of `pipeline::decomposition`: less the banks, the reorder unit and the subtraction.
+    // `pipeline::decomposition` without the banks, the reorder unit and the subtraction.
     unit.digits_are_the_kernels(adder);
 }
 
 #[test]
 #[ignore = "needs Verilator: make rtl"]
-fn full_size_fpt_has_nothing_to_round() {
+fn full_size_fpt_does_not_round() {
     let (shape, adder) = (shape(PAPERS_SET), described("fpt", "units.pipeline.adder"));
     let gadget = Gadget { log2_base: shape.bits.digit, levels: shape.levels as u32 };
     assert_eq!(shape.bits.coefficient, gadget.kept_bits());

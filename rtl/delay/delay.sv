@@ -1,4 +1,4 @@
-// A word that comes out CYCLES cycles later: what runs beside a unit of that latency. It is cleared at reset.
+// Delays a word by CYCLES cycles, parallel to a unit of that latency. Cleared at reset.
 module delay #(
     parameter int unsigned CYCLES = 1,
     parameter int unsigned WIDTH = 1

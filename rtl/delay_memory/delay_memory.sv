@@ -1,5 +1,5 @@
-// A word that comes out `cycles` cycles later, from 1 to DEPTH, the same number since the last reset. A memory, of which a word is read and then written
-// a cycle, and the register behind it. CLEARED lines give 0 until a word of after the reset comes out.
+// Delays a word by `cycles` cycles, from 1 to DEPTH, constant since the last reset: a memory, of which one word per cycle is read and then written, followed by a register. With CLEARED, lines give 0 until the first word
+// after the reset.
 module delay_memory #(
     parameter int unsigned WIDTH = 40,
     parameter int unsigned DEPTH = 4,
@@ -11,7 +11,7 @@ module delay_memory #(
     input logic [WIDTH-1:0] in,
     output logic [WIDTH-1:0] out
 );
-    // A line of one cycle is its register alone; any other has a word less in the memory.
+    // A line of one cycle is its register only; any other has one word less in the memory.
     localparam int unsigned LINES = DEPTH > 1 ? DEPTH - 1 : 1;
     localparam int unsigned ADDRESS_BITS = LINES > 1 ? $clog2(LINES) : 1;
 

@@ -44,7 +44,7 @@ module bench #(
         .next,
         .differences
     );
-    // A polynomial's words after its start.
+    // Words of a polynomial after its start.
     assign words = next ? (LOG2_LINES + 1)'(1 << LOG2_LINES) : left;
     assign out_valid = words != 0;
     always_ff @(posedge clock) left <= reset || words == 0 ? '0 : words - 1'b1;

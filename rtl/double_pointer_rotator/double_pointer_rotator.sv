@@ -1,9 +1,7 @@
-// Morphling's rotation in a bank of Private-A1 (section V-C): X^a p - p modulo X^N + 1, N = 2^LOG2_DEGREE, of polynomials that the bank holds. Coefficient i
-// lies in column i mod COLUMNS, line i / COLUMNS.
+// Morphling's rotation in a bank of Private-A1 (section V-C): X^a p - p modulo X^N + 1, N = 2^LOG2_DEGREE, for polynomials in the bank. Coefficient i is in column i mod COLUMNS, line i / COLUMNS.
 //
-// The first pointer reads a line a cycle. The second one reads the COLUMNS consecutive coefficients of X^a p that belong there: of each column
-// one, from the one or the other of two neighbouring lines, whatever the amount; the reorder unit turns them to their places. So no column is
-// asked twice by a pointer, and there is no delay that depends on the amount. A bank's read and the reorder unit take a cycle each.
+// The first pointer reads a line per cycle. The second one reads the COLUMNS consecutive coefficients of X^a p for that line: one per column, from one of two neighbouring lines, for any amount; the reorder unit rotates
+// them to their places. So a pointer reads each column once, and no delay depends on the amount. A bank's read and the reorder unit take a cycle each.
 module double_pointer_rotator #(
     parameter int unsigned LOG2_DEGREE = 6,
     parameter int unsigned LOG2_COLUMNS = 3,
@@ -16,19 +14,19 @@ module double_pointer_rotator #(
 ) (
     input logic clock,
     input logic reset,
-    // A line is written.
+    // Writes a line.
     input logic writes,
     input logic [CHOICE-1:0] written,
     input logic [LOG2_LINES-1:0] line,
     input logic [WIDTH-1:0] coefficients[COLUMNS],
-    // A polynomial's rotation starts, its N / COLUMNS cycles follow by themselves.
+    // Starts a polynomial's rotation; its N / COLUMNS cycles follow automatically.
     input logic start,
     input logic [CHOICE-1:0] read,
     input logic [LOG2_DEGREE:0] amount,
     output logic next,  // with the first difference
     output logic [WIDTH-1:0] differences[COLUMNS]
 );
-    // Both pointers: the line of the cycle, and of X^a p the number modulo 2 N of its first coefficient.
+    // Both pointers: the current line, and the number modulo 2 N of its first coefficient in X^a p.
     logic [LOG2_LINES-1:0] line_after, own_line;
     logic [LOG2_DEGREE:0] rotated_after, rotated;
     logic [CHOICE-1:0] chosen_before, chosen;
@@ -41,7 +39,7 @@ module double_pointer_rotator #(
         chosen_before <= chosen;
     end
 
-    // The column whose coefficient comes first, beside what the banks give.
+    // The column of the first coefficient, delayed like the banks' outputs.
     logic [LOG2_COLUMNS-1:0] turn;
     logic [WIDTH-1:0] own[COLUMNS], far[COLUMNS];
     logic negated[COLUMNS];

@@ -1,4 +1,4 @@
-//! Do both pointers bring what Morphling's model says, by any amount, in its cycles and in those of Strix?
+//! Do both pointers match Morphling's model, for any amount, in its cycles and in those of Strix?
 
 use crate::{described, rng};
 use polyfabric_kernels::rotation::rotate_subtract;
@@ -41,7 +41,7 @@ fn rotations_are_the_models(machine: &str, degree: usize, columns: usize, amount
     for (number, &amount) in amounts.iter().enumerate() {
         expected.push((stream.len(), number % 2, amount));
         stream.push(Some(operands(true, number % 2, 0, amount).fields(vec![0u32; columns], 32)));
-        // The next one at once, or after a pause.
+        // The next one immediately, or after a pause.
         let pause = if number % 3 == 2 { rng.random_range(1..2 * lines) } else { 0 };
         stream.extend(std::iter::repeat_n(None, lines - 1 + pause));
     }
@@ -85,6 +85,6 @@ fn full_size_path_of_morphling() {
     let amounts = [0, 1, 15, 16, 17, 1023, 1024, 1025, 2047, 700, 1333];
     let latency = rotations_are_the_models("morphling", 1024, columns, &amounts);
     let machine = Morphling::new(&registry::description("morphling").expect("a machine")).expect("its figures");
-    // With the decomposer's one addition behind it.
+    // The decomposer's addition follows.
     assert_eq!(latency + machine.depth.adder, pipeline::decomposition(machine.depth));
 }

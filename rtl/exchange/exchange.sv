@@ -1,6 +1,5 @@
-// The shuffling circuit of a streaming transform (Strix, section V-A, figure 5), for each pair of neighbouring lanes: what the second lane brings in the first
-// CYCLES of 2 CYCLES changes places with what the first one brings in the other CYCLES. A stream waits before a switch and the other one behind
-// it, so both come out CYCLES later. What waits lies in memories that one pointer goes round in.
+// The shuffling circuit of a streaming transform (Strix, section V-A, figure 5), for each pair of neighbouring lanes: swaps the second lane's words of the first CYCLES of 2 CYCLES with the first lane's words of the other
+// CYCLES. One stream is delayed before a switch and the other one after it, so both leave CYCLES later. Circular memories with one common pointer delay them.
 module exchange #(
     parameter int unsigned LANES  = 2,
     parameter int unsigned CYCLES = 1,
@@ -14,7 +13,7 @@ module exchange #(
     output logic next,  // the same with what comes out
     output logic signed [WIDTH-1:0] out[LANES][2]
 );
-    // Cycles since the start, modulo 2 CYCLES; what follows the last word leaves the switch straight, as the first words do.
+    // Cycles since the start, modulo 2 CYCLES; after the last word the switch is straight, as for the first words.
     logic [PLACE:0] count, now;
     logic crosses;
     assign now = start ? '0 : count;

@@ -1,4 +1,4 @@
-//! Does a homomorphic permutation that F1's compiler schedules give the interpreter's words when simulated units compute all of it?
+//! Does a homomorphic permutation scheduled by F1's compiler give the interpreter's words if simulated units compute all of it?
 
 use crate::{f1, four_step_ntt, primes, rng};
 use polyfabric_kernels::RingDegree;
@@ -36,11 +36,11 @@ struct Units {
     multiplier: Simulation,
     adder: Simulation,
     ntt: Simulation,
-    /// Of coefficients and of values.
+    /// For coefficients and for values.
     automorphism: [Simulation; 2],
-    /// What was computed.
+    /// The computed unit kinds.
     seen: RefCell<BTreeSet<&'static str>>,
-    /// Whether an adder was given residues of another modulus.
+    /// Whether an adder received residues of another modulus.
     lifted: Cell<bool>,
 }
 
@@ -65,7 +65,7 @@ impl Units {
         }
     }
 
-    /// What a unit gives for `words`, of which the first `before` are no operands, `each` results a word.
+    /// The results of a unit for `words`, of which the first `before` are not operands, with `each` results per word.
     fn run(&self, unit: &Simulation, kind: UnitKind, words: Vec<Bits>, before: usize, each: usize) -> Vec<u64> {
         let latency = self.geometry.latency_of(kind);
         let outputs = unit.run(words.into_iter().map(Some), latency as usize).expect("a run");
@@ -89,7 +89,7 @@ impl Units {
         self.run(&self.adder, UnitKind::Add, a.iter().zip(b).map(word).collect(), 0, 1)
     }
 
-    /// Elements in natural order to the unit's order of output, behind the load of one table.
+    /// Transforms elements in natural order to the unit's output order, after loading one table.
     fn transform(&self, limb: u16, inverse: bool, elements: &[u64]) -> Vec<u64> {
         let (multiplier, transform) = &self.limbs[usize::from(limb)];
         let high = multiplier.modulus().value() >> PrimeForm::WORD_BITS;
@@ -100,7 +100,7 @@ impl Units {
             control.field(0, 2).field(high, WIDTH - 16).fields(words.into_iter().chain(padding), WIDTH)
         };
         let rows = four_step_ntt::rows(multiplier.modulus(), LANES, CHUNKS, inverse);
-        // Factors of the networks leave words in their form. Those between them bring coefficients into Montgomery form, or values out of it.
+        // The networks' factors preserve the words' form. Those in between convert coefficients into Montgomery form, or values out of it.
         let form = |number: usize, factor: u64| match (number < CHUNKS, inverse) {
             (true, false) => multiplier.enter(multiplier.enter(factor)),
             (true, true) => factor,
@@ -170,7 +170,7 @@ impl Arithmetic for Units {
         .into())
     }
 
-    // The host's part.
+    // The host's conversion.
     fn enter(&self, limb: LimbId, domain: Domain, residues: Words) -> Words {
         let (multiplier, _) = self.limbs[limb.index()];
         match domain {
@@ -188,7 +188,7 @@ impl Arithmetic for Units {
     }
 }
 
-/// A ciphertext rotated by three slots, with a digit for each limb and one special limb, and negated; and the same automorphism of coefficients.
+/// A ciphertext rotated by three slots, with one digit per limb and one special limb, and negated; and the same automorphism of coefficients.
 fn permutation(ring: &Ring, gadget: &Gadget) -> KernelProgram {
     let mut builder = KernelBuilder::new("permute", ring.degree(), ring.moduli()).expect("moduli");
     let (q, special) = (LimbSet::new(gadget.q().iter().copied()), LimbSet::new(gadget.special().iter().copied()));
@@ -216,9 +216,9 @@ fn permutation(ring: &Ring, gadget: &Gadget) -> KernelProgram {
 
 #[test]
 #[ignore = "needs Verilator: make rtl"]
-fn simulated_units_carry_out_a_scheduled_permutation() {
+fn simulated_units_execute_a_scheduled_permutation() {
     let degree = RingDegree::new(DEGREE).expect("a degree");
-    // Of several lengths, so that a residue modulo one is seldom one modulo another.
+    // Of different lengths, so that a residue modulo one is rarely one modulo another.
     let moduli = [30, 31, 32].map(|bits| Modulus::new(primes(1 << 15, bits, 1)[0]).expect("a modulus"));
     let ring = Ring::new(degree, &moduli).expect("a ring");
     let gadget = Arc::new(Gadget::new(&ring, GadgetLiteral::hybrid(2, 1, 1)).expect("a gadget"));
@@ -248,7 +248,7 @@ fn simulated_units_carry_out_a_scheduled_permutation() {
     let units = Units::new(&accepted.geometry, &accepted.translation.moduli);
     let given = Given { program: &program, keys: &keys, inputs: &inputs };
     let found = replay(&accepted.events(&machine), &accepted.names(), &units, &given).expect("it runs");
-    assert!(found == expected, "simulated units give other words than the interpreter");
+    assert!(found == expected, "simulated units and the interpreter give different words");
     let seen: Vec<&str> = units.seen.into_inner().into_iter().collect();
     assert_eq!(seen, ["add", "addc", "aut", "intt", "mul", "mulc", "neg", "ntt", "sub"]);
     assert!(units.lifted.get());

@@ -52,7 +52,7 @@ module bench #(
         .next,
         .out
     );
-    // The latency is the function's, and the unit's own sign of a polynomial's first word comes with it.
+    // Checks the latency function against the unit's start signal at a polynomial's first word.
     delay #(
         .CYCLES(latency::fixed_fft(LOG2_POINTS, LOG2_LANES, MERGED, LOG2_RADIX, REALS, MULTIPLIER, ADDER)),
         .WIDTH (2)

@@ -1,12 +1,10 @@
-// The streaming folded negacyclic FFT of FPT (section 3.4), forward or inverse, in fixed point: M = 2^LOG2_POINTS complex points, the coefficients j
-// and j + M of a polynomial, 2^LOG2_LANES of them a cycle. A twist, then radix-2 stages whose rotations are those of radix 2^LOG2_RADIX; or, MERGED, the
-// twist in the factors of every stage's butterflies. Every stage divides its sums by its own power of two, the scaling schedule. The inverse is
-// the mirror image, and is not divided by M.
+// The streaming folded negacyclic FFT of FPT (section 3.4), forward or inverse, in fixed point: M = 2^LOG2_POINTS complex points, the coefficients j and j + M of a polynomial, 2^LOG2_LANES per cycle. A twist, then
+// radix-2 stages with the rotations of radix 2^LOG2_RADIX; or, if MERGED, the twist in the factors of every stage's butterflies. Every stage divides its sums by its own power of two, the scaling schedule. The inverse is the
+// mirror image, and does not divide by M.
 //
-// Order. Lane l has point l C + t in cycle t of the C = M / lanes that a polynomial takes: the first LOG2_LANES stages find their pairs in a cycle. Each
-// stage after them has half the distance of the one before, C/2 cycles down to 1, and exchanges lanes with cycles over that distance, so
-// all exchanges together wait C - 1 cycles. Values come out with point 2 C (l / 2) + 2 t + l % 2 of the transform's own order (the first stage's bit
-// highest) in lane l, which is what the inverse takes. A polynomial's words follow each other without a gap; polynomials need not.
+// Order. Lane l has point l C + t in cycle t of the C = M / lanes cycles of a polynomial: the first LOG2_LANES stages find their pairs within a cycle. Each later stage has half the distance of the previous one, C/2 cycles down to 1, and
+// exchanges lanes with cycles over that distance, so all exchanges together delay C - 1 cycles. Lane l outputs point 2 C (l / 2) + 2 t + l % 2 of the transform's order (the first stage's bit highest), which is the inverse's input order. A
+// polynomial's words are contiguous; polynomials need not be.
 module fixed_fft #(
     parameter int unsigned LOG2_POINTS = 5,
     parameter int unsigned LOG2_LANES = 2,  // 1 to LOG2_POINTS
@@ -28,7 +26,7 @@ module fixed_fft #(
     output logic next,  // the same with what comes out
     output logic signed [WIDTH-1:0] out[LANES][2]
 );
-    // What stage `number` takes, in the order of execution, and what the last one gives.
+    // Inputs of stage `number`, in execution order, and the output of the last.
     logic signed [WIDTH-1:0] points[LOG2_POINTS+1][LANES][2];
     logic starts[LOG2_POINTS+1];
     logic signed [WIDTH-1:0] to_twist[LANES][2], twisted[LANES][2];

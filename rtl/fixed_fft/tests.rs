@@ -1,4 +1,4 @@
-//! Is the streaming transform the kernel's, bit for bit, and as long as FPT's model says?
+//! Does the streaming transform match the kernel bit for bit, with the latency of FPT's model?
 
 use crate::{described, rng};
 use polyfabric_kernels::RingDegree;
@@ -15,7 +15,7 @@ use polyfabric_rtl::{Bench, Bits, Reader};
 use polyfabric_schemes::tfhe::sets;
 use rand::Rng;
 
-/// External products in fixed point: how they decompose, and their arithmetic.
+/// Decomposition and arithmetic of external products in fixed point.
 #[derive(Clone)]
 pub struct Setting {
     pub gadget: Gadget,
@@ -23,12 +23,11 @@ pub struct Setting {
     pub spec: FixedFftSpec,
 }
 
-/// The parameter set that full sizes are of: II of FPT's table 1.
+/// The parameter set of full-size tests: II of FPT's table 1.
 pub const PAPERS_SET: &str = "fpt-II";
 
 impl Setting {
-    /// For tests in seconds: 32 points, FPT's structure, and so many bits of the key, the forward and the inverse transform. Its schedule goes by
-    /// variance alone, which extreme inputs leave.
+    /// For fast tests: 32 points, FPT's structure, and the given bits of the key, the forward and the inverse transform. Its schedule assumes the variance only, which extreme inputs exceed.
     pub fn toy([key, forward, inverse]: [u32; 3]) -> Self {
         let (gadget, glwe_dimension) = (Gadget { log2_base: 6, levels: 2 }, 1);
         let widths = FixedWidths {
@@ -47,7 +46,7 @@ impl Setting {
         Self { gadget, glwe_dimension, spec }
     }
 
-    /// What a machine computes for a parameter set.
+    /// A machine's arithmetic for a parameter set.
     pub fn of(machine: &str, set: &str) -> Self {
         let parameters = sets::parameters(set).expect("a set");
         let machine = registry::description(machine).expect("a machine");
@@ -76,7 +75,7 @@ impl Setting {
         FixedSpectrum::zeros(self.spec.ring_degree)
     }
 
-    /// Polynomials of digits: extreme ones, and random ones.
+    /// Polynomials of digits: extreme and random ones.
     pub fn digits(&self, count: usize) -> Vec<Vec<i32>> {
         let (half, degree) = (1 << (self.gadget.log2_base - 1), 2 * self.points());
         let mut rng = rng(7);
@@ -86,7 +85,7 @@ impl Setting {
         polynomials
     }
 
-    /// Spectra of random polynomials of the key.
+    /// Spectra of random key polynomials.
     pub fn keys(&self, count: usize) -> Vec<FixedSpectrum> {
         let (transform, mut rng) = (self.transform(), rng(8));
         let mut spectra = vec![self.zeros(); count];
@@ -107,33 +106,33 @@ pub fn shape(set: &str) -> Shape {
     fpt().shape(&sets::parameters(set).expect("a set")).expect("a pipeline")
 }
 
-/// Of each part of a point.
+/// Real and imaginary part of a point.
 pub type Point = (i64, i64);
 
-/// How polynomials lie in words.
+/// Layout of polynomials in words.
 pub struct Layout {
     pub log2_lanes: u32,
     /// Bits of each part of a point.
     pub width: u32,
-    /// The point that a lane has in a cycle.
+    /// The point of a lane in a cycle.
     index: Box<dyn Fn(usize, usize) -> usize>,
 }
 
 impl Layout {
-    /// Of coefficients and of products: lanes are far apart.
+    /// For coefficients and products: the coefficients of a lane are far apart.
     pub fn coefficients(setting: &Setting, log2_lanes: u32, width: u32) -> Self {
         let cycles = setting.points() >> log2_lanes;
         Self { log2_lanes, width, index: Box::new(move |cycle, lane| lane * cycles + cycle) }
     }
 
-    /// Of spectra.
+    /// For spectra.
     pub fn spectrum(setting: &Setting, log2_lanes: u32, width: u32) -> Self {
         let cycles = setting.points() >> log2_lanes;
         Self { log2_lanes, width, index: Box::new(move |cycle, lane| (lane / 2 * cycles + cycle) * 2 + lane % 2) }
     }
 }
 
-/// `bits`, and above them the points of word `cycle`, each part of `width` bits.
+/// Appends the points of word `cycle` to `bits`, each part of `width` bits.
 pub fn word(bits: Bits, cycle: usize, points: &[Point], layout: &Layout) -> Bits {
     (0..1 << layout.log2_lanes).fold(bits, |bits, lane| {
         let (re, im) = points[(layout.index)(cycle, lane)];
@@ -141,7 +140,7 @@ pub fn word(bits: Bits, cycle: usize, points: &[Point], layout: &Layout) -> Bits
     })
 }
 
-/// The same of what came out.
+/// Reads the points of an output word.
 pub fn read(reader: &mut Reader<'_>, cycle: usize, points: &mut [Point], layout: &Layout) {
     for lane in 0..1 << layout.log2_lanes {
         let mut part = || reader.signed(layout.width as usize) as i64;
@@ -149,7 +148,7 @@ pub fn read(reader: &mut Reader<'_>, cycle: usize, points: &mut [Point], layout:
     }
 }
 
-/// The first point that is not as expected: its number, and both.
+/// The first differing point: its number, and both values.
 pub fn first_difference(found: &[Point], expected: &[Point]) -> Option<(usize, Point, Point)> {
     assert_eq!(found.len(), expected.len());
     let both = found.iter().zip(expected).enumerate();
@@ -171,7 +170,7 @@ fn merged_toy() -> Setting {
     setting
 }
 
-/// Registers in the units of the machine whose structure it is: FPT's, with three real products, or Strix' and Morphling's, with four.
+/// Registers in the units of the machine with this structure: FPT's with three real products, or Strix' and Morphling's with four.
 fn depth(setting: &Setting) -> (PipelineDepth, u64) {
     match setting.spec.structure {
         Structure::Twisted { .. } => (fpt().depth, 3),
@@ -183,7 +182,7 @@ fn depth(setting: &Setting) -> (PipelineDepth, u64) {
     }
 }
 
-/// What the machine's model counts.
+/// The model's latency.
 fn latency(setting: &Setting, log2_lanes: u32) -> u64 {
     let (points, lanes) = (setting.points() as u64, 1 << log2_lanes);
     match setting.spec.structure {
@@ -214,7 +213,7 @@ fn bench(setting: &Setting, log2_lanes: u32, of: &TransformSpec, inverse: bool) 
         .parameter("MULTIPLIER", depth.multiplier)
 }
 
-/// Streams polynomials, one right behind the other and with pauses, and compares what comes out in the cycles that the model names.
+/// Streams polynomials, contiguous and with pauses, and compares the outputs in the model's cycles.
 fn check(setting: &Setting, log2_lanes: u32, inverse: bool, cases: &[(Vec<Point>, Vec<Point>)]) {
     let of = if inverse { &setting.spec.inverse } else { &setting.spec.digits };
     let (cycles, latency) = (setting.points() >> log2_lanes, latency(setting, log2_lanes) as usize);
@@ -245,7 +244,7 @@ fn check(setting: &Setting, log2_lanes: u32, inverse: bool, cases: &[(Vec<Point>
     }
 }
 
-/// Spectra of digits. Returns how many values saturated.
+/// Spectra of digits. Returns the number of saturated values.
 fn forward_is_the_kernels(setting: &Setting, log2_lanes: u32, count: usize) -> u64 {
     let transform = setting.transform();
     let load = transform.spec().digits.load_shift;
@@ -266,11 +265,11 @@ fn forward_is_the_kernels(setting: &Setting, log2_lanes: u32, count: usize) -> u
     saturations
 }
 
-/// Polynomials of sums of products. Returns how many values saturated.
+/// Polynomials of sums of products. Returns the number of saturated values.
 fn inverse_is_the_kernels(setting: &Setting, log2_lanes: u32, count: usize) -> u64 {
     let mut spec = setting.spec.clone();
     spec.result_bits = None;
-    // Scaled so that a unit of the result is one of the torus of 64 bits: nothing is rounded behind the transform.
+    // Scaled so that a unit of the result is one of the 64-bit torus: no rounding after the transform.
     spec.digits.load_shift += spec.result_exponent();
     assert_eq!(spec.result_exponent(), 0);
     let scaled = FixedFft::new(spec).expect("a schedule");
@@ -302,22 +301,22 @@ fn inverse_is_the_kernels(setting: &Setting, log2_lanes: u32, count: usize) -> u
 #[test]
 #[ignore = "needs Verilator: make rtl"]
 fn forward_of_four_lanes() {
-    assert!(forward_is_the_kernels(&toy(), 2, 20) > 0, "some values should leave their range");
+    assert!(forward_is_the_kernels(&toy(), 2, 20) > 0, "some values should saturate");
 }
 
 #[test]
 #[ignore = "needs Verilator: make rtl"]
 fn inverse_of_two_lanes() {
-    assert!(inverse_is_the_kernels(&toy(), 1, 20) > 0, "some values should leave their range");
+    assert!(inverse_is_the_kernels(&toy(), 1, 20) > 0, "some values should saturate");
 }
 
 #[test]
 #[ignore = "needs Verilator: make rtl"]
 fn forward_with_a_merged_twist() {
-    assert!(forward_is_the_kernels(&merged_toy(), 1, 20) > 0, "some values should leave their range");
+    assert!(forward_is_the_kernels(&merged_toy(), 1, 20) > 0, "some values should saturate");
 }
 
-/// FPT has 128 lanes, which would make some 100 MB of C++; lanes alone are fewer here.
+/// FPT has 128 lanes, which would give 100 MB of C++; only the number of lanes is reduced here.
 const FULL_SIZE_LOG2_LANES: u32 = 2;
 
 #[test]
@@ -329,7 +328,7 @@ fn full_size_forward_of_four_lanes() {
 #[test]
 #[ignore = "needs Verilator: make rtl"]
 fn full_size_inverse_of_two_lanes() {
-    // Of half the width: there are two levels (section 3.3).
+    // Half of the width, because there are two levels (section 3.3).
     assert_eq!(inverse_is_the_kernels(&Setting::of("fpt", PAPERS_SET), FULL_SIZE_LOG2_LANES - 1, 8), 0);
 }
 

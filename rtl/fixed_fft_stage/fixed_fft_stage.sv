@@ -1,7 +1,6 @@
-// One radix-2 stage of `fixed_fft`: sums and differences of the points whose indices differ in bit LOG2_POINTS - 1 - STAGE alone. Of the first stages both
-// points of a pair are in lanes of one cycle. Of the others they are in one lane, cycles apart, and an `exchange` with the neighbouring lane brings
-// them together. Products are behind the sums, of the rotation between this stage and the next; or, if the twist is merged, ahead of them, of
-// the second point of each pair. The inverse takes the steps backwards.
+// One radix-2 stage of `fixed_fft`: sums and differences of the points whose indices differ only in bit LOG2_POINTS - 1 - STAGE. In the first stages both points of a pair are in lanes of one cycle. In the others they are in one lane, cycles
+// apart, and an `exchange` with the neighbouring lane aligns them. Products follow the sums, for the rotation between this stage and the next; if the twist is merged, they precede the sums, for the second point of each pair. The inverse has
+// the reverse order.
 module fixed_fft_stage #(
     parameter int unsigned LOG2_POINTS = 5,
     parameter int unsigned LOG2_LANES = 2,
@@ -26,10 +25,10 @@ module fixed_fft_stage #(
 );
     localparam bit EXCHANGES = STAGE >= LOG2_LANES;
     localparam int unsigned WAIT = EXCHANGES ? 1 << (LOG2_POINTS - 1 - STAGE) : 0;
-    // Lanes from the first point of a pair to the second.
+    // Lane distance of the points of a pair.
     localparam int unsigned APART = EXCHANGES ? 1 : 1 << (LOG2_LANES - 1 - STAGE);
 
-    // A product that is added is kept whole: each of its parts is at most twice as large as a point's.
+    // A product before an addition is not saturated: each of its parts is at most twice as large as a point's.
     localparam int unsigned WIDER = MERGED && !INVERSE ? WIDTH + 2 : WIDTH;
 
     logic signed [WIDER-1:0] to_sums[LANES][2], turned[LANES][2];

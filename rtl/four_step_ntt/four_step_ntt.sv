@@ -1,17 +1,14 @@
-// F1's four-step NTT unit (section 5.2, figure 8): N = LANES CHUNKS points as a LANES-point network, decimation in time, on each of CHUNKS vectors; a product
-// of every element; a transpose; and CHUNKS-point networks, decimation in frequency, side by side. Forward or inverse, cyclic or negacyclic is a matter of what
-// the twiddle memories hold, in Montgomery form (w 2^(16 ROUNDS) mod q). With E = LANES, G = CHUNKS, psi of order 2 N modulo q, and rev(x) the bits of x reversed:
+// F1's four-step NTT unit (section 5.2, figure 8): N = LANES CHUNKS points as a LANES-point network, decimation in time, on each of CHUNKS vectors; a product of every element; a transpose; and parallel CHUNKS-point networks, decimation in frequency. Only the twiddle
+// memories select forward or inverse, cyclic or negacyclic; they are in Montgomery form (w 2^(16 ROUNDS) mod q). With E = LANES, G = CHUNKS, psi of order 2 N modulo q, and rev(x) the bits of x reversed:
 //
 //               first, E factors               middle, of chunk b and number k   second, G factors
 //   forward     psi^(G rev(i)) at i            psi^((2 k + 1) b)                 psi^(N rev(i) / m) at m + i
 //   inverse     psi^(-N rev(i) / m) at m + i   psi^(-(2 b + 1) k) / N            psi^(-E rev(i)) at i
 //
-// where the stage of m groups takes factors m to 2 m - 1. Factor 0 of the first network is 1, with which its first layer reduces: any words may come in.
-// In cycle b lane a takes element G a + b; in cycle c the lanes give places c E to c E + E - 1, where place p is element p / G + E (p mod G). Both hold in either
-// direction.
+// where the stage of m groups uses factors m to 2 m - 1. Factor 0 of the first network is 1, with which its first layer reduces: inputs may be any words. In cycle b lane a reads element G a + b; in cycle c the lanes write places c E to c E + E - 1, where place p is
+// element p / G + E (p mod G). Both hold in either direction.
 //
-// TABLES sets of memories are loaded row by row (middle factors of chunk 0, 1, ..., then the first network's, then the second's). Each chunk names
-// its set and its modulus; the chunks of a vector come in consecutive cycles.
+// TABLES sets of memories are loaded row by row (middle factors of chunk 0, 1, ..., then the first network's, then the second's). Each chunk names its set and its modulus; the chunks of a vector enter in consecutive cycles.
 module four_step_ntt #(
     parameter int unsigned LANES = 8,
     parameter int unsigned CHUNKS = 8,
@@ -40,7 +37,7 @@ module four_step_ntt #(
     localparam int unsigned TURN = latency::transpose(CHUNKS);
     localparam int unsigned LOG2 = $clog2(LANE_BITS + 1);
 
-    // What a chunk needs beside its words.
+    // Side inputs of a chunk.
     typedef struct packed {
         logic valid;
         logic [TABLE_BITS-1:0] table_number;
@@ -105,13 +102,13 @@ module four_step_ntt #(
                     );
                 end
             end
-            // The middle factors are read a cycle before the last stage is done, as from an SRAM.
+            // The middle factors are read one cycle before the last stage ends, like an SRAM.
             localparam int unsigned AHEAD = stage == LANE_BITS ? 1 : 0;
             control_t ahead;
             delay #(
                 .CYCLES(BUTTERFLY - AHEAD),
                 .WIDTH($bits(control_t))
-            ) beside (
+            ) alignment (
                 .clock,
                 .reset,
                 .in(given),
@@ -154,7 +151,7 @@ module four_step_ntt #(
         );
     end
 
-    // The transpose: number c BLOCKS + b, wherever the network has it, is to leave in chunk c, block b. A block leaves in the order of chunks.
+    // The transpose: number c BLOCKS + b, at its place in the network, is to leave in chunk c, block b. Chunks of a block leave in order.
     control_t product_control, turned_control;
     logic [LANES-1:0][WIDTH-1:0] ordered, turned;
     for (genvar number = 0; number < LANES; number++) begin : blocks
@@ -163,7 +160,7 @@ module four_step_ntt #(
     delay #(
         .CYCLES(MULTIPLIER),
         .WIDTH($bits(control_t))
-    ) beside_products (
+    ) product_alignment (
         .clock,
         .reset,
         .in(multiplying),
@@ -184,7 +181,7 @@ module four_step_ntt #(
     delay #(
         .CYCLES(TURN),
         .WIDTH(TABLE_BITS + WIDTH - 16)
-    ) beside_turn (
+    ) turn_alignment (
         .clock,
         .reset,
         .in({product_control.table_number, product_control.high}),
@@ -224,7 +221,7 @@ module four_step_ntt #(
             delay #(
                 .CYCLES(BUTTERFLY),
                 .WIDTH($bits(control_t))
-            ) beside (
+            ) alignment (
                 .clock,
                 .reset,
                 .in(given),

@@ -1,4 +1,4 @@
-//! Is the unit the kernels' four-step transform, forward and inverse, modulo several primes at once, at the model's latency?
+//! Does the unit match the kernels' four-step transform, forward and inverse, with several primes at once, at the model's latency?
 
 use crate::{f1, primes, rng, spaced};
 use polyfabric_kernels::RingDegree;
@@ -11,7 +11,7 @@ use rand::Rng;
 
 const WIDTH: usize = 32;
 
-/// What the twiddle memories hold for one modulus and direction, as the unit's source says it: middle factors by chunk, the first network's, the second's.
+/// The twiddle memories for one modulus and direction, as documented in the unit's source: middle factors by chunk, the first network's, the second's.
 pub(crate) fn rows(modulus: Modulus, lanes: usize, chunks: usize, inverse: bool) -> Vec<Vec<u64>> {
     let count = lanes * chunks;
     let root = primitive_root(modulus, 2 * count as u64).expect("a root");
@@ -45,7 +45,7 @@ pub(crate) fn rows(modulus: Modulus, lanes: usize, chunks: usize, inverse: bool)
     rows
 }
 
-/// Vectors forward and back at random, modulo two primes.
+/// Vectors in random directions, modulo two primes.
 fn transforms_are_the_kernels(lanes: usize, degree: usize, vectors: usize) {
     let chunks = degree / lanes;
     let unit = Bench::new("four_step_ntt")
@@ -81,7 +81,7 @@ fn transforms_are_the_kernels(lanes: usize, degree: usize, vectors: usize) {
     for number in 0..vectors {
         let table = if number < 4 { number } else { rng.random_range(0..4) };
         let (multiplier, transform) = &limbs[table / 2];
-        // Any words of 32 bits: the unit reduces what it takes in.
+        // Any 32-bit words: the unit reduces its inputs.
         let words: Vec<u64> = match number {
             4 => vec![u64::from(u32::MAX); degree],
             _ => (0..degree).map(|_| u64::from(rng.random::<u32>())).collect(),
@@ -90,7 +90,7 @@ fn transforms_are_the_kernels(lanes: usize, degree: usize, vectors: usize) {
         let result = match table % 2 {
             0 => transform.forward(&elements),
             _ => {
-                // The kernel takes values in the order of its output, the unit in that of its input.
+                // The kernel reads values in its output order, the unit in its input order.
                 let places: Vec<u64> =
                     (0..degree).map(|p| elements[transform.output_at(p / lanes, p % lanes)]).collect();
                 transform.inverse(&places)
@@ -144,7 +144,7 @@ fn full_size_is_f1s_for_its_shortest_vectors() {
 }
 
 #[test]
-fn chunks_leave_with_the_elements_that_they_enter_with_only_where_there_are_as_many_as_lanes() {
+fn chunks_leave_with_their_input_elements_only_for_as_many_chunks_as_lanes() {
     let modulus = Modulus::new(primes(1 << 15, 32, 1)[0]).expect("a modulus");
     for (degree, lanes, same) in [(64, 8, true), (16_384, 128, true), (32, 8, false), (1024, 128, false)] {
         let unit = FourStep::new(RingDegree::new(degree).expect("a degree"), modulus, lanes).expect("a transform");

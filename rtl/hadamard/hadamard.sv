@@ -1,8 +1,7 @@
-// Osiris' Hadamard unit (section IV-E): LANES columns of HEIGHT cells, and two jobs side by side, a tile of either a cycle.
+// Osiris' Hadamard unit (section IV-E): LANES columns of HEIGHT cells, and two parallel jobs, a tile of each per cycle.
 //
-// - Keys: the inner products of up to HEIGHT digits with the two halves of their rows of a switching key. Cell d has digit d, which is held back by d
-//   cycles, multiplies it by both halves, and adds to what the cell above passes down. A cell without a digit has zeros.
-// - Diagonals: both partial sums, and to each the diagonal times a part of a ciphertext. One job takes two multipliers and adders a lane.
+// - Keys: the inner products of up to HEIGHT digits with the two halves of their rows of a switching key. Cell d delays digit d by d cycles, multiplies it by both halves, and adds to the sums from the cell above. A cell without a digit has zeros.
+// - Diagonals: both partial sums, and to each the diagonal times a part of a ciphertext. This job uses two multipliers and adders per lane.
 //
 // One factor of each product is in Montgomery form: rows of keys, and the diagonal.
 module hadamard #(

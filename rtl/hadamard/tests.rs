@@ -1,4 +1,4 @@
-//! Is the unit the model's in both jobs, cycle by cycle, side by side and each alone?
+//! Does the unit match the model in both jobs, in every cycle, in parallel and separately?
 
 use crate::base_conversion::{depth, moduli, montgomery};
 use crate::montgomery_multiplier::negated_inverse;
@@ -17,7 +17,7 @@ struct Unit {
 }
 
 impl Unit {
-    /// One tile of words below q: now and then all of them its largest.
+    /// One tile of words below q: occasionally all of them the largest.
     fn tile(self, rng: &mut impl Rng, q: Modulus) -> Vec<u64> {
         let ends = rng.random_range(0..4) == 0;
         (0..self.lanes).map(|_| if ends { q.value() - 1 } else { rng.random_range(0..q.value()) }).collect()
@@ -53,7 +53,7 @@ impl Unit {
         let latencies = [HadamardUnit::key_latency(self.height, depth()), HadamardUnit::diagonal_latency(depth())];
         let (mut words, mut expected, mut firsts) = (Vec::new(), Vec::new(), [None; 2]);
         for cycle in 0..cycles + latencies[0] as usize {
-            // Both jobs every cycle at first, then each now and then, at last none.
+            // Both jobs in every cycle at first, then each occasionally, finally none.
             let busy = |rng: &mut rand_chacha::ChaCha8Rng| cycle < cycles / 2 || cycle < cycles && rng.random();
             let key = busy(&mut rng).then(|| {
                 let limb = rng.random_range(0..moduli.len());

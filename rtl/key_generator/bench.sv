@@ -1,4 +1,4 @@
-// In: whether the tile that is there waits, whether a limb comes, and the limb; here limbs wait until the generator is ready. Out: residues.
+// In: whether the current tile waits, whether a limb arrives, and the limb; limbs wait here until the generator is ready. Out: residues.
 module bench #(
     parameter int unsigned WIDTH = 40,
     parameter int unsigned LANES = 64,
@@ -23,7 +23,7 @@ module bench #(
     logic [$clog2(TILE_BITS+1)-1:0] log2_tiles;
     logic [TILE_BITS+1:0] expected;
 
-    // A limb that comes passes at once if none waits.
+    // An arriving limb passes immediately if none waits.
     assign starts = in_valid && in_data[1];
     assign start = ready && (come != gone || starts);
     assign {expected, log2_tiles, mask, modulus, number, seed} = come != gone ? waiting[gone] : in_data[LIMB+1:2];

@@ -1,14 +1,10 @@
-// Masks of switching keys from their seed (Osiris, section IV-E): uniform residues modulo q, LANES a cycle, a limb of 2^log2_tiles tiles after the other.
+// Masks of switching keys from their seed (Osiris, section IV-E): uniform residues modulo q, LANES per cycle, for consecutive limbs of 2^log2_tiles tiles.
 //
-// The generator is the project's: ChaCha with 8 rounds; of sixteen consecutive blocks word 0, two blocks to a number of 64 bits, the even one below, then word 1 and
-// so on. A number is cut to the bits of q and taken if it is below q. GROUPS of sixteen blocks come each cycle, 128 numbers of each, so
-// 128 GROUPS should be more than LANES by 2^bits / q at least: by two, and some for chance, for any prime. What is taken is moved to the front, and joins a
-// ring of residues. Tiles leave it with their lanes in reversed order of bits: that of a transform's values.
+// The generator is the project's: ChaCha with 8 rounds. Of sixteen consecutive blocks it uses word 0, two blocks per 64-bit number with the even one below, then word 1 and so on. A number is cut to the bits of q and accepted if it is below q. GROUPS of sixteen blocks give 128 numbers each
+// per cycle, so 128 GROUPS must exceed LANES by a factor of 2^bits / q: two, plus a margin for chance, covers any prime. Accepted numbers move to the front and enter a ring of residues. Tiles leave it with bit-reversed lanes, the order of a transform's values.
 //
-// It draws ahead: for LIMBS limbs at most, which may come long before their tiles are taken. Nothing moves on while the ring has no room, so then all of
-// the pipeline is full of what is taken next, and its length is no gap. How many cycles a limb draws for is not known before it is complete, a pipeline's
-// length after. So the next one, if it is there, follows after `expected` cycles of drawing, and what came for nothing is dropped; a limb that then proves
-// short is taken up again where it stopped, and everything behind it is drawn anew.
+// It draws ahead for up to LIMBS limbs, possibly long before their tiles are needed. Everything stalls while the ring is full, so the pipeline is then full of residues needed next, and its length causes no gap. The number of drawing cycles of a limb is known only when it is complete, one
+// pipeline length later. So the next one, if available, follows after `expected` cycles, and the surplus is dropped. A limb that proves short is resumed where it stopped, and everything after it is drawn again.
 module key_generator #(
     parameter int unsigned WIDTH = 40,
     parameter int unsigned LANES = 512,
@@ -43,7 +39,7 @@ module key_generator #(
     // From the first half of a round to the ring.
     localparam int unsigned DEPTH = DRAWN + 2 + latency::compaction(NUMBERS);
 
-    // Limbs from the one that the ring takes residues of to the last that has come. Their numbers count on modulo 2 LIMBS.
+    // Limbs from the one whose residues enter the ring to the last one received. Their numbers count modulo 2 LIMBS.
     localparam int unsigned PLACE = $clog2(LIMBS);
     typedef logic [PLACE:0] limb_t;
     typedef struct packed {
@@ -69,7 +65,7 @@ module key_generator #(
         end
     end
 
-    // What is drawn next: of which limb, from which block on.
+    // The next block to generate: its limb and number.
     limb_t drawing, drawing_now;
     logic [63:0] counter, counter_now, resumed;
     logic [TILE_BITS+1:0] cycles;  // that it was drawn for, up to those expected
@@ -80,7 +76,7 @@ module key_generator #(
     assign draws = drawing_now != accepted;
     always_ff @(posedge clock) begin
         if (reset || completes && drawing_now == current) begin
-            // Also of a limb that nothing was drawn for in advance.
+            // Includes a limb for which nothing was drawn in advance.
             drawing <= reset ? '0 : current + 1'b1;
             counter <= '0;
             cycles  <= '0;
@@ -97,7 +93,7 @@ module key_generator #(
         end
     end
 
-    // Beside the numbers: whether they are there, and of which limb.
+    // With the numbers: whether they are valid, and their limb.
     logic [DEPTH-1:0] there;
     limb_t of[DEPTH];
     always_ff @(posedge clock) begin
@@ -108,7 +104,7 @@ module key_generator #(
         end
     end
 
-    // Sixteen blocks' words; numbers; how many before each are none of q's residues.
+    // Sixteen blocks' words; numbers; how many before each are not residues of q.
     logic [31:0] words[16][BLOCKS];
     logic chosen[NUMBERS], taken[NUMBERS], counted[NUMBERS];
     logic [WIDTH-1:0] cut[NUMBERS], drawn[NUMBERS], numbers[NUMBERS], front[NUMBERS];
@@ -135,7 +131,7 @@ module key_generator #(
             cut[i] = WIDTH'({words[i%128/8][i/128*16+i%8*2+1], words[i%128/8][i/128*16+i%8*2]}) & masks[cut_for];
             chosen[i] = cut[i] < moduli[cut_for];
         end
-        // Sums over 1, 2, 4 numbers and so on up to each.
+        // Prefix sums over 1, 2, 4 numbers and so on.
         for (int i = 0; i < NUMBERS; i++) skipped[i] = COUNTS'(!taken[i]);
         for (int distance = 1; distance < NUMBERS; distance *= 2) begin
             for (int i = NUMBERS - 1; i >= distance; i--) skipped[i] = skipped[i] + skipped[i-distance];
@@ -164,7 +160,7 @@ module key_generator #(
         .front
     );
 
-    // The ring. Numbers at its entry are of the current limb, of one before, which is complete, or of a next one: then the current one is short.
+    // The ring. Numbers at its entry belong to the current limb, to an earlier one, which is complete, or to a later one, in which case the current one is short.
     localparam int unsigned LONGEST = TILE_BITS + LOG2_LANES + 1;
     logic [WIDTH-1:0] ring[ROOM];
     logic [PLACES-1:0] head, tail;
@@ -199,7 +195,7 @@ module key_generator #(
             end
         end
     end
-    // Turned to the tail bit by bit, whatever lies behind what joins.
+    // Rotated to the tail bit by bit; the words beyond the new ones are arbitrary.
     logic [WIDTH-1:0] turned[ROOM], after[ROOM];
     always_comb begin
         for (int i = 0; i < ROOM; i++) turned[i] = i < NUMBERS ? front[i] : '0;

@@ -1,4 +1,4 @@
-//! Are the tiles those of Osiris' model, which are the kernel's stream, in the cycles in which its schedules take them?
+//! Are the tiles those of Osiris' model and of the kernel's stream, in the cycles in which its schedules need them?
 
 use crate::{described, rng};
 use polyfabric_kernels::RingDegree;
@@ -11,7 +11,7 @@ use rand::Rng;
 const WIDTH: usize = 40;
 const TILE_BITS: usize = 7;
 
-/// A limb of a mask, and after how many cycles of drawing the next one should follow.
+/// A limb of a mask, and the number of drawing cycles after which the next one should follow.
 struct Limb {
     shape: Shape,
     seed: [u8; 32],
@@ -37,7 +37,7 @@ impl Unit {
         KeyGenerator::latency(self.lanes)
     }
 
-    /// A limb of a ring of degree 2^`log2`, which draws for as many cycles as the model expects.
+    /// A limb of a ring of degree 2^`log2`, with the number of cycles that the model expects.
     fn limb(self, rng: &mut impl Rng, log2: u32, modulus: u64) -> Limb {
         let shape = Shape::new(RingDegree::new(1 << log2).expect("a degree"), self.lanes, 16).expect("a shape");
         let modulus = Modulus::new(modulus).expect("a modulus");
@@ -45,7 +45,7 @@ impl Unit {
         Limb { shape, seed: rng.random(), stream: rng.random(), modulus, expected }
     }
 
-    /// The same with so many cycles more than it draws for on average, or one alone.
+    /// The same with `more` cycles than the average, or with one only.
     fn misjudged(self, rng: &mut impl Rng, log2: u32, modulus: u64, more: Option<f64>) -> Limb {
         let limb = self.limb(rng, log2, modulus);
         let numbers = KeyGenerator::numbers(self.lanes) as f64;
@@ -67,7 +67,7 @@ impl Unit {
             .field(limb.expected, TILE_BITS + 2)
     }
 
-    /// The tiles of `limbs`, which are the kernel's own residues.
+    /// The tiles of `limbs`, from the kernel's residues.
     fn expected(self, limbs: &[(usize, Limb)]) -> Vec<Tile> {
         let mut expected = Vec::new();
         for (_, limb) in limbs {
@@ -89,7 +89,7 @@ impl Unit {
         expected
     }
 
-    /// Limbs that come in the cycles given, and tiles that are left where they are in those of `waits`. The cycle of each tile.
+    /// The cycle of each tile, for limbs that arrive in the given cycles, and tiles that wait in those of `waits`.
     fn tiles_are_the_models(
         self,
         unit: &Simulation,
@@ -97,7 +97,7 @@ impl Unit {
         mut waits: impl FnMut(usize) -> bool,
     ) -> Vec<u64> {
         let expected = self.expected(limbs);
-        // Half as many cycles again as tiles, for what is drawn in vain, and for those that are left.
+        // 50 % more cycles than tiles, for dropped numbers and waiting tiles.
         let cycles = limbs.last().expect("a limb").0 + 3 * expected.len() + 60 * limbs.len() + 100;
         let stream = (0..cycles).map(|cycle| {
             let limb = limbs.iter().find(|(at, _)| *at == cycle).map(|(_, limb)| limb);
@@ -114,7 +114,7 @@ impl Unit {
         outputs.iter().map(|output| output.cycle).collect()
     }
 
-    /// Limbs one after the other: a tile each cycle, from the latency on and not before.
+    /// Consecutive limbs: a tile per cycle, starting exactly at the latency.
     fn a_tile_each_cycle(self, unit: &Simulation, log2: u32, moduli: &[u64]) {
         let mut rng = rng(19);
         let limbs: Vec<_> = moduli.iter().enumerate().map(|(at, &q)| (at, self.limb(&mut rng, log2, q))).collect();
@@ -124,8 +124,7 @@ impl Unit {
         }
     }
 
-    /// A schedule: limbs are known ahead, their generator's events as many cycles apart as they have tiles, or more, and a limb's tiles are taken from the
-    /// event's latency on. They are there, each in its cycle, however long the generator had to stand before.
+    /// A schedule: limbs are announced, their generator's events are at least as many cycles apart as they have tiles, and a limb's tiles are read from the event's latency on. Each must be available in its cycle, however long the generator was idle.
     fn as_scheduled(self, unit: &Simulation, log2: u32, limbs: usize) {
         let mut rng = rng(u64::from(log2));
         let (mut start, mut taken) = (0, Vec::new());
@@ -145,7 +144,7 @@ impl Unit {
     }
 }
 
-/// Two that leave out half of the numbers, one that leaves out a sixteenth, and one that hardly leaves out any.
+/// Two that reject half of the numbers, one that rejects a sixteenth, and one that hardly rejects any.
 const MODULI: [u64; 4] = [(1 << 32) + 15, 65537, 0xf_0002_8001, 0xff_ffe8_0001];
 
 #[test]
@@ -153,14 +152,14 @@ const MODULI: [u64; 4] = [(1 << 32) + 15, 65537, 0xf_0002_8001, 0xff_ffe8_0001];
 fn limbs_of_64_lanes() {
     let unit = Unit { lanes: 64 };
     let simulation = unit.simulate();
-    // As in the machine's rings, and of one tile and two, which are fewer than the latency has cycles.
+    // As in the machine's rings, and with one or two tiles, fewer than the cycles of the latency.
     for log2 in [6, 7, 9, 12] {
         for q in MODULI {
             unit.a_tile_each_cycle(&simulation, log2, &[q; 40][..if log2 > 9 { 4 } else { 40 }]);
         }
         unit.as_scheduled(&simulation, log2, if log2 > 9 { 6 } else { 60 });
     }
-    // Limbs that come late and are misjudged: too few cycles expected, or as many as it takes mostly.
+    // Late and misjudged limbs: too few expected cycles, or mostly enough.
     let mut rng = rng(20);
     for leaves in [0.0, 0.3] {
         let mut at = 0;

@@ -1,5 +1,4 @@
-// In: whether a line of a mask is loaded, whether a body is, the ciphertext, the line's number, its elements, the body; whether lines start to pass, and of how
-// many ciphertexts; a column of the key. Out: which columns have sums, and the sums.
+// In: whether a line of a mask is loaded, whether a body is, the ciphertext, the line's number, its elements, the body; whether lines start, and for how many ciphertexts; a column of the key. Out: which columns have sums, and the sums.
 module bench #(
     parameter int unsigned LANES = 4,
     parameter int unsigned COLUMNS = 4,

@@ -1,15 +1,13 @@
-// The key-switch cluster of Strix' streaming core (section IV-B, figure 4): decomposer, multipliers with adder trees, accumulators, for up to BATCH ciphertexts
-// that share a key, with its section of the local scratchpad. Of each, (0, .., 0, b) minus digits times rows of the key, modulo 2^WIDTH.
+// The key-switch cluster of Strix' streaming core (section IV-B, figure 4): decomposer, multipliers with adder trees, accumulators, for up to BATCH ciphertexts that share a key, with its section of the local scratchpad. For each, (0, .., 0, b) minus digits times
+// rows of the key, modulo 2^WIDTH.
 //
-// The key is a matrix of LANES * LINES * LEVELS digits by LWE_DIMENSION + 1 elements, and passes in tiles of LANES by COLUMNS words (section IV-C): for each line of
-// ciphertexts, for each level of it, for each block of columns. Ciphertexts go past a tile one a cycle. Lane l has element l LINES + i of line i, as the PBS
-// cluster gives them, and of all lanes the digits of one level.
+// The key is a matrix of LANES * LINES * LEVELS digits by LWE_DIMENSION + 1 elements, and passes in tiles of LANES by COLUMNS words (section IV-C): for each line of ciphertexts, for each level of it, for each block of columns. Ciphertexts pass a tile one per cycle. Lane l has
+// element l LINES + i of line i, as in the PBS cluster, and all lanes have the digits of one level.
 //
-// A column is a multiplier for each lane and their tree, and COLUMNS of them stand side by side (CoLP). The bus brings LANES words a cycle, a tile's next column:
-// it takes them in the cycle of its first digits, and keeps them; digits go on to the next column a cycle later. So no column waits for the others'
-// words, no word has a second place to wait in, and a tile takes as many cycles as there are ciphertexts or columns, whichever are more.
+// A column is one multiplier per lane and their tree; there are COLUMNS parallel ones (CoLP). The bus supplies LANES words per cycle, the next column of a tile. The column stores them with its first digits; digits move to the next column a cycle later. So no column waits for the words of
+// others, no word is buffered twice, and a tile takes as many cycles as there are ciphertexts or columns, whichever is larger.
 //
-// A start lets the next TILE_LINES lines pass. After LINES of them sums leave, and the next start begins anew.
+// A start lets the next TILE_LINES lines pass. After LINES of them, sums leave, and the next start begins a new key switch.
 module key_switch_cluster #(
     parameter int unsigned LANES = 4,  // CLP: digits side by side, a power of two
     parameter int unsigned COLUMNS = 4,  // CoLP: elements of the result side by side, at least 2
@@ -27,14 +25,14 @@ module key_switch_cluster #(
 ) (
     input logic clock,
     input logic reset,
-    // A line of a ciphertext's mask comes to the scratchpad, or its body.
+    // Loads a line of a ciphertext's mask, or its body.
     input logic loads,
     input logic loads_body,
     input logic [CHOICE-1:0] loaded,
     input logic [PLACE-1:0] line,
     input logic [WIDTH-1:0] fresh[LANES],
     input logic [WIDTH-1:0] body,
-    // Lines of `count` ciphertexts start to pass; the key's first column comes with it.
+    // Lines of `count` ciphertexts start to pass, together with the key's first column.
     input logic start,
     input logic [CHOICE:0] count,
     input logic [WIDTH-1:0] key[LANES],
@@ -54,7 +52,7 @@ module key_switch_cluster #(
     localparam int unsigned TO_DIGITS = 1 + latency::decomposer(DROPPED, 2, ADDER);
     localparam int unsigned TO_SUMS = latency::key_switch_cluster(LANES, DROPPED, MULTIPLIER, ADDER);
 
-    // Where the cycle is: a ciphertext, or a cycle in which the bus alone has work; a block of columns; a level; a line of those that pass; and of all lines.
+    // Current position: a ciphertext, or a cycle for the bus only; a block of columns; a level; a line of those that pass; and of all lines.
     logic active, active_after;
     logic [CHOICE:0] vectors, vectors_before;
     logic [SLOT-1:0] slot, slot_after;
@@ -100,7 +98,7 @@ module key_switch_cluster #(
         delay #(
             .CYCLES(TO_DIGITS),
             .WIDTH (WIDTH)
-        ) key_beside (
+        ) key_alignment (
             .clock,
             .reset(1'b0),
             .in (key[lane]),
@@ -124,8 +122,7 @@ module key_switch_cluster #(
         .digits(decomposed)
     );
 
-    // What goes from column to column: whether digits are a tile's first; with the sums, whether there are any, whether they are a key switch's first and
-    // last ones, and whose.
+    // Passed from column to column: whether digits are a tile's first; with the sums, whether they are valid, whether they are a key switch's first and last ones, and their ciphertext.
     logic takes[COLUMNS], first_slot;
     delay #(
         .CYCLES(TO_DIGITS)
@@ -151,7 +148,7 @@ module key_switch_cluster #(
     delay #(
         .CYCLES(TO_SUMS - latency::accumulator(ADDER)),
         .WIDTH ($bits(sum_t))
-    ) sum_beside (
+    ) sum_alignment (
         .clock,
         .reset,
         .in (now),
@@ -197,7 +194,7 @@ module key_switch_cluster #(
                 end
             end
         end
-        // The accumulator. Sums begin with nothing, but the body's with it.
+        // The accumulator. Sums start from 0, the body's from b.
         logic [WIDTH-1:0] old;
         if (column == BODY) begin : body_column
             logic [WIDTH-1:0] bodies[1<<CHOICE];
@@ -229,7 +226,7 @@ module key_switch_cluster #(
         assign sums[column] = accumulated[0];
         delay #(
             .CYCLES(latency::accumulator(ADDER))
-        ) sums_beside (
+        ) sums_alignment (
             .clock,
             .reset,
             .in (of[column].valid && of[column].ends && (column <= BODY || 32'(of[column].block) < BLOCKS - 1)),

@@ -1,4 +1,4 @@
-//! Is the whole cluster the kernel's key switch, in the cycles of Strix' schedule, and not a cycle earlier?
+//! Does the whole cluster compute the kernel's key switch in the cycles of Strix' schedule, and not a cycle earlier?
 
 use crate::rng;
 use polyfabric_kernels::decompose::Gadget;
@@ -24,20 +24,20 @@ fn strix() -> Pipeline {
 struct Cluster {
     machine: Pipeline,
     gadget: Gadget,
-    /// Elements of a ciphertext's mask: kN, and those of a tile of the schedule.
+    /// Elements of a ciphertext's mask, kN, and those of a tile of the schedule.
     large: usize,
     tile: usize,
     lwe_dimension: usize,
-    /// Ciphertexts that the scratchpad holds.
+    /// Ciphertexts that fit the scratchpad.
     batch: usize,
 }
 
-/// What goes in, in a cycle.
+/// Inputs of a cycle.
 #[derive(Clone, Default)]
 struct Word {
     /// A line of a ciphertext.
     line: Option<(usize, usize)>,
-    /// A ciphertext whose body comes.
+    /// A ciphertext whose body is loaded.
     body: Option<usize>,
     starts: bool,
     /// A row of digits, by line and level, and a column of the key.
@@ -61,7 +61,7 @@ impl Cluster {
         self.gadget.levels as usize
     }
 
-    /// The element that a lane has of a line: far apart, as the PBS cluster gives them.
+    /// The element of a lane in a line: far apart, as in the PBS cluster.
     fn element(&self, lane: usize, line: usize) -> usize {
         lane * self.lines() + line
     }
@@ -90,7 +90,7 @@ impl Cluster {
             .expect("a unit")
     }
 
-    /// Start cycles of the schedule's tiles, of ciphertexts that are there from cycle `ready` on.
+    /// Start cycles of the schedule's tiles, for ciphertexts available from cycle `ready`.
     fn starts(&self, cycles: TileCycles, ready: usize, state: &mut SwitchState) -> Vec<usize> {
         let times = switch(self.large / self.tile, cycles, ready as i64, state);
         let mut starts: Vec<i64> = times.tiles.prologue.iter().map(|times| times.switch).collect();
@@ -103,8 +103,7 @@ impl Cluster {
         starts.into_iter().map(|start| start as usize).collect()
     }
 
-    /// Whether all words of key switches one after the other, of so many ciphertexts each, are the kernel's; with `early`, when the second tile starts a
-    /// cycle ahead of the schedule.
+    /// Whether all words of consecutive key switches of `counts` ciphertexts match the kernel's; with `early`, the second tile starts one cycle before the schedule.
     fn is_the_kernels(&self, unit: &Simulation, cycles: TileCycles, counts: &[usize], early: bool) -> bool {
         let (lanes, columns, lines, levels) = (self.lanes(), self.columns(), self.lines(), self.levels());
         let size = self.lwe_dimension + 1;
@@ -131,13 +130,13 @@ impl Cluster {
             };
             stream.extend((0..count * lines).map(line));
             masks.push((loaded, count, inputs));
-            // A tile of the schedule, each as many of the cluster's.
+            // A tile of the schedule is several of the cluster's.
             let pass = count.max(self.machine.switch_tile_cycles() as usize);
             let passes = self.tile / lanes * levels * blocks;
             assert_eq!(cycles.switch as usize, passes * pass, "the model's tile");
             let mut starts = self.starts(cycles, ready, &mut state);
             if early {
-                assert_eq!(starts[1], starts[0] + passes * pass, "the second tile should wait for the first alone");
+                assert_eq!(starts[1], starts[0] + passes * pass, "the second tile should wait for the first only");
                 starts[1] -= 1;
             }
             for (number, &start) in starts.iter().enumerate() {
@@ -152,7 +151,7 @@ impl Cluster {
                         stream[at].key = (element < size).then_some((row / levels, row % levels, element));
                         if element < size && row + 1 == lines * levels {
                             for ciphertext in 0..count {
-                                // A sum can be read as many cycles later as the model says, of the last column: it is seen, and written, in the cycle before.
+                                // The model gives the cycle in which the last column's sum can be read: it is visible, and written, one cycle before.
                                 let seen = at + ciphertext + self.latency() - columns;
                                 let words = expected.entry(seen).or_insert_with(|| vec![None; columns]);
                                 assert_eq!(words[column].replace(outputs[ciphertext * size + element]), None);
@@ -193,7 +192,7 @@ impl Cluster {
         });
         let found: BTreeMap<usize, Vec<Option<u32>>> = found.collect();
         let cycles = |of: &BTreeMap<usize, Vec<Option<u32>>>| of.keys().copied().collect::<Vec<_>>();
-        assert!(early || cycles(&found) == cycles(&expected), "words come in other cycles");
+        assert!(early || cycles(&found) == cycles(&expected), "words appear in other cycles");
         found == expected
     }
 }
@@ -206,7 +205,7 @@ fn several_switches_of_small_ciphertexts() {
     let cluster = Cluster { machine, gadget, large: 32, tile: 16, lwe_dimension: 10, batch: 6 };
     let unit = cluster.simulate();
     let cycles = |load, count| TileCycles { load, switch: cluster.machine.switch_cycles(48, 11, count), memory: 9 };
-    // More ciphertexts than columns, fewer, and one; tiles right behind each other, and such as wait for their channels.
+    // More ciphertexts than columns, fewer, and one; contiguous tiles, and ones that wait for their channels.
     for load in [20, 300] {
         for counts in [&[6usize, 6][..], &[3, 3], &[1, 1, 1]] {
             assert!(cluster.is_the_kernels(&unit, cycles(load, counts[0] as u64), counts, false), "{counts:?}");
@@ -214,11 +213,11 @@ fn several_switches_of_small_ciphertexts() {
     }
     assert!(
         !cluster.is_the_kernels(&unit, cycles(20, 6), &[6], true),
-        "a tile that starts before the last one has passed should come out wrong"
+        "a tile that starts before the previous one has passed should give wrong words"
     );
 }
 
-/// A key switch of a set of the paper, of a core's part of so many ciphertexts, in the machine's own tiles: so many of them. How many a core has.
+/// A key switch of one of the paper's sets, for a core's share of `ciphertexts`, in that many of the machine's tiles. Returns the number of ciphertexts per core.
 fn of_a_set(name: &str, ciphertexts: u64, tiles: impl Fn(usize) -> usize) -> usize {
     let (machine, set) = (strix(), sets::parameters(name).expect("a set"));
     let needs = Needs { ciphertexts, tables: 1, switches: true, linear: 0 };

@@ -1,8 +1,6 @@
-// On-the-fly limb extension (Osiris, section V): coefficients modulo one prime q_0, as whole numbers within q_0 / 2 of 0, modulo any other, LANES a cycle,
-// on their way to the NTT unit: [P]_q = (x R^2) R^-1 = x R mod q, less q_0 R mod q where x is above q_0 / 2; R = 2^WIDTH.
+// On-the-fly limb extension (Osiris, section V): converts coefficients modulo one prime q_0, as integers within q_0 / 2 of 0, to any other modulus, LANES per cycle, before the NTT unit: [P]_q = (x R^2) R^-1 = x R mod q, minus q_0 R mod q where x is above q_0 / 2; R = 2^WIDTH.
 //
-// One product both reduces x, which may be any word below R, and brings it into Montgomery form, which is kept through the transform: a diagonal is then
-// the factor that a Hadamard unit's product wants. A multiplier and a subtractor a lane.
+// One product both reduces x, any word below R, and converts it to Montgomery form, which the transform preserves: a diagonal is then the factor for a Hadamard unit's product. A multiplier and a subtractor per lane.
 module limb_extension #(
     parameter int unsigned WIDTH = 40,
     parameter int unsigned LANES = 512
@@ -33,7 +31,7 @@ module limb_extension #(
         .product(products)
     );
 
-    // From a negative number's residue its prime is taken.
+    // Subtracts the prime from a negative number's residue.
     always_comb for (int lane = 0; lane < LANES; lane++) taken[lane] = negative[STAGES-1][lane] ? less[STAGES-1] : '0;
     modular_sum #(
         .WIDTH(WIDTH),

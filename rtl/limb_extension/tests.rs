@@ -1,4 +1,4 @@
-//! Are coefficients of one limb the model's of the others, in Montgomery form, as many cycles later?
+//! Are coefficients of one limb converted to the others like the model's, in Montgomery form, with the same latency?
 
 use crate::base_conversion::{depth, moduli, montgomery};
 use crate::montgomery_multiplier::negated_inverse;

@@ -1,8 +1,7 @@
-// PAIRS butterflies of Osiris' NTT unit, either way (section IV-B, figure 3): one multiplier, one adder and one subtractor each.
+// PAIRS bidirectional butterflies of Osiris' NTT unit (section IV-B, figure 3): one multiplier, one adder and one subtractor each.
 //
-// Inverse, which decimates in frequency: (u + v) / 2 and (u - v) w, the adders first. Forward: u + v w and u - v w, the multiplier first. Halving is a shift,
-// and adds q first to an odd number, so that the inverse transform needs no product with 1/N; its factors w are half of the root's powers.
-// Either way a multiplier's stages and one more. Operands and results are below q; w is in Montgomery form.
+// Inverse, which decimates in frequency: (u + v) / 2 and (u - v) w, the adders first. Forward: u + v w and u - v w, the multiplier first. Halving is a shift, after adding q to an odd number, so that the inverse transform needs no product with 1/N; its factors w are half of the root's powers. Either
+// direction takes a multiplier's stages and one more. Operands and results are below q; w is in Montgomery form.
 module mdc_butterfly #(
     parameter int unsigned WIDTH = 40,
     parameter int unsigned PAIRS = 256
@@ -20,11 +19,11 @@ module mdc_butterfly #(
     localparam int unsigned STAGES = latency::montgomery_multiplier();
 
     function automatic logic [WIDTH-1:0] halve(logic [WIDTH-1:0] x, logic [WIDTH-1:0] q);
-        // q is odd: of an odd x + q, the two halves and the two that were cut off.
+        // q is odd: for odd x, x + q is halved as the sum of both halves and the two dropped bits.
         return x[0] ? (x >> 1) + (q >> 1) + 1'b1 : x >> 1;
     endfunction
 
-    // The modulus, by the cycles since it came.
+    // The modulus, by cycles since its arrival.
     logic [WIDTH-1:0] q[STAGES+1], inverse_held;
     logic [PAIRS-1:0][WIDTH-1:0] factors_held;
     assign q[0] = modulus;
@@ -74,12 +73,12 @@ module mdc_butterfly #(
         .b(forward ? factors : factors_held),
         .product(products)
     );
-    // What the multipliers have no part in waits for them.
-    logic [PAIRS-1:0][WIDTH-1:0] beside[STAGES];
+    // Delays the words that bypass the multipliers.
+    logic [PAIRS-1:0][WIDTH-1:0] delayed[STAGES];
     always_ff @(posedge clock) begin
-        for (int stage = 0; stage < STAGES; stage++) beside[stage] <= stage > 0 ? beside[stage-1] : forward ? u : sums;
+        for (int stage = 0; stage < STAGES; stage++) delayed[stage] <= stage > 0 ? delayed[stage-1] : forward ? u : sums;
     end
-    assign waited = beside[STAGES-1];
+    assign waited = delayed[STAGES-1];
     assign upper = forward ? sums : waited;
     assign lower = forward ? differences : products;
 endmodule

@@ -1,5 +1,4 @@
-// In: whether to set, direction, slots, log2 of the tiles; whether to write tables, limb, address, entries of both tables by direction, modulus, negated
-// inverse; the tag of a tile that is yet to come (number, limb, valid), a tile. Out: cycles from tile to tile by latency.sv, number, limb, tile.
+// In: whether to set up, direction, slots, log2 of the tiles; whether to write tables, limb, address, entries of both tables by direction, modulus, negated inverse; the tag of a later tile (number, limb, valid), a tile. Out: latency.sv's cycles from tile to tile, number, limb, tile.
 module bench #(
     parameter int unsigned WIDTH = 40,
     parameter int unsigned LANES = 512,
@@ -34,7 +33,7 @@ module bench #(
     assign {tile, tag} = in_data[SET+WRITE+:TAG+TILE];
     assign tag_in = in_valid ? tag : '0;
 
-    // What comes in at the end where nothing is taken up is not looked at.
+    // The input at the unused end is ignored.
     mdc_ntt #(
         .WIDTH(WIDTH),
         .LANES(LANES),
@@ -63,7 +62,7 @@ module bench #(
         .coefficients_tag_out(coefficients_tag),
         .coefficients_out(coefficients)
     );
-    // Of the tiles that leave.
+    // For the leaving tiles.
     logic [$clog2(LIMBS+1)-1:0] slots_set, slots;
     logic [$clog2(TILE_BITS+1)-1:0] tile_bits_set, tile_bits;
     logic [31:0] cycles;

@@ -1,14 +1,9 @@
-// Osiris' bidirectional NTT unit (section IV-B, figures 3 and 4): a radix-2 multi-delay commutator of STAGES stages and LANES lanes, for negacyclic rings
-// of LANES to 2^STAGES, of which up to LIMBS limbs pass interleaved.
+// Osiris' bidirectional NTT unit (section IV-B, figures 3 and 4): a radix-2 multi-delay commutator of STAGES stages and LANES lanes, for negacyclic rings of LANES to 2^STAGES, with up to LIMBS interleaved limbs.
 //
-// Values come in on the left and leave on the right as coefficients; coefficients come in on the right and leave on the left as values, through the same
-// butterflies. Tile c of values holds values c + r N / LANES, r being the lane; coefficients are in the order that the stages give. Tiles of a limb come
-// `slots` cycles apart, in order and without a gap; any cycle between may hold a tile of another limb, or none. Direction, slots and ring are set
-// together, which empties the unit: words that go the other way, or wait for longer, cannot share its stages.
+// Values enter on the left and leave on the right as coefficients; coefficients enter on the right and leave on the left as values, through the same butterflies. Tile c of values has values c + r N / LANES for lane r; coefficients are in the stages' order. Tiles of a limb enter `slots` cycles apart, in order and without a gap;
+// any cycle in between may have a tile of another limb, or none. Direction, slots and ring are set together while the unit is empty: words in the other direction, or with a longer delay, cannot share its stages.
 //
-// A tile's tag (valid, limb, number) comes latency::twiddle_generator() cycles before the tile, in which its first factors are made. So tags are set up
-// as many cycles before the tiles: `set` may come that long before the cycle in which the last tile leaves, and the next tag a cycle after it, so that
-// the first tile enters when the last one has left.
+// A tile's tag (valid, limb, number) arrives latency::twiddle_generator() cycles before the tile, to compute its first factors. So tags are set up as many cycles before the tiles: `set` may come that long before the last tile leaves, and the next tag a cycle after it, so that the first tile enters when the last one has left.
 module mdc_ntt #(
     parameter int unsigned WIDTH = 40,
     parameter int unsigned LANES = 512,
@@ -49,7 +44,7 @@ module mdc_ntt #(
     localparam int unsigned SLOT_BITS = $clog2(LIMBS + 1);
     localparam int unsigned RING_BITS = $clog2(TILE_BITS + 1);
 
-    // Of the tags, and LEAD cycles later of the tiles.
+    // For the tags, and LEAD cycles later for the tiles.
     logic tag_forward, tag_empty, forward, set_late, empty;
     logic [SLOT_BITS-1:0] tag_slots, slots;
     logic [RING_BITS-1:0] tag_tile_bits, tile_bits;
@@ -72,7 +67,7 @@ module mdc_ntt #(
         .out({set_late, forward, slots, tile_bits})
     );
 
-    // Between stages: of place s, what passes on the left of stage s. To the right goes the inverse transform, to the left the forward one.
+    // Between stages: entry s is on the left of stage s. The inverse transform moves right, the forward one left.
     logic [TAG-1:0] right_tag[STAGES+1], left_tag[STAGES+1];
     logic [LANES-1:0][WIDTH-1:0] rightward[STAGES+1], leftward[STAGES+1];
     assign right_tag[0] = values_tag_in;

@@ -1,4 +1,4 @@
-//! Is the unit the model's, cycle by cycle, both ways, for every ring and interleaving, and the kernel's transform?
+//! Does the unit match the model in every cycle, in both directions, for every ring and interleaving, and the kernel's transform?
 
 use crate::base_conversion::{depth, moduli};
 use crate::twiddle_generator::{Powers, write};
@@ -20,7 +20,7 @@ struct Unit {
     limbs: usize,
 }
 
-/// What passes: so many limbs of a ring, their tiles `slots` cycles apart, one group of limbs after the other.
+/// One pass: a number of limbs of a ring, their tiles `slots` cycles apart, in consecutive groups of limbs.
 struct Pass {
     log2: u32,
     direction: Direction,
@@ -30,7 +30,7 @@ struct Pass {
     gaps: Vec<u64>,
 }
 
-/// What is on the bus in a cycle.
+/// The bus in a cycle.
 #[derive(Default)]
 struct Word {
     set: Option<(Direction, usize, u32)>,
@@ -43,7 +43,7 @@ fn bits_of(number: usize) -> usize {
     number.next_power_of_two().ilog2() as usize
 }
 
-/// Of a limb's number; one limb alone has a bit, too.
+/// Bits of a limb's number; at least one.
 fn limb_bits_of(limbs: usize) -> usize {
     bits_of(limbs).max(1)
 }
@@ -73,8 +73,7 @@ impl Unit {
         }
     }
 
-    /// All passes in one run: each is set up when the one before has left, `early` cycles before that, or later where its ring wants other tables.
-    /// What has come out, and with which latency which tile should have.
+    /// All passes in one run: each is set up when the previous one has left, `early` cycles before that, or later if its ring needs other tables. Returns the outputs, and the model's latency of each tile.
     fn run(self, passes: &[Pass], early: u64) -> (Vec<Output>, Vec<(u64, Tile, u64)>) {
         let bench =
             Bench::new("mdc_ntt").parameter("LANES", self.lanes as u64).parameter("STAGES", u64::from(self.stages));
@@ -82,11 +81,11 @@ impl Unit {
         let mut rng = rng(u64::from(self.stages));
         let moduli = moduli(1 << self.stages, self.limbs);
         let (mut buses, mut expected) = (BTreeMap::new(), Vec::new());
-        // Factors are made while the tile before is in the butterflies: an entry of each table, a product.
+        // Factors are computed while the previous tile is in the butterflies: an entry of each table, a product.
         let (mut now, lead) = (0, 1 + depth().multiplier as u64);
-        // Ring and limbs that there are tables of.
+        // Ring and limbs of the loaded tables.
         let mut tables = (0, 0);
-        // The cycle in which the model says that the unit is empty.
+        // The cycle in which the model's unit is empty.
         let mut empty: Option<u64> = None;
         for pass in passes {
             let shape = self.shape(pass.log2);
@@ -122,7 +121,7 @@ impl Unit {
             is_the_kernels(shape, moduli, pass, &tiles, &transformed);
             assert_eq!(transformed[0].0, latency);
             let occupied = pass.gaps.iter().map(|gap| gap + (pass.slots * shape.tiles()) as u64).sum::<u64>();
-            // Slots without a limb at the end hold nothing.
+            // Unused slots at the end are empty.
             empty = (pass.limbs == pass.slots).then_some(start + occupied + latency);
             expected.extend(transformed.into_iter().map(|(cycle, tile)| (start + cycle, tile, latency)));
             now = expected.last().expect("tiles").0 + 1;
@@ -133,7 +132,7 @@ impl Unit {
         (outputs, expected)
     }
 
-    /// All passes in one run, each as early as may be.
+    /// All passes in one run, each as early as possible.
     fn check(self, passes: &[Pass]) {
         let tile_bits = self.stages as usize - bits_of(self.lanes);
         let (outputs, expected) = self.run(passes, 0);
@@ -155,7 +154,7 @@ impl Unit {
             start += gap;
             for index in 0..shape.tiles() {
                 for (limb, q) in moduli.iter().enumerate() {
-                    // The first group has words at the ends.
+                    // The first group has extreme words.
                     let mut word = || match (group, rng.random_range(0..3)) {
                         (0, 0) => q.value() - 1,
                         (0, 1) => 0,
@@ -171,7 +170,7 @@ impl Unit {
     }
 }
 
-/// The first group of the model's tiles as the kernel's whole limbs.
+/// Compares the first group of the model's tiles with the kernel's whole limbs.
 fn is_the_kernels(
     shape: Shape,
     moduli: &[Modulus],
@@ -217,7 +216,7 @@ fn both_ways(passes: impl IntoIterator<Item = (u32, usize, usize, Vec<u64>)>) ->
 #[ignore = "needs Verilator: make rtl"]
 fn four_lanes_and_rings_up_to_32() {
     let passes = [
-        // One limb after the other, five interleaved, and slots to spare; groups without a gap and with some.
+        // Consecutive limbs, five interleaved, and spare slots; groups without a gap and with some.
         (5, 1, 1, vec![0, 0, 0, 7, 1]),
         (5, 5, 5, vec![0, 0, 3]),
         (5, 3, 4, vec![0, 0, 13, 1, 2]),
@@ -227,7 +226,7 @@ fn four_lanes_and_rings_up_to_32() {
     Unit { lanes: 4, stages: 5, limbs: 5 }.check(&both_ways(passes));
 }
 
-/// One ring, so that nothing but what is in the unit holds a pass up: its tables are there.
+/// One ring, so that only the unit's contents delay a pass: its tables are loaded.
 fn changes() -> Vec<Pass> {
     use Direction::{Forward, Inverse};
     let passes = [(Inverse, 5), (Forward, 5), (Forward, 2), (Inverse, 2), (Inverse, 4), (Forward, 1), (Inverse, 1)];
@@ -236,13 +235,13 @@ fn changes() -> Vec<Pass> {
 
 #[test]
 #[ignore = "needs Verilator: make rtl"]
-fn four_lanes_are_set_up_anew_in_the_cycle_in_which_the_model_has_them_empty() {
+fn four_lanes_can_be_set_up_in_the_cycle_in_which_the_model_is_empty() {
     Unit { lanes: 4, stages: 5, limbs: 5 }.check(&changes());
 }
 
 #[test]
 #[ignore = "needs Verilator: make rtl"]
-fn four_lanes_that_are_set_up_anew_a_cycle_early_lose_a_tile() {
+fn four_lanes_that_are_set_up_a_cycle_early_lose_a_tile() {
     let (outputs, expected) = Unit { lanes: 4, stages: 5, limbs: 5 }.run(&changes()[..2], 1);
     assert_eq!(outputs.len(), expected.len() - 1);
 }

@@ -1,10 +1,7 @@
-// Stage NUMBER of Osiris' NTT unit, through which tiles pass from left to right in the inverse transform, and from right to left in the forward one
-// (section IV-B, figures 3 and 4).
+// Stage NUMBER of Osiris' NTT unit. Tiles pass from left to right in the inverse transform, and from right to left in the forward one (section IV-B, figures 3 and 4).
 //
-// The first log2 LANES stages combine lanes of one tile. Each later one has a commutator on its left, which exchanges lane bit 0 with bit DELAY_BIT of the
-// tile's number: a delay of `slots` 2^DELAY_BIT cycles for the odd lanes, a switch, and such a delay for the even ones. Rings whose tiles have no such bit
-// pass the stage by. A tile's tag comes `lead` cycles before the tile, so that its factors can be made: latency::twiddle_generator(). What the
-// stage is set up for holds for tags that many cycles earlier too.
+// The first log2 LANES stages combine lanes of one tile. Each later one has a commutator on its left, which exchanges lane bit 0 with bit DELAY_BIT of the tile's number: a delay of `slots` 2^DELAY_BIT cycles for the odd lanes, a switch, and the same delay for the even ones. Rings whose tile numbers lack that bit bypass the stage. A
+// tile's tag arrives `lead` cycles before the tile, to compute its factors: latency::twiddle_generator(). The stage's setup applies to tags that many cycles earlier too.
 module mdc_stage #(
     parameter int unsigned WIDTH = 40,
     parameter int unsigned LANES = 512,
@@ -51,7 +48,7 @@ module mdc_stage #(
     localparam int unsigned PAIRS = LANES / 2;
     localparam int unsigned LEAD = latency::twiddle_generator();
 
-    // Into and out of the commutator and the butterflies; which comes first is the direction's.
+    // Inputs and outputs of the commutator and the butterflies; the direction determines their order.
     logic [TAG-1:0] commutator_tag_in, commutator_tag_out, butterfly_tag_in, butterfly_tag_out;
     logic [LANES-1:0][WIDTH-1:0] commutator_in, commutator_out, butterfly_in, butterfly_out;
     logic tag_passed_by, passed_by;
@@ -134,7 +131,7 @@ module mdc_stage #(
         assign commutator_out = commutator_in;
     end
 
-    // The pair's number in its block of N / 2^NUMBER values is what its factor goes by: root^((2 pair + 1) 2^NUMBER).
+    // The pair's number in its block of N / 2^NUMBER values determines its factor: root^((2 pair + 1) 2^NUMBER).
     logic [LIMB_BITS-1:0] limb;
     logic [TILE_BITS-1:0] index;
     logic [PAIRS-1:0][STAGES-1:0] exponents;

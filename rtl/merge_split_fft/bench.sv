@@ -49,7 +49,7 @@ module bench #(
         .next,
         .out
     );
-    // The latency is the function's, and the unit's own sign of a pair's first word comes with it.
+    // Checks the latency function against the unit's start signal at a pair's first word.
     delay #(
         .CYCLES(latency::merge_split_fft(LOG2_POINTS, LOG2_LANES, REALS, MULTIPLIER, ADDER)),
         .WIDTH (2)

@@ -1,12 +1,9 @@
-// Morphling's merge-split transform (section V-A.3): the spectra of two real polynomials p and q through one complex transform, that of z = p + i q, whose N
-// values are split behind it. In fixed point, with the twist in the butterflies; 2^LOG2_LANES folded points of each polynomial a cycle.
+// Morphling's merge-split transform (section V-A.3): the spectra of two real polynomials p and q by one complex transform, that of z = p + i q, whose N values are then split. In fixed point, with the twist in the butterflies; 2^LOG2_LANES folded points of each polynomial per cycle.
 //
-// Folded, the coefficients j and j + M of a polynomial come together, M = N/2. So the first stage of the transform of N points, which splits X^N + 1 into
-// (X^M - i)(X^M + i), is additions within a cycle, and leaves two transforms of M points beside each other, with the same factors:
+// In folded form the coefficients j and j + M of a polynomial arrive together, M = N/2. So the first stage of the transform of N points, which splits X^N + 1 into (X^M - i)(X^M + i), is additions within a cycle, followed by two parallel transforms of M points with the same factors:
 //     u = (f(p) + i f(q)) / 2  modulo X^M - i,  and the conjugate of z modulo X^M + i, v = (f(p) - i f(q)) / 2.
-// A value of p or q needs those of z at a root and at its conjugate: the same point of u and of v. Because v is conjugated ahead of its transform, which
-// is signs, they come in the same cycle; else one would come in the mirrored order, and half of a result would have to wait (the paper's Coef
-// buffer). The split is a stage of additions: f(p) = u + v, f(q) = (u - v) / i.
+// A value of p or q needs those of z at a root and at its conjugate: the same point of u and of v. Since v is conjugated before its transform, by changing signs, they arrive in the same cycle; otherwise one would arrive in mirrored order, and half of a result would have to wait (the paper's Coef buffer). The split is a stage of additions:
+// f(p) = u + v, f(q) = (u - v) / i.
 module merge_split_fft #(
     parameter int unsigned LOG2_POINTS = 5,  // of a folded polynomial
     parameter int unsigned LOG2_LANES = 2,  // of each of both, 1 to LOG2_POINTS
@@ -29,7 +26,7 @@ module merge_split_fft #(
 );
     localparam int unsigned LOADED = DIGIT + LOAD;
 
-    // u and v, ahead of their transforms and behind them.
+    // u and v, before and after their transforms.
     logic signed [WIDTH-1:0] merged[2][LANES][2], spectrum[2][LANES][2];
     logic starts_transform, ends_transform, ends_second;
 
@@ -39,7 +36,7 @@ module merge_split_fft #(
             assign p[part] = LOADED'(in[0][lane][part]) <<< LOAD;
             assign q[part] = LOADED'(in[1][lane][part]) <<< LOAD;
         end
-        // u = (p0 - q1, p1 + q0) and v = (p0 + q1, p1 - q0), halved, so that the split has nothing to divide by.
+        // u = (p0 - q1, p1 + q0) and v = (p0 + q1, p1 - q0), halved, so that the split needs no division.
         logic signed [WIDTH-1:0] sums[2], differences[2];
         complex_butterfly #(
             .WIDTH(LOADED),

@@ -1,4 +1,4 @@
-//! Are the spectra of two polynomials through one transform the kernel's, and as late as Morphling's model says?
+//! Do the spectra of two polynomials by one transform match the kernel's, at the latency of Morphling's model?
 
 use crate::fixed_fft::{Layout, Point, Setting, first_difference, read, zipped};
 use crate::rng;
@@ -14,18 +14,18 @@ fn morphling() -> Morphling {
     Morphling::new(&registry::description("morphling").expect("a machine")).expect("its figures")
 }
 
-/// The unit's latency, from the model's for so many points a cycle of each polynomial.
+/// The unit's latency, derived from the model's for this many points per cycle of each polynomial.
 fn latency(setting: &Setting, points: u64) -> usize {
     let (depth, rates) = (morphling().depth, morphling().path());
     assert!(rates.merge_split);
     let rates = polyfabric_machines::morphling::array::PathRates { row_points: points, fft_points: points, ..rates };
     let degree = 2 * setting.points() as u64;
     let model = StepCycles::new(degree, &rates, depth, (0, 0), 0).forward as u64;
-    // The model has the paper's buffer, in which half of a result waits for its mirror image: here both come in the same cycle.
+    // The model has the paper's buffer, in which half of a result waits for its mirror image: here both arrive in the same cycle.
     model as usize - coef_buffer(setting.points() as u64, points) as usize
 }
 
-/// Streams pairs of polynomials, one right behind the other and with pauses. Returns how many values saturated.
+/// Streams pairs of polynomials, contiguous and with pauses. Returns the number of saturated values.
 fn spectra_are_the_kernels(setting: &Setting, log2_lanes: u32, pairs: usize) -> u64 {
     let (transform, depth) = (setting.transform(), morphling().depth);
     let of = &transform.spec().digits;
@@ -87,7 +87,7 @@ fn spectra_are_the_kernels(setting: &Setting, log2_lanes: u32, pairs: usize) -> 
 fn pairs_of_small_polynomials() {
     let mut setting = Setting::toy([20, 18, 19]);
     setting.spec.structure = Structure::Merged;
-    assert!(spectra_are_the_kernels(&setting, 1, 20) > 0, "some values should leave their range");
+    assert!(spectra_are_the_kernels(&setting, 1, 20) > 0, "some values should saturate");
 }
 
 #[test]

@@ -1,5 +1,4 @@
-// sum + a * b * R^-1 mod q in LANES lanes of one modulus, R = 2^WIDTH: a multiplier and the adder behind it. The sum comes as the product does, a
-// multiplier's stages after a and b, and the result a cycle later.
+// sum + a * b * R^-1 mod q in LANES lanes of one modulus, R = 2^WIDTH: a multiplier followed by an adder. The sum arrives with the product, a multiplier's stages after a and b, and the result leaves a cycle later.
 module modular_accumulator #(
     parameter int unsigned WIDTH = 40,
     parameter int unsigned LANES = 512

@@ -1,6 +1,4 @@
-// a + b or a - b modulo q, for a and b below q (F1, section 3: the add unit, and what is behind a butterfly's product). Both the plain result and
-// the one that is q away are formed; the sign of the one or the other chooses. One register. For any word a, a + b comes out less q or as it
-// is: congruent, and less than q or a.
+// a + b or a - b modulo q, for a and b below q (F1, section 3: the add unit, and the sums after a butterfly's product). Computes the plain result and the one corrected by q; the sign of one of them selects. One register. For any word a, a + b is reduced by q at most once: congruent, and less than q or a.
 module modular_adder #(
     parameter int unsigned WIDTH = 32
 ) (

@@ -1,4 +1,4 @@
-//! Is a sum, or a difference, the canonical residue, after the adder's register?
+//! Is a sum or difference the canonical residue, after the adder's register?
 
 use crate::{described, primes, rng};
 use polyfabric_kernels::modular::Modulus;
@@ -20,7 +20,7 @@ fn sums_and_differences_are_the_kernels() {
         for (a, b) in ends.into_iter().chain(random) {
             cases.extend([false, true].map(|subtract| (Modulus::new(q).expect("a modulus"), subtract, a, b)));
         }
-        // Residues of another modulus, which a constant is added to.
+        // Residues of another modulus, to which a constant is added.
         let most = u64::from(u32::MAX);
         let mut words = vec![(most, 0), (most, q - 1), (q, 0), (q, q - 1)];
         words.extend((0..50).map(|_| (rng.random_range(0..=most), rng.random_range(0..q))));

@@ -1,7 +1,6 @@
 // A butterfly modulo q = 2^16 h + 1 (F1, section 5.2), with the multiplier of section 5.3: `factor` is w 2^(16 ROUNDS) mod q for the twiddle factor w.
 //
-// Decimation in time (Cooley and Tukey): u + w v and u - w v, the multiplier first. Decimation in frequency (Gentleman and Sande): u + v and
-// w (u - v), the adders first. Either way the latency is that of a multiplier and an adder: what does not go through the multiplier waits.
+// Decimation in time (Cooley and Tukey): u + w v and u - w v, the multiplier first. Decimation in frequency (Gentleman and Sande): u + v and w (u - v), the adders first. Either way the latency is that of a multiplier and an adder: words that bypass the multiplier are delayed.
 module modular_butterfly #(
     parameter int unsigned ROUNDS = 2,
     parameter bit IN_FREQUENCY = 0,
@@ -18,7 +17,7 @@ module modular_butterfly #(
     localparam int unsigned MULTIPLIER = latency::prime_form_multiplier(ROUNDS);
     localparam int unsigned ADDER = latency::modular_adder();
 
-    // What the adders and the multiplier take, in the cycles in which they do.
+    // Inputs of the adders and the multiplier, in their cycles.
     logic [WIDTH-17:0] adder_high, multiplier_high;
     logic [WIDTH-1:0] multiplier_factor, multiplicand, product, adder_u, adder_v, sum, difference;
 
@@ -37,7 +36,7 @@ module modular_butterfly #(
         delay #(
             .CYCLES(MULTIPLIER),
             .WIDTH(WIDTH)
-        ) beside (
+        ) alignment (
             .clock,
             .reset(1'b0),
             .in(sum),
@@ -49,7 +48,7 @@ module modular_butterfly #(
         delay #(
             .CYCLES(MULTIPLIER),
             .WIDTH(2 * WIDTH - 16)
-        ) beside (
+        ) alignment (
             .clock,
             .reset(1'b0),
             .in({high, u}),

@@ -1,4 +1,4 @@
-//! Are both butterflies the kernels' sums and products, at the latency of a multiplier and an adder?
+//! Do both butterflies match the kernels' sums and products, at the latency of a multiplier and an adder?
 
 use crate::{described, primes, rng};
 use polyfabric_kernels::modular::{Modulus, PrimeForm};
@@ -7,7 +7,7 @@ use rand::Rng;
 
 const WIDTH: usize = 32;
 
-/// A butterfly a cycle, each modulo a prime of its own.
+/// A butterfly per cycle, each modulo another prime.
 fn butterflies_are_the_kernels(in_frequency: bool) {
     let unit = Bench::new("modular_butterfly").parameter("IN_FREQUENCY", in_frequency).simulate().expect("a unit");
     let mut rng = rng(3);

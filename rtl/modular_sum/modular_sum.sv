@@ -1,5 +1,4 @@
-// a + b, or with SUBTRACT a - b, modulo q in LANES lanes, for a and b below q: an adder without its register, each lane with a modulus of its own. Both the
-// plain result and the one that is q away are formed, and a sign chooses.
+// a + b, or with SUBTRACT a - b, modulo q in LANES lanes, for a and b below q: an adder without its register, with any modulus per lane. Computes the plain result and the one corrected by q, and a sign selects.
 module modular_sum #(
     parameter int unsigned WIDTH = 40,
     parameter int unsigned LANES = 512,

@@ -1,5 +1,5 @@
 // Modulus switch of LWE ciphertexts from q = 2^WIDTH to 2N = 2^LOG2_MODULUS (TFHE; FPT, algorithm 1, line 3): x 2N / q to the nearest, halves up, modulo 2N.
-// An addition: of the bit below to those that are kept.
+// An addition of the bit below the kept ones.
 module modulus_switch #(
     parameter int unsigned WIDTH = 32,
     parameter int unsigned LOG2_MODULUS = 11,  // below WIDTH

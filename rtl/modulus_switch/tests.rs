@@ -8,7 +8,7 @@ use rand::Rng;
 #[test]
 #[ignore = "needs Verilator: make rtl"]
 fn full_size_exponents_are_the_kernels() {
-    // Of N = 1024, on a group of Morphling's lanes (section V-B: MS is among what the vector unit does).
+    // N = 1024, on a group of Morphling's lanes (section V-B: the vector unit includes MS).
     let (log2_modulus, lanes) = (11, described("morphling", "units.vpu.lanes") as usize);
     let adder = described("morphling", "units.pipeline.adder");
     let unit = Bench::new("modulus_switch")

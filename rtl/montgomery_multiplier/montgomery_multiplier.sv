@@ -1,8 +1,7 @@
 // Montgomery's modular multiplier (P. Montgomery, Math. Comp. 44, 1985; Osiris, section VI): a * b * R^-1 mod q with R = 2^WIDTH, for an odd q
-// below R and a * b < q R. LANES of them side by side, each with a modulus of its own.
+// below R and a * b < q R. LANES parallel ones, each with any modulus.
 //
-// Four stages: x = a b; m = -x q^-1 mod R; (x + m q) / R, which is below 2 q; less q where it is not below q. Each of the first three holds one product
-// of two words, of which the second needs the lower half alone; the third has an addend besides, for the product's own adder tree.
+// Four stages: x = a b; m = -x q^-1 mod R; (x + m q) / R, which is below 2 q; a conditional subtraction of q. Each of the first three has one product of two words: of the second only the lower half; the third has an addend in the product's adder tree.
 module montgomery_multiplier #(
     parameter int unsigned WIDTH = 40,
     parameter int unsigned LANES = 1
@@ -16,7 +15,7 @@ module montgomery_multiplier #(
 );
     logic [LANES-1:0][WIDTH-1:0] low, high, m, upper;
     logic [LANES-1:0][WIDTH:0] lazy;
-    // Where the lowest word is not 0, it becomes R with that of m q, and carries.
+    // If the lowest word is not 0, adding that of m q gives R, a carry.
     logic [LANES-1:0] carry;
     logic [LANES-1:0][WIDTH-1:0] q[3], inverse_held;
 

@@ -1,11 +1,11 @@
-//! Is the unit Montgomery's product of the kernels, in the four stages that Osiris' description assumes?
+//! Does the unit compute the kernels' Montgomery product, in the four stages that Osiris' machine file assumes?
 
 use crate::{described, primes, rng};
 use polyfabric_kernels::modular::{Modulus, Montgomery};
 use polyfabric_rtl::{Bench, Bits, Reader};
 use rand::Rng;
 
-/// −q^-1 mod 2^width: by Newton's iteration, which doubles the bits that are right.
+/// −q^-1 mod 2^width by Newton's iteration, which doubles the number of correct bits.
 pub(crate) fn negated_inverse(q: u64, width: usize) -> u64 {
     let inverse = (0..6).fold(q, |x, _| x.wrapping_mul(2u64.wrapping_sub(q.wrapping_mul(x))));
     inverse.wrapping_neg() & (u64::MAX >> (64 - width))
@@ -23,7 +23,7 @@ fn words_of_40_bits_in_four_stages() {
         for prime in primes(1 << 14, bits, 3) {
             let multiplier =
                 Montgomery::new(Modulus::new(prime).expect("a modulus"), width as u32).expect("a multiplier");
-            // Any word times a residue: a switch of the modulus.
+            // Any word times a residue, as after a switch of the modulus.
             let word = (1 << width) - 1;
             let ends =
                 [(0, 0), (1, prime - 1), (prime - 1, prime - 1), (word, prime - 1), (word, 1), (prime, prime - 1)];

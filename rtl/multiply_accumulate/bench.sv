@@ -1,4 +1,4 @@
-// In: for each row of those side by side, its digits' points, then for each column the key's; real part and above it the imaginary one. Out: the columns.
+// In: for each parallel row, its digits' points, then for each column the key's; real part and above it the imaginary one. Out: the columns.
 module bench #(
     parameter int unsigned LANES = 2,
     parameter int unsigned CYCLES = 4,
@@ -61,7 +61,7 @@ module bench #(
         .next,
         .sums
     );
-    // Sums are those of the last step; the unit's own sign of the first one comes with it.
+    // Sums belong to the last step; the unit's start signal accompanies the first one.
     delay #(
         .CYCLES(latency::multiply_accumulate(SIDE, STEPS, MULTIPLIER, ADDER)),
         .WIDTH (2)

@@ -1,9 +1,6 @@
-// The dot products of an external product (FPT, section 3.3, figure 2): spectra of digits times those of a key's rows, for each of the COLUMNS of the
-// key, in fixed point. A product is divided by 2^SHIFT as `rounding` does; sums are kept within OUT bits.
+// The dot products of an external product (FPT, section 3.3, figure 2): spectra of digits times those of a key's rows, for each of the COLUMNS of the key, in fixed point. A product is divided by 2^SHIFT with `rounding`; sums are saturated to OUT bits.
 //
-// SIDE rows pass side by side, through a tree of adders, and STEPS one after the other, which an adder with a memory of one spectrum sums up:
-// FFT-unrolled FPT has 1 and (k + 1) l, dot-product-unrolled (k + 1) l and 1. Words of all steps follow each other without a gap, the CYCLES words
-// of a spectrum in each; sums come out beside the last step.
+// SIDE rows pass in parallel, through a tree of adders, and STEPS in sequence, summed by an adder with a memory of one spectrum: FFT-unrolled FPT has 1 and (k + 1) l, dot-product-unrolled (k + 1) l and 1. Words of all steps follow each other without a gap, with the CYCLES words of a spectrum in each; sums are output during the last step.
 module multiply_accumulate #(
     parameter int unsigned LANES = 2,  // complex points a cycle
     parameter int unsigned CYCLES = 4,
@@ -28,7 +25,7 @@ module multiply_accumulate #(
 );
     localparam int unsigned LEVELS = $clog2(SIDE);
     localparam int unsigned FIRST = latency::product(REALS, MULTIPLIER, ADDER) + LEVELS * ADDER;
-    // Exact but for the division; and sums of SIDE of them.
+    // Exact except for the division; and sums of SIDE of them.
     localparam int unsigned PRODUCT = WIDTH + KEY + 2 - SHIFT;
     localparam int unsigned TREE = PRODUCT + LEVELS;
     localparam int unsigned WORDS = CYCLES * STEPS;
@@ -60,7 +57,7 @@ module multiply_accumulate #(
             logic signed [PRODUCT-1:0] products[SIDE][2];
             for (genvar row = 0; row < SIDE; row++) begin : rows
                 if (REALS == 3) begin : three
-                    // c, c - d and c + d of the key's c + jd, while the digits' difference is formed.
+                    // c, c - d and c + d of the key's c + jd, computed along with the digits' difference.
                     logic signed [KEY:0] c, d, of_factor[3], factor[3];
                     assign c = (KEY + 1)'(key[row][column][lane][0]);
                     assign d = (KEY + 1)'(key[row][column][lane][1]);

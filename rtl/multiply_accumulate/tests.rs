@@ -1,4 +1,4 @@
-//! Are sums over the rows of a key the kernel's, in both arrangements of FPT?
+//! Do sums over the rows of a key match the kernel's, in both arrangements of FPT?
 
 use crate::fixed_fft::{Layout, PAPERS_SET, Point, Setting, first_difference, fpt, read, shape, word, zipped};
 use crate::rng;
@@ -7,7 +7,7 @@ use polyfabric_rtl::{Bench, Bits, Reader};
 use polyfabric_schemes::tfhe::sets;
 use rand::Rng;
 
-/// External products of `count` ciphertexts' digits with a key of its own each; `side` rows pass side by side. Returns how many values saturated.
+/// External products of `count` ciphertexts' digits with a separate key each; `side` rows pass in parallel. Returns the number of saturated values.
 fn sums_are_the_kernels(setting: &Setting, log2_lanes: u32, side: usize, count: usize, latency: i64) -> u64 {
     let latency = latency as usize;
     let transform = setting.transform();
@@ -35,7 +35,7 @@ fn sums_are_the_kernels(setting: &Setting, log2_lanes: u32, side: usize, count: 
     for (number, polynomials) in setting.digits(count * rows).chunks(rows).enumerate() {
         let keys = setting.keys(rows * columns);
         let mut sums = vec![setting.zeros(); columns];
-        // Of each row, the digits' points and the key's.
+        // For each row, the digits' points and the key's.
         let mut of_rows = Vec::new();
         for (digits, keys) in polynomials.iter().zip(keys.chunks(columns)) {
             let mut spectrum = setting.zeros();
@@ -77,7 +77,7 @@ fn sums_are_the_kernels(setting: &Setting, log2_lanes: u32, side: usize, count: 
     saturations
 }
 
-/// FPT's, from the last of the rows on that pass one after the other.
+/// FPT's latency, from the last of the sequential rows.
 fn one_after_the_other() -> i64 {
     let shape = shape(PAPERS_SET);
     shape.multiply + shape.add
@@ -87,7 +87,7 @@ fn one_after_the_other() -> i64 {
 #[ignore = "needs Verilator: make rtl"]
 fn one_row_after_the_other() {
     let saturated = sums_are_the_kernels(&Setting::toy([20, 18, 19]), 1, 1, 8, one_after_the_other());
-    assert!(saturated > 0, "some values should leave their range");
+    assert!(saturated > 0, "some values should saturate");
 }
 
 #[test]

@@ -1,5 +1,4 @@
-// In: whether a line is loaded, its ciphertext and number; whether an iteration starts, its ciphertext and amount; the line of all polynomials; by row and
-// column, the key's points. Out: words of all polynomials.
+// In: whether a line is loaded, its ciphertext and number; whether an iteration starts, its ciphertext and amount; the line of all polynomials; by row and column, the key's points. Out: words of all polynomials.
 module bench #(
     parameter int unsigned LOG2_POINTS = 5,
     parameter int unsigned LOG2_LANES = 1,
@@ -84,7 +83,7 @@ module bench #(
         .valid(out_valid),
         .words
     );
-    // The first words come when the latency's function says.
+    // Checks the first words against the latency function.
     logic first_start, started, first_word, seen;
     assign first_start = in_valid && start && !started;
     delay #(

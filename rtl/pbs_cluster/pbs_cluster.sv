@@ -1,12 +1,8 @@
-// The PBS cluster of Strix' streaming core (section IV, figure 4): six stages that a blind rotation's iteration passes once, ACC + (X^a ACC - ACC) x BK, from the
-// local scratchpad and back to it, for BATCH ciphertexts of POLYNOMIALS polynomials each. As many rotators, decomposers and transforms stand side by
-// side (PLP), and as many multiplier rows, inverse transforms and accumulators (CoLP).
+// The PBS cluster of Strix' streaming core (section IV, figure 4): six stages that an iteration of a blind rotation passes once, ACC + (X^a ACC - ACC) x BK, from the local scratchpad and back, for BATCH ciphertexts of POLYNOMIALS polynomials each. There are as many parallel rotators, decomposers and transforms (PLP), and as many multiplier
+// rows, inverse transforms and accumulators (CoLP).
 //
-// A start rotates a ciphertext; what follows is passed on from stage to stage. The rotator works for the cycles of one polynomial. The decomposer keeps it in
-// its buffer, and takes the digits of one level after the other: LEVELS steps. In each step a column's products with the rows of that level are summed by a
-// tree and transformed back, so forward and inverse transforms have equally much to do (section IV-B); the accumulators sum steps up, and
-// with the last one their words go back to the scratchpad. Starts are LEVELS polynomials apart at least. A ciphertext starts again, at the
-// earliest, in the cycle after its last word is written: when that is, the machine's schedule says. A key's words come in the cycles of their products.
+// A start rotates a ciphertext and is passed from stage to stage. The rotator works for the cycles of one polynomial. The decomposer keeps it in its buffer and outputs the digits level by level, in LEVELS steps. In each step a tree sums a column's products with the rows of that level, and the sum is transformed back, so forward and inverse
+// transforms have equal work (section IV-B). The accumulators sum the steps and write the last one's words back to the scratchpad. Starts are at least LEVELS polynomials apart. A ciphertext may start again in the cycle after its last word is written; the machine's schedule knows that cycle. A key's words arrive in the cycles of their products.
 module pbs_cluster #(
     parameter int unsigned LOG2_POINTS = 5,
     parameter int unsigned LOG2_LANES = 1,  // CLP: complex points of a transform a cycle
@@ -35,7 +31,7 @@ module pbs_cluster #(
 ) (
     input logic clock,
     input logic reset,
-    // A line of a ciphertext's polynomials comes to the scratchpad, while no sums do.
+    // Loads a line of a ciphertext's polynomials, while no sums are written.
     input logic loads,
     input logic [CHOICE-1:0] loaded,
     input logic [LOG2_LINES-1:0] line,
@@ -85,7 +81,7 @@ module pbs_cluster #(
         );
     end
 
-    // Words at the decomposers since a polynomial's first: of all levels.
+    // Words at the decomposers since a polynomial's first, over all levels.
     logic [$clog2(STREAM):0] digit_after, digit_word;
     logic digits_start, steps_start, first_level;
     logic [LOG2_LINES-1:0] place;
@@ -177,7 +173,7 @@ module pbs_cluster #(
         .sums
     );
 
-    // Words at the accumulators since a ciphertext's first, of all steps; that ciphertext comes with it.
+    // Words at the accumulators since a ciphertext's first, over all steps, with that ciphertext.
     logic first_product;
     logic [CHOICE-1:0] summed_now, summed_before;
     logic [$clog2(STREAM):0] product_after, product_word;
@@ -185,7 +181,7 @@ module pbs_cluster #(
     delay #(
         .CYCLES(latency::pbs_cluster_product(LOG2_POINTS, LOG2_LANES, POLYNOMIALS, DROPPED, MULTIPLIER, ADDER)),
         .WIDTH (CHOICE + 1)
-    ) beside (
+    ) alignment (
         .clock,
         .reset,
         .in ({start, ciphertext}),
@@ -199,7 +195,7 @@ module pbs_cluster #(
     always_ff @(posedge clock) begin
         product_after <= reset || 32'(product_word) >= STREAM - 1 ? ($clog2(STREAM) + 1)'(STREAM) : product_word + 1'b1;
         summed_before <= summed;
-        // Each step's start has come through all stages.
+        // Each step's start has passed all stages.
         if (!reset) assert (products_start[0] == (products_come && product_line == 0));
     end
     delay #(

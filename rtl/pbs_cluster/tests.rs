@@ -1,4 +1,4 @@
-//! Is the whole cluster the kernel's blind rotation, in the cycles of Strix' schedule, and not a cycle earlier?
+//! Does the whole cluster compute the kernel's blind rotation in the cycles of Strix' schedule, and not a cycle earlier?
 
 use crate::fixed_fft::{Layout, Setting, word, zipped};
 use crate::rng;
@@ -23,7 +23,7 @@ fn strix() -> Pipeline {
     Pipeline::new(&registry::description("strix").expect("a machine")).expect("its figures")
 }
 
-/// The unit's cycles on so many lanes: the model's.
+/// The unit's cycles for this many lanes, from the model.
 fn cycles(points: u64, lanes: u64, rows: u64) -> StepCycles {
     let depth = strix().depth;
     let polynomial = pipeline::polynomial_cycles(points, lanes) as i64;
@@ -38,7 +38,7 @@ fn cycles(points: u64, lanes: u64, rows: u64) -> StepCycles {
         multiply: (depth.complex_multiplier() + depth.adder * u64::from(rows.ilog2())) as i64,
         backward: transform,
         accumulate: pipeline::accumulate(depth) as i64,
-        // No key is waited for.
+        // No waiting for keys.
         switch: 0,
         key: 0,
         memory: 0,
@@ -80,7 +80,7 @@ impl Cluster {
         steps(&machine, &plan).expect("the machine's own sums")
     }
 
-    /// Its schedule: a ciphertext is there when its last line has been written.
+    /// Its schedule: a ciphertext is ready when its last line is written.
     fn times(&self, steps: &Steps) -> Vec<IterationTimes> {
         let loaded: Vec<i64> = (1..=self.batch).map(|number| (number * self.lines()) as i64).collect();
         let rotation = rotate((steps, &self.cycles(), false), &loaded, 0, &mut ClusterState::new(2));
@@ -119,7 +119,7 @@ impl Cluster {
             .expect("a unit")
     }
 
-    /// Whether all words of all iterations are the kernel's; with `early`, when the second iteration starts a cycle ahead of the schedule.
+    /// Whether all words of all iterations match the kernel's; with `early`, the second iteration starts one cycle before the schedule.
     fn is_the_kernels(&self, unit: &Simulation, early: bool) -> bool {
         let (setting, kernel, gadget) = (&self.setting, self.kernel(), self.setting.gadget);
         let (polynomials, lines, lanes) = (self.polynomials(), self.lines(), 1usize << self.log2_lanes);
@@ -133,7 +133,7 @@ impl Cluster {
         let line = |ciphertext: &[Vec<u32>], line: usize| -> Vec<u32> {
             ciphertext.iter().flat_map(|p| (0..2 * lanes).map(move |column| p[column * lines + line])).collect()
         };
-        // Of each cycle: what is loaded, what starts, the key's row of each step and the word of it.
+        // For each cycle: the loaded line, the start, each step's key row and its word.
         let end = times.last().and_then(|times| times.drains.last()).and_then(|drains| drains.last());
         let end = (end.expect("a drain") + c.backward + c.accumulate + c.drain) as usize;
         let mut loads = vec![None; end];
@@ -152,7 +152,7 @@ impl Cluster {
             let key = setting.keys(polynomials * levels * polynomials);
             for (number, ciphertext) in ciphertexts.iter_mut().enumerate() {
                 let ahead = usize::from(early && iteration == 1 && number == 0);
-                // By X the first word of a rotation wants the last line that was written.
+                // With X^1 the first word of a rotation needs the last line written.
                 let amount = if ahead == 1 { 1 } else { rng.random_range(0..2 * degree) };
                 starts[(times.waves[number][0] - c.rotate) as usize - ahead] = Some((number, amount));
                 let differences: Vec<Vec<u32>> = ciphertext
@@ -184,7 +184,7 @@ impl Cluster {
                     }
                 }
                 let drained = times.drains[number].last().expect("a drain");
-                // A word can be read as many cycles after its product as the model says: it is seen, and written, in the cycle before.
+                // The model gives the cycle in which a word can be read after its product: it is visible, and written, one cycle before.
                 let first = (drained + c.backward + c.accumulate - 1) as usize - ahead;
                 expected.extend((0..lines).map(|at| (first + at, line(ciphertext, at))));
             }
@@ -230,7 +230,7 @@ fn four_iterations_of_a_small_ring() {
     assert!(cluster.is_the_kernels(&unit, false));
     assert!(
         !cluster.is_the_kernels(&unit, true),
-        "a ciphertext that starts before it is complete should come out wrong"
+        "a ciphertext that starts before it is complete should give wrong words"
     );
 }
 
@@ -239,7 +239,7 @@ fn four_iterations_of_a_small_ring() {
 fn full_size_set_one() {
     let (machine, set) = (strix(), sets::parameters("strix-I").expect("a set"));
     let setting = Setting::of("strix", "strix-I");
-    // Figure 8: three ciphertexts a core, two iterations.
+    // Figure 8: three ciphertexts per core, two iterations.
     let cluster = Cluster { setting, log2_lanes: machine.lanes.ilog2(), batch: 3, iterations: 2 };
     let (own, model) = (cluster.cycles(), machine.steps(&set));
     let StepCycles { switch, key, memory, .. } = model;

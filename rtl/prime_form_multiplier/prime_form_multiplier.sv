@@ -1,8 +1,7 @@
 // Montgomery's product, a word of WORD bits a round, for moduli q = 2^WORD h + 1: a * b * R^-1 mod q with R = 2^(WORD ROUNDS) above q.
 //
-// Each round clears the lowest WORD bits of x: as q^-1 = 1 modulo 2^WORD, the multiple of q to add is m = -x mod 2^WORD, for which no
-// product is needed, and x becomes ceil(x / 2^WORD) + m h. A stage for the product, one for each round, one for the last subtraction.
-// F1 takes words of 16 bits (section 5.3), so that two rounds serve 32 bits. Moduli that need only be 1 modulo 2N, with N = 2^14, take three of 15.
+// Each round clears the lowest WORD bits of x: since q^-1 = 1 modulo 2^WORD, the multiple of q to add is m = -x mod 2^WORD, without a product, and x becomes ceil(x / 2^WORD) + m h. One stage for the product, one per round, one for the last subtraction. F1 has 16-bit words (section 5.3), so two rounds suffice for 32 bits. Moduli that are only
+// 1 modulo 2N, with N = 2^14, need three rounds of 15.
 
 module prime_form_multiplier #(
     parameter int unsigned ROUNDS = 2,
@@ -15,7 +14,7 @@ module prime_form_multiplier #(
     input logic [WIDTH-1:0] b,
     output logic [WIDTH-1:0] product  // below q, for a * b < q R
 );
-    // Behind round i, x has 2 WIDTH - WORD i bits, or those of what was added last, and one more.
+    // After round i, x has 2 WIDTH - WORD i bits, or those of the last addend, plus one.
     logic [2*WIDTH:0] x[ROUNDS+1];
     logic [WIDTH-WORD-1:0] h[ROUNDS+1];
     logic [WIDTH-1:0] q;
@@ -35,7 +34,7 @@ module prime_form_multiplier #(
         end
     end
 
-    // What is left is below 2 q.
+    // The remainder is below 2 q.
     assign q = {h[ROUNDS], WORD'(1)};
     assign reduced = x[ROUNDS][WIDTH:0] - {1'b0, q};
     always_ff @(posedge clock) product <= reduced[WIDTH] ? x[ROUNDS][WIDTH-1:0] : reduced[WIDTH-1:0];

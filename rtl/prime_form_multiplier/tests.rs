@@ -1,11 +1,11 @@
-//! Is the unit F1's multiplier, at the latency that its description states?
+//! Does the unit match F1's multiplier, at the latency in its machine file?
 
 use crate::{described, primes, rng};
 use polyfabric_kernels::modular::{Modulus, PrimeForm};
 use polyfabric_rtl::{Bench, Bits, Reader};
 use rand::Rng;
 
-/// Products of random and extreme operands, each modulo a prime of its own, one a cycle.
+/// Products of random and extreme operands, each modulo another prime, one per cycle.
 fn products_are_the_kernels(rounds: u32, latency: u64) {
     let width = 16 * rounds as usize;
     let unit = Bench::new("prime_form_multiplier").parameter("ROUNDS", rounds).simulate().expect("a unit");
@@ -44,7 +44,7 @@ fn three_rounds_serve_48_bits() {
     products_are_the_kernels(3, 5);
 }
 
-/// Words of log2(2N) bits, for primes that are 1 modulo 2N alone: what F1 compares with as friendly to transforms (table 1).
+/// Words of log2(2N) bits, for primes that are only 1 modulo 2N: F1's NTT-friendly multiplier for comparison (table 1).
 #[test]
 #[ignore = "needs Verilator: make rtl"]
 fn three_rounds_of_15_bits_serve_any_prime_with_a_transform_at_2_to_the_14() {

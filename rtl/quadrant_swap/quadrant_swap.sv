@@ -6,7 +6,7 @@
 // step 2     B[i] over D[i]                      top[i] <- D[i]                          A[i] = top[i] over B[i], by the bypass
 // step 3     (step 1 of the next, or nothing)                                            C[i] = bottom[i] over D[i] = top[i]
 //
-// Who counts columns says in which step each side is: a layer of swaps counts once for all.
+// The instantiating module counts columns and determines the step of each side: a layer of swaps counts once for all.
 module quadrant_swap #(
     parameter int unsigned SIZE = 8,
     parameter int unsigned WIDTH = 32,

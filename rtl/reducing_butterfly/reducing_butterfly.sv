@@ -1,6 +1,5 @@
-// The butterfly in time that F1's forward transforms begin with: u + w v and u - w v modulo q = 2^16 h + 1, for any words u and v. Residues modulo another limb
-// are lifted here (F1, listing 1, line 7). The multiplier reduces v as it is; u, which would wait for it, goes through another, times `one`, which is
-// 2^(16 ROUNDS) mod q. So it takes no more cycles than `modular_butterfly`.
+// The first butterfly of F1's forward transforms, decimation in time: u + w v and u - w v modulo q = 2^16 h + 1, for any words u and v. It lifts residues of another limb (F1, listing 1, line 7). The multiplier reduces v anyway; u, which would only be delayed, passes another multiplier by `one`, which is 2^(16 ROUNDS) mod q. So it takes no more cycles
+// than `modular_butterfly`.
 module reducing_butterfly #(
     parameter int unsigned ROUNDS = 2,
     localparam int unsigned WIDTH = 16 * ROUNDS
@@ -20,7 +19,7 @@ module reducing_butterfly #(
     delay #(
         .CYCLES(latency::prime_form_multiplier(ROUNDS)),
         .WIDTH(WIDTH - 16)
-    ) beside (
+    ) alignment (
         .clock,
         .reset(1'b0),
         .in(high),

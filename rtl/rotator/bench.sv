@@ -45,7 +45,7 @@ module bench #(
         .next,
         .out
     );
-    // The latency is the function's, and the unit's own sign of a polynomial's first word comes with it.
+    // Checks the latency function against the unit's start signal at a polynomial's first word.
     delay #(
         .CYCLES(latency::rotator(LOG2_DEGREE, GROUP, MULTIPLEXER, ADDER)),
         .WIDTH (2)

@@ -1,13 +1,10 @@
 // FPT's monomial multiplication (section 3.5): X^a p - p, or X^a p, of polynomials of N = 2^LOG2_DEGREE coefficients modulo X^N + 1, streamed.
 //
-// A rotation is hard to stream coefficient by coefficient and easy bit by bit: all coefficients side by side, CHUNK bits of each a cycle, the lowest
-// first. So a polynomial is collected, GROUP cycles long, and shifts its bits out into a barrel shifter of log2 N stages, a register each. What
-// passes X^N takes a mark along. One stage more negates what is marked, the subtraction follows; both keep their carries from cycle to cycle.
-// Its results shift into one of two registers of a whole polynomial, of which the other one is read.
+// A rotation is hard to stream by coefficients and easy by bits: all coefficients in parallel, CHUNK bits of each per cycle, lowest first. So a polynomial is collected over GROUP cycles, and shifts its bits into a barrel shifter of log2 N registered stages. Coefficients that pass X^N are marked. One more stage negates the marked ones, and the
+// subtraction follows; both keep their carries between cycles. Results shift into one of two registers of a whole polynomial while the other one is read.
 //
-// Order. Lane l brings coefficient l GROUP + t in cycle t: of LANES/2 lanes of folded points, the real parts and above them the imaginary ones.
-// REPEATS lanes come out for one that goes in, so a polynomial comes out REPEATS times, for as many digits: lane l has coefficient
-// l STEP + t mod STEP, STEP = GROUP / REPEATS. A polynomial's words follow each other without a gap; polynomials need not.
+// Order. Lane l has coefficient l GROUP + t in cycle t: for LANES/2 lanes of folded points, the real parts and above them the imaginary ones. There are REPEATS output lanes per input lane, so a polynomial is output REPEATS times, for as many digits: lane l has coefficient l STEP + t mod STEP, STEP = GROUP / REPEATS. A polynomial's words are
+// contiguous; polynomials need not be.
 module rotator #(
     parameter int unsigned LOG2_DEGREE = 5,
     parameter int unsigned WIDTH = 16,
@@ -31,7 +28,7 @@ module rotator #(
     localparam int unsigned CHUNK = (WIDTH + GROUP - 1) / GROUP;
     localparam int unsigned BITS = CHUNK * GROUP;
 
-    // Collects; a cycle after the last word has come, a whole polynomial is there.
+    // Collects; a cycle after the last word a whole polynomial is available.
     logic [WIDTH-1:0] collected[LANES][GROUP];
     logic [LOG2_DEGREE:0] collected_amount;
     logic complete;
@@ -64,7 +61,7 @@ module rotator #(
         assign own[i] = bits[i][CHUNK-1:0];
     end
 
-    // The barrel shifter: stage s moves by 2^s coefficients if bit s of the amount is set, and marks what passes X^N.
+    // The barrel shifter: stage s moves by 2^s coefficients if bit s of the amount is set, and marks those that pass X^N.
     logic [DEGREE-1:0][CHUNK-1:0] shifted[LOG2_DEGREE+1];
     logic [DEGREE-1:0] marks[LOG2_DEGREE+1];
     logic [LOG2_DEGREE:0] turns[LOG2_DEGREE+1];
@@ -108,7 +105,7 @@ module rotator #(
     logic unused;
     assign unused = ^turns[LOG2_DEGREE];
 
-    // Negates what is marked: a carry of 1 at the lowest bits.
+    // Negates the marked ones: a carry of 1 at the lowest bits.
     logic [DEGREE-1:0][CHUNK-1:0] signed_now, signed_later, own_later;
     logic [DEGREE-1:0] sign_carries, sign_carries_now;
     logic first_later;
@@ -139,14 +136,14 @@ module rotator #(
     delay #(
         .CYCLES((LOG2_DEGREE + 1) * MULTIPLEXER),
         .WIDTH (DEGREE * CHUNK)
-    ) beside (
+    ) alignment (
         .clock,
         .reset(1'b0),
         .in (SUBTRACTS ? own : '0),
         .out(own_later)
     );
 
-    // The subtraction, in the same way; its register is where results are collected.
+    // The subtraction, likewise; its register is where results are collected.
     logic [DEGREE-1:0][CHUNK-1:0] difference_now, difference;
     logic [DEGREE-1:0] carries, carries_now;
     logic arrives;
@@ -175,7 +172,7 @@ module rotator #(
         .out(arrives)
     );
 
-    // Two registers take turns: one is filled from its highest bits, the other one, which is full, is read.
+    // Two alternating registers: one is filled from its highest bits while the other, full one is read.
     logic [DEGREE-1:0][BITS-1:0] results[2];
     logic filled, filling;
     logic [(GROUP > 1 ? $clog2(GROUP) : 1)-1:0] count, word;

@@ -1,4 +1,4 @@
-//! Is the unit the kernel's rotation, by any amount, at the latency of FPT's model?
+//! Does the unit match the kernel's rotation, for any amount, at the latency of FPT's model?
 
 use crate::fixed_fft::{PAPERS_SET, fpt, shape};
 use crate::rng;
@@ -11,7 +11,7 @@ use rand::Rng;
 struct Unit {
     degree: usize,
     width: u32,
-    /// Coefficients a cycle of the decomposer.
+    /// Coefficients per cycle of the decomposer.
     lanes: usize,
     levels: usize,
     subtracts: bool,
@@ -23,7 +23,7 @@ impl Unit {
         self.levels * self.degree / self.lanes
     }
 
-    /// What FPT's model counts from a polynomial's first coefficient read to its first one at the decomposer, as [`Shape::to_decompose`] does.
+    /// FPT's model of the cycles from reading a polynomial's first coefficient to its arrival at the decomposer, as in [`Shape::to_decompose`].
     ///
     /// [`Shape::to_decompose`]: polyfabric_machines::fpt::machine::Shape::to_decompose
     fn modelled(self) -> usize {
@@ -60,7 +60,7 @@ impl Unit {
             let log2 = self.degree.ilog2() as usize;
             stream.extend((0..group).map(|cycle| {
                 let coefficients = (0..lanes_in).map(|lane| polynomial[lane * group + cycle]);
-                // Amounts count at the start alone.
+                // Amounts count only at the start.
                 let amount = if cycle == 0 { amount } else { 2 * self.degree - 1 - amount };
                 Some(Bits::new().field(amount as u64, log2 + 1).fields(coefficients, self.width as usize))
             }));
@@ -103,7 +103,7 @@ fn full_size_rotation_alone() {
 #[test]
 #[ignore = "needs Verilator: make rtl"]
 fn full_size_input_of_fpt() {
-    // Test polynomials on their way to the accumulators, which take as many coefficients a cycle as come.
+    // Test polynomials on their way to the accumulators, with as many output as input coefficients per cycle.
     let shape = shape(PAPERS_SET);
     let unit = Unit {
         degree: shape.ring_degree as usize,
@@ -127,7 +127,7 @@ fn full_size_rotator_of_fpt() {
         levels: shape.levels as usize,
         subtracts: true,
     };
-    // What tests of small rings count, too.
+    // The tests of small rings use the same count.
     assert_eq!(unit.modelled() as i64, shape.to_decompose());
     unit.rotations_are_the_kernels([0, 1, 1023, 1024, 1025, 2047, 123, 1500, 333, 512]);
 }

@@ -1,6 +1,6 @@
-// in / 2^SHIFT, to the nearest, halves to the even neighbour, within +-(2^(OUT-1) - 1): the rule of every right shift in fixed point.
+// in / 2^SHIFT, to nearest, halves to even, saturated to +-(2^(OUT-1) - 1): the rule of every right shift in fixed point.
 //
-// Half a unit is added before the shift, so halves are rounded up; what was one leaves zeros behind, and its last bit is cleared. Logic alone.
+// Adds half a unit before the shift, so halves round up; a half leaves zeros, in which case the last bit is cleared. Combinational.
 module rounding #(
     parameter int unsigned IN = 8,
     parameter int unsigned SHIFT = 1,

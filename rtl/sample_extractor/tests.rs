@@ -1,4 +1,4 @@
-//! Does the output buffer get the kernel's LWE ciphertexts?
+//! Does the output buffer match the kernel's LWE ciphertexts?
 
 use crate::fixed_fft::{PAPERS_SET, shape};
 use crate::rng;
@@ -6,7 +6,7 @@ use polyfabric_kernels::sample_extract::sample_extract;
 use polyfabric_rtl::{Bench, Bits, Reader};
 use rand::Rng;
 
-/// `polynomials` of `degree` coefficients of `width` bits, `lanes` a cycle.
+/// `polynomials` of `degree` coefficients of `width` bits, `lanes` per cycle.
 fn samples_are_the_kernels(degree: usize, polynomials: usize, width: u32, lanes: usize) {
     let cycles = degree / lanes;
     let unit = Bench::new("sample_extractor")
@@ -37,7 +37,7 @@ fn samples_are_the_kernels(degree: usize, polynomials: usize, width: u32, lanes:
     let outputs = unit.run(stream, 1).expect("a run");
     assert_eq!(outputs.len(), given.len());
     for (output, given) in outputs.iter().zip(given) {
-        // The emitter of FPT's events has the buffer written from the next cycle on.
+        // FPT's events write the buffer from the next cycle on.
         assert_eq!(output.cycle as usize, given + 1);
     }
     for (outputs, ciphertext) in outputs.chunks(cycles * polynomials).zip(cases) {

@@ -1,4 +1,4 @@
-// Holds lane c of a word back by c cycles, or with FALLING by LANES - 1 - c: the triangle of registers beside a systolic array.
+// Delays lane c of a word by c cycles, or with FALLING by LANES - 1 - c: the triangle of registers of a systolic array.
 module skew #(
     parameter int unsigned WIDTH = 40,
     parameter int unsigned LANES = 4,
@@ -8,14 +8,14 @@ module skew #(
     input logic [LANES-1:0][WIDTH-1:0] in,
     output logic [LANES-1:0][WIDTH-1:0] out
 );
-    // The lane that is not held back is the same in both; the other lanes follow, by what they still have to wait.
+    // The lane without delay is the same in both; the other lanes follow, by remaining delay.
     assign out[FALLING ? LANES-1 : 0] = in[FALLING ? LANES-1 : 0];
     if (LANES == 1) begin : alone
         logic unused;
         assign unused = clock;
     end
     for (genvar step = 1; step < LANES; step++) begin : steps
-        // Lanes that wait `step` cycles or more.
+        // Lanes delayed by `step` cycles or more.
         logic [LANES-1-step:0][WIDTH-1:0] entering, held;
         if (step == 1) begin : first
             assign entering = FALLING ? in[LANES-2:0] : in[LANES-1:1];

@@ -1,5 +1,4 @@
-// Clocks a unit: each cycle a word from standard input (a byte that says whether it is valid, then the bus), and a word to standard output in the same form.
-// First come the widths of both buses in bytes, as two words of 32 bits.
+// Clocks a unit: each cycle reads a word from standard input (a valid byte, then the bus), and writes a word to standard output in the same form. First it writes the widths of both buses in bytes, as two 32-bit words.
 #include "Vbench.h"
 #include "verilated.h"
 
@@ -27,7 +26,7 @@ int main() {
     while (std::fread(in.data(), 1, in.size(), stdin) == in.size()) {
         unit.in_valid = in[0];
         std::memcpy(&unit.in_data, in.data() + 1, widths[0]);
-        // Outputs are registered: what is seen here came out of the last edge.
+        // Outputs are registered: the visible values come from the last edge.
         unit.reset = 0;
         unit.clock = 0;
         unit.eval();

@@ -1,6 +1,6 @@
-//! Words of any width, as they lie on a bus: the field that is named first is the lowest.
+//! Words of any width on a bus: the first field is the lowest.
 
-/// Bits on their way to a bus.
+/// Bits to be sent on a bus.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bits {
     bytes: Vec<u8>,
@@ -8,12 +8,12 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// No bits.
+    /// An empty word.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The bits so far, and above them the lowest `width` bits of `value`: negative numbers are two's complements.
+    /// Appends the lowest `width` bits of `value` above the current bits: negative numbers in two's complement.
     ///
     /// # Panics
     /// If `value` does not fit `width` bits, signed or unsigned, or `width` is above 128.
@@ -35,24 +35,24 @@ impl Bits {
         self
     }
 
-    /// The same for many values of one width, the first of them lowest.
+    /// Appends many values of one width, the first lowest.
     #[must_use]
     pub fn fields<V: TryInto<i128>>(self, values: impl IntoIterator<Item = V>, width: usize) -> Self {
         values.into_iter().fold(self, |bits, value| bits.field(value, width))
     }
 
-    /// How many they are.
+    /// Number of bits.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// As bytes, the lowest first.
+    /// The bits as bytes, lowest first.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-/// Takes fields from a bus, the lowest first.
+/// Reads fields from a bus, lowest first.
 #[derive(Clone, Debug)]
 pub struct Reader<'b> {
     bytes: &'b [u8],
@@ -60,15 +60,15 @@ pub struct Reader<'b> {
 }
 
 impl<'b> Reader<'b> {
-    /// From the lowest bit on.
+    /// Starts at the lowest bit.
     pub fn new(bytes: &'b [u8]) -> Self {
         Self { bytes, place: 0 }
     }
 
-    /// The next `width` bits, without a sign.
+    /// The next `width` bits as an unsigned number.
     ///
     /// # Panics
-    /// Past the end of the bus, or for more than 127 bits.
+    /// Beyond the end of the bus, or for more than 127 bits.
     pub fn unsigned(&mut self, width: usize) -> u128 {
         assert!(width < 128);
         let mut value = 0;
@@ -79,7 +79,7 @@ impl<'b> Reader<'b> {
         value
     }
 
-    /// The next `width` bits as a two's complement.
+    /// The next `width` bits in two's complement.
     ///
     /// # Panics
     /// As [`Self::unsigned`].
@@ -91,7 +91,7 @@ impl<'b> Reader<'b> {
 
 #[cfg(test)]
 mod tests {
-    //! Does what goes on a bus come off it?
+    //! Are fields read back as written?
     use super::*;
 
     #[test]

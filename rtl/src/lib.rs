@@ -1,7 +1,6 @@
-//! Units as RTL, simulated: builds a unit with Verilator, feeds it a word a cycle, and says what came out in which cycle.
+//! Builds and simulates RTL units with Verilator: feeds one word per cycle, and returns the outputs with their cycles.
 //!
-//! Each unit has a folder: its SystemVerilog source with a latency function, a `bench.sv` that puts its ports on one bus in and one
-//! bus out, a README, and tests that hold it equal to the kernels and its latency equal to the machine model's.
+//! Each unit has a folder: its SystemVerilog source with a latency function, a `bench.sv` that connects its ports to one input bus and one output bus, a README, and tests that compare it with the kernels and its latency with the machine model's.
 
 mod bits;
 mod build;

@@ -1,4 +1,4 @@
-//! A unit that runs: a word in and a word out each cycle, through a program's standard streams.
+//! A running unit: one word in and one word out per cycle, through a program's standard streams.
 
 use crate::Bits;
 use std::io::{self, Read, Write};
@@ -9,25 +9,13 @@ use thiserror::Error;
 /// Why a simulation failed.
 #[derive(Debug, Error)]
 pub enum SimulationError {
-    /// The program cannot be started, or ended early.
     #[error("the simulation {program}: {cause}")]
-    Program {
-        /// Which.
-        program: PathBuf,
-        /// What the system said.
-        cause: io::Error,
-    },
-    /// A word of another width than the bus.
+    Program { program: PathBuf, cause: io::Error },
     #[error("a word of {word} bits for a bus of {bus} bytes")]
-    Width {
-        /// Bits of the word.
-        word: usize,
-        /// Bytes of the bus.
-        bus: usize,
-    },
+    Width { word: usize, bus: usize },
 }
 
-/// A valid word that came out.
+/// A valid output word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
     /// Cycles since the first word went in.
@@ -36,7 +24,7 @@ pub struct Output {
     pub bytes: Vec<u8>,
 }
 
-/// A unit that was built.
+/// A built unit.
 #[derive(Clone, Debug)]
 pub struct Simulation {
     program: PathBuf,
@@ -47,7 +35,7 @@ impl Simulation {
         Self { program }
     }
 
-    /// Feeds `words` from reset on, one a cycle, where none is a cycle without a valid word, and then `idle` cycles more. What came out valid, in order.
+    /// Feeds `words` after reset, one per cycle, where `None` is a cycle without a valid word, followed by `idle` cycles. Returns the valid outputs in order.
     ///
     /// # Errors
     /// [`SimulationError`] for a word that does not fit the bus, or if the program fails.
@@ -65,7 +53,7 @@ impl Simulation {
         for word in words.into_iter().chain(std::iter::repeat_n(None, idle)) {
             push(&mut stream, word.as_ref(), width_in)?;
         }
-        // A full pipe on either side would hold up the other: one thread writes.
+        // A thread writes, because a full pipe on either side would block the other.
         let out = std::thread::scope(|scope| {
             let writer = scope.spawn(move || to.write_all(&stream));
             let mut out = Vec::new();
@@ -80,7 +68,6 @@ impl Simulation {
         Ok(outputs(&out, width_out))
     }
 
-    /// The program.
     pub fn program(&self) -> &Path {
         &self.program
     }
@@ -93,7 +80,7 @@ fn widths(from: &mut impl Read) -> io::Result<[usize; 2]> {
     Ok([first, second].map(|half| u32::from_le_bytes(half.try_into().expect("four bytes")) as usize))
 }
 
-/// A cycle's bytes: valid or not, and the bus, a whole number of the simulator's words.
+/// A cycle's bytes: valid flag and bus, a whole number of the simulator's words.
 fn push(stream: &mut Vec<u8>, word: Option<&Bits>, width: usize) -> Result<(), SimulationError> {
     let bytes = word.map_or(&[][..], Bits::bytes);
     if bytes.len() > width || word.is_some() && bytes.len() + 4 <= width {

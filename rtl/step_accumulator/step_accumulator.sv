@@ -1,6 +1,5 @@
-// Strix' accumulator (sections IV-B and V-C): the products that several steps bring of one polynomial, LINES words of LANES torus coefficients each, are added to
-// what the polynomial was, in a buffer of its own; with the last step's words the sums leave. The buffer's read takes a cycle, and the addition ADDER.
-// A key switch subtracts what comes: its bits turned over, and a carry.
+// Strix' accumulator (sections IV-B and V-C): adds the products of several steps of one polynomial, LINES words of LANES torus coefficients each, to the previous polynomial, in its own buffer; the sums leave with the last step's words. The buffer's read takes a cycle, and the addition ADDER. A key switch subtracts instead: inverted bits, and a
+// carry.
 module step_accumulator #(
     parameter int unsigned LANES = 8,
     parameter int unsigned LOG2_LINES = 3,  // more lines than the latency has cycles

@@ -1,10 +1,6 @@
-// Strix' rotator with its section of the local scratchpad (sections IV-A and V-C): X^a p - p modulo X^N + 1, N = 2^LOG2_DEGREE, of polynomials that lie in
-// COLUMNS banks, coefficient i in column i / LINES, line i mod LINES, LINES = N / COLUMNS. So a line has the coefficients that the lanes of a transform
-// take together, folded ones too.
+// Strix' rotator with its section of the local scratchpad (sections IV-A and V-C): X^a p - p modulo X^N + 1, N = 2^LOG2_DEGREE, for polynomials in COLUMNS banks, with coefficient i in column i / LINES, line i mod LINES, LINES = N / COLUMNS. So a line has the coefficients that the lanes of a transform need together, also for folding.
 //
-// What belongs into a line of X^a p is another line, its columns turned: a second pointer reads each bank at the same place, and columns are turned by the
-// lines that the amount makes whole; what has passed X^N changes its sign. A bank's read and the turn take a cycle each. A third
-// pointer reads the polynomials that products are added to.
+// A line of X^a p is another line with rotated columns: a second pointer reads all banks at the same address, columns are rotated by the amount divided by the lines, and coefficients that pass X^N change sign. A bank's read and the rotation take a cycle each. A third pointer reads the polynomials to which products are added.
 module strided_rotator #(
     parameter int unsigned LOG2_DEGREE = 6,
     parameter int unsigned LOG2_COLUMNS = 3,
@@ -17,23 +13,23 @@ module strided_rotator #(
 ) (
     input logic clock,
     input logic reset,
-    // A line is written.
+    // Writes a line.
     input logic writes,
     input logic [CHOICE-1:0] written,
     input logic [LOG2_LINES-1:0] line,
     input logic [WIDTH-1:0] coefficients[COLUMNS],
-    // A polynomial's rotation starts, its LINES cycles follow by themselves.
+    // Starts a polynomial's rotation; its LINES cycles follow automatically.
     input logic start,
     input logic [CHOICE-1:0] rotated,
     input logic [LOG2_DEGREE:0] amount,
     output logic next,  // with the first difference
     output logic [WIDTH-1:0] differences[COLUMNS],
-    // A line as it lies, a cycle later.
+    // Reads a line unrotated, a cycle later.
     input logic [CHOICE-1:0] read,
     input logic [LOG2_LINES-1:0] read_line,
     output logic [WIDTH-1:0] old[COLUMNS]
 );
-    // The line of the cycle, and the number modulo 2 N of the coefficient of p that comes first there.
+    // The current line, and the number modulo 2 N of the coefficient of p that is first there.
     logic [LOG2_LINES-1:0] line_after, own_line;
     logic [LOG2_DEGREE:0] first_after, first;
     logic [CHOICE-1:0] chosen_before, chosen;
@@ -46,7 +42,7 @@ module strided_rotator #(
         chosen_before <= chosen;
     end
 
-    // Columns that X^a turns by, and 2 COLUMNS of them until the signs are the same again.
+    // Column rotation by X^a; the signs repeat after 2 COLUMNS.
     logic [LOG2_COLUMNS:0] turn;
     logic [WIDTH-1:0] own[COLUMNS], far[COLUMNS];
     always_ff @(posedge clock) turn <= first[LOG2_DEGREE:LOG2_LINES];
@@ -60,7 +56,7 @@ module strided_rotator #(
         end
     end
 
-    // The turn, and the subtraction.
+    // The rotation, and the subtraction.
     for (genvar place = 0; place < COLUMNS; place++) begin : places
         logic [LOG2_COLUMNS:0] from;
         logic [WIDTH-1:0] own_one, far_one;

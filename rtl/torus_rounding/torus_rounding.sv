@@ -1,5 +1,4 @@
-// An inverse transform's number as a torus coefficient of WIDTH bits: divided by 2^SHIFT to the nearest, halves to even, or times 2^LEFT, modulo 2^WIDTH. What
-// is rounded up is left to the carry of the addition that follows. Logic alone.
+// An inverse transform's number as a torus coefficient of WIDTH bits: divided by 2^SHIFT to nearest, halves to even, or times 2^LEFT, modulo 2^WIDTH. Rounding up is left to the carry of the following addition. Combinational.
 module torus_rounding #(
     parameter int unsigned PRODUCT = 29,  // bits of the number
     parameter int unsigned WIDTH = 16,

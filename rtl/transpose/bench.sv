@@ -11,7 +11,7 @@ module bench #(
     output logic out_valid,
     output logic [LANES*WIDTH-1:0] out_data
 );
-    // The vectors' size stays while they drain.
+    // The vectors' size is kept while they drain.
     logic [LOG2-1:0] size, last;
     assign size = in_valid ? in_data[LOG2-1:0] : last;
     always_ff @(posedge clock) last <= size;

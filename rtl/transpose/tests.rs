@@ -1,4 +1,4 @@
-//! Does the unit transpose vectors of every size, at full rate and after any gap, G − 1 cycles late?
+//! Does the unit transpose vectors of every size, at full rate and after any gap, with a latency of G − 1 cycles?
 
 use crate::{rng, spaced};
 use polyfabric_kernels::RingDegree;
@@ -8,7 +8,7 @@ use rand::Rng;
 
 const WIDTH: usize = 32;
 
-/// Vectors of G chunks for G = 2, 4, …, E and back, in one run: the size changes while nothing is inside.
+/// Vectors of G chunks for G = 2, 4, …, E and back, in one run: the size changes while the unit is empty.
 fn vectors_come_out_transposed(lanes: usize, each: usize) {
     let unit = Bench::new("transpose").parameter("LANES", lanes as u64).simulate().expect("a unit");
     let size = lanes.ilog2();
@@ -41,7 +41,7 @@ fn vectors_come_out_transposed(lanes: usize, each: usize) {
 
 #[test]
 #[ignore = "needs Verilator: make rtl"]
-fn eight_lanes_take_every_size() {
+fn eight_lanes_support_every_size() {
     vectors_come_out_transposed(8, 12);
 }
 

@@ -1,10 +1,7 @@
-// The quadrant-swap transpose unit (F1, section 5.1, figure 7): a vector of G = 2^log2_chunks chunks of LANES elements, as LANES/G matrices of G x G side
-// by side, each transposed. What comes as (chunk r, block b, place c) leaves as (chunk c, block b, place r), from the G - 1st cycle after on.
+// The quadrant-swap transpose unit (F1, section 5.1, figure 7): a vector of G = 2^log2_chunks chunks of LANES elements, as LANES/G parallel matrices of G x G, each transposed. (Chunk r, block b, place c) leaves as (chunk c, block b, place r), starting G - 1 cycles later.
 //
-// Layers of swaps at K = LANES, LANES/2, ..., 2; those above G are bypassed. A layer holds a column back for K/2 cycles, which sums to G - 1. There is
-// no register in the bypass, so that one cycle goes through the multiplexers of all layers. The chunks of a vector come in consecutive cycles; vectors
-// follow each other at once or after any number of idle cycles. For that a buffer is read and written at addresses of their own: the paper's single
-// index serves where a vector begins a whole number of steps after the one before. `log2_chunks`, from 1 on, changes while no vector is inside.
+// Layers of swaps at K = LANES, LANES/2, ..., 2; those above G are bypassed. A layer delays a column by K/2 cycles, G - 1 in total. There is no register in the bypass, so one cycle passes the multiplexers of all layers. The chunks of a vector enter in consecutive cycles; vectors follow each other immediately or after any number of idle cycles.
+// For that, a buffer has separate read and write addresses: the paper's single index suffices only if a vector begins a whole number of steps after the previous one. `log2_chunks`, at least 1, changes only while no vector is inside.
 module transpose #(
     parameter int unsigned LANES = 8,
     parameter int unsigned WIDTH = 32,
@@ -19,7 +16,7 @@ module transpose #(
     output logic [LANES-1:0][WIDTH-1:0] out
 );
     for (genvar i = 0; i <= LAYERS; i++) begin : layers
-        // What layer i takes; after the last, what leaves.
+        // Input of layer i; after the last, the output.
         logic valid;
         logic [LANES-1:0][WIDTH-1:0] columns;
 

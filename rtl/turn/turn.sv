@@ -1,11 +1,9 @@
-// Every point of a stream times its own root of unity, before, between or within the stages of a folded negacyclic transform:
+// Multiplies every point of a stream by its root of unity, before, between or within the stages of a folded negacyclic transform:
 // - the twist, e^(2 pi i j / 4M) for point j (FPT, section 2.3);
-// - the rotation between stages STAGE and STAGE + 1 of a cyclic transform of radix 2^LOG2_RADIX (section 3.4): K R turns / 2^(past - first), K the number that
-//   the output bits of stages first to STAGE make, R that of the input bits of the stages before past (see `latency::split`);
+// - the rotation between stages STAGE and STAGE + 1 of a cyclic transform of radix 2^LOG2_RADIX (section 3.4): K R turns / 2^(past - first), where K is the number formed by the output bits of stages first to STAGE, and R that of the input bits of the stages before past (see `latency::split`);
 // - the factor of stage STAGE's butterflies if the twist is merged into them: (4 K + 1) turns / 2^(STAGE + 3) for the second point of each pair.
 //
-// The inverse has the conjugates. Where a rotation is a quarter turn or none, parts change places and signs: logic alone. Else each lane has a
-// multiplier and a table that a counter reads, of integers that are computed from series when the unit is elaborated.
+// The inverse uses the conjugates. For rotations by quarter turns, parts are exchanged and negated: combinational. Otherwise each lane has a multiplier and a table addressed by a counter, with integers computed from series during elaboration.
 module turn #(
     parameter int unsigned LOG2_POINTS = 5,
     parameter int unsigned LOG2_LANES = 2,
@@ -34,10 +32,10 @@ module turn #(
     localparam latency::split_t SPLIT = latency::split(LOG2_POINTS, LOG2_RADIX, STAGE);
     localparam int unsigned ORDER = latency::order(KIND, LOG2_POINTS, LOG2_RADIX, STAGE);
     localparam int unsigned PRODUCT = latency::turn(ORDER, REALS, MULTIPLIER, ADDER);
-    // Of a pair's lanes, the second one has this bit.
+    // The bit that distinguishes the second lane of a pair.
     localparam int unsigned SECOND = STAGE >= LOG2_LANES ? 0 : LOG2_LANES - 1 - STAGE;
 
-    // Cycles since the start, the place in the tables.
+    // Cycles since the start: the table address.
     logic [TIME-1:0] count, now;
     assign now = start ? '0 : count;
     always_ff @(posedge clock) count <= reset ? '0 : now + 1'b1;
@@ -51,7 +49,7 @@ module turn #(
         .out(next)
     );
 
-    // The index of the point that a lane has in a cycle.
+    // The index of a lane's point in a cycle.
     function automatic int unsigned index(int unsigned when, int unsigned lane);
         int unsigned place, cycle;
         cycle = when % CYCLES;
@@ -60,7 +58,7 @@ module turn #(
         return (lane >> 1) * 2 * CYCLES + ((cycle >> place) << (place + 1)) + ((lane & 1) << place) + (cycle & ((1 << place) - 1));
     endfunction
 
-    // Of a full turn, the 2^ORDERths that a point is turned by.
+    // A point's rotation in units of 2^-ORDER of a full turn.
     function automatic int unsigned turns(int unsigned point);
         int unsigned outputs, inputs;
         if (KIND == latency::TWIST) return point;
@@ -77,7 +75,7 @@ module turn #(
         return outputs * inputs;
     endfunction
 
-    // cos or sin of an eighth of a turn at most, numerator / 2^ORDER of it, by its series in 60 bits behind the point.
+    // cos or sin of numerator / 2^ORDER of a turn, at most an eighth, by its series with 60 fraction bits.
     function automatic logic [FACTOR-1:0] series(int unsigned numerator, bit is_sine);
         logic [127:0] angle, square, sum;
         angle  = (128'h0c90fdaa22168c23 * 128'(numerator)) >> ORDER;  // pi / 4
@@ -88,7 +86,7 @@ module turn #(
         return FACTOR'((sum + (128'd1 << (59 - FRACTION))) >> (60 - FRACTION));
     endfunction
 
-    // A part of e^(2 pi i numerator / 2^ORDER), its angle reduced to an eighth of a turn so that quarters are exact.
+    // A part of e^(2 pi i numerator / 2^ORDER), with the angle reduced to an eighth of a turn so that quarters are exact.
     function automatic logic signed [FACTOR-1:0] root(int unsigned numerator, bit is_imaginary);
         int unsigned eighths, octant, rest;
         logic is_sine;
@@ -102,7 +100,7 @@ module turn #(
         return is_imaginary && INVERSE ? -part : part;
     endfunction
 
-    // What a lane's multiplier takes of each factor c + jd: c, c - d and c + d, the first lowest.
+    // The multiplier's inputs for each factor c + jd: c, c - d and c + d, the first lowest.
     function automatic logic [(1<<TIME)-1:0][2:0][FACTOR:0] table_of(int unsigned lane);
         for (int unsigned cycle = 0; cycle < 1 << TIME; cycle++) begin
             logic signed [FACTOR:0] c, d;
@@ -112,7 +110,7 @@ module turn #(
         end
     endfunction
 
-    // The same of a multiplier with four products: c and d.
+    // The same for a multiplier with four products: c and d.
     function automatic logic [(1<<TIME)-1:0][1:0][FACTOR-1:0] parts_of(int unsigned lane);
         for (int unsigned cycle = 0; cycle < 1 << TIME; cycle++) begin
             parts_of[cycle][0] = root(turns(index(cycle, lane)), 1'b0);
@@ -120,7 +118,7 @@ module turn #(
         end
     endfunction
 
-    // Which points of a lane are turned by a quarter.
+    // Which points of a lane are rotated by a quarter.
     function automatic logic [(1<<TIME)-1:0] quarters_of(int unsigned lane);
         for (int unsigned cycle = 0; cycle < 1 << TIME; cycle++) quarters_of[cycle] = turns(index(cycle, lane)) != 0;
     endfunction
@@ -131,7 +129,7 @@ module turn #(
                 delay #(
                     .CYCLES(PRODUCT),
                     .WIDTH (OUT)
-                ) beside (
+                ) alignment (
                     .clock,
                     .reset(1'b0),
                     .in (OUT'(in[lane][part])),

@@ -1,4 +1,4 @@
-//! Are the factors powers of the root in Montgomery form, both directions and every limb's?
+//! Are the factors powers of the root in Montgomery form, in both directions and for every limb?
 
 use crate::base_conversion::{moduli, montgomery};
 use crate::montgomery_multiplier::negated_inverse;
@@ -11,7 +11,7 @@ use rand::Rng;
 
 const WIDTH: usize = 40;
 
-/// The powers that a transform of degree 2^`log2` multiplies by.
+/// The powers in a transform of degree 2^`log2`.
 pub(crate) struct Powers {
     modulus: Modulus,
     root: u64,
@@ -28,7 +28,7 @@ impl Powers {
         }
     }
 
-    /// A factor as the unit has it.
+    /// A factor in the unit's form.
     fn factor(&self, exponent: u64) -> u64 {
         montgomery(self.modulus).enter(self.modulus.multiply(self.scale, self.modulus.power(self.root, exponent)))
     }
@@ -40,7 +40,7 @@ impl Powers {
     }
 }
 
-/// The bus of writes: those of `address` of limb `limb`, or none.
+/// The write bus: entries at `address` of limb `limb`, or none.
 pub(crate) fn write(
     bits: Bits,
     (limb_bits, low_bits, high_bits): (usize, usize, usize),
@@ -59,7 +59,7 @@ pub(crate) fn write(
 /// Three lanes of a ring of degree 32.
 fn factors_are_powers(limbs: usize) {
     let (lanes, [low_bits, high_bits]) = (3, [3, 2]);
-    // One limb alone has a bit, too.
+    // At least one bit, even for one limb.
     let limb_bits = limbs.next_power_of_two().ilog2().max(1) as usize;
     let mut bench = Bench::new("twiddle_generator");
     for (name, value) in [("LANES", lanes), ("LIMBS", limbs), ("LOW_BITS", low_bits), ("HIGH_BITS", high_bits)] {

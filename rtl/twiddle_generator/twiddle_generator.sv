@@ -1,6 +1,4 @@
-// Powers of a root of unity as products of two table entries (Osiris, section IV-B, on-the-fly twiddles): root^e = low[e mod 2^LOW_BITS] *
-// high[e / 2^LOW_BITS], for LANES exponents a cycle of one limb. Each limb has both tables for either direction; entries and factors are in Montgomery
-// form. The modulus comes with the factors.
+// Powers of a root of unity as products of two table entries (Osiris, section IV-B, on-the-fly twiddles): root^e = low[e mod 2^LOW_BITS] * high[e / 2^LOW_BITS], for LANES exponents of one limb per cycle. Each limb has both tables for either direction; entries and factors are in Montgomery form. The modulus is output with the factors.
 module twiddle_generator #(
     parameter int unsigned WIDTH = 40,
     parameter int unsigned LANES = 256,
@@ -11,7 +9,7 @@ module twiddle_generator #(
     localparam int unsigned ADDRESS_BITS = LOW_BITS > HIGH_BITS ? LOW_BITS : HIGH_BITS
 ) (
     input logic clock,
-    // An entry of each table of a limb, of either direction: 0 for the inverse transform, 1 for the forward one. The modulus goes with every entry.
+    // An entry of each table of a limb, for either direction: 0 for the inverse transform, 1 for the forward one. The modulus is written with every entry.
     input logic write,
     input logic [LIMB_BITS-1:0] write_limb,
     input logic [ADDRESS_BITS-1:0] write_address,
@@ -29,7 +27,7 @@ module twiddle_generator #(
 );
     localparam int unsigned STAGES = latency::montgomery_multiplier();
 
-    // A table of one limb has no bit for it.
+    // A table of one limb has no limb bit.
     localparam int unsigned LOW_PLACES = $clog2(LIMBS << (LOW_BITS + 1));
     localparam int unsigned HIGH_PLACES = $clog2(LIMBS << (HIGH_BITS + 1));
     logic [WIDTH-1:0] low_table[LIMBS<<(LOW_BITS+1)], high_table[LIMBS<<(HIGH_BITS+1)];

@@ -1,8 +1,6 @@
-// Morphling's vector processing element (section V-A.2): multiplies POINTS points a cycle of a digit's spectrum by those of a key's column, adds them up in
-// a register of a whole spectrum (POLY-ACC-REG) over STEPS rows of the key, and hands both on, the digits to the right and the key down.
+// Morphling's vector processing element (section V-A.2): multiplies POINTS points per cycle of a digit's spectrum by those of a key's column, accumulates them in a register of a whole spectrum (POLY-ACC-REG) over STEPS rows of the key, and passes both on, the digits to the right and the key down.
 //
-// The sums stay. There are two registers: while one adds up the next rows, the other one is drained to the right, CYCLES words in its turn; else what
-// comes from the left passes. Words of all steps follow each other without a gap, the CYCLES words of a spectrum in each.
+// The sums stay. There are two registers: while one accumulates the next rows, the other one is drained to the right, CYCLES words in its time slot; otherwise words from the left pass. Words of all steps follow each other without a gap, with the CYCLES words of a spectrum in each.
 module vpe #(
     parameter int unsigned POINTS = 8,
     parameter int unsigned CYCLES = 4,
@@ -22,15 +20,15 @@ module vpe #(
     input logic signed [OUT-1:0] passing[POINTS][2],
     // From above.
     input logic signed [WIDTH-1:0] key[POINTS][2],
-    // A cycle later to the right, and down.
+    // To the right and down, a cycle later.
     output logic start_right,
     output logic signed [WIDTH-1:0] digits_right[POINTS][2],
     output logic signed [WIDTH-1:0] key_down[POINTS][2],
-    // To the right at once: an element's register is on the way in.
+    // To the right in the same cycle: an element's register is at its input.
     output logic signed [OUT-1:0] drained[POINTS][2]
 );
     localparam int unsigned WORDS = CYCLES * STEPS;
-    // Exact but for the division.
+    // Exact except for the division.
     localparam int unsigned PRODUCT = 2 * WIDTH + 2 - SHIFT;
     localparam int unsigned EXACT = PRODUCT > OUT ? PRODUCT + 1 : OUT + 1;
     localparam int unsigned PLACES = CYCLES > 1 ? $clog2(CYCLES) : 1;
@@ -41,7 +39,7 @@ module vpe #(
         key_down <= key;
     end
 
-    // Words since the start, when there are products; the register that they are added up in.
+    // Words since the start, when products are available; the register that accumulates them.
     logic product_starts, filled, filling;
     logic [$clog2(WORDS):0] count, word;
     logic [PLACES-1:0] place;
@@ -61,7 +59,7 @@ module vpe #(
         filled <= filling && !reset;
     end
 
-    // Words since its turn, and the register that is drained: the one that was filled when the turn came, or the last step of which comes in.
+    // Words since the start of the time slot, and the drained register: the one filled when it began, or the one whose last step arrives.
     logic drains;
     logic [$clog2(CYCLES):0] left, drained_word;
     logic drained_register, draining;

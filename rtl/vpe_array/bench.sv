@@ -1,5 +1,4 @@
-// In: of each row a word of digits, of each column one of the key; here they wait until their neighbours before them have theirs. Out: of each row a word
-// of sums, the first column's first; upper rows wait for the last one.
+// In: for each row a word of digits, for each column one of the key; they are delayed here until their neighbours have theirs. Out: for each row a word of sums, the first column's first; upper rows wait for the last one.
 module bench #(
     parameter int unsigned ROWS = 4,
     parameter int unsigned COLUMNS = 4,
@@ -88,7 +87,7 @@ module bench #(
         .next,
         .sums
     );
-    // The words of all columns after the last row's first one, which is as late as the function says.
+    // The words of all columns after the last row's first one, at the latency of the function.
     logic first;
     int unsigned left, out_words;
     delay #(

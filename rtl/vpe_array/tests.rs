@@ -1,4 +1,4 @@
-//! Are sums over the rows of a key the kernel's in every element of the array, and as late as Morphling's model says?
+//! Do sums over the rows of a key match the kernel's in every element of the array, at the latency of Morphling's model?
 
 use crate::fixed_fft::{Layout, Point, Setting, first_difference, read, word, zipped};
 use crate::rng;
@@ -37,7 +37,7 @@ fn sums_are_the_kernels(setting: &Setting, rows: usize, columns: usize, log2_poi
     let mut digits = setting.digits(groups * rows * steps).into_iter();
     let (mut stream, mut expected) = (Vec::new(), Vec::new());
     for group in 0..groups {
-        // Of each row of the key, all columns; more than a ciphertext has where the array has more.
+        // For each row of the key, all columns; more than a ciphertext has if the array has more.
         let keys: Vec<Vec<FixedSpectrum>> = (0..steps)
             .map(|_| {
                 (0..columns)
@@ -79,7 +79,7 @@ fn sums_are_the_kernels(setting: &Setting, rows: usize, columns: usize, log2_poi
         }
         expected.push((stream.len() - cycles, sums));
     }
-    // From the last step on, and the last row's shift (`StepCycles::skew`).
+    // From the last step, plus the last row's shift (`StepCycles::skew`).
     let latency = latency::multiply_accumulate(columns as u64, depth) as usize + rows - 1;
     let outputs = unit.run(stream, latency + columns * cycles).expect("a run");
     assert_eq!(outputs.len(), groups * columns * cycles);

@@ -1,9 +1,7 @@
-// Morphling's array of ROWS x COLUMNS vector processing elements (section V-A.2, figure 5). Each row takes another ciphertext's digits, each column another one
-// of the key's; both pass from neighbour to neighbour, a cycle each, so a row takes its digits a cycle after the row above. Sums stay in the
-// elements and leave a row on the right, column after column.
+// Morphling's array of ROWS x COLUMNS vector processing elements (section V-A.2, figure 5). Each row has another ciphertext's digits, each column another one of the key's; both move from neighbour to neighbour, one hop per cycle, so a row receives its digits a cycle after the row above. Sums stay in the elements and leave a row on the right,
+// column after column.
 //
-// A word comes to column c after c cycles, and goes to the right edge in COLUMNS - 1 - c: all columns have the same latency. Columns take CYCLES words
-// each to leave, so they are not more than STEPS.
+// A word reaches column c after c cycles, and leaves it to the right edge in COLUMNS - 1 - c: all columns have the same latency. Columns take CYCLES words each to leave, so there are at most STEPS of them.
 module vpe_array #(
     parameter int unsigned ROWS = 4,
     parameter int unsigned COLUMNS = 4,
@@ -24,7 +22,7 @@ module vpe_array #(
     output logic next[ROWS],  // with the first sums of the first column
     output logic signed [OUT-1:0] sums[ROWS][POINTS][2]
 );
-    // Left of each column, and right of the last one, but what leaves; above each row, and below the last one.
+    // Left of each column, and right of the last one, except for the output; above each row, and below the last one.
     logic starts[ROWS][COLUMNS+1];
     logic signed [WIDTH-1:0] rightward[ROWS][COLUMNS+1][POINTS][2];
     logic signed [WIDTH-1:0] downward[ROWS+1][COLUMNS][POINTS][2];
@@ -40,7 +38,7 @@ module vpe_array #(
         for (genvar point = 0; point < POINTS; point++) begin : nothing
             assign leaving[row][0][point] = '{'0, '0};
         end
-        // The first column is drained as its last step's sums come; each one when the one before has been, a hop further.
+        // The first column is drained as its last step's sums arrive; each later one after the previous one, one hop later.
         delay #(
             .CYCLES(latency::schoolbook_multiplier(MULTIPLIER, ADDER) + ADDER + (STEPS - 1) * CYCLES)
         ) first_turn (

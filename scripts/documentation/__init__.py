@@ -1,1 +1,1 @@
-"""What keeps README and docs true: recorded results, tables drawn from them, commands that are run."""
+"""Checks of README and docs: recorded results, tables drawn from them, and commands that are run."""

@@ -1,4 +1,4 @@
-"""Tables of the benchmarks: ours beside the peers, and on a card."""
+"""Tables of the benchmarks: our results and the peers', and results on a GPU."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Row = dict[str, Any]
 
 
 def _over_runs(found: dict[str, Any], same: Callable[[Row], object], merge: Callable[[list[Row]], Row]) -> list[Row]:
-    """The rows of a result: of several runs (`record --runs`) those that are the same work, merged."""
+    """The rows of a result; rows of the same work in several runs (`record --runs`) are merged."""
     if "runs" not in found:
         return found["rows"]
     by: dict[object, list[Row]] = {}
@@ -42,7 +42,7 @@ def _ratios(ratios: list[float]) -> dict[str, float]:
 
 
 def _tfhe_rows(found: dict[str, Any]) -> list[Row]:
-    """Rows beside tfhe-rs: of several runs the medians, and the range of their ratios."""
+    """Rows with tfhe-rs: medians over several runs, and the range of their ratios."""
 
     def merge(rows: list[Row]) -> Row:
         peers = [row["peer"] for row in rows]
@@ -57,7 +57,7 @@ def _tfhe_rows(found: dict[str, Any]) -> list[Row]:
 
 
 def _rns_rows(found: dict[str, Any]) -> list[Row]:
-    """Rows of CKKS and BGV: of several runs the medians, and the range of their ratios."""
+    """Rows of CKKS and BGV: medians over several runs, and the range of their ratios."""
 
     def merge(rows: list[Row]) -> Row:
         sides = ("ours", "peer") if "peer" in rows[0] else ("ours",)
@@ -72,14 +72,14 @@ def _rns_rows(found: dict[str, Any]) -> list[Row]:
 
 
 def _ratio(row: Row) -> str:
-    """How many times as fast, with the range where there is one."""
+    """The speed ratio, with its range if there is one."""
     if "least_ratio" not in row:
         return f"{row['ratio']:.2f}×"
     return f"{row['ratio']:.2f}× ({row['least_ratio']:.2f} to {row['largest_ratio']:.2f})"
 
 
 def tfhe(found: dict[str, Any]) -> Rows:
-    """One line a set: our time against tfhe-rs's, and how many times faster ours is, with the range of runs or of single rounds where it was kept."""
+    """One line per set: our time, tfhe-rs's time, and the speed ratio, with the range over runs or single rounds if recorded."""
     by: dict[str, dict[tuple[str, int, int], Row]] = {}
     for row in _tfhe_rows(found):
         if row["threads"] == 1:
@@ -97,7 +97,7 @@ def tfhe(found: dict[str, Any]) -> Rows:
 
 
 def _wrong(row: Row) -> str:
-    """How many results of either side are wrong, if some are."""
+    """The share of wrong results on either side, if any."""
     if not row["wrong"] and not row["peer"]["wrong"]:
         return "none"
     ours, peers = (f"{100 * wrong / row['decrypted']:.2g} %" for wrong in (row["wrong"], row["peer"]["wrong"]))
@@ -112,24 +112,24 @@ def _times(row: dict[str, Any] | None, note: str = "") -> tuple[str, str]:
 
 SPEED = ("work", "ours, ms", "peer, ms", "")
 SHOWN = ("fpt-I", "morphling-IV")
-"""Of the sets that were measured, one a width and ring degree."""
+"""The measured sets, one per width and ring degree."""
 SHOWN_RING = "N=2^14"
-"""Of the rings, the one that both schemes were measured in."""
+"""The ring in which both schemes were measured."""
 
 
-def speed(beside_tfhe_rs: dict[str, Any], beside_lattigo: dict[str, Any]) -> Rows:
-    """The operations of programs: PBS alone and in the largest batch beside tfhe-rs, products and rotations of slots beside Lattigo."""
+def speed(tfhe_rs: dict[str, Any], lattigo: dict[str, Any]) -> Rows:
+    """The operations of programs: PBS alone and in the largest batch, and tfhe-rs's; products and rotations of slots, and Lattigo's."""
     work = {1: "PBS", 64: "64 PBS, each"}
     lines = [
         (f"{work[row['batch']]}, {row['set']}", _ms(row["ours_ms"]), _ms(row["peer"]["ms"]), _ratio(row["peer"]))
-        for row in _tfhe_rows(beside_tfhe_rs)
+        for row in _tfhe_rows(tfhe_rs)
         if row["set"] in SHOWN
         and (row["operation"], row["threads"], row["unroll"]) == ("pbs", 1, 1)
         and row["batch"] in work
     ]
     lines += [
         (f"{row['op']}, {row['params'].split(',')[0]}", _ms(row["ours_ms"]), _ms(row["peer_ms"]), _ratio(row))
-        for row in _rns_rows(beside_lattigo)
+        for row in _rns_rows(lattigo)
         if row.get("peer") == "Lattigo"
         and row["params"].split(",")[0] == SHOWN_RING
         and row["op"].split()[-1] in ("multiply", "rotate")
@@ -138,21 +138,21 @@ def speed(beside_tfhe_rs: dict[str, Any], beside_lattigo: dict[str, Any]) -> Row
 
 
 def rns(found: dict[str, Any]) -> Rows:
-    """One line an operation and peer: the least times of a run, their ratio, that of the medians, and errors. Where no peer was there, ours alone."""
+    """One line per operation and peer: the least times of a run, their ratio, that of the medians, and errors. Without a peer, only ours."""
 
-    def beside(row: Row) -> tuple[str, ...]:
+    def peer_cells(row: Row) -> tuple[str, ...]:
         if "peer" not in row:
             return ("–", "–", "", "", _error(row["ours_error"]), "–")
         medians = f"{row['peer_median_ms'] / row['ours_median_ms']:.2f}×"
         errors = (_error(row[f"{side}_error"]) for side in ("ours", "peer"))
         return (row["peer"], _ms(row["peer_ms"]), _ratio(row), medians, *errors)
 
-    return [(row["op"], _parameters(row), _ms(row["ours_ms"]), *beside(row)) for row in _rns_rows(found)]
+    return [(row["op"], _parameters(row), _ms(row["ours_ms"]), *peer_cells(row)) for row in _rns_rows(found)]
 
 
 def _parameters(row: Row) -> str:
-    """Those of the peers, and the bits of our moduli where they are not as many."""
-    # Of one that does not tell its special modulus, nothing is known.
+    """The peers' parameters, and the bits of our moduli if they differ."""
+    # Unknown for a peer that does not report its special modulus.
     if not row["ours_log_p"] or not row.get("peer_log_p"):
         return str(row["params"])
     ours, peers = (round(row[f"{side}_log_q"] + row[f"{side}_log_p"]) for side in ("ours", "peer"))
@@ -176,7 +176,7 @@ BOOTSTRAPPING = (
 
 
 def bootstrapping(found: dict[str, Any]) -> Rows:
-    """One line an operating point: least times of one bootstrapping, peak memory, precision in the worst slot and on average."""
+    """One line per operating point: least times of one bootstrapping, peak memory, precision in the worst slot and on average."""
     table: Rows = []
     for row in found["rows"]:
         of = row["bootstrapping"]
@@ -192,7 +192,7 @@ INTEGERS = ("operation", "bits", "PBS", "ours, ms", "tfhe-rs, ms", "", "on two t
 
 
 def integers(found: dict[str, Any]) -> Rows:
-    """One line an operation and width: processor time of one thread, with the range of the ratio where there were several rounds, and of two."""
+    """One line per operation and width: processor time on one thread, with the range of the ratio over several rounds, and on two threads."""
     several = found["repetitions"] > 1
     by: dict[tuple[str, int], dict[int, dict[str, Any]]] = {}
     for row in found["rows"]:
@@ -215,7 +215,7 @@ WHOLE = ("program", "set", "memory, GiB", "keys, s", "execution, s", "error", "t
 
 
 def whole_programs(found: dict[str, Any]) -> Rows:
-    """One line a program: the largest error and memory of all runs, and the median of their times."""
+    """One line per program: the largest error and memory of all runs, and the median of their times."""
 
     def merge(rows: list[Row]) -> Row:
         most = {key: max(row[key] for row in rows) for key in ("relative_error", "memory_bytes")}
@@ -237,30 +237,30 @@ def whole_programs(found: dict[str, Any]) -> Rows:
     ]
 
 
-TOLD = (
+ESTIMATES = (
     "program",
-    "execution told, ms",
-    "taken, ms",
-    "told of taken",
-    "whole run told, ms",
-    "taken, ms",
-    "told of taken",
+    "execution: estimated, ms",
+    "measured, ms",
+    "estimated / measured",
+    "whole run: estimated, ms",
+    "measured, ms",
+    "estimated / measured",
 )
 
 
-def told_costs(found: dict[str, Any]) -> Rows:
-    """One line a program: medians of all rounds, and the range of what was told over what was taken."""
+def estimated_costs(found: dict[str, Any]) -> Rows:
+    """One line per program: medians of all rounds, and the range of estimated divided by measured time."""
 
-    def cells(told: list[float], taken: list[float]) -> tuple[str, str, str]:
-        ratios = [one / other for one, other in zip(told, taken, strict=True)]
-        times = (_ms(1e3 * median(told)), _ms(1e3 * median(taken)))
+    def cells(estimated: list[float], measured: list[float]) -> tuple[str, str, str]:
+        ratios = [one / other for one, other in zip(estimated, measured, strict=True)]
+        times = (_ms(1e3 * median(estimated)), _ms(1e3 * median(measured)))
         return (*times, f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
 
     return [
         (
             f"`{row['program']}`",
-            *cells(row["seconds"]["execution_told"], row["seconds"]["execution"]),
-            *cells(row["seconds"]["whole_told"], row["seconds"]["whole"]),
+            *cells(row["seconds"]["execution_estimated"], row["seconds"]["execution"]),
+            *cells(row["seconds"]["whole_estimated"], row["seconds"]["whole"]),
         )
         for row in found["rows"]
     ]
@@ -274,7 +274,7 @@ GPU = ("set", "key bits", "one, ms", "batch", "PBS + key switch a second", "f64"
 
 
 def gpu(found: dict[str, Any]) -> Rows:
-    """Of each set and kind of key: one ciphertext, and the batch that is fastest. The peer's rows, if it ran, come last."""
+    """For each set and kind of key: one ciphertext, and the fastest batch. The peer's rows come last."""
     by: dict[tuple[str, int], list[Row]] = {}
     for row in found["rows"]:
         by.setdefault((row["set"], row["key_bits"]), []).append(row)
@@ -291,11 +291,11 @@ def gpu(found: dict[str, Any]) -> Rows:
     return table
 
 
-TRANSFORMS_ON_GPU = ("arithmetic", "butterflies a second, 10^12", "of its own peak", "error", "at most")
+TRANSFORMS_ON_GPU = ("arithmetic", "butterflies a second, 10^12", "of peak", "error", "at most")
 
 
 def transforms_on_gpu(found: dict[str, Any]) -> Rows:
-    """Butterflies alone, in each arithmetic."""
+    """The butterflies in each number format."""
     names = {"double": "f64", "fixed": "32 bits in fixed point", "split": "two f32"}
     return [
         (
@@ -312,7 +312,7 @@ SLOTS_ON_GPU = ("set", "operation", "at once", "ms each", "launches", "GB read a
 
 
 def slots_on_gpu(found: dict[str, Any]) -> Rows:
-    """Of each operation on slots, and each number of them at once: the time of one."""
+    """Each operation on slots in each batch size: the time of one."""
     return [
         (
             f"`{row['case']}`",
@@ -331,7 +331,7 @@ KERNELS_ON_GPU = ("kernel", "launches", "polynomials", "ms")
 
 
 def bootstrapping_on_gpu(found: dict[str, Any]) -> Rows:
-    """The kernels of one bootstrapping, each launch waited for."""
+    """The kernels of one bootstrapping, each timed alone."""
     alone = next(row for row in found["rows"] if row["op"] == "bootstrap" and row["batch"] == 1)
     return [
         (f"`{share['kernel']}`", f"{share['launches']:,}", f"{share['polynomials']:,}", f"{share['ms']:.1f}")
@@ -346,7 +346,7 @@ TABLES = {
     "gpu-slots": ("bench-gpu-rns", SLOTS_ON_GPU, slots_on_gpu),
     "gpu-bootstrapping": ("bench-gpu-rns", KERNELS_ON_GPU, bootstrapping_on_gpu),
     "whole-programs": ("whole-programs", WHOLE, whole_programs),
-    "told-costs": ("told-costs", TOLD, told_costs),
+    "estimated-costs": ("estimated-costs", ESTIMATES, estimated_costs),
     "integers": ("bench-integers", INTEGERS, integers),
     "integers-avx2": ("bench-integers-avx2", INTEGERS[:6], lambda found: [row[:6] for row in integers(found)]),
     "integers-64": ("bench-integers-64", INTEGERS[:6], lambda found: [row[:6] for row in integers(found)]),

@@ -1,9 +1,9 @@
-"""The commands that README and docs show: found in their code blocks, and run as they are written.
+"""Find the commands in the code blocks of README and docs, and run them.
 
-A command is a line of a code block that begins with one of `PROGRAMS`, or with `$`; what stands below a `$` line is its
-output, which is compared. Pages run beside one another; the commands of a page run in their order in one folder, which has links to `examples/` and
-`machines/`, and the files that the page shows: code blocks below `<!-- file: NAME -->`. `make`, `cargo` and `scripts/` run in the
-repository. What a command needs beside this package, or why it is not run, stands in `commands.toml`.
+A command is a line of a code block that begins with one of `PROGRAMS`, or with `$`; the lines below a `$` line are its
+expected output. Pages run in parallel; the commands of a page run in order in one folder, which has links to `examples/` and
+`machines/`, and the page's files: code blocks below `<!-- file: NAME -->`. `make`, `cargo` and `scripts/` run in the
+repository. `commands.toml` has further requirements of a command, or why it is not run.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ PROGRAMS = (
 )
 _IN_THE_REPOSITORY = ("make", "cargo", "scripts/", ".venv/bin/", "taskset")
 GIBIBYTES = 9
-"""Memory that a page's commands take at most."""
+"""Peak memory of a page's commands."""
 _FENCE = re.compile(r"^```(\w*)\s*$")
 _FILE = re.compile(r"^<!-- file: (\S+) -->$")
 _NOT_CODE = ("- ", "* ", "|")
@@ -53,14 +53,14 @@ _NOT_CODE = ("- ", "* ", "|")
 
 @dataclass(frozen=True)
 class Command:
-    """One line that a page shows."""
+    """A command of a page."""
 
     page: str
     line: int
     text: str
-    """As it is run: without its comment."""
+    """Without its comment."""
     shown: tuple[str, ...] = ()
-    """The output that the page shows below it."""
+    """Its expected output."""
 
     @property
     def place(self) -> str:
@@ -70,7 +70,7 @@ class Command:
 
 @dataclass
 class Page:
-    """Commands of a page in their order, and the files that it shows."""
+    """Commands of a page in order, and its files."""
 
     commands: list[Command] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class Page:
 
 @dataclass(frozen=True)
 class Rule:
-    """What `commands.toml` says of a command."""
+    """An entry of `commands.toml`."""
 
     needs: tuple[str, ...] = ()
     skip: str = ""
@@ -89,7 +89,7 @@ class Rule:
 
 
 def _without_comment(line: str) -> str:
-    """A command without the comment behind it: a # that follows a blank and stands in no quotes."""
+    """A command without its comment, which begins with an unquoted # after a blank."""
     quote = ""
     for at, letter in enumerate(line):
         if quote:
@@ -102,7 +102,7 @@ def _without_comment(line: str) -> str:
 
 
 def blocks(text: str) -> list[tuple[int, str, str, list[str]]]:
-    """Code blocks: line of the first line, language, name of the file that it shows, lines."""
+    """Code blocks: line of the first line, language, file name, lines."""
     found: list[tuple[int, str, str, list[str]]] = []
     lines = text.splitlines()
     at, name, blank = 0, "", True
@@ -171,7 +171,7 @@ def rules() -> dict[str, Rule]:
 
 
 def lacking(needs: tuple[str, ...]) -> list[str]:
-    """Which of these this computer has not."""
+    """The requirements that this computer does not meet."""
 
     def there(need: str) -> bool:
         if need == "openfhe":
@@ -199,9 +199,9 @@ def _free_gibibytes() -> float:
 
 
 def differences(shown: tuple[str, ...], printed: str) -> list[str]:
-    """Lines that a page shows and the command did not print; figures of time and noise are not compared.
+    """Expected lines that the command did not print; times and noise are not compared.
 
-    A line that ends with `..` may go on. Blanks are not compared.
+    A line that ends with `..` may continue. Blanks are not compared.
     """
     bare = [" ".join(line.split()) for line in printed.splitlines()]
     masked = {_masked(line) for line in bare}
@@ -220,16 +220,16 @@ def differences(shown: tuple[str, ...], printed: str) -> list[str]:
 
 
 _VARYING = ("this run", "result", "probabilities", "held-out rows", "clear results")
-"""How lines begin whose figures differ from run to run: times of this computer, and noise."""
+"""Beginnings of lines whose numbers differ between runs: times of this computer, and noise."""
 
 
 def _masked(line: str) -> str:
-    """A line whose figures and units of time do not matter."""
+    """A line without its numbers and units of time."""
     return re.sub(r"\d[\d.,]*(e[-+]\d+)?( [mµn]?s\b)?", "0", line)
 
 
 def run(command: Command, rule: Rule, folder: Path) -> str:
-    """Runs a command; nothing, or what is wrong."""
+    """Run a command; return what failed, or an empty text."""
     here = ROOT if command.text.startswith(_IN_THE_REPOSITORY) else folder
     try:
         done = subprocess.run(
@@ -246,13 +246,13 @@ def run(command: Command, rule: Rule, folder: Path) -> str:
         return f"not finished after {rule.minutes:g} minutes"
     if done.returncode != rule.status:
         tail = "\n".join(done.stdout.strip().splitlines()[-12:])
-        return f"ended with status {done.returncode} in the place of {rule.status}:\n{tail}"
+        return f"ended with status {done.returncode} instead of {rule.status}:\n{tail}"
     missing = differences(command.shown, done.stdout)
     return "printed other lines than these:\n" + "\n".join(missing) if missing else ""
 
 
 def serve(command: Command, rule: Rule, folder: Path, servers: contextlib.ExitStack) -> str:
-    """Starts a command that serves, for those behind it on its page, until `servers` ends; nothing once it answers, or what is wrong."""
+    """Start a server for later commands of its page, which runs until `servers` ends; return what failed, or an empty text once it answers."""
     process = subprocess.Popen(
         ["bash", "-c", f"exec {command.text}"],
         cwd=folder,
@@ -265,7 +265,7 @@ def serve(command: Command, rule: Rule, folder: Path, servers: contextlib.ExitSt
     end = time.monotonic() + 60 * rule.minutes
     while time.monotonic() < end:
         if process.poll() is not None:
-            return f"ended with status {process.returncode}; is its port taken?"
+            return f"ended with status {process.returncode}; is its port in use?"
         try:
             urllib.request.urlopen(rule.serves).close()
             return ""
@@ -276,17 +276,17 @@ def serve(command: Command, rule: Rule, folder: Path, servers: contextlib.ExitSt
 
 @dataclass
 class Runs:
-    """What has run so far, of all pages."""
+    """The state of a run over all pages."""
 
     places: dict[str, str] = field(default_factory=dict)
-    """Where a command ran first, by its text."""
+    """Where a command first ran, by its text."""
     counts: dict[str, int] = field(default_factory=lambda: {"ok": 0, "failed": 0, "skipped": 0})
     lock: threading.Lock = field(default_factory=threading.Lock)
     serving: threading.Lock = field(default_factory=threading.Lock)
-    """Held by a page that serves, until it ends: the port is the same on all of them."""
+    """Locked by a page with a server until the page ends: all servers have the same port."""
 
     def page(self, page: Page, chosen: list[Command]) -> int:
-        """Runs `chosen` of a page in their order, in a folder of their own; 1 if one of them fails."""
+        """Run `chosen` of a page in order, in a separate folder; return 1 if one of them fails."""
         failed = 0
         with tempfile.TemporaryDirectory(prefix="documented-") as made, contextlib.ExitStack() as servers:
             folder = Path(made)
@@ -310,30 +310,30 @@ class Runs:
             if not why and not rule.serves:
                 self.places[command.text] = command.place
         if why:
-            self._tell("skipped", f"SKIPPED  {command.place}: {command.text}  ({why})")
+            self._report("skipped", f"SKIPPED  {command.place}: {command.text}  ({why})")
             return 0
         began = time.monotonic()
         wrong = serve(command, rule, folder, servers) if rule.serves else run(command, rule, folder)
         seconds = time.monotonic() - began
-        said = f"{'FAILED ' if wrong else 'ok     '}  {command.place}: {command.text}  ({seconds:.0f} s)"
-        self._tell("failed" if wrong else "ok", "\n    ".join([said, *wrong.splitlines()]))
+        line = f"{'FAILED ' if wrong else 'ok     '}  {command.place}: {command.text}  ({seconds:.0f} s)"
+        self._report("failed" if wrong else "ok", "\n    ".join([line, *wrong.splitlines()]))
         return int(bool(wrong))
 
-    def _tell(self, count: str, text: str) -> None:
+    def _report(self, count: str, text: str) -> None:
         with self.lock:
             self.counts[count] += 1
             print(text, flush=True)
 
 
 def chosen_of(page: Page, texts: list[str]) -> list[Command]:
-    """The commands that contain one of `texts`, or all, and what serves them on their page."""
+    """The commands that contain one of `texts`, or all, and the servers that they need."""
     known = rules()
     asked = [c for c in page.commands if not texts or any(text in f"{c.place} {c.text}" for text in texts)]
     return [c for c in page.commands if c in asked or (asked and known.get(c.text, Rule()).serves)]
 
 
 def jobs(texts: list[str], runs: Runs) -> list[Job]:
-    """One for every page: its commands that contain one of `texts`, or all. Those whose rules allow the most time come first."""
+    """One job per page, with its commands that contain one of `texts`, or all. Those with the longest time limit come first."""
     known = rules()
 
     def minutes(found: tuple[Page, list[Command]]) -> float:
@@ -344,7 +344,7 @@ def jobs(texts: list[str], runs: Runs) -> list[Job]:
 
 
 def main(texts: list[str], *, only_list: bool) -> int:
-    """Runs every command that contains one of `texts`, or all, and what serves others of their pages; 1 if one of them fails."""
+    """Run every command that contains one of `texts`, or all, and the servers that they need; return 1 if one fails."""
     if only_list:
         for page in pages().values():
             for command in chosen_of(page, texts):
@@ -357,12 +357,12 @@ def main(texts: list[str], *, only_list: bool) -> int:
 
 
 def summary(runs: Runs) -> str:
-    """How many did what."""
+    """The number of commands by outcome."""
     return "documented commands: " + ", ".join(f"{count} {what}" for what, count in runs.counts.items())
 
 
 def options_are_known(command: Command) -> str:
-    """Nothing, or why the command's line cannot be right: without running it."""
+    """Why the command line is invalid, or an empty text. Runs nothing."""
     words = shlex.split(command.text)
     if words[0] == "polyfabric":
         import click

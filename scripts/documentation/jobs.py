@@ -1,4 +1,4 @@
-"""Jobs beside one another, as far as this computer's memory allows."""
+"""Parallel jobs within this computer's memory."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 SIDE_BY_SIDE = 2
-"""How many run at a time: most of them are one thread for most of their time."""
+"""Most jobs at a time: most of them use one thread most of the time."""
 
 
 OTHERS = 2.0
-"""GiB that are left to all else on this computer."""
+"""GiB that are left for other programs."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be done."""
+    """A unit of work."""
 
     gibibytes: float
-    """Memory that it takes at most."""
+    """Its peak memory."""
     do: Callable[[], int] = field(repr=False)
-    """Returns 1 if something of it failed."""
+    """Returns 1 on failure."""
 
 
 def run(jobs: Sequence[Job]) -> int:
-    """Runs them all, those that come first first; 1 if something of one failed."""
+    """Run all jobs, in order of their start; return 1 if one fails."""
     memory = _Memory()
 
     def taken(job: Job) -> int:
@@ -40,7 +40,7 @@ def run(jobs: Sequence[Job]) -> int:
 
 
 class _Memory:
-    """What jobs side by side may take of this computer's memory; one alone may take whatever it wants."""
+    """The memory that parallel jobs may use; a single job may use any amount."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
@@ -49,7 +49,7 @@ class _Memory:
 
     @contextlib.contextmanager
     def taken(self, gibibytes: float) -> Iterator[None]:
-        """As soon as there is so much beside what runs."""
+        """Wait until this much memory is free."""
         with self.changed:
             self.changed.wait_for(lambda: not self.running or sum(self.running) + gibibytes <= self.whole)
             self.running.append(gibibytes)

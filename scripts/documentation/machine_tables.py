@@ -1,8 +1,7 @@
-"""Tables of the machines: published figures beside the model's."""
+"""Tables of the machines: published figures and the model's."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -18,69 +17,64 @@ DEVIATION = ("", "cell", "unit", "published", "model", "deviation", "kind")
 
 def deviation(row: Row) -> tuple[str, ...]:
     """One row of a table of deviations."""
-    model = "failed" if row["failure"] else rows.number(row["model"])
+    own = model(row)
     if rows.over_choices(row):
-        model += f" ({rows.over_choices(row)})"
+        own += f" ({rows.over_choices(row)})"
     off = rows.deviation(row).replace("-", "", 1) if row["deviation"] is None else rows.deviation(row)
-    return (row["table"], row["cell"], row["unit"], rows.published(row), model, off, rows.kind(row))
+    return (row["table"], row["cell"], row["unit"], rows.published(row), own, off, rows.kind(row))
 
 
 def _compared(found: list[Row]) -> list[Row]:
-    """Rows with a published figure and the model's, or its failure."""
+    """Rows with a published figure and the model's result or failure."""
     return [row for row in found if rows.published(row) != "-" and (row["model"] is not None or row["failure"])]
 
 
-_SETTING = re.compile(r"set (\w), key switch (\w+);")
-"""What was simulated for Morphling's table VI: the beginning of a row's reason."""
+def _fields(row: Row) -> Row:
+    """What a row is of, field by field."""
+    return row.get("of", {})
+
+
+def model(row: Row | None, without: str = "-") -> str:
+    """The model's number of a row; of one that the recorded result lacks, a dash."""
+    if row is None:
+        return without
+    return "failed" if row["failure"] else without if row["model"] is None else rows.number(row["model"])
 
 
 def morphling(found: list[Row]) -> Rows:
-    """All but the parts of the chip, whose areas are taken in one by one. A cell of table VI has many rows, told apart by what was simulated."""
+    """All rows except the chip's parts, whose areas are inputs. A cell of table VI has many rows, which differ in the simulated program."""
     made = []
     for row in _compared(found):
         if row["table"] == "Table IV" and not row["cell"].startswith(("total", "XPU")):
             continue
-        setting = _SETTING.match(row["reason"]) if row["table"] == "Table VI" else None
-        cell = row["cell"] + (f", {setting[0].removesuffix(';')}" if setting else "")
+        of = _fields(row)
+        cell = f"{row['cell']}, set {of['set']}, key switch {of['key_switch']}" if of else row["cell"]
         made.append(deviation({**row, "cell": cell}))
     return made
 
 
 def morphling_applications(found: list[Row]) -> Rows:
-    """Table VI: seconds with every set and place of the key switch, and the same programs with another reading of the text."""
+    """Table VI: seconds with every set and place of the key switch, and the same programs under another reading of the text."""
     made: dict[tuple[str, str], dict[str, Row]] = {}
     for row in found:
-        if row["table"] != "Table VI":
-            continue
-        setting = _SETTING.match(row["reason"])
-        if setting is None:
-            continue
-        name = row["cell"].removesuffix(", execution time").rpartition(", set ")
-        which, order = setting.groups()
-        made.setdefault((name[0] or name[2], order), {})[which] = row
+        of = _fields(row)
+        if row["table"] == "Table VI" and of:
+            name = row["cell"].removesuffix(", execution time").removesuffix(f", set {of['set']}")
+            made.setdefault((name, of["key_switch"]), {})[of["set"]] = row
 
     def cells(key: tuple[str, str], sets: dict[str, Row]) -> tuple[str, ...]:
         (first, *_) = sets.values()
         # Not of a set whose schedule is too large for this command.
-        counts = (re.search(r"([\d,]+) look-ups", row["reason"]) for row in sets.values())
+        counts = (_fields(row).get("lookups") for row in sets.values())
         counted = next(filter(None, counts), None)
         published = rows.published(first).replace("-", "unknown")
-        found = (sets.get(which) for which in "ABC")
-        seconds = (
-            "failed"
-            if row and row["failure"]
-            else "-"
-            if row is None or row["model"] is None
-            else rows.number(row["model"])
-            for row in found
-        )
-        return (key[0], key[1], counted[1] if counted else "unknown", published, *seconds)
+        return (*key, f"{counted:,}" if counted else "unknown", published, *(model(sets.get(which)) for which in "ABC"))
 
     return [cells(key, sets) for key, sets in made.items()]
 
 
 def words(found: list[Row]) -> Rows:
-    """What a machine's widths make of its own paper's sets, and of some of this project's."""
+    """Results with a machine's own widths, for its paper's sets and for some of this project's."""
     shown = (
         "polyfabric-1-p64-t32",
         "polyfabric-1-p128-t32-narrow",
@@ -104,104 +98,92 @@ def words(found: list[Row]) -> Rows:
 
 
 def f1(found: list[Row]) -> Rows:
-    """All but the parts of the chip, whose areas are taken in one by one, and figures 9 and table 5 without a published number."""
+    """All rows except the chip's parts, whose areas are inputs, and cells of figure 9 and table 5 without a published number."""
     parts = ("total", "compute")
     return [deviation(row) for row in _compared(found) if row["table"] != "Table 2" or row["cell"].startswith(parts)]
 
 
 def f1_operations(found: list[Row]) -> Rows:
-    """Table 4 with the bound of the units: each published cell, and the row of its bound below it."""
-    table = [row for row in found if row["table"] == "Table 4" and row["unit"] == "ns"]
-    bounds = {row["cell"].split(":")[0]: row["model"] for row in table if "bound of" in row["cell"]}
+    """Table 4 with the bound of the units: each published cell."""
     made = []
-    for row in table:
-        name, _, size = row["cell"].partition(", N = ")
-        if "log Q" not in size:
-            continue
-        degree = size.split(",")[0]
-        short = {"homomorphic multiplication": "multiply", "homomorphic permutation": "permute"}.get(name, name.lower())
-        bound = bounds.get(f"{short}, N = {degree}")
-        model = "failed" if row["failure"] else rows.number(row["model"])
-        made.append((name, degree, rows.number(bound), model, rows.published(row).replace("-", "unknown")))
-    return made
-
-
-def _f1_programs(found: list[Row]) -> dict[str, tuple[Row, dict[str, Row]]]:
-    """Table 3's programs by their names: the row of the published time, and those beside it by what they say behind the name. They follow
-    the former, `NAME: WHAT`; the first of them is of the program itself."""
-    made: dict[str, tuple[Row, dict[str, Row]]] = {}
-    published: Row | None = None
     for row in found:
-        if row["table"] != "Table 3":
-            continue
-        if row["cell"].endswith(", time"):
-            published = row
-        name, says, what = row["cell"].partition(": ")
-        if published is None or not says:
-            continue
-        name, _, switched = name.partition(" with ")
-        made.setdefault(name, (published, {}))[1][f"{what} with {switched}" if switched else what] = row
+        of = _fields(row)
+        if row["table"] == "Table 4" and of:
+            name, _, _ = row["cell"].partition(",")
+            published = rows.published(row).replace("-", "unknown")
+            made.append((name, f"2^{of['log2_degree']}", rows.number(of["bound"]), model(row), published))
     return made
 
 
-def _milliseconds(row: Row | None) -> str:
-    """A number of a row; of one that the recorded result lacks, a dash."""
-    return "-" if row is None else "failed" if row["failure"] else rows.number(row["model"])
+def _f1_programs(found: list[Row]) -> dict[str, dict[tuple[str, str | None], Row]]:
+    """Of table 3's programs, by their names, the rows by what they are and with which key switch."""
+    made: dict[str, dict[tuple[str, str | None], Row]] = {}
+    for row in found:
+        of = _fields(row)
+        if "program" in of:
+            made.setdefault(of["program"], {})[of["what"], of.get("key_switch")] = row
+    return made
 
 
 def f1_key_switches(found: list[Row]) -> Rows:
-    """The key switch that the compiler chooses for each program of table 3, its estimate, and the schedules with it and with the set's own."""
+    """The compiler's key switch for each program of table 3, its estimate, and the schedules with it and with the set's key switch."""
     made = []
-    for name, (own, beside) in _f1_programs(found).items():
-        begin = "estimate of the compiler's key switch, "
-        estimates = {what.removeprefix(begin): row for what, row in beside.items() if what.startswith(begin)}
+    for name, own in _f1_programs(found).items():
+        estimates = {key_switch: row for (what, key_switch), row in own.items() if what == "estimate"}
         chosen, estimate = next(iter(estimates.items()), ("-", None))
-        compiled = beside.get("the compiler's key switch")
-        made.append((f"`{name}`", chosen, *map(_milliseconds, (estimate, compiled, own))))
+        shown = (estimate, own.get(("compiler's choice", None)), own["time", None])
+        made.append((f"`{name}`", str(chosen), *map(model, shown)))
     return made
 
 
 def f1_programs(found: list[Row]) -> Rows:
     """The time of each program of table 3: with the set's key switch, of its memory traffic alone, under the other reading of the crossbars,
     with the compiler's key switch, and as published."""
+    kinds = ("time", "memory alone", "crossbar=one", "compiler's choice")
     made = []
-    for name, (own, beside) in _f1_programs(found).items():
-        of = (own, *map(beside.get, ("memory traffic alone", "crossbar=one", "the compiler's key switch")))
-        made.append((f"`{name}`", *map(_milliseconds, of), rows.published(own).replace("-", "unknown")))
+    for name, own in _f1_programs(found).items():
+        published = rows.published(own["time", None]).replace("-", "unknown")
+        made.append((f"`{name}`", *(model(own.get((what, None))) for what in kinds), published))
     return made
 
 
 def f1_digits(program: str) -> Callable[[list[Row]], Rows]:
-    """The table of a program with the set's key switch and with others by name: hints, time, and that of its memory traffic alone."""
+    """A program with the set's key switch and with others by name: hints, time, and time of the memory traffic alone."""
 
     def made(found: list[Row]) -> Rows:
-        own, beside = _f1_programs(found)[program]
-        # Of figure 9a: the set's own hints.
-        once = (row for row in found if row["cell"] == f"{program}, key-switch hints, compulsory")
-        table = [("the set's own", next(once, None), own, beside.get("memory traffic alone"))]
-        begin = "time with "
-        for name in (what.removeprefix(begin) for what in beside if what.startswith(begin)):
-            kinds = (f"{what} with {name}" for what in ("key-switch hints, compulsory", "time", "memory traffic alone"))
-            table.append((f"`{name}`", *map(beside.get, kinds)))
-        return [(name, *map(_milliseconds, row)) for name, *row in table]
+        own = _f1_programs(found)[program]
+        names = [key_switch for what, key_switch in own if what == "time"]
+        kinds = ("hints", "time", "memory alone")
+        return [
+            (f"`{name}`" if name else "the set's own", *(model(own.get((what, name))) for what in kinds))
+            for name in names
+        ]
 
     return made
 
 
 def fpt(found: list[Row]) -> Rows:
-    """Every row with a published figure that is not taken in."""
+    """Every row with a published figure that is not an input."""
     return [deviation(row) for row in _compared(found) if row["kind"] != "input"]
 
 
 def osiris(found: list[Row]) -> Rows:
-    """Every row with a published figure that is not taken in, and table III's cells without one. What stands beside a cell has none."""
+    """Every row with a published figure that is not an input, and table III's cells without one. Rows that detail a cell have none."""
     kept = [row for row in found if (row["model"] is not None or row["failure"]) and row["kind"] != "input"]
-    cells = [row for row in kept if row["table"].startswith("Table III") and ": " not in row["cell"]]
+    cells = [row for row in kept if row["table"].startswith("Table III") and _choice(row) in (None, DEFAULT)]
     return [deviation(row) for row in kept if rows.published(row) != "-" or row in cells]
 
 
+DEFAULT = "the default"
+
+
+def _choice(row: Row) -> str | None:
+    """The choice that a row of table III is of, where some are compared."""
+    return _fields(row).get("choice")
+
+
 def osiris_networks(found: list[Row]) -> Rows:
-    """What follows from ResNet-20 and LeNet: figures 12 and 13, the time with more resources, mean power, rotations."""
+    """Results of ResNet-20 and LeNet: figures 12 and 13, the time with more resources, mean power, rotations."""
     networks = ("LeNet", "ResNet-20")
     kept = [row for row in found if row["model"] is not None or row["failure"]]
     figures = [row for row in kept if row["table"].startswith(("Figure 12", "Section I", "Table IV"))]
@@ -213,81 +195,61 @@ def osiris_networks(found: list[Row]) -> Rows:
 
 def osiris_choices(found: list[Row]) -> Rows:
     """Bootstrapping at 1 TB/s with double hoisting: the default, and what each other choice makes of it."""
-    name = "Bootstrap, double hoisting"
-    kept = [row for row in found if row["table"] == "Table III (a)" and row["cell"].startswith(name)]
-    made = []
-    for row in kept:
-        _, _, words = row["cell"].partition(": ")
-        model = "failed" if row["failure"] else rows.number(row["model"])
-        made.append((words or "the default", model, row["failure"] or row["reason"]))
-    return made
+    kept = [row for row in found if _choice(row) and _fields(row)["program"] == RANGED[0]]
+    return [(str(_choice(row)), model(row), row["failure"] or row["reason"]) for row in kept]
 
 
 def osiris_ranges(found: list[Row]) -> Rows:
     """Of each choice what it makes of each program of table III with double hoisting at 1 TB/s, the default first and the ranges last."""
-    table = [row for row in found if row["table"] == "Table III (a)" and ", double hoisting" in row["cell"]]
-    # By the choice in words, then by the program: the default's cell has its bandwidth where a choice would stand.
-    times: dict[str, dict[str, str]] = {"the default": {}}
+    times: dict[str, dict[str, str]] = {DEFAULT: {}}
     ends: dict[str, str] = {}
-    for row in table:
-        program, _, choice = row["cell"].partition(", double hoisting")
-        _, beside, words = choice.partition(": ")
-        model = "failed" if row["failure"] else f"{rows.number(row['model'])} {row['unit']}"
-        times.setdefault(words if beside else "the default", {})[program] = model
-        if not beside:
+    for row in found:
+        choice = _choice(row)
+        if choice is None:
+            continue
+        program = _fields(row)["program"]
+        times.setdefault(choice, {})[program] = model(row) if row["failure"] else f"{model(row)} {row['unit']}"
+        if choice == DEFAULT:
             ends[program] = rows.over_choices(row) or "-"
     made = [(words, *(own.get(program, "") for program in RANGED)) for words, own in times.items() if words != "4 TB/s"]
     return [*made, ("the range", *(ends[program] for program in RANGED))]
 
 
 def strix(found: list[Row]) -> Rows:
-    """Tables III, V and VI and figures 2 and 8: what is published and what the model says of its own beside it; table VII and figure 7 are tables of
-    their own."""
+    """Tables III, V and VI and figures 2 and 8: published figures, and the model's own. Table VII and figure 7 are separate tables."""
     own = ("Table VII", "Figure 7")
-    # Of figure 8's windows, the cells' own and the one that the text names.
+    # Of figure 8's windows, only the cells' own and the one that the text names.
     variants = ("2 ciphertexts a core, iterations", "GPU of 72 cores: blind rotation of 36", "input")
     kept = [row for row in found if row["table"] not in own and (row["model"] is not None or row["failure"])]
     kept = [row for row in kept if row["kind"] != "input" and not any(variant in row["cell"] for variant in variants)]
     return [deviation(row) for row in kept]
 
 
-def _pivot(found: list[Row], table: str) -> dict[str, dict[str, str]]:
-    """The models' numbers of a table whose cells are `ROW, COLUMN`."""
-    made: dict[str, dict[str, str]] = {}
-    for row in found:
-        if row["table"] == table:
-            name, _, column = row["cell"].partition(" (")[0].rpartition(", ")
-            made.setdefault(name, {})[column] = "failed" if row["failure"] else rows.number(row["model"])
-    return made
-
-
 def strix_sweep(found: list[Row]) -> Rows:
     """Table VII: a row for each choice of TvLP and CLP."""
-    columns = (
-        "throughput",
-        "latency",
-        "required bandwidth",
-        "required bandwidth with one ciphertext a core",
-        "required bandwidth of one that streams without a gap",
-    )
-    return [
-        (name, *(cells.get(column, "") for column in columns)) for name, cells in _pivot(found, "Table VII").items()
-    ]
+    columns = ("throughput", "latency", "bandwidth", "bandwidth of one ciphertext a core", "bandwidth without a gap")
+    made: dict[str, dict[str, str]] = {}
+    for row in found:
+        if "point" in _fields(row):
+            made.setdefault(row["of"]["point"], {})[row["of"]["column"]] = model(row)
+    return [(name, *(cells.get(column, "") for column in columns)) for name, cells in made.items()]
 
 
 def strix_networks(found: list[Row]) -> Rows:
     """Figure 7: a row for each network and order of the key switch, its times by the ring."""
-    made: dict[tuple[str, ...], dict[str, str]] = {}
+    made: dict[tuple[str, str], dict[int, Row]] = {}
     for row in found:
-        # What was simulated is the reason's beginning: `key switch after; 2,588 look-ups; ..`.
-        setting = re.match(r"key switch (\w+); ([\d,]+) look-ups;", row["reason"])
-        cell = re.match(r"(NN-\d+), N = (\d+), (.*)", row["cell"])
-        if row["table"] != "Figure 7" or setting is None or cell is None:
-            continue
-        network, degree, what = cell.groups()
-        name = network if what == "execution time" else f"{network}, {what}"
-        made.setdefault((name, *setting.groups()), {})[degree] = rows.number(row["model"])
-    return [(*key, *(times.get(degree, "failed") for degree in RINGS)) for key, times in made.items()]
+        of = _fields(row)
+        if "network" in of:
+            made.setdefault((of["network"], of["key_switch"]), {})[of["ring_degree"]] = row
+    counted = (
+        next((f"{row['of']['lookups']:,}" for row in own.values() if "lookups" in row["of"]), "unknown")
+        for own in made.values()
+    )
+    return [
+        (*key, count, *(model(own.get(degree), "failed") for degree in RINGS))
+        for (key, own), count in zip(made.items(), counted, strict=True)
+    ]
 
 
 def _sides(found: Row, widths: str) -> list[Row]:
@@ -311,7 +273,7 @@ def side_by_side(found: Row) -> Rows:
 
 
 def side_by_side_small(found: Row) -> Rows:
-    """The README's: machines with the widths derived for the set, and area and power where the file's widths have them."""
+    """For the README: machines with the widths derived for the set, and area and power if the file's widths have them."""
     made = []
     for own, derived in zip(_sides(found, "own"), _sides(found, "derived"), strict=True):
         if "error" in own or "error" in derived:
@@ -331,7 +293,7 @@ def side_by_side_small(found: Row) -> Rows:
 
 
 def replays_fast(found: Row) -> Rows:
-    """Many look-ups of one fast set, with so many bits that some fail."""
+    """Many look-ups of one fast set, with so many message bits that some fail."""
     made = []
     for row in found["trials"]:
         expected = row["lookups"] * 2 ** row["log2_failure"]
@@ -350,7 +312,7 @@ def replays_fast(found: Row) -> Rows:
 
 
 def widths_side_by_side(found: Row) -> Rows:
-    """What each machine's own widths and the derived ones are, and what the latter cost."""
+    """Each machine's own widths and the derived ones, and the cost of the latter."""
     made = []
     for row in found["machines"]:
         if "error" in row:
@@ -403,7 +365,7 @@ SWEEP = (
     "with one ciphertext a core, GB/s",
     "of one without a gap, GB/s",
 )
-RINGS = ("1024", "2048", "4096")
+RINGS = (1024, 2048, 4096)
 NETWORKS = ("network", "key switch", "PBS", *(f"N = {degree}, ms" for degree in RINGS))
 WORDS = (
     "set",

@@ -1,13 +1,13 @@
-"""Recorded results: what a command found, with the processor, date and commit that it found it on.
+"""Recorded results: the data of a command, with the processor, date and commit of its run.
 
 A file `results/NAME.json` has
 
     command    as a person types it
-    commit     of the tree it ran on; a + behind it says that files differed from that commit
+    commit     of the source tree; a + means that files differed from that commit
     date       YYYY-MM-DD
-    processor  its name, how many cores this process may use, and the vector instructions that count here
+    processor  its name, the number of usable cores, and its vector instructions
     seconds    how long the command took
-    data       what it printed or wrote, as it is
+    data       its output, unchanged
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FULL_SIZE: dict[str, tuple[str, int]] = {
     "rtl-synthesis": ("python scripts/rtl-synthesis", 2),
     "params-morphling": ("polyfabric params --on morphling --json", 1),
 }
-"""Every result that is recorded at full size by `make test-full`, those that take longest first: its command, which prints the data, and the GiB that it takes at most."""
+"""Every result that `make test-full` records at full size, slowest first: its command, which prints the data, and its peak memory in GiB."""
 
 _VECTOR_INSTRUCTIONS = {"avx2": "AVX2", "avx512f": "AVX-512", "avx512ifma": "AVX-512 IFMA"}
 
@@ -67,7 +67,7 @@ def processor() -> dict[str, Any]:
 
 
 def commit() -> str:
-    """The short name of the commit, with a + where the sources differ from it."""
+    """The short name of the commit, with a + if the sources differ from it."""
     name = _git("rev-parse", "--short=10", "HEAD")
     changed = _git("status", "--porcelain", "--", ".", ":!results", ":!README.md", ":!docs")
     return name + ("+" if changed else "")
@@ -79,23 +79,23 @@ def _git(*words: str) -> str:
 
 
 def environment() -> dict[str, str]:
-    """The one in which commands run: the package's own command line comes first."""
+    """The environment of commands: the package's own command line comes first."""
     path = os.pathsep.join([str(ROOT / ".venv" / "bin"), os.environ.get("PATH", "")])
     return {**os.environ, "PATH": path, "NO_COLOR": "1", "COLUMNS": "120"}
 
 
 def record(name: str, words: list[str], file: Path | None = None, runs: int = 1) -> dict[str, Any]:
-    """Runs a command in the repository's root and keeps its data in `results/NAME.json`: those of several runs as `{"runs": [..]}`.
+    """Run a command in the repository's root and store its data in `results/NAME.json`; several runs as `{"runs": [..]}`.
 
-    A command that ends with status 1 found rows that failed: its data is kept, and the rows say so.
+    Exit status 1 means that rows failed: the data is stored, and the rows say so.
     """
     if not re.fullmatch(r"[a-z0-9-]+", name):
-        sys.exit(f"results/{name}.json: a name is of small letters, digits and hyphens; choose another one")
+        sys.exit(f"results/{name}.json: use only lower-case letters, digits and hyphens in the name")
     if not words:
-        sys.exit("there is no command to run; write it behind --")
+        sys.exit("write the command to run after --")
     if runs < 1:
-        sys.exit(f"--runs {runs}: there has to be one run at least")
-    # Of what runs, whatever is committed meanwhile.
+        sys.exit(f"--runs {runs}: use at least 1")
+    # The commit at the start, whatever is committed during the run.
     tree, began = commit(), time.monotonic()
     data = [_run(words, file) for _ in range(runs)]
     seconds = time.monotonic() - began
@@ -119,13 +119,13 @@ def _run(words: list[str], file: Path | None) -> Any:  # noqa: ANN401 - any data
 
 
 def _written(file: Path | None) -> int | None:
-    """When a file was written last; nothing if it is not there."""
+    """Modification time of a file; None if it does not exist."""
     path = None if file is None else ROOT / file
     return path.stat().st_mtime_ns if path is not None and path.exists() else None
 
 
 def write(name: str, ran: tuple[str, str], seconds: float, data: Any) -> dict[str, Any]:  # noqa: ANN401 - any data
-    """Keeps `data` in `results/NAME.json`; `ran` is the command and the commit."""
+    """Store `data` in `results/NAME.json`; `ran` is the command and the commit."""
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     found = {"command": ran[0], "commit": ran[1], "date": today, "processor": processor()}
     found |= {"seconds": round(seconds, 1), "data": data}
@@ -136,14 +136,14 @@ def write(name: str, ran: tuple[str, str], seconds: float, data: Any) -> dict[st
 
 
 def replace(path: Path, text: str) -> None:
-    """Writes a file beside its place and renames it, so that an interruption leaves the one before."""
+    """Write a temporary file and rename it, so that an interruption keeps the previous file."""
     partial = path.with_name(path.name + ".partial")
     partial.write_text(text, encoding="utf-8")
     partial.replace(path)
 
 
 def read(name: str) -> dict[str, Any]:
-    """What `results/NAME.json` has, with all of its fields."""
+    """The fields of `results/NAME.json`."""
     path = FOLDER / f"{name}.json"
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
@@ -156,7 +156,7 @@ def read(name: str) -> dict[str, Any]:
 
 
 def provenance(found: dict[str, Any]) -> str:
-    """The line below a table: which command found it, when and on what."""
+    """The line below a table: command, date and processor."""
     return f"From `{found['command']}`, {recorded(found)}."
 
 
@@ -166,21 +166,21 @@ def recorded(found: dict[str, Any]) -> str:
 
 
 def when(found: dict[str, Any]) -> str:
-    """How often a result was found, the date and the commit."""
+    """Number of runs, date and commit of a result."""
     data = found["data"]
     several = f"{len(data['runs'])} runs, " if isinstance(data, dict) and "runs" in data else ""
     return f"{several}{found['date']}, commit {found['commit']}"
 
 
 def where(found: dict[str, Any]) -> str:
-    """What a result was found on."""
+    """The processor of a result."""
     on = found["processor"]
     instructions = f", {', '.join(on['instructions'])}" if on["instructions"] else ""
     return f"on {on['cores']} cores of {on['name']}{instructions}"
 
 
 def jobs(*, keep: bool) -> list[Job]:
-    """One for every full-size result; with `keep`, but those that `results/` has of this commit."""
+    """One job per full-size result; with `keep`, except those of this commit."""
     wanted = []
     for name, (_, gibibytes) in FULL_SIZE.items():
         if keep and _is_of_this_commit(name):
@@ -195,7 +195,7 @@ def _is_of_this_commit(name: str) -> bool:
 
 
 def _make(name: str) -> int:
-    """Records one result; 1 if there is none, or it has rows that failed. The others are recorded all the same."""
+    """Record one result; return 1 if there is none or some of its rows failed. Other results are recorded nevertheless."""
     command, _ = FULL_SIZE[name]
     print(f"recording results/{name}.json: {command}", flush=True)
     try:

@@ -22,16 +22,16 @@ _BLOCK = re.compile(r"<!-- table: (?P<name>\S+) -->\n(?P<body>.*?)<!-- end of ta
 
 @dataclass(frozen=True)
 class Table:
-    """One table: where its figures come from, and how rows are made of them."""
+    """A table: its results, columns and rows."""
 
     results: tuple[str, ...]
     """`results/RESULT.json` of each."""
     columns: tuple[str, ...]
     rows: Callable[..., list[tuple[str, ...]]]
-    """Rows of text, of the results' data."""
+    """Rows of text, from the results' data."""
 
     def source(self, found: list[dict[str, Any]]) -> str:
-        """The line below: of one result its command too, of several, whose own tables show it, only when and on what."""
+        """The line below the table: command, date and processor of one result; only date and processor of several, whose own tables show the command."""
         if len(found) == 1:
             return results.provenance(found[0])
         places: dict[str, dict[str, None]] = {}
@@ -44,7 +44,7 @@ TABLES: dict[str, Table] = {
     name: Table((found,) if isinstance(found, str) else found, columns, rows)
     for name, (found, columns, rows) in {**machine_tables.TABLES, **bench_tables.TABLES, **unit_tables.TABLES}.items()
 }
-"""Every table by its name. A module beside this one has the rows of a topic."""
+"""Every table by name. Other modules of this package have the rows of a topic."""
 
 
 def texts() -> list[Path]:
@@ -67,14 +67,14 @@ def draw(name: str) -> str:
 
 
 def drawn(text: str) -> str:
-    """A page with every table drawn anew."""
+    """A page with every table redrawn."""
     return _BLOCK.sub(
         lambda block: f"<!-- table: {block['name']} -->\n{draw(block['name'])}<!-- end of table -->", text
     )
 
 
 def main(*, check: bool) -> int:
-    """Draws every table; or says which differ from their results, and fails."""
+    """Draw every table, or report those that differ from their results."""
     status = 0
     for path in texts():
         text = path.read_text(encoding="utf-8")

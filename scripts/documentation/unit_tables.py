@@ -1,4 +1,4 @@
-"""The table of the units as gates."""
+"""The table of the RTL units as gates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SYNTHESIS = ("unit", "what", "transistors", "flip-flops", "gates in the longest 
 
 
 def synthesis(found: list[Row]) -> list[tuple[str, ...]]:
-    """Each unit at its parameters: simple gates, and cells of an UltraScale+ FPGA."""
+    """Each unit with its parameters: simple gates, and cells of an UltraScale+ FPGA."""
     return [
         (
             f"`{unit['module']}`",

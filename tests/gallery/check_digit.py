@@ -6,7 +6,7 @@ import polyfabric as pf
 @pf.program(digits=pf.Int(0, 9).vector(8))
 def program(digits):
     doubled = pf.lookup(digits[::2], lambda d: 2 * d // 10 + 2 * d % 10)
-    total = pf.sum([digit.cast(pf.UInt(7)) for digit in [*doubled, *digits[1::2]]])
+    total = pf.sum(doubled) + pf.sum(digits[1::2])
     return total % 10 == 0
 
 

@@ -5,9 +5,9 @@ import polyfabric as pf
 TODAY = (2026, 11, 23)
 
 
-@pf.program(year=pf.UInt(11), month=pf.UInt(4), day=pf.UInt(5))
+@pf.program(year=pf.Int(0, 2047), month=pf.Int(1, 12), day=pf.Int(1, 31))
 def program(year, month, day):
-    born = (year.cast(pf.UInt(20)) << 9) | (month.cast(pf.UInt(20)) << 5) | day.cast(pf.UInt(20))
+    born = (year << 9) + (month << 5) + day
     latest = ((TODAY[0] - 18) << 9) | (TODAY[1] << 5) | TODAY[2]
     return born <= latest
 

@@ -6,7 +6,7 @@ import polyfabric as pf
 @pf.program(granted=pf.UInt(8), asked=pf.UInt(8))
 def program(granted, asked):
     missing = asked & ~granted
-    count = pf.sum([missing.bit(i).cast(pf.UInt(4)) for i in range(8)])
+    count = pf.sum([missing.bit(i) for i in range(8)])
     return {"allowed": missing == 0, "missing": count}
 
 

@@ -5,10 +5,9 @@ import polyfabric as pf
 ZONES = [3, 5, 9, 14, 20, 31, 45, 60]
 
 
-@pf.program(zone=pf.UInt(3), kilograms=pf.UInt(8))
+@pf.program(zone=pf.Int(0, 7), kilograms=pf.Int(0, 255))
 def program(zone, kilograms):
-    base = pf.Table(ZONES, pf.UInt(12))[zone]
-    return base + kilograms.cast(pf.UInt(12)) * 2
+    return pf.Table(ZONES)[zone] + 2 * kilograms
 
 
 GIVEN = {"zone": 5, "kilograms": 200}

@@ -1,4 +1,4 @@
-"""Do programs as application developers write them run as written, and give what plain Python gives?
+"""Programs as application developers write them run unchanged and equal plain Python.
 
 Each file of this folder is one program, its inputs (`GIVEN`) and the same computation without it (`clear`). A short selection runs always;
 all of them with `make gallery`, in a few minutes.

@@ -7,7 +7,7 @@ VOTERS = 12
 
 @pf.program(votes=pf.Bool.vector(VOTERS))
 def program(votes):
-    count = pf.sum([vote.cast(pf.UInt(4)) for vote in votes])
+    count = pf.sum(votes)
     return {"count": count, "carried": count >= -(-2 * VOTERS // 3)}
 
 

@@ -1,4 +1,4 @@
-"""The command line, called: in this process, or as one of its own."""
+"""Calls of the command line, in this process or in a new one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Finished:
 
 
 def started(folder: Path, *arguments: str) -> Finished:
-    """The installed command as a process of its own in a folder: half a second more than `called`."""
+    """Runs the installed command in a new process and folder; half a second slower than `called`."""
     done = subprocess.run(
         [Path(sysconfig.get_path("scripts")) / "polyfabric", *arguments],
         cwd=folder,
@@ -49,7 +49,7 @@ def called(folder: Path, *arguments: str) -> Finished:
         mock.patch.dict(os.environ, LOOKS),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
-        warnings.catch_warnings(record=True) as told,
+        warnings.catch_warnings(record=True) as caught,
     ):
         warnings.resetwarnings()
         for kind in (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning):
@@ -59,7 +59,7 @@ def called(folder: Path, *arguments: str) -> Finished:
             status = 0
         except SystemExit as ended:
             status = ended.code
-        for each in told:
+        for each in caught:
             err.write(warnings.formatwarning(each.message, each.category, each.filename, each.lineno))
     assert isinstance(status, int), status
     return Finished(status, out.getvalue(), err.getvalue())

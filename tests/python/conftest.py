@@ -1,4 +1,4 @@
-"""What several suites share: the command line, and texts held by snapshots."""
+"""Shared fixtures: the command line and snapshots."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def polyfabric(tmp_path: Path) -> Callable[..., Finished]:
 
 @pytest.fixture
 def polyfabric_process(tmp_path: Path) -> Callable[..., Finished]:
-    """Runs the command line in the same folder as a process of its own, for what is about one."""
+    """Runs the command line in the same folder in a new process, for tests of the process."""
     return partial(started, tmp_path)
 
 

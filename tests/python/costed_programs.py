@@ -1,4 +1,4 @@
-"""Programs of every scheme, small and large, whose cost is told: `polyfabric run tests/python/costed_programs.py:NAME --cost`."""
+"""Programs of every scheme whose cost is estimated: `polyfabric run tests/python/costed_programs.py:NAME --cost`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can happen to a file of keys or ciphertexts."""
+"""Kinds of damage to a file of keys or ciphertexts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
-"""Random programs on integers, and what Python's own integers make of them.
+"""Random programs that mix ranges and widths, and what Python's own integers make of them.
 
-A program is written as the source of a function, operation by operation, and each value is computed at the same time with the rules of the pages on integers and on
-the TFHE language: `Writer(seed).write()` gives both. The source is in the message of a test that fails, and the seed writes it again.
+A program is written as the source of a function, operation by operation, and each value is computed at the same time with the rules of the page on integers:
+`Writer(seed).write()` gives both. The source is in the message of a test that fails, and the seed writes it again.
+
+The width of a result depends on the ranges of its operands. The ranges of sums, products, choices and the like are computed here too; of other results, as of a
+quotient, only a range that holds them is known here, and they meet a width that holds this range.
 """
 
 from __future__ import annotations
@@ -9,11 +12,13 @@ from __future__ import annotations
 import operator
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polyfabric as pf
+from polyfabric.language.program import traced_in
+from polyfabric.language.tracer import Form, Tracer
 
 BINARY: dict[str, Callable[[int, int], int]] = {
     "+": operator.add,
@@ -33,44 +38,77 @@ COMPARED: dict[str, Callable[[Any, Any], bool]] = {
 
 @dataclass(frozen=True)
 class Kind:
-    """What a value is: an "int" of a declared width, a "count", a "small" value of a range, a "bool" or a "text"."""
+    """What a value is: a number of a "width", which wraps, one with a "range", a "truth" value or a "text"."""
 
     name: str
     lo: int = 0
     hi: int = 1
     bits: int = 0
+    known: bool = True
+    """Whether the language has this very range."""
+    boolean: bool = False
+    """Of an input that is a truth value: whether it is declared pf.Bool."""
 
     @property
     def truth(self) -> bool:
-        return self.name == "count" and self.lo >= 0 and self.hi <= 1
+        return self.name == "truth"
+
+    @property
+    def exact(self) -> bool:
+        return self.name in ("range", "truth")
 
     @property
     def signed(self) -> bool:
         return self.lo < 0
 
     def __str__(self) -> str:
-        if self.name == "int":
+        if self.name == "width":
             return f"pf.{'SInt' if self.signed else 'UInt'}({self.bits})"
-        return {"count": "pf.UInt(1)", "bool": "pf.Bool", "small": f"pf.Int({self.lo}, {self.hi})"}[self.name]
+        if self.truth:
+            return "pf.Bool" if self.boolean else "pf.UInt(1)"
+        return f"pf.Int({self.lo}, {self.hi})"
 
     def fit(self, value: int) -> int:
         """What a declared width leaves; all others have none."""
-        if self.name != "int" or self.lo <= value <= self.hi:
+        if self.name != "width" or self.lo <= value <= self.hi:
             return value
         return (value - self.lo) % (1 << self.bits) + self.lo
 
 
-TRUTH, BOOL = Kind("count"), Kind("bool")
+TRUTH = Kind("truth")
+
+
+def ranged(lo: int, hi: int, *, known: bool = True) -> Kind:
+    return Kind("range", lo, hi, known=known)
 
 
 def declared(bits: int, signed: bool) -> Kind:
     if bits == 1 and not signed:
         return TRUTH
     return (
-        Kind("int", -(1 << (bits - 1)), (1 << (bits - 1)) - 1, bits)
+        Kind("width", -(1 << (bits - 1)), (1 << (bits - 1)) - 1, bits)
         if signed
-        else Kind("int", 0, (1 << bits) - 1, bits)
+        else Kind("width", 0, (1 << bits) - 1, bits)
     )
+
+
+def width_of(lo: int, hi: int) -> Kind:
+    """The narrowest width that holds a range, found by trying all."""
+    for bits in range(1, 5000):
+        if lo >= 0 and hi < 1 << bits:
+            return Kind("width", 0, (1 << bits) - 1, bits)
+        if lo < 0 and -(1 << (bits - 1)) <= lo and hi < 1 << (bits - 1):
+            return Kind("width", -(1 << (bits - 1)), (1 << (bits - 1)) - 1, bits)
+    raise AssertionError((lo, hi))
+
+
+def met(*kinds: Kind) -> Kind | None:
+    """The width in which numbers meet, one of which has a width; nothing if it is not known here."""
+    known = [kind for kind in kinds if kind.known]
+    own = width_of(min(kind.lo for kind in known), max(kind.hi for kind in known)) if known else None
+    if own is None or any(kind.lo < own.lo or kind.hi > own.hi for kind in kinds):
+        return None
+    return own
 
 
 @dataclass(frozen=True)
@@ -85,6 +123,10 @@ class Node:
     def __len__(self) -> int:
         return len(self.values)
 
+    @property
+    def encrypted(self) -> bool:
+        return self.name[0] in "xv"
+
 
 def stretched(*operands: Node) -> list[tuple[Any, ...]]:
     """Element by element; single values are repeated."""
@@ -92,10 +134,10 @@ def stretched(*operands: Node) -> list[tuple[Any, ...]]:
     return list(zip(*(node.values * length if node.scalar else node.values for node in operands), strict=True))
 
 
-def quotient(kind: Kind, x: int, y: int) -> int:
+def quotient(common: Kind, x: int, y: int) -> int:
     if y:
         return x // y
-    return kind.hi if not kind.signed else -1 if x >= 0 else 0
+    return 0 if x < 0 else -1 if common.signed else common.hi
 
 
 def rotated(kind: Kind, x: int, by: int) -> int:
@@ -132,22 +174,25 @@ class Writer:
 
     def input(self) -> Node:
         name = f"x{len(self.inputs)}"
-        sort = self.draw.choice(["int"] * 8 + ["truth", "small", "bool", "text"])
+        sort = self.draw.choice(["width"] * 5 + ["range"] * 5 + ["truth", "truth", "text"])
         length = self.draw.choice([0, 0, 2, 3, 4])
         if sort == "text":
             size = self.draw.randint(1, 5)
             text = self.text(size)
             self.inputs[name] = f"pf.Text({size})", text
             return self.add(Node(name, Kind("text", bits=size), [text], scalar=True))
-        lo = self.draw.randint(-4, 3)
+        lo = self.draw.choice([0, 0, 0, 1, -1, -4, -8, -20])
+        wide = self.draw.choice(
+            [1, 3, 3, 7, 7, 15, 15, 20, 40] if self.cheap else [1, 2, 3, 3, 5, 7, 7, 15, 16, 40, 255, 1000]
+        )
         kind = {
-            "int": declared(self.width(), self.draw.random() < 0.4),
-            "truth": TRUTH,
-            "small": Kind("small", lo, lo + self.draw.randint(1, 7)),
-            "bool": BOOL,
+            "width": declared(self.width(), self.draw.random() < 0.4),
+            "truth": Kind("truth", boolean=self.draw.random() < 0.5),
+            "range": ranged(lo, lo + wide),
         }[sort]
         values = [self.value(kind) for _ in range(length or 1)]
         self.inputs[name] = f"{kind}.vector({length})" if length else str(kind), values if length else values[0]
+        kind = TRUTH if kind.truth else kind
         return self.add(Node(name, kind, values, scalar=not length))
 
     def text(self, most: int) -> str:
@@ -158,14 +203,15 @@ class Writer:
         lengths = [0] if beside_ is None else [0, 0, len(beside_) if not beside_.scalar else self.draw.randint(1, 3)]
         length = self.draw.choice(lengths)
         values = [self.value(kind) for _ in range(length or 1)]
+        own = ranged(min(values), max(values))
         if length:
-            return Node(self.draw.choice([f"{values}", array(values)]), kind, values, scalar=False)
+            return Node(self.draw.choice([f"{values}", array(values)]), own, values, scalar=False)
         forms = [f"({values[0]})", f"({values[0]})"]
         if -(1 << 63) <= values[0] < 1 << 63:
             forms.append(f"np.int64({values[0]})")
         if values[0] in (0, 1):
             forms += [f"{bool(values[0])}", f"np.bool_({bool(values[0])})"]
-        return Node(self.draw.choice(forms), kind, values, scalar=True)
+        return Node(self.draw.choice(forms), own, values, scalar=True)
 
     def add(self, node: Node) -> Node:
         self.nodes.append(node)
@@ -183,45 +229,51 @@ class Writer:
         values = [rule(*own) for own in stretched(*operands)]
         return self.made(source, kind, values, scalar=all(node.scalar for node in operands))
 
-    def other(self, node: Node, *, wide: bool = False) -> Node:
-        """Another operand for arithmetic with a node: of its kind, a count that fits it, or public."""
-        fitting = [
+    def numbers(self, node: Node) -> list[Node]:
+        """The encrypted numbers that combine with a node element by element."""
+        return [
             own
             for own in self.nodes
-            if (own.scalar or node.scalar or len(own) == len(node))
-            and (
-                own.kind == node.kind
-                or (node.kind.name == own.kind.name and node.kind.name in ("small", "count"))
-                or (
-                    node.kind.name == "int"
-                    and own.kind.name == "count"
-                    and node.kind.lo <= own.kind.lo
-                    and own.kind.hi <= node.kind.hi
-                )
-            )
+            if own.kind.name != "text" and (own.scalar or node.scalar or len(own) == len(node))
         ]
-        if fitting and self.draw.random() < 0.6:
-            return self.draw.choice(fitting)
-        public = Kind("count", -5, 9) if node.kind.name != "int" or wide else replace(node.kind, name="count")
-        return self.public(public, node)
+
+    def other(self, node: Node, *, far: bool = False) -> Node:
+        """Another operand: any number of the program, or public ones."""
+        if self.draw.random() < 0.6:
+            return self.draw.choice(self.numbers(node))
+        kind = node.kind
+        near = kind if kind.name == "width" and self.draw.random() < 0.7 else ranged(-5, 9)
+        return self.public(ranged(kind.lo - 3, kind.hi + 3) if far else near, node)
+
+    def sided(self, node: Node, other: Node) -> tuple[Node, Node]:
+        return self.draw.choice([(node, other), (other, node)])
 
     # -- operations ---------------------------------------------------------------------------------------------
 
-    def integer(self, node: Node) -> None:
-        """An operation on integers of a declared width."""
+    def result(self, a: Kind, b: Kind, ends: tuple[int, int] | None, most: tuple[int, int]) -> Kind | None:
+        """Of an operation: of two ranges the range `ends`, or one that is within `most`; of others the width in which they meet."""
+        if a.exact and b.exact:
+            return ranged(*ends, known=a.known and b.known) if ends else ranged(*most, known=False)
+        return met(a, b)
+
+    def number(self, node: Node) -> None:
+        """An operation on numbers."""
         kind, draw = node.kind, self.draw
-        wide = kind.bits > 24
+        vast = max(abs(kind.lo), abs(kind.hi))
+        if vast > 1 << 24 and kind.exact:
+            self.cast(node)
+            return
         op = draw.choice(
-            ["ring"] * 5
-            + ["bits"] * 2
+            ["ring"] * 6
+            + ["bits"] * 3
             + ["compare"] * 3
+            + ["extreme"] * 2
+            + ["unary"] * 2
             + [
-                "extreme",
-                "unary",
-                "unary",
                 "shift",
                 "shift",
                 "amount",
+                "divide",
                 "divide",
                 "power",
                 "bit",
@@ -229,237 +281,213 @@ class Writer:
                 "cast",
                 "cast",
                 "table",
-                "checked",
-                "residue",
-                "mixed",
-                "mixed",
+                "table",
+            ]
+            + ["checked", "residue", "sign", "raised", "assume"]
+        )
+        getattr(self, f"_{op}")(node)
+
+    def _ring(self, node: Node) -> None:
+        other = self.other(node)
+        sign, rule = self.draw.choice(list(BINARY.items()))
+        left, right = self.sided(node, other)
+        ends = [rule(x, y) for x in (left.kind.lo, left.kind.hi) for y in (right.kind.lo, right.kind.hi)]
+        kind = self.result(left.kind, right.kind, (min(ends), max(ends)), (0, 0))
+        if kind is not None:
+            self.each(f"{left.name} {sign} {right.name}", kind, rule, left, right)
+
+    def _bits(self, node: Node) -> None:
+        other = self.other(node)
+        sign, rule = self.draw.choice(list(BITS.items()))
+        left, right = self.sided(node, other)
+        kind = self.result(left.kind, right.kind, None, self.around(left.kind, right.kind))
+        truths = all(own.kind.truth or (not own.encrypted and set(own.values) <= {0, 1}) for own in (left, right))
+        kind = TRUTH if truths else kind
+        if kind is not None:
+            self.each(f"{left.name} {sign} {right.name}", kind, rule, left, right)
+        if node.kind.truth:
+            self.each(f"~{node.name}", TRUTH, lambda x: 1 - x, node)
+
+    @staticmethod
+    def around(*kinds: Kind) -> tuple[int, int]:
+        """A range that holds all bits of these numbers."""
+        most = 1 << max(abs(end) for kind in kinds for end in (kind.lo, kind.hi)).bit_length()
+        return (-most if any(kind.signed for kind in kinds) else 0), most
+
+    def _compare(self, node: Node) -> None:
+        other = self.other(node, far=self.draw.random() < 0.3)
+        sign, rule = self.draw.choice(list(COMPARED.items()))
+        left, right = self.sided(node, other)
+        self.each(f"{left.name} {sign} {right.name}", TRUTH, rule, left, right)
+
+    def _extreme(self, node: Node) -> None:
+        name, rule = self.draw.choice([("max", max), ("min", min)])
+        other = self.other(node)
+        a, b = node.kind, other.kind
+        kind = self.result(a, b, (rule(a.lo, b.lo), rule(a.hi, b.hi)), (0, 0))
+        if kind is not None:
+            prefix = self.draw.choice([f"pf.{name}", f"np.{name}imum"])
+            self.each(f"{prefix}({node.name}, {other.name})", kind, rule, node, other)
+
+    def _unary(self, node: Node) -> None:
+        kind = node.kind
+        lo, hi = kind.lo, kind.hi
+        source, rule, ends = self.draw.choice(
+            [
+                ("-{}", operator.neg, (-hi, -lo)),
+                ("abs({})", abs, (max(0, lo, -hi), max(-lo, hi))),
+                ("~{}", operator.invert, (~hi, ~lo)),
+                ("+{}", operator.pos, (lo, hi)),
             ]
         )
-        if op in ("ring", "bits"):
-            sign, rule = draw.choice(list((BINARY if op == "ring" else BITS).items()))
-            self.infix(sign, node, self.other(node), kind, rule)
-        elif op == "compare":
-            sign, rule = draw.choice(list(COMPARED.items()))
-            self.infix(sign, node, self.other(node), TRUTH, rule)
-            if draw.random() < 0.3:
-                far = self.public(Kind("count", kind.lo - 3, kind.hi + 3), node)
-                self.infix(sign, node, far, TRUTH, rule)
-        elif op == "extreme":
-            name, rule = draw.choice([("max", max), ("min", min)])
-            other = self.other(node)
-            prefix = draw.choice([f"pf.{name}", f"np.{name}imum"])
-            self.each(f"{prefix}({node.name}, {other.name})", kind, rule, node, other)
-        elif op == "unary":
-            source, rule = draw.choice(
-                [("-{}", operator.neg), ("abs({})", abs), ("~{}", operator.invert), ("+{}", operator.pos)]
-            )
-            self.each(source.format(node.name), kind, rule, node)
-        elif op in ("shift", "amount"):
-            self.shift(node, self.unsigned() if op == "amount" else None)
-        elif op == "divide" and not wide:
-            other = self.other(node)
-            part = draw.choice(["//", "%"])
-            left, right = draw.choice([(node, other), (other, node)])
-            rule = (lambda x, y: quotient(kind, x, y)) if part == "//" else (lambda x, y: x % y if y else x)
-            if left.name[0] not in "xv" and right.name[0] not in "xv":
-                return
-            self.each(f"{left.name} {part} {right.name}", kind, rule, left, right)
-        elif op == "power" and not wide:
-            exponent = draw.choice([0, 1, 2, 3, 5])
-            self.each(f"{node.name} ** {exponent}", kind, lambda x: x**exponent, node)
-        elif op == "residue" and kind.bits < 9 and kind.hi > 1:
-            exponent, modulus = draw.choice([0, 1, 2, 5]), draw.randint(1, kind.hi)
-            self.each(f"pow({node.name}, {exponent}, {modulus})", kind, lambda x: pow(x, exponent, modulus), node)
-        elif op == "mixed" and not wide:
-            others = [
-                own
-                for own in self.nodes
-                if own.kind.name == "int" and (own.scalar or node.scalar or len(own) == len(node))
-            ]
-            other = draw.choice(others)
-            sign, rule = draw.choice(list({**BINARY, **BITS}.items()))
-            self.each(
-                f"{node.name} {sign} {other.name}.cast({kind})", kind, lambda x, y: rule(x, kind.fit(y)), node, other
-            )
-        elif op == "bit":
-            index = draw.randrange(kind.bits)
-            self.each(f"{node.name}.bit({index})", TRUTH, lambda x: x >> index & 1, node)
-        elif op == "zeros":
-            size = 1 << kind.bits
-            self.each(
-                f"{node.name}.leading_zeros()",
-                Kind("count", 0, kind.bits),
-                lambda x: kind.bits - (x % size).bit_length(),
-                node,
-            )
-        elif op == "cast":
-            self.cast(node)
-        elif op == "table" and not kind.signed and kind.bits <= 5:
-            entries = [draw.randint(-9, 300) for _ in range(draw.randint(1, 1 << kind.bits))]
-            self.each(
-                f"pf.Table({entries}, pf.SInt(10))[{node.name}]",
-                declared(10, True),
-                lambda x: entries[x] if x < len(entries) else 0,
-                node,
-            )
-        elif op == "checked" and not wide:
-            name, rule = draw.choice([("add", operator.add), ("sub", operator.sub), ("mul", operator.mul)])
-            other = self.other(node)
-            source = f"{node.name}.checked_{name}({other.name})"
-            self.each(f"{source}[0]", kind, rule, node, other)
-            self.each(f"{source}[1]", TRUTH, lambda x, y: not kind.lo <= rule(x, y) <= kind.hi, node, other)
+        if kind.truth and source[0] in "~+":
+            self.each(source.format(node.name), TRUTH, lambda x: 1 - x if source[0] == "~" else x, node)
+            return
+        # A look-up knows the absolute values that occur.
+        known = kind.known and not (source[0] == "a" and lo < 0 < hi)
+        self.each(source.format(node.name), kind if kind.name == "width" else ranged(*ends, known=known), rule, node)
 
-    def infix(self, sign: str, node: Node, other: Node, kind: Kind, rule: Callable[..., int]) -> Node:
-        left, right = self.draw.choice([(node, other), (other, node)])
-        return self.each(f"{left.name} {sign} {right.name}", kind, rule, left, right)
+    def _shift(self, node: Node) -> None:
+        bits = max(node.kind.bits, 4)
+        far = [63, 64, 65, 70, 1000] if node.kind.name == "width" else []
+        amount = self.draw.choice([0, 1, bits - 1, bits, bits + 1, *far, self.draw.randint(0, 9)])
+        self.shifted(node, Node(str(amount), ranged(amount, amount), [amount], scalar=True))
 
-    def unsigned(self) -> Node | None:
-        found = [node for node in self.nodes if node.kind.name in ("int", "count") and node.kind.lo >= 0]
-        return self.draw.choice(found) if found else None
+    def _amount(self, node: Node) -> None:
+        found = [
+            own for own in self.numbers(node) if own.kind.lo >= 0 and (own.kind.hi < 20 or node.kind.name == "width")
+        ]
+        if found:
+            self.shifted(node, self.draw.choice(found))
 
-    def shift(self, node: Node, by: Node | None) -> None:
-        kind, bits = node.kind, node.kind.bits
-        if by is not None and not (by.scalar or node.scalar or len(by) == len(node)):
-            by = None
-        if by is None:
-            amount = self.draw.choice([0, 1, bits - 1, bits, bits + 1, 63, 64, 65, 70, 1000, self.draw.randint(0, 90)])
-            by = Node(str(amount), kind, [amount], scalar=True)
-        op = self.draw.choice(["<<", ">>", "rotate_left", "rotate_right"])
-        if op == "<<":
-            self.each(f"{node.name} << {by.name}", kind, lambda x, n: x << min(n, bits), node, by)
-        elif op == ">>":
-            self.each(f"{node.name} >> {by.name}", kind, lambda x, n: x >> n, node, by)
+    def shifted(self, node: Node, by: Node) -> None:
+        kind = node.kind
+        op = self.draw.choice(["<<", ">>", "rotate_left", "rotate_right"] if kind.name == "width" else ["<<", ">>"])
+        if op in ("<<", ">>"):
+            ends = (kind.lo << by.kind.hi if kind.lo < 0 else 0, max(kind.hi, 0) << by.kind.hi) if kind.exact else None
+            result = (
+                kind
+                if ends is None
+                else ranged(*ends, known=False)
+                if op == "<<"
+                else ranged(min(kind.lo, 0), max(kind.hi, 0), known=False)
+            )
+            rule = (lambda x, n: x << min(n, kind.bits or n)) if op == "<<" else operator.rshift
+            self.each(f"{node.name} {op} {by.name}", result, rule, node, by)
         else:
             turn = 1 if op == "rotate_left" else -1
             self.each(f"{node.name}.{op}({by.name})", kind, lambda x, n: rotated(kind, x, turn * n), node, by)
 
-    def cast(self, node: Node) -> Node | None:
-        kind = declared(self.width(), self.draw.random() < 0.4)
-        if node.kind.name in ("small", "bool"):
-            if node.kind.hi - node.kind.lo > 15:
-                return None
-            kind = declared(max(~node.kind.lo, node.kind.hi).bit_length() + self.draw.randint(1, 4), True)
-        rule = (lambda x: x & 1) if kind == TRUTH else int
-        return self.each(f"{node.name}.cast({kind})", kind, rule, node)
-
-    def count(self, node: Node) -> None:
-        """An operation on counts, which are exact."""
-        kind, draw = node.kind, self.draw
-        if max(abs(kind.lo), abs(kind.hi)) > 1 << 40:
-            self.cast(node)
+    def _divide(self, node: Node) -> None:
+        other = self.other(node)
+        left, right = self.sided(node, other)
+        a, b = left.kind, right.kind
+        if max(abs(a.lo), abs(a.hi), abs(b.lo), abs(b.hi)) > 1 << 24:
             return
-        op = draw.choice(
-            ["ring"] * 5
-            + ["compare"] * 2
-            + ["unary", "power", "shift", "right", "cast", "extreme", "divide", "bits", "mixed", "mixed"]
+        common = met(*(own if own.name == "width" else ranged(own.lo, own.hi, known=own.known) for own in (a, b)))
+        if a.exact and b.exact and 0 not in right.values:
+            common = common or TRUTH
+        if common is None:
+            return
+        _, hi = self.around(a, b)
+        kind = common if "width" in (a.name, b.name) else ranged(-2 * hi, 2 * hi, known=False)
+        part = self.draw.choice(["//", "%", "divmod"])
+        rules = {"//": lambda x, y: quotient(common, x, y), "%": lambda x, y: x % y if y else x}
+        for at, sign in enumerate(("//", "%")):
+            if part == "divmod":
+                self.each(f"divmod({left.name}, {right.name})[{at}]", kind, rules[sign], left, right)
+            elif part == sign:
+                self.each(f"{left.name} {sign} {right.name}", kind, rules[sign], left, right)
+
+    def _power(self, node: Node) -> None:
+        kind, exponent = node.kind, self.draw.choice([0, 1, 2, 3, 5])
+        if max(abs(kind.lo), abs(kind.hi)) > 1 << 16:
+            return
+        most = max(-kind.lo, kind.hi, 1) ** exponent
+        result = ranged(-most, most, known=False) if kind.exact else kind
+        self.each(f"{node.name} ** {exponent}", result, lambda x: x**exponent, node)
+
+    def _residue(self, node: Node) -> None:
+        kind = node.kind
+        if kind.hi - kind.lo > 300 or kind.hi < 2:
+            return
+        exponent, modulus = self.draw.choice([0, 1, 2, 5]), self.draw.randint(1, kind.hi)
+        result = ranged(0, modulus, known=False) if kind.exact else kind
+        self.each(f"pow({node.name}, {exponent}, {modulus})", result, lambda x: pow(x, exponent, modulus), node)
+
+    def _raised(self, node: Node) -> None:
+        kind, base = node.kind, self.draw.choice([2, 3, -2, 0, 1])
+        if kind.lo < 0 or kind.hi > 16:
+            return
+        most = max(abs(base), 1) ** kind.hi
+        self.each(f"({base}) ** {node.name}", ranged(-most, most, known=False), lambda e: base**e, node)
+        self.each(
+            f"({base}) << {node.name}", ranged(-3 << kind.hi, 3 << kind.hi, known=False), lambda e: base << e, node
         )
-        other = self.other(node)
-        a, b = kind, other.kind
-        if op == "mixed":
-            typed = [
-                own
-                for own in self.nodes
-                if own.kind.name == "int"
-                and own.kind.lo <= a.lo
-                and a.hi <= own.kind.hi
-                and (own.scalar or node.scalar or len(own) == len(node))
-            ]
-            if typed:
-                other = draw.choice(typed)
-                sign, rule = draw.choice(list({**BINARY, **COMPARED}.items()))
-                self.infix(sign, node, other, TRUTH if sign in COMPARED else other.kind, rule)
-        elif op == "ring":
-            sign, rule = draw.choice(list(BINARY.items()))
-            left, right = draw.choice([(node, other), (other, node)])
-            ends = [rule(x, y) for x in (left.kind.lo, left.kind.hi) for y in (right.kind.lo, right.kind.hi)]
-            self.each(f"{left.name} {sign} {right.name}", Kind("count", min(ends), max(ends)), rule, left, right)
-        elif op == "compare":
-            sign, rule = draw.choice(list(COMPARED.items()))
-            self.infix(sign, node, other, TRUTH, rule)
-        elif op == "unary":
-            source, rule, lo, hi = draw.choice(
-                [("-{}", operator.neg, -a.hi, -a.lo), ("abs({})", abs, 0, max(-a.lo, a.hi))]
-            )
-            self.each(source.format(node.name), Kind("count", lo, hi), rule, node)
-        elif op == "power":
-            exponent = draw.randint(0, 3)
-            most = max(-a.lo, a.hi, 1) ** exponent
-            self.each(f"{node.name} ** {exponent}", Kind("count", -most, most), lambda x: x**exponent, node)
-        elif op == "shift":
-            by = draw.randint(0, 5)
-            self.each(f"{node.name} << {by}", Kind("count", a.lo << by, a.hi << by), lambda x: x << by, node)
-        elif op == "right":
-            by = draw.choice([0, 1, 2, 70])
-            self.each(f"{node.name} >> {by}", Kind("count", min(a.lo, 0), max(a.hi, 0)), lambda x: x >> by, node)
-        elif op == "extreme":
-            name, rule = draw.choice([("max", max), ("min", min)])
-            result = Kind("count", min(a.lo, b.lo), max(a.hi, b.hi))
-            self.each(f"pf.{name}({node.name}, {other.name})", result, rule, node, other)
-        elif op == "divide":
-            by = draw.choice([-3, -1, 1, 2, 3, 4, 7])
-            part, rule = draw.choice([("//", operator.floordiv), ("%", operator.mod)])
-            most = 2 * max(-a.lo, a.hi, 8)
-            self.each(f"{node.name} {part} {by}", Kind("count", -most, most), lambda x: rule(x, by), node)
-        elif op == "bits":
-            sign, rule = draw.choice(list(BITS.items()))
-            most = 4 * max(-a.lo, a.hi, -b.lo, b.hi, 1)
-            lo = -most if a.signed or b.signed else 0
-            self.infix(sign, node, other, TRUTH if a.truth and b.truth else Kind("count", lo, most), rule)
-            if a.truth:
-                self.each(f"~{node.name}", TRUTH, lambda x: 1 - x, node)
-        else:
-            self.cast(node)
 
-    def small(self, node: Node) -> None:
-        """An operation on values of a few bits, which are exact."""
+    def _bit(self, node: Node) -> None:
+        index = self.draw.randrange(node.kind.bits) if node.kind.name == "width" else 0
+        self.each(f"{node.name}.bit({index})", TRUTH, lambda x: x >> index & 1, node)
+
+    def _zeros(self, node: Node) -> None:
+        kind = node.kind
+        if kind.name == "width":
+            size = 1 << kind.bits
+            rule = lambda x: kind.bits - (x % size).bit_length()  # noqa: E731
+            self.each(f"{node.name}.leading_zeros()", ranged(0, kind.bits), rule, node)
+
+    def _table(self, node: Node) -> None:
         kind, draw = node.kind, self.draw
-        if kind.name == "bool" and draw.random() < 0.6:
-            sign, rule = draw.choice(list(BITS.items()))
-            others = [
-                own for own in self.nodes if own.kind == BOOL and (own.scalar or node.scalar or len(own) == len(node))
-            ]
-            self.infix(sign, node, draw.choice(others), BOOL, rule)
-            self.each(f"~{node.name}", BOOL, lambda x: 1 - x, node)
+        if kind.hi - kind.lo > 40:
             return
-        if kind.hi - kind.lo > 60:
-            return
-        op = draw.choice(["ring", "ring", "compare", "divide", "lookup", "cast", "cast", "unary"])
-        other = self.other(node)
-        if op == "ring":
-            sign, rule = draw.choice(list(BINARY.items()))
-            left, right = draw.choice([(node, other), (other, node)])
-            ends = [rule(x, y) for x in (left.kind.lo, left.kind.hi) for y in (right.kind.lo, right.kind.hi)]
-            self.each(f"{left.name} {sign} {right.name}", Kind("small", min(ends), max(ends)), rule, left, right)
-        elif op == "compare" and kind.name == "small":
-            sign, rule = draw.choice(list(COMPARED.items()))
-            self.infix(sign, node, other, BOOL, rule)
-        elif op == "divide":
-            by = draw.choice([-3, -1, 1, 2, 5])
-            part, rule = draw.choice([("//", operator.floordiv), ("%", operator.mod), ("&", operator.and_)])
-            if kind.name == "small":
-                self.each(f"{node.name} {part} {by}", Kind("small", -70, 70), lambda x: rule(x, by), node)
-        elif op == "lookup":
+        if draw.random() < 0.5:
+            rule = lambda x: x * x % 7 - 2  # noqa: E731
+            found = [rule(x) for x in range(kind.lo, kind.hi + 1)]
             self.each(
-                f"pf.lookup({node.name}, lambda v: v * v % 7 - 2)", Kind("small", -2, 4), lambda x: x * x % 7 - 2, node
-            )
-        elif op == "unary" and kind.name == "small":
-            source, rule = draw.choice(
-                [
-                    ("-{}", operator.neg),
-                    ("abs({})", abs),
-                    ("{} ** 2", lambda x: x * x),
-                    ("pf.relu({})", lambda x: max(x, 0)),
-                    ("pf.sign({})", lambda x: 1 if x >= 0 else -1),
-                ]
-            )
-            self.each(
-                source.format(node.name),
-                Kind("small", -64, 64) if "2" not in source else Kind("small", 0, 5000),
+                f"pf.lookup({node.name}, lambda v: v * v % 7 - 2)",
+                ranged(min(found), max(found), known=False),
                 rule,
                 node,
             )
-        else:
-            self.cast(node)
+        elif kind.hi >= 0:
+            entries = [draw.randint(-9, 300) for _ in range(draw.randint(1, kind.hi + 1))]
+            typed = draw.random() < 0.5
+            self.each(
+                f"pf.Table({entries}{', pf.SInt(10)' if typed else ''})[{node.name}]",
+                declared(10, True) if typed else ranged(-9, 300, known=False),
+                lambda x: entries[x] if 0 <= x < len(entries) else 0,
+                node,
+            )
+
+    def _sign(self, node: Node) -> None:
+        self.each(f"pf.sign({node.name})", ranged(-1, 1, known=False), lambda x: 1 if x >= 0 else -1, node)
+        kind = node.kind if node.kind.name == "width" else ranged(0, max(node.kind.hi, 0), known=False)
+        if not node.kind.truth:
+            self.each(f"pf.relu({node.name})", kind, lambda x: max(x, 0), node)
+
+    def _checked(self, node: Node) -> None:
+        kind = node.kind
+        name, rule = self.draw.choice([("add", operator.add), ("sub", operator.sub), ("mul", operator.mul)])
+        other = self.other(node)
+        common = met(kind, other.kind) if "width" in (kind.name, other.kind.name) else None
+        if common is None or common.bits > 24:
+            return
+        source = f"{node.name}.checked_{name}({other.name})"
+        self.each(f"{source}[0]", common, rule, node, other)
+        self.each(f"{source}[1]", TRUTH, lambda x, y: not common.lo <= rule(x, y) <= common.hi, node, other)
+
+    def _assume(self, node: Node) -> None:
+        lo, hi = min(node.values), max(node.values)
+        if not node.kind.truth:
+            lo, hi = max(node.kind.lo, lo - 1), min(node.kind.hi, hi + 2)
+            self.each(f"{node.name}.assume(pf.Int({lo}, {hi}))", ranged(lo, hi, known=node.kind.known), int, node)
+
+    _cast = property(lambda self: self.cast)
+
+    def cast(self, node: Node) -> Node:
+        kind = declared(self.width(), self.draw.random() < 0.4)
+        rule = (lambda x: x & 1) if kind == TRUTH else int
+        return self.each(f"{node.name}.cast({kind})", kind, rule, node)
 
     def text_operation(self, node: Node) -> None:
         draw, size = self.draw, node.kind.bits
@@ -492,6 +520,8 @@ class Writer:
                 "index",
                 "slice",
                 "indices",
+                "encrypted",
+                "concat",
                 "concat",
                 "sum",
                 "sum",
@@ -504,11 +534,10 @@ class Writer:
                 "holds",
             ]
         )
-        exact = kind.name != "int"
-        name = "small" if kind.name in ("small", "bool") else kind.name
-        if exact and max(abs(kind.lo), abs(kind.hi)) > (1 << 40 if name == "count" else 60):
+        exact = kind.exact
+        if exact and max(abs(kind.lo), abs(kind.hi)) > 1 << 20:
             return
-        total = kind if not exact else Kind(name, length * min(kind.lo, 0), length * max(kind.hi, 0))
+        total = ranged(length * kind.lo, length * kind.hi, known=kind.known) if exact else kind
         if op == "index":
             at = draw.randrange(-length, length)
             self.made(f"{node.name}[{at}]", kind, [node.values[at]], scalar=True)
@@ -520,60 +549,68 @@ class Writer:
         elif op == "indices":
             at = [draw.randrange(length) for _ in range(draw.randint(1, 4))]
             self.made(f"{node.name}[{at}]", kind, [node.values[i] for i in at], scalar=False)
+        elif op == "encrypted":
+            index = draw.choice([own for own in self.nodes if own.scalar and own.kind.name != "text"] or [node])
+            if index is not node:
+                at = index.values[0]
+                found = node.values[at] if 0 <= at < length else 0
+                result = ranged(min(kind.lo, 0), max(kind.hi, 0), known=kind.known) if kind.name == "range" else kind
+                self.made(f"{node.name}[{index.name}]", result, [found], scalar=True)
         elif op == "concat":
-            same = [own for own in self.nodes if own.kind == kind]
-            other = draw.choice(same)
-            self.made(f"pf.concat({node.name}, {other.name})", kind, node.values + other.values, scalar=False)
+            other = draw.choice([own for own in self.nodes if own.kind.name != "text"])
+            joined = kind if kind.truth and other.kind.truth else None
+            if joined is None and exact and other.kind.exact:
+                joined = ranged(
+                    min(kind.lo, other.kind.lo), max(kind.hi, other.kind.hi), known=kind.known and other.kind.known
+                )
+            joined = joined or met(kind, other.kind)
+            if joined is not None:
+                self.made(f"pf.concat({node.name}, {other.name})", joined, node.values + other.values, scalar=False)
         elif op == "sum":
             source = draw.choice(["pf.sum({})", "np.sum({})", "{}.sum()", "pf.sum(list({}))"])
             self.made(source.format(node.name), total, [sum(node.values)], scalar=True)
         elif op == "builtin":
             self.made(f"sum({node.name})", total, [sum(node.values)], scalar=True)
-        elif op == "dot":
-            weight = Kind("count", -5, 9) if exact else replace(kind, name="count")
-            weights = [self.value(weight) for _ in range(length)]
-            source = draw.choice(["pf.dot({w}, {v})", "np.dot({w}, {v})", "{v} @ {a}"])
+        elif op in ("dot", "matrix"):
+            weight = ranged(-5, 9) if exact or draw.random() < 0.3 else ranged(kind.lo, kind.hi)
+            rows = [[self.value(weight) for _ in range(length)] for _ in range(2 if op == "matrix" else 1)]
+            flat = [number for row in rows for number in row]
             most = max(abs(kind.lo), abs(kind.hi)) * 9 * length
-            result = Kind(name, -most, most) if exact else kind
-            found = sum(x * y for x, y in zip(weights, node.values, strict=True))
-            self.made(source.format(w=weights, a=array(weights), v=node.name), result, [found], scalar=True)
-        elif op == "matrix":
-            weight = Kind("count", -3, 3) if exact else replace(kind, name="count")
-            matrix = [[self.value(weight) for _ in range(length)] for _ in range(2)]
-            most = max(abs(kind.lo), abs(kind.hi)) * 3 * length
-            found = [sum(x * y for x, y in zip(row, node.values, strict=True)) for row in matrix]
-            columns = [list(column) for column in zip(*matrix, strict=True)]
-            source = draw.choice([f"{array(matrix)} @ {node.name}", f"{node.name} @ {array(columns)}"])
-            self.made(source, Kind(name, -most, most) if exact else kind, found, scalar=False)
+            result = ranged(-most, most, known=False) if exact else met(kind, ranged(min(flat), max(flat)))
+            found = [sum(x * y for x, y in zip(row, node.values, strict=True)) for row in rows]
+            if op == "dot":
+                source = draw.choice(["pf.dot({w}, {v})", "np.dot({w}, {v})", "{v} @ {a}"])
+                self.made(source.format(w=rows[0], a=array(rows[0]), v=node.name), result, found, scalar=True)
+                return
+            columns = [list(column) for column in zip(*rows, strict=True)]
+            source = draw.choice([f"{array(rows)} @ {node.name}", f"{node.name} @ {array(columns)}"])
+            self.made(source, result, found, scalar=False)
         elif op == "both" and kind.bits <= 16:
-            same = [own for own in self.nodes if own.kind == kind and not own.scalar and len(own) == length]
-            other = draw.choice(same)
-            most = max(abs(kind.lo), abs(kind.hi)) ** 2 * length
-            result = Kind(name, -most, most) if exact else kind
-            found = sum(x * y for x, y in zip(node.values, other.values, strict=True))
-            self.made(f"{node.name} @ {other.name}", result, [found], scalar=True)
-        elif op == "extreme" and kind.name != "bool":
+            other = draw.choice([own for own in self.numbers(node) if not own.scalar])
+            most = max(abs(kind.lo), abs(kind.hi), 1) * max(abs(other.kind.lo), abs(other.kind.hi), 1) * length
+            result = ranged(-most, most, known=False) if exact and other.kind.exact else met(kind, other.kind)
+            if result is not None and most < 1 << 40:
+                found = sum(x * y for x, y in zip(node.values, other.values, strict=True))
+                self.made(f"{node.name} @ {other.name}", result, [found], scalar=True)
+        elif op == "extreme":
             way, rule = draw.choice([("max", max), ("min", min)])
             source = draw.choice([f"pf.{way}({node.name})", f"{node.name}.{way}()", f"np.{way}({node.name})"])
-            self.made(source, kind, [rule(node.values)], scalar=True)
+            result = ranged(kind.lo, kind.hi) if kind.truth and length > 1 else kind
+            self.made(source, result, [rule(node.values)], scalar=True)
         elif op == "sort":
             self.made(f"{draw.choice(['pf', 'np'])}.sort({node.name})", kind, sorted(node.values), scalar=False)
-        elif op == "holds" and (kind.truth or kind.name == "bool"):
+        elif op == "holds" and kind.truth:
             way, rule = draw.choice([("all", all), ("any", any)])
             source = draw.choice([f"{node.name}.{way}()", f"np.{way}({node.name})"])
-            self.made(source, kind if kind.name == "bool" else TRUTH, [rule(node.values)], scalar=True)
+            self.made(source, TRUTH, [rule(node.values)], scalar=True)
 
     def choose(self) -> None:
-        """A choice between two values of one kind by a truth value."""
-        conditions = [node for node in self.nodes if node.kind.truth or node.kind.name == "bool"]
+        """A choice between two values by a truth value."""
+        conditions = [node for node in self.nodes if node.kind.truth]
         if not conditions:
             return
         condition = self.draw.choice(conditions)
         node = self.draw.choice(self.nodes)
-        if node.kind.name == "bool" or (
-            node.kind.name == "small" and (condition.kind.truth or node.kind.hi - node.kind.lo > 12)
-        ):
-            return
         if node.kind.name == "text":
             if not condition.scalar:
                 return
@@ -583,10 +620,16 @@ class Writer:
             other = self.other(node)
         if len({len(own) for own in (condition, node, other) if not own.scalar}) > 1:
             return
-        then, otherwise = self.draw.choice([(node, other), (other, node)])
-        kind = node.kind
-        if kind.name in ("count", "small"):
-            kind = Kind(kind.name, min(kind.lo, other.kind.lo), max(kind.hi, other.kind.hi))
+        then, otherwise = self.sided(node, other)
+        a, b = node.kind, other.kind
+        if a.name == "text":
+            kind: Kind | None = a
+        elif a.truth and b.truth:
+            kind = TRUTH
+        else:
+            kind = self.result(a, b, (min(a.lo, b.lo), max(a.hi, b.hi)), (0, 0))
+        if kind is None:
+            return
         source = f"{self.draw.choice(['pf.mux', 'np.where'])}({condition.name}, {then.name}, {otherwise.name})"
         self.each(source, kind, lambda c, a, b: a if c else b, condition, then, otherwise)
 
@@ -608,9 +651,7 @@ class Writer:
             elif node.kind.name == "text":
                 self.text_operation(node)
             else:
-                {"int": self.integer, "count": self.count, "small": self.small, "bool": self.small}[node.kind.name](
-                    node
-                )
+                self.number(node)
         made = [node for node in self.nodes if node.name.startswith("v")]
         outputs = {made[-1].name, *(node.name for node in made if self.draw.random() < 0.4)} if made else {"x0"}
         returned = ", ".join(f'"{name}": {name}' for name in sorted(outputs))
@@ -632,7 +673,21 @@ class Written:
     inputs: dict[str, Any]
     expected: dict[str, Any]
 
-    def program(self) -> pf.Program:
-        scope: dict[str, Any] = {"pf": pf, "np": np}
+    def program(self, form: Form | None = None) -> pf.Program:
+        """The program; in a form, that of its values, and else in the one that is planned."""
+        scope: dict[str, Any] = {"pf": pf if form is None else _In(form), "np": np}
         exec(compile(self.source, "written.py", "exec"), scope)
         return scope["f"]
+
+
+class _In:
+    """The package, of which programs are traced in one form."""
+
+    def __init__(self, form: Form) -> None:
+        self._form = form
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(pf, name)
+
+    def program(self, **inputs: pf.Type) -> Any:
+        return lambda function: traced_in(Tracer("f", self._form), function, inputs, None, pf.Program)[0]

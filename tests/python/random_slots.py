@@ -1,4 +1,4 @@
-"""Random programs of CKKS and BGV, each as the language has it and as numpy has it: what `test_slot_properties` compares."""
+"""Random programs of CKKS and BGV, each in the language and in numpy, for `test_slot_properties`."""
 
 from __future__ import annotations
 

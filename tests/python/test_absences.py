@@ -1,4 +1,4 @@
-"""Does the replacement that is printed for each missing method of NumPy, Python and other libraries compute what that method does?
+"""The suggested replacement of each missing method of NumPy, Python and other libraries computes the same.
 
 Each is evaluated in the clear, on extreme and random values of several types, and compared with Python's integers or NumPy on the same values.
 """
@@ -173,23 +173,25 @@ def kernel(hi: int = 2) -> list[int]:
     return [min(1, hi), min(2, hi), 0]
 
 
-def of_width(bits: int, lo: int, hi: int) -> dict[str, Callable[[Any, Any], Any]]:
-    """What names mean of integers of so many bits."""
+def of_integers(kind: Any) -> dict[str, Callable[[Any, Any], Any]]:
+    """What names mean of integers of a type."""
+    bits, (lo, hi) = kind.width, kind.bounds
     size = -(-bits // 8)
 
     def within(function: Callable[[int, int], int]) -> Callable[[Values, Values], Values]:
-        """The results, and where they were beyond the type; those of truth values count, and are beyond none."""
-        counts = (lo, hi) == (0, 1)
-        return lambda x, y: each(function)(x, y) + [not (counts or lo <= end <= hi) for end in each(function)(x, y)]
+        """The results, and where they were beyond the width; those of ranges are exact."""
+        return lambda x, y: each(function)(x, y) + [kind.wraps and not lo <= end <= hi for end in each(function)(x, y)]
 
     def turned(a: int, left: int) -> int:
         of = a % (1 << bits)
         return (of << left | of >> (bits - left)) % (1 << bits)
 
+    inverted = one((lambda a: 1 - a) if kind.kind == "boolean" else operator.invert)
     return {
         "bit": one(lambda a: a & 1),
         "bit_count": one(int.bit_count),
-        "bitnot": one(operator.invert),
+        "bitnot": inverted,
+        "invert": inverted,
         "checked_add": within(operator.add),
         "checked_div": divided,
         "checked_mul": within(operator.mul),
@@ -198,7 +200,7 @@ def of_width(bits: int, lo: int, hi: int) -> dict[str, Callable[[Any, Any], Any]
         "is_even": one(lambda a: a % 2 == 0),
         "is_odd": one(lambda a: a % 2),
         "leading_zeros": one(lambda a: bits - (a % (1 << bits)).bit_length()),
-        "not_": one(operator.invert),
+        "not_": inverted,
         "overflowing_add": within(operator.add),
         "overflowing_mul": within(operator.mul),
         "overflowing_sub": within(operator.sub),
@@ -217,6 +219,7 @@ WRAPPING = frozenset(
     [
         "add",
         "bitnot",
+        "invert",
         "checked_add",
         "checked_div",
         "checked_mul",
@@ -240,12 +243,7 @@ WRAPPING = frozenset(
         "wrapping_sub",
     ]
 )
-"""Operators of integers of any width wrap, as the language says; so does a product with a matrix, which is one."""
-
-BITS: dict[str, Callable[[Any, Any], Any]] = {
-    "invert": one(lambda a: 1 - a),
-    "not_": one(lambda a: 1 - a),
-}
+"""Operators of integers with a width wrap, as the language says; so does a product with a matrix, which is one."""
 
 
 def code(table: Mapping[str, Any], name: str, kind: Any) -> str | None:
@@ -268,7 +266,7 @@ def evaluated(written: str, kinds: Mapping[str, Any], samples: list[dict[str, An
     """What a replacement computes of samples, in the clear."""
     public: list[Any] = []
     count = 1 if kinds["x"].scalar else kinds["x"].length
-    weights = kernel(kinds["x"].bounds[1] if isinstance(kinds["x"], pf.IntegerType) else 2)
+    weights = kernel(kinds["x"].hi if getattr(kinds["x"], "wraps", False) else 2)
     shape = {"rows": rows([0] * count), "columns": count // rows([0] * count)}
 
     def body(**values: Any) -> Any:
@@ -344,17 +342,11 @@ def samples(lo: int, hi: int, length: int) -> list[tuple[Values, Values]]:
     "kind", some(INTEGERS, UNSIGNED[2:7:4] + SIGNED[1:2]) + some(ELEMENTS, ELEMENTS[1:32:4]), ids=repr
 )
 def test_replacements_for_integers(kind: Any) -> None:
-    wide = isinstance(kind, pf.IntegerType)
-    lo, hi = kind.bounds if wide else kind.element.bounds[:2]
-    boolean = not wide and kind.element.kind == "boolean"
-    table = instead.INTEGERS if wide else instead.OF_ELEMENTS[kind.element.kind]
-    bits = kind.bits if wide else instead.holding(lo, hi).bits
-    meanings = COMMON | of_width(
-        bits, lo if wide else min(lo, 0) and -(1 << (bits - 1)), hi if wide else (1 << (bits - (lo < 0))) - 1
-    )
-    meanings |= BITS if boolean else {}
-    weights = kernel(hi if wide else 2)
-    meanings["clip"] = own(lambda x: clipped(x, hi if wide else 5))
+    lo, hi = kind.bounds
+    table = instead.of_values(kind)
+    meanings = COMMON | of_integers(kind)
+    weights = kernel(hi if kind.wraps else 2)
+    meanings["clip"] = own(lambda x: clipped(x, hi if kind.wraps else 5))
     meanings["convolve"] = own(lambda x: np.convolve(np.array(x, dtype=object), weights))
     assert table.keys() <= meanings.keys()
     wrong, refused = [], []
@@ -363,11 +355,11 @@ def test_replacements_for_integers(kind: Any) -> None:
         if written is None:
             refused.append(name)
             continue
-        if name.isidentifier() and not hasattr(pf.Integer if wide else pf.Value, name):
+        if name.isidentifier() and not hasattr(pf.Value, name):
             assert printed(name, kind).endswith(f"write {written}")
         kinds = {"x": kind, "y": kind}
         if "condition" in written:
-            kinds["condition"] = (pf.UInt(1) if wide else pf.Bool).vector(kind.length)
+            kinds["condition"] = (pf.UInt(1) if kind.split else pf.Bool).vector(kind.length)
         given = samples(lo, hi, kind.length)
         if name in ("div", "rem"):
             given = [(x, [b or hi or lo for b in y]) for x, y in given]
@@ -383,16 +375,16 @@ def test_replacements_for_integers(kind: Any) -> None:
             continue
         for (x, y), computed in zip(given, found, strict=True):
             meant = flat(meanings[name](x, y))
-            wraps = (wide and name in WRAPPING) or (not wide and name.startswith(("rotate", "checked")))
+            wraps = kind.wraps and name in WRAPPING
             same = len(meant) == len(computed) and all(
-                (a - b) % (1 << bits if wraps else 1 << 9999) == 0 for a, b in zip(computed, meant, strict=True)
+                (a - b) % (1 << kind.bits if wraps else 1 << 9999) == 0 for a, b in zip(computed, meant, strict=True)
             )
             if not same:
                 wrong.append(f"{name}: {written}: {x[:8]} and {y[:8]} give {list(computed)[:8]}, not {meant[:8]}")
                 break
     assert not wrong, "\n".join(wrong)
-    # A reason is given where no type holds the result, and for ranges that are not cast.
-    assert refused == [] or kind.length == 1 or hi - lo >= 16, refused
+    # A reason is given where no type holds the result, and where no table has so many entries.
+    assert refused == [] or kind.length == 1 or hi - lo >= 1 << 16, refused
 
 
 TEXT_MEANINGS: dict[str, Callable[[str, int], Any]] = {
@@ -444,8 +436,7 @@ def test_replacements_on_the_torus() -> None:
 )
 def test_a_single_value_is_no_vector(kind: Any) -> None:
     of = pf.program(x=kind)(lambda x: {"x": x}).outputs["x"]
-    tables = instead.NUMBERS | instead.REALS if isinstance(of, pf.SlotType) else instead.INTEGERS
-    tables = instead.OF_ELEMENTS[of.element.kind] if isinstance(of, pf.Type) else tables
+    tables = instead.NUMBERS | instead.REALS if isinstance(of, pf.SlotType) else instead.of_values(of)
     for name in instead.OF_VECTORS & tables.keys():
         assert code(tables, name, of) is None
         assert "vector(" in (instead.written(tables, name, of) or "")
@@ -718,7 +709,7 @@ def test_functions_of_other_libraries_are_named_here(name: str) -> None:
         assert eval(written, {"pf": pf})
         return
     for kind in (pf.UInt(1), pf.Bool) if name in ("any", "all") else (pf.UInt(8), pf.SInt(8), pf.Int(-2, 2)):
-        bit = pf.UInt(1) if isinstance(kind, pf.IntegerType) else pf.Bool
+        bit = pf.UInt(1) if kind.split else pf.Bool
         kinds = {"x": kind.vector(5), "y": kind.vector(5), "condition": bit.vector(5)}
         given = [([1, 0, 1, 1, 0], [0, 1, 1, 0, 0]), ([1] * 5, [0] * 5), ([0] * 5, [1] * 5)]
         found = evaluated(written, kinds, [{"x": x, "y": y, "condition": condition(x)} for x, y in given], False)

@@ -1,4 +1,4 @@
-"""Is a bad file told apart, named, and refused with nothing half-written?"""
+"""Bad files are detected, named and refused, and nothing stays half-written."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_damaged_file(polyfabric, tmp_path, encrypted, file, step, damage):
     [("client.key", "encrypt"), ("client.key", "decrypt"), ("x.in.ct", "execute"), ("y.out.ct", "decrypt")],
 )
 def test_files_of_two_key_generations(polyfabric, tmp_path, encrypted, file, step):
-    """A second client of the same set: whatever file of it comes in the place of one's own is told from it, not decrypted to noise."""
+    """A second client with the same set. Its files must be recognised as another client's, not decrypted to noise."""
     shutil.copytree(encrypted / "keys", tmp_path / "keys")
     other = ("run", "pbs+ks", "--params", "toy-256", "--keys", "other", "--max-failure", "0")
     for made in ("encrypt", "execute"):

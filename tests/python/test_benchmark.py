@@ -1,4 +1,4 @@
-"""Are the times of `polyfabric bench` processor time, as it says, and is a wrong result told?"""
+"""`polyfabric bench` measures processor time and reports wrong results."""
 
 from __future__ import annotations
 
@@ -50,6 +50,6 @@ def test_a_wrong_result_is_told_and_ends_with_status_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wrong = {"result": np.full(8, 9j)}
-    monkeypatch.setattr("polyfabric.schemes.slots.SlotPlan.decrypt", lambda *_: wrong)
+    monkeypatch.setattr("polyfabric.schemes.rns.SlotPlan.decrypt", lambda *_: wrong)
     assert cli.main(["bench"], standalone_mode=False) == 1
     assert "wrong" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Are the kernels of the library that is installed compiled as they are meant: vector instructions in place, for every instruction set?
+"""The installed library's kernels use the vector instructions of every instruction set.
 
 A function that the compiler does not inline where a set is enabled has none of the set's instructions, and each of them becomes a call. Names say
 so: such a call needs a function for the instruction.

@@ -1,4 +1,4 @@
-"""Does Ctrl-C end whatever runs within 200 ms, in Python and in the command line, with nothing half-written?"""
+"""Ctrl-C ends every operation within 200 ms, in Python and on the command line, and nothing stays half-written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does Ctrl-C end compilation, simulation and every command that simulates at once, wherever it meets them?"""
+"""Ctrl-C ends compilation, simulation and every simulating command at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the command line end with a message where its input, its output or its surroundings are not what they should be?"""
+"""The command line ends with a message for bad input, output or environment."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_a_folder_that_is_gone(tmp_path):
     folder.mkdir()
     done = process(folder, "rmdir ../gone; $P machines")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "error: the working folder is gone (No such file or directory); change to another one\n"
+    assert done.stderr == "error: the working folder was deleted (No such file or directory); change to another one\n"
 
 
 @pytest.mark.parametrize("line", ["params", "params --scheme ckks", "params --on strix"])

@@ -1,4 +1,4 @@
-"""Does every command do what it says, print data on demand, and end with the right status?"""
+"""Every command works, prints data on demand, and ends with the right status."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def expect_digits_on_morphling(polyfabric, neurons):
 def test_run_digits_for_people(polyfabric):
     done = polyfabric("run", "digits")
     assert done.status == 0, done.err
-    learns = "client sees  the hidden activations and the scores, not the class alone"
+    learns = "client sees  the hidden activations and the scores, not only the class"
     for words in ("decrypted class", "true label", "64 of 64", "failure probability", learns):
         assert words in done.out
 
@@ -162,15 +162,15 @@ def test_inputs_by_their_types(polyfabric, tmp_path):
     done = polyfabric("run", "own.py:f", "--input", "t=a,b", "--input", "x=2", "--json")
     assert done.status == 0, done.err
     assert json.loads(done.out)["outputs"] == {"same": 1, "more": 3}
-    for given, told in (
-        (("x=2,t=ab",), "each has an --input of its own: --input x=2 --input t=ab"),
+    for given, expected in (
+        (("x=2,t=ab",), "give each input its own option: --input x=2 --input t=ab"),
         (("x=ab",), "is not integers separated by commas; correct it, or give a JSON file"),
         (("x=[1, 2",), "close its brackets and separate by commas, as [1, 2] or [[1, 2], [3, 4]]"),
         (("x=2", "t=abcde"), "shorten it, or declare it pf.Text(5)"),
     ):
         done = polyfabric("run", "own.py:f", *(part for one in given for part in ("--input", one)))
         assert done.status == 2
-        assert told in " ".join(done.err.split())
+        assert expected in " ".join(done.err.split())
 
 
 def test_booleans_are_given_by_their_names(polyfabric, tmp_path):
@@ -221,7 +221,7 @@ def test_inputs_are_of_what_encrypts_them(polyfabric):
     for step in ("keys", "execute", "decrypt"):
         done = polyfabric(*common, "--step", step)
         assert done.status == 2
-        assert "--input is of what is encrypted; give it with --step encrypt, or without --step" in done.err
+        assert "only encryption reads --input; give it with --step encrypt, or without --step" in done.err
     done = polyfabric(*common, "--cost")
     assert done.status == 2
     assert "--input is of a run, and --cost runs nothing; leave one of the two out" in " ".join(done.err.split())
@@ -229,20 +229,20 @@ def test_inputs_are_of_what_encrypts_them(polyfabric):
 
 def test_processors_and_places_are_of_what_is_executed(polyfabric):
     common = ("run", "pbs+ks", "--params", "toy-512-k2", "--max-failure", "0", "--keys", "keys")
-    threads = "--threads is of what is executed; give it with --step execute, or without --step"
-    place = "--on interpreter is of what is executed; give it with --step execute, or without --step"
+    threads = "only execution uses --threads; give it with --step execute, or without --step"
+    place = "only execution uses --on interpreter; give it with --step execute, or without --step"
     assert polyfabric(*common, "--step", "encrypt").status == 0
     for step in ("keys", "encrypt", "decrypt"):
-        for given, told in ((("--threads", "2"), threads), (("--on", "interpreter"), place)):
+        for given, expected in ((("--threads", "2"), threads), (("--on", "interpreter"), place)):
             done = polyfabric(*common, "--step", step, *given)
             assert done.status == 2
-            assert told in " ".join(done.err.split())
+            assert expected in " ".join(done.err.split())
     assert polyfabric(*common, "--step", "execute", "--threads", "2").status == 0
     assert polyfabric(*common, "--step", "execute", "--on", "interpreter").status == 0
     for on in ("interpreter", "morphling"):
         done = polyfabric("run", "pbs+ks", "--on", on, "--threads", "2")
         assert done.status == 2
-        assert f"--threads) is how many processors cpu takes, and this runs on {on}" in " ".join(done.err.split())
+        assert f"--threads) applies to cpu, but this runs on {on}" in " ".join(done.err.split())
     for given in (("--threads", "2"), ("--report", "there"), ("--keys", "keys"), ("--flood", "0")):
         done = polyfabric("run", "pbs+ks", "--cost", *given)
         assert done.status == 2
@@ -299,10 +299,10 @@ def test_files_of_another_program_are_told_as_such_before_levels_and_sets(polyfa
     for step, kind in (("execute", 'input "x"'), ("decrypt", 'output "result"')):
         done = polyfabric("run", f"own.py:{theirs}", "--keys", "k", "--step", step)
         assert done.status == 2
-        told = " ".join(done.err.split())
-        assert f"it is {kind} of program {ours} (" in told
-        assert f"but {kind} of program {theirs} (" in told
-        assert "bring the file that was written for this program" in told
+        message = " ".join(done.err.split())
+        assert f"it is {kind} of program {ours} (" in message
+        assert f"but {kind} of program {theirs} (" in message
+        assert "bring the file that was written for this program" in message
         assert polyfabric("run", f"own.py:{ours}", "--keys", "k", "--step", "execute").status == 0
 
 
@@ -394,7 +394,7 @@ def test_keys_are_a_step_of_their_own(polyfabric, tmp_path):
     assert made.keys() == {"client.key", "server.key"}
     again = polyfabric(*common, "--step", "keys")
     assert again.status == 2
-    assert "keys/client.key: there are keys already, which new ones would replace; name another folder" in again.err
+    assert "keys/client.key: keys exist here and would be replaced; name another folder" in again.err
     assert polyfabric(*common, "--step", "encrypt").status == 0
     assert all((tmp_path / "keys" / name).read_bytes() == data for name, data in made.items())
 
@@ -408,7 +408,7 @@ def test_somebody_elses_server_key_is_not_replaced(polyfabric, tmp_path):
     before = foreign.read_bytes()
     done = polyfabric(*common, "--keys", "server", "--step", "encrypt")
     assert done.status == 2
-    assert "server/server.key: it is of a client whose client.key is not here" in done.err
+    assert "server/server.key: it belongs to a client whose client.key is missing" in done.err
     assert "bring that client.key, or name another folder" in done.err
     assert foreign.read_bytes() == before
     assert list(foreign.parent.iterdir()) == [foreign]
@@ -474,7 +474,7 @@ def test_machines(polyfabric):
     for words in ("source", "assumption", "fft_rate", "(default)"):
         assert words in shown.out
     shown = " ".join(polyfabric("machines", "fpt").out.split())
-    assert "chip: its power is that of the memory of channels.hbm too" in shown
+    assert "chip: its power includes the memory of channels.hbm" in shown
 
 
 def test_every_figure_of_a_machine_has_a_source(polyfabric):
@@ -531,7 +531,7 @@ def test_params_on_a_machine(polyfabric):
     [
         ("nonsense", "no parameter set of TFHE is called"),
         ("osiris-I", "it is one of CKKS"),
-        ("morphling-A", "none of those that `morphling` can"),
+        ("morphling-A", "is not supported by `morphling`"),
     ],
 )
 def test_params_of_a_set_that_a_machine_has_not(polyfabric, name, says):
@@ -608,9 +608,9 @@ def test_who_asks_for_another_paper_is_told_those_that_there_are(polyfabric):
 
 
 def test_the_instruction_set_is_chosen_and_told(polyfabric_process, monkeypatch):
-    told = polyfabric_process("--version")
-    assert told.status == 0, told.err
-    assert "kernels in " in told.out
+    printed = polyfabric_process("--version")
+    assert printed.status == 0, printed.err
+    assert "kernels in " in printed.out
     monkeypatch.setenv("POLYFABRIC_ISA", "portable")
     assert polyfabric_process("--version").out.endswith("kernels in portable\n")
     done = polyfabric_process("run", "pbs", "--params", "fpt-I", "--json")

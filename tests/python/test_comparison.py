@@ -1,4 +1,4 @@
-"""Do machines stand side by side with the numbers of their own simulations, and does one that cannot hold a program say why?"""
+"""A comparison shows each machine's own simulation, or why the machine cannot run the program."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from polyfabric import machines, programs
 from polyfabric.comparison import BATCH, compare
 from polyfabric.reports import plots, rows
-from polyfabric.schemes.elements import named_parameters
+from polyfabric.schemes.tfhe import named_parameters
 from rejects import rejects
 
 TORUS = [name for name in machines.names() if not pf.machine(name).on_slots]
@@ -213,11 +213,11 @@ def test_what_cannot_be_asked_is_told():
     for call, message in (
         (lambda: compare("pbss", parameters=SET), "there is no program 'pbss'"),
         (lambda: compare("pbs", ["nobody"], parameters=SET), "there is no machine 'nobody'"),
-        (lambda: compare("database-lookup"), "runs whole, with its data"),
+        (lambda: compare("database-lookup"), "runs only as a whole, with its data"),
         (lambda: compare("digits", widths="derived"), "name one with --params"),
         (
             lambda: compare("pbs", parameters=SET, readings=["colour=red"]),
-            "none of these machines leaves 'colour' open",
+            "none of these machines has the reading 'colour'",
         ),
     ):
         with pytest.raises(pf.InputError, match=message):

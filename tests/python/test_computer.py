@@ -1,4 +1,4 @@
-"""Is the memory that this process can get the least of what the computer and its control groups leave?"""
+"""The available memory is the minimum of what the computer and its control groups leave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does what a run is told to cost have all its parts, of every program? How far it is from the processor time that is taken is recorded (`scripts/told-costs`)."""
+"""Cost estimates of every program are complete. `scripts/estimated-costs` records their accuracy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a result of which one bit was flipped, anywhere, refused, or as it was? Of every scheme and type, by the client that decrypts.
+"""The client refuses a result with one flipped bit, or decrypts the right value, for every scheme and type.
 
 The checksum is made right again, so that the bit reaches what reads it. Of TFHE the bits that the plan says may give another value of the type do so,
 no others: encryption hides, it does not sign. Every other flip changes nothing or is refused.
@@ -127,11 +127,11 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
 
 
 FAR = "polyfabric-4-p64-t32"
-"""A set whose errors stay far from half a step, where the default one's reach a third of one: what is no whole number of steps is told."""
+"""A set with small errors compared with half a step (the default's reach a third of a step), so that decryption detects fractions of steps."""
 SETS = {"integers, far from half a step": FAR}
 
 PLACES = {"integers": 1600}
-"""How many places are drawn, if not 400: of a tight set one flip in twenty is told by what it decrypts to."""
+"""Number of random places, if not 400: with a tight set, decryption detects one flip in twenty."""
 
 # Flipped bits of a word that may give another value, and log2 of the probability that a random phase does: as docs/threat-model.md has them.
 UNDETECTED = {
@@ -173,7 +173,7 @@ def test_one_bit_of_a_result(case: str) -> None:
         flips += [(place, bit) for place in range(size - 16, size) for bit in range(8)]
         passed: set[int] = set()
         for place, bit in flips:
-            told = f"{case}: bit {bit} of byte {place} of {name}, {size} bytes; seed {seed}"
+            context = f"{case}: bit {bit} of byte {place} of {name}, {size} bytes; seed {seed}"
             try:
                 found = client.decrypt(pf.Ciphertexts({**answer.parts, name: flipped(data, place, bit)}, ".out.ct"))
             except pf.Error as error:
@@ -184,13 +184,13 @@ def test_one_bit_of_a_result(case: str) -> None:
                 flip = 8 * ((place - size) % (word_bits // 8)) + bit
                 # Of the torus: it went to another message, as near to that as errors may be.
                 steps = terminal["step"] * 2.0 ** (flip - word_bits)
-                assert round(steps) >= 1, told
-                assert abs(steps - round(steps)) <= 1.5 * terminal["error_bound"] * terminal["step"], told
+                assert round(steps) >= 1, context
+                assert abs(steps - round(steps)) <= 1.5 * terminal["error_bound"] * terminal["step"], context
                 passed.add(flip)
                 continue
-            assert same(found, right), f"{told}: {found} for {right}"
+            assert same(found, right), f"{context}: {found} for {right}"
         assert len(passed) <= (undetected[name]["bits"] if torus else 0), f"{case}: {passed} of {name}"
-    # Of a tight set few bits are so large that they are told and so small that they are no other value.
+    # With a tight set, few bits are large enough to be detected and small enough not to give another value.
     assert refused[True] > (5 if torus else 20), f"{case}: few by what they decrypt to"
     assert refused[False] > 100, f"{case}: few by their heads"
 

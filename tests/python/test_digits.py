@@ -1,4 +1,4 @@
-"""Does the encrypted network equal the clear one, and is the clear one good enough?"""
+"""The encrypted network equals the clear one, which is accurate enough."""
 
 from __future__ import annotations
 

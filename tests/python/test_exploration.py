@@ -1,4 +1,4 @@
-"""Does a sweep give the best points at each area, go on where it was stopped, and name the points that cannot be?"""
+"""A sweep finds the best points at each area, continues after an interruption, and names impossible points."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 import polyfabric as pf
 import pytest
 from polyfabric import exploration, programs
-from polyfabric.axes import axis
 from polyfabric.exploration import Task, explore, own_axes, points
 from polyfabric.schemes.options import PlanOptions
+from polyfabric.sweep_axes import axis
 from rejects import rejects
 
 FILE = Path(__file__).resolve().parents[2] / "machines" / "f1.toml"
@@ -317,13 +317,16 @@ def test_what_cannot_be_swept_is_told(polyfabric, arguments, message):
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (f'"{CLUSTERS}" = [2, 4]\n"channels.hbm.count" = [1]', "has 1 and 2 values; give as many of each"),
+        (f'"{CLUSTERS}" = [2, 4]\n"channels.hbm.count" = [1]', "has 1 and 2 values; give equal numbers"),
         (f'"{CLUSTERS}" = []', f"the axis '{CLUSTERS}' has no values"),
-        ("", "an axis is of no figure; give it one with its values"),
+        ("", "an axis has no figure; give it one with its values"),
         ('"units.none" = [1]', "f1 has no figure 'units.none'"),
         (f'"{CLUSTERS}" = [2]\n[[sweep]]\n"{CLUSTERS}" = [4]', f"{CLUSTERS} is on two axes"),
-        (f'"{CLUSTERS}" = ["two"]', "'two' is no number"),
-        (f'"{CLUSTERS}" = [nan]', f"nan or inf is no number; {CLUSTERS} takes"),
+        (f'"{CLUSTERS}" = ["two"]', "'two' is not a number"),
+        (
+            f'"{CLUSTERS}" = [nan]',
+            f"nan or inf is not a number; give numbers in the unit of the machine file for {CLUSTERS}",
+        ),
         (f'"{CLUSTERS}" = [true]', f"{CLUSTERS} is 16 in the machine file"),
     ],
 )
@@ -354,7 +357,7 @@ def test_what_of_a_machine_file_is_no_figure_is_told_on_every_axis(tmp_path, key
 def test_a_figure_that_a_file_leaves_out_is_swept_once_it_is_there(monkeypatch, tmp_path):
     monkeypatch.setattr(exploration, "_workers", _here)
     key = "units.forward.latency"
-    with pytest.raises(pf.InputError, match="one that its mapper reads beside those is swept once the file gives it"):
+    with pytest.raises(pf.InputError, match="to sweep another figure of its mapper, add it to the file"):
         explore(Task.of(str(OWN), ["pbs@toy-256"], 4), [axis(f"{key}=90")])
     given = '[units.forward]\nlatency = { value = 60, unit = "cycles", source = "chosen" }\n'
     without_components = OWN.read_text().partition("[component_clock]")[0]

@@ -1,4 +1,4 @@
-"""Do programs of BGV run by F1's schedule, and is what is timed what ran?"""
+"""Programs of BGV run by F1's schedule, which is also what the simulation times."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from polyfabric.apps.matvec import matvec
 from polyfabric.errors import SecurityWarning
 from polyfabric.execution import plan
 from polyfabric.machines import load
-from polyfabric.papers.f1_figures import figure_9, figure_10, table_5, table_5_means, units_at_work, utilisation
-from polyfabric.papers.f1_worth import UNKNOWN, of_program
+from polyfabric.reproduce.f1_figures import figure_9, figure_10, table_5, table_5_means, units_at_work, utilisation
+from polyfabric.reproduce.f1_worth import UNKNOWN, of_program
 from polyfabric.statements import Add, Mul, Program, Rotate
 from rejects import rejects
 
@@ -259,7 +259,7 @@ def test_a_scheduler_that_is_given_up_has_an_error_of_its_own():
 
 def test_figure_10_is_the_timeline_in_equal_parts():
     class Drawn:
-        """Units are idle but for the multipliers in the last tenth; behind the last window stands a 0."""
+        """Units are idle except the multipliers in the last tenth; a 0 follows the last window."""
 
         def timeline(self):
             names = ("ntt", "automorphism", "multiply", "add", "hbm", "register_output")
@@ -349,7 +349,7 @@ def test_the_comparisons_scheduler_is_chosen(polyfabric):
         ),
         (
             ("simulate", "permute", "--machine", "f1", "--load", "x", "--scheduler", "csr"),
-            "--load takes the program as it was",
+            "--load reads a compiled program",
         ),
         (("simulate", "permute", "--machine", "f1", "--time-limit", "5"), "--time-limit is of --scheduler csr"),
         (("simulate", "pbs", "--machine", "f1"), "executes programs of CKKS and BGV"),
@@ -432,11 +432,11 @@ def test_a_key_switch_that_swamps_the_scale_is_refused_and_never_chosen():
             ("simulate", "matvec", "--machine", "f1", "--key-switch", "d7"),
             '"d7" for 16 limbs; choose from: listing1, d16',
         ),
-        (("run", "digits", "--key-switch", "d4"), "--key-switch is not for digits"),
+        (("run", "digits", "--key-switch", "d4"), "--key-switch does not apply to digits"),
         (("simulate", "permute", "--machine", "f1", "--key-switch", "d4"), "leave it out"),
         (
             ("simulate", "pbs", "--machine", "morphling", "--key-switch", "d4"),
-            "pbs: key_switch='d4' (--key-switch) is for programs of CKKS and BGV; TFHE's stands",
+            "pbs: key_switch='d4' (--key-switch) applies to programs of CKKS and BGV; planning places TFHE's",
         ),
         (("run", "database-lookup", "--on", "f1", "--key-switch", "d4"), "leave it out"),
     ],
@@ -457,5 +457,5 @@ def test_special_primes_do_not_take_a_set_below_128_bits():
     rows = {row["name"]: row for row in made.facts["key_switch"]["considered"]}
     assert "bits of security" in rows["d1"]["refused"]
     assert made.facts["parameters"]["security_bits"] >= 128
-    with pytest.raises(pf.ParameterError, match=r"its special primes leave .* bits of security"):
+    with pytest.raises(pf.ParameterError, match=r"its special primes reduce the security to .* bits"):
         plan(rotated, "f1-14-L13", machine=machine, key_switch="d1")

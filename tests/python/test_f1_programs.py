@@ -1,4 +1,4 @@
-"""Do F1's programs of table 3 compute what their applications do, encrypted, on the CPU and by F1's schedule?"""
+"""F1's programs of table 3 compute their applications' results, encrypted, on the CPU and by F1's schedule."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from polyfabric import machines, programs
 from polyfabric.apps.f1_programs import PROGRAMS, country_lookup, helr, lola_cifar, lola_mnist, packing
 from polyfabric.apps.f1_programs.execute import Answer, clear_example, execute
-from polyfabric.papers import f1 as paper
+from polyfabric.reproduce import f1 as paper
 from polyfabric.schemes.options import PlanOptions
 from rejects import rejects
 

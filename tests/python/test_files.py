@@ -1,4 +1,4 @@
-"""Are files whole or not there, and does nothing that a peer sends become a file elsewhere?"""
+"""Files are complete or absent, and data from a peer cannot create files elsewhere."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polyfabric as pf
 import pytest
-from polyfabric import files, keys, sides, stages
+from polyfabric import client_server, file_steps, files, keys
 from polyfabric.files import expect_file, read_bytes, write_bytes, write_new, write_together
 from rejects import rejects
 
@@ -115,8 +115,8 @@ NEGATED = pf.program(x=pf.Bool)(lambda x: ~x)
 def test_a_key_that_comes_meanwhile_is_not_replaced(tmp_path, monkeypatch, who):
     module, name = {
         "keys": (keys, "write_together"),
-        "step": (stages, "write_together"),
-        "client": (sides, "write_new"),
+        "step": (file_steps, "write_together"),
+        "client": (client_server, "write_new"),
     }[who]
     spec = pf.Specification.of(NEGATED, "toy-256")
     save = {
@@ -184,7 +184,7 @@ def test_inputs_and_outputs_of_a_step_are_written_together(tmp_path, monkeypatch
     def content():
         return {found.name: found.read_bytes() for found in tmp_path.iterdir()}
 
-    write, written = stages._write, []
+    write, written = file_steps._write, []
 
     def full(*given, **options):
         if written:
@@ -196,10 +196,10 @@ def test_inputs_and_outputs_of_a_step_are_written_together(tmp_path, monkeypatch
         step()
         before = content()
         written.clear()
-        monkeypatch.setattr(stages, "_write", full)
+        monkeypatch.setattr(file_steps, "_write", full)
         with pytest.raises(pf.FileError, match="no space is left"):
             step()
-        monkeypatch.setattr(stages, "_write", write)
+        monkeypatch.setattr(file_steps, "_write", write)
         assert written
         assert content() == before
     assert both.decrypt(tmp_path) == {"a": 0, "b": 1}
@@ -218,9 +218,7 @@ def test_what_is_read_has_an_end(tmp_path, monkeypatch):
     for load in (pf.EvaluationKey.load, pf.PublicKey.load):
         with pytest.raises(pf.FileError, match=r"and [\d,]+ are left of memory; check the path"):
             load(sparse)
-        with pytest.raises(
-            pf.FileError, match="zero: it is a device or a pipe, whose length is not known; name a file"
-        ):
+        with pytest.raises(pf.FileError, match="zero: a device or a pipe has no known length; name a file"):
             load("/dev/zero")
     with rejects(pf.FileError, "sparse"):
         pf.Client(pf.Specification.of(NEGATED, "toy-256"), security=0).save(sparse)
@@ -269,9 +267,7 @@ def test_a_pipe_in_the_place_of_a_key_or_ciphertexts_is_not_waited_for(tmp_path)
         kept = path.rename(tmp_path / "kept")
         os.mkfifo(path)
         for reader in readers:
-            with pytest.raises(
-                pf.FileError, match=rf"{name}: it is a device or a pipe, whose length is not known; name"
-            ):
+            with pytest.raises(pf.FileError, match=rf"{name}: a device or a pipe has no known length; name"):
                 reader(path)
         path.unlink()
         kept.rename(path)
@@ -361,7 +357,7 @@ def test_keys_of_another_generation_are_not_replaced(tmp_path):
     keys.save(tmp_path)
     keys.save(tmp_path)
     before = (tmp_path / "client.key").read_bytes()
-    with pytest.raises(pf.FileError, match="there is another key, which this one would replace"):
+    with pytest.raises(pf.FileError, match="another key exists here and would be replaced"):
         pf.Keys.generate(negated.plan("toy-256", security=0)).save(tmp_path)
     assert (tmp_path / "client.key").read_bytes() == before
 
@@ -378,9 +374,7 @@ def test_a_servers_or_a_public_key_of_another_generation_is_not_replaced(tmp_pat
         before = {path.name: path.read_bytes() for path in folder.iterdir()}
         other = pf.Keys.generate(planned)
         for save in (other.save, other.save_public):
-            with pytest.raises(
-                pf.FileError, match=r"this is no key of this client, and would be replaced; .*generation"
-            ):
+            with pytest.raises(pf.FileError, match=r"not a key of this client, but would be replaced; .*generation"):
                 save(folder)
         assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
         keys.save(folder)

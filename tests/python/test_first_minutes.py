@@ -1,4 +1,4 @@
-"""Two minutes after `make install`: has a newcomer 32-bit integers added, a model of scikit-learn run encrypted, and a server answering, with README's commands alone?"""
+"""A newcomer's first commands from README work: 32-bit integers, a model of scikit-learn, and a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The GPU's kernels compile for the cards that people have, in the registers that their speed rests on; and what is said where there is no card."""
+"""The GPU's kernels compile for common cards with the expected registers; without a card, commands say so."""
 
 import ctypes
 import json
@@ -145,7 +145,7 @@ def test_kernels_of_the_benchmark_compile_within_their_limits(architecture):
 
 
 def test_sets_that_are_not_served_are_refused_with_their_cause():
-    for name, told in (("strix-IV", "has degree 16384"), ("toy-256", "serves ring degrees 512 to 8192")):
+    for name, told in (("strix-IV", "has degree 16384"), ("toy-256", "supports ring degrees 512 to 8192")):
         with pytest.raises(pf.RunError, match=told):
             _native.gpu_kernels(_native.Parameters.named(name), 1, CARDS["sm_90"])
     with rejects(pf.RunError, "4", "2"):
@@ -291,9 +291,11 @@ def test_the_table_of_a_card_says_whose_figures_it_has(polyfabric, monkeypatch):
     ):
         assert words in alone
     in_this_computer(monkeypatch, "NVIDIA A100", CARDS["sm_80"])
-    told = polyfabric("params", "polyfabric-3-p128-t64", "--on", "gpu").out
-    assert told.startswith("card here: NVIDIA A100\n")
-    assert "17 T a second that NVIDIA gives for an H200 (estimated, a bound, not measured)" in " ".join(told.split())
+    printed = polyfabric("params", "polyfabric-3-p128-t64", "--on", "gpu").out
+    assert printed.startswith("card here: NVIDIA A100\n")
+    assert "17 T a second that NVIDIA states for an H200 (estimated, a bound, not measured)" in " ".join(
+        printed.split()
+    )
     data, rows = findings(polyfabric, "morphling-I")
     assert (data["card"], data["shared_bytes"]) == ("NVIDIA A100", CARDS["sm_80"])
     assert rows.keys() == {("morphling-I", 1), ("morphling-I", 2)}

@@ -1,4 +1,4 @@
-"""Is a key, a request or a secret in the wrong place refused at once, with little memory, and by an error that gives nobody away?"""
+"""A misplaced key, request or secret is refused at once, with little memory and without revealing a client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a specification that somebody altered told from a good one: refused, or good for what the client does with it, and never weaker in silence?"""
+"""An altered specification is refused or harmless, and never silently weaker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a decorated function become the program that its Python says?"""
+"""A decorated function becomes the program that its Python code describes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does an encrypted Game of Life go on as the clear one, generation after generation, with as many gates as FPT's paper counts?"""
+"""The encrypted Game of Life equals the clear one in every generation, with the number of gates in FPT's paper."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_the_command(polyfabric):
 
 def test_what_the_command_refuses(polyfabric):
     for words, message in (
-        (("run", "life", "--step", "keys", "--keys", "k"), "--step is not for life, which takes --board"),
+        (("run", "life", "--step", "keys", "--keys", "k"), "--step does not apply to life, which accepts --board"),
         (("run", "adder", "--board", "glider"), "--board is of life, not adder"),
         (("run", "life", "--generations", "4", "--size", "3", "--params", "fpt-I"), "more than 2^-1"),
     ):

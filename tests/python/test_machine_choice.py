@@ -1,4 +1,4 @@
-"""Does a program of wide integers that names no set run on every machine of TFHE, or does its refusal say exactly what to pass?"""
+"""A program of wide integers without a named set runs on every machine of TFHE, or the refusal says which option to pass."""
 
 from __future__ import annotations
 
@@ -154,8 +154,8 @@ def test_what_keeps_a_program_of_bgv_from_a_machine_of_ckks_and_what_runs() -> N
     with pytest.raises(pf.MachineError) as refused:
         squares.simulate("osiris", key_switch="d5")
     assert re.search(
-        r"`squares` does not run on `osiris`: operation \d+, `mod_down`, takes a message modulo t to a smaller modulus, as BGV does, and no unit "
-        r"keeps it: run the program on the processor, or on another machine \(`polyfabric machines`\)$",
+        r"`squares` does not run on `osiris`: operation \d+, `mod_down`, switches a message modulo t to a smaller modulus, as in BGV, which no unit "
+        r"supports: run the program on the processor, or on another machine \(`polyfabric machines`\)$",
         str(refused.value),
     )
     given = {"x": list(range(8))}
@@ -172,9 +172,9 @@ def test_why_no_key_switch_runs_is_told_once() -> None:
     message = str(refused.value)
     assert message.startswith("`powers` does not run on `osiris`: operation ")
     assert message.count("run the program on the processor") == 1
-    told = re.search(r"So it is with the key switches (.*?)((?:; (?:listing1|d\d+): .*)+)", message)
-    assert told is not None, message
-    mapped, carried = set(told[1].split(", ")), set(re.findall(r"; (listing1|d\d+): ", told[2]))
+    matched = re.search(r"So it is with the key switches (.*?)((?:; (?:listing1|d\d+): .*)+)", message)
+    assert matched is not None, message
+    mapped, carried = set(matched[1].split(", ")), set(re.findall(r"; (listing1|d\d+): ", matched[2]))
     assert mapped
     assert carried
     assert not mapped & carried

@@ -1,4 +1,4 @@
-"""Is the memory that is told before keys are made what a run takes?"""
+"""The memory estimate before key generation matches the run."""
 
 from __future__ import annotations
 
@@ -58,5 +58,5 @@ def test_the_memory_told_is_what_a_run_takes(program: str) -> None:
     found = subprocess.run(
         [sys.executable, "-c", "\n".join([run, PEAK, cost, TOLD])], check=True, capture_output=True, text=True
     )
-    told, peak = map(int, found.stdout.split())
-    assert peak <= told <= peak * 4 / 3, f"{told >> 20} MiB told, {peak >> 20} MiB taken"
+    estimate, peak = map(int, found.stdout.split())
+    assert peak <= estimate <= peak * 4 / 3, f"{estimate >> 20} MiB estimated, {peak >> 20} MiB taken"

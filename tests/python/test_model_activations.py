@@ -1,4 +1,4 @@
-"""Are activations that exporters write as several operators read as the one function that they are?"""
+"""Activations that exporters write as several operators are read as one function."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NUMBERS = {
 
 Step = tuple[str, list[str]]
 
-# As PyTorch's exporter writes them, but for those with a comment; each result has the number of its step.
+# As PyTorch's exporter writes them, except those with a comment; each result has the number of its step.
 IN_PARTS: dict[str, tuple[list[Step], Any]] = {
     "silu": ([("Sigmoid", ["h"]), ("Mul", ["h", "0"])], lambda u: u / (1 + np.exp(-u))),
     # The definition.

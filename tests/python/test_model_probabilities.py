@@ -1,4 +1,4 @@
-"""Are the probabilities of an encrypted model those of the model itself, whatever loss, link or exporter it has, and are its thresholds its own?"""
+"""An encrypted model's probabilities and thresholds equal the model's, for every loss, link and exporter."""
 
 from __future__ import annotations
 

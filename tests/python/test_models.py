@@ -1,4 +1,4 @@
-"""Does a model of scikit-learn or ONNX predict the same on encrypted rows as it does itself, and is what is not supported refused with a way out?"""
+"""Models of scikit-learn and ONNX predict the same on encrypted rows; unsupported models are refused with a remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a program that is called with encrypted values a part of the program that calls it?"""
+"""A program called with encrypted values becomes a part of the calling program."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 
 @pf.program(x=pf.UInt(8).vector(3))
-def summary(x: pf.Integer) -> dict[str, pf.Integer]:
+def summary(x: pf.Value) -> dict[str, pf.Value]:
     """The greatest of three, and all of them in order."""
     return {"most": pf.max(x), "sorted": pf.sort(x)}
 
@@ -21,7 +21,7 @@ def moments(x: pf.SlotValue, y: pf.SlotValue) -> tuple[pf.SlotValue, pf.SlotValu
 
 def test_its_outputs_are_values_of_the_program_that_calls_it() -> None:
     @pf.program(x=pf.UInt(8).vector(3), y=pf.UInt(8).vector(3))
-    def both(x: pf.Integer, y: pf.Integer) -> dict[str, pf.Integer]:
+    def both(x: pf.Value, y: pf.Value) -> dict[str, pf.Value]:
         one, other = summary(x=x), summary(x=y)
         return {"most": pf.max(one["most"], other["most"]), "middle": one["sorted"][1] + other["sorted"][1]}
 

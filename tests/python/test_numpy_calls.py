@@ -1,4 +1,4 @@
-"""Do numpy's arrays and functions meet encrypted values as operators, or say with name, line and remedy that they cannot?"""
+"""numpy's arrays and functions work with encrypted values as operators, or fail with name, line and remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do the programs of Osiris' paper mean what they should, and does its bootstrapping come out right and timed?"""
+"""Osiris' programs have their meaning, and its bootstrapping is correct and timed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from polyfabric.apps.ckks_bootstrapping import ckks_bootstrapping
 from polyfabric.errors import SecurityWarning
 from polyfabric.execution import plan
 from polyfabric.machines import load
-from polyfabric.papers import osiris
+from polyfabric.reproduce import osiris
 from test_osiris_rows import REPORT, STAGES
 
 REDUCED = "toy-12-boot-osiris"
@@ -29,9 +29,7 @@ def test_short_programs_of_bgv_run_and_others_are_refused_by_the_operation():
     assert done.correct
     assert done.outputs == {"result": [1, 4, 300**2 % 65537]}
     product = pf.program(a=pf.Mod(65537).matrix(2, 2))(lambda a: a @ a)
-    with pytest.raises(
-        pf.MachineError, match="takes a message modulo t to a smaller modulus, as BGV does, and no unit keeps it"
-    ):
+    with pytest.raises(pf.MachineError, match="switches a message modulo t to a smaller modulus"):
         product.simulate("osiris")
 
 
@@ -45,7 +43,7 @@ def test_every_slot_of_a_first_modulus_of_two_primes_is_bootstrapped():
 
 @pytest.mark.parametrize("hoisting", ["none", pytest.param("double", marks=pytest.mark.full)])
 def test_the_reduced_bootstrapping_is_scheduled(hoisting):
-    """With double hoisting on another set beside half of the slots, in the tests of networks."""
+    """Tests of networks cover double hoisting on another set with half of the slots."""
     machine = load("osiris", [f"hoisting={hoisting}"])
     with pytest.warns(SecurityWarning):
         planned = plan(ckks_bootstrapping(REDUCED), REDUCED, machine=machine, key_switch="set", security=0)
@@ -66,7 +64,7 @@ def test_steps_follow_the_bandwidth():
 
 def test_a_set_without_bootstrapping_is_named():
     with pytest.raises(
-        pf.InputError, match="parameter set osiris-III has no levels of a bootstrapping; name one that has"
+        pf.InputError, match="parameter set osiris-III has no levels for bootstrapping; name one with them"
     ):
         ckks_bootstrapping("osiris-III")
 
@@ -103,7 +101,7 @@ def test_key_switches_that_the_units_do_not_hold_are_told():
     # F1's set has 24 digits, and a column of the Hadamard unit has three cells; what has fewer digits has less security than the set.
     with pytest.raises(
         pf.MachineError,
-        match=r"24 digits by a key, and the Hadamard unit's columns have 3 cells.*; d3: its special primes leave .* bits of security",
+        match=r"24 digits by a key, and the Hadamard unit's columns have 3 cells.*; d3: its special primes reduce the security to .* bits",
     ):
         plan(ckks_bootstrapping(), "f1-ckks-bootstrap", machine=load("osiris"), key_switch="auto")
 

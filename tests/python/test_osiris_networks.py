@@ -1,4 +1,4 @@
-"""Do LeNet and ResNet-20 compute what windows over images do, encrypted too, and are their schedules timed as the paper's rows?"""
+"""LeNet and ResNet-20 equal convolutions in the clear, and their schedules give the paper's rows."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from polyfabric.apps import lenet, multiplexed, resnet20
 from polyfabric.errors import MachineError, SecurityWarning
 from polyfabric.execution import plan
 from polyfabric.machines import load
-from polyfabric.papers import osiris_networks, osiris_roofline
+from polyfabric.repeated_rounds import Body, Folded, Round, RoundProgram, simulated
 from polyfabric.reports import Report
-from polyfabric.rounds import Body, Folded, Round, RoundProgram, simulated
+from polyfabric.reproduce import osiris_networks, osiris_roofline
 from rejects import rejects
 
 SMALL_LENET = lenet.Shape(side=8, frame=8, window=3, maps=(2, 8), hidden=8, classes=3, slots=128)
@@ -124,7 +124,7 @@ def test_resnet_is_the_network_of_windows_encrypted_too(image):
 
 @pytest.mark.full
 def test_resnets_schedule_is_checked():
-    """Of one stage below, beside its rounds."""
+    """A test below also checks one stage, together with its rounds."""
     with pytest.warns(SecurityWarning):
         found, facts = scheduled(resnet20.resnet20(SMALL))
     assert found["lower_bound_cycles"] <= found["cycles"]

@@ -1,4 +1,4 @@
-"""Do HELR-1024 and sorting compute what they should, encrypted on a reduced ring, and are they timed as what they are?"""
+"""HELR-1024 and sorting are correct on a reduced ring, and the simulation times the same programs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import polyfabric as pf
 import pytest
-from polyfabric import rounds
+from polyfabric import repeated_rounds
 from polyfabric.apps import bitonic_sorting, helr_1024, resnet20
 from polyfabric.apps.bitonic_sorting import Stage
 from polyfabric.apps.osiris_programs import matrix_vector
@@ -77,7 +77,7 @@ def test_a_bootstrap_of_fewer_slots_is_told_what_fits():
         return refresh
 
     with pytest.raises(
-        pf.ProgramError, match="a value that repeats after 48 slots; give a power of two up to the 2048"
+        pf.ProgramError, match=r"cannot repeat every 48 slots; give a power of two up to the program.s 2048"
     ):
         traced(2048, 48)
     with rejects(pf.ProgramError, "64"):
@@ -132,7 +132,7 @@ def test_a_stage_at_the_papers_size_has_no_bound_and_is_refused():
     stage = bitonic_sorting.network()[1]
     planned = plan(bitonic_sorting.sorting_stage(stage), bitonic_sorting.PAPER_SET, security=0)
     assert planned.bounds() == {"numbers": np.inf}
-    with pytest.raises(pf.NoiseError, match='nothing would be left of output "numbers"'):
+    with pytest.raises(pf.NoiseError, match='output "numbers" would be only noise'):
         _ = planned.signature
 
 
@@ -210,7 +210,7 @@ def test_nothing_is_left_of_a_resnet_whose_bootstraps_errors_stay_complex(erring
 
 
 def test_the_stages_that_run_are_those_that_are_timed():
-    """A round's body is the stage with another rotation in the place of its own, and public vectors of no meaning."""
+    """A round's body is the stage with a placeholder rotation and meaningless public vectors."""
 
     def written(amount: int) -> str:
         return f"by {amount - (1 << 14 if amount > 1 << 13 else 0)} at"
@@ -260,7 +260,7 @@ def test_a_bodys_own_rotation_is_no_other_operations_too():
         pytest.warns(SecurityWarning),
         pytest.raises(pf.MachineError, match="give the body's rotation an amount that nothing else"),
     ):
-        rounds.simulated(network, SORTING_SET, load("osiris"))
+        repeated_rounds.simulated(network, SORTING_SET, load("osiris"))
 
 
 def test_a_stage_as_a_body_takes_what_it_takes_by_itself():
@@ -280,15 +280,15 @@ def test_a_stage_as_a_body_takes_what_it_takes_by_itself():
 def test_the_whole_network_is_timed_and_not_run(polyfabric):
     done = polyfabric("run", "sorting", "--params", bitonic_sorting.PAPER_SET)
     assert done.status != 0
-    assert "sorting is a sequence of stages, which is timed, not run" in done.err
+    assert "sorting is a sequence of stages that can only be timed" in done.err
     done = polyfabric("simulate", "sorting", "--machine", "osiris", "--steps")
-    assert "--steps is of a schedule without loops, and here rounds of sorting are loops" in done.err
+    assert "--steps needs a schedule without loops, but here the rounds of sorting are loops" in done.err
     done = polyfabric("simulate", "sorting", "--machine", "osiris", "--security", "200")
     assert "osiris-bootstrap-IV has 128.0 bits of security" in " ".join(done.err.split())
     done = polyfabric("simulate", "sorting", "--machine", "osiris", "--schedule", "flat")
     assert "sorting is too long for a schedule without loops; leave --schedule out" in done.err
     done = polyfabric("simulate", "mlp", "--machine", "osiris", "--schedule", "flat")
-    assert "--schedule is of programs of many rounds that are alike (resnet20, sorting)" in done.err
+    assert "--schedule applies to programs with repeated rounds (resnet20, sorting)" in done.err
 
 
 def test_steps_have_the_shortest_schedule_of_those_tried(polyfabric):

@@ -1,11 +1,11 @@
-"""Are Osiris' statements in words held against the numbers that they are of, whichever way those go?"""
+"""Osiris' statements in words are compared with the model's numbers."""
 
 from __future__ import annotations
 
 import pytest
 import test_osiris_rows
-from polyfabric.papers import osiris, osiris_roofline, osiris_statements, osiris_steps, osiris_timing
-from polyfabric.papers.rows import BOUND_KNOWN
+from polyfabric.reproduce import osiris, osiris_roofline, osiris_statements, osiris_steps, osiris_timing
+from polyfabric.reproduce.rows import BOUND_KNOWN
 
 CHAIN = osiris._CHAIN
 
@@ -81,7 +81,7 @@ def test_figure_13_with_more_bandwidth():
         ("LoLA", "double"): (40.0, 36.0),
         ("LeNet", "none"): (20.0, 22.0),
         ("LeNet", "double"): (20.0, 24.2),
-        # Without a time beside it, and none of the seven.
+        # A row without a time, and none of the seven.
         ("ResNet-20", "double"): (20.0, 24.0),
         ("T_mult,a/s", "double"): (50.0, 5.0),
     }

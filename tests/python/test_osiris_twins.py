@@ -1,4 +1,4 @@
-"""Do the reduced twins of Osiris' programs give, encrypted, what other arithmetic gives in the clear, and is the residual one trained?"""
+"""The reduced twins of Osiris' programs equal independent clear computations, and the residual network is trained."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HERE = {
     "amortised-products": 2.0**-8,
     "amortised-matrices": 2.0**-16,
 }
-"""Precision on this computer, relative to the largest number: four times the largest error of fifty runs, each with numbers and keys of its own. An error is a
+"""Precision on this computer, relative to the largest number: four times the largest error of fifty runs, each with different numbers and keys. An error is a
 sum of thousands of independent ones, and the largest of a run's slots is some four deviations of it, so that none comes so far by chance."""
 
 
@@ -221,7 +221,7 @@ def test_a_whole_program_whose_bound_says_nothing_is_right(polyfabric):
     """Takes 4 GiB."""
     done = polyfabric("run", "helr-1024", "--params", FULL_SET)
     assert done.status == 2
-    assert "nothing would be left" in done.err
+    assert "would be only noise" in done.err
     done = polyfabric("run", "helr-1024", "--params", FULL_SET, "--measure", "--json")
     assert done.status == 0, done.err
     found = json.loads(done.out)

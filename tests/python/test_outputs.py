@@ -1,4 +1,4 @@
-"""Are a program's outputs what its function returned, by the names and in the order that it gave them?"""
+"""A program's outputs have the function's names and order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do the pages for newcomers, and the first programs of README, run as they stand?"""
+"""The newcomers' pages and README's first programs run unchanged."""
 
 from __future__ import annotations
 

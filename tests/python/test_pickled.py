@@ -1,4 +1,4 @@
-"""Is a program that was pickled the program that it was, and is what is none refused?"""
+"""A pickled program stays the same program; other pickles are refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from polyfabric import machines
 
 
 @pf.program(x=pf.UInt(8).vector(3), word=pf.Text(4), few=pf.Int(-3, 3))
-def elements(x: pf.Integer, word: pf.Text, few: pf.Value) -> dict[str, Any]:
+def elements(x: pf.Value, word: pf.Text, few: pf.Value) -> dict[str, Any]:
     """Of every kind of type that TFHE has."""
     return {"most": pf.max(x), "equal": word == "abcd", "less": few - 1}
 
@@ -62,7 +62,7 @@ def test_a_pickled_program_is_the_same(program: pf.Program | pf.SlotProgram, inp
 
 
 def test_what_leaves_a_polynomials_interval_is_refused_of_a_pickled_program_too() -> None:
-    assert reals.mapped, "it stands beside the text, which has the operand in [-1, 1]"
+    assert reals.mapped, "the pickle has it in addition to the text, whose operand is in [-1, 1]"
     for program in (reals, pickle.loads(pickle.dumps(reals))):
         with pytest.raises(pf.InputError, match=r"interval"):
             program.run({"x": [0, 0, 2.0, 0]})

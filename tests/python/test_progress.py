@@ -1,4 +1,4 @@
-"""Does long work say how far it is where there is no terminal, and short work nothing?"""
+"""Long operations report progress without a terminal, and short ones print nothing."""
 
 from __future__ import annotations
 
@@ -54,22 +54,22 @@ def test_a_simulation_tells_its_stages_and_a_hook_ends_it():
     def quotient(x, y):
         return x // y
 
-    told: list[tuple[str, int, int]] = []
-    quotient.simulate("morphling", max_failure=0, progress=lambda *stage: told.append(stage))
-    stages = {stage for stage, _, _ in told}
+    reports: list[tuple[str, int, int]] = []
+    quotient.simulate("morphling", max_failure=0, progress=lambda *stage: reports.append(stage))
+    stages = {stage for stage, _, _ in reports}
     assert "choosing a parameter set" in stages or "lowering" in stages
     assert "checking every event" in stages or "scheduling" in stages
-    assert all(0 <= done <= total or total == 0 for _, done, total in told)
+    assert all(0 <= done <= total or total == 0 for _, done, total in reports)
 
     def enough(stage, done, total):
         raise KeyError(stage)
 
     with pytest.raises(KeyError):
         quotient.simulate("morphling", max_failure=0, progress=enough)
-    # Nobody is told of what follows.
-    told.clear()
+    # The hook no longer receives reports.
+    reports.clear()
     quotient.cost()
-    assert told == []
+    assert reports == []
 
 
 @pytest.mark.filterwarnings("ignore::polyfabric.SecurityWarning")
@@ -80,8 +80,8 @@ def test_a_compilation_to_lists_of_instructions_says_which_share_is_done():
             x = x * x + sum((pf.rotate(x, step * 12 + turn) for turn in range(1, 12)), x)
         return x * 0.001
 
-    told: list[tuple[str, int, int]] = []
-    powers.simulate("f1", parameters="f1-14-L16", key_switch="set", progress=lambda *stage: told.append(stage))
-    shares = {done / total for stage, done, total in told if stage == "giving every step its cycle"}
-    assert len(shares) > 1, told
+    reports: list[tuple[str, int, int]] = []
+    powers.simulate("f1", parameters="f1-14-L16", key_switch="set", progress=lambda *stage: reports.append(stage))
+    shares = {done / total for stage, done, total in reports if stage == "giving every step its cycle"}
+    assert len(shares) > 1, reports
     assert max(shares) <= 1

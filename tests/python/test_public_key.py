@@ -1,4 +1,4 @@
-"""Do several who have a client's public key alone encrypt for one request, with the noise of that counted, and is what does not fit refused?"""
+"""Several holders of a client's public key encrypt for one request, with the right noise; mismatches are refused."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_server_of_tfhe_that_is_not_told_refuses() -> None:
     request = pf.Encryptor(spec, client.public_key).encrypt(inputs)
     with rejects(pf.FileError, "elements", "--public"):
         pf.Server(program, client.evaluation_key).execute(request)
-    # Of another client, and in the place of a result.
+    # A file of another client, and an input instead of a result.
     other = pf.Encryptor(spec, pf.Client(spec).public_key).encrypt(inputs)
     with pytest.raises(pf.FileError, match="key generation"):
         pf.Server(program, client.evaluation_key, public=True).execute(other)
@@ -151,10 +151,10 @@ def test_who_encrypts_has_to_accept_a_weak_set(polyfabric: Any, tmp_path: Any) -
     (tmp_path / "ada").mkdir()
     (tmp_path / "ada" / "public.key").write_bytes((tmp_path / "client" / "public.key").read_bytes())
     encrypt = (*common, "ada", "--step", "encrypt", "--input", "x=1")
-    for arguments, told in (((), "bits of security, not 128"), (("--params", "strix-II"), "not strix-II")):
+    for arguments, expected in (((), "bits of security, not 128"), (("--params", "strix-II"), "not strix-II")):
         refused = polyfabric(*encrypt, *arguments)
         assert refused.status == 2
-        assert told in " ".join(refused.err.split())
+        assert expected in " ".join(refused.err.split())
         assert not list((tmp_path / "ada").glob("*.ct"))
     done = polyfabric(*encrypt, "--params", "strix-I")
     assert done.status == 0, done.err

@@ -1,4 +1,4 @@
-"""Is whatever a TFHE machine is timed on also carried out on ciphertexts, with the results that Python's integers have?"""
+"""Everything that a TFHE machine times is also executed on ciphertexts, with the results of Python's integers."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from polyfabric.execution import run_plan
 from polyfabric.keys import Keys
 from polyfabric.machines import Machine, load
 from polyfabric.parameters import named
-from polyfabric.schemes.elements import ElementPlan
 from polyfabric.schemes.options import PlanOptions
+from polyfabric.schemes.tfhe import ElementPlan
 
 ROOT = Path(__file__).resolve().parents[2]
 MACHINES = ("fpt", "strix", "morphling", str(ROOT / "examples" / "own-tfhe-machine.toml"))

@@ -1,4 +1,4 @@
-"""Is whatever a machine for CKKS and BGV is timed on also carried out on ciphertexts, with the results that numpy has?"""
+"""Everything that a machine for CKKS and BGV times is also executed on ciphertexts, with numpy's results."""
 
 from __future__ import annotations
 
@@ -304,7 +304,7 @@ def test_a_report_says_what_is_timed_and_not_run(on):
     rotated = CASES["ckks_rotated"]
     # The key switch of this set has noise beyond the scale.
     coarse = {"parameters": "toy-10-f1", "security": 0}
-    assert "nothing would be left" in rotated.program.simulate(on, **coarse)["not_run"]
+    assert "would be only noise" in rotated.program.simulate(on, **coarse)["not_run"]
     with pytest.raises(pf.NoiseError):
         rotated.program.run(rotated.values, on=on, **coarse)
     assert "not_run" not in rotated.program.simulate(on, parameters=parameters("ckks"), security=0).to_dict()

@@ -1,4 +1,4 @@
-"""Is a report data first, and do tables, plots, pages and timelines show what the data says?"""
+"""Reports are data; tables, plots, pages and timelines show these data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a comparison whose rows fail say which and why, keep the rest, and end with a status that is not 0?"""
+"""A comparison with failing rows names them and their causes, keeps the others, and ends with a nonzero status."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ import polyfabric as pf
 import pytest
 from click.testing import CliRunner
 from polyfabric.computer import give_memory_back
-from polyfabric.papers import f1, f1_figures, fpt, morphling, strix
-from polyfabric.papers.rows import failed, predicted
 from polyfabric.reports import Report, rows
+from polyfabric.reproduce import f1, f1_figures, fpt, morphling, strix
+from polyfabric.reproduce.rows import predicted
 
 #: The module, whose name its command takes in the package.
 command = importlib.import_module("polyfabric.cli.reproduce")
@@ -257,25 +257,6 @@ def test_points_of_a_figure_are_drawn_as_its_curves(monkeypatch, tmp_path):
     done = CliRunner().invoke(command.reproduce, ["p", "--plot", str(tmp_path / "p.svg")])
     assert done.exit_code == 0, done.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"p-1.svg", "p-2.svg"}
-
-
-def test_a_failure_reaches_the_comparison():
-    timed = [
-        failed("table3a.lola.dh", FULL),
-        predicted("table3a.mlp.dh", 0.7, "why", readings=[{"name": "r", "evidence": "e"}]),
-    ]
-    # The model's own rows are there too.
-    found = json.loads(pf._native.reproduce("osiris", json.dumps(timed), None))
-    by_cell = {each["cell"]: each for each in found}
-    assert by_cell["LoLA, double hoisting, 1 TB/s"]["failure"] == "the scratchpad is full"
-    assert by_cell["LoLA, double hoisting, 1 TB/s"]["model"] is None
-    assert by_cell["MLP, double hoisting, 1 TB/s"]["kind"] == "predicted_under_reading"
-    assert by_cell["set I, dnum"]["kind"] == "identity"
-
-
-def test_a_number_of_no_published_cell_is_refused():
-    with pytest.raises(pf.MachineError, match=r'no cell "table6\.none"'):
-        pf._native.reproduce("morphling", json.dumps([predicted("table6.none", 1.0, "why")]), None)
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other allocators give back by themselves")

@@ -1,4 +1,4 @@
-"""Do elements and slots run by the same calls, steps and options, and is an option that has no meaning for one of them refused with the reason?"""
+"""All schemes share calls, steps and options, and options that do not apply are refused with the reason."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_cost_says_the_same_of_all_schemes(scheme: str) -> None:
     program, _ = CASES[scheme]
     cost = program.cost()
     assert (cost["program"], cost["scheme"]) == (program.name, scheme)
-    # The set by its name, as in a result and in what a machine takes; its figures beside.
+    # The set by name, as in results and machine reports, and its figures.
     assert cost["parameters"] == cost["parameter_set"]["name"] == program.plan().parameters.name
     assert cost["security_bits"] == cost["parameter_set"]["security_bits"] >= 128
     assert min(cost["memory_bytes"], cost["input_bytes"], cost["output_bytes"]) > 0
@@ -120,17 +120,17 @@ def test_a_command_has_the_same_flags(scheme: str, polyfabric: Any, tmp_path: Pa
     whole = polyfabric(*common, "--input", f"x={numbers}")
     assert whole.status == 0, whole.err
     assert json.loads(whole.out).keys() >= SAME
-    told = {}
+    printed = {}
     for step, more in (("keys", ()), ("encrypt", ("--input", f"x={numbers}")), ("execute", ()), ("decrypt", ())):
         made = polyfabric(*common, "--keys", "keys", "--step", step, *more)
         assert made.status == 0, made.err
-        told[step] = json.loads(made.out)
-    assert told["keys"]["files"] == ["client.key", "server.key", "public.key"]
-    assert told["encrypt"]["inputs"] == ["x"]
-    assert told["decrypt"].keys() == {
+        printed[step] = json.loads(made.out)
+    assert printed["keys"]["files"] == ["client.key", "server.key", "public.key"]
+    assert printed["encrypt"]["inputs"] == ["x"]
+    assert printed["decrypt"].keys() == {
         *("step", "outputs", "bound", "correct", "verdict", "problem", "expected", "error")
     }
-    assert told["decrypt"]["correct"]
+    assert printed["decrypt"]["correct"]
     drawn = polyfabric("run", name, "--json")
     assert json.loads(drawn.out)["correct"], drawn.err
 
@@ -145,21 +145,29 @@ def test_integers_and_texts_are_drawn_too(polyfabric: Any, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("scheme", "option", "message"),
     [
-        ("tfhe", {"key_switch": "auto"}, r"\(--key-switch\) is for programs of CKKS and BGV; TFHE's stands before or"),
-        ("tfhe", {"measure": True}, r"measure=True \(--measure\) is for programs of CKKS and BGV; TFHE's noise is"),
+        (
+            "tfhe",
+            {"key_switch": "auto"},
+            r"\(--key-switch\) applies to programs of CKKS and BGV; planning places TFHE's before",
+        ),
+        ("tfhe", {"measure": True}, r"measure=True \(--measure\) applies to programs of CKKS and BGV; TFHE's noise is"),
         (
             "tfhe",
             {"flood": 1e-3},
-            r"flood=0.001 \(--flood\) is for programs of CKKS and BGV; what TFHE decrypts is exact",
+            r"flood=0.001 \(--flood\) applies to programs of CKKS and BGV; TFHE decrypts exactly",
         ),
-        ("ckks", {"unroll": 2}, r"unroll=2 \(--unroll\) is for programs of TFHE; CKKS has no blind rotation: leave it"),
-        ("bgv", {"circuit_privacy": 4}, r"is for programs of TFHE; an answer of BGV shows its noise to its client"),
-        ("bgv", {"flood": 1e-3}, "what BGV decrypts has none in it"),
-        ("tfhe", {"security": 200}, "128.0 bits of security, but 200 are asked for"),
-        ("ckks", {"security": 1000, "parameters": "ckks-depth-4"}, "but 1000 are asked for"),
+        (
+            "ckks",
+            {"unroll": 2},
+            r"unroll=2 \(--unroll\) applies to programs of TFHE; CKKS has no blind rotation: leave it",
+        ),
+        ("bgv", {"circuit_privacy": 4}, r"applies to programs of TFHE; a client of BGV sees the noise of its answer"),
+        ("bgv", {"flood": 1e-3}, "BGV decrypts exactly"),
+        ("tfhe", {"security": 200}, "128.0 bits of security, but 200 are required"),
+        ("ckks", {"security": 1000, "parameters": "ckks-depth-4"}, "but 1000 are required"),
         ("tfhe", {"max_failure": -1e4, "parameters": "polyfabric-3-p128-t32"}, "2\\^-10000"),
         ("ckks", {"max_failure": -60}, r"2\^-40.0, more than 2\^-60.0; .* max_failure=-40 \(--max"),
-        ("bgv", {"max_failure": "never"}, "max_failure='never' is no number; give log2 of it, as -40"),
+        ("bgv", {"max_failure": "never"}, "max_failure='never' is not a number; give log2 of it, as -40"),
     ],
 )
 def test_what_means_nothing_or_asks_too_much_is_refused(scheme: str, option: dict[str, Any], message: str) -> None:
@@ -181,4 +189,4 @@ def test_a_plan_is_executed_where_it_is_for() -> None:
 def test_a_reading_takes_a_machine(polyfabric: Any) -> None:
     done = polyfabric("run", "pbs", "--reading", "fft_rate=literal")
     assert done.status == 2
-    assert "a reading is of a machine's paper, and cpu is this computer" in done.err
+    assert "readings apply to machines, but cpu is this computer" in done.err

@@ -1,4 +1,4 @@
-"""Does the example of an HTTP service answer two clients, each with its own keys, and lose nothing when it is killed between any two steps?"""
+"""The example HTTP service serves two clients with separate keys, and survives a kill between any two steps."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_two_clients_are_served_and_a_kill_between_any_two_steps_loses_nothing(t
             assert answer.status_code == 200, answer.text
             found = client.decrypt(pf.Ciphertexts.from_bytes(answer.content))
             assert found == {"accepted": int(bid >= 100), "surplus": max(bid - 100, 0)}
-        # Nobody computes with another's key, and mistakes are told.
+        # No client computes with another's key, and mistakes give errors.
         foreign = httpx.post(f"{address}/run/bob", content=ada.encrypt({"bid": 1, "reserve": 2}).to_bytes(), timeout=60)
         assert foreign.status_code == 400
         assert "key generation" in foreign.text

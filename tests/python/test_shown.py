@@ -1,4 +1,4 @@
-"""Is what a session prints of results, reports, keys and ciphertexts short, and does it say what they are?"""
+"""Results, reports, keys and ciphertexts print briefly and clearly in a session."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def test_a_result_shows_its_outputs_and_not_its_tables() -> None:
 
 def test_a_wrong_digit_above_an_integers_width_is_told_where_the_shown_values_are_equal() -> None:
     @pf.program(x=pf.UInt(3))
-    def same(x: pf.Integer) -> pf.Integer:
+    def same(x: pf.Value) -> pf.Value:
         return x
 
     done = same.run({"x": 6})
-    for result, told in ((done, False), (replace(done, error={"result": 1.0}), True)):
+    for result, hidden in ((done, False), (replace(done, error={"result": 1.0}), True)):
         text = io.StringIO()
         show(Console(file=text), result)
-        assert ("is not shown" in text.getvalue()) == told
+        assert ("is not shown" in text.getvalue()) == hidden
 
 
 @pytest.mark.parametrize("program", [squares, plus], ids=["slots", "elements"])

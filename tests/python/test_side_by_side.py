@@ -1,4 +1,4 @@
-"""Do two threads share simulations so that memory suffices, and rows stand in order whoever was first?"""
+"""Two threads share simulations within the memory, and rows keep their order."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import threading
 import time
 
 import pytest
-from polyfabric.papers.side_by_side import Memory, Step, side_by_side
+from polyfabric.reproduce.side_by_side import Memory, Step, side_by_side
 
 
 def test_what_is_made_stands_in_the_order_of_the_steps_and_is_told():
-    told = []
+    reports = []
     steps = [
         Step(f"step {number}", lambda number=number: time.sleep(0.002 * (number % 3)) or number) for number in range(12)
     ]
-    assert side_by_side(steps, lambda *step: told.append(step)) == list(range(12))
-    assert {words for words, _, _ in told} == {step.words for step in steps}
-    assert all(done < total == 12 for _, done, total in told)
+    assert side_by_side(steps, lambda *step: reports.append(step)) == list(range(12))
+    assert {words for words, _, _ in reports} == {step.words for step in steps}
+    assert all(done < total == 12 for _, done, total in reports)
     assert side_by_side([], None) == []
 
 

@@ -1,4 +1,4 @@
-"""Do a client with a specification and a server with an evaluation key compute together, through bytes and files, and nothing else?"""
+"""A client with a specification and a server with an evaluation key work together through bytes and files alone."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def expect(program: Any, inputs: dict[str, Any], found: dict[str, Any]) -> None:
 @pytest.mark.parametrize(("scheme", "other"), [("tfhe", "ckks"), ("ckks", "tfhe"), ("ckks", "bgv"), ("bgv", "tfhe")])
 def test_keys_of_another_scheme_are_told(scheme: str, other: str, sides: Any, tmp_path: Any) -> None:
     program, client = CASES[scheme][0], sides[other][0]
-    told = (
-        rf"a file of {other.upper()}, and the program is of {scheme.upper()}; give keys that were made for this program"
+    expected = (
+        rf"a {other.upper()} file, but the program is for {scheme.upper()}; use keys that were made for this program"
     )
     specification = sides[scheme][0].specification
     file = tmp_path / "client.key"
@@ -73,7 +73,7 @@ def test_keys_of_another_scheme_are_told(scheme: str, other: str, sides: Any, tm
         lambda: pf.Client.from_bytes(specification, client.to_bytes()),
         lambda: pf.Server(program, client.evaluation_key),
     ):
-        with pytest.raises(pf.FileError, match=told):
+        with pytest.raises(pf.FileError, match=expected):
             make()
 
 
@@ -184,7 +184,7 @@ def test_a_specification_with_impossible_figures_is_refused(sides: Any) -> None:
         (lambda data: data.pop("key_bytes"), "damaged specification"),
         (
             lambda data: data.update(key_bytes=0),
-            r"damaged specification \(ValueError: the keys take \d+ bytes, and 0 are stated\)",
+            r"damaged specification \(ValueError: the keys take \d+ bytes, but 0 are stated\)",
         ),
         (
             lambda data: data["signature"].update(keys=3 * data["signature"]["keys"]),
@@ -225,7 +225,7 @@ def test_damaged_and_foreign_bytes_are_refused(sides: Any) -> None:
     with pytest.raises(pf.FileError, match=r"checksum|damaged"):
         server.execute(pf.Ciphertexts({**request.parts, "x": bytes(damaged)}, ".in.ct"))
     for data in (b"", b"nothing", request.to_bytes()[:100]):
-        with pytest.raises(pf.FileError, match="no archive of them"):
+        with pytest.raises(pf.FileError, match="not an archive of ciphertexts"):
             pf.Ciphertexts.from_bytes(data)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -249,7 +249,7 @@ def test_wrong_kinds_are_told(sides: Any) -> None:
     client, _ = sides["tfhe"]
     with pytest.raises(pf.InputError, match=r"pf\.Specification\.of\(program\)"):
         pf.Client(elements)  # type: ignore[arg-type]
-    with pytest.raises(pf.InputError, match=r"take client\.evaluation_key"):
+    with pytest.raises(pf.InputError, match=r"use client\.evaluation_key"):
         pf.Server(elements, client)  # type: ignore[arg-type]
     with rejects(pf.InputError, "@pf.program"):
         pf.Specification.of(len)  # type: ignore[arg-type]
@@ -320,7 +320,7 @@ def test_a_hook_that_cannot_be_called_is_refused_before_the_work(scheme: str, si
 
 def test_an_execution_that_a_hook_has_ended_ends_no_other_one() -> None:
     @pf.program(x=pf.UInt(8), y=pf.UInt(8))
-    def larger(x: pf.Integer, y: pf.Integer) -> pf.Integer:
+    def larger(x: pf.Value, y: pf.Value) -> pf.Value:
         return pf.max(x, y)
 
     client = pf.Client(pf.Specification.of(larger))
@@ -450,11 +450,11 @@ def test_a_store_tells_its_bytes_while_servers_come_and_go(tmp_path: Any) -> Non
     store = pf.KeyStore(reals, tmp_path, most_bytes=1)
     with ThreadPoolExecutor(1) as pool:
         puts = pool.submit(lambda: [store.put(name, key) for _ in range(5) for name, key in keys.items()])
-        told = {store.bytes}
+        sizes = {store.bytes}
         while not puts.done():
-            told.add(store.bytes)
+            sizes.add(store.bytes)
         puts.result()
-    assert told <= {0, store.bytes}
+    assert sizes <= {0, store.bytes}
 
 
 @pytest.mark.parametrize("kind", ["elements", "slots"])
@@ -475,11 +475,11 @@ def test_a_weak_set_is_warned_of_wherever_its_keys_are_used(kind: str, tmp_path:
         lambda: program.run(inputs, keys=found, **options),
         lambda: pf.Server(program, client.evaluation_key, parameters=weak),
     ):
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             use()
-        assert [warning.category for warning in told] == [pf.SecurityWarning], use
-        assert weak in str(told[0].message)
+        assert [warning.category for warning in caught] == [pf.SecurityWarning], use
+        assert weak in str(caught[0].message)
 
 
 def test_a_key_is_not_saved_over_another(tmp_path: Any) -> None:

@@ -1,4 +1,4 @@
-"""Is a program that is too large refused before it takes its memory, with an estimate that is neither below nor far above what it would take?"""
+"""A too large program is refused before it allocates memory, with an accurate estimate."""
 
 from __future__ import annotations
 

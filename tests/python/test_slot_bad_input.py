@@ -1,4 +1,4 @@
-"""Is what cannot work with CKKS and BGV told by the command line, before the work, with the place, the values and a remedy?"""
+"""The command line refuses impossible calls for CKKS and BGV early, with place, values and remedy."""
 
 from __future__ import annotations
 
@@ -197,9 +197,9 @@ def test_damaged_file(own, tmp_path, function, keys, file, step, damage):
     before = {path: path.read_bytes() for path in (tmp_path / keys).iterdir()}
     done = own(function, "--keys", keys, "--step", step)
     assert done.status == 2, done.err
-    told = without_warnings(done.err)
-    assert told.startswith(f"error: {keys}/{file}: "), told
-    assert re.search("checksum|cut off|Polyfabric file|format version 1, but|bytes follow|malformed", told), told
+    message = without_warnings(done.err)
+    assert message.startswith(f"error: {keys}/{file}: "), message
+    assert re.search("checksum|cut off|Polyfabric file|format version 1, but|bytes follow|malformed", message), message
     assert {path: path.read_bytes() for path in (tmp_path / keys).iterdir()} == before, "something was written"
 
 

@@ -1,4 +1,4 @@
-"""Does what lies behind a vector's end harm no result: noise that a polynomial would amplify there, or other numbers?"""
+"""The slots after a vector's end never harm a result, whether they contain amplified noise or other numbers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_high_degree_with_noise_behind_the_end():
     assert done.first_beyond is None
     assert done.bound["result"] < 1e-4
     assert abs(done.outputs["result"] - np.log(x + 2).sum()) < 1e-4
-    # As text, the program has the same ends: nothing is known of them beside it.
+    # The text form keeps the ends, without other information.
     padded = np.concatenate([x, np.zeros(6)])
     again = pf.SlotProgram.parse(total_log.text()).run({"x": padded})
     assert again.correct
@@ -70,11 +70,9 @@ def test_other_numbers_behind_the_end(interval):
     expected = np.cos(x[:5])
     np.testing.assert_allclose(done.outputs["values"], expected, atol=1e-3)
     np.testing.assert_allclose(done.outputs["total"], expected.sum(), atol=1e-2)
-    # What is outside in the part itself is told as it was written.
+    # The message quotes the written interval if the part itself leaves it.
     x[3] = 2.5
-    with pytest.raises(
-        pf.InputError, match=rf"from {lo} to {hi}, but with these inputs slot 3 of its operand holds 2.5"
-    ):
+    with pytest.raises(pf.InputError, match=rf"from {lo} to {hi}, but with these inputs slot 3 of its operand is 2.5"):
         of_a_part.run({"x": x}, parameters="toy-10")
 
 

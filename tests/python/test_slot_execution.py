@@ -1,4 +1,4 @@
-"""Do CKKS and BGV programs decrypt to what they compute in the clear, within the bounds that are told before?"""
+"""CKKS and BGV programs decrypt to the clear results within the predicted bounds."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_bootstraps_are_placed_where_a_program_is_deeper_than_its_set():
     assert done.first_beyond is None
     placed = done.plan.facts["bootstraps"]
     assert placed["placed"] == placed["in_all"] == sum(node["op"] == "bootstrap" for node in done.nodes) > 0
-    # Those of the author stay, and the others are placed beside them.
+    # The author's bootstraps stay, and the compiler adds others.
     own = plan(twelve_steps_with_a_bootstrap, "toy-11-boot", security=0).facts["bootstraps"]
     assert own["in_all"] == own["placed"] + 1
     table = "\n".join(" ".join(row.split()) for row in twelve_steps.cost("toy-11-boot").table().splitlines())
@@ -198,9 +198,9 @@ def test_an_interval_behind_factors_takes_no_level():
 
     assert plan(sine).facts["start_level"] == 5
     assert sine.run({"x": np.full(8, 0.5)}).correct
-    # What is outside is told by the interval that was written.
+    # The message names the written interval.
     with pytest.raises(
-        pf.InputError, match=r"on numbers from -4 to 4, but with these inputs slot 0 of its operand holds 4\.57"
+        pf.InputError, match=r"its function from -4 to 4, but with these inputs slot 0 of its operand is 4\.57"
     ):
         sine.run({"x": np.sign(np.linspace(-1, 1, 8))})
 
@@ -570,7 +570,7 @@ def test_bootstrapping_keys_come_back_from_their_files(parameters, tmp_path):
     keys.save(tmp_path / "again")
     for name in ("client.key", "server.key"):
         assert (tmp_path / "again" / name).read_bytes() == (tmp_path / name).read_bytes()
-    # Keys of a program that does not bootstrap are told before anything is encrypted.
+    # Keys of a program without bootstraps are refused before encryption.
     squared = pf.program(x=pf.Real.vector(16))(lambda x: x * x)
     fewer = squared.run({"x": x}, parameters=parameters).keys
     with rejects(pf.InputError, "%1"):

@@ -1,4 +1,4 @@
-"""Do programs run as high above the lowest level as their values need, to fit the modulus?"""
+"""Programs run as far above the lowest level as their values need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are wrong programs and calls of CKKS and BGV rejected with the values and the user's line?"""
+"""Wrong programs and calls of CKKS and BGV are rejected with the values and the user's line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do encrypted matrices of CKKS and BGV compute what numpy computes, whatever their sizes, and however many slots there are?"""
+"""Encrypted matrices of CKKS and BGV equal numpy's, for every size and number of slots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a parameter set of one's own, from a file or from Python, do all that a named one does, and is a weak one refused?"""
+"""A user's parameter set, from a file or from Python, works like a named one, and a weak one is refused."""
 
 from __future__ import annotations
 
@@ -156,7 +156,11 @@ def test_the_command_line_refuses_a_weak_file_too(command, tmp_path):
     ("make", "kind", "message"),
     [
         (lambda: pf.SlotParameters.load("nowhere.toml"), pf.ParameterError, "nowhere.toml: cannot read"),
-        (lambda: pf.SlotParameters.load(5), pf.InputError, "named by its path, not by 5; give a str or a pathlib.Path"),
+        (
+            lambda: pf.SlotParameters.load(5),
+            pf.InputError,
+            "5 is not a path of a file or folder; give a str or a pathlib.Path",
+        ),
         (
             lambda: pf.SlotParameters.of("tfhe", **SMALL),
             pf.InputError,
@@ -182,7 +186,7 @@ def test_the_command_line_refuses_a_weak_file_too(command, tmp_path):
         (
             lambda: squared.run({"x": X}, parameters=str(EXAMPLES / "own-bgv.toml")),
             pf.ParameterError,
-            "squared: parameter set own-bgv is of BGV, and the program of CKKS; give one of CKKS",
+            "squared: parameter set own-bgv is for BGV, but the program is for CKKS; give a set for CKKS",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Are parts of vectors and matrices in slots, and what is put together of them, those of numpy, and are shapes that differ refused as numpy does?"""
+"""Parts and combinations of vectors and matrices in slots equal numpy's, and unequal shapes are refused as in numpy."""
 
 from __future__ import annotations
 

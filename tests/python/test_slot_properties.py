@@ -1,4 +1,4 @@
-"""Do random programs of CKKS and BGV compute what numpy computes, as they are rewritten, by their reference, and on ciphertexts?
+"""Random programs of CKKS and BGV equal numpy: rewritten, by their reference, and on ciphertexts.
 
 numpy computes here on plain arrays, and of residues on Python's integers. A program that the language refuses is drawn again, as long as few are.
 """

@@ -1,4 +1,4 @@
-"""Does whoever has a public key alone encrypt for its owner, with noise within the bounds, and is what does not fit refused?"""
+"""The holder of a public key encrypts for its owner, with noise within the bounds; mismatches are refused."""
 
 from __future__ import annotations
 
@@ -126,8 +126,8 @@ def test_the_noise_of_a_public_key_is_within_the_bounds_and_beyond_those_of_a_se
         assert by_public["bound"] > by_secret["bound"]
         if by_public["op"] == "input":
             assert by_secret["bound"] < by_public["measured"] < by_public["bound"]
-    told = public.to_dict()
-    assert told["public_key"]
+    facts = public.to_dict()
+    assert facts["public_key"]
     assert not secret.to_dict()["public_key"]
     bounds = [node["bound"] for node in MIXED.cost("toy-10", public=True)["nodes"]]
     assert bounds == [node["bound"] for node in public.nodes]
@@ -161,9 +161,9 @@ def clients(two_clients, tmp_path):
 
 def test_the_set_of_a_public_key_must_have_the_security_that_its_user_wants(line, clients):
     wanted = ("mixed", "--keys", "for_one", "--step", "encrypt")
-    told = line(*wanted, status=2)
-    assert "for_one/public.key: it is of parameter set toy-10, which has 8.8 bits of security, not 128" in told
-    assert "accept it with --params toy-10 or security=8.8 (--security 8.8)" in told
+    message = line(*wanted, status=2)
+    assert "for_one/public.key: it is of parameter set toy-10, which has 8.8 bits of security, not 128" in message
+    assert "accept it with --params toy-10 or security=8.8 (--security 8.8)" in message
     assert not (clients / "for_one" / "x.in.ct").exists()
     line(*wanted, "--security", "8")
     line(*wanted, "--params", "toy-10")
@@ -194,20 +194,25 @@ def test_a_ciphertext_for_another_client_is_refused(line, clients):
 def test_a_damaged_public_key_is_refused(line, clients, damage):
     path = clients / "for_one" / "public.key"
     path.write_bytes(damage(path.read_bytes()))
-    told = line("mixed", "--keys", "for_one", "--step", "encrypt", "--security", "0", status=2)
-    assert told.startswith("error: for_one/public.key: "), told
+    message = line("mixed", "--keys", "for_one", "--step", "encrypt", "--security", "0", status=2)
+    assert message.startswith("error: for_one/public.key: "), message
     assert not list((clients / "for_one").glob("*.ct"))
 
 
 @pytest.mark.parametrize(
     ("function", "keys", "arguments", "message"),
     [
-        ("mixed", "one", ("--step", "keys"), "one/client.key: there are keys already, which new ones would replace"),
+        ("mixed", "one", ("--step", "keys"), "one/client.key: keys exist here and would be replaced"),
         ("residues", "for_one", ("--step", "encrypt", "--security", "0"), "for_one/public.key: "),
         ("mixed", "for_one", ("--step", "encrypt", "--security", "0", "--input", "z=1"), "there is no input 'z'"),
         ("mixed", "for_one", ("--step", "execute"), "for_one/server.key is not there"),
         ("mixed", "for_one", ("--step", "decrypt"), "for_one/client.key is not there"),
-        ("mixed", "server", ("--step", "encrypt"), "server/server.key: it is of a client whose client.key is not here"),
+        (
+            "mixed",
+            "server",
+            ("--step", "encrypt"),
+            "server/server.key: it belongs to a client whose client.key is missing",
+        ),
         ("signs", "for_one", ("--step", "encrypt", "--security", "0", "--input", "x=0,0,0,2.5,0,0,0,0"), "2.5"),
     ],
     ids=["keys_again", "scheme", "input", "no_server_key", "no_client_key", "server_alone", "interval"],

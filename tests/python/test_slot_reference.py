@@ -1,4 +1,4 @@
-"""Is what a result of CKKS and BGV is compared with independent of the program's rewriting?"""
+"""The reference of a CKKS or BGV result is independent of the program's rewriting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do programs on slots compute in the clear what numpy computes, whatever lies behind the end of a vector?"""
+"""Programs on slots equal numpy in the clear, whatever follows a vector's end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are encrypted vectors sorted as Python sorts, whatever their length and type, and by as few exchanges as the network has?"""
+"""Encrypted vectors of every length and type are sorted as in Python, with the network's number of exchanges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a store keep clients apart by name, tell its keys by their content, and keep its own faults to itself?"""
+"""A store separates clients by name, identifies keys by content, and does not expose its own faults."""
 
 from __future__ import annotations
 
@@ -93,9 +93,9 @@ def test_the_stores_own_faults_are_run_errors_without_paths(clients: Any, tmp_pa
     key = clients[0].evaluation_key
 
     def expect_fault(use: Any) -> None:
-        with pytest.raises(pf.RunError) as told:
+        with pytest.raises(pf.RunError) as raised:
             use()
-        assert str(tmp_path) not in str(told.value)
+        assert str(tmp_path) not in str(raised.value)
 
     expect_fault(lambda: store.put("ada", key))
     expect_fault(lambda: store.server("ada"))

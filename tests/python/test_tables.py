@@ -1,4 +1,4 @@
-"""Do tables with an encrypted index of 8, 12 and 16 bits give their entries on ciphertexts?"""
+"""Tables with an encrypted index of 8, 12 and 16 bits give their entries on ciphertexts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_function_of_an_encrypted_integer_by_a_table_and_by_operators_is_one(b
     """Both on ciphertexts, of signed entries as wide as the index."""
     kind = pf.SInt(bits)
 
-    def both(i: pf.Integer) -> dict[str, pf.Integer]:
+    def both(i: pf.Value) -> dict[str, pf.Value]:
         return {"table": pf.Table(lambda v: -(v // 3), kind)[i], "operators": -(i.cast(pf.SInt(bits + 1)) // 3)}
 
     index = 0x9C71 % (1 << bits)

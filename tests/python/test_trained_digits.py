@@ -1,4 +1,4 @@
-"""Are the trained models of digits as accurate as is said, and do their programs compute what the models do?"""
+"""The trained models of digits have the stated accuracy, and their programs equal the models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are look-ups of every set carried out where a machine claims it, with the noise that is said, and does the table say which widths would do?"""
+"""Look-ups of every set run where a machine claims to support them, with the stated noise, and the table names sufficient widths."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import polyfabric as pf
 import pytest
 from polyfabric import machines
-from polyfabric.trials import TOO_COARSE, trials
+from polyfabric.lookup_trials import TOO_COARSE, trials
 
 TORUS = [name for name in machines.names() if not pf.machine(name).on_slots]
 TOY = "toy-256"
@@ -18,7 +18,7 @@ def test_look_ups_come_out_right_with_derived_widths(name):
     (row,) = trials([name], TOY, lookups=24, widths="derived")["trials"]
     assert (row["lookups"], row["wrong"], row["saturations"]) == (24, 0, 0)
     assert row["log2_failure"] < -64
-    # The formulas are for the worst key; of 24 results, the deviation is within a factor of two but for one draw in a million.
+    # The formulas are for the worst key. The deviation of 24 results is within a factor of two, except with probability 1e-6.
     assert row["log2_predicted"] - 3 < row["log2_deviation"] < row["log2_predicted"] + 0.8
 
 

@@ -1,4 +1,4 @@
-"""Is a wrong result never shown as a right one, whatever happened to the file; and does a forked process compute?"""
+"""A wrong result is never shown as right, whatever happened to the file; and a forked process computes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 from damage import flipped as flipped_bytes
 from polyfabric import parameters
 from polyfabric.reports.units import security
-from polyfabric.schemes.elements import ElementPlan
+from polyfabric.schemes.tfhe import ElementPlan
 from rejects import rejects
 
 ROOT = Path(__file__).parents[2]
@@ -189,14 +189,14 @@ def test_outputs_hide_how_they_were_computed(tmp_path: Path) -> None:
 
 def test_circuit_privacy_without_room_is_refused() -> None:
     with pytest.raises(
-        pf.NoiseError, match=r"no default parameter set .*hides with 59 bits .* bits fit\); ask for fewer"
+        pf.NoiseError, match=r"no default parameter set .*59 bits of circuit privacy .* bits fit\); ask for fewer"
     ):
         weighed.cost(circuit_privacy=59)
     with rejects(pf.InputError, "circuit_privacy='much'"):
         weighed.run({"x": [1, 3]}, circuit_privacy="much")  # type: ignore[arg-type]
-    # A server is not told that its key is another program's.
+    # The server cannot detect that its key belongs to another program.
     key = pf.Client(pf.Specification.of(weighed)).evaluation_key
-    for bits, words in ((-1, "-1 bits of circuit privacy are not to be had; ask for 0 to 60"), ("much", "as 10")):
+    for bits, words in ((-1, "-1 bits of circuit privacy; ask for 0 to 60"), ("much", "as 10")):
         with pytest.raises(pf.InputError, match=f"{words}$"):
             pf.Server(weighed, key, circuit_privacy=bits)  # type: ignore[arg-type]
     with rejects(pf.InputError, "circuit_privacy=4", "TFHE"):
@@ -243,9 +243,9 @@ def test_levels_of_security_are_never_rounded_up() -> None:
 
 
 def test_a_machine_says_what_its_look_ups_reach(polyfabric: Any) -> None:
-    told = polyfabric("params", "--on", "morphling").out
-    assert re.search(r"^morphling-C +only 2\^-\d+ ", told, re.M)
-    assert "fits: fails with 2^-128 at most" in " ".join(told.split())
+    printed = polyfabric("params", "--on", "morphling").out
+    assert re.search(r"^morphling-C +only 2\^-\d+ ", printed, re.M)
+    assert "fits: fails with 2^-128 at most" in " ".join(printed.split())
 
 
 def test_sets_state_failures_for_every_key() -> None:

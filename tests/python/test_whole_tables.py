@@ -1,4 +1,4 @@
-"""Do the recorded tables meet what the models are held to at full size, and are they what the models give today?"""
+"""The recorded tables at full size agree with the models, and with what the models give today."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from polyfabric.reproduction import reproduction
+from polyfabric.reproduce import reproduction
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 
@@ -56,9 +56,9 @@ def test_f1s_permutation_of_8192_is_within_its_bounds() -> None:
 
 def test_programs_of_ours_are_worth_what_was_known_of_them() -> None:
     def kinds(machine: str, table: str, *, known: bool, ends: str = "") -> set[str | None]:
-        told = ("published", "published_least", "published_most")
+        columns = ("published", "published_least", "published_most")
         found = [row for row in rows(machine, table) if row["model"] is not None and row["cell"].endswith(ends)]
-        return {row["kind"] for row in found if any(row[name] is not None for name in told) == known}
+        return {row["kind"] for row in found if any(row[name] is not None for name in columns) == known}
 
     for cells in (("f1", "Table 3"), ("f1", "Figure 9a"), ("f1", "Figure 9b"), ("morphling", "Table VI")):
         assert kinds(*cells, known=True) == {"calibrated"}
@@ -69,7 +69,8 @@ def test_programs_of_ours_are_worth_what_was_known_of_them() -> None:
 
 
 @pytest.mark.parametrize(
-    "paper", ["osiris", "strix", *(pytest.param(slow, marks=pytest.mark.full) for slow in ("fpt", "morphling", "f1"))]
+    "paper",
+    ["osiris", *(pytest.param(slow, marks=pytest.mark.full) for slow in ("strix", "fpt", "morphling", "f1"))],
 )
 def test_recorded_tables_are_what_reproduce_gives_today(paper: str) -> None:
     """Every number that needs no application is the recorded one."""

@@ -1,4 +1,4 @@
-"""Does a machine's file with derived widths make programs right that fail with its own, and is what cannot be held told with its cause and remedy?"""
+"""A machine file with derived widths corrects programs that fail with the original widths; impossible sets are refused with cause and remedy."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_machine_file_has_a_name_by_which_commands_know_it(polyfabric, monkeyp
     for name in ("wide.txt", "wide"):
         done = polyfabric("widths", "--params", SET, "--machine", "strix", "--out", name)
         assert done.status == 2
-        assert f"{name}: a machine file is known by the end of its name; name it wide.toml" in done.err
+        assert f"{name}: the name of a machine file ends in .toml; name it wide.toml" in done.err
         assert not (tmp_path / name).exists()
 
 
@@ -63,7 +63,7 @@ def test_widths_too_small_for_a_message_are_told(polyfabric, tmp_path):
     asked = ("run", "pbs", "--on", "own.toml", "--params", SET, "--batch", "12")
     done = polyfabric(*asked)
     assert done.status == 2
-    assert f"one of 12 ciphertexts of parameter set {SET} comes out wrong with probability 2^0.0" in done.err
+    assert f"one of 12 ciphertexts of parameter set {SET} fails with probability 2^0.0" in done.err
     assert (
         "so it is the machine's widths, in bits: forward 8, forward twiddle 31, inverse 36, inverse twiddle 32, key 32"
         in done.err
@@ -74,7 +74,7 @@ def test_widths_too_small_for_a_message_are_told(polyfabric, tmp_path):
     done = polyfabric(*asked, "--max-failure", "0")
     assert done.status in (1, 2)
     if done.status == 2:
-        assert "which was accepted" in done.err
+        assert "which the caller accepted" in done.err
         assert f"polyfabric widths --machine own.toml --params {SET}" in done.err
 
 

@@ -1,4 +1,4 @@
-"""Does a result say where it left the range of its declared type, and is it compared with what the function means?"""
+"""A result names values that left their declared type's range, and is compared with the function's meaning."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 
 import polyfabric as pf
 import pytest
-from polyfabric.schemes.elements import ElementPlan
+from polyfabric.schemes.tfhe import ElementPlan
 
 
 def wraps(program: pf.Program, **inputs) -> list[tuple]:

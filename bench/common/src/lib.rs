@@ -1,4 +1,4 @@
-//! What both benchmarks beside other libraries share: processes that answer, and files of results.
+//! Code that both benchmarks against other libraries share: child processes that answer requests, and result files.
 
 mod process;
 
@@ -7,7 +7,7 @@ pub use process::Process;
 use serde::Serialize;
 use std::path::Path;
 
-/// The middle one; of an even number, the mean of the two in the middle.
+/// With an even number of samples, the mean of the middle two.
 pub fn median(samples: &[f64]) -> f64 {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -15,12 +15,11 @@ pub fn median(samples: &[f64]) -> f64 {
     if sorted.len() % 2 == 1 { sorted[middle] } else { 0.5 * (sorted[middle - 1] + sorted[middle]) }
 }
 
-/// The least one.
 pub fn least(samples: &[f64]) -> f64 {
     samples.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-/// Writes `results` as JSON beside their place and then renames the file, so that a reader never sees half of one.
+/// Writes `results` as JSON to a temporary file and renames it, so that a reader never sees a partial file.
 pub fn write(results: &impl Serialize, path: &Path) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
@@ -35,7 +34,7 @@ pub fn now() -> u64 {
     std::time::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_secs())
 }
 
-/// The processor's own name, where the system tells it.
+/// The processor's model name, if the system reports it.
 pub fn processor_name() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = text.lines().find(|line| line.starts_with("model name")).and_then(|line| line.split(':').nth(1));

@@ -1,11 +1,11 @@
-//! A process that answers requests: one JSON request a line in, one JSON answer a line out.
+//! A child process that answers requests: one JSON request per line in, one JSON answer per line out.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{BufRead, BufReader, Error, Result, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// A running one. It ends when this is dropped.
+/// Killed when dropped.
 pub struct Process {
     child: Child,
     input: ChildStdin,
@@ -13,10 +13,6 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts `command`.
-    ///
-    /// # Errors
-    /// Of the system.
     pub fn start(command: &mut Command) -> Result<Self> {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let streams = child.stdin.take().zip(child.stdout.take());
@@ -25,9 +21,6 @@ impl Process {
     }
 
     /// Sends a request and waits for its answer.
-    ///
-    /// # Errors
-    /// If the process has ended, or what it says is no answer.
     pub fn ask<A: DeserializeOwned>(&mut self, request: &impl Serialize) -> Result<A> {
         let mut line = serde_json::to_string(request)?;
         line.push('\n');
@@ -42,7 +35,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // One that has ended by itself is no matter: its answers are in.
+        // The process may have ended already: its answers have been read.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -84,7 +84,7 @@ func (side *bgvSide) Measure(op string, repetitions int) (answer Answer, err err
 		answer.Ms, err = timed(repetitions, func() error { return evaluator.RotateColumns(side.ctX, by, result) })
 		expected = func(i int) uint64 { return side.x[i-i%row+(i+by)%row] }
 	default:
-		err = fmt.Errorf("there is no operation %q of BGV here", op)
+		err = fmt.Errorf("unknown BGV operation %q", op)
 	}
 	if err != nil {
 		return

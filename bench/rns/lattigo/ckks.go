@@ -13,7 +13,7 @@ import (
 	"github.com/tuneinsight/lattigo/v6/schemes/ckks"
 )
 
-// version is the module's, as this program was linked with it.
+// version is the version of the linked Lattigo module.
 func version() string {
 	const module = "github.com/tuneinsight/lattigo/v6"
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -133,7 +133,7 @@ func (side *ckksSide) Measure(op string, repetitions int) (answer Answer, err er
 		by := side.rotations[len(side.rotations)-1]
 		result, expected = results[by], func(i int) complex128 { return side.x[(i+by)%count] }
 	default:
-		err = fmt.Errorf("there is no operation %q of CKKS here", op)
+		err = fmt.Errorf("unknown CKKS operation %q", op)
 	}
 	if err != nil {
 		return
@@ -150,7 +150,7 @@ type bootstrappingSide struct {
 	evaluator *bootstrapping.Evaluator
 }
 
-// newBootstrapping is the set N16QP1546H192H32 with all slots.
+// newBootstrapping prepares the set N16QP1546H192H32 with all slots.
 func newBootstrapping() (Side, Answer, error) {
 	var answer Answer
 	set := bootstrapping.N16QP1546H192H32
@@ -185,7 +185,7 @@ func newBootstrapping() (Side, Answer, error) {
 
 func (side *bootstrappingSide) Measure(op string, repetitions int) (answer Answer, err error) {
 	if op != "bootstrap" {
-		return answer, fmt.Errorf("there is no operation %q of bootstrapping here", op)
+		return answer, fmt.Errorf("unknown bootstrapping operation %q", op)
 	}
 	values := slots(side.params.MaxSlots())
 	plaintext := ckks.NewPlaintext(side.params, 0)
@@ -197,7 +197,7 @@ func (side *bootstrappingSide) Measure(op string, repetitions int) (answer Answe
 		return
 	}
 	var result *rlwe.Ciphertext
-	// One bootstrapping takes long enough to need no warming up.
+	// One bootstrapping is long enough to need no warm-up.
 	for i := 0; i < repetitions; i++ {
 		ms, err := once(func() (err error) {
 			result, err = side.evaluator.Bootstrap(ciphertext.CopyNew())
@@ -230,7 +230,7 @@ type transformSide struct {
 	limb *ring.Ring
 }
 
-// newTransform is one limb: its prime is the first of `log_q`.
+// newTransform prepares one limb with the first prime of `log_q`.
 func newTransform(request *Request) (Side, Answer, error) {
 	var answer Answer
 	generator := ring.NewNTTFriendlyPrimesGenerator(uint64(request.LogQ[0]), 2<<request.LogN)
@@ -248,9 +248,9 @@ func newTransform(request *Request) (Side, Answer, error) {
 
 func (side *transformSide) Measure(op string, repetitions int) (answer Answer, err error) {
 	if op != "ntt" {
-		return answer, fmt.Errorf("there is no operation %q of a transform here", op)
+		return answer, fmt.Errorf("unknown transform operation %q", op)
 	}
-	const batch = 32 // transforms in one measured time: a single one is near the clock's grain
+	const batch = 32 // transforms per measured time: a single one is close to the clock's resolution
 	polynomial, values, back := side.limb.NewPoly(), side.limb.NewPoly(), side.limb.NewPoly()
 	prime := side.limb.ModuliChain()[0]
 	for i := range polynomial.Coeffs[0] {

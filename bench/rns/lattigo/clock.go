@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// once gives the milliseconds of one call.
+// once returns the milliseconds of one call.
 func once(work func() error) (float64, error) {
 	start := time.Now()
 	err := work()
 	return time.Since(start).Seconds() * 1e3, err
 }
 
-// timed gives the milliseconds of each of `repetitions` calls, after one that is not counted.
+// timed returns the milliseconds of each of `repetitions` calls, after one warm-up call.
 func timed(repetitions int, work func() error) (ms []float64, err error) {
 	if err = work(); err != nil {
 		return nil, err

@@ -1,7 +1,7 @@
-// The peer Lattigo, driven over its standard streams: one JSON request a line in, one JSON answer a line out.
+// The Lattigo peer: reads one JSON request per line and writes one JSON answer per line.
 //
-// A request prepares a parameter set (keys, ciphertexts) or measures one operation of the set that was prepared last.
-// Every measured operation is decrypted and compared with the same computation in the clear.
+// A request prepares a parameter set (keys, ciphertexts) or measures one operation on the last prepared set.
+// Each measured result is decrypted and compared with the computation in the clear.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Request is what the harness asks. Fields that an action does not use stay empty.
+// Request is a request of the harness. Fields that an action does not use are empty.
 type Request struct {
 	Do          string `json:"do"`
 	Scheme      string `json:"scheme"`
@@ -28,7 +28,7 @@ type Request struct {
 	Repetitions int    `json:"repetitions"`
 }
 
-// Answer is what comes back: a failure, or the figures of what was done.
+// Answer has a failure or the measured numbers.
 type Answer struct {
 	Failure string  `json:"failure,omitempty"`
 	Version string  `json:"version,omitempty"`
@@ -40,7 +40,7 @@ type Answer struct {
 	Ms []float64 `json:"ms,omitempty"`
 	// Largest error of a decrypted slot; wrong slots for exact schemes.
 	Error float64 `json:"error"`
-	// Bits of precision of the worst slot and on average, of a bootstrapping.
+	// Bits of precision of a bootstrapping, in the worst slot and on average.
 	PrecisionMin  float64 `json:"precision_min,omitempty"`
 	PrecisionMean float64 `json:"precision_mean,omitempty"`
 	LevelsLeft    int     `json:"levels_left,omitempty"`
@@ -92,21 +92,21 @@ func handle(side *Side, request *Request) (answer Answer, err error) {
 		case "ntt":
 			*side, answer, err = newTransform(request)
 		default:
-			err = fmt.Errorf("there is no scheme %q here", request.Scheme)
+			err = fmt.Errorf("unknown scheme %q", request.Scheme)
 		}
 		answer.Seconds = time.Since(start).Seconds()
 	case "measure":
 		if *side == nil {
-			return answer, fmt.Errorf("nothing is prepared to measure %q on", request.Op)
+			return answer, fmt.Errorf("no parameter set is prepared for %q", request.Op)
 		}
 		return (*side).Measure(request.Op, request.Repetitions)
 	default:
-		err = fmt.Errorf("there is no action %q here", request.Do)
+		err = fmt.Errorf("unknown action %q", request.Do)
 	}
 	return
 }
 
-// peakGiB is the most memory that this process has held.
+// peakGiB is the peak memory of this process.
 func peakGiB() float64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

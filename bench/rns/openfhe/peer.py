@@ -1,7 +1,7 @@
-"""The peer OpenFHE, driven over its standard streams: one JSON request a line in, one JSON answer a line out.
+"""The OpenFHE peer: reads one JSON request per line and writes one JSON answer per line.
 
-The requests and answers are those of the Lattigo peer beside it. Every measured operation is decrypted and compared
-with the same computation in the clear. Run with OMP_NUM_THREADS=1.
+It has the protocol of the Lattigo peer. Each measured result is decrypted and compared with the computation in the
+clear. Run it with OMP_NUM_THREADS=1.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Answer = dict[str, Any]
 
 
 class Refused(Exception):
-    """A request that this peer does not serve."""
+    """A request that this peer does not support."""
 
 
 def timed(repetitions: int, work: Callable[[], Any]) -> tuple[list[float], Any]:
-    """Milliseconds of each call after one that is not counted, and the last result."""
+    """Milliseconds of each call after one warm-up call, and the last result."""
     result, times = work(), []
     for _ in range(repetitions):
         start = time.perf_counter()
@@ -52,7 +52,7 @@ class Side:
         parameters.SetNumLargeDigits(digits)
         scaling = request["log_scale"] if ckks else round(sum(log_q) / len(log_q))
         parameters.SetScalingModSize(scaling)
-        # The library wants the first modulus no smaller than the others.
+        # OpenFHE requires that the first modulus is no smaller than the others.
         parameters.SetFirstModSize(min(60, max(scaling, sum(log_q) - scaling * (len(log_q) - 1))))
         self.slots = 1 << (request["log_n"] - ckks)
         if ckks:
@@ -71,8 +71,8 @@ class Side:
         pack = context.MakeCKKSPackedPlaintext if ckks else context.MakePackedPlaintext
         self.plain_y = pack(self.y)
         self.ct_x, self.ct_y = (context.Encrypt(self.keys.publicKey, p) for p in (pack(self.x), self.plain_y))
-        # Moduli that do not follow from the request are the library's own choice.
-        # The interface gives Q as a float, which ends at 2^1024: beyond, the bits that were asked for.
+        # OpenFHE chooses the moduli that the request does not determine.
+        # It returns Q as a float, which ends at 2^1024; for a larger Q, report the requested bits.
         modulus = context.GetModulus()
         bits = math.log2(modulus) if math.isfinite(modulus) else float(sum(log_q))
         self.answer = {"log_q": bits, "digits": digits}
@@ -80,11 +80,11 @@ class Side:
     def _draw(self) -> complex | int:
         if self.scheme == "ckks":
             return complex(random.uniform(-1, 1), random.uniform(-1, 1))
-        # The library takes residues centred about zero.
+        # OpenFHE expects residues centred about zero.
         return random.randint(-(PLAINTEXT_MODULUS // 2), PLAINTEXT_MODULUS // 2)
 
     def measure(self, op: str, repetitions: int) -> Answer:
-        """Times one operation and gives the error of its decrypted result."""
+        """Times one operation and measures the error of its decrypted result."""
         context, count = self.context, self.slots
         row = count if self.scheme == "ckks" else count // 2
         products = [a * b for a, b in zip(self.x, self.y, strict=True)]
@@ -115,7 +115,7 @@ class Side:
             times, result = timed(repetitions, hoisted)
             expected = rotated(self.rotations[-1])
         else:
-            raise Refused(f"there is no operation {op!r} of {self.scheme} here")
+            raise Refused(f"unknown {self.scheme} operation {op!r}")
         plain = context.Decrypt(result, self.keys.secretKey)
         plain.SetLength(count)
         return {"ms": times, "error": self._error(plain, expected)}
@@ -129,13 +129,13 @@ class Side:
 
 
 def peak_gib() -> float:
-    """The most memory that this process has held."""
+    """The peak memory of this process."""
     with open("/proc/self/status", encoding="ascii") as status:
         return next((int(line.split()[1]) / (1 << 20) for line in status if line.startswith("VmHWM:")), 0.0)
 
 
 def handle(sides: list[Side], request: dict[str, Any]) -> Answer:
-    """What one request comes to."""
+    """The answer to one request."""
     if request["do"] == "hello":
         return {"version": f"OpenFHE {'.'.join(version('openfhe').split('.')[:3])}", "error": 0}
     if request["do"] == "prepare":
@@ -147,12 +147,12 @@ def handle(sides: list[Side], request: dict[str, Any]) -> Answer:
         sides[:] = [side]
         return {**side.answer, "seconds": time.perf_counter() - start, "error": 0}
     if not sides:
-        raise Refused("nothing is prepared to measure")
+        raise Refused("no parameter set is prepared")
     return sides[0].measure(request["op"], request["repetitions"])
 
 
 def main() -> None:
-    """Serves requests until the stream ends."""
+    """Answers requests until the stream ends."""
     sides: list[Side] = []
     for line in sys.stdin:
         try:

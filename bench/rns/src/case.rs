@@ -1,21 +1,20 @@
-//! What is measured: parameter sets and the operations on each.
+//! The benchmark's cases: parameter sets and the operations measured on each.
 
 use crate::protocol::{Chain, Request, Scheme};
 
-/// A parameter set with its operations.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub name: &'static str,
     pub scheme: Scheme,
     pub log_n: u32,
-    /// The chain of the peers.
+    /// Moduli of the peers.
     pub chain: Chain,
-    /// Our set of these parameters: the same ring and bits of Q, and of P or less, in moduli that suit this processor.
+    /// Our set of these parameters: the same ring and bits of Q, at most as many bits of P, with moduli that suit this processor.
     pub set: &'static str,
     pub log_scale: u32,
     pub rotations: Vec<i64>,
     pub ops: &'static [&'static str],
-    /// Most that a decrypted slot may be off.
+    /// Largest allowed error of a decrypted slot.
     pub tolerance: f64,
 }
 
@@ -24,7 +23,7 @@ const BGV: &[&str] = &["multiply", "rotate"];
 const BOOTSTRAPPING: &[&str] = &["bootstrap", "bootstrap half", "bootstrap compact"];
 
 impl Case {
-    /// The request that prepares this case; of bootstrapping for operation `op` alone.
+    /// The request that prepares this case; for bootstrapping, only for operation `op`.
     pub fn prepare(&self, op: &str) -> Request {
         Request::Prepare {
             scheme: self.scheme,
@@ -37,7 +36,7 @@ impl Case {
         }
     }
 
-    /// The operation's name in the rows.
+    /// The operation's name in the result rows.
     pub fn row_op(&self, op: &str) -> String {
         match self.scheme {
             Scheme::Bgv => format!("bgv {op}"),
@@ -46,7 +45,7 @@ impl Case {
         }
     }
 
-    /// The parameters in words, for the rows.
+    /// The parameters as text, for the result rows.
     pub fn words(&self) -> String {
         match self.scheme {
             Scheme::Ntt => format!("N=2^{}, {}-bit prime", self.log_n, self.chain.log_q[0]),
@@ -72,7 +71,7 @@ fn bgv(name: &'static str, set: &'static str, log_n: u32, chain: Chain) -> Case 
     Case { name, scheme: Scheme::Bgv, log_n, chain, set, log_scale: 0, rotations, ops: BGV, tolerance: 0.0 }
 }
 
-/// With `bits` of precision in the worst slot.
+/// A case that requires `bits` of precision in the worst slot.
 fn bootstrapping(name: &'static str, set: &'static str, log_n: u32, bits: i32) -> Case {
     let (scheme, chain, tolerance) = (Scheme::Bootstrapping, Chain::default(), f64::exp2(f64::from(-bits)));
     Case { name, scheme, log_n, chain, set, log_scale: 40, rotations: vec![], ops: BOOTSTRAPPING, tolerance }
@@ -84,7 +83,7 @@ fn ntt(name: &'static str, log_n: u32) -> Case {
     Case { name, scheme, log_n, chain, set: "", log_scale: 0, rotations: vec![], ops: &["ntt"], tolerance: 0.0 }
 }
 
-/// The cases of the benchmark, in the order in which they run.
+/// All cases, in the order in which they run.
 pub fn full() -> Vec<Case> {
     let mut limbs = vec![50; 16];
     limbs.extend([49; 9]);
@@ -99,12 +98,12 @@ pub fn full() -> Vec<Case> {
         bgv("bgv-14", "bgv-2p14-423", 14, Chain::new([55, 55, 55, 55, 54, 54], [55, 55])),
         ckks("ckks-14", "ckks-bench-a-ifma", 14, Chain::new([40; 8], [55, 55]), 40),
         ckks("ckks-16", "ckks-bench-b-ifma", 16, Chain::new(limbs, [61; 5]), 49),
-        // As secure as the peer's set, with its levels left.
+        // As secure as the peer's set, with as many levels left.
         bootstrapping("N16QP1546H192H32", "ckks-boot-1519", 16, 24),
     ]
 }
 
-/// Small twins of the same, for results without times.
+/// Small versions of the cases, which check results without times.
 pub fn small() -> Vec<Case> {
     let chain = Chain::default;
     vec![

@@ -1,4 +1,4 @@
-//! All sides on the same case, interleaved, so that drift of the machine meets them alike.
+//! Measures all sides on the same case in alternation, so that the machine's drift affects them equally.
 
 use crate::case::Case;
 use crate::protocol::{Answer, Request, Scheme};
@@ -8,17 +8,17 @@ use crate::{Arguments, BenchError, machine};
 use polyfabric_bench_common::{least, median};
 use polyfabric_kernels::Isa;
 
-/// Memory that the peer's bootstrapping and its keys need at their peak, with a tenth to spare.
+/// Peak memory of the peer's bootstrapping and its keys, plus a tenth.
 const BOOTSTRAPPING_GIB: f64 = 18.0;
 
-/// Measures one operation and refuses a wrong result.
+/// Measures one operation and rejects a wrong result.
 pub fn measured(side: &mut Side, case: &Case, op: &str, repetitions: usize) -> Result<Answer, BenchError> {
     let answer = side.ask(&Request::Measure { op: op.to_owned(), repetitions })?;
     expect_right(side.name(), case, op, &answer)?;
     Ok(answer)
 }
 
-/// Fails if a result of `side` is off by more than the case allows.
+/// Fails if the error of `side` is larger than the case allows.
 pub fn expect_right(side: &str, case: &Case, op: &str, answer: &Answer) -> Result<(), BenchError> {
     if answer.error > case.tolerance {
         return Err(BenchError::Wrong {
@@ -32,7 +32,7 @@ pub fn expect_right(side: &str, case: &Case, op: &str, answer: &Answer) -> Resul
     Ok(())
 }
 
-/// What one side came to in one operation.
+/// Measurements of one side for one operation.
 pub struct Figures {
     pub ms: Vec<f64>,
     pub last: Answer,
@@ -48,7 +48,7 @@ impl Figures {
     }
 }
 
-/// Runs every case on every side, prints the rows as they come, and writes them.
+/// Measures every case on every side, prints rows as they finish, and writes them.
 pub fn measure(
     arguments: &Arguments,
     isa: Isa,
@@ -70,13 +70,13 @@ pub fn measure(
         results.peers.push(answer.version.unwrap_or_else(|| peer.name.clone()));
     }
     if peers.is_empty() {
-        results.left_out.push("no peer was named: rows of ours alone".to_owned());
+        results.left_out.push("no peer was named: only our side was measured".to_owned());
     }
-    eprintln!("measuring this processor's limit");
+    eprintln!("measuring this processor's peak rate");
     let multiplies = machine::integer_multiplies(isa);
     let (processor, isa) = (&results.processor, &results.isa);
-    let beside = if peers.is_empty() { "no peer".to_owned() } else { results.peers.join(", ") };
-    println!("{processor}; our kernels in {isa}; one thread a side; {beside}");
+    let compared = if peers.is_empty() { "no peer".to_owned() } else { results.peers.join(", ") };
+    println!("{processor}; our kernels in {isa}; one thread per side; {compared}");
     if let Some(multiplies) = multiplies {
         println!("one core: {:.1} G 52-bit multiply-accumulates/s", multiplies * 1e-9);
     }
@@ -85,7 +85,7 @@ pub fn measure(
         let place = format!("[{}/{}] {}", index + 1, cases.len(), case.name);
         let rows = match case.scheme {
             Scheme::Bootstrapping => one_after_another(&place, case, ours, peers, &mut results.left_out)?,
-            _ => in_turns(&place, case, ours, peers, arguments.quick, &mut results.left_out)?,
+            _ => in_rounds(&place, case, ours, peers, arguments.quick, &mut results.left_out)?,
         };
         for mut row in rows {
             if let (Scheme::Ntt, Some(multiplies)) = (case.scheme, multiplies) {
@@ -110,7 +110,7 @@ pub fn measure(
     Ok(())
 }
 
-/// Starts a side and prepares the case, or says why it does not take part.
+/// Starts a side and prepares the case. If the side cannot take part, adds the reason to `left_out`.
 fn prepared(
     launch: &Launch,
     case: &Case,
@@ -131,8 +131,8 @@ fn prepared(
     }
 }
 
-/// Rounds of all sides, swapping who goes first.
-fn in_turns(
+/// Measures all sides in rounds, and alternates which side goes first.
+fn in_rounds(
     place: &str,
     case: &Case,
     ours: &Launch,
@@ -151,7 +151,7 @@ fn in_turns(
     for op in case.ops {
         eprintln!("{place}: {op}");
         let mut figures: Vec<Figures> = sides.iter().map(|_| Figures { ms: vec![], last: Answer::default() }).collect();
-        // As many repetitions a round as fit a quarter of a second of the slowest side: of more the least is less, so that all have as many.
+        // As many repetitions per round as the slowest side finishes in a quarter of a second. All sides do as many: the minimum falls with their number.
         let mut repetitions = 50;
         for round in 0..=rounds {
             for turn in 0..sides.len() {
@@ -167,12 +167,12 @@ fn in_turns(
         }
         let of =
             |index: usize| One { name: sides[index].0.name(), prepared: &sides[index].1, figures: &figures[index] };
-        rows.extend(beside(case, op, &of(0), (1..sides.len()).map(of)));
+        rows.extend(rows_of(case, op, &of(0), (1..sides.len()).map(of)));
     }
     Ok(rows)
 }
 
-/// Sides that do not fit into memory together.
+/// Measures sides one after the other, if they do not fit in memory together.
 fn one_after_another(
     place: &str,
     case: &Case,
@@ -202,27 +202,27 @@ fn one_after_another(
         }
     }
     let mut theirs = Vec::new();
-    // A peer has one operating point. One without a bootstrapping of this set says so when it is prepared.
+    // A peer has one operating point. A peer without bootstrapping on this set fails in its preparation.
     for peer in peers.iter().filter(|_| !ours_of.is_empty()) {
         theirs.extend(alone(peer, "bootstrap")?.map(|figures| (peer.name.as_str(), figures)));
     }
     let of = |name, (prepared, figures)| One { name, prepared, figures };
     let rows = ours_of.iter().flat_map(|(op, (prepared, figures))| {
         let peers = theirs.iter().map(|(name, (prepared, figures))| of(name, (prepared, figures)));
-        beside(case, op, &of(&ours.name, (prepared, figures)), peers)
+        rows_of(case, op, &of(&ours.name, (prepared, figures)), peers)
     });
     Ok(rows.collect())
 }
 
-/// What one side has come to.
+/// Measurements of one side.
 struct One<'a> {
     name: &'a str,
     prepared: &'a Answer,
     figures: &'a Figures,
 }
 
-/// A row for each peer; without any, one of ours alone.
-fn beside<'a>(case: &Case, op: &str, ours: &One<'_>, peers: impl Iterator<Item = One<'a>>) -> Vec<Row> {
+/// One row per peer; without peers, one row of our side.
+fn rows_of<'a>(case: &Case, op: &str, ours: &One<'_>, peers: impl Iterator<Item = One<'a>>) -> Vec<Row> {
     let rows: Vec<Row> = peers.map(|peer| row(case, op, ours, Some(&peer))).collect();
     if rows.is_empty() { vec![row(case, op, ours, None)] } else { rows }
 }
@@ -264,7 +264,7 @@ fn row(case: &Case, op: &str, ours: &One<'_>, peer: Option<&One<'_>>) -> Row {
     }
 }
 
-/// Memory that a new process can have.
+/// Memory that is available to a new process.
 fn available_gib() -> f64 {
     let info = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let kib = |line: &str| line.strip_prefix("MemAvailable:")?.split_whitespace().next()?.parse::<f64>().ok();

@@ -1,4 +1,4 @@
-//! CKKS and BGV on a card: operations and bootstrapping, every result decrypted, and which kernels the time goes to.
+//! CKKS and BGV on a GPU: operations and bootstrapping, each result decrypted, and the time of each kernel.
 
 use crate::case::Case;
 use crate::compare::{self, Figures};
@@ -10,14 +10,13 @@ use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;
 
-/// One operation on the card.
 #[derive(Clone, Debug, Serialize)]
 struct Row {
     case: String,
     op: String,
-    /// Operations at once.
+    /// Number of operations at once.
     batch: usize,
-    /// Times are of the batch, from the card's memory to the card's memory.
+    /// Times are per batch, with inputs and outputs in the GPU's memory.
     answer: Answer,
 }
 
@@ -27,7 +26,7 @@ struct Results {
     rows: Vec<Row>,
 }
 
-/// Measures `cases`, each operation `runs` times, `batch` at once; prints rows as they come.
+/// Measures each operation of `cases` `runs` times, in batches of `batch`; prints rows as they finish.
 pub fn measure(cases: &[Case], runs: usize, batch: usize, output: Option<&Path>) -> Result<(), BenchError> {
     let card = Arc::new(Cuda::first()?);
     let mut results = Results { card: card.name().to_owned(), rows: Vec::new() };
@@ -35,7 +34,7 @@ pub fn measure(cases: &[Case], runs: usize, batch: usize, output: Option<&Path>)
     println!("{}, {batch} at once, times of one", results.card);
     println!("{:20} {:16} {:>10} {:>10} {:>9}", "case", "operation", "median ms", "least ms", "error");
     for case in cases.iter().filter(|case| case.scheme != Scheme::Ntt) {
-        // Operating points of bootstrapping differ in what a processor keeps in memory: a card keeps everything.
+        // Operating points of bootstrapping differ in what a processor keeps in memory; a GPU keeps everything.
         let ops = if case.scheme == Scheme::Bootstrapping { &case.ops[..1] } else { case.ops };
         eprintln!("{}: keys", case.name);
         let mut prepared = None;

@@ -1,18 +1,18 @@
-//! The limit of this processor for transforms, measured in the same run as everything else.
+//! The processor's peak rate for transforms, measured in the same run.
 
 use polyfabric_kernels::Isa;
 
-/// 52-bit multiply-accumulates a second of one core, counted by the lane; nothing where kernels in `isa` have none.
+/// 52-bit multiply-accumulates per second of one core, counted per lane; `None` if kernels in `isa` do not use them.
 pub fn integer_multiplies(isa: Isa) -> Option<f64> {
     #[cfg(target_arch = "x86_64")]
     if isa == Isa::Avx512 && std::is_x86_feature_detected!("avx512f") && std::is_x86_feature_detected!("avx512ifma") {
         let once = |_| {
             let start = std::time::Instant::now();
-            // SAFETY: the processor has just been asked for both features.
+            // SAFETY: the processor has both features, which were just detected.
             unsafe { x86::multiply_adds() };
             x86::MULTIPLY_ADDS as f64 / start.elapsed().as_secs_f64()
         };
-        // A limit is what the machine can do, not what it does on average.
+        // The peak is the maximum, not the mean.
         return Some((0..7).map(once).fold(0.0, f64::max));
     }
     #[cfg(not(target_arch = "x86_64"))]
@@ -20,8 +20,8 @@ pub fn integer_multiplies(isa: Isa) -> Option<f64> {
     None
 }
 
-/// Least milliseconds of a transform of degree 2^`log_n`: each of its N/2·log N butterflies multiplies by a constant,
-/// which takes three of those multiplies (the quotient's high half, and the low halves of two products).
+/// Least milliseconds of a transform of degree 2^`log_n`. Each of its N/2·log N butterflies multiplies by a constant,
+/// with three multiplies: the quotient's high half, and the low halves of two products.
 pub fn transform_floor_ms(log_n: u32, multiplies: f64) -> f64 {
     let butterflies = f64::from(log_n) * f64::from(1u32 << (log_n - 1));
     3.0 * butterflies / multiplies * 1e3
@@ -36,7 +36,7 @@ mod x86 {
     const LANES: usize = 8;
     const ROUNDS: usize = 2_000_000;
 
-    /// What [`multiply_adds`] does, counted by the lane.
+    /// Multiply-accumulates of one call of [`multiply_adds`], counted per lane.
     pub const MULTIPLY_ADDS: usize = ROUNDS * CHAINS * LANES;
 
     /// [`ROUNDS`] rounds of [`CHAINS`] independent multiply-accumulates, all in registers.

@@ -1,5 +1,5 @@
-//! CKKS and BGV side by side: Polyfabric's CPU runtime, Lattigo and OpenFHE, same ring, same moduli, one run, taking
-//! turns on one core. Prints a table and writes the rows as JSON. Every measured result is decrypted.
+//! Benchmark of CKKS and BGV: Polyfabric's CPU runtime, Lattigo and OpenFHE on the same ring and moduli, alternating
+//! on one core. Prints a table and writes the rows as JSON. Each measured result is decrypted.
 
 mod case;
 mod compare;
@@ -19,25 +19,25 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(Parser)]
-// What is given before an action would be ignored: each has its own options.
-#[command(about = "CKKS and BGV side by side with Lattigo and OpenFHE", args_conflicts_with_subcommands = true)]
+// Options before a subcommand would be ignored: each subcommand has its own.
+#[command(about = "Benchmark of CKKS and BGV against Lattigo and OpenFHE", args_conflicts_with_subcommands = true)]
 struct Arguments {
-    /// The built Lattigo program; left out without it.
+    /// The built Lattigo program; without it, Lattigo is left out.
     #[arg(long)]
     lattigo: Option<PathBuf>,
-    /// A Python interpreter with OpenFHE's wheel; left out without it.
+    /// A Python interpreter with OpenFHE's wheel; without it, OpenFHE is left out.
     #[arg(long)]
     openfhe: Option<PathBuf>,
-    /// Only cases whose name begins so; may be given more than once.
+    /// Only cases whose name begins with this; can be repeated.
     #[arg(long = "case", global = true)]
     cases: Vec<String>,
-    /// Few rounds.
+    /// Measure few rounds.
     #[arg(long)]
     quick: bool,
-    /// Check our results on small twins of the cases; measures nothing and needs no peer.
+    /// Check our results on small versions of the cases; measures nothing and needs no peer.
     #[arg(long, conflicts_with_all = ["quick", "output"])]
     check: bool,
-    /// Where the rows go as JSON.
+    /// The JSON file for the rows.
     #[arg(long, global = true)]
     output: Option<PathBuf>,
     #[command(subcommand)]
@@ -46,18 +46,18 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Serve as our side; the harness starts it.
+    /// Answer requests as our side; the harness starts it.
     #[command(hide = true)]
     Serve,
-    /// Measure on this computer's NVIDIA GPU alone.
+    /// Measure only this computer's NVIDIA GPU.
     Gpu {
         /// Timed runs of each operation; the medians are reported.
         #[arg(long, default_value = "10")]
         runs: NonZeroUsize,
-        /// Operations at once; times are of one of them.
+        /// Number of operations at once; times are per operation.
         #[arg(long, default_value = "1")]
         batch: NonZeroUsize,
-        /// The small twins of the cases.
+        /// Use the small versions of the cases.
         #[arg(long)]
         small: bool,
     },
@@ -65,9 +65,9 @@ enum Action {
 
 #[derive(Debug, thiserror::Error)]
 enum BenchError {
-    #[error("there is no case `{name}` here; the cases are {known}")]
+    #[error("unknown case `{name}`; the cases are {known}")]
     UnknownCase { name: String, known: String },
-    #[error("{side}, {op} of {case}: a decrypted result is off by {error:e}, more than {tolerance:e}")]
+    #[error("{side}, {op} of {case}: a decrypted result has the error {error:e}, more than {tolerance:e}")]
     Wrong { side: String, op: String, case: String, error: f64, tolerance: f64 },
     #[error("nothing was measured: {0}")]
     Nothing(String),
@@ -120,7 +120,7 @@ fn run(arguments: &Arguments) -> Result<(), BenchError> {
     }
 }
 
-/// The cases whose names begin with one of `asked`, or all: as they are measured, or their small twins.
+/// The cases whose names begin with one of `asked`, or all; `small` selects their small versions.
 fn chosen(asked: &[String], small: bool) -> Result<Vec<Case>, BenchError> {
     let all = if small { case::small() } else { case::full() };
     let begins = |name: &str| asked.is_empty() || asked.iter().any(|asked| name.starts_with(asked));
@@ -146,7 +146,7 @@ fn peers(arguments: &Arguments) -> Vec<Launch> {
     lattigo.into_iter().chain(openfhe).collect()
 }
 
-/// Our results on small twins of the cases.
+/// Checks our results on small versions of the cases.
 fn check(cases: &[Case], ours: &Launch) -> Result<(), BenchError> {
     let mut side = ours.start()?;
     let mut checked = 0;
@@ -158,6 +158,6 @@ fn check(cases: &[Case], ours: &Launch) -> Result<(), BenchError> {
             checked += 1;
         }
     }
-    println!("benchmark check: {checked} operations of {} RNS cases come out right", cases.len());
+    println!("benchmark check: {checked} operations of {} RNS cases are correct", cases.len());
     Ok(())
 }

@@ -1,11 +1,11 @@
-//! What the harness and every side say to each other: one JSON request a line in, one JSON answer a line out.
+//! The protocol between the harness and each side: one JSON request per line in, one JSON answer per line out.
 //!
-//! Each side is a process of its own, ours too, so that memory is measured for each alone.
+//! Each side is a separate process, ours too, so that its memory is measured alone.
 
 use polyfabric_runtime::gpu::rns::{Needs, Share};
 use serde::{Deserialize, Serialize};
 
-/// Bits of each modulus, in the order of the chain, and the special ones.
+/// Bits of each modulus of Q, in the order of the chain, and of each special modulus.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Chain {
     pub log_q: Vec<u32>,
@@ -17,7 +17,7 @@ impl Chain {
         Self { log_q: log_q.into(), log_p: log_p.into() }
     }
 
-    /// Number of digits of a key switch that takes as many moduli of Q at once as there are special ones.
+    /// Number of digits of a key switch with as many moduli of Q per digit as there are special moduli.
     pub fn digits(&self) -> usize {
         self.log_q.len().div_ceil(self.log_p.len().max(1))
     }
@@ -27,7 +27,7 @@ impl Chain {
     }
 }
 
-/// The family of operations that a set is for.
+/// A family of operations.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Scheme {
@@ -39,39 +39,38 @@ pub enum Scheme {
     Bootstrapping,
 }
 
-/// A request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "lowercase")]
 pub enum Request {
     /// Name and version.
     Hello,
-    /// Keys and inputs of a parameter set; what was prepared before is forgotten.
+    /// Generates keys and inputs of a parameter set; drops the previous set.
     Prepare {
         scheme: Scheme,
         log_n: u32,
         #[serde(flatten)]
         chain: Chain,
         log_scale: u32,
-        /// Our set of these parameters: the same ring and bits of Q and P, in moduli that suit this processor.
+        /// Our set of these parameters: the same ring and bits of Q and P, with moduli that suit this processor.
         set: String,
         rotations: Vec<i64>,
-        /// Of bootstrapping, the operation that follows: each is an operating point of ours, with keys of its own.
+        /// The bootstrapping operation that follows: each is an operating point of ours with other keys.
         point: String,
     },
     /// Times one operation and checks its decrypted result.
     Measure { op: String, repetitions: usize },
 }
 
-/// An answer. Fields that a request does not fill stay at their defaults.
+/// An answer. Unused fields keep their defaults.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Answer {
-    /// Why the request was not served.
+    /// Why the request failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Seconds that preparing took.
+    /// Seconds of the preparation.
     pub seconds: f64,
     pub log_q: f64,
     pub log_p: f64,
@@ -80,37 +79,36 @@ pub struct Answer {
     pub ms: Vec<f64>,
     /// Largest error of a decrypted slot; for exact schemes and transforms, the number of wrong values.
     pub error: f64,
-    /// Bits of precision of a bootstrapping: of its worst slot, and on average.
+    /// Bits of precision of a bootstrapping, in its worst slot and on average.
     pub precision_min: f64,
     pub precision_mean: f64,
     pub levels_left: usize,
-    /// The most memory that the side's process has held.
+    /// Peak memory of the side's process.
     pub peak_gib: f64,
-    /// What a card did.
+    /// Work and time of a run on a GPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub card: Option<OnCard>,
 }
 
-/// What a card does in a run, and where its time goes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct OnCard {
     pub launches: usize,
-    /// Levels of launches, each of which waits for the one before.
+    /// Levels of launches; each waits for the previous one.
     pub levels: usize,
-    /// Polynomials of one limb.
+    /// Number of polynomials of one limb.
     pub polynomials: usize,
     pub key_bytes: usize,
     pub plaintext_bytes: usize,
     pub value_bytes: usize,
-    /// Bytes that kernels read and write, whether a cache has them or not.
+    /// Bytes that kernels read and write, including those in a cache.
     pub moved_bytes: usize,
     pub butterflies: usize,
-    /// Products of two words besides.
+    /// Further products of two words.
     pub products: usize,
     pub kernels: Vec<KernelShare>,
 }
 
-/// All launches of one kernel, each started when the one before had ended.
+/// All launches of one kernel, timed one after the other.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct KernelShare {
     pub kernel: String,

@@ -1,10 +1,10 @@
-//! Rows of the comparison: data first, and a table drawn from them.
+//! Result rows of the comparison, and the table drawn from them.
 
 use crate::BenchError;
 use serde::Serialize;
 use std::path::Path;
 
-/// One operation of ours beside one peer's. Times are the least of the run in milliseconds, medians beside.
+/// One operation of ours and of one peer. Times are the least of the run, in milliseconds, and medians.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     pub op: String,
@@ -12,15 +12,15 @@ pub struct Row {
     pub ours_ms: f64,
     pub ours_peak_gib: f64,
     pub ours_median_ms: f64,
-    /// Largest error of a decrypted slot; for exact schemes, the number of wrong ones, which is 0.
+    /// Largest error of a decrypted slot; for exact schemes, the number of wrong slots, which is 0.
     pub ours_error: f64,
     /// log2 of the modulus and of the special modulus.
     pub ours_log_q: f64,
     pub ours_log_p: f64,
-    /// Nothing where our side ran alone.
+    /// `None` if our side ran alone.
     #[serde(flatten)]
     pub peer: Option<PeerFigures>,
-    /// For transforms: this processor's floor as a fraction of our time.
+    /// For transforms: the processor's least time divided by our time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub floor_fraction: Option<f64>,
     /// For bootstrapping: bits of precision in the worst slot and on average, levels left, and seconds of set-up.
@@ -28,22 +28,22 @@ pub struct Row {
     pub bootstrapping: Option<Bootstrapping>,
 }
 
-/// What a peer came to in a row, as ours.
+/// The peer's measurements in a row, with the fields of ours.
 #[derive(Clone, Debug, Serialize)]
 pub struct PeerFigures {
     pub peer: String,
     pub peer_ms: f64,
-    /// How many times faster ours is.
+    /// Our speed divided by the peer's.
     pub ratio: f64,
     pub peer_peak_gib: f64,
     pub peer_median_ms: f64,
     pub peer_error: f64,
-    /// Of a peer that does not tell, 0.
+    /// 0 if the peer does not report it.
     pub peer_log_q: f64,
     pub peer_log_p: f64,
 }
 
-/// What a time alone does not say of a bootstrapping.
+/// Properties of a bootstrapping besides its time.
 #[derive(Clone, Debug, Serialize)]
 pub struct Bootstrapping {
     pub ours_precision_min: f64,
@@ -54,7 +54,7 @@ pub struct Bootstrapping {
     pub peer: Option<PeerBootstrapping>,
 }
 
-/// The same of a peer's.
+/// [`Bootstrapping`] of a peer.
 #[derive(Clone, Debug, Serialize)]
 pub struct PeerBootstrapping {
     pub peer_precision_min: f64,
@@ -63,7 +63,7 @@ pub struct PeerBootstrapping {
     pub peer_setup_seconds: f64,
 }
 
-/// Everything that one run writes.
+/// The result file of one run.
 #[derive(Debug, Serialize)]
 pub struct Results {
     pub processor: String,
@@ -73,12 +73,12 @@ pub struct Results {
     pub time: u64,
     pub threads: usize,
     pub peers: Vec<String>,
-    /// Cases and peers that were left out, with the reason.
+    /// Cases and peers that were not measured, with reasons.
     pub left_out: Vec<String>,
     pub rows: Vec<Row>,
 }
 
-/// Writes `results` to `path`, whole or not at all.
+/// Writes `results` to `path` atomically.
 pub fn write(path: &Path, results: &impl Serialize) -> Result<(), BenchError> {
     polyfabric_bench_common::write(results, path).map_err(|source| BenchError::Output { path: path.to_owned(), source })
 }
@@ -106,23 +106,23 @@ pub fn print_row(row: &Row) {
     );
 }
 
-/// How exact both sides are; of transforms, how near the floor ours is.
+/// Accuracy of both sides; for transforms, the share of the processor's peak.
 fn errors(row: &Row) -> String {
-    let beside = |ours: String, peers: Option<String>| peers.map_or(ours.clone(), |peers| format!("{ours} / {peers}"));
+    let both = |ours: String, peers: Option<String>| peers.map_or(ours.clone(), |peers| format!("{ours} / {peers}"));
     match (row.floor_fraction, &row.bootstrapping) {
         (Some(floor), _) => format!("none; {:.0}% of the floor", floor * 100.0),
         (None, Some(b)) => {
-            let bits = beside(
+            let bits = both(
                 format!("{:.1}", b.ours_precision_min),
                 b.peer.as_ref().map(|peer| format!("{:.1}", peer.peer_precision_min)),
             );
             let levels =
-                beside(b.ours_levels_left.to_string(), b.peer.as_ref().map(|peer| peer.peer_levels_left.to_string()));
+                both(b.ours_levels_left.to_string(), b.peer.as_ref().map(|peer| peer.peer_levels_left.to_string()));
             format!("{bits} bits in the worst slot, {levels} levels left")
         }
         (None, None) => {
             let of = |error: f64| if error == 0.0 { "none".to_owned() } else { format!("2^{:.1}", error.log2()) };
-            beside(of(row.ours_error), row.peer.as_ref().map(|peer| of(peer.peer_error)))
+            both(of(row.ours_error), row.peer.as_ref().map(|peer| of(peer.peer_error)))
         }
     }
 }

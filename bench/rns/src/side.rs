@@ -10,13 +10,13 @@ pub enum SideError {
         "{side} cannot be started ({source}); make bench-rns builds it, and without --lattigo or --openfhe it is left out"
     )]
     Start { side: String, source: std::io::Error },
-    #[error("{side} does not answer: {reason}; its own words, if any, are above")]
+    #[error("{side} does not answer: {reason}; its messages are above")]
     Silent { side: String, reason: String },
     #[error("{side} refuses: {reason}")]
     Refused { side: String, reason: String },
 }
 
-/// How a side is started.
+/// The command that starts a side.
 #[derive(Clone, Debug)]
 pub struct Launch {
     pub name: String,
@@ -25,7 +25,7 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// Starts the process, on one thread as far as its library can be told.
+    /// Starts the process with one thread, if its library has such a setting.
     pub fn start(&self) -> Result<Side, SideError> {
         let mut command = Command::new(&self.program);
         let process = Process::start(command.args(&self.arguments).env("OMP_NUM_THREADS", "1"))
@@ -38,7 +38,7 @@ impl Launch {
     }
 }
 
-/// A running side. It ends when this is dropped.
+/// A running side, which ends when dropped.
 pub struct Side {
     launch: Launch,
     process: Process,

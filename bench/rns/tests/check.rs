@@ -1,13 +1,13 @@
-//! Does every operation that the benchmark measures come out right, on small twins of its cases?
+//! Checks every operation of the benchmark on small versions of its cases, and the benchmark's command line.
 
 use std::process::Command;
 
 #[test]
-fn small_twins_come_out_right() {
+fn small_cases_are_correct() {
     let output = Command::new(env!("CARGO_BIN_EXE_polyfabric-bench-rns")).arg("--check").output().unwrap();
     let (out, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{out}{errors}");
-    assert_eq!(out.trim_end(), "benchmark check: 10 operations of 4 RNS cases come out right");
+    assert_eq!(out.trim_end(), "benchmark check: 10 operations of 4 RNS cases are correct");
 }
 
 /// A run of the benchmark.
@@ -16,7 +16,7 @@ fn bench(words: &[&str]) -> std::process::Output {
 }
 
 #[test]
-fn what_would_be_ignored_or_measure_nothing_is_refused() {
+fn ignored_options_and_empty_selections_are_rejected() {
     for words in [
         &["--quick", "gpu"][..],
         &["--check", "gpu"],
@@ -26,12 +26,12 @@ fn what_would_be_ignored_or_measure_nothing_is_refused() {
         &["gpu", "--batch", "0"],
     ] {
         let output = bench(words);
-        // The status of words that are refused, before anything is measured.
+        // The exit status of rejected arguments, before anything is measured.
         assert_eq!(output.status.code(), Some(2), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
 }
 
-/// The rows that a run writes; and what it prints.
+/// Runs the benchmark; returns the rows that it writes, and its output.
 fn rows(name: &str, words: &[&str]) -> (Vec<serde_json::Value>, String) {
     let path = std::env::temp_dir().join(format!("polyfabric-bench-rns-{name}-{}.json", std::process::id()));
     let output = bench(&[words, &["--quick", "--case", "ntt-12", "--output", path.to_str().unwrap()]].concat());
@@ -43,14 +43,14 @@ fn rows(name: &str, words: &[&str]) -> (Vec<serde_json::Value>, String) {
 }
 
 #[test]
-fn without_a_peer_our_side_has_rows_alone() {
+fn our_side_runs_without_a_peer() {
     let (rows, printed) = rows("alone", &[]);
     let [row] = rows.as_slice() else { panic!("{rows:?}") };
     assert!(row["ours_ms"].as_f64().unwrap() > 0.0 && row.get("peer").is_none(), "{row}");
     assert!(printed.contains("ntt                  N=2^12, 49-bit prime"), "{printed}");
 }
 
-/// A peer whose transforms take a hundredth of a second, and whose third is faster.
+/// A peer whose transforms take 10 ms, except one of 8 ms.
 #[cfg(unix)]
 const PEER: &str = r#"#!/bin/sh
 while read -r line; do
@@ -71,8 +71,8 @@ fn the_faster_side_is_not_measured_more_often() {
     let program = std::env::temp_dir().join(format!("polyfabric-rns-peer-{}", std::process::id()));
     std::fs::write(&program, PEER).unwrap();
     std::fs::set_permissions(&program, PermissionsExt::from_mode(0o700)).unwrap();
-    // A quarter of a second of the peer's: 25 repetitions of both; it refuses any other number.
-    let (rows, _) = rows("beside", &["--lattigo", program.to_str().unwrap()]);
+    // 25 repetitions of both sides are a quarter of a second of the peer's. The peer rejects any other number.
+    let (rows, _) = rows("peer", &["--lattigo", program.to_str().unwrap()]);
     std::fs::remove_file(&program).unwrap();
     let [row] = rows.as_slice() else { panic!("{rows:?}") };
     let figure = |name: &str| row[name].as_f64().unwrap();

@@ -1,21 +1,18 @@
-//! What a time is.
+//! Wall-clock time and processor time.
 
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
-/// A way to tell how long something took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Clock {
-    /// Time that passes.
     Wall,
-    /// Time that this process spends on processors, all threads together: steadier on a machine that is busy with
-    /// other work.
+    /// Processor time of all threads of this process: steadier on a machine that is busy with other work.
     Processor,
 }
 
 impl Clock {
-    /// Seconds that `work` takes.
+    /// Seconds of `work`.
     pub fn seconds(self, work: impl FnOnce()) -> f64 {
         match self {
             Self::Wall => {
@@ -32,7 +29,7 @@ impl Clock {
     }
 }
 
-/// Seconds that pass while `work` is done, and those that this process spends on processors.
+/// Wall-clock and processor seconds of `work`, and its result.
 pub fn both_seconds<R>(work: impl FnOnce() -> R) -> (f64, f64, R) {
     let (start, processor) = (Instant::now(), processor_seconds());
     let result = work();
@@ -41,7 +38,7 @@ pub fn both_seconds<R>(work: impl FnOnce() -> R) -> (f64, f64, R) {
 
 fn processor_seconds() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the call writes one `timespec` through a pointer to one.
+    // SAFETY: the call writes one `timespec` through a valid pointer.
     let status = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
     assert_eq!(status, 0, "the system has a clock of processor time");
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9

@@ -1,4 +1,4 @@
-//! Both sides on the same set, interleaved, so that drift of the machine meets both alike.
+//! Measures both sides on the same set in alternation, so that the machine's drift affects both equally.
 
 use crate::BenchError;
 use crate::clock::Clock;
@@ -37,8 +37,8 @@ impl Samples {
     }
 }
 
-/// Runs our side and the peer, if there is one, `repetitions` times each, taking turns and swapping who goes first; one round before
-/// that warms caches and allocations and is not counted.
+/// Runs our side and the peer, if any, `repetitions` times each, and alternates which goes first. One round before that
+/// warms caches and allocations and is not counted.
 #[allow(clippy::too_many_arguments)]
 pub fn compare(
     set: &Set,

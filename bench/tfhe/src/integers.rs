@@ -1,5 +1,5 @@
-//! Operations on encrypted integers side by side: the program that the planner makes of one operation, on the set and with the key switch that it
-//! chooses, and tfhe-rs's `FheUint` with its default parameters, both at a failure probability of 2^-128.
+//! Operations on encrypted integers: the planner's program of one operation, with the set and key switch that it chooses, and tfhe-rs's `FheUint`
+//! with its default parameters, both at a failure probability of 2^-128.
 
 use crate::BenchError;
 use crate::clock;
@@ -23,26 +23,25 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
-/// log2 of the failure probability of a whole program, ours; the peer's default parameters are made for as much a look-up.
+/// log2 of the failure probability of a whole program of ours; the peer's default parameters have it per look-up.
 const FAILURE: f64 = -128.0;
 pub const OPERATIONS: [Operation; 6] =
     [Operation::Add, Operation::Multiply, Operation::Less, Operation::Select, Operation::Shift, Operation::Divide];
 const WIDTHS: [u32; 3] = [8, 32, 64];
 const OUTPUT: &str = "result";
 
-/// What is measured.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Only these widths, of 8, 32 and 64; may be given more than once.
+    /// Only these widths (8, 32, 64); can be repeated.
     #[arg(long = "width")]
     widths: Vec<u32>,
-    /// Only these operations; may be given more than once.
+    /// Only these operations; can be repeated.
     #[arg(long = "operation", value_parser = operation)]
     operations: Vec<Operation>,
-    /// Numbers of threads, of both sides; may be given more than once.
+    /// Number of threads of both sides; can be repeated.
     #[arg(long = "threads", default_values = ["1", "2"])]
     threads: Vec<NonZeroUsize>,
-    /// Secret bits that one iteration of our blind rotation takes: 1, 2 or 4.
+    /// Secret bits per iteration of our blind rotation: 1, 2 or 4.
     #[arg(long, default_value_t = 1)]
     unroll: u32,
     /// Timed rounds of each operation; the medians are reported.
@@ -56,7 +55,6 @@ fn operation(name: &str) -> Result<Operation, String> {
     found.copied().ok_or_else(|| format!("the operations are {}", names.join(", ")))
 }
 
-/// What can go wrong on our side.
 #[derive(Debug, thiserror::Error)]
 pub enum OwnError {
     #[error("integers of {0} bits are not compared; the widths are 8, 32 and 64")]
@@ -83,12 +81,12 @@ pub enum OwnError {
     Batch(#[from] BatchError),
 }
 
-/// Times of one side, medians in milliseconds for one operation.
+/// Median times of one side, in milliseconds per operation.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Times {
-    /// That passed.
+    /// Wall-clock time.
     pub ms: f64,
-    /// On processors, all threads together.
+    /// Processor time of all threads.
     pub processor_ms: f64,
 }
 
@@ -97,27 +95,27 @@ pub struct Row {
     pub operation: Operation,
     pub bits: u32,
     pub threads: usize,
-    /// Secret bits that one iteration of our blind rotation takes; of the peer's always 1.
+    /// Secret bits per iteration of our blind rotation; the peer's is always 1.
     pub unroll: u32,
     pub set: String,
-    /// Bootstraps of our program.
+    /// Number of bootstraps of our program.
     pub lookups: usize,
     pub log2_failure: f64,
     pub ours: Times,
     pub wrong: usize,
     pub decrypted: usize,
-    /// Nothing where our side ran alone.
+    /// `None` if our side ran alone.
     pub peer: Option<PeerFigures>,
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct PeerFigures {
     pub times: Times,
-    /// How many times less processor time ours takes, by the medians, and in the single rounds at least and at most.
+    /// The peer's processor time divided by ours: of the medians, and the least and largest of single rounds.
     pub ratio: f64,
     pub least_ratio: f64,
     pub largest_ratio: f64,
-    /// The same of time that passed, by the medians.
+    /// The same ratio of wall-clock times, of the medians.
     pub passed_ratio: f64,
     pub wrong: usize,
 }
@@ -135,7 +133,7 @@ impl Operation {
         }
     }
 
-    /// What it comes to.
+    /// The result in the clear.
     fn clear(self, bits: u32, operands: Operands) -> u64 {
         let Operands { x, y, amount } = operands;
         let value = match self {
@@ -150,7 +148,7 @@ impl Operation {
         value & mask(bits)
     }
 
-    /// A program of this one operation.
+    /// A program with only this operation.
     fn program(self, bits: u32, threads: usize) -> Result<Program, OwnError> {
         let kind = IntegerType::unsigned(bits);
         let mut builder = Builder::new(self.name())?;
@@ -191,7 +189,7 @@ fn digits(value: u64, bits: u32) -> Vec<i64> {
     (0..bits.div_ceil(2)).map(|at| (value >> (2 * at) & 3) as i64).collect()
 }
 
-/// One operation of ours, planned.
+/// An operation of our side, planned.
 struct Planned {
     operation: Operation,
     bits: u32,
@@ -277,19 +275,19 @@ impl Samples {
     }
 }
 
-/// Uniform operands: an amount below the width, and a divisor of any size that is not 0.
+/// Uniform operands: an amount below the width, and a divisor of any size other than 0.
 fn drawn(client: &ClientKey<u64>, bits: u32) -> Result<Operands, OwnError> {
-    // A ciphertext's mask is uniform.
+    // The mask of a ciphertext is uniform.
     let random = client.encrypt(LweKind::Small, &[0])?;
     let words = random.iter().next().map_or([1; 4], |words| [words[0], words[1], words[2], words[3]]);
     let y = (words[1] & mask(bits)) >> (words[2] % u64::from(bits));
     Ok(Operands { x: words[0] & mask(bits), y: y.max(1), amount: words[3] % u64::from(bits) })
 }
 
-/// All rows that are asked for, both sides taking turns and swapping who goes first; one round before that is not counted.
+/// Measures all requested rows, alternating which side goes first, after one round that is not counted.
 ///
 /// # Errors
-/// Of either side, and [`BenchError::Wrong`] where a result of one decrypts to another number.
+/// [`BenchError::Wrong`] if a result decrypts to another number, and errors of either side.
 pub fn measure(
     arguments: &Arguments,
     repetitions: usize,
@@ -355,7 +353,7 @@ fn compare(
                 (Some(peer), false) => (&mut others, peer.integer(operation, bits, operands, threads)?),
                 (None, false) => continue,
             };
-            // The round that warms caches is judged like the others.
+            // The warm-up round is checked, too.
             side.take(found, expected);
             if round == 0 {
                 side.passed.clear();
@@ -393,7 +391,7 @@ fn compare(
 
 #[cfg(test)]
 mod tests {
-    //! Do the programs that are timed compute the operations, at every width?
+    //! Checks at every width that the timed programs compute their operations.
 
     use super::*;
     use polyfabric_program::tfhe::homomorphic::evaluate;

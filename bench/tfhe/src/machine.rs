@@ -1,37 +1,37 @@
-//! The limits of this machine in the instruction set in use, measured in the same run as everything else.
+//! Peak rates of this machine in the selected instruction set, measured in the same run.
 
 use crate::clock::Clock;
 use polyfabric_kernels::Isa;
 use std::hint::black_box;
 
-/// What one core of this machine can do.
+/// Peak rates of one core.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct Peak {
-    /// `f64` operations a second with fused multiply-adds, which count as two; with a product and a sum where there are none.
+    /// `f64` operations per second with fused multiply-adds, which count as two; without them, with a product and a sum.
     pub flops: f64,
-    /// Bytes a second read from a working set that stays in the second-level cache.
+    /// Bytes per second read from a working set that fits in the L2 cache.
     pub cache_bandwidth: f64,
-    /// Bytes a second read from a working set far larger than any cache.
+    /// Bytes per second read from a working set far larger than any cache.
     pub memory_bandwidth: f64,
-    /// Multiply-accumulates a second of wrapping 32-bit integers; a 64-bit one counts as two here.
+    /// Multiply-accumulates per second of wrapping 32-bit integers; one of 64 bits counts as two.
     pub integer_macs: f64,
 }
 
-/// Independent chains, enough to cover the latency of a fused multiply-add on two ports, and with two operands in sixteen registers.
+/// Independent chains: enough to hide the latency of a fused multiply-add on two ports, and few enough for sixteen registers with two operands.
 const CHAINS: usize = 12;
 const ROUNDS: usize = 4_000_000;
 
-/// What is measured in one instruction set.
+/// Measurement loops of one instruction set.
 struct Loops {
     floats: fn(),
     integers: fn(),
     sum: fn(&[u64]),
-    /// Numbers of 64 bits in a register, which holds twice as many of 32.
+    /// Number of 64-bit lanes in a register, which has twice as many of 32 bits.
     lanes: usize,
 }
 
 impl Peak {
-    /// Measures every limit of `isa`; takes about a second.
+    /// Measures all rates of `isa`; takes about a second.
     pub fn measure(isa: Isa, clock: Clock) -> Self {
         let Loops { floats, integers, sum, lanes } = match isa {
             #[cfg(target_arch = "x86_64")]
@@ -51,7 +51,7 @@ impl Peak {
         }
     }
 
-    /// Least seconds of a batch that needs `flops` operations on `threads` cores, which share one pass over
+    /// Least seconds of a batch with `flops` operations on `threads` cores that share one pass over
     /// `key_bytes` in memory.
     pub fn bootstrap_floor(&self, flops: f64, key_bytes: f64, threads: usize) -> f64 {
         (flops / (self.flops * threads as f64)).max(key_bytes / self.memory_bandwidth)
@@ -63,12 +63,12 @@ impl Peak {
     }
 }
 
-/// Operations a second in the best of `repetitions`: a limit is what the machine can do, not what it does on average.
+/// Operations per second in the best of `repetitions`: the peak, not the mean.
 fn best(repetitions: usize, clock: Clock, operations: f64, work: impl Fn()) -> f64 {
     (0..repetitions).map(|_| operations / clock.seconds(&work)).fold(0.0, f64::max)
 }
 
-/// Bytes a second of repeated sequential reads of `bytes`.
+/// Bytes per second of repeated sequential reads of `bytes`.
 fn bandwidth(clock: Clock, bytes: usize, passes: usize, sum: fn(&[u64])) -> f64 {
     let data = vec![1u64; bytes / size_of::<u64>()];
     best(3, clock, (bytes * passes) as f64, || (0..passes).for_each(|_| sum(black_box(&data))))
@@ -123,14 +123,14 @@ fn integers() {
     black_box(chains);
 }
 
-/// The same in registers by name: in plain code the compiler may prefer narrower ones.
+/// The same with explicit registers: in plain code the compiler may choose narrower ones.
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::{CHAINS, ROUNDS};
     use std::arch::x86_64::*;
     use std::hint::black_box;
 
-    /// The three measurements in one set of instructions. SAFETY of the calls: a set is only measured where kernels use it, so that it is there.
+    /// The three measurements in one instruction set. SAFETY of the calls: only a set that the kernels use is measured, so the processor has it.
     macro_rules! measurements {
         (
             $feature:literal, $floats:ident, $integers:ident, $sum:ident,

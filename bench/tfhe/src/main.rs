@@ -1,7 +1,7 @@
-//! Bootstrapping side by side: Polyfabric's CPU runtime and tfhe-rs, same sets, same cores, one run, taking turns. Our side is built as the
-//! package is; the peer is a program of its own, built for the processor at hand.
+//! Benchmark of bootstrapping: Polyfabric's CPU runtime and tfhe-rs on the same sets and cores, alternating in one run. Our side is built as the
+//! package is; the peer is a separate program, built for this processor.
 //!
-//! Prints a table and writes the rows as JSON. Every result of both sides is decrypted.
+//! Prints a table and writes the rows as JSON. Each result of both sides is decrypted.
 
 mod clock;
 mod compare;
@@ -31,52 +31,52 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(Parser)]
-// What is given before a subject would be ignored: each has its own options.
-#[command(about = "Bootstrapping side by side with tfhe-rs", args_conflicts_with_subcommands = true)]
+// Options before a subcommand would be ignored: each subcommand has its own.
+#[command(about = "Benchmark of bootstrapping against tfhe-rs", args_conflicts_with_subcommands = true)]
 struct Arguments {
-    /// Nothing for bootstraps and key switches.
+    /// Default: bootstraps and key switches.
     #[command(subcommand)]
     subject: Option<Subject>,
-    /// The peer's program; without it our side runs alone.
+    /// The peer's program; without it, our side runs alone.
     #[arg(long, global = true)]
     peer: Option<PathBuf>,
-    /// Only these sets; may be given more than once.
+    /// Only these sets; can be repeated.
     #[arg(long = "set")]
     sets: Vec<String>,
-    /// Single bootstraps and one batch, few repetitions.
+    /// Measure single bootstraps and one batch with few repetitions.
     #[arg(long)]
     quick: bool,
-    /// Check that small batches decrypt right on each side; measures nothing.
+    /// Check that small batches of each side decrypt correctly; measures nothing.
     #[arg(long, conflicts_with_all = ["quick", "output"])]
     check: bool,
     /// Timed rounds of each configuration; the medians are reported.
     #[arg(long)]
     repetitions: Option<NonZeroUsize>,
-    /// Processor time instead of time that passes, on one thread: for a look at a machine that is busy with other work.
+    /// Measure processor time on one thread instead of wall-clock time, for a machine that is busy with other work.
     #[arg(long)]
     processor_time: bool,
-    /// Where the rows go as JSON.
+    /// The JSON file for the rows.
     #[arg(long, global = true)]
     output: Option<PathBuf>,
 }
 
 #[derive(clap::Subcommand)]
 enum Subject {
-    /// Operations on encrypted integers, both sides at a failure probability of 2^-128, in processor time and time that passes.
+    /// Operations on encrypted integers at a failure probability of 2^-128, in processor time and wall-clock time.
     Integers(integers::Arguments),
-    /// Bootstraps and key switches on the GPU, for batches of many sizes; the peer's CUDA backend beside ours where it was built with that.
+    /// Bootstraps and key switches on the GPU in batches of many sizes, also of the peer if it was built with its CUDA backend.
     Gpu(gpu::Arguments),
 }
 
 #[derive(Debug, thiserror::Error)]
 enum BenchError {
-    #[error("there is no set `{name}` here; the sets are {known}")]
+    #[error("unknown set `{name}`; the sets are {known}")]
     UnknownSet { name: String, known: String },
     #[error("{wrong} of {decrypted} results of {side} on {set} decrypt to another message")]
     Wrong { side: &'static str, set: String, wrong: usize, decrypted: usize },
     #[error("nothing was measured: {0}")]
     Nothing(String),
-    #[error("these butterflies are off by more than their arithmetic allows: {0}")]
+    #[error("the error of these butterflies exceeds its bound: {0}")]
     Inexact(Box<gpu::Transform>),
     #[error("{path}: {source}")]
     Output { path: PathBuf, source: std::io::Error },
@@ -96,17 +96,17 @@ enum BenchError {
     Gpu(#[from] polyfabric_runtime::gpu::GpuError),
 }
 
-/// The unrolled keys that a set is measured with besides the plain one.
+/// Unrolled keys that are measured besides the plain key.
 fn unrollings(set: &Set) -> &'static [KeyUnrolling] {
     match set.name.as_str() {
         "strix-I" => &[KeyUnrolling::TWO, KeyUnrolling::FOUR],
-        // A plain key of 1 GB in the transform domain is enough.
+        // The plain key has 1 GB in the transform domain already.
         "strix-IV" => &[],
         _ => &[KeyUnrolling::TWO],
     }
 }
 
-/// The sets that fit a short run and cover both torus widths and k = 1 and 2.
+/// Sets for a short run, which cover both torus widths and k = 1 and 2.
 const CHECKED: [&str; 3] = ["strix-I", "fpt-I", "morphling-IV"];
 
 fn chosen(arguments: &Arguments) -> Result<Vec<Set>, BenchError> {
@@ -144,7 +144,7 @@ fn peer(arguments: &Arguments) -> Result<Option<Peer>, PeerError> {
     arguments.peer.as_deref().map(Peer::start).transpose()
 }
 
-/// Operations on encrypted integers; every result must decrypt to its number.
+/// Measures operations on encrypted integers; every result must decrypt to the correct number.
 fn integers(arguments: &Arguments, asked: &integers::Arguments, isa: Isa) -> Result<(), BenchError> {
     let peer = peer(arguments)?;
     let repetitions = asked.repetitions.get();
@@ -174,7 +174,7 @@ fn integers(arguments: &Arguments, asked: &integers::Arguments, isa: Isa) -> Res
     Ok(())
 }
 
-/// Every set that is asked for, on the first card.
+/// Measures all requested sets on the first GPU.
 fn on_card(arguments: &Arguments, asked: &gpu::Arguments) -> Result<(), BenchError> {
     let results = gpu::measure(asked, arguments.peer.as_deref())?;
     if let Some(path) = &arguments.output {
@@ -186,8 +186,8 @@ fn on_card(arguments: &Arguments, asked: &gpu::Arguments) -> Result<(), BenchErr
     if let Some(transform) = results.transforms.iter().find(|transform| !transform.is_right()) {
         return Err(BenchError::Inexact(Box::new(transform.clone())));
     }
-    let ours = results.rows.iter().map(|row| ("Polyfabric on the card", &row.set, row.wrong, row.batch));
-    let peers = results.peer_rows.iter().map(|row| ("tfhe-rs on the card", &row.set, row.wrong, row.batch));
+    let ours = results.rows.iter().map(|row| ("Polyfabric on the GPU", &row.set, row.wrong, row.batch));
+    let peers = results.peer_rows.iter().map(|row| ("tfhe-rs on the GPU", &row.set, row.wrong, row.batch));
     match ours.chain(peers).find(|&(_, _, wrong, _)| wrong > 0) {
         Some((side, set, wrong, batch)) => {
             Err(BenchError::Wrong { side, set: set.clone(), wrong, decrypted: batch * (asked.runs.get() + 1) })
@@ -196,9 +196,9 @@ fn on_card(arguments: &Arguments, asked: &gpu::Arguments) -> Result<(), BenchErr
     }
 }
 
-/// A small batch of each side: every result must decrypt to its message.
+/// Checks that every result of a small batch of each side decrypts to its message.
 fn check(sets: &[Set], mut peer: Option<Peer>) -> Result<(), BenchError> {
-    // Nine a thread: a bundle of eight that go side by side, and one that goes alone.
+    // Nine per thread: eight that are processed together, and one alone.
     let (batch, threads, clock) = (18, 2, Clock::Wall);
     let mut decrypted = 0;
     let mut judge = |side: &'static str, set: &Set, round: Round| {
@@ -223,12 +223,12 @@ fn check(sets: &[Set], mut peer: Option<Peer>) -> Result<(), BenchError> {
         }
     }
     let sides = if peer.is_some() { "both sides" } else { "our side" };
-    println!("benchmark check: {decrypted} results of {} sets decrypt right on {sides}", sets.len());
+    println!("benchmark check: {decrypted} results of {} sets decrypt correctly on {sides}", sets.len());
     Ok(())
 }
 
 fn measure(arguments: &Arguments, isa: Isa, sets: &[Set], mut peer: Option<Peer>) -> Result<(), BenchError> {
-    eprintln!("measuring this machine's limits");
+    eprintln!("measuring this machine's peak rates");
     let clock = if arguments.processor_time { Clock::Processor } else { Clock::Wall };
     let mut results = report::Results {
         peer: peer.as_ref().map(|peer| peer.version.clone()),
@@ -267,7 +267,7 @@ fn measure(arguments: &Arguments, isa: Isa, sets: &[Set], mut peer: Option<Peer>
                 let (peak, peer) = (&results.peak, peer.as_mut());
                 let rows = compare(set, ours.as_mut(), peer, configuration, repetitions, clock, peak, unrolling)?;
                 for row in rows {
-                    // A key switch is the same with any bootstrapping key.
+                    // A key switch does not depend on the bootstrapping key.
                     if unrolling != KeyUnrolling::ONE && row.operation == "keyswitch" {
                         continue;
                     }
@@ -293,7 +293,7 @@ fn measure(arguments: &Arguments, isa: Isa, sets: &[Set], mut peer: Option<Peer>
 
 /// Single bootstraps for latency, batches for throughput, one core and two.
 fn configurations(set: &Set, arguments: &Arguments) -> Vec<Configuration> {
-    // A batch of 64 at this ring degree would take half a minute a round.
+    // A batch of 64 at this ring degree would take half a minute per round.
     let largest = if set.dimensions.ring_degree > 8192 { 8 } else { 64 };
     let all = [(1, 1), (8, 1), (64, 1), (largest, 2)];
     all.into_iter()

@@ -1,4 +1,4 @@
-//! Our side: kernel programs of one bootstrap and of one key switch, executed by the CPU runtime, or by that of a card.
+//! Our side: kernel programs of one bootstrap and of one key switch, on the CPU runtime or on a GPU.
 
 use crate::set::Set;
 use crate::side::{MESSAGES, SLOT_BITS, Side, table};
@@ -16,7 +16,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What can go wrong before anything is measured.
 #[derive(Debug, thiserror::Error)]
 pub enum OursError {
     #[error(transparent)]
@@ -31,7 +30,7 @@ pub enum OursError {
     Run(#[from] RunError),
 }
 
-/// Keys of either torus, which an executor borrows.
+/// Keys of either torus width, which an executor borrows.
 pub enum Keys {
     Torus32(Pair<u32>),
     Torus64(Pair<u64>),
@@ -51,7 +50,7 @@ impl<T: Torus> Pair<T> {
 }
 
 impl Keys {
-    /// Fresh keys for `set`, the bootstrapping key for `unrolling` secret bits an iteration.
+    /// Generates keys for `set`; the bootstrapping key is for `unrolling` secret bits per iteration.
     pub fn generate(set: &Set, unrolling: KeyUnrolling) -> Result<Self, OursError> {
         Ok(match set.dimensions.torus_bits {
             32 => Self::Torus32(Pair::generate(set, unrolling)?),
@@ -59,7 +58,7 @@ impl Keys {
         })
     }
 
-    /// Our side on these keys: on the CPU, or on `card`.
+    /// Our side with these keys: on the CPU, or on the GPU `card`.
     pub fn side(&self, set: &Set, card: Option<&Arc<Cuda>>) -> Box<dyn Side + '_> {
         match self {
             Self::Torus32(pair) => Box::new(Ours::new(set, pair, card)),
@@ -68,7 +67,6 @@ impl Keys {
     }
 }
 
-/// What carries the programs out.
 enum Executor<'k, T: Torus> {
     Cpu(cpu::Executor<'k, T>),
     Card(gpu::Executor<T, Cuda>),
@@ -78,7 +76,7 @@ struct Ours<'k, T: Torus> {
     set: Set,
     keys: &'k Pair<T>,
     card: Option<Arc<Cuda>>,
-    /// Of the last run.
+    /// Time of the last run on a GPU.
     on_card: Cell<Duration>,
     executor: Option<Executor<'k, T>>,
     programs: Option<Programs>,
@@ -167,7 +165,7 @@ impl<'k, T: Torus> Ours<'k, T> {
                 self.executor = Some(Executor::Cpu(cpu::Executor::new(&self.keys.server, threads)?));
             }
         }
-        // The message's low bits come from a ciphertext's mask, which is uniform.
+        // The mask of a ciphertext is uniform: its bits are the messages.
         let random = self.keys.client.encrypt(LweKind::Small, &vec![T::default(); batch])?;
         self.messages = random.iter().map(|words| (words[0].to_u64() % MESSAGES as u64) as usize).collect();
         let plaintexts: Vec<T> = self.messages.iter().map(|&message| slot(message)).collect();

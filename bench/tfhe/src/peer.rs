@@ -13,7 +13,7 @@ pub enum PeerError {
         "the peer's program {program} cannot be started ({source}); make bench builds it, and without --peer our side runs alone"
     )]
     Start { program: String, source: std::io::Error },
-    #[error("the peer does not answer: {reason}; its own words, if any, are above")]
+    #[error("the peer does not answer: {reason}; its messages are above")]
     Silent { reason: String },
     #[error("the peer refuses: {reason}")]
     Refused { reason: String },
@@ -23,7 +23,7 @@ fn silent(reason: impl ToString) -> PeerError {
     PeerError::Silent { reason: reason.to_string() }
 }
 
-/// A running peer. It ends when this is dropped.
+/// A running peer, which ends when dropped.
 pub struct Peer {
     process: Process,
     /// Its name, version and instruction sets.
@@ -31,7 +31,6 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Starts the program.
     pub fn start(program: &Path) -> Result<Self, PeerError> {
         let process = Process::start(&mut Command::new(program))
             .map_err(|source| PeerError::Start { program: program.display().to_string(), source })?;
@@ -40,7 +39,7 @@ impl Peer {
         Ok(peer)
     }
 
-    /// Keys of a set; those before are forgotten.
+    /// Generates keys of a set; drops the previous keys.
     pub fn keys(&mut self, dimensions: &Dimensions) -> Result<(), PeerError> {
         self.ask(&Request::Keys { dimensions: dimensions.clone() }).map(|_| ())
     }
@@ -51,18 +50,18 @@ impl Peer {
         answer.round.ok_or_else(|| silent("an answer without its round"))
     }
 
-    /// Its own sets for its backend of cards.
+    /// The peer's own sets for its CUDA backend.
     pub fn card_sets(&mut self) -> Result<Vec<CardSet>, PeerError> {
         let answer = self.ask(&Request::CardSets)?;
         answer.card_sets.ok_or_else(|| silent("an answer without its sets"))
     }
 
-    /// Keys of a set on the first card; those before are forgotten.
+    /// Generates keys of a set on the first GPU; drops the previous keys.
     pub fn card_keys(&mut self, set: &CardSet) -> Result<(), PeerError> {
         self.ask(&Request::CardKeys { set: set.clone() }).map(|_| ())
     }
 
-    /// Keys for integers, of its default parameters.
+    /// Generates keys for integers, with the peer's default parameters.
     pub fn integer_keys(&mut self) -> Result<(), PeerError> {
         self.ask(&Request::IntegerKeys).map(|_| ())
     }

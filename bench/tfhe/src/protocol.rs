@@ -1,6 +1,6 @@
-//! What the harness and the peer say to each other: one JSON request a line in, one JSON answer a line out.
+//! The protocol between the harness and the peer: one JSON request per line in, one JSON answer per line out.
 //!
-//! The peer is a program of its own, so that each side is built as its users have it: ours as the package is, the peer for the processor at hand.
+//! The peer is a separate program, so that each side is built as its users have it: ours as the package is, the peer for this processor.
 
 use crate::clock::Clock;
 use crate::side::Round;
@@ -32,11 +32,11 @@ pub enum Operation {
     Select,
     /// To the left, by an encrypted amount below the width.
     Shift,
-    /// The quotient alone is asked for.
+    /// Only the quotient.
     Divide,
 }
 
-/// Clear operands of an operation; the lowest bit of `amount` is what a selection goes by.
+/// Clear operands; the lowest bit of `amount` is the selector.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Operands {
     pub x: u64,
@@ -44,53 +44,52 @@ pub struct Operands {
     pub amount: u64,
 }
 
-/// What one operation came to on one side.
+/// Result of one operation on one side.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct IntegerRound {
-    /// Time that passed.
+    /// Wall-clock time.
     pub seconds: f64,
-    /// Time on processors, all threads together.
+    /// Processor time of all threads.
     pub processor_seconds: f64,
     /// The result, decrypted.
     pub value: u64,
 }
 
-/// A parameter set on a card.
+/// A parameter set on a GPU.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CardSet {
     pub name: String,
     pub dimensions: Dimensions,
-    /// Secret bits that an iteration consumes.
+    /// Secret bits per iteration.
     pub key_bits: usize,
-    /// Whether the modulus switch takes the mean of its error out; with one key bit alone.
+    /// Whether the modulus switch subtracts the mean of its error; only with one key bit.
     pub centred: bool,
 }
 
-/// A request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "lowercase")]
 pub enum Request {
     /// Name, version and instruction sets.
     Hello,
-    /// Keys of a set; those before are forgotten.
+    /// Generates keys of a set; drops the previous keys.
     Keys { dimensions: Dimensions },
     /// One round on fresh inputs.
     Round { batch: usize, threads: usize, clock: Clock },
-    /// The peer's own sets for its backend of cards.
+    /// The peer's own sets for its CUDA backend.
     CardSets,
-    /// Keys of a set on the first card; those before are forgotten, and rounds are the card's, from its memory to its memory.
+    /// Generates keys of a set on the first GPU; drops the previous keys. Rounds then run on the GPU, without transfers.
     CardKeys { set: CardSet },
-    /// Keys for integers, of the peer's default parameters; those before are forgotten.
+    /// Generates keys for integers, with the peer's default parameters; drops the previous keys.
     IntegerKeys,
     /// One operation on freshly encrypted integers.
     Integer { operation: Operation, bits: u32, operands: Operands, threads: usize },
 }
 
-/// An answer; fields that a request does not fill are left out.
+/// An answer; unused fields are left out.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Answer {
-    /// Why the request was not served.
+    /// Why the request failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! Rows of the comparison, as data first and as a table drawn from it.
+//! Result rows of the comparison, and the table drawn from them.
 
 use crate::clock::Clock;
 use crate::errors::more_than_chance;
@@ -6,55 +6,55 @@ use crate::integers;
 use crate::machine::Peak;
 use serde::Serialize;
 
-/// One measured configuration. Times are medians in milliseconds for one ciphertext of the batch.
+/// One measured configuration. Times are medians in milliseconds per ciphertext.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     pub set: String,
-    /// `pbs`: modulus switch, blind rotation, sample extraction. `keyswitch`: large key back to small key.
+    /// `pbs`: modulus switch, blind rotation, sample extraction. `keyswitch`: from the large key back to the small key.
     pub operation: &'static str,
     pub torus_bits: u32,
     pub batch: usize,
-    /// Bits of the small key that one iteration of our blind rotation consumes; the peer's is always 1.
+    /// Secret bits per iteration of our blind rotation; the peer's is always 1.
     pub unroll: u32,
     pub threads: usize,
     pub ours_ms: f64,
-    /// The machine's floor for the work, as a fraction of our time: 1 would be perfect.
+    /// The machine's least time for the work, divided by our time: 1 is optimal.
     pub floor_fraction: f64,
     /// Standard deviation of the decrypted error, as a fraction of the torus.
     pub noise: f64,
     pub wrong: usize,
     pub decrypted: usize,
-    /// log2 of the probability that one result is wrong, by the noise formulas, for the worst key: of some sets as published key switches fail.
+    /// log2 of the probability that one result is wrong, by the noise formulas, for the worst key. In some published sets, key switches fail.
     pub log2_failure: f64,
-    /// Nothing where our side ran alone.
+    /// `None` if our side ran alone.
     pub peer: Option<PeerFigures>,
 }
 
 impl Row {
-    /// A side with more wrong results than the set has by chance, and how many those are.
+    /// The side with more wrong results than chance explains, and their number.
     pub fn wrong_side(&self) -> Option<(&'static str, usize)> {
         let sides = [Some(("Polyfabric", self.wrong)), self.peer.as_ref().map(|peer| ("tfhe-rs", peer.wrong))];
         sides.into_iter().flatten().find(|&(_, wrong)| more_than_chance(wrong, self.decrypted, self.log2_failure))
     }
 }
 
-/// What the peer came to in a row, as ours.
+/// The peer's measurements in a row, with the fields of ours.
 #[derive(Clone, Debug, Serialize)]
 pub struct PeerFigures {
     pub ms: f64,
-    /// How many times faster ours is, by the medians.
+    /// Our speed divided by the peer's, of the medians.
     pub ratio: f64,
-    /// The least and the largest of single rounds, each of ours beside the peer's next to it.
+    /// The least and the largest ratio of single rounds.
     pub least_ratio: f64,
     pub largest_ratio: f64,
     pub noise: f64,
     pub wrong: usize,
 }
 
-/// Everything that one run writes.
+/// The result file of one run.
 #[derive(Debug, Serialize)]
 pub struct Results {
-    /// The peer's version and build; nothing where our side ran alone.
+    /// The peer's version and build; `None` if our side ran alone.
     pub peer: Option<String>,
     pub processor: String,
     /// The instruction set of our kernels.
@@ -66,10 +66,10 @@ pub struct Results {
     pub rows: Vec<Row>,
 }
 
-/// What a run on integers writes.
+/// The result file of one run on integers.
 #[derive(Debug, Serialize)]
 pub struct IntegerResults {
-    /// The peer's version and build; nothing where our side ran alone.
+    /// The peer's version and build; `None` if our side ran alone.
     pub peer: Option<String>,
     pub processor: String,
     /// The instruction set of our kernels.

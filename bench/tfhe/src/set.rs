@@ -1,11 +1,11 @@
-//! The parameter sets that both sides run, and the work that an operation of each needs.
+//! The parameter sets of both sides, and the work of each operation.
 
 use crate::protocol::Dimensions;
 use crate::side::MARGIN;
 use polyfabric_schemes::tfhe::noise::{Formulas, Keys, PhaseRounding, Transform, sum_log2};
 use polyfabric_schemes::tfhe::{KeyUnrolling, LweKind, ParameterError, Parameters, sets};
 
-/// The sets of the comparison: the throughput sets of the papers on both torus widths, k from 1 to 3.
+/// The sets of the comparison: the papers' throughput sets on both torus widths, with k from 1 to 3.
 pub const NAMES: [&str; 9] = [
     "fpt-I",
     "strix-I",
@@ -18,7 +18,7 @@ pub const NAMES: [&str; 9] = [
     "morphling-C",
 ];
 
-/// A set with its dimensions as plain numbers, for the peer and for the counts of work.
+/// A set with its dimensions as plain numbers, for the peer and for operation counts.
 #[derive(Clone, Debug)]
 pub struct Set {
     pub parameters: Parameters,
@@ -27,7 +27,7 @@ pub struct Set {
 }
 
 impl Set {
-    /// The named set of the project's own table.
+    /// The named set of the project's table.
     pub fn named(name: &str) -> Result<Self, ParameterError> {
         let parameters = sets::parameters(name)?;
         let gadget = parameters.bootstrap_gadget();
@@ -47,8 +47,8 @@ impl Set {
         Ok(Self { name: name.to_owned(), dimensions, parameters })
     }
 
-    /// log2 of the probability that one bootstrap of a fresh ciphertext is off by [`MARGIN`] or reads another entry, by the noise formulas, for the worst key.
-    /// With the plain key it is the peer's too.
+    /// log2 of the probability that the error of a bootstrap of a fresh ciphertext exceeds [`MARGIN`] or that it reads another entry, by the noise formulas,
+    /// for the worst key. With the plain key, the peer has the same.
     pub fn bootstrap_failure_log2(&self, unrolling: KeyUnrolling) -> f64 {
         let formulas = Formulas::of(&self.parameters, Keys::Accepted);
         let read = formulas.fresh(LweKind::Small).plus(formulas.modulus_switch(PhaseRounding::Nearest, 0));
@@ -57,15 +57,15 @@ impl Set {
         sum_log2(read, written).min(0.0)
     }
 
-    /// The same of what one key switch adds.
+    /// The same for the error that one key switch adds.
     pub fn key_switch_failure_log2(&self) -> f64 {
         let formulas = Formulas::of(&self.parameters, Keys::Accepted);
         let gadget = self.parameters.key_switch_gadget().unwrap_or(self.parameters.bootstrap_gadget());
         formulas.failure_log2(formulas.key_switch(gadget), MARGIN)
     }
 
-    /// Bytes of the bootstrapping key in the transform domain: n (k+1)^2 l polynomials of N numbers, of 48 bits on the 32-bit torus as single ciphertexts read
-    /// them, else `f64`.
+    /// Bytes of the bootstrapping key in the transform domain: n (k+1)^2 l polynomials of N numbers. A number has 48 bits on the 32-bit torus, as single
+    /// ciphertexts read them; otherwise it is an `f64`.
     pub fn transform_key_bytes(&self) -> f64 {
         let number = if self.dimensions.torus_bits == 32 { 6 } else { 8 };
         (self.dimensions.lwe_dimension
@@ -75,9 +75,9 @@ impl Set {
             * number) as f64
     }
 
-    /// Floating-point operations of one PBS: per iteration (k+1)l forward and k+1 inverse complex transforms of N/2
-    /// points at the conventional 5 M log2 M, and (k+1)^2 l products of N/2 complex numbers with accumulation at 8
-    /// operations each.
+    /// Floating-point operations of one PBS. Each iteration has (k+1)l forward and k+1 inverse complex transforms of N/2
+    /// points, by convention 5 M log2 M each, and (k+1)^2 l products of N/2 complex numbers with accumulation, 8 operations
+    /// each.
     pub fn bootstrap_flops(&self) -> f64 {
         let points = (self.dimensions.ring_degree / 2) as f64;
         let size = (self.dimensions.glwe_dimension + 1) as f64;
@@ -86,7 +86,7 @@ impl Set {
         self.dimensions.lwe_dimension as f64 * (transforms * 5.0 * points * points.log2() + products * 8.0 * points)
     }
 
-    /// Multiply-accumulates of one key switch, in 32-bit ones: kN l_k (n + 1), twice that on the 64-bit torus.
+    /// 32-bit multiply-accumulates of one key switch: kN l_k (n + 1), twice that on the 64-bit torus.
     pub fn key_switch_macs(&self) -> f64 {
         self.key_switch_key_bytes() / 4.0
     }
@@ -112,7 +112,7 @@ mod tests {
             let fails = |name: &&str| of(&Set::named(name).expect("a set of the table")) > -40.0;
             NAMES.into_iter().filter(fails).collect::<Vec<_>>()
         };
-        // As published, with the noise that 128 bits take where a paper prints none: the key switches of four leave a message of two bits little room or none.
+        // As published, with the noise of 128-bit security if a paper prints none: the key switches of four sets leave little or no margin for a two-bit message.
         assert_eq!(often(|set| set.bootstrap_failure_log2(KeyUnrolling::ONE)), ["strix-IV"]);
         assert_eq!(often(Set::key_switch_failure_log2), ["fpt-I", "strix-III", "morphling-B", "morphling-C"]);
     }

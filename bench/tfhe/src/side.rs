@@ -1,22 +1,22 @@
-//! What the benchmark asks of either side.
+//! The interface of both sides.
 
 use crate::clock::Clock;
 use serde::{Deserialize, Serialize};
 
-/// The messages have two bits below a padding bit, so a slot is 1/8 of the torus and a decryption is right
-/// while its error stays under 1/16.
+/// Messages have two bits below a padding bit: a slot is 1/8 of the torus, and a decryption is correct
+/// while its error is below 1/16.
 pub const MESSAGES: usize = 4;
 /// log2 of the number of slots of the torus, padding included.
 pub const SLOT_BITS: u32 = 3;
-/// How large an error may be: less than half a step of messages.
+/// Largest allowed error: half a step of messages.
 pub const MARGIN: f64 = 0.5 / (1u32 << SLOT_BITS) as f64;
 
-/// The table that every look-up of the benchmark evaluates: a permutation, so a wrong slot is seen.
+/// The table of all look-ups of the benchmark: a permutation, so that a wrong slot is detected.
 pub fn table(message: usize) -> usize {
     (3 * message + 2) % MESSAGES
 }
 
-/// A server under test, with keys, inputs and room for its outputs already made.
+/// A server under test, with keys, inputs and memory for its outputs.
 pub trait Side {
     /// Draws `batch` random messages and encrypts them under the small key, for `threads` threads.
     fn prepare(&mut self, batch: usize, threads: usize);
@@ -24,7 +24,7 @@ pub trait Side {
     fn bootstrap(&mut self);
     /// Key switch of the last bootstrap's outputs back to the small key.
     fn key_switch(&mut self);
-    /// Seconds that the last operation took from when its inputs were on a card.
+    /// Seconds of the last operation on a GPU, after the transfer of its inputs.
     fn seconds_on_card(&self) -> f64 {
         0.0
     }
@@ -47,7 +47,7 @@ pub trait Side {
     }
 }
 
-/// What a round came to.
+/// Measurements of one round.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Round {
     pub bootstrap_seconds: f64,

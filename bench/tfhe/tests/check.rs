@@ -1,4 +1,4 @@
-//! Does our side of the benchmark come out right, on the sets that fit a short run? The peer's side is beside it in `make bench-check`.
+//! Checks our side of the benchmark on the sets of a short run; `make bench-check` also checks the peer.
 
 use std::process::Command;
 
@@ -7,11 +7,11 @@ fn our_side_decrypts_right() {
     let output = Command::new(env!("CARGO_BIN_EXE_polyfabric-bench-tfhe")).arg("--check").output().unwrap();
     let (out, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{out}{errors}");
-    assert_eq!(out.trim_end(), "benchmark check: 108 results of 3 sets decrypt right on our side");
+    assert_eq!(out.trim_end(), "benchmark check: 108 results of 3 sets decrypt correctly on our side");
 }
 
 #[test]
-fn what_would_be_ignored_or_measure_nothing_is_refused() {
+fn ignored_options_and_empty_selections_are_rejected() {
     for words in [
         &["--quick", "integers"][..],
         &["--check", "gpu"],
@@ -27,7 +27,7 @@ fn what_would_be_ignored_or_measure_nothing_is_refused() {
         &["gpu", "--peer-key-bits", "0"],
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_polyfabric-bench-tfhe")).args(words).output().unwrap();
-        // The status of words that are refused, before anything is measured.
+        // The exit status of rejected arguments, before anything is measured.
         assert_eq!(output.status.code(), Some(2), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
 }

@@ -1,9 +1,9 @@
-//! How fast are the kernels of residue number systems on this core, and how far from its peak?
+//! Times the kernels of residue number systems on one core, and compares NTTs with the processor's peak.
 //!
 //! `cargo run --release -p polyfabric-kernels --example rns_kernels`
 //!
-//! Times are the least of many runs, on one thread. The floor of a transform is its butterflies times the three word
-//! products that a butterfly cannot do without, at the measured peak of IFMA.
+//! Times are the minimum of many runs on one thread. The lower bound of an NTT is the three word products of each butterfly at the measured
+//! IFMA peak.
 
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::automorphism::{GaloisElement, ValuePermutation};
@@ -16,7 +16,7 @@ use polyfabric_kernels::primes::PrimeClass;
 use std::error::Error;
 use std::time::Instant;
 
-/// The least time of a call, in microseconds.
+/// The minimum time of a call, in microseconds.
 fn least(runs: usize, mut call: impl FnMut()) -> f64 {
     let time = |call: &mut dyn FnMut()| {
         let start = Instant::now();

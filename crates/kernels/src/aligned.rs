@@ -1,20 +1,19 @@
-//! Storage aligned to the cache line, so that no vector load crosses two lines, and on large pages where the system has them: a
-//! transform of 2^16 words touches 128 small pages, more than the processor's first table of addresses holds.
+//! Storage aligned to cache lines, so that no vector load crosses two lines, and on large pages where available: a transform of 2^16 words
+//! touches 128 small pages, more than the first-level TLB holds.
 
 use crate::torus::Torus;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-/// Numbers of a cache line.
+/// Numbers in a cache line.
 const LINE: usize = 8;
 
-/// Bytes of a large page, and of the least storage that is put on some.
+/// Bytes of a large page; smaller storage is not put on large pages.
 #[cfg(target_os = "linux")]
 const LARGE_PAGE: usize = 2 << 20;
 
-/// Asks for large pages under `storage`, which nothing has been written to yet (as a new vector of zeros has not, where it is large). A refusal costs
-/// time alone.
+/// Requests large pages for `storage`. It must be unwritten, such as a new large vector of zeros. If the request fails, only time is lost.
 pub fn prefer_large_pages<T>(storage: &mut [T]) {
     #[cfg(target_os = "linux")]
     {
@@ -30,19 +29,19 @@ pub fn prefer_large_pages<T>(storage: &mut [T]) {
     let _ = storage;
 }
 
-/// The elements of storage that has `factors` along its axes. Every length that unsafe code relies on is computed so: a product that wraps
-/// would make a short piece of memory pass for a long one.
+/// The number of elements of storage with these axes. All lengths that unsafe code relies on come from here: a product that wrapped around
+/// would make short memory appear long.
 ///
 /// # Panics
-/// If their product is above what an address has bits for.
+/// If the product exceeds the address space.
 pub(crate) fn elements(factors: &[usize]) -> usize {
     let product = factors.iter().try_fold(1usize, |product, &factor| product.checked_mul(factor));
     product.unwrap_or_else(|| panic!("storage of {factors:?} elements is larger than any address space"))
 }
 
-/// Numbers that start at a multiple of 64 bytes; zero when made.
+/// Numbers aligned to 64 bytes; initially zero.
 pub struct AlignedVector {
-    /// With a part of a line before them, so that they start where one does.
+    /// Includes padding in front, so that the first number starts a line.
     numbers: Vec<f64>,
     start: usize,
     length: usize,
@@ -54,13 +53,13 @@ fn first_line(numbers: &[f64]) -> usize {
     (address.next_multiple_of(LINE * size_of::<f64>()) - address) / size_of::<f64>()
 }
 
-/// The numbers of whole lines that hold `length`, and of a part of one before them.
+/// Length of whole lines for `length` numbers plus padding for alignment.
 fn with_a_line_before(length: usize) -> usize {
     elements(&[length.div_ceil(LINE) + 1, LINE])
 }
 
 impl AlignedVector {
-    /// `length` zeros. Memory that the system gives is zero, and not written again.
+    /// `length` zeros. The system's memory is already zero and is not written again.
     pub fn zeros(length: usize) -> Self {
         let mut numbers = vec![0.0; with_a_line_before(length)];
         prefer_large_pages(&mut numbers);
@@ -68,8 +67,8 @@ impl AlignedVector {
         Self { numbers, start, length }
     }
 
-    /// No number yet, with room for `length`.
-    fn with_room(length: usize) -> Self {
+    /// An empty vector with capacity for `length`.
+    fn with_capacity(length: usize) -> Self {
         let mut numbers: Vec<f64> = Vec::with_capacity(with_a_line_before(length));
         prefer_large_pages(numbers.spare_capacity_mut());
         let start = first_line(&numbers);
@@ -77,9 +76,9 @@ impl AlignedVector {
         Self { numbers, start, length: 0 }
     }
 
-    /// With `more` behind its numbers. There is room for them: else what is there would move away from its line.
+    /// Appends `more`. The capacity must suffice: a reallocation would lose the alignment.
     fn append(&mut self, more: impl ExactSizeIterator<Item = f64>) {
-        assert!(more.len() <= self.numbers.capacity() - self.numbers.len(), "room for all numbers");
+        assert!(more.len() <= self.numbers.capacity() - self.numbers.len(), "capacity for all numbers");
         self.length += more.len();
         self.numbers.extend(more);
     }
@@ -87,7 +86,7 @@ impl AlignedVector {
 
 impl Clone for AlignedVector {
     fn clone(&self) -> Self {
-        let mut clone = Self::with_room(self.length);
+        let mut clone = Self::with_capacity(self.length);
         clone.append(self.iter().copied());
         clone
     }
@@ -112,7 +111,7 @@ impl fmt::Debug for AlignedVector {
     }
 }
 
-/// Torus elements that start at a multiple of 64 bytes; zero when made.
+/// Torus elements aligned to 64 bytes; initially zero.
 #[derive(Clone, Debug)]
 pub struct AlignedTorus<T> {
     lines: AlignedVector,
@@ -128,14 +127,14 @@ impl<T: Torus> AlignedTorus<T> {
     }
 }
 
-/// Words of a piece that is made in the first-level cache.
+/// Words of a chunk that fits the first-level cache.
 const PIECE: usize = 512;
 
 impl AlignedTorus<u64> {
-    /// `length` words that `make` writes, a piece at a time: it is given where the piece begins, and as many words to write over. They are
-    /// written to memory once, where words made as zeros would be written twice.
+    /// `length` words written by `make` in chunks: it gets the start of a chunk and the words to overwrite. Memory is written only once,
+    /// unlike words that are zeroed first.
     pub fn made(length: usize, mut make: impl FnMut(usize, &mut [u64])) -> Self {
-        let mut lines = AlignedVector::with_room(length);
+        let mut lines = AlignedVector::with_capacity(length);
         let mut piece = [0; PIECE];
         for start in (0..length).step_by(PIECE) {
             let piece = &mut piece[..PIECE.min(length - start)];
@@ -164,7 +163,7 @@ impl<T: Torus> DerefMut for AlignedTorus<T> {
 
 #[cfg(test)]
 mod tests {
-    //! Is storage as long as it says, and refused where no memory could be?
+    //! Is storage as long as requested, and rejected beyond the address space?
     use super::*;
 
     #[test]
@@ -179,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn clones_and_what_is_made_in_pieces_are_aligned_and_the_same() {
+    fn clones_and_chunked_storage_are_aligned_and_equal() {
         for length in [0, 1, 8, PIECE - 1, PIECE, 3 * PIECE + 5] {
             let word = |index: usize| (index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let made = AlignedTorus::made(length, |start, piece| {
@@ -193,10 +192,10 @@ mod tests {
         }
     }
 
-    /// 2^61 elements of eight bytes are 2^64 bytes: a product that wraps says 0.
+    /// 2^61 elements of eight bytes are 2^64 bytes, which would wrap to 0.
     #[test]
     #[should_panic(expected = "larger than any address space")]
-    fn a_length_whose_bytes_wrap_is_refused() {
+    fn a_length_whose_bytes_wrap_is_rejected() {
         let storage = AlignedTorus::<u64>::zeros(1 << 61);
         assert_eq!(storage.len(), 0, "storage that is not there");
     }

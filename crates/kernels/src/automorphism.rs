@@ -1,7 +1,7 @@
-//! X → X^g on the ring Z_q\[X\]/(X^N + 1), for odd g, of coefficients and of values.
+//! The automorphism X → X^g of Z_q\[X\]/(X^N + 1), for odd g, on coefficients and on NTT values.
 //!
-//! Of coefficients it is a permutation with signs: X^j becomes X^(gj), and X^N = −1. Of values it is a permutation alone:
-//! the value at ψ^(2k+1) becomes the one that stood at ψ^(g(2k+1)).
+//! On coefficients it is a signed permutation: X^j becomes X^(gj), with X^N = −1. On values it is a permutation without signs: the value at
+//! ψ^(2k+1) becomes the one that was at ψ^(g(2k+1)).
 
 #[cfg(target_arch = "x86_64")]
 use crate::isa::Isa;
@@ -18,13 +18,11 @@ pub struct GaloisElement {
     value: usize,
 }
 
-/// Why a number is no Galois element.
+/// Why a number is not a Galois element.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-#[error("{value} is no automorphism of degree {degree}; take an odd number below {bound}", bound = 2 * .degree)]
+#[error("{value} is no automorphism of degree {degree}; use an odd number below {bound}", bound = 2 * .degree)]
 pub struct GaloisElementError {
-    /// The number.
     pub value: usize,
-    /// N.
     pub degree: usize,
 }
 
@@ -41,7 +39,7 @@ impl GaloisElement {
         }
     }
 
-    /// 5^`steps`: rotates the slots of CKKS, and the rows of BGV's, by `steps` (negative: the other way).
+    /// 5^`steps`: rotates the slots of CKKS, and each row of BGV slots, by `steps`; negative steps rotate the other way.
     pub fn rotation(degree: RingDegree, steps: i64) -> Self {
         // 5 has order N/2.
         let steps = steps.rem_euclid(degree.get() as i64 / 2);
@@ -49,7 +47,7 @@ impl GaloisElement {
         Self { degree, value }
     }
 
-    /// 2N − 1: conjugates the slots of CKKS, exchanges the rows of BGV's.
+    /// 2N − 1: conjugates the slots of CKKS and exchanges the rows of BGV slots.
     pub fn conjugation(degree: RingDegree) -> Self {
         Self { degree, value: 2 * degree.get() - 1 }
     }
@@ -64,7 +62,7 @@ impl GaloisElement {
         self.degree
     }
 
-    /// This automorphism, then `next`.
+    /// The composition: this automorphism, then `next`.
     ///
     /// # Panics
     /// If the degrees differ.
@@ -75,7 +73,7 @@ impl GaloisElement {
 
     /// g^-1 modulo 2N.
     pub fn inverse(self) -> Self {
-        // Newton's iteration modulo a power of two: each step doubles the correct low bits, of which there are three.
+        // Newton's iteration modulo a power of two: each step doubles the number of correct low bits, initially three.
         let mut inverse = self.value;
         for _ in 0..4 {
             inverse = inverse.wrapping_mul(2usize.wrapping_sub(self.value.wrapping_mul(inverse)));
@@ -83,7 +81,7 @@ impl GaloisElement {
         Self { value: inverse % (2 * self.degree.get()), ..self }
     }
 
-    /// result ← polynomial(X^g), of canonical coefficients.
+    /// result ← polynomial(X^g), for canonical coefficients.
     ///
     /// # Panics
     /// Unless both have N words.
@@ -93,14 +91,14 @@ impl GaloisElement {
         let (step, mask) = (self.inverse().value, 2 * count - 1);
         let mut exponent = 0;
         for target in result {
-            // Coefficient i comes from j = i·g^-1 mod 2N, where j and j + N are one place with two signs.
+            // Coefficient i comes from j = i·g^-1 mod 2N; j and j + N are the same place with opposite signs.
             let word = polynomial[exponent & (count - 1)];
             *target = if exponent < count || word == 0 { word } else { modulus.value() - word };
             exponent = (exponent + step) & mask;
         }
     }
 
-    /// polynomial(X^g) by definition: one monomial at a time.
+    /// polynomial(X^g) by definition, monomial by monomial.
     pub fn apply_reference(self, modulus: Modulus, polynomial: &[u64]) -> Vec<u64> {
         let count = self.degree.get();
         let mut result = vec![0; count];
@@ -112,31 +110,30 @@ impl GaloisElement {
         result
     }
 
-    /// The number of the value that becomes value `number`.
+    /// The index of the value that moves to index `number`.
     pub fn source(self, number: usize) -> usize {
         (self.value * (2 * number + 1) % (2 * self.degree.get())) / 2
     }
 
-    /// For each place of `order` the place whose value comes to it: a table for any order, as a machine's
-    /// permutation network sees it.
+    /// For each place in `order`, the place from which its value comes: a table for a machine's permutation network.
     pub fn places(self, order: EvaluationOrder) -> Vec<usize> {
         let places = order.places(self.degree);
         (0..self.degree.get()).map(|place| places[self.source(order.value_at(self.degree, place))]).collect()
     }
 }
 
-/// Words of a block that the permutation of values keeps together.
+/// The permutation of values moves blocks of this many words.
 const BLOCK: usize = 8;
 
-/// X → X^g of values in bit-reversed order ([`crate::ntt::Ntt`]'s).
+/// X → X^g on values in bit-reversed order ([`crate::ntt::Ntt`]).
 ///
-/// The three low bits of a place are the three high ones of the value's number k, reversed. As
-/// g·(2(k + l·N/8) + 1) = g·(2k + 1) + g·l·N/4, the eight values of an aligned block come from one aligned block, in
-/// an order which depends on one number in 0…7 besides g: the table has a word for each block, and there are eight orders.
+/// The three low bits of a place are the three high bits of the value's index k, reversed. Since
+/// g·(2(k + l·N/8) + 1) = g·(2k + 1) + g·l·N/4, the eight values of an aligned block come from one aligned block. Their order depends on g and
+/// on one number in 0…7, so the table has one word per block and there are eight orders.
 #[derive(Clone, Debug)]
 pub struct ValuePermutation {
     element: GaloisElement,
-    /// For each block 8·(source block) + (number of the order).
+    /// For each block: 8·(source block) + (index of the order).
     blocks: Vec<u32>,
     orders: [[u64; BLOCK]; BLOCK],
 }
@@ -149,7 +146,7 @@ impl ValuePermutation {
         let eighth = degree.get() / BLOCK;
         let reversed = [0usize, 4, 2, 6, 1, 5, 3, 7];
         let block = |block: usize| {
-            // The source's number is below an eighth plus (shift) eighths; bit reversal is its own inverse.
+            // The source's index is below an eighth of N plus `shift` eighths; bit reversal is its own inverse.
             let source = element.source(order.value_at(degree, block * BLOCK));
             let place = order.value_at(degree, source % eighth);
             (place / BLOCK * BLOCK + source / eighth) as u32
@@ -167,7 +164,7 @@ impl ValuePermutation {
         self.element
     }
 
-    /// result ← the values of polynomial(X^g), from those of the polynomial.
+    /// result ← the values of polynomial(X^g), computed from those of the polynomial.
     ///
     /// # Panics
     /// Unless both have N words.
@@ -178,7 +175,7 @@ impl ValuePermutation {
             // SAFETY: the set is present.
             return unsafe { self.apply_avx512(values, result, next_use) };
         }
-        // Plain code writes nothing past the cache.
+        // The portable code has no streaming stores.
         let _ = next_use;
         self.apply_portable(values, result);
     }
@@ -207,7 +204,7 @@ impl ValuePermutation {
                 let order = _mm512_loadu_si512(order.as_ptr().cast());
                 let permuted = _mm512_permutexvar_epi64(order, source);
                 if late {
-                    // Aligned, as has been seen.
+                    // Aligned, as checked above.
                     _mm512_stream_si512(target.as_mut_ptr().cast(), permuted);
                 } else {
                     _mm512_storeu_si512(target.as_mut_ptr().cast(), permuted);
@@ -215,7 +212,7 @@ impl ValuePermutation {
             }
         }
         if late {
-            // What was written past the cache comes before everything that follows.
+            // Orders the streaming stores before all later accesses.
             _mm_sfence();
         }
     }
@@ -223,7 +220,7 @@ impl ValuePermutation {
 
 #[cfg(test)]
 mod tests {
-    //! Does every odd g do to coefficients and to values what X → X^g means?
+    //! Does every odd g act on coefficients and values as X → X^g?
 
     use super::*;
     use crate::ntt::Ntt;
@@ -315,7 +312,7 @@ mod tests {
             let error = GaloisElement::new(degree, wrong).unwrap_err();
             assert_eq!(
                 error.to_string(),
-                format!("{wrong} is no automorphism of degree 1024; take an odd number below 2048")
+                format!("{wrong} is no automorphism of degree 1024; use an odd number below 2048")
             );
         }
     }

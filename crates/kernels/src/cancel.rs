@@ -1,39 +1,39 @@
-//! Ends long work that nobody wants any more, between two of its steps, and says how far work has come that somebody waits for.
+//! Cancellation and progress of long computations.
 //!
-//! Whoever starts work gives its threads a [`Token`] ([`Token::given`], and for a thread pool [`Token::on_threads`]); the loops of long work call [`check`], which
-//! costs a load. Once the token is cancelled, the next check unwinds with [`Cancelled`] as its payload, through all that was
-//! begun, to whoever gave the token and catches it. Without a token nothing is ever cancelled.
+//! A caller attaches a [`Token`] to its thread ([`Token::attach`]) or to a thread pool ([`Token::on_threads`]). Loops of long computations
+//! call [`check`], which costs one load. After the token is cancelled, the next check unwinds with [`Cancelled`] as its payload up to the
+//! caller, who catches it. Without a token nothing is cancelled.
 //!
-//! Work that takes seconds begins a [`stage`]; whoever waits for it asks the token how far it is ([`Token::progress`]).
+//! A computation of seconds begins a [`stage`]; the caller reads its progress from the token ([`Token::progress`]).
 
 use std::cell::RefCell;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What a cancelled operation unwinds with. No panic hook sees it.
+/// Panic payload of a cancelled operation. No panic hook is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cancelled;
 
-/// How far work has come.
+/// Progress of a computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// What is being done.
+    /// The current stage.
     pub stage: &'static str,
     /// Steps done.
     pub done: u64,
-    /// Steps in all; 0 where that is not known before the end.
+    /// Total steps; 0 if unknown.
     pub total: u64,
 }
 
-/// Whether some work is to end, and how far it is.
+/// Whether a computation is cancelled, and its progress.
 #[derive(Clone, Debug, Default)]
 pub struct Token(Arc<State>);
 
 #[derive(Debug, Default)]
 struct State {
     cancelled: AtomicBool,
-    /// Stages under way, the innermost last.
+    /// Active stages, the innermost last.
     stages: Mutex<Vec<Arc<Counted>>>,
 }
 
@@ -50,14 +50,14 @@ struct Counted {
     total: u64,
 }
 
-/// A stage of the work of this thread's token, until it is dropped.
+/// A stage of the computation under this thread's token, until dropped.
 #[derive(Debug)]
 pub struct Stage {
     token: Option<Token>,
     counted: Arc<Counted>,
 }
 
-/// Begins a stage of `total` steps, 0 where their number is not known before the end. Of stages within stages, the innermost is told.
+/// Begins a stage of `total` steps, 0 if unknown. Of nested stages, the innermost is reported.
 pub fn stage(stage: &'static str, total: usize) -> Stage {
     let counted = Arc::new(Counted { stage, done: AtomicU64::new(0), total: total as u64 });
     let token = current();
@@ -68,13 +68,13 @@ pub fn stage(stage: &'static str, total: usize) -> Stage {
 }
 
 impl Stage {
-    /// A step is done: [`check`], and one more.
+    /// Calls [`check`] and counts one step.
     pub fn step(&self) {
         check();
         self.counted.done.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// So many steps are done, which are not counted one by one: [`check`], and their number.
+    /// Calls [`check`] and sets the number of finished steps.
     pub fn reach(&self, done: usize) {
         check();
         self.counted.done.store(done as u64, Ordering::Relaxed);
@@ -94,12 +94,12 @@ thread_local! {
 }
 
 impl Token {
-    /// Of work that goes on.
+    /// A token that is not cancelled.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Ends the work that has this token, soon.
+    /// Cancels the computations with this token; they end at their next check.
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::Relaxed);
     }
@@ -109,7 +109,7 @@ impl Token {
         self.0.cancelled.load(Ordering::Relaxed)
     }
 
-    /// How far its work has come, if that is in a stage.
+    /// The progress of the current stage, if there is one.
     pub fn progress(&self) -> Option<Progress> {
         let stages = self.0.stages();
         let of = |counted: &Arc<Counted>| Progress {
@@ -120,34 +120,34 @@ impl Token {
         stages.last().map(of)
     }
 
-    /// For the next work with the same threads.
+    /// Makes the token reusable with the same threads.
     pub fn reset(&self) {
         self.0.cancelled.store(false, Ordering::Relaxed);
     }
 
-    /// Gives this thread the token, for as long as it lives or until it is given another.
-    pub fn given(&self) {
+    /// Attaches the token to this thread, until the thread ends or another token is attached.
+    pub fn attach(&self) {
         CURRENT.set(Some(self.clone()));
     }
 
-    /// What a new thread of a pool begins with, so that it has the token of the thread that makes the pool.
+    /// A start handler for a pool's threads that attaches this thread's token.
     pub fn on_threads() -> impl Fn(usize) + Send + Sync + 'static {
         let token = current();
         move |_| CURRENT.set(token.clone())
     }
 
-    /// Whether `other` is this token.
+    /// Whether both are the same token.
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-/// The token of this thread.
+/// This thread's token.
 pub fn current() -> Option<Token> {
     CURRENT.with_borrow(Clone::clone)
 }
 
-/// Goes on, or unwinds with [`Cancelled`] if this thread's token is cancelled.
+/// Unwinds with [`Cancelled`] if this thread's token is cancelled.
 #[inline]
 pub fn check() {
     if CURRENT.with_borrow(|token| token.as_ref().is_some_and(Token::is_cancelled)) {
@@ -155,7 +155,7 @@ pub fn check() {
     }
 }
 
-/// Does a cancelled operation end where it checks, and no other, and is it known how far work is?
+/// Do cancelled operations, and no others, end at a check, and is progress reported?
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,7 +175,7 @@ mod tests {
     fn work_ends_when_its_token_is_cancelled_and_goes_on_after_a_reset() {
         assert_eq!(steps(3), Ok(3), "without a token");
         let token = Token::new();
-        token.given();
+        token.attach();
         assert_eq!(steps(3), Ok(3));
         token.cancel();
         assert_eq!(steps(3), Err(Cancelled));
@@ -184,33 +184,33 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_is_told_the_innermost_stage_until_it_is_over() {
+    fn the_innermost_stage_is_reported_until_it_ends() {
         let token = Token::new();
-        token.given();
+        token.attach();
         assert_eq!(token.progress(), None);
-        let told = |stage, done, total| Some(Progress { stage, done, total });
+        let reported = |stage, done, total| Some(Progress { stage, done, total });
         let outer = stage("scheduling", 3);
         outer.step();
-        assert_eq!(token.progress(), told("scheduling", 1, 3));
+        assert_eq!(token.progress(), reported("scheduling", 1, 3));
         {
             let inner = stage("checking", 0);
             inner.step();
             inner.step();
-            assert_eq!(token.progress(), told("checking", 2, 0));
+            assert_eq!(token.progress(), reported("checking", 2, 0));
         }
-        assert_eq!(token.progress(), told("scheduling", 1, 3));
+        assert_eq!(token.progress(), reported("scheduling", 1, 3));
         outer.reach(3);
-        assert_eq!(token.progress(), told("scheduling", 3, 3));
+        assert_eq!(token.progress(), reported("scheduling", 3, 3));
         token.cancel();
         let ended = catch_unwind(std::panic::AssertUnwindSafe(move || outer.step()));
         assert!(ended.is_err_and(|payload| payload.is::<Cancelled>()));
-        assert_eq!(token.progress(), None, "a stage that was cancelled is over too");
+        assert_eq!(token.progress(), None, "a cancelled stage has ended too");
     }
 
     #[test]
-    fn a_pools_threads_have_the_token_of_who_made_it_and_others_do_not() {
+    fn pool_threads_inherit_the_token_of_their_maker() {
         let token = Token::new();
-        token.given();
+        token.attach();
         token.cancel();
         let begin = Token::on_threads();
         let inside = std::thread::spawn(move || {

@@ -1,11 +1,10 @@
-//! Signed gadget decomposition to the closest representative.
+//! Signed gadget decomposition to the nearest representable value.
 //!
-//! x ≈ Σ_t digit_t · q / β^(t+1), t = 0 the most significant, digits in [-β/2, β/2).
+//! x ≈ Σ_t digit_t · q / β^(t+1), where t = 0 is the most significant and digits are in [-β/2, β/2).
 //!
-//! The fast form adds, once, the rounding half and β/2 at every digit's place; each digit plus β/2
-//! is then a bit field of the sum, carries included (a borrow of a lower digit is the carry that its
-//! β/2 produces). Flipping each field's top bit turns the field into the digit in two's complement,
-//! so that a digit is two shifts of the prepared word ([`DigitField`]).
+//! The fast form adds the rounding half and β/2 at every digit's place in one addition. Each digit plus β/2 is then a bit field of the sum,
+//! including carries: the carry from a lower digit's β/2 cancels its borrow. Flipping each field's top bit gives the digit in two's
+//! complement, so that two shifts of the prepared word extract it ([`DigitField`]).
 
 use crate::torus::Torus;
 use serde::{Deserialize, Serialize};
@@ -19,8 +18,7 @@ pub struct Gadget {
     pub levels: u32,
 }
 
-/// Where one digit lies in a prepared word: the digit is (word << `left`) >> `right`, the right shift
-/// arithmetic.
+/// Position of a digit in a prepared word: the digit is (word << `left`) >> `right`, with an arithmetic right shift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DigitField {
     /// Left shift, in bits.
@@ -30,7 +28,7 @@ pub struct DigitField {
 }
 
 impl Gadget {
-    /// Bits of the torus element that the digits keep: l · log2 β.
+    /// Bits of the torus element kept by the digits: l · log2 β.
     pub const fn kept_bits(self) -> u32 {
         self.log2_base * self.levels
     }
@@ -40,7 +38,7 @@ impl Gadget {
         (0..self.levels).fold(0, |sum, t| sum | 1 << (T::BITS - self.log2_base * t - 1))
     }
 
-    /// (what to add to a torus element, what to flip in the sum) to make its prepared word.
+    /// (addend, flipped bits) that turn a torus element into its prepared word.
     pub fn preparation<T: Torus>(self) -> (T, T) {
         let dropped = T::BITS - self.kept_bits();
         let rounding = if dropped == 0 { 0 } else { 1u64 << (dropped - 1) };
@@ -54,7 +52,7 @@ impl Gadget {
     }
 }
 
-/// Digits of one torus element, most significant first; `digits` holds `gadget.levels` of them.
+/// Digits of one torus element, most significant first, into `digits` of length `gadget.levels`.
 /// `gadget.kept_bits()` is at most `T::BITS`.
 pub fn decompose_scalar<T: Torus>(value: T, gadget: Gadget, digits: &mut [i32]) {
     let dropped = T::BITS - gadget.kept_bits();
@@ -83,7 +81,7 @@ pub fn decompose_level<T: Torus>(polynomial: &[T], gadget: Gadget, level: u32, d
     let spare = 64 - T::BITS;
     for (digit, value) in digits.iter_mut().zip(polynomial) {
         let prepared = value.to_u64().wrapping_add(add) ^ flip;
-        // The torus word is moved to the top of 64 bits, where its sign is the shift's.
+        // Moves the torus word to the top of 64 bits, so that its sign is the shift's.
         *digit = (((prepared << spare << left) as i64) >> (right + spare)) as i32;
     }
 }
@@ -97,7 +95,7 @@ mod tests {
     const GADGETS_32: [(u32, u32); 8] = [(10, 2), (7, 3), (8, 3), (15, 2), (2, 8), (8, 4), (1, 32), (16, 2)];
     const GADGETS_64: [(u32, u32); 5] = [(23, 1), (22, 1), (3, 5), (16, 4), (30, 2)];
 
-    /// Values of a polynomial; fewer where the language is interpreted.
+    /// Number of values; fewer under Miri.
     const COUNT: usize = if cfg!(miri) { 64 } else { 1024 };
 
     fn check<T: Torus>((log2_base, levels): (u32, u32)) {

@@ -1,13 +1,11 @@
 //! Uniform residues from a seed: the public masks of keys and ciphertexts.
 //!
-//! The generator is ChaCha (D. Bernstein, 2008) with 8 rounds on a 256-bit key, a 64-bit stream number and a 64-bit counter. The best attack
-//! known breaks 7 rounds, at 2^237 (J.-P. Aumasson, "Too much crypto", 2019, section 5), and what is drawn here is public: nothing
-//! secret is ever drawn from it.
+//! The generator is ChaCha (D. Bernstein, 2008) with 8 rounds, a 256-bit key, a 64-bit stream number and a 64-bit counter. The best known
+//! attack breaks 7 rounds in 2^237 (J.-P. Aumasson, "Too much crypto", 2019, section 5). Its output is public; secrets are never drawn from it.
 //!
-//! Sixteen blocks of consecutive counters are computed at once, a block in each lane of 32 bits, and the words leave in the order in which
-//! vectors hold them: word i of the sixteen blocks, two lanes to a number of 64 bits (the even lane below), then word i + 1. A number
-//! is cut to the bits of q, and taken if it is below q, else skipped: every residue is equally likely, and the result depends on
-//! seed, stream and q alone.
+//! Sixteen blocks of consecutive counters are computed at once, one per 32-bit lane, and words are output in vector order: word i of the
+//! sixteen blocks, two lanes per 64-bit number (the even lane is the low half), then word i + 1. A number is cut to the bits of q and kept if
+//! it is below q. So residues are uniform, and the result depends on seed, stream and q only.
 
 use crate::isa::Isa;
 use crate::modular::Modulus;
@@ -19,10 +17,10 @@ pub const ROUNDS: usize = 8;
 /// Blocks computed at once.
 const LANES: usize = 16;
 
-/// Numbers of 64 bits in sixteen blocks.
+/// 64-bit numbers in sixteen blocks.
 pub const GROUP: usize = LANES * 16 / 2;
 
-/// For each choice of four numbers the halves in which those chosen come first, in order.
+/// For each subset of four numbers, the permutation of 32-bit halves that moves the subset to the front, in order.
 #[cfg(target_arch = "x86_64")]
 const FRONT: [[u32; 8]; 16] = {
     let mut orders = [[0; 8]; 16];
@@ -42,13 +40,13 @@ const FRONT: [[u32; 8]; 16] = {
     orders
 };
 
-/// Where the bytes of words come from that turn by 16 bits and by 8.
+/// Byte shuffles that rotate words by 16 and by 8 bits.
 #[cfg(target_arch = "x86_64")]
 const TURNS: [[u8; 32]; 2] = {
     let mut turns = [[0; 32]; 2];
     let mut byte = 0;
     while byte < 32 {
-        // The shuffle counts within sixteen bytes.
+        // The shuffle indexes within sixteen bytes.
         let word = byte % 16 / 4 * 4;
         turns[0][byte] = (word + (byte + 2) % 4) as u8;
         turns[1][byte] = (word + (byte + 3) % 4) as u8;
@@ -62,7 +60,7 @@ type Row = [u32; LANES];
 /// Sixteen blocks.
 type Group = [Row; 16];
 
-/// ChaCha's state, a word of all sixteen blocks in each row, which is a line.
+/// ChaCha's state: each row, one cache line, has the same word of all sixteen blocks.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct State {
@@ -108,7 +106,7 @@ impl State {
         Self { rows, counter: 0 }
     }
 
-    /// Numbers the next sixteen blocks.
+    /// Sets the counters of the next sixteen blocks.
     #[inline(always)]
     fn count(&mut self) {
         // A multiple of sixteen: no lane carries.
@@ -119,7 +117,7 @@ impl State {
         self.counter += LANES as u64;
     }
 
-    /// The next sixteen blocks, four at a time: a vector of 128 bits has a word of each.
+    /// The next sixteen blocks, four at a time: a 128-bit vector has a word of each.
     fn next(&mut self) -> Group {
         const PART: usize = 4;
         self.count();
@@ -147,33 +145,33 @@ impl State {
     }
 }
 
-/// The numbers of one group that are residues, in order, at the front of `residues`. Gives how many they are.
+/// Moves the numbers of one group that are residues to the front of `residues`, in order, and returns how many there are.
 #[inline(always)]
 fn accept(modulus: Modulus, group: &Group, residues: &mut [u64; GROUP]) -> usize {
     let mask = u64::MAX >> (u64::BITS - modulus.bits());
     let mut filled = 0;
     for &[low, high] in group.as_flattened().as_chunks::<2>().0 {
         let number = (u64::from(low) | u64::from(high) << 32) & mask;
-        // Written in any case, kept if the end moves.
+        // Always written, but kept only if the end advances.
         residues[filled] = number;
         filled += usize::from(modulus.holds(number));
     }
     filled
 }
 
-/// What gives groups.
+/// Generates groups.
 #[derive(Clone, Copy)]
 struct Generator {
     state: State,
     modulus: Modulus,
 }
 
-/// The uniform residues of one stream of a seed, piece after piece.
+/// The uniform residues of one stream of a seed, as a sequence of chunks.
 pub struct UniformStream {
     generator: Generator,
-    /// Residues of a group of which a piece took only the first.
+    /// Unused residues of the last group.
     rest: [u64; GROUP],
-    /// Which of them are left.
+    /// Range of the unused ones.
     left: Range<usize>,
 }
 
@@ -196,10 +194,10 @@ impl UniformStream {
         }
     }
 
-    /// Fills `residues`, groups by `group`, which puts the residues of the next one at the front and gives how many they are.
+    /// Fills `residues` in groups. `group` writes the next group's residues to the front of its argument and returns how many there are.
     ///
-    /// The generator works beside what `group` puts on the stack: where the two are a multiple of 4 KiB apart, loads of one wait for stores to the other, which
-    /// took half as long again.
+    /// The generator is copied to the stack near `group`'s buffers: if the two were a multiple of 4 KiB apart, loads of one would wait for stores
+    /// to the other, which took 50 % longer.
     #[inline(always)]
     fn fill_by(&mut self, residues: &mut [u64], group: impl Fn(&mut Generator, &mut [u64; GROUP]) -> usize) {
         let mut filled = self.take_rest(residues);
@@ -216,7 +214,7 @@ impl UniformStream {
         self.generator = generator;
     }
 
-    /// Moves what is left of the last group to the front of `residues`. Gives how many it was.
+    /// Moves the unused residues of the last group to the front of `residues` and returns how many there are.
     fn take_rest(&mut self, residues: &mut [u64]) -> usize {
         let count = residues.len().min(self.left.len());
         let taken = self.left.start..self.left.start + count;
@@ -227,7 +225,7 @@ impl UniformStream {
 }
 
 impl Generator {
-    /// The residues of the next group, at the front of `residues`. Gives how many they are.
+    /// Writes the residues of the next group to the front of `residues` and returns how many there are.
     fn group(&mut self, residues: &mut [u64; GROUP]) -> usize {
         accept(self.modulus, &self.state.next(), residues)
     }
@@ -237,10 +235,10 @@ impl Generator {
     #[target_feature(enable = "avx2")]
     fn group_avx2(&mut self, residues: &mut [u64; GROUP]) -> usize {
         use std::arch::x86_64::*;
-        // Residues have 61 bits at most: what is beyond the largest has a sign in the difference to it.
+        // Residues have at most 61 bits, so a number above the largest shows in the sign of the difference.
         let largest = _mm256_set1_epi64x(self.modulus.value() as i64 - 1);
         let mask = _mm256_set1_epi64x((u64::MAX >> (u64::BITS - self.modulus.bits())) as i64);
-        // Of orders that the compiler does not see it makes no two shuffles of words in place of one of bytes.
+        // Hides the shuffles from the compiler, which would replace one byte shuffle by two word shuffles.
         let [by_16, by_8] = std::hint::black_box(&TURNS);
         macro_rules! turned {
             ($words:expr, $order:expr) => {
@@ -284,7 +282,7 @@ impl Generator {
         }
         let mut filled = 0;
         for at in (0..GROUP).step_by(4) {
-            // SAFETY: four numbers that have not been written over, since no more have been taken than lie before them; eight numbers of an order.
+            // SAFETY: four numbers not yet overwritten, since no more were accepted than lie before them; eight numbers of an order.
             unsafe {
                 let words = _mm256_loadu_si256(numbers.add(at).cast());
                 let skipped = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_sub_epi64(largest, words))) as usize;
@@ -328,7 +326,7 @@ impl Generator {
         }
         let mut filled = 0;
         for at in (0..GROUP).step_by(8) {
-            // SAFETY: eight numbers that have not been written over, since no more have been taken than lie before them.
+            // SAFETY: eight numbers not yet overwritten, since no more were accepted than lie before them.
             unsafe {
                 let words = _mm512_loadu_si512(numbers.add(at).cast());
                 let kept = _mm512_cmple_epu64_mask(words, largest);
@@ -342,7 +340,7 @@ impl Generator {
 
 #[cfg(test)]
 mod tests {
-    //! Are the residues uniform, the same in every form, and ChaCha's?
+    //! Are the residues uniform, equal in every implementation, and ChaCha's?
 
     use super::*;
     use crate::primes::PrimeClass;
@@ -356,7 +354,7 @@ mod tests {
     fn moduli() -> Vec<Modulus> {
         let mut values: Vec<u64> =
             (18..=61).filter_map(|bits| PrimeClass::ONE_MOD_WORD.at_or_below((1 << bits) - 1).next()).collect();
-        // Just over a power of two, where half of the numbers are skipped, and below F1's class.
+        // Just above a power of two, where half of the numbers are rejected, and below F1's class.
         values.extend([2, 3, 5, 17, 257, (1 << 32) + 15, (1 << 50) + 55]);
         values.into_iter().map(|value| Modulus::new(value).unwrap()).collect()
     }
@@ -397,7 +395,7 @@ mod tests {
         let long = draw(1, 0, 5_000);
         for length in [0, 1, 7, 8, 127, 128, 129, 255, 1_024, 4_999] {
             assert_eq!(draw(1, 0, length), long[..length]);
-            // In pieces of that length, in either form.
+            // In chunks of that length, in either implementation.
             for portable in [false, true] {
                 let mut stream = UniformStream::new(&seed(1), 0, modulus);
                 let mut pieces = vec![0; 5_000];

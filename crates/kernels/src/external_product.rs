@@ -1,13 +1,14 @@
-//! One step of a blind rotation, fused: ACC += BSK_i ⊡ (X^e · ACC − ACC), in the f64 transform.
+//! One fused step of a blind rotation in the f64 transform: ACC += BSK_i ⊡ (X^e · ACC − ACC).
 //!
-//! The equation in rows and columns (TFHE, Chillotti et al. 2020, section 3): with Λ_j the k + 1 polynomials of
-//! X^e · ACC − ACC, column c gains Σ_{j,t} digit_t(Λ_j) · `BSK_i[(j, t)][c]`. The digits of each Λ_j are cut out in place, as words that
-//! the first pass of a transform reads; the middle of the transforms and the products go block by block through
-//! the first-level cache; the last inverse pass rounds and adds to ACC.
+//! By rows and columns (TFHE, Chillotti et al. 2020, section 3): let Λ_j be the k + 1 polynomials of X^e · ACC − ACC. Column c gains
+//! Σ_{j,t} digit_t(Λ_j) · `BSK_i[(j, t)][c]`. The digits of each Λ_j are extracted in place, as words that the first pass of a transform
+//! reads. The middle of the transforms and the products run block by block in the first-level cache; the last inverse pass rounds and adds
+//! to ACC.
 //!
-//! The key is kept in the transform domain, on the 32-bit torus in numbers of 48 bits, scaled by powers of two that the transforms then need not apply, in the order in which the products read it, one
-//! consecutive stream an iteration: for ciphertexts one by one `[pattern][row][column][16 numbers]` for each group of eight points, in 48 bits each where
-//! that is their width, for batches across lanes `[pattern][row][column][2 numbers]` for each point, in 64; there is one pattern unless the key is unrolled.
+//! The key is stored in the transform domain, on the 32-bit torus in 48-bit numbers, scaled by powers of two to spare the transforms a
+//! multiplication. It is one consecutive stream per iteration in the order of the products. For single ciphertexts this is
+//! `[pattern][row][column][16 numbers]` for each group of eight points; for batches across lanes `[pattern][row][column][2 numbers]` for
+//! each point, in 64-bit numbers. There is one pattern unless the key is unrolled.
 
 use crate::aligned::AlignedVector;
 use crate::decompose::Gadget;
@@ -27,30 +28,29 @@ pub struct ExternalProduct<T> {
     gadget: Gadget,
     /// k + 1.
     columns: usize,
-    /// log2 of what coefficients are rounded to, if a sum plus a constant can do it (32-bit torus).
+    /// log2 of the multiple to which coefficients are rounded, if adding a constant can round them (32-bit torus).
     rounding: Option<u32>,
     element: PhantomData<T>,
 }
 
-/// Memory of one thread.
+/// Scratch of one thread.
 #[derive(Clone, Debug)]
 pub struct Workspace<T>(ProductScratch<T>);
 
-/// Memory of one thread for batches across lanes of ciphertexts.
+/// Scratch of one thread for batches across lanes of ciphertexts.
 #[derive(Clone, Debug)]
 pub struct LaneBatchWorkspace(LaneBatchScratch);
 
-/// Coefficients may be rounded to multiples of 2 to the power of this, in units of 2^-32.
+/// Coefficients may be rounded to multiples of 2 to this power, in units of 2^-32.
 const MAX_ROUNDING: u32 = 2;
 
 impl<T: Torus> ExternalProduct<T> {
-    /// For ring degree N, `gadget`, and GLWE dimension k, with `isa` or the processor's best; `None` if
-    /// the processor lacks `isa`.
+    /// For ring degree N, `gadget` and GLWE dimension k, with `isa` or the best set; `None` if the processor lacks `isa`.
     pub fn new(degree: RingDegree, gadget: Gadget, glwe_dimension: usize, isa: Option<Isa>) -> Option<Self> {
         let fft = FoldedFft::with_isa(degree, isa.unwrap_or_else(Isa::best))?;
         let columns = glwe_dimension + 1;
         let rows = columns as f64 * f64::from(gadget.levels);
-        // R · N · β/2 · q/2, the largest sum of products: 2^(51 + rounding) can be rounded by a sum.
+        // R · N · β/2 · q/2, the largest sum of products: adding a constant rounds up to 2^(51 + rounding).
         let largest = rows.log2() + f64::from(degree.log2() + gadget.log2_base + T::BITS) - 2.0;
         let rounding = (largest - 51.0).ceil().max(0.0) as u32;
         let rounding = (T::BITS == 32 && rounding <= MAX_ROUNDING).then_some(rounding);
@@ -67,12 +67,12 @@ impl<T: Torus> ExternalProduct<T> {
         self.rows() * self.columns * self.fft.degree().get()
     }
 
-    /// Numbers that one GGSW ciphertext takes in the transform domain, in the order for batches across lanes or in that for ciphertexts one by one.
+    /// Numbers of one GGSW ciphertext in the transform domain, in the order for batches across lanes or for single ciphertexts.
     pub fn key_len(&self, lane_batches: bool) -> usize {
         if lane_batches { self.ggsw_len() } else { key_len::<T>(self.ggsw_len()) }
     }
 
-    /// Proven bound on how far one of [`Self::rotate_multiply_add`] is from the exact product, in units of 1/q.
+    /// Proven bound on the error of [`Self::rotate_multiply_add`] relative to the exact product, in units of 1/q.
     pub fn error_bound(&self) -> f64 {
         self.bound_of(self.rows())
     }
@@ -82,20 +82,20 @@ impl<T: Torus> ExternalProduct<T> {
         error_bound(degree, digit, rows, T::BITS) + key_error_bound(degree, digit, rows, T::BITS) + self.rounding_unit()
     }
 
-    /// How far the rounding to the torus may be off, in units of 1/q: by at most a half where there is one rounding; by 1.5 · 2^r where
-    /// two take the place of a reduction, r ≤ 2, far under the noise of any ciphertext. The last is to a multiple of 2^r. The first is of one of two products, which may be √2
-    /// of the largest sum, 2^(51 + r): past that numbers are 2^(r + 1) apart.
+    /// Bound on the rounding to the torus, in units of 1/q: 1/2 for a single rounding, and 1.5 · 2^r for the two that replace a reduction
+    /// (r ≤ 2), far below the noise of any ciphertext. The second rounds to a multiple of 2^r. The first applies to one of two products, which
+    /// may be √2 times the largest sum, 2^(51 + r); above that, numbers are 2^(r + 1) apart.
     fn rounding_unit(&self) -> f64 {
         self.rounding.map_or(0.5, |rounding| 1.5 * f64::from(1 << rounding))
     }
 
-    /// Memory for one thread.
+    /// Makes scratch for one thread.
     pub fn workspace(&self) -> Workspace<T> {
         Workspace(self.fft.scratch(self.gadget, self.columns))
     }
 
-    /// Transforms the GGSW ciphertexts of one iteration, `[pattern][row][column][N]` torus elements, one pattern without unrolling, to `key`,
-    /// [`Self::key_len`] numbers for each, in the order for products of ciphertexts one by one, or for those of batches across lanes.
+    /// Transforms the GGSW ciphertexts of one iteration, `[pattern][row][column][N]` torus elements (one pattern without unrolling), into `key`,
+    /// [`Self::key_len`] numbers each, in the order for single ciphertexts or for batches across lanes.
     pub fn transform_key(&self, ggsw: &[T], lane_batches: bool, key: &mut [f64]) {
         let degree = self.fft.degree().get();
         let polynomials = ggsw.len() / degree;
@@ -104,8 +104,8 @@ impl<T: Torus> ExternalProduct<T> {
                 && polynomials.is_multiple_of(self.rows() * self.columns),
             "rows · columns polynomials for each pattern"
         );
-        assert!(!lane_batches || self.lane_batches(), "a key for batches across lanes where there are some");
-        // 1/M, and the factor that digits are left with when they are cut out in place.
+        assert!(!lane_batches || self.lane_batches(), "a key for batches across lanes, where supported");
+        // 1/M, and the factor left on digits that are extracted in place.
         let in_place = self.gadget.field::<T>(0).right;
         let scale = 2.0 / degree as f64 / 2f64.powi(in_place as i32);
         let mut spectrum = AlignedVector::zeros(degree);
@@ -125,8 +125,8 @@ impl<T: Torus> ExternalProduct<T> {
         }
     }
 
-    /// `accumulator`, k + 1 polynomials, gains `key` ⊡ (X^`exponent` · accumulator − accumulator); the exponent is mod 2N.
-    /// Brought nearer in the meantime: `next`, some of the key of the next step or nothing, and the accumulator `following`.
+    /// Adds `key` ⊡ (X^`exponent` · accumulator − accumulator) to `accumulator`, k + 1 polynomials; the exponent is mod 2N. Meanwhile
+    /// prefetches `next`, part of the next step's key or empty, and the accumulator `following`.
     pub fn rotate_multiply_add(
         &self,
         key: &[f64],
@@ -142,8 +142,8 @@ impl<T: Torus> ExternalProduct<T> {
         self.fft.product(self.gadget, self.rounding, &exponents, false, key, next, following, scratch, accumulator);
     }
 
-    /// `accumulator` gains Σ_u (X^{e_u} − 1) · (key_u ⊡ accumulator) over the patterns u of an unrolled key, `exponents` being the e_u mod 2N and
-    /// `keys` what [`Self::transform_key`] makes of as many GGSW ciphertexts, at most 15. `next` and `following` as for [`Self::rotate_multiply_add`].
+    /// Adds Σ_u (X^{e_u} − 1) · (key_u ⊡ accumulator) over the patterns u of an unrolled key to `accumulator`. `exponents` are the e_u mod 2N;
+    /// `keys` come from [`Self::transform_key`], one per pattern, at most 15. `next` and `following` as for [`Self::rotate_multiply_add`].
     pub fn patterns_multiply_add(
         &self,
         keys: &[f64],
@@ -158,19 +158,19 @@ impl<T: Torus> ExternalProduct<T> {
         self.fft.product(self.gadget, None, exponents, true, keys, next, following, scratch, accumulator);
     }
 
-    /// Whether [`LANE_BATCH`] ciphertexts can be taken at once: on the 32-bit torus, from 256 coefficients on, with four polynomials in a ciphertext
-    /// at most.
+    /// Whether [`LANE_BATCH`] ciphertexts can be processed together: on the 32-bit torus, from 256 coefficients, with at most four
+    /// polynomials per ciphertext.
     pub fn lane_batches(&self) -> bool {
         T::BITS == 32 && self.fft.lane_batches(self.columns)
     }
 
-    /// Memory for one thread that takes [`LANE_BATCH`] ciphertexts at once, if [`Self::lane_batches`].
+    /// Makes scratch for one thread and [`LANE_BATCH`] ciphertexts, if [`Self::lane_batches`].
     pub fn lane_batch_workspace(&self) -> Option<LaneBatchWorkspace> {
         self.lane_batches().then(|| LaneBatchWorkspace(self.fft.lane_batch_scratch(self.gadget, self.columns)))
     }
 
-    /// [`Self::rotate_multiply_add`] or, if `unrolled`, [`Self::patterns_multiply_add`] for [`LANE_BATCH`] accumulators one after the other, with the same
-    /// results to the bit: `exponents` are those of the first, then of the second and so on.
+    /// [`Self::rotate_multiply_add`] or, if `unrolled`, [`Self::patterns_multiply_add`] for [`LANE_BATCH`] consecutive accumulators, with
+    /// bit-identical results. `exponents` are those of the first accumulator, then of the second, and so on.
     ///
     /// # Panics
     /// On the 64-bit torus.
@@ -195,7 +195,7 @@ impl<T: Torus> ExternalProduct<T> {
     }
 }
 
-/// `words` as what they are on the 32-bit torus.
+/// Views `words` as `u32`, which they are on the 32-bit torus.
 fn as_words_32<T: Torus>(words: &mut [T]) -> &mut [u32] {
     assert_eq!(T::BITS, 32, "batches across lanes are of the 32-bit torus");
     // SAFETY: `Torus` is sealed to u32 and u64: an element of 32 bits is a u32.
@@ -204,7 +204,7 @@ fn as_words_32<T: Torus>(words: &mut [T]) -> &mut [u32] {
 
 #[cfg(test)]
 mod tests {
-    //! Is the fused step the exact external product, within the proven bound, on every instruction set?
+    //! Does the fused step equal the exact external product within the proven bound, on every instruction set?
     use super::*;
     use crate::decompose::decompose_level;
     use crate::fft::{error_deviation, key_error_deviation};
@@ -212,7 +212,7 @@ mod tests {
     use crate::random::torus_vector;
     use crate::rotation::rotate_subtract;
 
-    /// Of each instruction set and form, and what it is.
+    /// Every instruction set and form, with its name.
     fn kinds<T: Torus>(
         degree: RingDegree,
         gadget: Gadget,
@@ -271,7 +271,7 @@ mod tests {
                 let usual = error_deviation(degree, base, product.rows(), T::BITS).hypot(of_key);
                 assert!(
                     largest as f64 <= 8.0 * usual + product.rounding_unit(),
-                    "{largest} is far over the usual {usual}"
+                    "{largest} is far above the usual {usual}"
                 );
             }
         }
@@ -307,7 +307,7 @@ mod tests {
             product.transform_key(&ggsw, false, &mut keys);
             let mut fused = start.clone();
             product.patterns_multiply_add(&keys, &[], exponents, &mut fused, None, &mut product.workspace());
-            // Each pattern's product is at most doubled by its monomial less one, which has an error of its own.
+            // A monomial minus one at most doubles each pattern's product, and has its own error.
             let rows = 2 * product.rows() * exponents.len() + 4;
             let bound = product.bound_of(rows);
             let difference = |(a, b): (&T, &T)| a.wrapping_sub(*b).to_i64().unsigned_abs();
@@ -316,7 +316,7 @@ mod tests {
         }
     }
 
-    /// Do eight ciphertexts at once get what each would get alone, to the bit?
+    /// Do eight ciphertexts in a batch get bit-identical results to single ones?
     fn check_lane_batch(log2_degree: u32, k: usize, gadget: Gadget, patterns: usize) {
         let degree = RingDegree::new(1 << log2_degree).unwrap();
         let glwe = (k + 1) * degree.get();
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn eight_together_get_what_each_gets_alone() {
+    fn batches_equal_single_ciphertexts() {
         check_lane_batch(8, 1, Gadget { log2_base: 8, levels: 2 }, 1);
         check_lane_batch(8, 1, Gadget { log2_base: 8, levels: 2 }, 3);
         check_lane_batch(9, 2, Gadget { log2_base: 8, levels: 2 }, 3);

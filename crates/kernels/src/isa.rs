@@ -1,17 +1,17 @@
-//! Which instruction set the kernels use: decided here, and every kernel asks.
+//! Selects the instruction set for all kernels.
 //!
-//! The processor's fastest set, or a lesser one that the environment variable [`VARIABLE`] names: so every path can be tested and measured on any
-//! processor that has more. Kernels take what [`Isa::usable`] allows; a set given by hand (`with_isa`) needs the processor's alone.
+//! It is the processor's best set, or a smaller one named by the environment variable [`VARIABLE`], so that every path can be tested and measured
+//! on one processor. Kernels use the sets of [`Isa::usable`]; an explicit set (`with_isa`) only has to be present.
 
 use std::fmt;
 use std::str::FromStr;
 use std::sync::OnceLock;
 use thiserror::Error;
 
-/// The environment variable that chooses an instruction set.
+/// The environment variable that selects an instruction set.
 pub const VARIABLE: &str = "POLYFABRIC_ISA";
 
-/// An instruction set that the vector kernels are compiled for, the least first.
+/// An instruction set with its own vector kernels, in increasing order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Isa {
     /// Plain Rust, on any processor.
@@ -20,25 +20,17 @@ pub enum Isa {
     Neon,
     /// AVX2 and FMA.
     Avx2,
-    /// AVX-512 F, DQ, BW and VL; some kernels also use IFMA with VBMI, and VNNI, where they are there.
+    /// AVX-512 F, DQ, BW and VL; some kernels also use IFMA with VBMI, and VNNI, if present.
     Avx512,
 }
 
-/// Why no instruction set could be chosen.
+/// Why no instruction set could be selected.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum IsaError {
-    /// There is no set of that name.
-    #[error("there is no instruction set {name:?} ({VARIABLE}); the sets are {known}, and without the variable the processor's best is taken", known = names(Isa::ALL))]
-    Unknown {
-        /// The name.
-        name: String,
-    },
-    /// The processor lacks the set.
+    #[error("there is no instruction set {name:?} ({VARIABLE}); the sets are {known}, and without the variable the processor's best is used", known = names(Isa::ALL))]
+    Unknown { name: String },
     #[error("this processor does not have {isa} ({VARIABLE}); choose among {present}, or leave the variable unset", present = names(Isa::present()))]
-    Absent {
-        /// The set.
-        isa: Isa,
-    },
+    Absent { isa: Isa },
 }
 
 fn names(sets: impl IntoIterator<Item = Isa>) -> String {
@@ -46,10 +38,10 @@ fn names(sets: impl IntoIterator<Item = Isa>) -> String {
 }
 
 impl Isa {
-    /// Every set, the fastest first.
+    /// Every set, best first.
     pub const ALL: [Self; 4] = [Self::Avx512, Self::Avx2, Self::Neon, Self::Portable];
 
-    /// Its name, as [`VARIABLE`] has it.
+    /// Its name in [`VARIABLE`].
     pub const fn name(self) -> &'static str {
         match self {
             Self::Portable => "portable",
@@ -63,7 +55,7 @@ impl Isa {
     pub fn is_present(self) -> bool {
         match self {
             Self::Portable => true,
-            // In the order of little ends alone: kernels read parts of words.
+            // Little-endian only, because kernels read parts of words.
             #[cfg(target_arch = "aarch64")]
             Self::Neon => cfg!(all(target_feature = "neon", target_endian = "little")),
             #[cfg(target_arch = "x86_64")]
@@ -79,12 +71,12 @@ impl Isa {
         }
     }
 
-    /// The sets of this processor, the fastest first.
+    /// The sets of this processor, best first.
     pub fn present() -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(|isa| isa.is_present())
     }
 
-    /// Whether it multiplies bytes on this processor (AVX-512 VNNI).
+    /// Whether the processor has byte products (AVX-512 VNNI).
     pub(crate) fn multiplies_bytes(self) -> bool {
         #[cfg(target_arch = "x86_64")]
         return self == Self::Avx512 && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vnni");
@@ -92,7 +84,7 @@ impl Isa {
         false
     }
 
-    /// The set that kernels use: the one that [`VARIABLE`] names, else the processor's fastest. The variable is read once.
+    /// The selected set: the one named by [`VARIABLE`], or the processor's best. The variable is read once.
     ///
     /// # Errors
     /// [`IsaError`] if there is no such set, or the processor lacks it.
@@ -115,21 +107,21 @@ impl Isa {
         Self::present().next().unwrap_or(Self::Portable)
     }
 
-    /// [`Self::selected`], or the processor's fastest set where the variable is wrong: what starts a run has told so before.
+    /// [`Self::selected`], or the processor's best set if the variable is invalid, which was already reported at start-up.
     pub fn best() -> Self {
         Self::selected().unwrap_or_else(|_| Self::fastest())
     }
 
-    /// The sets that kernels may use, the fastest first: those of the processor up to [`Self::best`].
+    /// The sets that kernels may use, best first: those of the processor up to [`Self::best`].
     pub fn usable() -> impl Iterator<Item = Self> {
         Self::present().filter(|&isa| isa <= Self::best())
     }
 
-    /// What is in use, in words.
+    /// A description for users.
     pub fn description(self) -> String {
         #[cfg(target_arch = "x86_64")]
         if self == Self::Avx512 {
-            let parts = [("IFMA", crate::modular::ifma::is_present()), ("VNNI", self.multiplies_bytes())];
+            let parts = [("IFMA", multiplies_words()), ("VNNI", self.multiplies_bytes())];
             let list = |there: bool| {
                 let names: Vec<_> = parts.iter().filter(|part| part.1 == there).map(|part| part.0).collect();
                 names.join(" and ")
@@ -144,11 +136,20 @@ impl Isa {
     }
 }
 
-/// Whether the processor adds vectors in units of their own, beside those that multiply: all of AMD's with AVX-512 do, and none of Intel's.
+/// Whether this processor multiplies 52-bit words (AVX-512 IFMA) and permutes bytes (BW, VBMI), as every processor with IFMA does.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn multiplies_words() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512ifma")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vbmi")
+}
+
+/// Whether the processor adds vectors in separate units from multiplications: all AMD processors with AVX-512 do, no Intel ones.
 pub(crate) fn has_adders() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
-        // SAFETY: every processor of 64 bits tells its maker. (Newer tool chains know that.)
+        // SAFETY: every 64-bit processor has this instruction. (Newer toolchains know that.)
         #[allow(unused_unsafe)]
         let maker = unsafe { std::arch::x86_64::__cpuid(0) };
         [maker.ebx, maker.edx, maker.ecx].map(u32::to_le_bytes).as_flattened() == b"AuthenticAMD"
@@ -173,11 +174,11 @@ impl FromStr for Isa {
 
 #[cfg(test)]
 mod tests {
-    //! Does a name choose its set and nothing above it, and is a wrong one told with a remedy?
+    //! Does a name select its set and nothing above it, and is a wrong one rejected with a remedy?
     use super::*;
 
     #[test]
-    fn names_come_back_and_wrong_ones_are_told() {
+    fn valid_names_are_accepted_and_others_rejected() {
         for isa in Isa::ALL {
             assert_eq!(isa.name().parse(), Ok(isa));
             match Isa::named(isa.name()) {
@@ -187,7 +188,7 @@ mod tests {
         }
         assert_eq!(
             "avx".parse::<Isa>().unwrap_err().to_string(),
-            "there is no instruction set \"avx\" (POLYFABRIC_ISA); the sets are avx512, avx2, neon, portable, and without the variable the processor's best is taken"
+            "there is no instruction set \"avx\" (POLYFABRIC_ISA); the sets are avx512, avx2, neon, portable, and without the variable the processor's best is used"
         );
         let absent = IsaError::Absent { isa: Isa::Avx512 }.to_string();
         let present = names(Isa::present());

@@ -1,5 +1,5 @@
-//! Is every slice that unsafe code reads or writes refused when it is too short, or of another shape, in every instruction set that is here? Under
-//! AddressSanitizer what is let through shows as well.
+//! Do kernels with unsafe code reject every slice that is too short or of the wrong shape, on every present instruction set? AddressSanitizer shows
+//! accesses that a check misses.
 
 use crate::aligned::AlignedVector;
 use crate::automorphism::{GaloisElement, ValuePermutation};
@@ -16,7 +16,7 @@ use crate::primes::PrimeClass;
 use crate::ring::RingDegree;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Whether `work` panics. What it prints then is of no interest, but tests share the hook, so it stays.
+/// Whether `work` panics. The panic message is irrelevant, but the hook stays because tests share it.
 fn refused(work: impl FnOnce()) -> bool {
     catch_unwind(AssertUnwindSafe(work)).is_err()
 }
@@ -25,13 +25,13 @@ fn degree(value: usize) -> RingDegree {
     RingDegree::new(value).expect("a power of two")
 }
 
-/// A prime of `bits` bits that has a transform of 256 points.
+/// A prime of `bits` bits with a transform of 256 points.
 fn prime(bits: u32, number: usize) -> Modulus {
     let primes = PrimeClass::of_degree(degree(256)).of_bits(bits, number + 1).expect("enough of them");
     Modulus::new(primes[number]).expect("a modulus")
 }
 
-/// Odd lengths too: whole vectors are done by unsafe code, and the rest in plain Rust.
+/// Includes odd lengths: unsafe code handles whole vectors, and portable code the remainder.
 const LENGTHS: [usize; 4] = [16, 64, 67, 256];
 
 #[test]
@@ -87,13 +87,13 @@ fn inner_products() {
         assert!(run(&[&whole, &short], Rows::Apart(&digits)), "{isa:?}: a short digit");
         assert!(run(&digits, Rows::Apart(&[&whole, &short])), "{isa:?}: a short row");
         assert!(run(&digits, Rows::Apart(&[&whole])), "{isa:?}: a row too few");
-        // Two rows of six bytes a residue: six words a block each.
+        // Two rows of six bytes per residue: six words per block each.
         let packed = vec![1u64; 2 * length / 8 * 6];
         let blocks = |words, width, rows| Rows::InBlocks { words, width, count: 2, rows };
         assert!(!run(&digits, blocks(&packed, 6, &[0, 1])));
         assert!(run(&digits, blocks(&packed[1..], 6, &[0, 1])), "{isa:?}: a word too few");
-        assert!(run(&digits, blocks(&packed, 7, &[0, 1])), "{isa:?}: wider than it is");
-        assert!(run(&digits, blocks(&packed, 6, &[0, 2])), "{isa:?}: a row that is not there");
+        assert!(run(&digits, blocks(&packed, 7, &[0, 1])), "{isa:?}: wider than the data");
+        assert!(run(&digits, blocks(&packed, 6, &[0, 2])), "{isa:?}: a missing row");
         let mut uneven = vec![0u64; length - 8];
         let sums = [&mut sum[..], &mut uneven[..]];
         let keys = [Rows::Apart(&digits); 2];
@@ -137,7 +137,7 @@ fn number_theoretic_transforms() {
         assert!(refused(|| ntt.inverse_of(&whole.clone(), &mut short)), "{isa:?}");
         let words = ntt.region();
         assert!(refused(|| ntt.forward_end(&mut whole[..words - 1], 0, &[])), "{isa:?}: a short region");
-        assert!(refused(|| ntt.forward_end(&mut vec![1u64; words], 256, &[])), "{isa:?}: a region behind the end");
+        assert!(refused(|| ntt.forward_end(&mut vec![1u64; words], 256, &[])), "{isa:?}: a region beyond the end");
         assert!(words == 1 || refused(|| ntt.forward_end(&mut vec![1u64; words], 1, &[])), "{isa:?}: between regions");
         let Ok(ntt) = Ntt::<u32>::with_isa(degree(256), prime(30, 0), isa) else { continue };
         let mut short = vec![1u32; 255];
@@ -173,7 +173,7 @@ fn folded_transforms() {
     }
 }
 
-/// Degree 256, k = 1, two levels: eight polynomials a GGSW ciphertext.
+/// Degree 256, k = 1, two levels: eight polynomials per GGSW ciphertext.
 #[test]
 fn external_products() {
     let gadget = Gadget { log2_base: 8, levels: 2 };
@@ -236,7 +236,7 @@ fn lane_batches() {
         assert!(run(&key, &exponents, false, size - 512, &product), "{isa:?}: an accumulator too few");
         assert!(run(&key, &exponents, false, size, &other), "{isa:?}: another shape's scratch");
     }
-    // What has no batches across lanes: the 64-bit torus, and many polynomials.
+    // Unsupported shapes: the 64-bit torus, and many polynomials.
     assert!(ExternalProduct::<u64>::new(degree(256), gadget, 1, None).expect("any").lane_batch_workspace().is_none());
     assert!(ExternalProduct::<u32>::new(degree(256), gadget, 5, None).expect("any").lane_batch_workspace().is_none());
 }
@@ -262,9 +262,9 @@ fn key_switches() {
     key_switches_of::<u64>();
 }
 
-/// A key switch takes its instruction set from its caller: one that is not there would run instructions that are not there.
+/// A key switch gets its instruction set from the caller: executing absent instructions is undefined.
 #[test]
-fn an_instruction_set_that_is_absent_is_refused() {
+fn an_absent_instruction_set_is_rejected() {
     let gadget = Gadget { log2_base: 2, levels: 1 };
     for isa in Isa::ALL {
         let made = !refused(|| drop(KeySwitch::new(&[1u32; 12], gadget, 4, 2, isa)));

@@ -1,6 +1,6 @@
-//! What a functional unit does to one polynomial, or to one ciphertext.
+//! Operations of functional units on one polynomial or one ciphertext.
 //!
-//! Each kernel has a slow, obvious reference and a fast form that property tests hold equal.
+//! Each kernel has a slow, simple reference and a fast version; property tests compare them.
 
 pub mod aligned;
 pub mod automorphism;

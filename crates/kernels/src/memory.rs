@@ -1,22 +1,21 @@
-//! Telling the processor what will be read when. Nothing here changes a result.
+//! Prefetches and streaming stores. Nothing here changes a result.
 
-/// When the words that an operation writes are read next.
+/// When an operation's results are read next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextUse {
-    /// While they are in the cache.
+    /// While they are still cached.
     Soon,
-    /// When the cache has long been filled with others: they are written past it where the processor can, which spares it from reading
-    /// first what is written over.
+    /// After they have been evicted: they are written with streaming stores where possible, which avoids reading the overwritten lines.
     Late,
 }
 
-/// `next_use`, if words written past the cache may begin where `words` do.
+/// `next_use` if `words` is aligned for streaming stores, otherwise [`NextUse::Soon`].
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(crate) fn next_use_of(words: &[u64], next_use: NextUse) -> NextUse {
     if words.as_ptr().addr().is_multiple_of(LINE) { next_use } else { NextUse::Soon }
 }
 
-/// Orders what was written past the cache before everything that follows.
+/// Orders streaming stores before all later accesses.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline]
 pub(crate) fn finish(next_use: NextUse) {
@@ -25,18 +24,18 @@ pub(crate) fn finish(next_use: NextUse) {
         // SAFETY: SSE is part of x86-64.
         unsafe { std::arch::x86_64::_mm_sfence() }
     }
-    // NEON kernels write nothing past it.
+    // NEON kernels have no streaming stores.
     #[cfg(target_arch = "aarch64")]
     let _ = next_use;
 }
 
-/// Begins to fetch the line at `address`, valid or not, into the second-level cache, where the processor has an instruction for it.
+/// Prefetches the line at `address`, valid or not, into the second-level cache, where supported.
 #[inline(always)]
 pub(crate) fn fetch_line<T>(address: *const T) {
     fetch::<T, false>(address);
 }
 
-/// The same into the first-level cache, for vector kernels.
+/// Prefetches into the first-level cache, for vector kernels.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
 pub(crate) fn fetch_line_near<T>(address: *const T) {
@@ -45,14 +44,14 @@ pub(crate) fn fetch_line_near<T>(address: *const T) {
 
 #[inline(always)]
 fn fetch<T, const NEAR: bool>(address: *const T) {
-    // SAFETY: SSE is part of x86-64, and the instruction ignores an address that is not valid.
+    // SAFETY: SSE is part of x86-64, and the instruction ignores an invalid address.
     #[cfg(target_arch = "x86_64")]
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
         let address = address.cast();
         if NEAR { _mm_prefetch::<_MM_HINT_T0>(address) } else { _mm_prefetch::<_MM_HINT_T1>(address) }
     }
-    // SAFETY: the instruction ignores an address that is not valid. (Miri knows no assembly.)
+    // SAFETY: the instruction ignores an invalid address. (Miri does not support assembly.)
     #[cfg(all(target_arch = "aarch64", not(miri)))]
     unsafe {
         use std::arch::asm;
@@ -66,16 +65,16 @@ fn fetch<T, const NEAR: bool>(address: *const T) {
     let _ = address;
 }
 
-/// Bytes of a line.
+/// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Begins to fetch `words` into the second-level cache.
+/// Prefetches `words` into the second-level cache.
 #[inline]
 pub fn prefetch(words: &[u64]) {
     words.chunks(LINE / size_of::<u64>()).for_each(|line| fetch_line(line.as_ptr()));
 }
 
-/// Words to fetch a few lines at a time, beside work that does not wait for memory.
+/// Prefetches words a few lines at a time during work that is not memory-bound.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fetch<'a> {
     next: *const u8,
@@ -85,14 +84,13 @@ pub(crate) struct Fetch<'a> {
 }
 
 impl<'a> Fetch<'a> {
-    /// All of `slices` in `steps` steps.
+    /// Prefetches `slices` over `steps` steps.
     pub(crate) fn new(slices: &'a [&'a [u64]], steps: usize) -> Self {
         let words: usize = slices.iter().map(|slice| slice.len()).sum();
         let lines = (words * size_of::<u64>()).div_ceil(LINE).div_ceil(steps.max(1));
         Self { next: std::ptr::null(), end: std::ptr::null(), rest: slices, lines }
     }
 
-    /// One step.
     #[inline(always)]
     pub(crate) fn step(&mut self) {
         for _ in 0..self.lines {

@@ -1,17 +1,16 @@
 //! Modulus switch of LWE ciphertexts from q to 2N.
 //!
-//! x̃ = ⌊x · 2N / q⌉ mod 2N, halves rounded up, for each mask coefficient and the body: the exponents
-//! of a blind rotation.
+//! x̃ = ⌊x · 2N / q⌉ mod 2N, halves rounded up, for each mask coefficient and the body. The results are the exponents of a blind rotation.
 
 use crate::torus::Torus;
 
-/// ⌊x · 2^`log2_modulus` / q⌉ mod 2^`log2_modulus`, in wide integers as the formula reads.
+/// ⌊x · 2^`log2_modulus` / q⌉ mod 2^`log2_modulus`, in wide integers, literally.
 pub fn modulus_switch_reference<T: Torus>(value: T, log2_modulus: u32) -> u32 {
     let scaled = (u128::from(value.to_u64()) << log2_modulus) + (1u128 << (T::BITS - 1));
     ((scaled >> T::BITS) & ((1 << log2_modulus) - 1)) as u32
 }
 
-/// The same of a slice, in shifts; `log2_modulus` is from 1 to 31 and under [`Torus::BITS`].
+/// The same for a slice, by shifts; `log2_modulus` is from 1 to 31 and below [`Torus::BITS`].
 pub fn modulus_switch<T: Torus>(values: &[T], log2_modulus: u32, switched: &mut [u32]) {
     assert_eq!(values.len(), switched.len(), "one exponent for each coefficient");
     let dropped = T::BITS - log2_modulus;
@@ -22,8 +21,8 @@ pub fn modulus_switch<T: Torus>(values: &[T], log2_modulus: u32, switched: &mut 
     }
 }
 
-/// [`modulus_switch`] of one LWE ciphertext, mask and body, that takes half the sum of the mask's rounding errors off the body before it is
-/// rounded. With e_i = a_i − ⌊a_i⌉ the phase errs by Σ e_i (s_i − 1/2) in place of Σ e_i s_i: of half the variance, whatever the key.
+/// [`modulus_switch`] of one LWE ciphertext, mask and body, that subtracts half the sum of the mask's rounding errors from the body before rounding it.
+/// With e_i = a_i − ⌊a_i⌉ the phase errs by Σ e_i (s_i − 1/2) instead of Σ e_i s_i: half of the variance, for any key.
 pub fn modulus_switch_centred<T: Torus>(ciphertext: &[T], log2_modulus: u32, switched: &mut [u32]) {
     modulus_switch(ciphertext, log2_modulus, switched);
     let (Some((&body, mask)), Some((out, rounded))) = (ciphertext.split_last(), switched.split_last_mut()) else {
@@ -34,18 +33,18 @@ pub fn modulus_switch_centred<T: Torus>(ciphertext: &[T], log2_modulus: u32, swi
         i128::from(value.wrapping_sub(T::from_u64(u64::from(rounded) << dropped)).to_i64())
     };
     let errors: i128 = mask.iter().zip(&*rounded).map(error).sum();
-    // Half of at most n · q/2: the quotient modulo q is what counts.
+    // Half of at most n · q/2; only its value modulo q matters.
     let corrected = body.wrapping_sub(T::from_u64((errors >> 1) as u64));
     modulus_switch(&[corrected], log2_modulus, std::slice::from_mut(out));
 }
 
 #[cfg(test)]
 mod tests {
-    //! Do the shifts round exactly as the definition does, at both torus widths?
+    //! Do the shifts round exactly as the definition, at both torus widths?
     use super::*;
     use crate::random::torus_vector;
 
-    /// Values that are switched; fewer where the language is interpreted.
+    /// Number of values; fewer under Miri.
     const COUNT: usize = if cfg!(miri) { 64 } else { 4096 };
 
     fn agree<T: Torus>() {
@@ -66,9 +65,9 @@ mod tests {
         agree::<u64>();
     }
 
-    /// The phase's error is Σ e_i (s_i − 1/2), and the body's own rounding, for any key.
+    /// For any key, the phase's error is Σ e_i (s_i − 1/2) plus the body's own rounding.
     #[test]
-    fn a_centred_switch_errs_by_the_key_less_a_half() {
+    fn a_centred_switch_has_the_predicted_error() {
         let log2_modulus = 11;
         for seed in 0..if cfg!(miri) { 2 } else { 50 } {
             let ciphertext = torus_vector::<u64>(601, seed);

@@ -4,8 +4,7 @@ use crate::fft::{FoldedFft, error_bound};
 use crate::ring::RingDegree;
 use crate::torus::Torus;
 
-/// The product by its definition: N² wrapping products. Coefficient c is
-/// Σ_{i ≤ c} d_i p_{c−i} − Σ_{i > c} d_i p_{N+c−i}.
+/// The product by definition: N² wrapping products. Coefficient c is Σ_{i ≤ c} d_i p_{c−i} − Σ_{i > c} d_i p_{N+c−i}.
 pub fn multiply_reference<T: Torus>(digits: &[i32], polynomial: &[T]) -> Vec<T> {
     let degree = polynomial.len();
     assert_eq!(digits.len(), degree, "both operands have N coefficients");
@@ -23,9 +22,8 @@ pub fn multiply_reference<T: Torus>(digits: &[i32], polynomial: &[T]) -> Vec<T> 
     product
 }
 
-/// Exact products of one ring degree, much faster than the definition: the torus polynomial is cut into pieces of so
-/// few bits that the transform's proven error stays under 1/4, so rounding gives the integer
-/// product of each piece.
+/// Fast exact products for one ring degree. The torus polynomial is cut into pieces of so few bits that the transform's proven error is below 1/4, so
+/// rounding gives the integer product of each piece.
 #[derive(Debug)]
 pub struct ExactMultiplier {
     fft: FoldedFft,
@@ -42,7 +40,7 @@ impl ExactMultiplier {
         let degree = self.fft.degree();
         let magnitude = digits.iter().map(|d| d.unsigned_abs()).max().unwrap_or(0);
         let Some(piece_bits) = piece_bits(degree, f64::from(magnitude)) else {
-            // Digits near 2^31 in a ring near 2^17: no piece is small enough, the definition is.
+            // Digits near 2^31 in a ring near 2^17: no piece is small enough, so use the definition.
             for (out, value) in sum.iter_mut().zip(multiply_reference(digits, polynomial)) {
                 *out = out.wrapping_add(value);
             }
@@ -75,23 +73,23 @@ impl ExactMultiplier {
     }
 }
 
-/// The most bits of a piece for which the proven error is at most 1/4, if any.
+/// The largest number of bits of a piece for which the proven error is at most 1/4, if any.
 fn piece_bits(degree: RingDegree, magnitude: f64) -> Option<u32> {
     // A piece of b bits is at most 2^b: half a modulus of b + 1 bits.
     (1..=24).rev().find(|b| error_bound(degree, magnitude, 1, b + 1) <= 0.25)
 }
 
-/// [`ExactMultiplier::multiply`] once, tables included.
+/// [`ExactMultiplier::multiply`] for a single use, tables included.
 ///
 /// # Errors
-/// [`crate::RingDegreeError`] if the operands' length is no ring degree.
+/// [`crate::RingDegreeError`] if the operands' length is not a ring degree.
 pub fn multiply_exact<T: Torus>(digits: &[i32], polynomial: &[T]) -> Result<Vec<T>, crate::RingDegreeError> {
     Ok(ExactMultiplier::new(RingDegree::new(polynomial.len())?).multiply(digits, polynomial))
 }
 
 #[cfg(test)]
 mod tests {
-    //! Is the fast product exact, to the last bit, up to the largest rings and digits?
+    //! Is the fast product bit-exact, up to the largest rings and digits?
     use super::*;
     use crate::random::{digit_vector, torus_vector};
 
@@ -114,8 +112,8 @@ mod tests {
     }
 
     #[test]
-    fn holds_at_the_worst_signs() {
-        // All products of one sign: the largest coefficient that the bound allows.
+    fn is_exact_for_the_worst_signs() {
+        // All products of one sign give the largest coefficient within the bound.
         let digits = vec![-(1 << 22); 4096];
         let polynomial = vec![u64::MAX / 2; 4096];
         let fast = multiply_exact(&digits, &polynomial).unwrap();

@@ -1,7 +1,6 @@
-//! Primes: a deterministic test, and the searches that moduli chains are made by.
+//! Primes: a deterministic test, and searches for chains of moduli.
 //!
-//! A negacyclic NTT of degree N needs a prime q ≡ 1 mod 2N. F1's multiplier wants q ≡ 1 mod 2^16, which serves
-//! every N up to 2^15 at once.
+//! A negacyclic NTT of degree N needs a prime q ≡ 1 mod 2N. F1's multiplier needs q ≡ 1 mod 2^16, which covers every N up to 2^15.
 
 use crate::modular::{Modulus, PrimeForm};
 use crate::ring::RingDegree;
@@ -9,8 +8,8 @@ use thiserror::Error;
 
 /// Whether `number` is prime.
 ///
-/// Miller and Rabin's test to the first twelve primes as bases, which no composite below 3.3·10^24 passes (J. Sorenson
-/// and J. Webster, Math. Comp. 86, 2017), hence none of 64 bits.
+/// The Miller-Rabin test to the first twelve prime bases, which no composite below 3.3·10^24 passes (J. Sorenson and J. Webster, Math. Comp. 86,
+/// 2017), so no 64-bit one does.
 pub fn is_prime(number: u64) -> bool {
     const BASES: [u64; 12] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];
     if number < 2 {
@@ -44,21 +43,16 @@ pub fn is_prime(number: u64) -> bool {
     })
 }
 
-/// Why there are too few primes of the asked kind.
+/// Too few primes of a kind exist.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error(
-    "only {found} of {wanted} primes = 1 mod {step} exist from {low} to {high}; take another bit size or fewer primes"
+    "only {found} of {wanted} primes = 1 mod {step} exist from {low} to {high}; use another bit size or fewer primes"
 )]
 pub struct PrimeShortage {
-    /// How many were asked for.
     pub wanted: usize,
-    /// How many there are.
     pub found: usize,
-    /// They are 1 modulo this.
     pub step: u64,
-    /// The search's lower end.
     pub low: u64,
-    /// The search's upper end.
     pub high: u64,
 }
 
@@ -77,7 +71,7 @@ impl PrimeClass {
         Self { step: 2 * degree.get() as u64 }
     }
 
-    /// Primes of both classes.
+    /// Primes in both classes.
     pub fn and(self, other: Self) -> Self {
         Self { step: self.step.max(other.step) }
     }
@@ -98,7 +92,7 @@ impl PrimeClass {
         std::iter::successors(first, move |number| number.checked_sub(self.step)).filter(|&number| is_prime(number))
     }
 
-    /// The class's primes > `target` that a [`Modulus`] can be, ascending.
+    /// The class's primes > `target` that fit a [`Modulus`], ascending.
     pub fn above(self, target: u64) -> impl Iterator<Item = u64> {
         let first = target.saturating_sub(1) / self.step * self.step + 1;
         std::iter::successors(Some(first), move |number| number.checked_add(self.step))
@@ -106,7 +100,7 @@ impl PrimeClass {
             .filter(move |&number| number > target && is_prime(number))
     }
 
-    /// The class's primes, the closest to `target` first (the smaller of two equally close ones first).
+    /// The class's primes by distance from `target` (the smaller of two equally distant ones first).
     pub fn around(self, target: u64) -> impl Iterator<Item = u64> {
         let (mut below, mut above) = (self.at_or_below(target).peekable(), self.above(target).peekable());
         std::iter::from_fn(move || match (below.peek(), above.peek()) {
@@ -130,14 +124,13 @@ impl PrimeClass {
         Ok(primes)
     }
 
-    /// `count` disjoint pairs, each with a product close to `scale`, closest first: the two primes that one
-    /// double-prime rescaling drops.
+    /// `count` disjoint pairs with products close to `scale`, closest first: the two primes that one double-prime rescaling drops.
     ///
-    /// Candidates are the `candidates` primes around the square root of `scale`; of all their pairs the closest by
-    /// ratio is taken, its primes withdrawn, and so on. Primes in `used` are not taken.
+    /// Candidates are the `candidates` primes around the square root of `scale`, excluding `used`. The pair with the closest ratio is chosen, its primes
+    /// are removed, and so on.
     ///
     /// # Errors
-    /// [`PrimeShortage`] if the candidates do not give `count` pairs.
+    /// [`PrimeShortage`] if there are fewer pairs.
     pub fn double_prime_scales(
         self,
         scale: f64,
@@ -166,7 +159,7 @@ impl PrimeClass {
     }
 }
 
-/// Two primes whose product stands for a scale.
+/// Two primes whose product represents a scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrimePair {
     /// The larger prime.
@@ -187,21 +180,20 @@ impl PrimePair {
     }
 }
 
-/// A primitive `order`-th root of unity modulo a prime, for a power of two `order` that divides q − 1: the smallest
-/// x^((q−1)/order) over x = 2, 3, … whose (order/2)-th power is −1. `None` if `order` does not divide, or if q is composite
-/// and no candidate below 1,000 serves.
+/// A primitive `order`-th root of unity modulo a prime, for a power of two `order` that divides q − 1: the first x^((q−1)/order) over x = 2, 3, … whose
+/// (order/2)-th power is −1. `None` if `order` does not divide q − 1, or if q is composite and no candidate below 1,000 works.
 pub fn primitive_root(modulus: Modulus, order: u64) -> Option<u64> {
     let q = modulus.value();
     if !order.is_power_of_two() || order < 2 || !(q - 1).is_multiple_of(order) {
         return None;
     }
-    // A half of all x serve, as x must be no square.
+    // Half of all x work: those that are not squares.
     (2..q.min(1_000)).map(|x| modulus.power(x, (q - 1) / order)).find(|&root| modulus.power(root, order / 2) == q - 1)
 }
 
 #[cfg(test)]
 mod tests {
-    //! Are the primes those that a sieve finds, and do the searches give the right ones in the right order?
+    //! Do the primes match a sieve, and do the searches return the right ones in the right order?
 
     use super::*;
 
@@ -259,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn shortage_is_told() {
+    fn too_few_primes_are_an_error() {
         let shortage = PrimeClass::ONE_MOD_WORD.of_bits(18, 5).unwrap_err();
         assert_eq!((shortage.wanted, shortage.found), (5, 0));
         assert!(PrimeClass::ONE_MOD_WORD.of_bits(62, 1).is_err());

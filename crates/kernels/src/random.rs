@@ -1,4 +1,4 @@
-//! Random inputs of the property tests, the same on every run.
+//! Random inputs for property tests, the same on every run.
 
 use crate::torus::Torus;
 use rand::{Rng, RngCore, SeedableRng};
@@ -16,5 +16,5 @@ pub fn digit_vector(count: usize, bound: i32, seed: u32) -> Vec<i32> {
     (0..count).map(|_| generator.random_range(-bound..bound)).collect()
 }
 
-/// log2 of the degree of the largest ring in tests over all rings; a small one where the language is interpreted (`scripts/miri`).
+/// log2 of the largest ring degree in tests over all rings; small under Miri (`scripts/miri`).
 pub const LARGEST_LOG2: u32 = if cfg!(miri) { 5 } else { 17 };

@@ -8,7 +8,7 @@ use thiserror::Error;
 #[serde(try_from = "usize", into = "usize")]
 pub struct RingDegree(usize);
 
-/// Why a number cannot be a ring degree.
+/// Why a number is not a ring degree.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("ring degree {0} is not a power of two from 16 to 131072; choose one, such as 1024 or 2048")]
 pub struct RingDegreeError(pub usize);

@@ -1,7 +1,6 @@
 //! Negacyclic rotation: multiplication by a power of X in `T[X]/(X^N + 1)`.
 //!
-//! X^N = −1, so coefficient c of X^e · p is p[c − e], negated once for every wrap past N. The
-//! exponent is read modulo 2N.
+//! X^N = −1, so coefficient c of X^e · p is p[c − e], negated for every wrap past N. The exponent is modulo 2N.
 
 use crate::torus::Torus;
 
@@ -36,7 +35,7 @@ pub fn rotate_subtract<T: Torus>(polynomial: &[T], exponent: usize, difference: 
     );
 }
 
-/// Calls `kept` or `negated` with (the coefficient that arrives, the coefficient that was there).
+/// Calls `kept` or `negated` with (arriving coefficient, previous coefficient).
 #[inline(always)]
 fn combine<T: Torus>(
     polynomial: &[T],
@@ -70,7 +69,7 @@ fn each<T: Torus>(out: &mut [T], from: &[T], own: &[T], f: &impl Fn(T, T) -> T) 
 
 #[cfg(test)]
 mod tests {
-    //! Does a rotation by blocks move and negate exactly what the definition says?
+    //! Does a rotation by blocks move and negate as defined?
     use super::*;
     use crate::random::{LARGEST_LOG2, torus_vector};
 

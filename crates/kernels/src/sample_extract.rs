@@ -37,7 +37,7 @@ pub fn sample_extract<T: Torus>(glwe: &[T], degree: usize, index: usize, lwe: &m
 
 #[cfg(test)]
 mod tests {
-    //! Does the extracted ciphertext have the phase of the coefficient it was taken from?
+    //! Does the extracted ciphertext have the phase of its coefficient?
     use super::*;
     use crate::negacyclic::multiply_reference;
     use crate::random::{LARGEST_LOG2, digit_vector, torus_vector};

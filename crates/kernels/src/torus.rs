@@ -1,4 +1,4 @@
-//! The discretised torus T_q = {0, 1/q, .., (q-1)/q} with q = 2^32 or 2^64, held as a wrapping integer.
+//! The discretised torus T_q = {0, 1/q, .., (q-1)/q} with q = 2^32 or 2^64, represented by a wrapping integer.
 
 use std::fmt::Debug;
 
@@ -76,7 +76,7 @@ macro_rules! impl_torus {
             }
             fn from_fraction(value: f64) -> Self {
                 let scale = 2f64.powi(Self::BITS as i32);
-                // The fraction is centred first, so that the product keeps its low bits.
+                // Centring the fraction first keeps the product's low bits.
                 let centred = value - value.round();
                 (centred * scale).round() as i128 as $unsigned
             }

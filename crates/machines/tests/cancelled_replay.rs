@@ -19,7 +19,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 fn a_cancelled_replay_ends_in_the_threads_that_compute() {
     let token = Token::new();
     let own = token.clone();
-    let made = rayon::ThreadPoolBuilder::new().num_threads(2).start_handler(move |_| own.given()).build_global();
+    let made = rayon::ThreadPoolBuilder::new().num_threads(2).start_handler(move |_| own.attach()).build_global();
     made.expect("no other test has made them");
     let set = sets::parameters("toy-256").expect("a set of the table");
     let client = ClientKey::<u32>::for_tests(&set, 7).expect("a checked set");

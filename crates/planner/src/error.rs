@@ -1,43 +1,38 @@
-//! Why nothing can be planned.
+//! Errors of planning.
 
 use std::fmt::Display;
 use thiserror::Error;
 
-/// What has to change.
+/// The part of the input that is wrong, or the limit that is exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Values given to the program.
     Input,
     /// A defect of Polyfabric itself.
     Internal,
-    /// The machine, or the program on it.
+    /// The machine, or its support for the program.
     Machine,
-    /// Memory.
     Memory,
     /// The noise budget.
     Noise,
-    /// The parameter set.
     Parameter,
-    /// The program.
     Program,
 }
 
-/// A program that cannot be planned, with cause, values, place and remedy.
+/// A program that cannot be planned; the message gives cause, values, location and fix.
 #[derive(Clone, Debug, Error)]
 #[error("{message}")]
 pub struct PlanError {
-    /// What has to change.
     pub fault: Fault,
     message: String,
 }
 
 impl PlanError {
-    /// With the text of `error`.
+    /// An error with the text of `error`.
     pub fn new(fault: Fault, error: impl Display) -> Self {
         Self { fault, message: error.to_string() }
     }
 
-    /// A function that makes errors of one fault, for `map_err`.
+    /// Creates errors of one fault, for `map_err`.
     pub fn of<E: Display>(fault: Fault) -> impl Fn(E) -> Self {
         move |error| Self::new(fault, error)
     }

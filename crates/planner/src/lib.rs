@@ -1,7 +1,7 @@
-//! What a program is executed with, decided before anything is encrypted: the parameter set, the key switch, where bootstraps stand, how keys are
-//! kept; and what is known of it then: errors, failure probability, memory, and what a run takes of processors.
+//! Plans programs before anything is encrypted: chooses the parameter set, the key switch, bootstraps and key storage, and predicts
+//! errors, failure probability, memory and CPU time.
 //!
-//! A plan is for this computer or for a machine, and for one program; whoever asks (the bindings, a server) decides nothing.
+//! A plan is for one program, on this computer or on a machine. Callers (the bindings, a server) make no decisions.
 
 pub mod elements;
 mod error;
@@ -12,5 +12,5 @@ pub mod slots;
 pub use error::{Fault, PlanError};
 pub use measure::ClientSeconds;
 
-/// log2 of the failure probability that a program may have, wherever it runs and whoever names the set, unless the user takes more.
+/// Default log2 of the accepted failure probability, for every set and machine.
 pub const DEFAULT_FAILURE_LOG2: f64 = -128.0;

@@ -1,17 +1,15 @@
-//! Processor time of work that is done to be timed.
-//!
-//! Times are of processors, added up over all of them, which other work on the computer does not lengthen.
+//! Measures CPU time, summed over all processors, so that other load on the computer does not change it.
 
 use crate::PlanError;
 use polyfabric_kernels::clock::processor_seconds;
 
-/// Of each measurement.
+/// Repetitions of each measurement.
 const ROUNDS: usize = 3;
 
-/// Processor time of what a client does for one run, in seconds.
+/// CPU seconds of a client for one run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClientSeconds {
-    /// Its own key's generation, and its server's keys'.
+    /// Generation of the secret and the evaluation keys.
     pub keys: f64,
     /// Encryption of all inputs.
     pub encrypt: f64,
@@ -19,7 +17,7 @@ pub struct ClientSeconds {
     pub decrypt: f64,
 }
 
-/// The times of some rounds by `clock`, each on what `prepare` gives it, the shortest first.
+/// Times of the repetitions by `clock`, each on a fresh result of `prepare`, in ascending order.
 fn rounds<T>(
     mut clock: impl FnMut() -> f64,
     mut prepare: impl FnMut() -> Result<T, PlanError>,
@@ -36,10 +34,10 @@ fn rounds<T>(
     Ok(times)
 }
 
-/// The processor time of the shortest of some rounds, each on what `prepare` gives it.
+/// CPU time of the shortest repetition, each on a fresh result of `prepare`.
 ///
 /// # Errors
-/// The work's.
+/// The error of `prepare` or `work`.
 pub fn shortest<T>(
     prepare: impl FnMut() -> Result<T, PlanError>,
     work: impl FnMut(T) -> Result<(), PlanError>,
@@ -47,10 +45,10 @@ pub fn shortest<T>(
     Ok(rounds(processor_seconds, prepare, work)?[0])
 }
 
-/// The processor time of the middle one of some rounds: work of one kind takes what most of it takes.
+/// CPU time of the median repetition, for work of little variation.
 ///
 /// # Errors
-/// The work's.
+/// The error of `prepare` or `work`.
 pub fn usual<T>(
     prepare: impl FnMut() -> Result<T, PlanError>,
     work: impl FnMut(T) -> Result<(), PlanError>,
@@ -63,8 +61,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rounds_are_timed_without_what_prepares_them_and_in_order() {
-        // Rounds of 5, 1 and 2 seconds, between which other work takes some.
+    fn preparation_is_not_timed_and_times_are_sorted() {
+        // Rounds of 5, 1 and 2 seconds, with other work in between.
         let mut clock = [0.0, 5.0, 10.0, 11.0, 20.0, 22.0].into_iter();
         let (mut prepared, mut done) = (0, Vec::new());
         let prepare = || {
@@ -80,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn work_that_fails_says_so() {
+    fn errors_of_the_work_are_returned() {
         let failed = usual(|| Ok(()), |()| Err(PlanError::new(crate::Fault::Internal, "no"))).unwrap_err();
         assert_eq!(failed.to_string(), "no");
     }

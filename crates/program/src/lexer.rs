@@ -1,58 +1,37 @@
-//! Tokens of the text forms, with their places. Each text form has its own error, made from a [`SyntaxError`].
+//! Tokens of the text forms and their source positions. Each text form wraps [`SyntaxError`] in its own error type.
 
 use crate::Location;
 use std::fmt;
 use thiserror::Error;
 
-/// A text that is not written as it should be: where, and why.
+/// A syntax error: position and cause.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("line {line}, column {column}: {cause}")]
 pub struct SyntaxError {
-    /// Line, from 1.
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// The cause.
     pub cause: SyntaxErrorCause,
 }
 
-/// Why a text is not written as it should be.
+/// The cause of a [`SyntaxError`].
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum SyntaxErrorCause {
-    /// Something else stands there.
     #[error("expected {expected}, found {found}")]
-    Expected {
-        /// What may stand there.
-        expected: String,
-        /// What stands there.
-        found: String,
-    },
-    /// A number out of its range.
+    Expected { expected: String, found: String },
     #[error("{value} is out of range: {expected}")]
-    Number {
-        /// The number as written.
-        value: String,
-        /// What is accepted.
-        expected: String,
-    },
-    /// Something is numbered out of order.
+    Number { value: String, expected: String },
     #[error("%{found} is defined here, but the next is %{expected}; number definitions from 0 in order")]
-    Order {
-        /// As written.
-        found: u64,
-        /// The next number.
-        expected: usize,
-    },
+    Order { found: u64, expected: usize },
 }
 
-/// A token.
 #[derive(Clone, Debug, PartialEq)]
 enum Token<'a> {
     /// Letters, digits and `_`, from a letter on.
     Word(&'a str),
     /// Characters between double quotes, with `\"` and `\\`.
     Quoted(String),
-    /// Digits, or `0x` and hexadecimal digits; the sign is a symbol of its own.
+    /// Digits, or `0x` and hexadecimal digits; the sign is a separate symbol.
     Number(&'a str),
     /// Any other single character; `..` is one symbol.
     Symbol(&'a str),
@@ -70,7 +49,7 @@ impl fmt::Display for Token<'_> {
     }
 }
 
-/// A place in the text.
+/// A position in the text, both counted from 1.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub line: usize,
@@ -78,7 +57,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// That something else stands here than `expected`.
+    /// The error "expected `expected`, found `found`".
     pub fn expected(self, expected: impl Into<String>, found: impl Into<String>) -> SyntaxError {
         self.error(SyntaxErrorCause::Expected { expected: expected.into(), found: found.into() })
     }
@@ -88,14 +67,14 @@ impl Place {
     }
 }
 
-/// Reads tokens one by one, looking one ahead.
+/// Reads tokens one by one, with one token of lookahead.
 pub(crate) struct Lexer<'a> {
     rest: &'a str,
-    /// Place of the rest.
+    /// Position after the lookahead token.
     end: Place,
     token: Token<'a>,
     token_place: Place,
-    /// Text from the looked-at token on.
+    /// Text from the lookahead token on.
     token_rest: &'a str,
 }
 
@@ -109,12 +88,12 @@ impl<'a> Lexer<'a> {
         Ok(lexer)
     }
 
-    /// Place of the next token.
+    /// Position of the next token.
     pub fn here(&self) -> Place {
         self.token_place
     }
 
-    /// Takes `bytes` bytes of the rest.
+    /// Consumes `bytes` bytes.
     fn take(&mut self, bytes: usize) -> &'a str {
         let (taken, rest) = self.rest.split_at(bytes);
         for character in taken.chars() {
@@ -185,7 +164,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The text from the next token to the end of its line, taken whole.
+    /// Consumes the text from the next token to the end of its line, untokenized.
     pub fn line(&mut self) -> Result<(&'a str, Place)> {
         let place = self.token_place;
         let rest = self.token_rest;
@@ -204,7 +183,7 @@ impl<'a> Lexer<'a> {
         Err(self.token_place.expected(expected, self.token.to_string()))
     }
 
-    /// Whether the next token is the symbol or word `text`; takes it if so.
+    /// Consumes the symbol or word `text` if it is next; returns whether it was.
     pub fn accept(&mut self, text: &str) -> Result<bool> {
         let same = matches!(&self.token, Token::Word(found) | Token::Symbol(found) if *found == text);
         if same {
@@ -218,12 +197,12 @@ impl<'a> Lexer<'a> {
         matches!(&self.token, Token::Word(found) | Token::Symbol(found) if *found == text)
     }
 
-    /// Takes the symbol or word `text`.
+    /// Consumes the symbol or word `text`, or fails.
     pub fn expect(&mut self, text: &str) -> Result<()> {
         if self.accept(text)? { Ok(()) } else { self.unexpected(format!("`{text}`")) }
     }
 
-    /// Takes a word.
+    /// Consumes a word; `expected` describes it in the error.
     pub fn word(&mut self, expected: &str) -> Result<&'a str> {
         match self.token {
             Token::Word(word) => {
@@ -234,7 +213,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Takes a quoted text.
+    /// Consumes a quoted text; `expected` describes it in the error.
     pub fn quoted_text(&mut self, expected: &str) -> Result<String> {
         match &self.token {
             Token::Quoted(text) => {
@@ -246,7 +225,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Takes an integer from `lo` to `hi`.
+    /// Consumes an integer from `lo` to `hi`.
     pub fn integer(&mut self, lo: i128, hi: i128) -> Result<i128> {
         let place = self.token_place;
         let negative = self.accept("-")?;
@@ -286,13 +265,13 @@ impl<'a> Lexer<'a> {
         Ok(self.integer(0, i128::from(u32::MAX))? as usize)
     }
 
-    /// Takes `%n`.
+    /// Consumes `%n`.
     pub fn value(&mut self) -> Result<u32> {
         self.expect("%")?;
         self.u32()
     }
 
-    /// Takes `%a, %b, ..`, possibly empty.
+    /// Consumes `%a, %b, ..`, possibly empty.
     pub fn values(&mut self) -> Result<Vec<u32>> {
         let mut values = Vec::new();
         if self.looks_at("%") {
@@ -304,7 +283,7 @@ impl<'a> Lexer<'a> {
         Ok(values)
     }
 
-    /// Takes `%n`, which must be number `next`.
+    /// Consumes `%n`, which must be number `next`.
     pub fn definition(&mut self, next: usize) -> Result<()> {
         let place = self.here();
         let found = self.value()?;
@@ -315,7 +294,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Takes a decimal number, with or without sign, point and exponent.
+    /// Consumes a decimal number with optional sign, point and exponent.
     pub fn f64(&mut self) -> Result<f64> {
         let place = self.token_place;
         let digits = |character: char| character.is_ascii_alphanumeric() || matches!(character, '+' | '-' | '.');
@@ -332,7 +311,7 @@ impl<'a> Lexer<'a> {
         Ok(number)
     }
 
-    /// Takes `open item, item, .. close`.
+    /// Consumes `open item, item, .. close`.
     pub fn list<T, E: From<SyntaxError>>(
         &mut self,
         open: &str,
@@ -350,12 +329,12 @@ impl<'a> Lexer<'a> {
         Ok(items)
     }
 
-    /// Takes `[number, ..]`.
+    /// Consumes `[number, ..]`.
     pub fn numbers<T>(&mut self, item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         self.list("[", "]", item)
     }
 
-    /// Takes `at "file":line`, if it stands there.
+    /// Consumes `at "file":line` if it is next.
     pub fn location(&mut self) -> Result<Option<Location>> {
         if !self.accept("at")? {
             return Ok(None);
@@ -366,7 +345,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// `text` between quotation marks; characters that the text form cannot hold become `?`.
+/// `text` in quotation marks; line ends, which the text form cannot represent, become `?`.
 pub(crate) fn quote(text: &str) -> String {
     let mut quoted = String::from('"');
     for character in text.chars() {

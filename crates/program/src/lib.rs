@@ -1,16 +1,16 @@
-//! The homomorphic program, the kernel program, and the lowering between them, for each family of schemes.
+//! Homomorphic programs, kernel programs, and the lowering between them, for both families of schemes.
 //!
 //! | family | a user writes | a machine executes |
 //! |---|---|---|
-//! | [`tfhe`] | vectors of Booleans, integers and torus values: linear layers, look-ups, gates | operations on LWE ciphertexts and single torus polynomials |
-//! | [`rns`] | arithmetic on vectors of slots (CKKS, BGV) | operations on polynomials in residue form |
+//! | [`tfhe`] | vectors of Booleans, integers and torus values: linear layers, lookup tables, gates | operations on LWE ciphertexts and single torus polynomials |
+//! | [`rns`] | arithmetic on vectors of slots (CKKS, BGV) | operations on limbs |
 
 mod lexer;
 mod location;
+mod memory_budget;
 pub mod rns;
-mod room;
 pub mod tfhe;
 
 pub use lexer::{SyntaxError, SyntaxErrorCause};
 pub use location::Location;
-pub use room::{NoRoom, Room};
+pub use memory_budget::{MemoryBudget, MemoryExceeded};

@@ -1,9 +1,9 @@
-//! A place in the user's source.
+//! Source locations of nodes, for error messages.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Where in the user's source a node was written.
+/// Where the user's source defines a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Location {
     /// File name, as the user's language reports it.
@@ -18,7 +18,7 @@ impl fmt::Display for Location {
     }
 }
 
-/// "file:line: ", or nothing.
+/// "file:line: ", or an empty string.
 pub(crate) fn place(location: Option<&Location>) -> String {
     location.map_or(String::new(), |location| format!("{location}: "))
 }

@@ -1,10 +1,11 @@
-//! Plans of programs on elements.
+//! Plans of TFHE programs.
 
-use crate::failure::{Failure, Kind, detached, released};
+use crate::failure::{Failure, Kind};
 use crate::kernel::PyKernelProgram;
 use crate::machine::PyMachine;
 use crate::parameters::PyParameters;
 use crate::program::PyProgram;
+use crate::workers::{detached, released};
 use polyfabric_planner::DEFAULT_FAILURE_LOG2;
 use polyfabric_planner::elements::{self, ElementPlan, Request};
 use polyfabric_program::tfhe::builtin::NAMES;
@@ -14,7 +15,6 @@ use polyfabric_schemes::tfhe::KeyUnrolling;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
-/// The order that a user names.
 fn order_of(name: &str) -> Result<KeySwitchOrder, Failure> {
     Ok(match name {
         "none" => KeySwitchOrder::None,
@@ -33,10 +33,12 @@ fn unrolling(bits: u32) -> Result<KeyUnrolling, Failure> {
 
 #[pymethods]
 impl PyProgram {
-    /// (kernel program, noise as JSON) with `parameters`, or the cheapest default set with which the program fails with probability 2^`max_failure`
-    /// at most; the key switch "none", "before" or "after", or the first of them that does; keys for `key_unrolling` secret bits an iteration;
-    /// inputs of a `public` key, or the client's; outputs that hide with `circuit_privacy` bits how they were computed; refused if it takes more than
-    /// `memory` bytes. With `machine`, its
+    /// Plans the program; returns (kernel program, noise as JSON).
+    ///
+    /// Without `parameters`, chooses the cheapest default set that fails with probability at most 2^`max_failure`. `key_switch` is "none",
+    /// "before" or "after"; without it, the first feasible order. `key_unrolling` is the number of secret bits per iteration. `public`:
+    /// inputs are encrypted with the public key. `circuit_privacy`: bits with which outputs hide their computation. `memory`: maximum
+    /// bytes for planning. With `machine`, uses its arithmetic and its accumulation; otherwise the CPU's.
     /// arithmetic and the sums that it forms; else as a processor executes programs.
     #[pyo3(signature = (
         parameters = None, key_switch = None, machine = None, max_failure = DEFAULT_FAILURE_LOG2, key_unrolling = 1, public = false,
@@ -77,13 +79,12 @@ impl PyProgram {
     }
 }
 
-/// Names of the built-in programs.
 #[pyfunction]
 pub fn built_in_names() -> Vec<&'static str> {
     NAMES.to_vec()
 }
 
-/// (program, kernel program, message bits, log2 of one ciphertext's failure probability, what the error of a result's phase stays within).
+/// (program, kernel program, message bits, log2 failure probability of a ciphertext, bound of a result's phase error).
 #[pyfunction]
 #[pyo3(signature = (name, parameters, batch, machine = None, key_unrolling = 1))]
 pub fn built_in(

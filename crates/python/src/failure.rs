@@ -1,6 +1,5 @@
-//! Every error of the Rust links, on its way to a typed Python exception. Panics end here too.
+//! Converts Rust errors to typed Python exceptions.
 
-use crate::workers::{self, Ended};
 use polyfabric_planner::{Fault, PlanError};
 use pyo3::prelude::*;
 use std::fmt::Display;
@@ -18,18 +17,18 @@ mod exceptions {
     import_exception!(polyfabric.errors, RunError);
 }
 
-/// Which Python exception a failure becomes.
+/// The Python exception class of a failure.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    /// A key, ciphertext or program file.
+    /// A file of keys, ciphertexts or a program.
     File,
     /// Values given to a program.
     Input,
     /// A defect of Polyfabric itself.
     Internal,
-    /// A program of which a scheduler found no order in the time given.
+    /// A program for which a scheduler finds no order within its limit.
     Intractable,
-    /// A machine description, or a program that a machine does not take.
+    /// A machine description, or a program that a machine does not support.
     Machine,
     /// A program that exceeds its noise budget.
     Noise,
@@ -41,7 +40,7 @@ pub enum Kind {
     Run,
 }
 
-/// An error without its Rust type: all that a Python exception carries.
+/// An error's exception class and message, all that a Python exception carries.
 #[derive(Debug)]
 pub struct Failure {
     kind: Kind,
@@ -49,17 +48,16 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// An error of the given kind, with the text of `error`.
+    /// A failure with the text of `error`.
     pub fn new(kind: Kind, error: impl Display) -> Self {
         Self { kind, message: error.to_string() }
     }
 
-    /// Its text.
     pub fn into_message(self) -> String {
         self.message
     }
 
-    /// A function that makes failures of one kind, for `map_err`.
+    /// Creates failures of one kind, for `map_err`.
     pub fn of<E: Display>(kind: Kind) -> impl Fn(E) -> Self {
         move |error| Self::new(kind, error)
     }
@@ -93,32 +91,6 @@ impl From<Failure> for PyErr {
             Kind::Parameter => exceptions::ParameterError::new_err(message),
             Kind::Program => exceptions::ProgramError::new_err(message),
             Kind::Run => exceptions::RunError::new_err(message),
-        }
-    }
-}
-
-/// Runs `work` without the interpreter's lock, on threads that this process has; Ctrl-C ends it. A panic becomes an `InternalError`.
-pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Failure> + Send) -> PyResult<T> {
-    given(workers::run(py, work)?)
-}
-
-/// The same for work that borrows nothing and may be left to itself once Ctrl-C has ended it.
-pub fn released<T: Send + 'static>(
-    py: Python<'_>,
-    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
-) -> PyResult<T> {
-    given(workers::run_owned(py, work)?)
-}
-
-fn given<T>(ended: Result<Result<T, Failure>, Ended>) -> PyResult<T> {
-    match ended {
-        Ok(result) => result.map_err(PyErr::from),
-        Err(Ended::By(error)) => Err(error),
-        Err(Ended::Panic(payload)) => {
-            let text = payload.downcast_ref::<String>().map(String::as_str);
-            let text = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
-            let message = format!("a defect of Polyfabric, please report it: {text}");
-            Err(Failure::new(Kind::Internal, message).into())
         }
     }
 }

@@ -1,32 +1,22 @@
-//! Execution on a card of NVIDIA's.
+//! Execution on an NVIDIA GPU.
 
-use crate::failure::{Failure, Kind, detached};
+use crate::card::card;
+use crate::failure::{Failure, Kind};
 use crate::kernel::PyKernelProgram;
 use crate::keys::{AnyBatches, OUTPUTS, PyCiphertexts, PyServerKey, torus_mismatch};
 use crate::parameters::PyParameters;
 use crate::progress::Callback;
 use crate::rns::{PySlotCiphertexts, PySlotPlan, PySlotServer};
-use polyfabric_kernels::{RingDegree, Torus};
-use polyfabric_planner::slots::SlotPlan;
-use polyfabric_runtime::gpu::{Card, Cuda, Device, Executor, GpuError, Shape, multiply_adds, rns};
-use polyfabric_schemes::rns::{KeySet, RnsPolynomial};
-use polyfabric_schemes::tfhe::{AnyServerKey, KeyUnrolling, ServerKey};
+use crate::workers::detached;
+use polyfabric_kernels::RingDegree;
+use polyfabric_runtime::gpu::{Card, Device, GpuError, Shape, multiply_adds, rns};
+use polyfabric_schemes::rns::RnsPolynomial;
+use polyfabric_schemes::tfhe::{AnyServerKey, KeyUnrolling};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
 
-/// The first card, opened once: it is let go when the process ends. One that was not there is looked for again.
-fn card() -> Result<Arc<Cuda>, GpuError> {
-    static CARD: Mutex<Option<Arc<Cuda>>> = Mutex::new(None);
-    let mut card = CARD.lock().unwrap_or_else(PoisonError::into_inner);
-    match &*card {
-        Some(card) => Ok(Arc::clone(card)),
-        None => Ok(Arc::clone(card.insert(Arc::new(Cuda::first()?)))),
-    }
-}
-
-/// The name of the card that programs of `parameters` run on, with a key of `unroll` bits an iteration; fails where there is none, or where it does not
-/// serve them.
+/// Name of the GPU for programs of `parameters` with `unroll` secret bits per iteration. Fails if there is none, or if the kernels do not
+/// support the parameters.
 #[pyfunction]
 pub fn gpu(py: Python<'_>, parameters: &PyParameters, unroll: u32) -> PyResult<String> {
     let parameters = &parameters.0;
@@ -38,7 +28,7 @@ pub fn gpu(py: Python<'_>, parameters: &PyParameters, unroll: u32) -> PyResult<S
     })
 }
 
-/// The name of the card here, and the shared memory that a block there can have, in bytes; fails where there is none.
+/// Name of the GPU, and its maximum shared memory per block in bytes. Fails if there is none.
 #[pyfunction]
 pub fn gpu_card(py: Python<'_>) -> PyResult<(String, usize)> {
     detached(py, || {
@@ -47,15 +37,15 @@ pub fn gpu_card(py: Python<'_>) -> PyResult<(String, usize)> {
     })
 }
 
-/// Of the card that estimates are for, by its maker's figures: its name, the shared memory that a block can have in bytes, and multiply-adds of doubles a second.
+/// Manufacturer's figures of the GPU used in estimates: name, shared memory per block in bytes, double multiply-adds per second.
 #[pyfunction]
 pub fn gpu_peak() -> (&'static str, usize, f64) {
     let card = Card::H200;
     (card.name, card.shared_bytes, card.multiply_adds)
 }
 
-/// What bootstraps of `parameters`, with a key of `unroll` bits an iteration, take of a card with `shared_bytes` bytes of shared memory for a block: counts by name;
-/// fails where the kernels do not serve them.
+/// Layout of bootstraps of `parameters` with `unroll` secret bits per iteration, on a GPU with `shared_bytes` bytes of shared memory per
+/// block: counts by name. Fails if the kernels do not support it.
 #[pyfunction]
 pub fn gpu_layout(
     parameters: &PyParameters,
@@ -73,8 +63,8 @@ pub fn gpu_layout(
     ]))
 }
 
-/// The kernels' text for `parameters`, a key of `unroll` bits an iteration, and a card with `shared_bytes` bytes of shared memory for a block; and the most of it
-/// that a block of blind rotations takes.
+/// CUDA source of the kernels for `parameters`, `unroll` secret bits per iteration, and `shared_bytes` bytes of shared memory per block; and
+/// the largest shared memory of a blind-rotation block.
 #[pyfunction]
 pub fn gpu_kernels(parameters: &PyParameters, unroll: u32, shared_bytes: usize) -> Result<(String, usize), Failure> {
     let unrolling = KeyUnrolling::new(unroll).map_err(Failure::of(Kind::Parameter))?;
@@ -83,7 +73,7 @@ pub fn gpu_kernels(parameters: &PyParameters, unroll: u32, shared_bytes: usize) 
     Ok((source.text(None), shape.most_shared_bytes()))
 }
 
-/// The name of the card that `plan`'s program on slots runs on; fails where there is none, or where it does not serve or hold the program.
+/// Name of the GPU for the CKKS or BGV program of `plan`. Fails if there is none, or if the program is unsupported or does not fit.
 #[pyfunction]
 pub fn gpu_for_slots(py: Python<'_>, plan: &PySlotPlan) -> PyResult<String> {
     let plan = &*plan.0;
@@ -98,7 +88,7 @@ pub fn gpu_for_slots(py: Python<'_>, plan: &PySlotPlan) -> PyResult<String> {
     })
 }
 
-/// The kernels' text for rings of `ring_degree` on slots; and the most bytes of shared memory that a block takes.
+/// CUDA source of the CKKS and BGV kernels for `ring_degree`, and the largest shared memory of a block in bytes.
 #[pyfunction]
 pub fn gpu_slot_kernels(ring_degree: usize) -> Result<(String, usize), Failure> {
     let degree = RingDegree::new(ring_degree).map_err(Failure::of(Kind::Parameter))?;
@@ -106,37 +96,12 @@ pub fn gpu_slot_kernels(ring_degree: usize) -> Result<(String, usize), Failure> 
     Ok((tiles.source().text(None), tiles.most_shared_bytes()))
 }
 
-/// A program on slots on the card, with a server's keys and all that it reads.
-struct Prepared {
-    plan: Arc<SlotPlan>,
-    executor: Arc<rns::Executor<Cuda>>,
-}
-
-/// The program on slots that a server's keys were last used for on the card.
-#[derive(Default)]
-pub struct SlotsOnCard(Mutex<Option<Prepared>>);
-
-impl SlotsOnCard {
-    fn of(&self, plan: &Arc<SlotPlan>, keys: &KeySet) -> Result<Arc<rns::Executor<Cuda>>, Failure> {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(prepared) = held.as_ref().filter(|prepared| Arc::ptr_eq(&prepared.plan, plan)) {
-            return Ok(Arc::clone(&prepared.executor));
-        }
-        // Another program's memory is given back before this one's is taken.
-        *held = None;
-        let card = card().map_err(Failure::of(Kind::Run))?;
-        let executor = Arc::new(rns::Executor::new(&card, plan.kernel(), keys).map_err(Failure::of(Kind::Run))?);
-        *held = Some(Prepared { plan: Arc::clone(plan), executor: Arc::clone(&executor) });
-        Ok(executor)
-    }
-}
-
-/// A card's name, bytes and counts by name, and the seconds that a run takes at best.
+/// Name of the GPU, bytes and counts by name, and a lower bound of the run time in seconds.
 type NeedsOfCard = (&'static str, BTreeMap<&'static str, usize>, f64);
 
 #[pymethods]
 impl PySlotPlan {
-    /// What an execution takes of a card, estimated for one by its maker's figures; nothing if the kernels do not serve the program.
+    /// Estimated GPU resources of an execution, by manufacturer's figures; `None` if the kernels do not support the program.
     fn needs_of_card(&self, py: Python<'_>) -> PyResult<Option<NeedsOfCard>> {
         let (plan, card) = (&*self.0, Card::H200);
         detached(py, || {
@@ -160,7 +125,7 @@ impl PySlotPlan {
 
 #[pymethods]
 impl PySlotServer {
-    /// Runs the kernel program of `plan` on the first card. Gives the results, and the seconds from when the inputs were there to when the results were.
+    /// Runs the kernel program of `plan` on the first GPU. Returns the results and the seconds from inputs to results in GPU memory.
     #[pyo3(signature = (plan, inputs, progress = None))]
     fn execute_on_gpu(
         &self,
@@ -180,32 +145,9 @@ impl PySlotServer {
     }
 }
 
-/// A server's keys on the card, once an execution there has needed them.
-#[derive(Default)]
-pub struct OnCard<T: Torus>(Mutex<Option<Arc<Executor<T, Cuda>>>>);
-
-impl<T: Torus> OnCard<T> {
-    fn of(&self, key: &ServerKey<T>) -> Result<Arc<Executor<T, Cuda>>, Failure> {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(executor) = &*held {
-            return Ok(Arc::clone(executor));
-        }
-        let card = card().map_err(Failure::of(Kind::Run))?;
-        let executor = Arc::new(Executor::new(&card, key).map_err(Failure::of(Kind::Run))?);
-        Ok(Arc::clone(held.insert(executor)))
-    }
-}
-
-/// Of a key of either torus.
-#[derive(Default)]
-pub struct AnyOnCard {
-    torus32: OnCard<u32>,
-    torus64: OnCard<u64>,
-}
-
 #[pymethods]
 impl PyKernelProgram {
-    /// Executes the program on the first card. Gives the results, and the seconds from when the inputs were there to when the results were.
+    /// Runs the program on the first GPU. Returns the results and the seconds from inputs to results in GPU memory.
     #[pyo3(signature = (server, inputs, progress = None))]
     fn run_on_gpu(
         &self,

@@ -1,7 +1,8 @@
-//! Integers of any width in a program that is being built.
+//! Integers of any width in a program under construction.
 
-use crate::failure::{Failure, Kind, detached};
+use crate::failure::{Failure, Kind};
 use crate::program::PyProgramBuilder;
+use crate::workers::detached;
 use polyfabric_program::tfhe::homomorphic::{Builder, NodeId};
 use polyfabric_program::tfhe::integers::{
     Amount, BitOperation, Comparison, Direction, IntegerError, IntegerId, IntegerType, Integers, Weighted,
@@ -9,7 +10,7 @@ use polyfabric_program::tfhe::integers::{
 use pyo3::prelude::*;
 
 impl PyProgramBuilder {
-    /// A step of the program: one of wide integers appends many thousand nodes.
+    /// Runs a construction step without the interpreter's lock, since an operation on wide integers adds thousands of nodes.
     fn with<R: Send>(
         &mut self,
         step: impl FnOnce(&mut Integers, &mut Builder) -> Result<R, IntegerError> + Send,
@@ -18,7 +19,7 @@ impl PyProgramBuilder {
         let (integers, builder) = self.integers()?;
         let refused = |error: IntegerError| {
             let message = match &error {
-                // These know their place.
+                // These have a location already.
                 IntegerError::Program(_) => error.to_string(),
                 _ => format!("{place}{error}"),
             };
@@ -41,7 +42,7 @@ fn unknown(what: &str, name: &str) -> PyErr {
 
 #[pymethods]
 impl PyProgramBuilder {
-    /// How many look-ups take the time of one where the program will run; for the operations that follow.
+    /// Sets how many lookups take the time of one on the target, for the following operations.
     fn integer_lanes(&mut self, lanes: usize) -> PyResult<()> {
         self.with(|integers, _| {
             integers.set_lanes(lanes);
@@ -49,7 +50,6 @@ impl PyProgramBuilder {
         })
     }
 
-    /// (bits, signed, elements) of an integer.
     fn integer_type(&mut self, a: u32) -> PyResult<(u32, bool, usize)> {
         self.with(|integers, _| {
             let kind = integers.kind(IntegerId(a))?;
@@ -61,12 +61,12 @@ impl PyProgramBuilder {
         self.integer(|integers, builder| integers.input(builder, name, IntegerType { bits, signed }, count))
     }
 
-    /// Public numbers by their digits of two bits, least significant first.
+    /// Public numbers, given by base-4 digits, least significant first.
     fn integer_public(&mut self, bits: u32, signed: bool, elements: Vec<Vec<u8>>) -> PyResult<u32> {
         self.integer(|integers, builder| integers.public(builder, IntegerType { bits, signed }, &elements))
     }
 
-    /// A vector of small integers or Booleans of the program.
+    /// Converts a vector of small integers or Booleans.
     fn integer_from(&mut self, node: u32, bits: u32, signed: bool) -> PyResult<u32> {
         self.integer(|integers, builder| integers.from_node(builder, NodeId(node), IntegerType { bits, signed }))
     }
@@ -127,7 +127,7 @@ impl PyProgramBuilder {
         Ok((made.0.0, made.1.0))
     }
 
-    /// The sum, difference or product, and whether it left the type's range.
+    /// (sum, difference or product; whether it is outside the type's range).
     fn integer_overflowing(&mut self, op: &str, a: u32, b: u32) -> PyResult<(u32, u32)> {
         let (a, b) = (IntegerId(a), IntegerId(b));
         let made = match op {
@@ -148,7 +148,7 @@ impl PyProgramBuilder {
         self.integer(|integers, builder| integers.select(builder, condition, then, otherwise))
     }
 
-    /// `direction` is "<<", ">>", "rotate_left" or "rotate_right"; the amount is public, or an integer of the program.
+    /// `direction` is "<<", ">>", "rotate_left" or "rotate_right". The amount is the public `amount`, or the integer `by`.
     #[pyo3(signature = (direction, a, amount, by))]
     fn integer_shift(&mut self, direction: &str, a: u32, amount: u64, by: Option<u32>) -> PyResult<u32> {
         let direction = match direction {
@@ -170,7 +170,7 @@ impl PyProgramBuilder {
         self.integer(|integers, builder| integers.bit(builder, IntegerId(a), index))
     }
 
-    /// The entry that the integer `index` names, of 2^bits entries by their digits.
+    /// Entry `index` of a table of 2^bits entries, given by their digits.
     fn integer_table(&mut self, index: u32, bits: u32, signed: bool, entries: Vec<Vec<u8>>) -> PyResult<u32> {
         let kind = IntegerType { bits, signed };
         self.integer(|integers, builder| integers.table(builder, IntegerId(index), kind, &entries))
@@ -185,7 +185,7 @@ impl PyProgramBuilder {
         self.integer(|integers, builder| integers.concat(builder, &parts))
     }
 
-    /// For each row of elements of a vector of conditions, whether all hold, or any.
+    /// For each row of element indices: whether all of these conditions are true, or any.
     fn integer_holds(&mut self, a: u32, rows: Vec<Vec<usize>>, any_of: bool) -> PyResult<u32> {
         self.integer(|integers, builder| integers.holds(builder, IntegerId(a), &rows, any_of))
     }

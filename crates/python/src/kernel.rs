@@ -1,21 +1,60 @@
 //! Kernel programs.
 
-use crate::failure::{Failure, Kind, detached};
+use crate::failure::{Failure, Kind};
 use crate::parameters::PyParameters;
+use crate::workers::detached;
 use polyfabric_planner::ClientSeconds;
 use polyfabric_planner::elements::{self, Memory, multiplications};
-use polyfabric_program::tfhe::kernel::{KernelProgram, count};
-use polyfabric_program::tfhe::lowering::KeySwitchOrder;
+use polyfabric_program::tfhe::builtin;
+use polyfabric_program::tfhe::kernel::{KernelProgram, blind_rotation_body, count};
+use polyfabric_program::tfhe::lowering::{Accumulation, Arithmetic, InputTransform, KeySwitchOrder, TfheLowering};
+use polyfabric_schemes::tfhe::noise::Transform;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A kernel program: what runtimes and machines execute.
+/// A TFHE kernel program.
 #[pyclass(name = "KernelProgram", frozen)]
 pub struct PyKernelProgram(pub Arc<KernelProgram>);
 
+/// A lowering with exact arithmetic whose products share input transforms, and are summed in the transform domain, or not.
+fn lowering(shared_inputs: bool, transformed_sums: bool) -> TfheLowering {
+    let mut choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::ExactInteger);
+    choice.input_transform = if shared_inputs { InputTransform::Shared } else { InputTransform::PerProduct };
+    choice.accumulation =
+        if transformed_sums { Accumulation::TransformDomain } else { Accumulation::CoefficientDomain };
+    choice
+}
+
+/// Forward and inverse transforms of one blind-rotation iteration.
+#[pyfunction]
+pub fn rotation_transforms(
+    glwe_dimension: usize,
+    levels: u32,
+    shared_inputs: bool,
+    transformed_sums: bool,
+) -> (u64, u64) {
+    let body = blind_rotation_body(glwe_dimension, levels, 1, &lowering(shared_inputs, transformed_sums));
+    let counts = count::iteration(&body);
+    (counts.forward_transforms, counts.inverse_transforms)
+}
+
 #[pymethods]
 impl PyKernelProgram {
+    /// A built-in program on exact arithmetic whose products share input transforms, and are summed in the transform domain, or not.
+    #[staticmethod]
+    fn of_transforms(
+        name: &str,
+        parameters: &PyParameters,
+        batch: usize,
+        shared_inputs: bool,
+        transformed_sums: bool,
+    ) -> PyResult<Self> {
+        let choice = lowering(shared_inputs, transformed_sums);
+        let built = builtin::build(name, &parameters.0, batch, &choice, Transform::Exact);
+        Ok(Self(Arc::new(built.map_err(Failure::of(Kind::Program))?.kernel)))
+    }
+
     #[getter]
     fn name(&self) -> &str {
         &self.0.name
@@ -26,7 +65,7 @@ impl PyKernelProgram {
         PyParameters(self.0.parameters.clone())
     }
 
-    /// Place of the key switch: "none", "before" or "after" the blind rotation.
+    /// Key-switch order: "none", "before" or "after" the blind rotation.
     #[getter]
     fn key_switch(&self) -> &'static str {
         match self.0.choice.key_switch {
@@ -36,18 +75,17 @@ impl PyKernelProgram {
         }
     }
 
-    /// Bytes of keys and ciphertexts, as JSON.
     fn memory(&self) -> PyResult<String> {
         let memory = Memory::of(&self.0).map_err(Failure::from)?;
         Ok(serde_json::to_string(&memory).map_err(Failure::of(Kind::Internal))?)
     }
 
-    /// Seconds of processor time that an execution here takes, the first with its keys.
+    /// CPU seconds of an execution on this computer, including a first execution's key transforms.
     fn execution_seconds(&self, py: Python<'_>) -> PyResult<f64> {
         detached(py, || Ok(elements::execution_seconds(&self.0)?))
     }
 
-    /// Seconds of processor time that a client takes here: keys, its own and its server's, encryption, decryption.
+    /// CPU seconds of a client on this computer: (generation of secret and evaluation keys, encryption, decryption).
     fn client_seconds(&self, py: Python<'_>) -> PyResult<(f64, f64, f64)> {
         detached(py, || {
             let ClientSeconds { keys, encrypt, decrypt } = elements::client_seconds(&self.0)?;
@@ -55,30 +93,28 @@ impl PyKernelProgram {
         })
     }
 
-    /// Real multiplications of all products.
     #[getter]
     fn multiplications(&self) -> f64 {
         multiplications(&self.0)
     }
 
-    /// Look-ups of each batch.
+    /// Number of lookups in each batch.
     #[getter]
     fn rotation_batches(&self) -> Vec<usize> {
         elements::rotation_batches(&self.0)
     }
 
-    /// Key switches of each batch: look-ups that read the same share one.
+    /// Number of key switches in each batch; lookups of one value share one.
     #[getter]
     fn key_switch_batches(&self) -> Vec<usize> {
         elements::key_switch_batches(&self.0)
     }
 
-    /// The kernel program as text.
     fn text(&self) -> String {
         self.0.to_string()
     }
 
-    /// Look-ups on single ciphertexts.
+    /// Number of blind rotations over all ciphertexts.
     #[getter]
     fn lookups(&self) -> usize {
         self.0.lookups()

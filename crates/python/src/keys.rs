@@ -1,11 +1,12 @@
-//! Keys and ciphertexts.
+//! TFHE keys and ciphertexts.
 
-use crate::failure::{Failure, Kind, detached};
-use crate::gpu::AnyOnCard;
+use crate::card::AnyOnCard;
+use crate::failure::{Failure, Kind};
 use crate::parameters::PyParameters;
 use crate::progress::Callback;
 use crate::signature::PySignature;
 use crate::storage::{Source, written};
+use crate::workers::detached;
 use polyfabric_kernels::Torus;
 use polyfabric_program::tfhe::homomorphic::{Signature, Terminal};
 use polyfabric_runtime::tfhe::cpu::TransformedKey;
@@ -21,54 +22,51 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Named batches of ciphertexts.
+/// Ciphertext batches by name.
 pub type Batches<T> = BTreeMap<String, LweBatch<T>>;
 
-/// The secret keys.
+/// TFHE secret keys.
 #[pyclass(name = "ClientKey", frozen)]
 pub struct PyClientKey {
     pub(crate) key: Arc<AnyClientKey>,
-    /// What errors call it: its file.
+    /// Name in errors: the file path.
     name: String,
 }
 
-/// The public keys that a server computes with, and their transport form.
+/// TFHE evaluation keys, expanded and in their transport form.
 #[pyclass(name = "ServerKey", frozen)]
 pub struct PyServerKey {
     compressed: Arc<AnyCompressedServerKey>,
     expanded: Arc<AnyServerKey>,
-    /// What executions have transformed of it.
+    /// Transforms cached by executions.
     transformed: Arc<TransformedKey>,
-    /// What executions on a card have brought there of it.
+    /// Keys in GPU memory.
     on_card: Arc<AnyOnCard>,
-    /// What errors call it: its file.
+    /// Name in errors: the file path.
     name: String,
 }
 
 impl PyServerKey {
-    /// The keys that a runtime reads.
     pub fn key(&self) -> &AnyServerKey {
         &self.expanded
     }
 
-    /// What executions have transformed of them, for those that follow.
     pub fn transformed(&self) -> &Arc<TransformedKey> {
         &self.transformed
     }
 
-    /// What executions have brought to a card.
     pub fn on_card(&self) -> &AnyOnCard {
         &self.on_card
     }
 
-    /// Fails unless `inputs` are under the client key that the server's keys were made with.
+    /// Fails unless `inputs` are encrypted with the secret key of these evaluation keys.
     pub fn expect_own(&self, inputs: &PyCiphertexts) -> Result<(), Failure> {
         let (key, set) = (&self.expanded, self.expanded.parameters().name());
         let same = key.generation().expect(&self.name, inputs.generation, &inputs.name, set);
         same.map_err(Failure::of(Kind::File))
     }
 
-    /// The transport form of the keys that a server needs of `client`.
+    /// The transport form of the evaluation keys of `client`.
     fn compressed(
         client: &AnyClientKey,
         unrolling: KeyUnrolling,
@@ -101,10 +99,10 @@ impl PyServerKey {
     }
 }
 
-/// What errors call ciphertexts that were computed.
+/// Name of computed ciphertexts in errors.
 pub const OUTPUTS: &str = "the outputs";
 
-/// Named ciphertexts, over either torus.
+/// Batches over either torus.
 #[derive(Clone, Debug)]
 pub enum AnyBatches {
     /// q = 2^32.
@@ -113,14 +111,13 @@ pub enum AnyBatches {
     Torus64(Batches<u64>),
 }
 
-/// Named ciphertexts of one key generation.
+/// Ciphertext batches of one key generation.
 #[pyclass(name = "Ciphertexts", frozen)]
 pub struct PyCiphertexts {
-    /// The ciphertexts.
     pub batches: AnyBatches,
-    /// The client key that they are under.
+    /// The secret key that they are encrypted with.
     pub generation: KeyGeneration,
-    /// What errors call them: the first of their files.
+    /// Name in errors: the path of the first file.
     pub name: String,
 }
 
@@ -155,7 +152,7 @@ fn decrypt<T: Torus>(
     Ok(values)
 }
 
-/// The error of ciphertexts, keys or programs over different toruses.
+/// The error for ciphertexts, keys or programs over different toruses.
 pub fn torus_mismatch() -> Failure {
     let message = "the keys and the ciphertexts are over toruses of different width; use keys and ciphertexts of one parameter set";
     Failure::new(Kind::Input, message)
@@ -163,7 +160,7 @@ pub fn torus_mismatch() -> Failure {
 
 #[pymethods]
 impl PyClientKey {
-    /// Fresh secret keys, from the operating system's randomness.
+    /// Generates secret keys with the operating system's randomness.
     #[staticmethod]
     fn generate(py: Python<'_>, parameters: &PyParameters) -> PyResult<Self> {
         let parameters = &parameters.0;
@@ -178,13 +175,13 @@ impl PyClientKey {
         PyParameters(self.key.parameters().clone())
     }
 
-    /// Writes the secret keys, whole or not at all, readable by their owner alone; without a path, gives their bytes.
+    /// Writes the secret keys atomically, readable only by the owner; returns their bytes if `path` is `None`.
     #[pyo3(signature = (path = None))]
     fn save(&self, py: Python<'_>, path: Option<PathBuf>) -> PyResult<Option<Vec<u8>>> {
         detached(py, || written(&*self.key, path.as_deref()))
     }
 
-    /// Reads the secret keys, of a file or of its bytes.
+    /// Reads secret keys from a file or its bytes.
     #[staticmethod]
     fn load(py: Python<'_>, source: Source) -> PyResult<Self> {
         detached(py, || {
@@ -193,8 +190,8 @@ impl PyClientKey {
         })
     }
 
-    /// The file of the evaluation key, for `key_unrolling` secret bits an iteration: what a server needs. It is not expanded, since only the server
-    /// computes with it. `progress(stage, done, total)` is called now and then.
+    /// The serialized evaluation key for `key_unrolling` secret bits per iteration. It is not expanded here, since only the server computes
+    /// with it. Calls `progress(stage, done, total)` occasionally.
     #[pyo3(signature = (progress = None, key_unrolling = 1))]
     fn evaluation_key(&self, py: Python<'_>, progress: Option<Py<PyAny>>, key_unrolling: u32) -> PyResult<Vec<u8>> {
         let unrolling = KeyUnrolling::new(key_unrolling).map_err(Failure::of(Kind::Program))?;
@@ -205,7 +202,7 @@ impl PyClientKey {
         })
     }
 
-    /// Encodes and encrypts the inputs of a program.
+    /// Encodes and encrypts a program's inputs.
     fn encrypt(
         &self,
         py: Python<'_>,
@@ -222,7 +219,7 @@ impl PyClientKey {
         })
     }
 
-    /// Decrypts and decodes the outputs of a program; what no execution of it leaves is refused.
+    /// Decrypts and decodes a program's outputs; rejects values that no execution produces.
     fn decrypt(
         &self,
         py: Python<'_>,
@@ -243,8 +240,8 @@ impl PyClientKey {
 
 #[pymethods]
 impl PyServerKey {
-    /// The server's keys for `client`, for `key_unrolling` secret bits an iteration; `progress(stage, done, total)` is called now and
-    /// then.
+    /// Generates the evaluation keys of `client` for `key_unrolling` secret bits per iteration. Calls `progress(stage, done, total)`
+    /// occasionally.
     #[staticmethod]
     #[pyo3(signature = (client, progress = None, key_unrolling = 1))]
     fn generate(
@@ -267,14 +264,14 @@ impl PyServerKey {
         PyParameters(self.expanded.parameters().clone())
     }
 
-    /// Fails unless the keys were made with `client`, or with a key of its generation.
+    /// Fails unless the keys belong to the key generation of `client`.
     fn expect_client(&self, client: &PyClientKey) -> PyResult<()> {
         let set = client.key.parameters().name();
         let same = client.key.generation().expect(&client.name, self.expanded.generation(), &self.name, set);
         Ok(same.map_err(Failure::of(Kind::File))?)
     }
 
-    /// Size in memory, as a runtime reads it in the coefficient domain.
+    /// Bytes in memory, in the coefficient domain.
     #[getter]
     fn bytes(&self) -> u64 {
         match &*self.expanded {
@@ -283,13 +280,13 @@ impl PyServerKey {
         }
     }
 
-    /// Size in memory of what executions have transformed.
+    /// Bytes of the cached transforms.
     #[getter]
     fn transformed_bytes(&self) -> u64 {
         self.transformed.bytes()
     }
 
-    /// Size of the transport form.
+    /// Bytes of the transport form.
     #[getter]
     fn compressed_bytes(&self) -> u64 {
         match &*self.compressed {
@@ -298,14 +295,14 @@ impl PyServerKey {
         }
     }
 
-    /// Writes the transport form, whole or not at all; without a path, gives its bytes.
+    /// Writes the transport form atomically; returns its bytes if `path` is `None`.
     #[pyo3(signature = (path = None))]
     fn save(&self, py: Python<'_>, path: Option<PathBuf>) -> PyResult<Option<Vec<u8>>> {
         detached(py, || written(&*self.compressed, path.as_deref()))
     }
 
-    /// Reads the transport form, of a file or of its bytes, and expands it, unless that takes more than `limit` bytes. With `expected`, a parameter set and
-    /// the secret bits an iteration, others are refused, another set before its key is read.
+    /// Reads the transport form from a file or its bytes and expands it, unless that needs more than `limit` bytes. `expected` is a parameter
+    /// set and the secret bits per iteration; other keys are rejected, another set before the key is read.
     #[staticmethod]
     #[pyo3(signature = (source, progress = None, limit = None, expected = None))]
     fn load(
@@ -326,7 +323,7 @@ impl PyServerKey {
                 let (name, set) = (source.name(), set.name());
                 let [wanted, left] = [wanted, left].map(|bytes| bytes as f64 / f64::from(1 << 20));
                 let message = format!(
-                    "{name}: its keys, of parameter set {set}, are expanded to {wanted:.1} MiB, but {left:.1} MiB of memory are left; use a computer \
+                    "{name}: its keys, of parameter set {set}, expand to {wanted:.1} MiB, but only {left:.1} MiB of memory are free; use a computer \
                      with more memory, or keys of a smaller set"
                 );
                 return Err(Failure::new(Kind::Run, message));
@@ -336,7 +333,7 @@ impl PyServerKey {
     }
 }
 
-/// The transport form of a server's keys, which must be of the set `expected` and of `bits` secret bits an iteration.
+/// Reads the transport form of evaluation keys of the set `expected` with `bits` secret bits per iteration.
 fn of_set(source: &Source, expected: &Parameters, bits: u32) -> Result<AnyCompressedServerKey, Failure> {
     let compressed = source.read_of(expected, AnyCompressedServerKey::read_payload)?;
     let found = match &compressed {
@@ -346,19 +343,18 @@ fn of_set(source: &Source, expected: &Parameters, bits: u32) -> Result<AnyCompre
     if found.bits() != bits {
         let (name, found) = (source.name(), found.bits());
         let message = format!(
-            "{name}: its key takes {found} secret bits an iteration, and {bits} are needed; make the key by the program's own specification"
+            "{name}: its key takes {found} secret bits an iteration, but {bits} are needed; generate the key from the program's own specification"
         );
         return Err(Failure::new(Kind::Parameter, message));
     }
     Ok(compressed)
 }
 
-/// Which way ciphertexts go.
 pub fn direction(outputs: bool) -> Direction {
     if outputs { Direction::Output } else { Direction::Input }
 }
 
-/// One file's content.
+/// The content of one ciphertext file.
 fn stored<T: Torus>(
     parameters: &Parameters,
     generation: KeyGeneration,
@@ -374,7 +370,7 @@ fn stored<T: Torus>(
     Ok(wrap(Ciphertexts { parameters: parameters.clone(), generation, port, content }))
 }
 
-/// The ciphertexts of input or output `name`, as a program takes them.
+/// The ciphertexts of input or output `name` in the format that the program reads.
 fn taken<T: Torus>(
     content: Content<T>,
     signature: &Signature,
@@ -388,25 +384,25 @@ fn taken<T: Torus>(
     let refused = |message: String| Err(Failure::new(Kind::File, message));
     let Some(server) = server else {
         return refused(format!(
-            "{name:?} is encrypted with a public key, and no result is; bring what the server answered"
+            "{name:?} is encrypted with a public key, but results are not; use the server's response"
         ));
     };
     if !signature.public {
         return refused(format!(
-            "input {name:?} is encrypted with a public key, whose noise {} was not planned for; plan it with public=True (--public)",
+            "input {name:?} is encrypted with a public key, but {} is not planned for its noise; plan it with public=True (--public)",
             signature.program
         ));
     }
     let terminal = signature.input(name).map_err(Failure::of(Kind::Input))?;
-    // Compared before anything is unpacked: a message becomes a thousand times as large.
+    // Check before unpacking, which enlarges a message a thousandfold.
     if compact.len() != terminal.length {
         let (found, length) = (compact.len(), terminal.length);
-        return refused(format!("input {name:?} has {length} elements, but {found} are encrypted; bring another file"));
+        return refused(format!("input {name:?} has {length} elements, but the file has {found}; use another file"));
     }
     server.receive(&compact, terminal.key).map_err(Failure::of(Kind::Run))
 }
 
-/// Of which key generation ciphertexts are, and of which place of which program.
+/// Key generation of the ciphertexts, and the input or output that they are for.
 fn origin_of(content: &AnyCiphertexts) -> (KeyGeneration, &Port) {
     match content {
         AnyCiphertexts::Torus32(content) => (content.generation, &content.port),
@@ -414,18 +410,23 @@ fn origin_of(content: &AnyCiphertexts) -> (KeyGeneration, &Port) {
     }
 }
 
-/// Fails where a file is of another program, whatever its set.
-pub fn expect_own(signature: &Signature, outputs: bool, files: BTreeMap<String, Source>) -> Result<(), Failure> {
-    files.into_iter().try_for_each(|(name, source)| {
-        let content: AnyCiphertexts = source.read().map_err(Failure::of(Kind::File))?;
-        let needed = signature.port(direction(outputs), &name);
-        needed.expect(origin_of(&content).1, &source.name()).map_err(Failure::of(Kind::File))
-    })
+#[pymethods]
+impl PySignature {
+    /// Fails if one of the `files`, inputs by name or with `outputs` outputs, belongs to another program, whatever its set.
+    fn expect_own(&self, py: Python<'_>, outputs: bool, files: BTreeMap<String, Source>) -> PyResult<()> {
+        detached(py, || {
+            files.into_iter().try_for_each(|(name, source)| {
+                let content: AnyCiphertexts = source.read().map_err(Failure::of(Kind::File))?;
+                let needed = self.0.port(direction(outputs), &name);
+                needed.expect(origin_of(&content).1, &source.name()).map_err(Failure::of(Kind::File))
+            })
+        })
+    }
 }
 
 #[pymethods]
 impl PyCiphertexts {
-    /// Writes the batch `name`, an input of a program or one of its `outputs`; whole or not at all. Without a path, gives its bytes.
+    /// Writes the batch `name`, an input or (with `outputs`) an output, atomically; returns its bytes if `path` is `None`.
     #[pyo3(signature = (parameters, signature, outputs, name, path = None))]
     fn save(
         &self,
@@ -447,8 +448,8 @@ impl PyCiphertexts {
         })
     }
 
-    /// Reads batches written with `save`: the inputs of a program, or its `outputs`, of files or of their bytes; all must be of the parameter set `parameters`, of this program,
-    /// and of one key generation. Inputs of a public key are brought under the key that the program takes, by the keys of `server`.
+    /// Reads a program's inputs, or its `outputs`, from files or bytes written by `save`. All must belong to `parameters`, to this program, and
+    /// to one key generation. The keys of `server` switch public-key inputs to the key that the program expects.
     #[staticmethod]
     #[pyo3(signature = (parameters, signature, outputs, sources, server = None))]
     fn load(
@@ -471,7 +472,7 @@ impl PyCiphertexts {
                 let content: AnyCiphertexts = source.read().map_err(Failure::of(Kind::File))?;
                 let path = source.name();
                 let (generation, port) = origin_of(&content);
-                // First whose it is: that the set is another follows from that.
+                // Check the program first: a different set follows from it.
                 let needed = signature.0.port(direction(outputs), &name);
                 needed.expect(port, &path).map_err(Failure::of(Kind::File))?;
                 let found = Storable::parameters(&content);
@@ -507,8 +508,8 @@ impl PyCiphertexts {
         })
     }
 
-    /// The batches of `names`, each by its new name: what an execution gave, as another one takes it. The kernel program that takes them
-    /// checks their number, key and dimension; their noise is the caller's to know.
+    /// Renames batches, so that the outputs of one execution become inputs of another. The next kernel program checks number, key and
+    /// dimension; the caller is responsible for the noise.
     fn carried(&self, names: BTreeMap<String, String>) -> PyResult<Self> {
         fn renamed<T: Torus>(batches: &Batches<T>, names: &BTreeMap<String, String>) -> Result<Batches<T>, Failure> {
             let missing = |name: &str| Failure::new(Kind::Input, format!("there are no ciphertexts {name:?}"));
@@ -524,7 +525,7 @@ impl PyCiphertexts {
         Ok(Self { batches, generation: self.generation, name: self.name.clone() })
     }
 
-    /// Size of all of them.
+    /// Bytes of all batches.
     #[getter]
     fn bytes(&self) -> usize {
         match &self.batches {
@@ -533,7 +534,7 @@ impl PyCiphertexts {
         }
     }
 
-    /// Name and number of the ciphertexts of each batch.
+    /// Name and number of ciphertexts of each batch.
     #[getter]
     fn counts(&self) -> BTreeMap<String, usize> {
         match &self.batches {

@@ -1,5 +1,6 @@
-//! Python bindings: the Rust links as `polyfabric._native`. Nothing is decided here; `python/polyfabric` is the public face.
+//! Python bindings of the Rust crates, as `polyfabric._native`. They make no decisions; `python/polyfabric` is the public interface.
 
+mod card;
 mod elements;
 mod failure;
 mod gpu;
@@ -12,7 +13,6 @@ mod parameters;
 mod program;
 mod progress;
 mod public_key;
-mod reproduce;
 mod rns;
 mod run;
 mod signature;
@@ -32,7 +32,7 @@ mod _native {
     #[pymodule_export]
     use crate::isa::instruction_set;
     #[pymodule_export]
-    use crate::kernel::PyKernelProgram;
+    use crate::kernel::{PyKernelProgram, rotation_transforms};
     #[pymodule_export]
     use crate::keys::{PyCiphertexts, PyClientKey, PyServerKey};
     #[pymodule_export]
@@ -43,8 +43,6 @@ mod _native {
     use crate::program::{PyElementType, PyProgram, PyProgramBuilder};
     #[pymodule_export]
     use crate::public_key::PyPublicKey;
-    #[pymodule_export]
-    use crate::reproduce::reproduce;
     #[pymodule_export]
     use crate::rns::{
         PyMapped, PyMappedRounds, PyResidueKernel, PyRoundsMapper, PySlotBuilder, PySlotCiphertexts, PySlotClient,

@@ -1,16 +1,18 @@
-//! Machines: description, simulation, replay, timeline.
+//! Machines: description, simulation, replay, trace.
 
-use crate::failure::{Failure, Kind, detached, released};
+use crate::failure::{Failure, Kind};
 use crate::kernel::PyKernelProgram;
 use crate::keys::{AnyBatches, OUTPUTS, PyCiphertexts, PyServerKey, torus_mismatch};
 use crate::parameters::PyParameters;
 use crate::progress::Callback;
+use crate::workers::{detached, released};
 use polyfabric_kernels::fixed::TransformSpec;
 use polyfabric_machines as machines;
 use polyfabric_machines::contract::options::{OptionSpec, OptionValues};
 use polyfabric_machines::contract::torus::{self, MappedTorus};
 use polyfabric_machines::engine::SimulationReport;
 use polyfabric_machines::engine::description::{DescriptionError, LARGEST_FILE};
+use polyfabric_machines::engine::listing::listing;
 use polyfabric_machines::engine::trace::{TraceOptions, trace};
 use polyfabric_machines::torus::replay::Replay;
 use polyfabric_machines::torus::widths::Judge;
@@ -28,7 +30,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A checked machine.
+/// A checked machine description.
 #[pyclass(name = "Machine", frozen)]
 pub struct PyMachine(Arc<machines::Described>);
 
@@ -53,7 +55,7 @@ fn text_of(path: &Path) -> Result<String, Failure> {
         return Err(Failure::new(Kind::Machine, DescriptionError::Size { file }));
     }
     String::from_utf8(bytes).map_err(|error| {
-        let message = format!("{}: no text in UTF-8 ({error}); write it in that encoding", path.display());
+        let message = format!("{}: is not UTF-8 text ({error}); save it in that encoding", path.display());
         Failure::new(Kind::Machine, message)
     })
 }
@@ -62,13 +64,13 @@ pub fn json(data: &impl Serialize) -> Result<String, Failure> {
     serde_json::to_string(data).map_err(Failure::of(Kind::Internal))
 }
 
-/// Names of the machines that come with the project.
+/// Names of the built-in machines.
 #[pyfunction]
 pub fn machine_names() -> Vec<&'static str> {
     machines::names()
 }
 
-/// The options of all mappers: for each name its values and help, with the mapper of the machines that have it, as JSON.
+/// JSON of all mappers' options: values and help by name, with the mapper.
 #[pyfunction]
 pub fn machine_options() -> PyResult<String> {
     let of = |mapper: &&dyn machines::contract::Mapper| {
@@ -78,7 +80,7 @@ pub fn machine_options() -> PyResult<String> {
     Ok(json(&machines::registry::MAPPERS.iter().flat_map(of).collect::<Vec<_>>())?)
 }
 
-/// What sweeps may exchange on machines beside figures: names with their values.
+/// Properties besides figures that sweeps can vary on machines: values by name.
 #[pyfunction]
 pub fn machine_exchanges() -> BTreeMap<&'static str, Vec<&'static str>> {
     let specs = machines::registry::MAPPERS.iter().flat_map(|mapper| mapper.exchanges());
@@ -95,12 +97,11 @@ impl PyMachine {
         Ok(Self(Arc::new(machine.choose(&choices).map_err(refused)?)))
     }
 
-    /// The checked description.
     pub fn description(&self) -> &Arc<machines::Described> {
         &self.0
     }
 
-    /// The arithmetic of the machine's widths for a set.
+    /// The machine's arithmetic for a set.
     fn arithmetic(&self, parameters: &PyParameters) -> Result<Arithmetic, Failure> {
         torus::arithmetic(&self.0, &parameters.0).map_err(refused)
     }
@@ -108,44 +109,65 @@ impl PyMachine {
 
 #[pymethods]
 impl PyMachine {
-    /// The machine called `name`, with `choices` of (fact, option).
+    /// The built-in machine `name` with `choices` of readings (fact, option).
     #[staticmethod]
     fn named(name: &str, choices: Vec<(String, String)>) -> PyResult<Self> {
         Ok(Self::chosen(&machines::description(name).map_err(refused)?, &choices)?)
     }
 
-    /// The text of a machine file, of which no more is read than the largest one has.
+    /// The text of a machine file, up to the maximum size.
     #[staticmethod]
     fn text_of(py: Python<'_>, path: PathBuf) -> PyResult<String> {
-        // A pipe may never end: Ctrl-C leaves it to itself.
+        // Reading a pipe may never end, so Ctrl-C abandons it.
         released(py, move || text_of(&path))
     }
 
-    /// The machine that `text` describes, from a file called `file`, with `choices` of (fact, option).
+    /// Parses the machine in `text`, read from `file`, with `choices` of readings (fact, option).
     #[staticmethod]
     fn parse(file: &str, text: &str, choices: Vec<(String, String)>) -> PyResult<Self> {
         let machine = machines::parse(file, text).map_err(refused)?;
         Ok(Self::chosen(&machine, &choices)?)
     }
 
-    /// The machine with other values of some figures, each in the unit of its file, and with the area and power of that.
+    /// The machine with changed figures, each in the unit of its file, and its area and power adapted.
     fn changed(&self, changes: Vec<(String, f64)>) -> PyResult<Self> {
         Ok(Self(Arc::new(self.0.changed(&changes).map_err(refused)?)))
     }
 
-    /// The machine with something exchanged that is no figure: what its mapper lists under `name`, for `value`.
+    /// The machine with another property: `value` of those that its mapper lists under `name`.
     fn exchanged(&self, name: &str, value: &str) -> PyResult<Self> {
         Ok(Self(Arc::new(self.0.exchanged(name, value).map_err(refused)?)))
     }
 
-    /// The value of a figure in the unit of its file, where it is known.
+    /// The value of a figure in the unit of its file, if known.
     fn figure(&self, key: &str) -> Option<f64> {
         self.0.figures().get(key)?.written.value.as_f64()
     }
 
-    /// Keys of its figures that have a value.
+    /// Keys of the figures that have a value.
     fn figure_keys(&self) -> Vec<String> {
         self.0.figures().iter().filter(|(_, figure)| figure.value.is_some()).map(|(key, _)| key.clone()).collect()
+    }
+
+    /// What follows from its figures, by name, as JSON: counts of parts and bytes that they hold.
+    fn quantities(&self) -> PyResult<String> {
+        let found = self.0.mapped_by().quantities(&self.0).map_err(|error| refused(error.into()))?;
+        Ok(json(&found)?)
+    }
+
+    /// The machine with other values of any figures, each in the unit of its file, and of unknown area and power.
+    fn varied(&self, changes: Vec<(String, f64)>) -> PyResult<Self> {
+        Ok(Self(Arc::new(self.0.varied(&changes).map_err(refused)?)))
+    }
+
+    /// Its clock.
+    fn clock_hz(&self) -> PyResult<f64> {
+        Ok(self.0.clock_hz().map_err(Failure::of(Kind::Machine))?)
+    }
+
+    /// Its components, as JSON: name, count, area and power of all of them.
+    fn components(&self) -> PyResult<String> {
+        Ok(json(&self.0.components())?)
     }
 
     /// Area in mm² of all components; `None` if one is unknown, or none is described.
@@ -153,12 +175,12 @@ impl PyMachine {
         self.0.area_mm2()
     }
 
-    /// Why the area is unknown although the file gives it: a figure has another value than its components are for.
+    /// Why the area is unknown despite the file's components: a figure was changed that they depend on.
     fn area_cause(&self) -> Option<String> {
         self.0.area_cause().map(str::to_owned)
     }
 
-    /// Power in W of all components at full activity; `None` if one is unknown, or none is described.
+    /// Power in W of all components at full activity; `None` if one is unknown or none is described.
     fn power(&self) -> Option<f64> {
         self.0.power_w()
     }
@@ -168,24 +190,24 @@ impl PyMachine {
         self.0.name()
     }
 
-    /// Whether it executes CKKS and BGV; TFHE else.
+    /// Whether it executes CKKS and BGV; otherwise TFHE.
     #[getter]
     fn on_slots(&self) -> bool {
         self.0.family() == machines::Family::Residue
     }
 
-    /// The option that is chosen of every open fact.
+    /// The chosen option of every reading.
     #[getter]
     fn readings(&self) -> Vec<(String, String)> {
         self.0.readings().iter().map(|(fact, option)| (fact.clone(), option.clone())).collect()
     }
 
-    /// The file as it was read: figures with units and sources, components, readings.
+    /// The file's content as JSON: figures with units and sources, components, readings.
     fn to_json(&self) -> PyResult<String> {
         Ok(json(self.0.literal())?)
     }
 
-    /// Bits of each part of a number in its transforms for a set, sign included, as JSON; nothing where products are exact or in f64.
+    /// JSON of the bits, including sign, of each number in its transforms for a set; `null` if products are exact or in f64.
     fn widths(&self, parameters: &PyParameters) -> PyResult<String> {
         let spec = match self.arithmetic(parameters)? {
             Arithmetic::Fixed(spec) => spec,
@@ -199,13 +221,13 @@ impl PyMachine {
         }))?)
     }
 
-    /// What the machine's widths make of every set on its torus, as JSON.
+    /// JSON of the effect of the machine's widths on each set over its torus.
     fn findings(&self, py: Python<'_>) -> PyResult<String> {
         detached(py, || json(&machines::findings(&self.0).map_err(refused)?))
     }
 
-    /// Carries out `lookups` look-ups of a set by the machine's schedule, under fresh keys, with messages of `bits` bits or as many as it
-    /// carries; as JSON.
+    /// Executes `lookups` lookups of a set by the machine's schedule, under fresh keys, with messages of `bits` bits or as many as the set
+    /// supports. Returns JSON.
     #[pyo3(signature = (parameters, lookups, bits = None, progress = None))]
     fn trial(
         &self,
@@ -219,8 +241,8 @@ impl PyMachine {
         detached(py, || json(&machines::trial(&self.0, &parameters.0, lookups, bits, &callback).map_err(refused)?))
     }
 
-    /// Widths for a set by FPT's design method, judged by the error of a "phase" or of a "coefficient", as JSON; and the machine's file
-    /// with them.
+    /// Derives widths for a set by FPT's design method, by the criterion "phase" or "coefficient". Returns JSON, and the machine file with these
+    /// widths.
     #[pyo3(signature = (parameters, judge, progress = None))]
     fn derive_widths(
         &self,
@@ -230,8 +252,9 @@ impl PyMachine {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<(String, String)> {
         let callback = Callback::new(progress);
-        let unknown =
-            || Failure::new(Kind::Input, format!("widths are judged by `phase` or by `coefficient`, not {judge:?}"));
+        let unknown = || {
+            Failure::new(Kind::Input, format!("unknown criterion {judge:?} for widths; use `phase` or `coefficient`"))
+        };
         let judge = Judge::named(judge).ok_or_else(unknown)?;
         detached(py, || {
             let DerivedWidths { widths, log2_failure, file } = derive_widths(&self.0, &parameters.0, judge, &callback)?;
@@ -239,9 +262,30 @@ impl PyMachine {
         })
     }
 
-    /// An upper bound of the bytes that mapping `kernel` takes.
+    /// Upper bound of the bytes for mapping `kernel`.
     fn mapping_bytes(&self, kernel: &PyKernelProgram) -> PyResult<u64> {
         Ok(torus::mapping_bytes(&self.0, &kernel.0).map_err(refused)?)
+    }
+
+    /// Cycles of the checked schedule of `kernel`, which is not held against the program.
+    fn cycles(&self, py: Python<'_>, kernel: &PyKernelProgram) -> PyResult<u64> {
+        let (machine, kernel) = (Arc::clone(&self.0), Arc::clone(&kernel.0));
+        released(py, move || torus::cycles(&machine, &kernel).map_err(refused))
+    }
+
+    /// What the mapper decides of `kernel`, as JSON: quantities by name, and when instructions run, if the machine has some.
+    fn mapping(&self, py: Python<'_>, kernel: &PyKernelProgram) -> PyResult<String> {
+        let (machine, kernel) = (Arc::clone(&self.0), Arc::clone(&kernel.0));
+        released(py, move || json(&torus::decisions(&machine, &kernel).map_err(refused)?))
+    }
+
+    /// The events of `units` that start before cycle `end` in the schedule of `kernel`, as JSON.
+    fn events(&self, py: Python<'_>, kernel: &PyKernelProgram, units: Vec<String>, end: i64) -> PyResult<String> {
+        let (machine, kernel) = (Arc::clone(&self.0), Arc::clone(&kernel.0));
+        released(py, move || {
+            let mapped = torus::map(&machine, &kernel).map_err(refused)?;
+            json(&listing(&mapped.schedule, &units, end))
+        })
     }
 
     /// `kernel` on the machine, mapped once and checked.
@@ -255,7 +299,7 @@ impl PyMachine {
     }
 }
 
-/// A TFHE program on a machine: a schedule that was checked against both.
+/// A TFHE program on a machine, with its checked schedule.
 #[pyclass(name = "MappedKernel", frozen)]
 pub struct PyMappedKernel {
     machine: Arc<machines::Described>,
@@ -271,7 +315,7 @@ impl PyMappedKernel {
         Ok(json(&self.report)?)
     }
 
-    /// The schedule as Chrome trace-event JSON; of a loop, the first rounds and the last.
+    /// The schedule as Chrome trace-event JSON, with only the first and last iterations of loops.
     fn trace(&self, py: Python<'_>) -> PyResult<String> {
         detached(py, || {
             let clock = self.machine.clock_hz().map_err(Failure::of(Kind::Machine))?;
@@ -279,7 +323,7 @@ impl PyMappedKernel {
         })
     }
 
-    /// Carries out the schedule on ciphertexts: (outputs, saturated values).
+    /// Executes the schedule on ciphertexts. Returns (outputs, number of saturated values).
     #[pyo3(signature = (server, inputs, progress = None))]
     fn replay(
         &self,

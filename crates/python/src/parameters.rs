@@ -1,4 +1,4 @@
-//! Parameter sets.
+//! TFHE parameter sets.
 
 use crate::failure::{Failure, Kind};
 use polyfabric_schemes::tfhe::noise::Transform;
@@ -7,20 +7,19 @@ use polyfabric_schemes::tfhe::{KeyUnrolling, LweKind, Parameters, ParametersLite
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 
-/// A checked parameter set.
+/// A checked TFHE parameter set.
 #[pyclass(name = "Parameters", frozen, eq, from_py_object)]
 #[derive(Clone, PartialEq)]
 pub struct PyParameters(pub Parameters);
 
 #[pymethods]
 impl PyParameters {
-    /// The set called `name`.
     #[staticmethod]
     fn named(name: &str) -> PyResult<Self> {
         Ok(Self(sets::parameters(name).map_err(Failure::of(Kind::Parameter))?))
     }
 
-    /// Checks a set written as JSON.
+    /// Parses and checks a set in JSON.
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {
         let unreadable = |error| Failure::new(Kind::Parameter, format!("the parameter set cannot be read: {error}"));
@@ -43,19 +42,19 @@ impl PyParameters {
         self.0.security_bits()
     }
 
-    /// What the lattice estimator gives; nothing for a set that it was not run on.
+    /// The lattice estimator's result; `None` for a set that it was not run on.
     #[getter]
     fn estimated_bits(&self) -> Option<f64> {
         self.0.estimated_bits()
     }
 
-    /// What to tell the user of a set under 128 bits.
+    /// A warning for sets below 128 bits.
     #[getter]
     fn security_warning(&self) -> Option<String> {
         self.0.security_warning()
     }
 
-    /// Where the set comes from, as JSON: family, claimed security, note. Nothing for a set that is not in the table.
+    /// JSON of the set's origin: family, claimed security, note. `None` for a set outside the table.
     fn entry(&self) -> PyResult<Option<String>> {
         let Ok((entry, _)) = sets::entry(self.0.name()) else { return Ok(None) };
         let fields = serde_json::json!({
@@ -78,13 +77,13 @@ impl PyParameters {
         self.0.key_switch_key_len().map(|length| length as u64 * u64::from(self.0.torus_bits() / 8))
     }
 
-    /// Bytes of an evaluation key as its client sends it, and as its server expands it, for `key_unrolling` secret bits an iteration.
+    /// Bytes of an evaluation key in transport form and expanded, for `key_unrolling` secret bits per iteration.
     fn key_bytes(&self, key_unrolling: u32) -> PyResult<(u64, u64)> {
         let unrolling = KeyUnrolling::new(key_unrolling).map_err(Failure::of(Kind::Program))?;
         Ok((self.0.compressed_key_bytes(unrolling), self.0.server_key_bytes(unrolling)))
     }
 
-    /// Mean squares of the errors that building blocks add, over errors and keys, fractions of the torus squared.
+    /// Mean squared errors of the building blocks, over errors and keys, in torus fractions squared.
     fn variances(&self) -> BTreeMap<&'static str, Option<f64>> {
         let set = &self.0;
         BTreeMap::from([
@@ -99,12 +98,13 @@ impl PyParameters {
         .collect()
     }
 
-    /// What a look-up carries of a fresh ciphertext, and of another's result, key-switched, as JSON: message bits, and how one fails, for [`noise::Keys::Accepted`].
+    /// JSON of the message bits that a lookup supports, for fresh ciphertexts and for key-switched results, and its failure probability, for
+    /// [`noise::Keys::Accepted`].
     fn capacities(&self) -> PyResult<String> {
         Ok(serde_json::to_string(&capacities(&self.0)).map_err(Failure::of(Kind::Internal))?)
     }
 
-    /// The figures as written, with their sources, as JSON.
+    /// JSON of the figures as written, with their sources.
     fn to_json(&self) -> PyResult<String> {
         Ok(serde_json::to_string(self.0.literal()).map_err(Failure::of(Kind::Internal))?)
     }
@@ -114,13 +114,13 @@ impl PyParameters {
     }
 }
 
-/// Names of all sets, in the order of the table.
+/// Names of all sets, in table order.
 #[pyfunction]
 pub fn parameter_names() -> Vec<&'static str> {
     sets::names()
 }
 
-/// Names of the sets that may be chosen for a program: our own, of at least 128 bits.
+/// Names of the sets that planning may choose: this project's own, with at least 128 bits.
 #[pyfunction]
 pub fn default_parameter_names() -> Vec<&'static str> {
     let ours = |(entry, _): &(&'static sets::Entry, _)| entry.family == sets::Family::Default;

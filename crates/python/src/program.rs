@@ -1,25 +1,26 @@
-//! Homomorphic programs: building, text, evaluation in the clear.
+//! TFHE programs: construction, text, evaluation in the clear.
 
-use crate::failure::{Failure, Kind, detached};
+use crate::failure::{Failure, Kind};
+use crate::workers::detached;
 use polyfabric_program::tfhe::homomorphic::{
     Builder, ElementType, Gate, LookupResult, NodeId, Program, ProgramError, Range, Table, evaluate,
 };
 use polyfabric_program::tfhe::integers::Integers;
 use polyfabric_program::tfhe::text::parse_program;
 use polyfabric_program::tfhe::{Convolution, Extent, MatrixBuilder};
-use polyfabric_program::{Location, Room};
+use polyfabric_program::{Location, MemoryBudget};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Look-ups that take the time of one on a processor, where nothing else is said: those of two cores.
+/// Default number of lookups that take the time of one on a CPU: two cores.
 const LANES: usize = 2;
 
 fn refused(error: ProgramError) -> PyErr {
     Failure::new(Kind::Program, error).into()
 }
 
-/// What one element of a vector is.
+/// The type of a vector's elements.
 #[pyclass(name = "ElementType", frozen, from_py_object)]
 #[derive(Clone, Copy)]
 pub struct PyElementType(pub ElementType);
@@ -59,7 +60,7 @@ impl PyElementType {
         }
     }
 
-    /// (lo, hi, stride) of the values in the clear; stride 1 for a single value.
+    /// (lo, hi, stride) of the clear values; stride 1 for a single value.
     #[getter]
     fn bounds(&self) -> (i64, i64, i64) {
         match self.0 {
@@ -81,12 +82,12 @@ impl PyElementType {
     }
 }
 
-/// Builds a program node by node. Nodes are named by their index.
+/// Builds a program node by node. Nodes are identified by index.
 #[pyclass(name = "ProgramBuilder")]
 pub struct PyProgramBuilder {
     builder: Option<Builder>,
     integers: Integers,
-    /// "file:line: " of the nodes that follow.
+    /// "file:line: " of the following nodes.
     pub place: String,
 }
 
@@ -110,7 +111,7 @@ impl PyProgramBuilder {
         Ok(self.integers()?.1)
     }
 
-    /// The program's integers, and the program.
+    /// The integers and the builder of the program.
     pub fn integers(&mut self) -> PyResult<(&mut Integers, &mut Builder)> {
         let finished = || PyErr::from(Failure::new(Kind::Program, "the program is finished; start a new one"));
         let builder = self.builder.as_mut().ok_or_else(finished)?;
@@ -124,16 +125,16 @@ impl PyProgramBuilder {
 
 #[pymethods]
 impl PyProgramBuilder {
-    /// Of a program that takes at most `memory` bytes.
+    /// A program of at most `memory` bytes.
     #[new]
     #[pyo3(signature = (name, memory = None))]
     fn new(name: &str, memory: Option<u64>) -> PyResult<Self> {
         let mut builder = Builder::new(name).map_err(refused)?;
-        builder.within(Room::of(memory));
+        builder.within(MemoryBudget::of(memory));
         Ok(Self { builder: Some(builder), integers: Integers::new(LANES), place: String::new() })
     }
 
-    /// Source location of the nodes that follow.
+    /// Sets the source location of the following nodes.
     fn at(&mut self, file: &str, line: u32) -> PyResult<()> {
         self.open()?.at(Some(Location { file: file.into(), line }));
         self.place = format!("{file}:{line}: ");
@@ -144,7 +145,6 @@ impl PyProgramBuilder {
         self.open()?.element(NodeId(node)).map(PyElementType).map_err(refused)
     }
 
-    /// Number of elements.
     fn length(&mut self, node: u32) -> PyResult<usize> {
         let nodes = self.open()?.nodes();
         let unknown = || Failure::new(Kind::Program, format!("there is no node %{node}")).into();
@@ -179,20 +179,20 @@ impl PyProgramBuilder {
         self.append(|builder| builder.mul_clear(NodeId(a), &values))
     }
 
-    /// `rows` gives the columns and the weights of each row's terms, row by row, so that a generator may make them.
+    /// `rows` iterates over (columns, weights) of each row's terms, possibly a generator.
     fn linear(&mut self, a: u32, columns: usize, rows: &Bound<'_, PyAny>, bias: Vec<i64>) -> PyResult<u32> {
         let wrong = |error| PyErr::from(Failure::new(Kind::Program, error));
         let mut matrix = MatrixBuilder::new(columns).map_err(wrong)?;
         for row in rows.try_iter()? {
             let (columns, weights): (Vec<usize>, Vec<i64>) = row?.extract()?;
             matrix.push_row(columns.into_iter().zip(weights)).map_err(wrong)?;
-            self.open()?.expect_room(matrix.bytes() as u64).map_err(refused)?;
+            self.open()?.expect_memory(matrix.bytes() as u64).map_err(refused)?;
         }
         let matrix = matrix.finish();
         self.append(|builder| builder.linear(NodeId(a), Arc::new(matrix), &bias))
     }
 
-    /// The operand is an image of (height, width, channels), the weights of (filters, height, width).
+    /// The operand is an image of (height, width, channels); weights are (filters, height, width).
     #[pyo3(signature = (a, image, kernel, weights, stride, padding, bias))]
     #[allow(clippy::too_many_arguments)]
     fn convolution(
@@ -217,15 +217,15 @@ impl PyProgramBuilder {
             padding,
         };
         let bytes = shape.bytes(&weights).map_err(refused)?;
-        self.open()?.expect_room(bytes).map_err(crate::program::refused)?;
+        self.open()?.expect_memory(bytes).map_err(crate::program::refused)?;
         let matrix = shape.matrix(&weights).map_err(refused)?;
-        // One bias a filter.
+        // One bias per filter.
         let bias: Vec<i64> = bias.iter().copied().cycle().take(matrix.rows()).collect();
         self.append(|builder| builder.linear(NodeId(a), Arc::new(matrix), &bias))
     }
 
-    /// Each table is (first operand, entries); `result` the type of the entries: integer entries give their own range.
-    /// On the `whole` torus where values half of it apart have results that are each other's negatives.
+    /// Each table is (first operand, entries). `result` is the type of the entries; the range of integers is inferred. With `whole`, uses the
+    /// whole torus, where values half a torus apart have negated results.
     #[pyo3(signature = (a, tables, choice, result, whole = false))]
     fn lookup(
         &mut self,
@@ -244,7 +244,7 @@ impl PyProgramBuilder {
         })
     }
 
-    /// Every table on each element by one bootstrap: the results of the first one, then those of the second.
+    /// Applies every table to each element with one bootstrap; the first table's results come first.
     fn lookup_each(&mut self, a: u32, tables: Vec<(i64, Vec<i64>)>, result: PyElementType) -> PyResult<u32> {
         let tables: Result<Vec<_>, _> = tables.into_iter().map(|(first, values)| Table::new(first, values)).collect();
         let tables = tables.map_err(|error| PyErr::from(Failure::new(Kind::Program, error)))?;
@@ -280,7 +280,7 @@ impl PyProgramBuilder {
 
     fn assume(&mut self, a: u32, element: PyElementType) -> PyResult<u32> {
         let ElementType::Integer(range) = element.0 else {
-            return Err(Failure::new(Kind::Program, "a promise is a range of integers; give an integer type").into());
+            return Err(Failure::new(Kind::Program, "assume() takes a range of integers; give an integer type").into());
         };
         self.append(|builder| builder.assume(NodeId(a), range))
     }
@@ -293,11 +293,11 @@ impl PyProgramBuilder {
         self.open()?.pin_step(NodeId(a), denominator).map_err(refused)
     }
 
-    /// The checked program; the builder is spent.
+    /// Returns the checked program; the builder cannot be used afterward.
     fn finish(&mut self) -> PyResult<PyProgram> {
         self.open()?;
         let finished = self.builder.take().map(Builder::finish).transpose().map_err(refused)?;
-        let spent = || PyErr::from(Failure::new(Kind::Internal, "the builder was spent"));
+        let spent = || PyErr::from(Failure::new(Kind::Internal, "the program is finished already"));
         finished.map(|program| PyProgram(Arc::new(program))).ok_or_else(spent)
     }
 }
@@ -321,13 +321,12 @@ impl PyProgram {
         self.0.name()
     }
 
-    /// Reads the text that `text` prints.
+    /// Parses the result of `text`.
     #[staticmethod]
     fn parse(py: Python<'_>, text: &str) -> PyResult<Self> {
         detached(py, || Ok(Self(Arc::new(parse_program(text).map_err(Failure::of(Kind::Program))?))))
     }
 
-    /// The program as text.
     fn text(&self) -> String {
         self.0.to_string()
     }
@@ -344,7 +343,7 @@ impl PyProgram {
         signature(&self.0, self.0.outputs())
     }
 
-    /// The outputs that the program computes, in the clear.
+    /// Evaluates the program in the clear; returns its outputs.
     fn evaluate(&self, py: Python<'_>, inputs: BTreeMap<String, Vec<i64>>) -> PyResult<BTreeMap<String, Vec<i64>>> {
         detached(py, || {
             let evaluation = evaluate(&self.0, &inputs).map_err(Failure::of(Kind::Input))?;

@@ -1,29 +1,28 @@
-//! Progress, from any thread of Rust to a Python function.
+//! Progress reports from any Rust thread to a Python function.
 
 use crate::workers::cancel;
 use pyo3::prelude::*;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Calls closer together than this are dropped, except the last of a stage: the interpreter's lock is not free.
+/// Minimum time between calls, except the last of a stage, because acquiring the interpreter's lock is expensive.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// A Python function `(stage, done, total)`, or nothing.
+/// An optional Python function `(stage, done, total)`.
 pub struct Callback {
     function: Option<Py<PyAny>>,
     last: Mutex<Option<Instant>>,
 }
 
 impl Callback {
-    /// Calls `function`, if there is one.
     pub fn new(function: Option<Py<PyAny>>) -> Self {
         Self { function, last: Mutex::new(None) }
     }
 
-    /// Tells how far `stage` has come. An exception of the function ends the work, which then raises it.
+    /// Reports the progress of `stage`. An exception of the function cancels the work, which then raises it.
     pub fn tell(&self, stage: &str, done: u64, total: u64) {
         let Some(function) = &self.function else { return };
-        // A thread that finds another one telling has nothing newer to say, unless it is the last.
+        // If another thread is reporting, this report is redundant, unless it is the last.
         let last = match done < total {
             true => self.last.try_lock().ok(),
             false => Some(self.last.lock().unwrap_or_else(PoisonError::into_inner)),

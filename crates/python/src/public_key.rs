@@ -1,10 +1,11 @@
 //! Public keys of TFHE.
 
-use crate::failure::{Failure, Kind, detached};
+use crate::failure::{Failure, Kind};
 use crate::keys::PyClientKey;
 use crate::parameters::PyParameters;
 use crate::signature::PySignature;
 use crate::storage::{Source, written};
+use crate::workers::detached;
 use polyfabric_kernels::Torus;
 use polyfabric_program::tfhe::homomorphic::Signature;
 use polyfabric_schemes::port::Direction;
@@ -13,7 +14,7 @@ use polyfabric_schemes::tfhe::{AnyPublicKey, PublicKey};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
-/// What anybody encrypts with for a client, and decrypts nothing.
+/// A TFHE public key: anybody can encrypt with it, but only the client decrypts.
 #[pyclass(name = "PublicKey", frozen)]
 pub struct PyPublicKey(AnyPublicKey);
 
@@ -32,13 +33,13 @@ fn encrypted<T: Torus>(
 
 #[pymethods]
 impl PyPublicKey {
-    /// One for `client`, of fresh randomness.
+    /// Generates a public key of `client`.
     #[staticmethod]
     fn generate(py: Python<'_>, client: &PyClientKey) -> PyResult<Self> {
         detached(py, || Ok(Self(AnyPublicKey::generate(&client.key).map_err(Failure::of(Kind::Run))?)))
     }
 
-    /// Fails unless it is of `client`, or of a key of its generation.
+    /// Fails unless it belongs to the key generation of `client`.
     fn expect_client(&self, client: &PyClientKey) -> PyResult<()> {
         let (own, set) = (client.key.generation(), client.key.parameters().name());
         let same = own.expect("the client key", self.0.generation(), "the public key", set);
@@ -50,19 +51,19 @@ impl PyPublicKey {
         PyParameters(self.0.parameters().clone())
     }
 
-    /// Writes it, whole or not at all; without a path, gives its bytes.
+    /// Writes the key atomically; returns its bytes if `path` is `None`.
     #[pyo3(signature = (path = None))]
     fn save(&self, py: Python<'_>, path: Option<PathBuf>) -> PyResult<Option<Vec<u8>>> {
         detached(py, || written(&self.0, path.as_deref()))
     }
 
-    /// Reads what `save` wrote, of a file or of its bytes.
+    /// Reads the key from a file or bytes written by `save`.
     #[staticmethod]
     fn load(py: Python<'_>, source: Source) -> PyResult<Self> {
         detached(py, || Ok(Self(source.read().map_err(Failure::of(Kind::File))?)))
     }
 
-    /// Encodes and encrypts the input `name` of a program, and writes it, whole or not at all; without a path, gives its bytes.
+    /// Encodes and encrypts the input `name` of a program and writes it atomically; returns its bytes if `path` is `None`.
     #[pyo3(signature = (signature, name, values, path = None))]
     fn encrypt_to(
         &self,
@@ -76,7 +77,7 @@ impl PyPublicKey {
         detached(py, || {
             if !signature.public {
                 let message = format!(
-                    "{} is not planned for inputs of a public key, which have more noise; plan it with public=True (--public)",
+                    "{} is not planned for public-key inputs, which have more noise; plan it with public=True (--public)",
                     signature.program
                 );
                 return Err(Failure::new(Kind::Input, message));

@@ -1,9 +1,10 @@
-//! Execution: the interpreter and the CPU.
+//! TFHE execution with the reference interpreter and on the CPU.
 
-use crate::failure::{Failure, Kind, detached};
+use crate::failure::{Failure, Kind};
 use crate::kernel::PyKernelProgram;
 use crate::keys::{AnyBatches, Batches, OUTPUTS, PyCiphertexts, PyServerKey, torus_mismatch};
 use crate::progress::Callback;
+use crate::workers::detached;
 use polyfabric_kernels::Torus;
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_runtime::Progress;
@@ -20,7 +21,7 @@ impl Progress for Callback {
     }
 }
 
-/// Transforms the key, if no execution has, and executes.
+/// Transforms the key unless an execution has done so, and executes.
 fn run_cpu<T: Torus>(
     kernel: &KernelProgram,
     (server, transformed): (&ServerKey<T>, &Arc<TransformedKey>),
@@ -32,14 +33,14 @@ fn run_cpu<T: Torus>(
     executor.run(kernel, inputs, callback).map_err(failure)
 }
 
-/// Wrong inputs are their sender's fault, all else is a failure to run.
+/// Wrong inputs are input errors; anything else is an execution failure.
 fn failure(error: RunError) -> Failure {
     use RunError::{InputShape, MissingInput, UnknownInput};
     let of_inputs = matches!(error, MissingInput { .. } | UnknownInput { .. } | InputShape { .. });
     Failure::new(if of_inputs { Kind::Input } else { Kind::Run }, error)
 }
 
-/// Re-randomises the batches that have a deviation, and floods them with it.
+/// Re-randomizes the batches that have a deviation, and floods them with noise of this deviation.
 fn rerandomise<T: Torus>(
     server: &ServerKey<T>,
     batches: &Batches<T>,
@@ -56,7 +57,7 @@ fn rerandomise<T: Torus>(
 
 #[pymethods]
 impl PyServerKey {
-    /// `results` with fresh encryptions of zero added, and noise of these deviations, fractions of the torus, to the outputs of these names.
+    /// `results` re-randomized: adds fresh encryptions of zero, and noise of the given deviations (torus fractions) to the outputs by name.
     fn rerandomise(
         &self,
         py: Python<'_>,
@@ -82,7 +83,7 @@ impl PyServerKey {
 
 #[pymethods]
 impl PyKernelProgram {
-    /// Executes the program on this computer's processors, look-ups in batches.
+    /// Executes the program on the CPU, with batched lookups.
     #[pyo3(signature = (server, inputs, threads, progress = None))]
     fn run(
         &self,
@@ -109,7 +110,7 @@ impl PyKernelProgram {
         })
     }
 
-    /// Executes the program operation by operation, primitive by primitive.
+    /// Executes the program with the reference interpreter, primitive by primitive.
     #[pyo3(signature = (server, inputs, progress = None))]
     fn interpret(
         &self,

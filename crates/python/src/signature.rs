@@ -1,16 +1,14 @@
-//! What a client knows of a program of TFHE.
+//! The client's interface of a TFHE program.
 
-use crate::failure::{Failure, Kind, detached};
+use crate::failure::{Failure, Kind};
 use crate::kernel::PyKernelProgram;
-use crate::keys::expect_own;
 use crate::program::{PyElementType, PyProgram};
-use crate::storage::Source;
 use polyfabric_program::tfhe::homomorphic::{Signature, Terminal};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Names, types and encodings of a program's inputs and outputs; nothing of what it computes.
+/// Names, types and encodings of a program's inputs and outputs; no operations.
 #[pyclass(name = "Signature", frozen)]
 pub struct PySignature(pub Arc<Signature>);
 
@@ -20,7 +18,7 @@ fn listed(terminals: &[Terminal]) -> Vec<(String, PyElementType, usize)> {
 
 #[pymethods]
 impl PySignature {
-    /// Of `program`, lowered to `kernel`, with what the errors of its outputs stay within; `public` if its noise counts with inputs of a public key.
+    /// The signature of `program`, lowered to `kernel`, with bounds on its outputs' errors; `public` if planned for public-key inputs.
     #[staticmethod]
     fn of(
         program: &PyProgram,
@@ -33,14 +31,13 @@ impl PySignature {
         Ok(Self(Arc::new(signature.with_public_inputs(public))))
     }
 
-    /// From what `to_json` wrote.
+    /// Parses the result of `to_json`.
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {
         let refused = |error| Failure::new(Kind::File, format!("the signature of a program cannot be read: {error}"));
         Ok(Self(Arc::new(Signature::from_json(text).map_err(refused)?)))
     }
 
-    /// As data.
     fn to_json(&self) -> PyResult<String> {
         Ok(serde_json::to_string(&*self.0).map_err(Failure::of(Kind::Internal))?)
     }
@@ -54,11 +51,6 @@ impl PySignature {
     #[getter]
     fn public(&self) -> bool {
         self.0.public
-    }
-
-    /// Fails where one of the `files`, inputs of the program or its `outputs` by name, is of another program, whatever its set.
-    fn expect_own(&self, py: Python<'_>, outputs: bool, files: BTreeMap<String, Source>) -> PyResult<()> {
-        detached(py, || expect_own(&self.0, outputs, files))
     }
 
     /// Name, element type and length of each input.

@@ -1,4 +1,4 @@
-//! Files of keys and ciphertexts, and their bytes in memory.
+//! Reads and writes keys and ciphertexts, as files or bytes.
 
 use crate::failure::{Failure, Kind};
 use polyfabric_schemes::bgv::serial::Bgv;
@@ -12,17 +12,16 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use std::path::{Path, PathBuf};
 
-/// Where keys or ciphertexts are read from.
+/// A source of keys or ciphertexts.
 #[derive(FromPyObject)]
 pub enum Source {
-    /// The bytes of a file.
+    /// A file's bytes.
     Bytes(PyBackedBytes),
-    /// A file.
     Path(PathBuf),
 }
 
 impl Source {
-    /// What it holds.
+    /// Reads and parses its content.
     pub fn read<S: Storable>(&self) -> Result<S, FileError> {
         match self {
             Self::Bytes(bytes) => from_bytes(bytes, &self.name()),
@@ -30,7 +29,7 @@ impl Source {
         }
     }
 
-    /// Reads its content with `read`, if it is of the set `expected`; another set is refused before the payload is touched.
+    /// Reads its content with `read` if it belongs to the set `expected`; otherwise fails before reading the payload.
     pub fn read_of<S: Storable>(
         &self,
         expected: &<S::Family as Family>::Parameters,
@@ -46,7 +45,7 @@ impl Source {
         })
     }
 
-    /// What errors call it.
+    /// Name in errors.
     pub fn name(&self) -> String {
         match self {
             Self::Bytes(bytes) => format!("{} bytes in memory", bytes.len()),
@@ -55,7 +54,7 @@ impl Source {
     }
 }
 
-/// Writes `content` to `path`, whole or not at all; without one, gives its bytes.
+/// Writes `content` to `path` atomically; returns its bytes if `path` is `None`.
 pub fn written<S: Storable>(content: &S, path: Option<&Path>) -> Result<Option<Vec<u8>>, Failure> {
     let result = match path {
         Some(path) => save(content, path).map(|()| None),
@@ -64,14 +63,14 @@ pub fn written<S: Storable>(content: &S, path: Option<&Path>) -> Result<Option<V
     result.map_err(Failure::of(Kind::File))
 }
 
-/// The kind of a file with these first bytes: its name in Rust, and in words. `None` if it is no file of `F`.
+/// The kind of a file by its first bytes: identifier and description. `None` if it does not belong to family `F`.
 fn kind_of<F: Family>(head: &[u8]) -> Option<(String, String)> {
     let code = head.strip_prefix(&F::MAGIC)?.get(4..8)?;
     let kind = F::Kind::from_code(u32::from_le_bytes(code.try_into().ok()?))?;
     Some((format!("{kind:?}"), kind.to_string()))
 }
 
-/// The kind of a file that begins with `head` (16 bytes): its name, and the same in words. `None` for files of other software.
+/// The kind of a file by its first 16 bytes: identifier and description. `None` for files of other software.
 #[pyfunction]
 pub fn file_kind(head: &[u8]) -> Option<(String, String)> {
     kind_of::<Tfhe>(head).or_else(|| kind_of::<Ckks>(head)).or_else(|| kind_of::<Bgv>(head))

@@ -1,11 +1,11 @@
-//! Worker threads, and who ends their work early.
+//! Worker threads, and cancellation of their work.
 //!
-//! Every operation runs on a pool that nobody else uses meanwhile, with a token of its own; the thread that asked for it waits, and looks now and then
-//! whether the user wants to stop (Ctrl-C, in the main thread). Then, or when a progress hook raises, the operation is cancelled: the
-//! loops of all links check the token. Whoever watches (`watch`) is told meanwhile how far it is. Pools are kept for the next operation.
+//! Each operation runs on its own thread pool with its own cancellation token. The calling thread waits and regularly checks for Ctrl-C (in
+//! the main thread). On Ctrl-C, or if a progress hook raises, the token is cancelled; the loops of all crates check it. Meanwhile the
+//! watcher (`watch`) receives progress. Idle pools are reused.
 //!
-//! A child of `fork` has a copy of a pool's memory but not its threads: whoever asked it for work would wait for ever. So a pool is used by the process
-//! that made it alone.
+//! After `fork`, a child has a copy of a pool's memory but not of its threads, and would wait forever. So a pool is used only by the process
+//! that created it.
 
 use crate::failure::{Failure, Kind};
 use polyfabric_kernels::cancel::{Cancelled, Progress, Token, current};
@@ -19,13 +19,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// How often the waiting thread looks whether the user wants to stop.
+/// Interval at which the waiting thread checks for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(25);
 
-/// Stack of a thread: what a main thread usually has, since all of an operation runs there.
+/// Stack of a worker thread: the usual size of a main thread, since whole operations run there.
 const STACK_BYTES: usize = 8 << 20;
 
-/// Pools that are kept for the next operation, at most: many at once are for those who come together.
+/// Maximum number of idle pools, for concurrent callers.
 const MOST_IDLE: usize = 4;
 
 /// A pool and the token of its threads.
@@ -35,27 +35,27 @@ struct Workers {
     pool: ThreadPool,
 }
 
-/// Pools that nobody uses.
+/// Idle pools.
 static IDLE: Mutex<Vec<Workers>> = Mutex::new(Vec::new());
 
-/// What progress hooks raised, with the operation that each has cancelled.
+/// Exceptions of progress hooks, with the token of the operation that each cancelled.
 static RAISED: Mutex<Vec<(Token, PyErr)>> = Mutex::new(Vec::new());
 
-/// How an operation ended that did not give a result.
-pub enum Ended {
-    /// The user, or a hook, wanted no more of it.
+/// Why an operation has no result.
+enum Ended {
+    /// Cancelled by the user or by a hook.
     By(PyErr),
     /// A panic.
     Panic(Box<dyn Any + Send>),
 }
 
 impl Workers {
-    /// With the interpreter's lock held, which `os.fork` needs too: so no child finds the list locked for ever.
+    /// Takes an idle pool or creates one. It needs the interpreter's lock, which `os.fork` needs too, so a child never finds the list locked.
     fn taken(_: Python<'_>) -> Result<Self, Failure> {
         let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
         let process = std::process::id();
         if idle.iter().any(|workers| workers.process != process) {
-            // Their threads are the parent's: there is nobody to end.
+            // Their threads exist only in the parent, so there is nothing to join.
             take(&mut *idle).into_iter().for_each(forget);
         }
         if let Some(workers) = idle.pop() {
@@ -64,7 +64,7 @@ impl Workers {
         }
         let token = Token::new();
         let own = token.clone();
-        let built = ThreadPoolBuilder::new().stack_size(STACK_BYTES).start_handler(move |_| own.given()).build();
+        let built = ThreadPoolBuilder::new().stack_size(STACK_BYTES).start_handler(move |_| own.attach()).build();
         let pool = built.map_err(|error| {
             Failure::new(Kind::Run, format!("no threads could be started ({error}); end other programs, or allow more"))
         })?;
@@ -80,19 +80,19 @@ impl Workers {
 }
 
 thread_local! {
-    /// The function that is told how far operations are that this thread waits for.
+    /// The function that receives progress of operations that this thread waits for.
     static WATCHER: RefCell<Option<Py<PyAny>>> = const { RefCell::new(None) };
 }
 
-/// From now on `function` is told how far operations of this thread are, as `function(stage, done, total)`; what it raises ends them. Gives back the
-/// function before it.
+/// Makes `function(stage, done, total)` receive the progress of this thread's operations; an exception of it cancels them. Returns the
+/// previous function.
 #[pyfunction]
 #[pyo3(signature = (function))]
 pub fn watch(function: Option<Py<PyAny>>) -> Option<Py<PyAny>> {
     WATCHER.replace(function)
 }
 
-/// Tells this thread's watcher how far `token`'s work is, and whoever wants to stop that there was a signal.
+/// Handles signals, and reports the progress of `token`'s work to this thread's watcher.
 fn look(py: Python<'_>, token: &Token) -> PyResult<()> {
     py.check_signals()?;
     let watcher = WATCHER.with_borrow(|watcher| watcher.as_ref().map(|function| function.clone_ref(py)));
@@ -102,7 +102,7 @@ fn look(py: Python<'_>, token: &Token) -> PyResult<()> {
     Ok(())
 }
 
-/// Cancels the operation of this thread, for what a hook raised; false if it has none.
+/// Cancels this thread's operation because a hook raised `error`; returns `error` if there is none.
 pub fn cancel(error: PyErr) -> Result<(), PyErr> {
     let Some(token) = current() else { return Err(error) };
     RAISED.lock().unwrap_or_else(PoisonError::into_inner).push((token.clone(), error));
@@ -110,11 +110,11 @@ pub fn cancel(error: PyErr) -> Result<(), PyErr> {
     Ok(())
 }
 
-/// What an operation gave, or the payload of its panic.
+/// The result of an operation, or the payload of its panic.
 type Outcome<T> = Result<T, Box<dyn Any + Send>>;
 
-/// Waits for an operation's outcome, and cancels it for a signal or for what the watcher raises. With `patience` it is waited for all the same; else
-/// there is none then.
+/// Waits for an operation's outcome; cancels it on a signal or an exception of the watcher. With `patience`, waits for the cancelled
+/// operation too; otherwise returns without outcome.
 fn awaited<T>(receiver: &Receiver<Outcome<T>>, token: &Token, patience: bool) -> (Option<Outcome<T>>, Option<PyErr>) {
     let mut interrupted = None;
     loop {
@@ -135,13 +135,13 @@ fn awaited<T>(receiver: &Receiver<Outcome<T>>, token: &Token, patience: bool) ->
     }
 }
 
-/// What a hook raised first of all that cancelled the work of `token`. Until the work ends its threads go on telling the hook, which may raise again: nothing
-/// of that is left for the next work with the same threads.
+/// The first exception of the hooks that cancelled the work of `token`. Threads may call the hook again before they stop; later exceptions
+/// are dropped, so that none reaches the pool's next operation.
 fn raised(token: &Token) -> Option<PyErr> {
     let mut raised = RAISED.lock().unwrap_or_else(PoisonError::into_inner);
     let (own, others): (Vec<_>, Vec<_>) = take(&mut *raised).into_iter().partition(|(other, _)| other.is(token));
     *raised = others;
-    // Python may run code of its own where an exception goes.
+    // Dropping exceptions may run Python code.
     drop(raised);
     own.into_iter().next().map(|(_, error)| error)
 }
@@ -153,14 +153,14 @@ fn ended<T>(outcome: Outcome<T>) -> Result<T, Ended> {
     })
 }
 
-/// Runs `work` without the interpreter's lock on threads of its own, until it ends or is cancelled.
-pub fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<Result<T, Ended>> {
+/// Runs `work` on worker threads without the interpreter's lock, until it ends or is cancelled.
+fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<Result<T, Ended>> {
     let workers = Workers::taken(py)?;
     let (outcome, interrupted) = py.detach(|| {
         let (sender, receiver) = sync_channel(1);
         workers.pool.in_place_scope(|scope| {
             scope.spawn(move |_| {
-                // The receiver waits for it.
+                // Sending cannot fail: the receiver waits.
                 let _ = sender.send(catch_unwind(AssertUnwindSafe(work)));
             });
             awaited(&receiver, &workers.token, true)
@@ -176,7 +176,7 @@ pub fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult
 
 /// The same for work that borrows nothing, which is left to itself once it is cancelled: to free what it has made takes seconds where that is a schedule of
 /// millions of events. Its threads end with it.
-pub fn run_owned<T: Send + 'static>(
+fn run_owned<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<Result<T, Ended>> {
@@ -184,14 +184,14 @@ pub fn run_owned<T: Send + 'static>(
     let (outcome, interrupted) = py.detach(|| {
         let (sender, receiver) = sync_channel(1);
         workers.pool.spawn(move || {
-            // Nobody may be waiting for it any more.
+            // The receiver may be gone after a cancellation.
             let _ = sender.send(catch_unwind(AssertUnwindSafe(work)));
         });
         awaited(&receiver, &workers.token, false)
     });
     let error = interrupted.or(raised(&workers.token));
     Ok(match (error, outcome) {
-        // Its pool is not for others.
+        // Its pool is still busy, so do not reuse it.
         (Some(error), None) => Err(Ended::By(error)),
         (error, outcome) => {
             workers.returned(py);
@@ -201,4 +201,30 @@ pub fn run_owned<T: Send + 'static>(
             }
         }
     })
+}
+
+/// Runs `work` without the interpreter's lock, on threads that this process has; Ctrl-C ends it. A panic becomes an `InternalError`.
+pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Failure> + Send) -> PyResult<T> {
+    given(run(py, work)?)
+}
+
+/// The same for work that borrows nothing and may be left to itself once Ctrl-C has ended it.
+pub fn released<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> PyResult<T> {
+    given(run_owned(py, work)?)
+}
+
+fn given<T>(ended: Result<Result<T, Failure>, Ended>) -> PyResult<T> {
+    match ended {
+        Ok(result) => result.map_err(PyErr::from),
+        Err(Ended::By(error)) => Err(error),
+        Err(Ended::Panic(payload)) => {
+            let text = payload.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
+            let message = format!("a defect of Polyfabric, please report it: {text}");
+            Err(Failure::new(Kind::Internal, message).into())
+        }
+    }
 }

@@ -1,10 +1,10 @@
-//! How long do BGV's operations, its bootstrapping and an encrypted look-up take on this machine, decrypted and checked?
+//! Times BGV operations, bootstrapping and an encrypted lookup on this machine, with decryption and checks.
 //!
 //! `cargo run --release -p polyfabric-runtime --example bgv -- operations|bootstrap|database [set] [threads]`
 //!
-//! `operations`: multiply with relinearisation, and rotate, at the sets that are benchmarked against Lattigo. `bootstrap`: one number, a bit at
-//! `f1-bootstrap` (N = 2^14, 24 limbs of 32 bits) unless another set is named; also prints the operations by kind and limbs.
-//! `database`: a look-up among 999 keys of four letters at `f1-db-lookup`.
+//! `operations`: multiplication with relinearisation, and rotation, for the sets benchmarked against Lattigo. `bootstrap`: one number, a bit for
+//! `f1-bootstrap` (N = 2^14, 24 limbs of 32 bits) by default; also prints the operations by kind and limbs. `database`: a lookup among 999 keys of
+//! four letters with `f1-db-lookup`.
 
 use polyfabric_program::rns::builtin::database::{Equality, Store, look_up};
 use polyfabric_program::rns::homomorphic::{Builder, Program, Scheme, Values};
@@ -43,7 +43,7 @@ fn choice(parameters: &Parameters) -> RnsLowering {
     RnsLowering::new(parameters.gadget().literal().clone())
 }
 
-/// The outputs, and the shortest time of `runs`.
+/// The outputs, and the minimum time of `runs`.
 fn run(
     kernel: &KernelProgram,
     keys: &KeySet,
@@ -98,7 +98,7 @@ fn operations(set: &str, threads: usize) -> Result<()> {
         };
         let wrong = (0..slots).filter(|&i| found[i] != expected(i)).count();
         println!(
-            "{set}: {operation} {:.3} ms, {} of {limbs} limbs after it, {wrong} of {slots} slots wrong",
+            "{set}: {operation} {:.3} ms, {} of {limbs} limbs left, {wrong} of {slots} slots wrong",
             time.as_secs_f64() * 1e3,
             port.state.limbs
         );
@@ -124,7 +124,7 @@ fn bootstrap(set: &str, threads: usize) -> Result<()> {
     let lowered = lower(&builder.finish()?, &parameters, &choice(&parameters), key.encoder())?;
     let output = &lowered.plan.outputs[0].state;
     println!(
-        "{set}: N = {}, {} limbs of Q, log2 QP {:.0}; {} keys; {} limbs left of the result",
+        "{set}: N = {}, {} limbs of Q, log2 QP {:.0}; {} keys; {} limbs left in the result",
         parameters.ring().degree().get(),
         parameters.q_limbs(),
         parameters.log2_qp(),
@@ -144,7 +144,7 @@ fn bootstrap(set: &str, threads: usize) -> Result<()> {
         let decrypted = key.decrypt_coefficients(&outputs["refreshed"], output.factor)?;
         let alone = decrypted.coefficients[1..].iter().all(|&other| other == 0);
         println!(
-            "{number}: {} in {:.1} s, noise 2^{:.1} under its bound 2^{:.1}, {:.0} bits left",
+            "{number}: {} in {:.1} s, noise 2^{:.1} below its bound 2^{:.1}, {:.0} bits left",
             if decrypted.coefficients[0] == number && alone { "right" } else { "WRONG" },
             time.as_secs_f64(),
             decrypted.log2_noise,
@@ -183,7 +183,7 @@ fn database(set: &str, threads: usize) -> Result<()> {
     print_steps(&lowered.plan.steps);
     let keys = key.switching_keys(lowered.keys.keys().copied(), &no_progress)?;
     println!("{} keys, {:.2} GiB", lowered.keys.len(), keys.bytes() as f64 / 2f64.powi(30));
-    // Keys of four letters: number k in base 32.
+    // Keys of four letters: the digits of the number in base 32.
     let letters = |number: u64| (0..4).map(|place| number >> (5 * place) & 31).collect::<Vec<_>>();
     let entries: Vec<_> = (1..1000).map(|key| (letters(key * 1009), vec![key * key % t])).collect();
     for query in [letters(500 * 1009), letters(3)] {

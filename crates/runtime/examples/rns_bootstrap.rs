@@ -1,13 +1,13 @@
-//! One CKKS bootstrapping of full slots at full size: time, memory, precision.
+//! Measures time, memory and precision of one full-size CKKS bootstrapping of all slots.
 //!
 //! ```text
 //! cargo run --release -p polyfabric-runtime --example rns_bootstrap -- \
 //!     log-degree=16 levels=48/40x9/41x3/36+36,49,39+39,49,40+40,49,39+38,49/35+35,49x3 special=37,36,49x4 digit=6 seeded compact
 //! ```
 //!
-//! `levels` lists the bits of the primes that each level adds, from level 0 on: residual levels, slots to coefficients,
-//! modular reduction, coefficients to slots, separated by `/`. `axK` repeats a level, `a+b` is a level of two primes. `seeded` draws half of
-//! each key from its seed at every use, `compact` transforms public polynomials at every use: less memory, more time.
+//! `levels` lists the bits of the primes that each level adds, from level 0: residual levels, slots to coefficients, modular reduction, coefficients
+//! to slots, separated by `/`. `axK` repeats a level, `a+b` is a level of two primes. `seeded` expands half of each key from its seed at every use,
+//! `compact` transforms public polynomials at every use: less memory, more time.
 
 #[path = "../tests/rns_bootstrap/common.rs"]
 #[allow(dead_code)]
@@ -36,14 +36,14 @@ fn level_list(text: &str) -> Result<Vec<Vec<u32>>, Box<dyn Error>> {
     Ok(levels)
 }
 
-/// A line of /proc/self/status in MiB, where there is one.
+/// A value of /proc/self/status in MiB, where available.
 fn memory(line: &str) -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let found = status.lines().find_map(|text| text.strip_prefix(line)?.trim().split(' ').next()?.parse::<f64>().ok());
     found.unwrap_or(f64::NAN) / 1024.0
 }
 
-/// Seconds of processor time of this process so far, where /proc tells them (in hundredths).
+/// Processor seconds of this process so far, from /proc where available (in hundredths).
 fn processor_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
@@ -86,7 +86,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         slots,
         secret: BootstrappingSecret::Encapsulated {
             hamming_weight: ephemeral,
-            // With q_0 all the modulus that the sparse secret is used with: 121 bits leave it 128 bits of security.
+            // The sparse secret is used with q_0 and these only: 121 bits give it 128 bits of security.
             special: vec![LimbId(literal.limbs() as u16), LimbId(literal.limbs() as u16 + 1)],
         },
         coefficients_to_slots: to_slots.len(),

@@ -1,12 +1,12 @@
-//! How long do the operations of CKKS and BGV take on this core, and how far are they from its peak?
+//! Times the operations of CKKS and BGV on one core, and compares them with the processor's peak.
 //!
 //! `cargo run --release -p polyfabric-runtime --example rns_operations [set] [threads] [runs] [seeded]`
 //!
-//! Sets: `a` (N = 2^14, 8 limbs of 40 bits, dnum 4), `b` (N = 2^16, 25 limbs, dnum 5, P of 6 limbs), `b5` (P of 5, as large as a digit),
-//! `bgv12`, `bgv13`, `bgv14`; all without an argument. "8 multiplications" and "8 equal rotations" are of different ciphertexts with one key,
-//! "4 times 4 hoisted" turns four ciphertexts by the same four amounts. Keys and ciphertexts are random words: no operation looks at what they
-//! encrypt. `ms` is the least time of many runs, `mean cpu ms` the mean of what the thread was given of the processor. The floor is the transforms' butterflies at three word products each, and the products of
-//! base conversions and inner products at two, at the measured peak of IFMA on one core.
+//! Sets: `a` (N = 2^14, 8 limbs of 40 bits, dnum 4), `b` (N = 2^16, 25 limbs, dnum 5, P of 6 limbs), `b5` (P of 5, as large as a digit), `bgv12`, `bgv13`,
+//! `bgv14`; all by default. "8 multiplications" and "8 equal rotations" are of different ciphertexts with one key; "4 times 4 hoisted" rotates four
+//! ciphertexts by the same four amounts. Keys and ciphertexts are random words, because timing does not depend on them. `ms` is the minimum time of many
+//! runs, `mean cpu ms` the mean processor time of the thread. The lower bound counts three word products per butterfly, and two per product of base
+//! conversions and inner products, at the measured IFMA peak of one core.
 
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::automorphism::GaloisElement;
@@ -34,7 +34,7 @@ struct Set {
     /// Limbs of P.
     p: (u32, usize),
     dnum: usize,
-    /// For BGV: t.
+    /// t, for BGV.
     plaintext_modulus: Option<u64>,
 }
 
@@ -107,7 +107,7 @@ impl Bench {
     /// `count` products: multiply, relinearise and drop the last limb, in one division.
     fn multiply(&self, count: u16) -> Built {
         let mut builder = self.builder("multiply")?;
-        // P·d joins before the division.
+        // P·d is added before the division.
         let drop = self.special.union(&LimbSet::new(self.q.last()));
         for number in 0..count {
             let mut input = |name| self.input(&mut builder, &format!("{name}{number}"));
@@ -141,7 +141,7 @@ impl Bench {
         builder.scale(d, &factors)
     }
 
-    /// Each of `count` ciphertexts, turned by each of `elements`.
+    /// Rotates each of `count` ciphertexts by each of `elements`.
     fn rotate(&self, count: u16, elements: &[GaloisElement]) -> Built {
         let mut builder = self.builder("rotate")?;
         for turned in 0..count {
@@ -178,7 +178,7 @@ impl Bench {
         keys
     }
 
-    /// Word products that the program cannot do without.
+    /// Minimum number of word products of the program.
     fn products(&self, program: &KernelProgram) -> Result<f64, KernelError> {
         let ops = program.counts()?.limb_ops;
         let degree = self.ring.degree();
@@ -187,7 +187,7 @@ impl Bench {
     }
 }
 
-/// Milliseconds that this thread has run, where the system tells: other programs' share of the core is not in it.
+/// Processor milliseconds of this thread, where available; excludes other programs.
 fn processor_ms() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(text.split_whitespace().next()?.parse::<f64>().ok()? / 1e6)

@@ -1,7 +1,7 @@
-//! Execution of kernel programs, for each family of schemes: a fast CPU runtime, and a slow interpreter, operation by
-//! operation, against which everything else is tested.
+//! Executes kernel programs of each family of schemes: a fast runtime, and a slow interpreter as the reference for all tests.
 
 pub mod gpu;
+mod gpu_error;
 pub mod progress;
 pub mod rns;
 pub mod tfhe;

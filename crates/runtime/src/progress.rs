@@ -1,6 +1,6 @@
-//! How far a long operation is.
+//! Progress of a long operation.
 
-/// Receives progress; called from worker threads, often.
+/// Receives progress; called frequently from worker threads.
 pub trait Progress: Sync {
     /// `done` of `total` items of `stage` are finished. A new stage starts when the name changes.
     fn update(&self, stage: &str, done: u64, total: u64);

@@ -1,4 +1,5 @@
-//! How long keys and encodings of a CKKS set take on this machine, and what they weigh: `cargo run --release -p polyfabric-schemes --example ckks-keys -- ckks-bench-b-ifma`.
+//! Measures the time to make keys and encodings of a CKKS set on this machine, and the keys' size:
+//! `cargo run --release -p polyfabric-schemes --example ckks-keys -- ckks-bench-b-ifma`.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! Prints the table of our default parameter sets, as `crates/schemes/src/tfhe/sets/defaults.toml` holds it.
+//! Prints the default parameter sets in the format of `crates/schemes/src/tfhe/sets/defaults.toml`.
 
 fn main() {
     print!("{}", polyfabric_schemes::tfhe::optimiser::defaults_toml());

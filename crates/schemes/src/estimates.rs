@@ -1,32 +1,32 @@
-//! What the lattice estimator gives for the instances behind the security tables and the named sets (`estimates.toml`).
+//! Lattice-estimator results for the security tables and the named sets (`estimates.toml`).
 //!
-//! Nothing here estimates: the numbers were computed once, and `scripts/check-security` computes them again for whoever has Sage and
-//! the estimator. The level of a set is the smaller of theirs and of the tables', which published sources give; where no table has a level for
-//! a sparse secret, theirs alone is taken. A problem that was not estimated itself is placed between two that were ([`estimated`]).
+//! The numbers are precomputed; `scripts/check-security` recomputes them with Sage and the estimator. The level of a set is the smaller of
+//! the estimate and of the published table. Where no table covers a sparse secret, the estimate alone counts. A problem that was not
+//! estimated is interpolated between two that were ([`estimated`]).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-/// A learning-with-errors problem and what each attack on it costs.
+/// A learning-with-errors problem and the cost of each attack on it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Instance {
     /// Dimension of the secret: N, n or kN.
     pub dimension: usize,
-    /// What the secret is drawn from.
+    /// Distribution of the secret.
     pub secret: String,
     /// log2 of the modulus.
     pub log2_modulus: f64,
-    /// log2 of the noise's standard deviation, in units of the modulus' integers.
+    /// log2 of the noise's standard deviation, in integers.
     pub log2_noise: f64,
     /// log2 of the operations of each attack, by the lattice estimator.
     pub bits: BTreeMap<String, f64>,
-    /// Of primal hybrids on binary secrets, by `scripts/hybrid-attacks`.
+    /// Primal hybrid attacks on binary secrets, by `scripts/hybrid-attacks`.
     #[serde(default)]
     pub hybrids: BTreeMap<String, f64>,
-    /// Of one that nobody is known to be able to carry out: no part of a level.
+    /// Costs under an assumption that no known algorithm meets; not part of a level.
     #[serde(default)]
     pub optimistic: BTreeMap<String, f64>,
 }
@@ -34,7 +34,7 @@ pub struct Instance {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
-    /// How the numbers came to be; for the script and for readers.
+    /// How the numbers were computed, for the script and for readers.
     #[serde(rename = "run")]
     _run: toml::Table,
     instance: Vec<Instance>,
@@ -42,11 +42,11 @@ struct Table {
 
 static INSTANCES: LazyLock<Vec<Instance>> = LazyLock::new(|| {
     let table: Table =
-        toml::from_str(include_str!("estimates.toml")).expect("the committed table parses; a test holds it");
+        toml::from_str(include_str!("estimates.toml")).expect("the committed table parses; a test checks this");
     table.instance
 });
 
-/// How far a set's modulus and noise may be from an instance's, in log2: a tenth of a bit of security at most.
+/// Maximum distance of a set's modulus and noise from an instance's, in log2: at most a tenth of a bit of security.
 const TOLERANCE: f64 = 0.3;
 const NOISE_TOLERANCE: f64 = 0.01;
 
@@ -72,7 +72,7 @@ fn with_modulus(
     })
 }
 
-/// The instance that was estimated, if one is this one.
+/// The estimated instance within [`TOLERANCE`] of this one.
 pub fn find(
     dimension: usize,
     secret: impl std::fmt::Display,
@@ -84,8 +84,8 @@ pub fn find(
     near.min_by(|a, b| distance(a).total_cmp(&distance(b)))
 }
 
-/// The estimated instance of this dimension, secret and noise with the smallest modulus that is no smaller than this one: this one has at
-/// least its bits, as less modulus only makes attacks dearer.
+/// The estimated instance of this dimension, secret and noise with the smallest modulus at least as large. Its bits are a lower bound,
+/// because a smaller modulus only makes attacks more expensive.
 pub fn find_covering(
     dimension: usize,
     secret: impl std::fmt::Display,
@@ -97,8 +97,8 @@ pub fn find_covering(
     covering.min_by(|a, b| a.log2_modulus.total_cmp(&b.log2_modulus))
 }
 
-/// log2 of the cheapest attack: of the problem itself, as for [`find`], or between two of its dimension and noise that were estimated, with moduli
-/// on either side: 1/λ is taken as linear in log Q, as between the levels of the tables. None without such.
+/// log2 of the cheapest attack: that of the instance found by [`find`], or interpolated between two instances of the same dimension and
+/// noise with moduli on either side. 1/λ is interpolated linearly in log Q, as between the levels of the tables.
 pub fn estimated(dimension: usize, secret: impl std::fmt::Display, log2_modulus: f64, log2_noise: f64) -> Option<f64> {
     let secret = secret.to_string();
     if let Some(instance) = find(dimension, &secret, log2_modulus, log2_noise) {
@@ -113,11 +113,12 @@ pub fn estimated(dimension: usize, secret: impl std::fmt::Display, log2_modulus:
     Some((high.recip() + position * (low.recip() - high.recip())).recip().min(high))
 }
 
-/// log2 of the cheapest attack on a problem of the torus, as for [`find`], or a lower bound of it from problems of the same modulus:
+/// log2 of the cheapest attack on a problem of the torus: that of the instance found by [`find`], or a lower bound from instances of the
+/// same modulus:
 ///
-/// - One of no larger dimension and no more noise has no more bits.
-/// - Of dimensions on either side: the lesser of the two, if the noise is no less than on the straight line between theirs. Lines of one
-///   level are straight to a tenth of a bit (`tfhe/security.toml`'s fits), so the level on the line is no less than at both ends.
+/// - An instance of no larger dimension and no more noise is at most as secure.
+/// - Between two dimensions, the smaller level of both is a lower bound if the noise is at least that of the straight line between them.
+///   Lines of constant level are straight to a tenth of a bit (fits in `tfhe/security.toml`).
 pub fn estimated_on_torus(dimension: usize, log2_modulus: f64, log2_noise: f64) -> Option<f64> {
     if let Some(instance) = find(dimension, BINARY, log2_modulus, log2_noise) {
         return Some(instance.least().1);
@@ -139,40 +140,40 @@ pub fn estimated_on_torus(dimension: usize, log2_modulus: f64, log2_noise: f64) 
     between.chain(easier.map(|one| one.least().1)).max_by(f64::total_cmp)
 }
 
-/// What the lattice estimator bounds the bits of this problem by: the least of any with as large a modulus or a smaller one.
+/// Upper bound on the bits of this problem: the smallest estimate with an equal or smaller modulus.
 pub fn at_most(dimension: usize, secret: impl std::fmt::Display, log2_modulus: f64, log2_noise: f64) -> Option<f64> {
     let smaller =
         with_modulus(dimension, secret, log2_noise).filter(|one| one.log2_modulus <= log2_modulus + TOLERANCE);
     smaller.map(|one| one.least().1).min_by(f64::total_cmp)
 }
 
-/// log2 of the cheapest attack on any of the problems, as for [`estimated`]; none if one of them was not estimated.
+/// log2 of the cheapest attack on any of the problems, as for [`estimated`]; `None` if one was not estimated.
 pub fn least<S: std::fmt::Display>(problems: impl IntoIterator<Item = (usize, S, f64, f64)>) -> Option<f64> {
     let estimate = |(dimension, secret, modulus, noise)| estimated(dimension, secret, modulus, noise);
     problems.into_iter().map(estimate).try_fold(f64::INFINITY, |least, bits| Some(least.min(bits?)))
 }
 
-/// What secrets of the torus schemes are drawn from.
+/// Distribution of the secrets of TFHE.
 pub const BINARY: &str = "binary";
 
-/// log2 of the standard deviation that the homomorphic-encryption standard asks for, 8/sqrt(2 pi).
+/// log2 of the standard deviation in the homomorphic-encryption standard, 8/sqrt(2 pi).
 pub const STANDARD_NOISE_LOG2: f64 = 1.674;
 
 #[cfg(test)]
 mod tests {
-    //! Has every row of the security tables and every named set been estimated, and do the sets that are chosen by themselves have 128
-    //! bits by the estimator too?
+    //! Is every row of the security tables and every named set estimated, and do automatically chosen sets have 128 bits by the estimator
+    //! as well?
 
     use super::*;
     use crate::rns::{SecretDistribution, security};
     use crate::{bgv, ckks, tfhe};
 
-    /// (name, dimension, secret, log2 modulus, log2 noise, least that must be).
+    /// (name, dimension, secret, log2 modulus, log2 noise, required bits).
     fn wanted() -> Vec<(String, usize, String, f64, f64, f64)> {
         let mut wanted = Vec::new();
         for (dimension, secret, level, bound) in security::bounds() {
-            // The bounds of 2018, at the higher levels, were made with another cost model; today's gives up to 6 % less. Those of 2024 are to a
-            // whole bit of the modulus.
+            // The 2018 bounds at the higher levels used another cost model; the current one gives up to 6 % less. The 2024 bounds
+            // are exact to one bit of the modulus.
             let share = if level > 128.0 { 0.935 } else { 0.999 };
             let least = if secret == SecretDistribution::UniformTernary { level * share } else { level };
             wanted.push((format!("bound {bound}"), dimension, secret.to_string(), bound, STANDARD_NOISE_LOG2, least));
@@ -199,7 +200,7 @@ mod tests {
         wanted
     }
 
-    /// Primal hybrids of binary secrets, by another program than the rest: without guessing they are the estimator's BDD, so they are no dearer.
+    /// Another program computes the primal hybrids of binary secrets. Without guessing they are the estimator's BDD, so they cost no more.
     #[test]
     fn binary_secrets_have_their_hybrids() {
         let binary = INSTANCES.iter().filter(|instance| instance.secret == BINARY && instance.dimension <= 2048);
@@ -222,7 +223,7 @@ mod tests {
         assert!(compared > 40);
     }
 
-    /// What is missing is printed as the table wants it, for `scripts/check-security` to fill in.
+    /// Prints missing instances in the table's format, for `scripts/check-security` to complete.
     #[test]
     fn tables_and_sets_are_estimated() {
         let mut missing = Vec::new();

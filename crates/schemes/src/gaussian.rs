@@ -1,46 +1,45 @@
-//! Gaussian noise in integers, drawn in constant time.
+//! Constant-time sampling of Gaussian integers.
 //!
-//! | σ | what is drawn |
+//! | σ | sample |
 //! |---|---|
-//! | up to 64 | a normal variable rounded to the nearest integer, by its table |
-//! | above | the sum of two independent *levelled* draws of deviation σ/√2 |
+//! | up to 64 | a normal variable rounded to the nearest integer, from a table |
+//! | above | the sum of two independent *levelled* samples of deviation σ/√2 |
 //!
-//! A levelled draw takes an entry of a table, 2^e integers wide with 2 ≤ σ/(√2·2^e) < 4, and e uniform bits within it. Its density is a
-//! histogram, which must not be used alone: a shift by Δ moves mass across the histogram's steps, so the divergence between draws and shifted
-//! draws grows with |Δ|. Flooding relies on the divergence of a Gaussian, Δ²/2σ² (Li, Micciancio, Schultz, Sorrell, CRYPTO 2022). The density
-//! of the sum of two levelled draws is continuous, and its divergence exceeds Δ²/2σ² by at most 2.5 percent, which is 0.04 bits; the tests compute it.
+//! A levelled sample is an entry of a table, 2^e integers wide with 2 ≤ σ/(√2·2^e) < 4, plus e uniform bits. Its density is a histogram and
+//! must not be used alone: a shift by Δ moves mass across the histogram's steps, so the divergence between samples and shifted samples
+//! grows with |Δ|. Flooding relies on the divergence of a Gaussian, Δ²/2σ² (Li, Micciancio, Schultz, Sorrell, CRYPTO 2022). The sum of two
+//! levelled samples has a continuous density whose divergence exceeds Δ²/2σ² by at most 2.5 percent or 0.04 bits; the tests compute it.
 //!
-//! Every draw reads the whole table, and signs and low bits are bits of the stream, so that no branch and no address depends on a secret. The
-//! deviation is the one asked for: the table's own is set so that entries and low bits make it up.
+//! Every sample reads the whole table; signs and low bits are bits of the stream. So no branch or address depends on a secret. The table's
+//! own deviation is chosen so that entries and low bits together have the requested one.
 
-use std::f64::consts::SQRT_2;
+use std::f64::consts::{PI, SQRT_2};
 
 use zeroize::Zeroizing;
 
 use crate::random::Stream;
-use crate::tfhe::noise::ln_erfc;
 
-/// A centred Gaussian of deviation σ in whole numbers. Its tail ends where its weight is below 2^-64, at about nine deviations.
+/// A centred integer Gaussian of deviation σ. The tail ends where its weight is below 2^-64, at about nine deviations.
 #[derive(Clone, Debug)]
 pub struct RoundedGaussian {
     sigma: f64,
-    /// log2 of the integers in an entry of a levelled draw; `None` where every integer is an entry, and one draw is enough.
+    /// log2 of the integers in an entry of a levelled sample; `None` if every integer has an entry and one sample suffices.
     log2_width: Option<u32>,
     /// 2^63 times the weight of the entries up to and including entry 0, 1, …
     thresholds: Vec<u64>,
 }
 
 impl RoundedGaussian {
-    /// Largest σ whose table has an entry for every integer.
+    /// Largest σ whose table has an entry for each integer.
     const TABLE_SIGMA: f64 = 64.0;
 
-    /// Largest σ taken of parameters: draws stay far below 2^63.
+    /// Largest σ of a parameter set, so that samples stay far below 2^63.
     pub const MAX_SIGMA: f64 = (1u64 << 48) as f64;
 
-    /// Largest σ at all: a quarter of a torus of 64 bits, on which draws wrap around.
+    /// Largest σ on the torus: a quarter of a 64-bit torus, where samples wrap around.
     const WIDEST: f64 = (1u64 << 62) as f64;
 
-    /// Of deviation `sigma`, from 0 to [`Self::MAX_SIGMA`]; on a torus, where draws may wrap around, to 2^62.
+    /// A Gaussian of deviation `sigma`, from 0 to [`Self::MAX_SIGMA`], or to 2^62 on a torus, where samples may wrap around.
     ///
     /// # Panics
     /// If `sigma` is outside.
@@ -54,7 +53,7 @@ impl RoundedGaussian {
         let log2_width = half.log2() as u32 - 1;
         let mut deviation = half / f64::from(log2_width).exp2();
         let mut gaussian = Self { sigma, log2_width: Some(log2_width), thresholds: thresholds(deviation, 1.0) };
-        // Levelling widens an entry's share; a narrower table makes up for it.
+        // Levels widen an entry's share; a narrower table compensates.
         for _ in 0..8 {
             deviation *= sigma / gaussian.variance().sqrt();
             gaussian.thresholds = thresholds(deviation, 1.0);
@@ -67,13 +66,13 @@ impl RoundedGaussian {
         self.sigma
     }
 
-    /// The variance of what is drawn: σ² + 1/12 up to 64 (less below 1), σ² above.
+    /// The variance of the samples: σ² + 1/12 up to 64 (less below 1), σ² above.
     pub fn variance(&self) -> f64 {
-        // E|x|² = Σ_k P(|x| > k)·(E of entry k + 1's square less that of entry k's).
+        // E|x|² = Σ_k P(|x| > k)·(E of the square in entry k + 1 minus that in entry k).
         let tails = self.thresholds.iter().map(|&inside| ((1u64 << 63) - inside) as f64 / 2f64.powi(63));
         match self.log2_width {
             None => tails.enumerate().map(|(k, tail)| (2 * k + 1) as f64 * tail).sum(),
-            // Entry k is k·w + 1/2 to (k + 1)·w − 1/2; of entry 0 the mean square is (w² − 1)/3 + 1/4.
+            // Entry k is k·w + 1/2 to (k + 1)·w − 1/2; entry 0 has mean square (w² − 1)/3 + 1/4.
             Some(log2_width) => {
                 let square = f64::from(log2_width).exp2().powi(2);
                 let step = |k: usize| 2.0 * square * (k + 1) as f64;
@@ -82,7 +81,6 @@ impl RoundedGaussian {
         }
     }
 
-    /// One draw.
     #[inline]
     pub fn draw(&self, stream: &mut Stream) -> i64 {
         if self.sigma == 0.0 {
@@ -91,7 +89,7 @@ impl RoundedGaussian {
         match self.log2_width {
             None => {
                 let (entry, sign) = self.entry(stream);
-                // Negation by two's complement where the sign is set.
+                // Negates in two's complement if the sign is set.
                 (entry as i64 ^ -sign).wrapping_add(sign)
             }
             // Each is symmetric around −1/2, so that 0 is as likely as its neighbours.
@@ -101,7 +99,7 @@ impl RoundedGaussian {
         }
     }
 
-    /// The number of an entry, and a sign: 0 or 1.
+    /// The number of an entry, and a sign bit.
     #[inline]
     fn entry(&self, stream: &mut Stream) -> (u64, i64) {
         let word = stream.word();
@@ -133,9 +131,35 @@ fn thresholds(deviation: f64, end: f64) -> Vec<u64> {
     tails.map(|tail| (1 << 63) - tail.round() as u64).collect()
 }
 
+/// ln erfc(x) for x ≥ 0, to a relative error of about 1e-14 of the logarithm.
+///
+/// Below 2: erf(x) = 2/√π · exp(−x²) · Σ 2^n x^(2n+1) / (1·3·…·(2n+1)), all terms positive (DLMF 7.6.2). From 2: the continued fraction
+/// √π · exp(x²) · erfc(x) = 1/(x + (1/2)/(x + 1/(x + (3/2)/(x + …)))) (DLMF 7.9.1). Only its logarithm is computed, so nothing underflows.
+pub fn ln_erfc(x: f64) -> f64 {
+    if x < 2.0 {
+        let mut term = x;
+        let mut sum = x;
+        for n in 1..100 {
+            term *= 2.0 * x * x / f64::from(2 * n + 1);
+            sum += term;
+            if term < 1e-17 * sum {
+                break;
+            }
+        }
+        return (-(2.0 / PI.sqrt()) * (-x * x).exp() * sum).ln_1p();
+    }
+    // The truncation error after this many terms is about exp(−2x√(2n)), relatively.
+    let terms = (200.0 / (x * x)) as u32 + 10;
+    let mut denominator = x;
+    for n in (1..terms).rev() {
+        denominator = x + f64::from(n) / 2.0 / denominator;
+    }
+    -x * x - denominator.ln() - PI.ln() / 2.0
+}
+
 #[cfg(test)]
 mod tests {
-    //! Is the noise Gaussian, of the deviation that was asked for, at every size?
+    //! Is the noise Gaussian with the requested deviation at every size?
     use super::*;
     use crate::random::{Purpose, Seeds};
 
@@ -143,7 +167,7 @@ mod tests {
         Seeds::for_tests(seed).secret.stream(Purpose::SecretKey, 0)
     }
 
-    /// Shares of each integer against the integral of the density by Simpson's rule, and the variance.
+    /// Compares the share of each integer with the integral of the density by Simpson's rule, and the variance.
     #[test]
     fn narrow_noise_is_the_rounded_gaussian() {
         for sigma in [0.5, 3.2, 20.0] {
@@ -174,7 +198,7 @@ mod tests {
         assert!(RoundedGaussian::new(0.0).polynomial(&mut stream(4), 100).iter().all(|&draw| draw == 0));
     }
 
-    /// Moments of 200,000 draws and the shares beyond one, two and three deviations, to five deviations of each.
+    /// Tests moments of 200,000 samples and the shares beyond one, two and three deviations, to five deviations each.
     #[test]
     fn wide_noise_is_gaussian() {
         for sigma in [65.0, 1000.0, 4096.0, 3.3e9, 2f64.powi(48), 1.5 * 2f64.powi(55)] {
@@ -197,7 +221,7 @@ mod tests {
         }
     }
 
-    /// The probability of each integer from −`reach` to `reach`, from the tables alone.
+    /// The probability of each integer from −`reach` to `reach`, computed from the tables.
     fn probabilities(gaussian: &RoundedGaussian, reach: usize) -> Vec<f64> {
         let width = 1usize << gaussian.log2_width.expect("a wide Gaussian");
         let inside: Vec<f64> = gaussian.thresholds.iter().map(|&inside| inside as f64 / 2f64.powi(63)).collect();
@@ -205,7 +229,7 @@ mod tests {
             0 => inside[0],
             _ => inside.get(k).copied().unwrap_or(1.0) - inside.get(k - 1).copied().unwrap_or(1.0),
         };
-        // Of m + 1/2 for one levelled draw m, at m = −reach to reach − 1.
+        // P(m) for one levelled sample, at m = −reach to reach − 1.
         let levelled: Vec<f64> = (0..2 * reach)
             .map(|at| entry(if at < reach { reach - 1 - at } else { at - reach } / width) / (2 * width) as f64)
             .collect();
@@ -215,7 +239,7 @@ mod tests {
         (0..=2 * reach).map(|at| sum(at + reach - 1)).collect()
     }
 
-    /// Does a shift by Δ change the distribution by the divergence of a Gaussian, Δ²/2σ², on which flooding rests?
+    /// Does a shift by Δ change the distribution by the divergence of a Gaussian, Δ²/2σ², as flooding assumes?
     #[test]
     fn a_shift_of_wide_noise_diverges_as_a_gaussian() {
         for sigma in [65.0, 90.0, 91.0, 128.0, 180.0, 200.0] {
@@ -234,7 +258,7 @@ mod tests {
         }
     }
 
-    /// Are integers drawn as often as the integral of the density over each says? One histogram fails by far.
+    /// Does each integer occur as often as the integral of the density? A single histogram fails by far.
     #[test]
     fn every_integer_of_wide_noise_has_its_share() {
         for sigma in [65.0, 100.0, 127.0] {
@@ -260,7 +284,7 @@ mod tests {
         }
     }
 
-    /// A quarter of the torus: draws wrap around, and are as good as uniform.
+    /// A quarter of the torus: samples wrap around and are nearly uniform.
     #[test]
     fn the_widest_noise_wraps() {
         let draws = RoundedGaussian::new(2f64.powi(62)).polynomial(&mut stream(6), 10_000);

@@ -1,15 +1,15 @@
-//! Which key generation keys and ciphertexts are of.
+//! Identifies the key generation of keys and ciphertexts.
 //!
-//! Two clients of one parameter set have files of the same sizes, which any program would take together, and decrypt to noise. So every
-//! file of keys and ciphertexts names the generation of its client key, and who reads two files compares their names.
+//! Files of two clients with the same parameter set have the same sizes, and mixing them decrypts to noise. So every file of keys and
+//! ciphertexts names the generation of its client key, and readers of two files compare the names.
 
 use thiserror::Error;
 
 use crate::random::{Purpose, Seeds};
 use crate::serial::{FormatError, Reader, Sink};
 
-/// The name of a key generation: 16 random bytes that were drawn next to the secrets and say nothing of them. It is never printed: a server's errors
-/// go to strangers, and the name tells whose key it is.
+/// The name of a key generation: 16 random bytes, independent of the secrets. It is never printed, because a server's errors go to
+/// strangers and the name identifies a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KeyGeneration([u8; 16]);
 
@@ -19,11 +19,8 @@ pub struct KeyGeneration([u8; 16]);
     "{first} and {second} are of two key generations, both of parameter set {parameters}; use files of one key generation"
 )]
 pub struct OtherGeneration {
-    /// One of the files.
     pub first: String,
-    /// The other.
     pub second: String,
-    /// Their parameter set.
     pub parameters: String,
 }
 
@@ -31,7 +28,7 @@ impl KeyGeneration {
     /// Bytes in a file.
     pub(crate) const BYTES: u64 = 16;
 
-    /// From the public one of the seeds that a client key is made of.
+    /// Derived from the public seed of a client key.
     pub(crate) fn draw(seeds: &Seeds) -> Self {
         let mut stream = seeds.mask.stream(Purpose::SecretKey, 0);
         let (low, high) = (u128::from(stream.word()), u128::from(stream.word()));
@@ -48,10 +45,7 @@ impl KeyGeneration {
         Ok(Self(bytes))
     }
 
-    /// Fails unless the file `second` is of the same generation as the file `first`, which is of this one.
-    ///
-    /// # Errors
-    /// [`OtherGeneration`].
+    /// Fails unless the file `second` has the same generation as the file `first`, which has this one.
     pub fn expect(self, first: &str, of_second: Self, second: &str, parameters: &str) -> Result<(), OtherGeneration> {
         if self == of_second {
             return Ok(());

@@ -1,14 +1,14 @@
-//! How a level of security is shown.
+//! Formatting of security levels.
 
-/// `bits` with one decimal, rounded down, so that no set shows more than it has.
+/// `bits` with one decimal, rounded down so that the level is never overstated.
 pub fn shown(bits: f64) -> String {
-    // What interpolation leaves below a whole tenth is rounding, not security.
+    // A remainder this far below a tenth comes from the rounding of interpolation.
     format!("{:.1}", (bits * 10.0 + 1e-6).floor() / 10.0)
 }
 
 #[cfg(test)]
 mod tests {
-    //! Does a level that is shown never exceed the level that is there?
+    //! Is a level never overstated?
     use super::shown;
 
     #[test]

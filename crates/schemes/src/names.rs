@@ -1,6 +1,6 @@
-//! The nearest of the names that exist, for a name that does not.
+//! Suggests similar names for an unknown one.
 
-/// A hint: the scheme that has `given`, of `(scheme, names)`; else up to three of one's own `names` close to it, or all of them.
+/// A hint for the unknown name `given`: the other scheme that has it (`(scheme, names)`), else up to three similar `names`, else all.
 pub(crate) fn nearest_names(given: &str, names: &[&str], (scheme, others): (&str, &[&str])) -> String {
     if others.contains(&given) {
         return format!(

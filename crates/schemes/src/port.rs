@@ -1,7 +1,7 @@
-//! What a ciphertext is for: the input or the output of one program.
+//! Identifies the input or output of a program that a ciphertext belongs to.
 //!
-//! A file of ciphertexts of another program has the same form if the other takes or gives the same types, and decrypts to numbers that mean
-//! something else. So every such file names its program, by the hash of its text, and its place in it; who reads one compares.
+//! A ciphertext file of another program with the same types has the same format and would decrypt to unrelated numbers. So every file names
+//! its program, by a hash of its text, and its input or output; readers compare these.
 
 use std::fmt;
 
@@ -11,12 +11,12 @@ use thiserror::Error;
 
 use crate::serial::{FormatError, Reader, Sink};
 
-/// The hash of a program: the first 16 bytes of BLAKE3 of its text, without where it was written.
+/// The hash of a program: the first 16 bytes of BLAKE3 of its text without source locations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ProgramHash([u8; 16]);
 
 impl ProgramHash {
-    /// Of a program that is printed so.
+    /// Hashes a program's text.
     pub fn of(text: impl fmt::Display) -> Self {
         struct Text(Hasher);
         impl fmt::Write for Text {
@@ -26,7 +26,7 @@ impl ProgramHash {
             }
         }
         let mut hash = Text(Hasher::new());
-        // A hasher takes everything.
+        // Writing to a hasher cannot fail.
         let _ = fmt::Write::write_fmt(&mut hash, format_args!("{text}"));
         let mut first = [0; 16];
         first.copy_from_slice(&hash.0.finalize().as_bytes()[..16]);
@@ -35,7 +35,7 @@ impl ProgramHash {
 }
 
 impl fmt::Display for ProgramHash {
-    /// Its first eight bytes: enough to tell two apart.
+    /// The first eight bytes, enough to distinguish programs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0[..8].iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
@@ -46,42 +46,37 @@ impl fmt::Display for ProgramHash {
 pub enum Direction {
     /// From the client to the program.
     Input,
-    /// Back.
+    /// From the program to the client.
     Output,
 }
 
 /// An input or an output of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
-    /// The program.
     pub program: ProgramHash,
-    /// Its name, for messages.
+    /// The program's name, for messages.
     pub program_name: String,
     /// Input or output.
     pub direction: Direction,
-    /// Its name.
     pub name: String,
 }
 
-/// A ciphertext of another program, or of another place in it.
+/// A ciphertext belongs to another program, or to another input or output.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{file}: it is {found}, but {needed} is needed; bring the file that was written for this program")]
 pub struct OtherPort {
-    /// The file.
     pub file: String,
-    /// What it holds.
     pub found: Box<Port>,
-    /// What it must hold.
     pub needed: Box<Port>,
 }
 
 /// Longest name, in bytes.
 const MAX_NAME: usize = 256;
 
-/// What a program, an input or an output may be called: names are files' names everywhere, and stand in texts as they are.
+/// The rule for names of programs, inputs and outputs: names become file names and appear verbatim in messages.
 pub const NAMES: &str = "one has up to 256 letters, digits and _ - + . alone";
 
-/// What is wrong with a name, if anything is.
+/// Why a name is invalid, if it is.
 pub fn name_problem(name: &str) -> Option<&'static str> {
     let printable = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '.');
     if name.is_empty() {
@@ -89,13 +84,13 @@ pub fn name_problem(name: &str) -> Option<&'static str> {
     } else if name.len() > MAX_NAME {
         Some("is longer than 256 bytes")
     } else if !name.chars().all(printable) {
-        Some("holds characters other than letters, digits and _ - + .")
+        Some("has characters other than letters, digits and _ - + .")
     } else {
         None
     }
 }
 
-/// The part of a name that is written.
+/// The part of a name that fits a file.
 fn written(name: &str) -> &str {
     let end = (0..=name.len().min(MAX_NAME)).rev().find(|&end| name.is_char_boundary(end));
     &name[..end.unwrap_or(0)]
@@ -146,20 +141,17 @@ impl Port {
             }
             let mut bytes = vec![0; length];
             reader.bytes("a name", &mut bytes)?;
-            // It stands in messages: none of a file's own control characters may.
+            // Names appear in messages, so they must not contain control characters.
             let name = String::from_utf8(bytes).ok().filter(|name| name_problem(name).is_none());
             name.ok_or(FormatError::Content(
-                "a name is empty, or holds characters other than letters, digits and _ - + .",
+                "a name is empty, or has characters other than letters, digits and _ - + .",
             ))
         };
         let (program_name, name) = (name()?, name()?);
         Ok(Self { program: ProgramHash(program), program_name, direction, name })
     }
 
-    /// Fails unless `found`, which the file `file` holds, is this one.
-    ///
-    /// # Errors
-    /// [`OtherPort`].
+    /// Fails unless `found`, read from `file`, is this port.
     pub fn expect(&self, found: &Self, file: &str) -> Result<(), OtherPort> {
         let same = self.program == found.program
             && self.direction == found.direction
@@ -170,7 +162,7 @@ impl Port {
         Err(OtherPort { file: file.to_owned(), found: Box::new(found.clone()), needed: Box::new(self.clone()) })
     }
 
-    /// One that tests write into files.
+    /// A port for tests of files.
     #[cfg(test)]
     pub(crate) fn for_tests() -> Self {
         let (program, program_name) = (ProgramHash::of("a program"), "sample".to_owned());
@@ -180,7 +172,7 @@ impl Port {
 
 #[cfg(test)]
 mod tests {
-    //! Is the file of another program, of another step or of another name told apart, and in what words?
+    //! Are files of another program, step or name rejected with a clear message?
     use super::*;
 
     #[test]
@@ -202,7 +194,7 @@ mod tests {
                 "x.in.ct: it is output \"x\" of program sample ({hash}), but input \"x\" of program sample ({hash}) is needed; bring the file that was written for this program"
             )
         );
-        // What a program is called is no part of what it is: its text has the name.
+        // A program's name is not part of the comparison: the hashed text contains it.
         assert_eq!(port.expect(&Port { program_name: "renamed".to_owned(), ..port.clone() }, ""), Ok(()));
         assert_ne!(ProgramHash::of("a"), ProgramHash::of("b"));
     }

@@ -1,13 +1,13 @@
-//! Progress of work that takes long.
+//! Progress of long computations.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use polyfabric_kernels::cancel;
 
-/// How far making or expanding a key has come.
+/// Progress of making or expanding a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyProgress {
-    /// What is being made.
+    /// The current stage.
     pub stage: &'static str,
     /// Rows done.
     pub done: u64,
@@ -15,13 +15,13 @@ pub struct KeyProgress {
     pub total: u64,
 }
 
-/// Told of progress from any thread, some hundred times a stage.
+/// Called with progress from any thread, about a hundred times per stage.
 pub type OnProgress<'a> = &'a (dyn Fn(KeyProgress) + Sync);
 
 /// Ignores progress.
 pub fn no_progress(_: KeyProgress) {}
 
-/// Counts rows and tells the hook at every hundredth.
+/// Counts rows and calls the hook at every hundredth.
 pub(crate) struct Counter<'a> {
     hook: OnProgress<'a>,
     stage: &'static str,
@@ -34,7 +34,7 @@ impl<'a> Counter<'a> {
         Self { hook, stage, total: total as u64, done: AtomicU64::new(0) }
     }
 
-    /// Counts one, or unwinds where the work is cancelled.
+    /// Counts one row, or unwinds if the work was cancelled.
     pub(crate) fn row(&self) {
         cancel::check();
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;

@@ -1,8 +1,8 @@
 //! Randomness: seeds from the operating system, and ChaCha20 streams from seeds.
 //!
-//! Secrets and noise come from one seed, the public masks of ciphertexts and keys from another, drawn independently, so that
-//! publishing the mask seed of a transport key says nothing about the secret stream. Each row of a key has its own stream of each
-//! (the row's number is the stream's nonce), so rows can be made in any order, on any core, and come out the same.
+//! Secrets and noise come from one seed, the public masks of ciphertexts and keys from another. The seeds are independent, so publishing
+//! the mask seed of a transport key reveals nothing about the secret stream. Each row of a key has its own streams (the row's number is
+//! the nonce), so rows can be made in any order on any core with the same result.
 
 use polyfabric_kernels::Torus;
 use rand_chacha::ChaCha20Rng;
@@ -10,12 +10,12 @@ use rand_chacha::rand_core::{OsRng, RngCore, SeedableRng, TryRngCore};
 use thiserror::Error;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-/// The operating system gave no randomness.
+/// The operating system provided no randomness.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("the operating system's random generator failed ({0}); keys and encryptions need it, so nothing was made")]
 pub struct RandomnessError(String);
 
-/// A public seed: from it anyone expands the masks of a transport key.
+/// A public seed, from which anyone can expand the masks of a transport key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MaskSeed(pub [u8; 32]);
 
@@ -23,7 +23,7 @@ pub struct MaskSeed(pub [u8; 32]);
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct SecretSeed([u8; 32]);
 
-/// What a stream is for: streams of different purposes never coincide.
+/// Purpose of a stream; streams of different purposes are distinct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Purpose {
@@ -35,9 +35,9 @@ pub enum Purpose {
     KeySwitchKey = 2,
     /// Ciphertexts.
     Encryption = 3,
-    /// Public encryption keys over residue numbers.
+    /// Public encryption keys of CKKS and BGV.
     PublicKey = 4,
-    /// Noise that hides what a shared decryption would tell.
+    /// Noise that floods a shared decryption.
     Flooding = 5,
 }
 
@@ -46,7 +46,6 @@ pub enum Purpose {
 pub struct Seeds {
     /// For secrets and noise.
     pub secret: SecretSeed,
-    /// For masks.
     pub mask: MaskSeed,
 }
 
@@ -62,7 +61,7 @@ fn os_bytes() -> Result<[u8; 32], RandomnessError> {
 }
 
 impl Seeds {
-    /// Two independent draws from the operating system.
+    /// Two independent seeds from the operating system.
     ///
     /// # Errors
     /// [`RandomnessError`] if the operating system gives none.
@@ -70,7 +69,7 @@ impl Seeds {
         Ok(Self { secret: SecretSeed(os_bytes()?), mask: MaskSeed(os_bytes()?) })
     }
 
-    /// Seeds that a test can repeat. Never for secrets.
+    /// Reproducible seeds for tests; never for secrets.
     #[cfg(any(test, feature = "test-seeds"))]
     pub fn for_tests(seed: u64) -> Self {
         let derive = |context: &str| blake3::derive_key(context, &seed.to_le_bytes());
@@ -83,7 +82,7 @@ impl Seeds {
 
 fn stream(seed: [u8; 32], purpose: Purpose, row: u64) -> Stream {
     let mut generator = ChaCha20Rng::from_seed(seed);
-    // Rows stay below 2^56: a key has at most 2^36 bytes and a batch is in memory.
+    // Rows stay below 2^56: a key has at most 2^36 bytes and a batch fits memory.
     generator.set_stream((purpose as u64) << 56 | row);
     Stream { generator }
 }
@@ -103,7 +102,7 @@ impl SecretSeed {
 }
 
 impl Drop for Stream {
-    /// Overwrites the generator, whose state would give the secret stream away.
+    /// Overwrites the generator, whose state would reveal the secret stream.
     fn drop(&mut self) {
         self.generator = ChaCha20Rng::from_seed([0; 32]);
         std::hint::black_box(self);
@@ -125,7 +124,7 @@ impl Stream {
         self.generator.next_u64()
     }
 
-    /// A uniform number below `bound`, which is not 0: a word cut to the bits of the bound, until one is below it.
+    /// A uniform number below `bound`, not 0, by rejection: words are cut to the bits of the bound until one is below it.
     pub fn below(&mut self, bound: u64) -> u64 {
         let mask = u64::MAX >> (bound - 1).max(1).leading_zeros();
         loop {
@@ -136,7 +135,7 @@ impl Stream {
         }
     }
 
-    /// `len` uniform bits, one a byte.
+    /// `len` uniform bits, one per byte.
     pub fn bits(&mut self, len: usize) -> Vec<u8> {
         let mut bits = Vec::with_capacity(len);
         while bits.len() < len {
@@ -147,7 +146,7 @@ impl Stream {
         bits
     }
 
-    /// One draw of the normal distribution of deviation 1, for tests' messages (Box–Muller; its time depends on what is drawn).
+    /// A standard normal sample for tests (Box-Muller; not constant-time).
     #[cfg(test)]
     pub fn normal(&mut self) -> f64 {
         let mut uniform = || ((self.word() >> 11) + 1) as f64 / 2f64.powi(53);
@@ -158,7 +157,7 @@ impl Stream {
 
 #[cfg(test)]
 mod tests {
-    //! Are the streams uniform and apart?
+    //! Are the streams uniform and distinct?
     use super::*;
 
     #[test]

@@ -1,4 +1,4 @@
-//! A parameter set of one's own in a TOML file: the literal of CKKS or of BGV under the scheme's name, with whatever fields the literal has.
+//! User-defined parameter sets in TOML: the fields of a CKKS or BGV literal in a table named after the scheme.
 //!
 //! ```
 //! use polyfabric_schemes::set_file::{ParameterSet, parse};
@@ -33,20 +33,17 @@ use thiserror::Error;
 use crate::toml_text::fault;
 use crate::{bgv, ckks};
 
-/// Most bytes of a file: every field of the longest chain, twice over.
+/// Maximum size of a file: twice every field of the longest chain.
 pub const LARGEST_FILE: usize = 1 << 16;
 
 /// A checked set of either scheme.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParameterSet {
-    /// Of CKKS.
     Ckks(ckks::Parameters),
-    /// Of BGV.
     Bgv(bgv::Parameters),
 }
 
 impl ParameterSet {
-    /// Its name.
     pub fn name(&self) -> &str {
         match self {
             Self::Ckks(set) => set.name(),
@@ -63,79 +60,31 @@ impl ParameterSet {
     }
 }
 
-/// Why a file is no parameter set.
+/// Why a file is not a parameter set.
 #[derive(Debug, Error)]
 pub enum SetFileError {
-    /// It cannot be read.
     #[error("{file}: cannot read the parameter set ({source}); check the path")]
-    Unreadable {
-        /// The file.
-        file: String,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// It is too large.
-    #[error("{file}: more than {LARGEST_FILE} bytes, and a parameter set has fewer; is this the file?")]
-    Size {
-        /// The file.
-        file: String,
-    },
-    /// It is not of the form of a set: no TOML, an unknown or a missing field, a value of another type.
+    Unreadable { file: String, source: std::io::Error },
+    #[error(
+        "{file}: more than {LARGEST_FILE} bytes, more than any parameter set has; check that this is the right file"
+    )]
+    Size { file: String },
     #[error("{file}: {cause}\ncorrect it; docs/slots.md lists the fields of a parameter set")]
-    Form {
-        /// The file.
-        file: String,
-        /// Line, column, what is wrong.
-        cause: String,
-    },
-    /// None of the schemes, or both.
+    Form { file: String, cause: String },
     #[error("{file}: a file has one set, in a table [ckks] or [bgv], and this one has {found}")]
-    Scheme {
-        /// The file.
-        file: String,
-        /// What it has.
-        found: &'static str,
-    },
-    /// The name is that of a set that comes with the project.
+    Scheme { file: String, found: &'static str },
     #[error(
         "{file}: parameter set {name} comes with the project, with other figures; give your set another name, such as own-{name}"
     )]
-    Name {
-        /// The file.
-        file: String,
-        /// The name.
-        name: String,
-    },
-    /// The scale of CKKS leaves no room at level 0.
+    Name { file: String, name: String },
     #[error(
-        "{file}: scale_log2 is {scale}, and level 0, the first of q, has {modulus:.1} bits: a value there would exceed its modulus; lower the scale, or enlarge the first of q to {least} bits and more"
+        "{file}: scale_log2 is {scale}, but level 0, the first of q, has {modulus:.1} bits: a value there would exceed its modulus; lower the scale, or enlarge the first of q to {least} bits and more"
     )]
-    Scale {
-        /// The file.
-        file: String,
-        /// log2 of the scale.
-        scale: f64,
-        /// log2 of level 0's modulus.
-        modulus: f64,
-        /// Bits that would hold the scale.
-        least: u32,
-    },
-    /// The set of CKKS does not hold together.
+    Scale { file: String, scale: f64, modulus: f64, least: u32 },
     #[error("{file}: {cause}")]
-    Ckks {
-        /// The file.
-        file: String,
-        /// Why.
-        cause: ckks::ParameterError,
-    },
-    /// The set of BGV does not hold together.
+    Ckks { file: String, cause: ckks::ParameterError },
     #[error("{file}: {cause}")]
-    Bgv {
-        /// The file.
-        file: String,
-        /// Why.
-        cause: bgv::ParameterError,
-    },
+    Bgv { file: String, cause: bgv::ParameterError },
 }
 
 #[derive(Deserialize)]
@@ -146,9 +95,6 @@ struct Written {
 }
 
 /// Reads and checks the set of the file at `path`.
-///
-/// # Errors
-/// [`SetFileError`].
 pub fn load(path: &Path) -> Result<ParameterSet, SetFileError> {
     let file = path.display().to_string();
     let mut bytes = Vec::new();
@@ -161,10 +107,7 @@ pub fn load(path: &Path) -> Result<ParameterSet, SetFileError> {
     parse(&file, &text)
 }
 
-/// Checks the set that `text` describes, from what is called `file` in messages.
-///
-/// # Errors
-/// [`SetFileError`].
+/// Checks the set in `text`; messages name its source `file`.
 pub fn parse(file: &str, text: &str) -> Result<ParameterSet, SetFileError> {
     let file = || file.to_owned();
     if text.len() > LARGEST_FILE {

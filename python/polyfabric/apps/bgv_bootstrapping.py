@@ -1,4 +1,4 @@
-"""An exhausted encryption of a bit made fresh: the BGV bootstrapping that F1 measures (MICRO 2021), after Alperin-Sheriff and Peikert."""
+"""BGV bootstrapping of an encrypted bit, as F1 measures it (MICRO 2021), after Alperin-Sheriff and Peikert."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from functools import cache
 
 from ..language.slots import SlotValue
 from ..language.types import Mod
-from ..runnable import SlotProgram, program
+from ..runnable_programs import SlotProgram, program
 
 PAPER_SET = "f1-bootstrap"
-"""F1's N and L_max, in its words; far below 128 bits of security."""
+"""F1's N and L_max; far below 128 bits of security."""
 
 
 @cache
 def bgv_bootstrapping() -> SlotProgram:
-    """A bit in a ciphertext of one limb, bootstrapped."""
+    """The program: a bit in a ciphertext of one limb, bootstrapped."""
 
     @program("bgv-bootstrapping", exhausted=Mod(2))
     def refresh(exhausted: SlotValue) -> dict[str, SlotValue]:

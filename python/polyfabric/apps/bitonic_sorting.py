@@ -1,18 +1,18 @@
-"""Sorting of Osiris' table III: a bitonic network on 2^14 encrypted numbers in (0, 1), a comparison in every stage.
+"""Sorting of Osiris' table III: a bitonic network on 2^14 encrypted numbers in (0, 1), with one comparison per stage.
 
 Section VI: "bitonic sorting on 2^14 elements in the range (0,1). Each comparison is made by compositing twelve 7-degree polynomials", with sparsely packed
-bootstrapping. Numbers lie in the slots in order. A stage compares each slot i with slot i ^ distance, both at once in all slots:
+bootstrapping. The slots contain the numbers in order. A stage compares each slot i with slot i ^ distance, for all slots at once:
 
-    d = x - partner,  e = d where the larger number is kept, -d where the smaller one is
+    d = x - partner,  e = d where the larger number stays, -d where the smaller one stays
     x' = x - d·(1 - sign(e)) / 2
 
-What the paper leaves open is chosen so:
+Choices where the paper is silent:
 
-- *Polynomials*: composed odd minimax polynomials for the sign, of a gap of 2^-8 (`GAP`).
-- *Bootstraps*: as few as levels allow over the whole network. A comparison takes 36 levels, and what it is multiplied with waits beside it, so that a
-  stage begins with d and e at one level, and x is bootstrapped where too little would be left.
-- *Real parts* behind each bootstrap. Its error is complex, and each polynomial of a sign multiplies an imaginary one of a small number by some 4.5: at the
-  paper's size nothing would be left of the third bootstrap.
+- *Polynomials*: composed odd minimax polynomials for the sign with a gap of 2^-8 (`GAP`).
+- *Bootstraps*: as few as levels allow over the whole network. A comparison takes 36 levels. Its other factor keeps its level meanwhile, so that a
+  stage begins with d and e at one level, and x is bootstrapped if too few levels would remain.
+- *Real parts* after each bootstrap. Its error is complex, and each polynomial of a sign multiplies a small imaginary part by about 4.5: at the
+  paper's size, errors would exceed the values at the third bootstrap.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from ..language.slot_functions import SIGN_MARGINS, sign
 from ..language.slot_program import tracer
 from ..language.slots import SlotValue
 from ..language.types import Real
-from ..rounds import Body, Round, RoundProgram
-from ..runnable import SlotProgram, finished
+from ..repeated_rounds import Body, Round, RoundProgram
+from ..runnable_programs import SlotProgram, finished
 from .f1_programs.packing import Array
 
 PAPER_SET = "osiris-bootstrap-IV"
@@ -40,42 +40,42 @@ LOG2_ELEMENTS = 14
 POLYNOMIALS = 12
 DEGREE = 7
 DEPTH = 3
-"""Levels of a polynomial."""
+"""Levels per polynomial."""
 
 TURN = (1 << 12) + 3
-"""Slots to the partner in a body of rounds: no rotation of a bootstrapping is by as many, so that the round's own key is nothing else's."""
+"""Slots to the partner in a body of rounds. Bootstrapping has no such rotation, so the round's key serves no other operation."""
 
 GAP = 2.0**-8
-"""Numbers that are closer than that may be mixed, or change places. Bootstraps of set IV leave an error of 3.4·10^-4 (its deviation; the largest of 2^14 is four times
+"""The sort may mix or exchange numbers that are closer. Bootstraps of set IV leave an error of 3.4·10^-4 (its deviation; the largest of 2^14 is four times
 that), and polynomials for a smaller gap are steeper in all of [-1, 1]: between those for 2^-12 large numbers come so near to 0 that such an error turns signs, with 2^-10 it does
 not. This is four times that, and gaps from 2^-6 to 2^-10 leave the same error of the whole network, that of the bootstraps."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage of the network, with the levels at which it begins and ends."""
+    """A stage of the network, with its first and last levels."""
 
     block: int
-    """Numbers that are sorted in one direction by the phase of the network that it is of."""
+    """Numbers that the stage's phase sorts in one direction."""
     distance: int
     """To the partner."""
     level: int
-    """Of x; 0 if it is bootstrapped first."""
+    """Level of x; 0 if x is bootstrapped first."""
     refreshed: bool
     """Whether x is bootstrapped first."""
     restored: tuple[int, ...]
-    """Polynomials of the comparison that are bootstrapped before."""
+    """Polynomials of the comparison that follow a bootstrap."""
     end: int
     """Level of the result."""
 
     @property
     def bootstraps(self) -> int:
-        """How many it has."""
+        """Number of bootstraps."""
         return self.refreshed + len(self.restored)
 
 
 def comparison(level: int, left: int, polynomials: int = POLYNOMIALS) -> tuple[tuple[int, ...], int]:
-    """Before which polynomials a comparison that begins at `level` is bootstrapped, as late as can be, and the level of the sign; a bootstrapping
+    """The polynomials of a comparison from `level` that need a bootstrap before them, as late as possible, and the level of the sign; a bootstrap
     leaves `left` levels."""
     restored = []
     for number in range(polynomials):
@@ -87,13 +87,13 @@ def comparison(level: int, left: int, polynomials: int = POLYNOMIALS) -> tuple[t
 
 
 def _ways(level: int, left: int, polynomials: int) -> list[tuple[bool, tuple[int, ...], int]]:
-    """How a stage can be taken from x at `level`: whether x is bootstrapped first, before which polynomials, and the level of the result."""
+    """The possible stages from x at `level`: whether x is bootstrapped first, the polynomials after a bootstrap, and the level of the result."""
     ways = []
     for refreshed in (False, True):
         start = (left if refreshed else level) - 1
         restored, end = comparison(start, left, polynomials)
         if end == 0:
-            # A product is still to come.
+            # A product follows.
             restored, end = (*restored, polynomials), left
         if start >= 1 and polynomials not in restored:
             ways.append((refreshed, restored, min(start, end) - 1))
@@ -101,9 +101,9 @@ def _ways(level: int, left: int, polynomials: int) -> list[tuple[bool, tuple[int
 
 
 def network(log2_elements: int = LOG2_ELEMENTS, left: int = 9, polynomials: int = POLYNOMIALS) -> list[Stage]:
-    """All stages, in order, with the fewest bootstraps; the numbers come at the level that a bootstrapping leaves."""
+    """All stages, in order, with the fewest bootstraps; the numbers start at the level after a bootstrap."""
     places = [(1 << k, 1 << j) for k in range(1, log2_elements + 1) for j in reversed(range(k))]
-    # By the level of x: bootstraps so far, and the way there.
+    # By the level of x: the number of bootstraps so far, and their stages.
     best: dict[int, tuple[int, list[Stage]]] = {left: (0, [])}
     for block, distance in places:
         following: dict[int, tuple[int, list[Stage]]] = {}
@@ -115,13 +115,13 @@ def network(log2_elements: int = LOG2_ELEMENTS, left: int = 9, polynomials: int 
                     following[end] = (found, [*stages, stage])
         best = following
     stages = min(best.values(), key=lambda way: way[0])[1]
-    # What is bootstrapped next is taken from level 0, so no more is handed on.
+    # The next operation is a bootstrap from level 0, so the result needs no level.
     return [*(replace(one, end=other.level) for one, other in pairwise(stages)), stages[-1]]
 
 
 def kinds(stages: list[Stage]) -> list[tuple[Stage, int]]:
-    """A stage of each kind, with the number of those that are like it: of the same levels and bootstraps, and as many rotations. Stages of one kind
-    differ in the amounts of their rotations and in the signs of their diagonals alone."""
+    """One stage of each kind, with the number of such stages: equal levels, bootstraps and numbers of rotations. Stages of one kind
+    differ only in the amounts of their rotations and the signs of their diagonals."""
     elements = max(stage.block for stage in stages)
     counts = Counter(_kind(stage, elements) for stage in stages)
     first = {_kind(stage, elements): stage for stage in reversed(stages)}
@@ -129,25 +129,25 @@ def kinds(stages: list[Stage]) -> list[tuple[Stage, int]]:
 
 
 def repeated_stages() -> list[Stage]:
-    """The second and the third of the paper's network: one of each kind that it has more than once."""
+    """The second and the third of the paper's network: one of each repeated kind."""
     return network()[1:3]
 
 
 def _kind(stage: Stage, elements: int) -> tuple[int, tuple[int, ...], int, bool]:
-    """What stages of a kind have in common."""
+    """The common properties of stages of one kind."""
     return stage.level, stage.restored, stage.end, 2 * stage.distance == elements
 
 
 def sorting(
     log2_elements: int = LOG2_ELEMENTS, polynomials: int = POLYNOMIALS, gap: float = GAP, turn: int = TURN
 ) -> RoundProgram:
-    """The whole network: each stage is a round, whose rotations to its partners stand in the place of its body's."""
+    """The whole network: each stage is a round, with its own rotations to its partners."""
     elements, stages = 1 << log2_elements, network(log2_elements, polynomials=polynomials)
     bodies = [stage for stage, _ in kinds(stages)]
     numbers = {_kind(stage, elements): number for number, stage in enumerate(bodies)}
 
     def rotations(stage: Stage) -> dict[int, int]:
-        # Of so many numbers, which come again behind the last, a rotation back is one forward.
+        # The numbers repeat, so a rotation backward is also one forward.
         both = {turn: stage.distance, elements - turn: elements - stage.distance}
         return {turn: stage.distance} if 2 * stage.distance == elements else both
 
@@ -166,7 +166,7 @@ def sorting(
 
 
 def compared(numbers: Array, stage: Stage) -> Array:
-    """What a stage makes of numbers in the clear, by comparisons."""
+    """A stage in the clear, with comparisons."""
     place = np.arange(len(numbers))
     partners = numbers[place ^ stage.distance]
     larger = ((place & stage.distance) == 0) != ((place & stage.block) == 0)
@@ -175,7 +175,7 @@ def compared(numbers: Array, stage: Stage) -> Array:
 
 
 def directions(elements: int, stage: Stage) -> tuple[Array, Array]:
-    """By slot: 1 where the partner stands behind, else 0; and 1 where the larger number is kept, else -1."""
+    """By slot: 1 if the partner follows, else 0; and 1 if the larger number stays, else -1."""
     place = np.arange(elements)
     behind = (place & stage.distance) == 0
     ascending = (place & stage.block) == 0
@@ -183,12 +183,12 @@ def directions(elements: int, stage: Stage) -> tuple[Array, Array]:
 
 
 def _partners(x: SlotValue, distance: int, turn: int, behind: Array, factor: Array) -> SlotValue:
-    """x less its partner, which a rotation by `turn` brings, times `factor` in each slot."""
+    """x minus its partner at rotation `turn`, times `factor` in each slot."""
     rotated = x.rotate(turn) * (behind * factor)
     if 2 * distance < len(behind):
         rotated = rotated + x.rotate(-turn) * ((1 - behind) * factor)
     else:
-        # Both partners stand half of all slots away.
+        # Both partners are half of all slots away.
         rotated = x.rotate(turn) * factor
     return x * factor - rotated
 
@@ -201,7 +201,7 @@ def sorting_stage(
     gap: float = GAP,
     turn: int | None = None,
 ) -> SlotProgram:
-    """One stage, from numbers at its level to numbers at its end; with `turn` as a body of rounds, with that rotation in the place of its own."""
+    """One stage, from numbers at its level to numbers at its end; with `turn` as a body of rounds, with that rotation to the partner."""
     elements = 1 << log2_elements
     inputs = {"numbers": Real.bounded(1).vector(elements)}
     made = tracer(f"sorting-{stage.block}-{stage.distance}", "ckks", elements, inputs)
@@ -212,14 +212,14 @@ def sorting_stage(
 
 @cache
 def sorting_network(log2_elements: int, polynomials: int, gap: float) -> SlotProgram:
-    """All stages in one program, of so few numbers that its bound says something: each stage multiplies errors by the slope of its comparison."""
+    """All stages in one program, for so few numbers that its bound is informative: each stage multiplies errors by the slope of its comparison."""
     elements, stages = 1 << log2_elements, network(log2_elements, polynomials=polynomials)
     return _in_order(f"sorting-{elements}", stages, elements, polynomials, gap, sorting_network.__doc__)
 
 
 @cache
 def sorting_stages(gap: float = GAP) -> SlotProgram:
-    """Two stages of the paper's network one after the other, one of each kind that it has more than once."""
+    """Two stages of the paper's network one after the other, one of each repeated kind."""
     return _in_order("sorting-stages", repeated_stages(), 1 << LOG2_ELEMENTS, POLYNOMIALS, gap, sorting_stages.__doc__)
 
 
@@ -238,7 +238,7 @@ def _in_order(
 def exchanged(
     x: SlotValue, stage: Stage, elements: int, polynomials: int, gap: float, turn: int | None = None
 ) -> SlotValue:
-    """What a stage makes of numbers at its level, with its partners as far away as they are, or `turn` slots."""
+    """A stage on numbers at its level, with partners at its own distance or `turn` slots."""
     if stage.refreshed:
         x = x.bootstrap().real_part()
     behind, larger = directions(elements, stage)

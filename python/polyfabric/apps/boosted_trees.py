@@ -1,8 +1,8 @@
 """A boosted-tree classifier: 100 trees of depth six (Morphling's section VI-A), evaluated on an encrypted row.
 
 Every inner node is one look-up, the sign of a feature less its threshold; every leaf whose value is not 0 is one
-more, which tells whether all six decisions on its path agree with it. A tree's output is the sum of its leaves' values times those answers. Trees
-are drawn at random, from a fixed seed, complete, and no two nodes ask the same: a trained model would have fewer nodes.
+more, which tests whether all six decisions on its path agree with it. A tree's output is the sum of its leaves' values times those answers. Trees
+are drawn at random, from a fixed seed, complete, and no two nodes are equal: a trained model would have fewer nodes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Forest:
     features: NDArray[np.integer]
     """Feature of each inner node, trees x nodes."""
     thresholds: NDArray[np.integer]
-    """What the feature must reach to go to the second child."""
+    """Threshold from which the row goes to the second child."""
     values: NDArray[np.integer]
     """Value of each leaf, trees x leaves."""
 
@@ -39,7 +39,7 @@ class Forest:
 
     @classmethod
     def random(cls, trees: int, depth: int, seed: int) -> Forest:
-        """Trees of random nodes, no two alike."""
+        """Trees with random, distinct nodes."""
         generator = np.random.default_rng(seed)
         inner = trees * (2**depth - 1)
         thresholds = 2**BITS - 1
@@ -61,7 +61,7 @@ class Forest:
 
 
 def classify(forest: Forest, *, leaves: bool = True) -> Program:
-    """The program of a forest: a row in, twice the value of each tree out, which the reader adds up.
+    """The program of a forest: a row in, twice the value of each tree out; the client adds them.
 
     Without `leaves`, the decisions of all nodes come out, and the reader walks the trees.
     """
@@ -70,12 +70,12 @@ def classify(forest: Forest, *, leaves: bool = True) -> Program:
 
     @program(name, row=Int(0, 2**BITS - 1).vector(forest.columns))
     def trees_of(row: Value) -> Value:
-        """Values of boosted trees for one row."""
+        """Twice the value of each tree for one row."""
         decisions = sign(row[forest.features.reshape(-1)] - forest.thresholds.reshape(-1))
         if not leaves:
             return decisions
         paths = forest.paths()
-        # Of `depth` agreeing signs, all: the sum reaches `depth`.
+        # A leaf is reached if all `depth` signs agree: their sum is `depth`.
         reached = [sign(dot(paths, decisions[t * nodes : (t + 1) * nodes]) - (forest.depth - 1)) for t in range(trees)]
         return concat(*(_tree(forest.values[t], reached[t]) for t in range(trees)))
 
@@ -83,7 +83,7 @@ def classify(forest: Forest, *, leaves: bool = True) -> Program:
 
 
 def _tree(values: NDArray[np.integer], reached: Value) -> Value:
-    """Σ value · (reached + 1): twice the value of the one leaf that is reached."""
+    """Σ value · (reached + 1): twice the value of the reached leaf."""
     most = 2 * int(np.abs(values).max())
     total = dot(values.reshape(1, -1), reached) + int(values.sum())
     return total.assume(Int(-most, most, step=2))
@@ -99,4 +99,4 @@ PROGRAMS: dict[str, Callable[[], Program]] = {
     "xgboost": xgboost,
     "xgboost-comparisons": partial(xgboost, leaves=False),
 }
-"""By name, as the command line knows them."""
+"""Programs by command-line name."""

@@ -1,7 +1,7 @@
-"""A vector without levels made fresh, by the bootstrapping of the parameter set.
+"""Bootstrapping of a vector without levels, with the parameter set's method.
 
 With F1's sets it is the non-packed CKKS bootstrapping that F1 measures (MICRO 2021), as in HEAAN: one slot. With any other set all slots
-hold numbers, as in the fully packed bootstrapping (Bossuat et al., EUROCRYPT 2021) that Osiris measures.
+contain numbers, as in the fully packed bootstrapping (Bossuat et al., EUROCRYPT 2021) that Osiris measures.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from functools import cache
 from ..errors import InputError
 from ..language.slots import SlotValue
 from ..language.types import Complex
-from ..runnable import SlotProgram, program
+from ..runnable_programs import SlotProgram, program
 from ..slot_parameters import SlotParameters, facts
 
 PAPER_SET = "f1-ckks-bootstrap"
-"""F1's N and L_max, in its words; far below 128 bits of security."""
+"""F1's N and L_max; far below 128 bits of security."""
 
 FULL_SET = "osiris-bootstrap"
 """Osiris' set III with the levels of a bootstrapping."""
 
 LEFT = 5
-"""Levels that F1's sets have left after it."""
+"""Levels after bootstrapping with F1's sets."""
 
 
 @cache
 def ckks_bootstrapping(parameters: str | SlotParameters = PAPER_SET) -> SlotProgram:
-    """Complex numbers in a ciphertext at level 0, bootstrapped: one with F1's sets, as many as there are slots with others."""
+    """Complex numbers in a ciphertext at level 0, bootstrapped: one number with F1's sets, all slots with others."""
     if str(parameters).startswith(PAPER_SET):
 
         @program("ckks-bootstrapping", exhausted=Complex)
@@ -39,7 +39,7 @@ def ckks_bootstrapping(parameters: str | SlotParameters = PAPER_SET) -> SlotProg
     left = known.get("levels_left")
     if left is None:
         raise InputError(
-            f"parameter set {known['name']} has no levels of a bootstrapping; name one that has, such as {FULL_SET}"
+            f"parameter set {known['name']} has no levels for bootstrapping; name one with them, such as {FULL_SET}"
         )
 
     @program("ckks-bootstrapping", exhausted=Complex.vector(known["slots"]))

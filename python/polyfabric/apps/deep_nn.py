@@ -1,8 +1,8 @@
-"""Zama's Deep-NN as Strix's figure 7 has it: NN-20, NN-50 and NN-100, a look-up an activation.
+"""Zama's Deep-NN as in Strix's figure 7: NN-20, NN-50 and NN-100, with one look-up per activation.
 
 The shapes are those of Strix's section VI-B: an image, a convolution to 2 x 21 x 20 activations, and layers of 92 neurons each. The image
-is taken to be of 28 x 28 pixels, as MNIST's are, and the window of 8 x 9 is an inference from that: without padding it leaves the extent,
-and with padding others do as well. Ten class scores at the end are an addition; they take no look-up.
+has 28 x 28 pixels, as in MNIST (assumed), and hence a window of 8 x 9: without padding it gives these activations,
+but with padding other windows do too. The ten class scores at the end are an addition of this project, without look-ups.
 
 Weights are drawn at random, from fixed seeds, in {-1, 0, 1}. A row has `TAPS` that are not zero, or two more where that many would not
 read every activation of the layer before: a sum is odd, and its sign is read exactly. Signs stand for the rectifier, which takes one
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from .. import Int, Program, Value, convolve, dot, program, sign
 
 TAPS = 9
-"""Non-zero weights of a row: as few as let 92 neurons, six of them with two more, read the 840 activations of the first layer."""
+"""Non-zero weights per row: the fewest with which 92 neurons, six with two more weights, read the 840 activations of the first layer."""
 
 WINDOW = (8, 9)
 """Rows and columns of the convolution's window."""
@@ -68,7 +68,7 @@ def deep_nn(depth: int, *, neurons: int = 92, side: int = 28, dense: bool = Fals
         value = sign(convolve(kernel, image, (side, side, 1), bias=int(dense)))
         for _ in range(depth - 1):
             sums = layer(neurons, value)
-            # Dense sums are of an even number of signs.
+            # Dense sums have an even number of signs.
             value = sign(sums + 1 if dense else sums)
         return layer(CLASSES, value)
 
@@ -76,4 +76,4 @@ def deep_nn(depth: int, *, neurons: int = 92, side: int = 28, dense: bool = Fals
 
 
 PROGRAMS: dict[str, Callable[[], Program]] = {f"nn-{depth}": partial(deep_nn, depth) for depth in (20, 50, 100)}
-"""By name, as the command line knows them."""
+"""Programs by command-line name."""

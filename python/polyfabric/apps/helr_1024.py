@@ -1,8 +1,8 @@
 """HELR-1024 of Osiris' table III: an iteration of logistic regression on encrypted images, with its bootstrapping.
 
 K. Han, S. Hong, J. H. Cheon and D. Park (AAAI 2019) train a binary classifier on images of 14 x 14 with Nesterov's gradient. Osiris' section VI gives a
-mini-batch of 1024 images, a forward and a backward pass in each "epoch", the mean time of an epoch, and sparsely packed bootstrapping. What it
-leaves open is chosen so:
+mini-batch of 1024 images, a forward and a backward pass in each "epoch", the mean time of an epoch, and sparsely packed bootstrapping. Choices
+where the paper is silent:
 
 - *Packing*: as the authors of HELR partition a batch. A ciphertext has all samples of 32 features, sample i's feature j in slot 32·i + j; 196 features
   take seven ciphertexts of z = y·x, with labels y of -1 and 1.
@@ -29,7 +29,7 @@ from ..language.slot_functions import chebyshev
 from ..language.slot_program import tracer
 from ..language.slots import SlotValue
 from ..language.types import Complex, Real
-from ..runnable import SlotProgram, finished
+from ..runnable_programs import SlotProgram, finished
 from .f1_programs.packing import Array, summed, total
 
 PAPER_SET = "osiris-bootstrap"
@@ -38,11 +38,11 @@ PAPER_SET = "osiris-bootstrap"
 INTERVAL = 8.0
 RATE = 1.0
 MOMENTUM = -0.25
-"""gamma: v' is w' carried on by a quarter of the step."""
+"""gamma: v' extrapolates w' by a quarter of the step."""
 
 ABOVE_SIGMOID = 5
-"""Levels of an iteration beside those of the sigmoid: taking the weights apart, their product with the samples, bringing each score to all slots of its
-sample, the product of slope and samples, putting the gradient together."""
+"""Levels of an iteration without the sigmoid: separating the weights, their product with the samples, copying each score to all slots of its
+sample, the product of slope and samples, and combining the gradient."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,11 @@ class Batch:
     samples: int = 1024
     features: int = 196
     width: int = 32
-    """Features in a ciphertext."""
+    """Features per ciphertext."""
     degree: int = 3
-    """Of the sigmoid's polynomial."""
+    """Degree of the sigmoid's polynomial."""
     left: int = 8
-    """Levels that bootstrapping leaves."""
+    """Levels after bootstrapping."""
 
     @property
     def slots(self) -> int:
@@ -70,21 +70,21 @@ class Batch:
 
     @property
     def period(self) -> int:
-        """Slots after which the weights repeat."""
+        """Period of the weights in slots."""
         return self.width * (1 << (self.blocks - 1).bit_length())
 
     @property
     def largest_weight(self) -> float:
-        """Bound of weights and momentum: four deviations of what is drawn."""
+        """Bound of weights and momentum: four standard deviations of the random values."""
         return 4 / self.features**0.5
 
     @property
     def end(self) -> int:
-        """Level of the result: what an iteration leaves."""
+        """Level of the result of an iteration."""
         return self.left - ABOVE_SIGMOID - self.degree.bit_length()
 
     def block(self, number: int) -> Array:
-        """1 where a vector of weights has those of ciphertext `number`, else 0: all slots."""
+        """A mask over all slots: 1 for the weights of ciphertext `number`, else 0."""
         place = np.arange(self.slots) // self.width % (self.period // self.width)
         return (place == number).astype(float)
 
@@ -95,7 +95,7 @@ def sigmoid(x: Array) -> Array:
 
 
 def coefficients(degree: int) -> Array:
-    """Of sigmoid(-8·t) in Chebyshev polynomials of t, on [-1, 1]."""
+    """Chebyshev coefficients of sigmoid(-8·t) on [-1, 1]."""
     fitted: Array = np.polynomial.chebyshev.chebinterpolate(lambda t: sigmoid(-INTERVAL * t), degree)
     return fitted
 
@@ -108,7 +108,7 @@ def step(batch: Batch, z: Array, v: Array, w: Array) -> tuple[Array, Array]:
 
 
 def _spread(value: SlotValue, first: int, end: int, sign: int) -> SlotValue:
-    """The sum of each slot and those `first`, 2·`first`, .. up to `end` before it (`sign` -1) or behind it (1)."""
+    """The sum of each slot and those `first`, 2·`first`, .. up to `end` before it (`sign` -1) or after it (1)."""
     shift = first
     while shift < end:
         value = value + value.rotate(sign * shift)
@@ -118,7 +118,7 @@ def _spread(value: SlotValue, first: int, end: int, sign: int) -> SlotValue:
 
 @cache
 def helr_1024(batch: Batch = Batch()) -> SlotProgram:
-    """One iteration, on encrypted samples and weights; the weights come without levels, and go as they are bootstrapped next."""
+    """One iteration, on encrypted samples and weights; the weights start and end without levels, because a bootstrap begins each iteration."""
     inputs = {f"samples{k}": Real.bounded(1).vector(batch.slots) for k in range(batch.blocks)}
     given = {**inputs, "state": Complex.bounded(2**0.5 * batch.largest_weight).vector(batch.slots)}
     made = tracer("helr-1024", "ckks", batch.slots, given)
@@ -134,7 +134,7 @@ def helr_1024(batch: Batch = Batch()) -> SlotProgram:
     slope = chebyshev(_spread(score * first, 1, batch.width, -1), coefficients(batch.degree))
 
     both = (1 - MOMENTUM) + 1j
-    """What v' + i·w' has of the gradient."""
+    """The gradient's part of v' + i·w'."""
     parts = (
         summed(slope * z[k], batch.width, batch.period) * (batch.block(k) * (both * RATE / batch.samples))
         for k in range(batch.blocks)
@@ -147,7 +147,7 @@ def helr_1024(batch: Batch = Batch()) -> SlotProgram:
 
 
 def drawn(batch: Batch, generator: np.random.Generator) -> tuple[Array, Array, Array]:
-    """A batch of signed samples, momentum and weights: not of a data set."""
+    """A random batch of signed samples, momentum and weights, not from a data set."""
     labels = generator.choice([-1.0, 1.0], batch.samples)
     z = labels[:, None] * generator.uniform(0, 1, (batch.samples, batch.features))
     largest = batch.largest_weight
@@ -156,7 +156,7 @@ def drawn(batch: Batch, generator: np.random.Generator) -> tuple[Array, Array, A
 
 
 def packed(batch: Batch, z: Array, v: Array, w: Array) -> dict[str, NDArray[np.complex128] | Array]:
-    """What the client encrypts."""
+    """The client's inputs."""
     missing = batch.period - batch.features
     state = np.pad(v + 1j * w, (0, missing))
     padded = np.pad(z, ((0, 0), (0, missing)))

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..language.slot_program import tracer
 from ..language.types import Real
-from ..runnable import SlotProgram, finished
+from ..runnable_programs import SlotProgram, finished
 from .multiplexed import Array, Packing, convolution, convolved, dense, flattened, transformed
 
 PAPER_SET = "osiris-II"
@@ -35,7 +35,7 @@ class Shape:
 
     @property
     def packings(self) -> tuple[Packing, Packing, Packing]:
-        """Of the image and both layers of maps."""
+        """Packings of the image and both layers of maps."""
         image = Packing(1, self.side, self.frame)
         first = image.after(self.maps[0], 2)
         return image, first, first.after(self.maps[1], 2)
@@ -53,7 +53,7 @@ class Weights:
 
     @classmethod
     def drawn(cls, shape: Shape, seed: int = 0) -> Weights:
-        """Of a seed, with deviations that leave sums of as many products near 1."""
+        """Draws weights from a seed, with deviations that keep the sums of products near 1."""
         generator = np.random.default_rng(seed)
         last = shape.packings[2]
         first, second = shape.maps
@@ -109,17 +109,17 @@ def lenet(shape: Shape = Shape(), seed: int = 0) -> SlotProgram:
 
 
 def _filled(numbers: Array) -> Array:
-    """With zeros up to a power of two."""
+    """Pads with zeros to a power of two."""
     return np.pad(numbers, (0, (1 << (len(numbers) - 1).bit_length()) - len(numbers)))
 
 
 def drawn_image(shape: Shape, generator: np.random.Generator) -> Array:
-    """side x side numbers from 0 to 1, waves: not of a data set."""
+    """side x side numbers from 0 to 1, in waves, not from a data set."""
     y, x = np.mgrid[0 : shape.side, 0 : shape.side]
     wave: Array = (np.sin(generator.uniform(0, 0.6) * y + generator.uniform(0, 0.6) * x) + 1) / 2
     return wave
 
 
 def image_input(shape: Shape, image: Array) -> dict[str, Array]:
-    """What the client encrypts: the image in every frame."""
+    """The client's inputs: the image in every frame."""
     return {"image": shape.packings[0].packed(image[None], shape.slots)}

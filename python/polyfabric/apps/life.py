@@ -1,7 +1,7 @@
-"""Conway's Game of Life on encrypted cells, in gates: 44 look-ups a cell and generation (FPT, section 6.3).
+"""Conway's Game of Life on encrypted cells, in gates: 44 look-ups per cell and generation (FPT, section 6.3).
 
-The board is a torus. Eight neighbours are counted by adders of bits, and the two rules are written as they are told, so that a cell takes 44 gates
-beside negations, which are free. A program with small integers would take one look-up a cell; gates are what libraries of the time had.
+The board is a torus. Eight neighbours are counted by adders of bits, and the two rules follow their usual statement, so that a cell takes 44 gates;
+negations are free. A program with small integers would take one look-up a cell; gates are what libraries of the time had.
 
 The server computes generation after generation on ciphertexts: what one left is what the next takes. The client decrypts each to show it.
 """
@@ -26,20 +26,20 @@ from ..keys import Keys, matching
 from ..machines import Machine
 from ..progress import ProgressHook
 from ..reports import Report
-from ..schemes.elements import ElementPlan
 from ..schemes.options import PlanOptions
+from ..schemes.tfhe import ElementPlan
 
 Board = NDArray[np.bool_]
-"""Rows of cells that live or do not."""
+"""Rows of cells, alive or dead."""
 
 GATES = 44
-"""Look-ups of a cell in one generation."""
+"""Look-ups per cell and generation."""
 
 SIZE = 8
-"""Rows and columns of a board, unless others are asked for."""
+"""Default rows and columns of a board."""
 
 SMALLEST, LARGEST = 3, 64
-"""Rows or columns: on fewer a cell is its own neighbour's neighbour twice, and more make keys and schedules of gigabytes."""
+"""Rows or columns: with fewer, a cell's neighbours coincide, and with more, keys and schedules take gigabytes."""
 
 PATTERNS = {
     "glider": (".#.", "..#", "###"),
@@ -49,14 +49,14 @@ PATTERNS = {
     "beacon": ("##..", "##..", "..##", "..##"),
     "r-pentomino": (".##", "##.", ".#."),
 }
-"""By name, as the command line knows them."""
+"""Patterns by command-line name."""
 
 Step = Callable[["Generation"], None]
-"""Called with each generation as it is decrypted."""
+"""Callback for each decrypted generation."""
 
 
 def drawn(name: str, size: int = SIZE) -> Board:
-    """A board: a pattern in the middle of `size` x `size` cells, "random", or what a text file draws with `#` and `.`."""
+    """A board: a pattern in the middle of `size` x `size` cells, "random", or a text file of `#` and `.`."""
     if not SMALLEST <= size <= LARGEST:
         raise InputError(f"a board of {size} x {size} cells; give a size from {SMALLEST} to {LARGEST}")
     if name == "random":
@@ -76,7 +76,7 @@ def drawn(name: str, size: int = SIZE) -> Board:
     if path.suffix != ".txt":
         raise InputError(f"there is no board {name!r}; name {', '.join(PATTERNS)}, random, or a FILE.txt of # and .")
     try:
-        # Some editors put a mark first.
+        # Some editors write a byte-order mark.
         text = path.read_text(encoding="utf-8-sig") if path.stat().st_size <= LARGEST * (LARGEST + 2) + 3 else "?"
     except OSError as error:
         raise InputError(f"{path}: cannot read ({error.strerror}); check the path") from error
@@ -103,7 +103,7 @@ def following(board: Board) -> Board:
 
 @cache
 def life(rows: int = SIZE, columns: int = SIZE, generations: int = 1) -> Program:
-    """`generations` steps of a board of `rows` x `columns` cells, given and returned row by row."""
+    """`generations` steps of a board of `rows` x `columns` cells, row by row."""
     if not all(SMALLEST <= count <= LARGEST for count in (rows, columns)):
         raise InputError(f"a board of {rows} x {columns} cells; give {SMALLEST} to {LARGEST} rows and columns")
 
@@ -118,8 +118,8 @@ def life(rows: int = SIZE, columns: int = SIZE, generations: int = 1) -> Program
 
 
 def _next(board: Value, rows: int, columns: int) -> Value:
-    """All cells' gates, each a batch over the board. A gate on neighbours that are opposite each other is of one cell alone: pairs side by side would be
-    two cells' pairs, and a gate on them one look-up for both."""
+    """All cells' gates, each a batch over the board. A gate on opposite neighbours belongs to a single cell. Two cells would share a gate on adjacent
+    neighbours, which would reduce the look-ups."""
     places = np.arange(rows * columns).reshape(rows, columns)
 
     def neighbour(down: int, right: int) -> Value:
@@ -153,7 +153,7 @@ class Generation:
     number: int
     board: Board
     expected: Board
-    """The board by the rules in the clear, of the first board alone."""
+    """The clear board, computed only from the first board."""
     seconds: float
     """Of the server."""
 
@@ -163,14 +163,14 @@ class Generation:
         return bool((self.board == self.expected).all())
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, as data."""
+        """The generation as data."""
         shown = ["".join("#" if cell else "." for cell in row) for row in self.board]
         return {"number": self.number, "board": shown, "correct": self.correct, "seconds": self.seconds}
 
 
 @dataclass(frozen=True)
 class Game:
-    """A game, played."""
+    """The result of a game."""
 
     on: str
     parameters: str
@@ -178,12 +178,12 @@ class Game:
     lookups: int
     """Of one generation."""
     log2_failure: float
-    """log2 of the probability that any cell of any generation comes out wrong."""
+    """log2 of the probability that any cell of any generation is wrong."""
     generations: list[Generation]
     seconds: dict[str, float]
     keys: Keys = field(repr=False)
     simulation: Report | None = field(default=None, repr=False)
-    """The machine's report of one generation, when a machine's schedule was replayed."""
+    """The machine's report of one generation, if a machine's schedule was replayed."""
 
     @property
     def correct(self) -> bool:
@@ -191,7 +191,7 @@ class Game:
         return all(generation.correct for generation in self.generations)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, as data."""
+        """The result as data."""
         data = {
             "program": "life",
             "on": self.on,
@@ -218,20 +218,20 @@ def prepare(
     max_failure: float | None = None,
     unroll: int = 1,
 ) -> tuple[ElementPlan, float]:
-    """The plan of one generation, and log2 of the failure probability of all.
+    """The plan of one generation, and log2 of the failure probability of all generations.
 
     A generation takes what the one before left, which has more noise than fresh ciphertexts: set, key switch and failure are those of two
     generations in one program.
     """
     options = PlanOptions(parameters=parameters, machine=machine, max_failure=max_failure, unroll=unroll)
     accepted, share = options.accepted_failure, log2(generations)
-    # A set that is named is taken as it is, to be told of all generations how often they fail.
+    # Plan with a named set whatever its noise, to report the failure probability of all generations.
     wanted = accepted - share if parameters is None else 0.0
     two = ElementPlan.make(life(rows, columns, 2), replace(options, max_failure=wanted))
     failure = two.log2_failure + share
     if parameters is not None and failure > accepted:
         most = int(2.0 ** (accepted - two.log2_failure))
-        fewer = f"play {most} at most, " if most else ""
+        fewer = f"play at most {most}, " if most else ""
         raise NoiseError(
             f"life: {generations} generations fail with probability 2^{failure:.1f}, more than 2^{accepted:.1f}; {fewer}choose another "
             f"set, or accept it with --max-failure {ceil(failure)}"
@@ -254,9 +254,9 @@ def play(
     progress: ProgressHook | None = None,
     show: Step | None = None,
 ) -> Game:
-    """Plays `generations` steps of an encrypted board; `show` sees each as it is decrypted, the given one first."""
+    """Plays `generations` steps of an encrypted board; `show` receives each one after its decryption, first the given board."""
     if generations < 1:
-        raise InputError(f"{generations} generations; play one at least")
+        raise InputError(f"{generations} generations; play at least one")
     expect_threads(on, threads)
     if keys is not None:
         parameters = matching(keys, parameters)
@@ -297,7 +297,7 @@ def play(
 
 
 def _clear(board: Board, generations: int) -> Iterator[Board]:
-    """The generations by the rules in the clear, which see nothing that was decrypted."""
+    """The generations in the clear, independent of decrypted boards."""
     for _ in range(generations):
         board = following(board)
         yield board

@@ -9,7 +9,7 @@ from ..language.slots import SlotValue
 from ..statements import Add, Mul, Program, Rotate
 
 PAPER_SET = "f1-listing2"
-"""Listing 2's N and L, in F1's words; about 105 bits of security."""
+"""Listing 2's N and L; about 105 bits of security."""
 
 
 @cache

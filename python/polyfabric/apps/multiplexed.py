@@ -25,7 +25,7 @@ Diagonals = dict[int, Array]
 
 @dataclass(frozen=True)
 class Packing:
-    """Where a layer's numbers lie: `channels` of `side` x `side`, `gap` slots apart, in frames of `frame` x `frame` with zeros at their ends."""
+    """The slots of a layer's numbers: `channels` of `side` x `side`, `gap` slots apart, in zero-padded frames of `frame` x `frame`."""
 
     channels: int
     side: int
@@ -34,12 +34,12 @@ class Packing:
 
     @property
     def period(self) -> int:
-        """Slots after which everything repeats: a power of two, as the frame's side is."""
+        """Period in slots: a power of two, as the frame's side is."""
         frames = -(-self.channels // self.gap**2)
         return (1 << (frames - 1).bit_length()) * self.frame**2
 
     def after(self, channels: int, stride: int) -> Packing:
-        """The packing behind a layer with so many channels and that stride; `side` is a multiple of the stride."""
+        """The packing after a layer with these channels and this stride, which must divide `side`."""
         return Packing(channels, self.side // stride, self.frame, self.gap * stride)
 
     def corners(self) -> NDArray[np.int64]:
@@ -49,19 +49,19 @@ class Packing:
         return block * self.frame**2 + row * self.frame + column
 
     def places(self) -> NDArray[np.int64]:
-        """channels x side x side: the slot of each number."""
+        """The slot of each number, channels x side x side."""
         steps = np.arange(self.side) * self.gap
         return self.corners()[:, None, None] + steps[:, None] * self.frame + steps
 
     def packed(self, image: Array, slots: int) -> Array:
-        """channels x side x side numbers in so many slots, every period the same."""
+        """channels x side x side numbers in `slots` slots, repeated each period."""
         once = np.zeros(self.period)
         once[self.places()] = image
         return np.tile(once, slots // self.period)
 
 
 def convolution(kernels: Array, before: Packing, stride: int = 1) -> Diagonals:
-    """Diagonals by offset of a convolution with as many zeros around as keep the size, each as long as the longer period.
+    """Diagonals by offset of a convolution with zero padding that keeps the size, each as long as the longer period.
 
     `kernels` has after x before x window x window weights, the window odd; it is not mirrored. Where a window of stride s stands: over the pixel
     s·(y, x), as with stride 1.
@@ -89,8 +89,8 @@ def convolution(kernels: Array, before: Packing, stride: int = 1) -> Diagonals:
 
 
 def subsampling(before: Packing, channels: int, stride: int) -> Diagonals:
-    """Diagonals of a shortcut without weights (K. He et al., CVPR 2016, option A): every `stride`-th pixel, new channels of zeros, as many before
-    the old ones as behind them."""
+    """Diagonals of a shortcut without weights (K. He et al., CVPR 2016, option A): every `stride`-th pixel, and new zero channels, equally many before
+    and after the old ones."""
     kernels = np.zeros((channels, before.channels, 1, 1))
     first = (channels - before.channels) // 2
     old = np.arange(before.channels)
@@ -99,12 +99,12 @@ def subsampling(before: Packing, channels: int, stride: int) -> Diagonals:
 
 
 def transformed(value: SlotValue, diagonals: Mapping[int, Array], slots: int) -> SlotValue:
-    """Σ diagonal · (vector rotated by its offset) in so many slots, diagonals repeated as often as there is room."""
+    """Σ diagonal · (vector rotated by its offset) in `slots` slots, with repeated diagonals."""
     return by_diagonals(value, diagonals, slots)
 
 
 def dense(value: SlotValue, matrix: Array, slots: int) -> SlotValue:
-    """A matrix with as many columns as the vector's period, a power of two: rows are filled up to a power of two, which is the result's period.
+    """A matrix with one column per slot of the vector's period, a power of two. Rows are padded to a power of two, the result's period.
 
     With R rows that takes R diagonals at most, and the rotations that add up each R-th slot.
     """

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from .. import Int, Program, Value, convolve, dot, program, sign
 
 TAPS = 31
-"""Non-zero weights of a filter at most."""
+"""Most non-zero weights per filter."""
 
 Shape = tuple[int, int, int]
 
 
 class _Layers:
-    """A network while it is written: its value, its shape, and the generator of its weights."""
+    """A network under construction: its value, its shape, and the generator of its weights."""
 
     def __init__(self, image: Value, shape: Shape, seed: int, taps: int | None) -> None:
         self.value, self.shape, self.taps = image, shape, taps
@@ -30,7 +30,7 @@ class _Layers:
         self.generator = np.random.default_rng(seed)
 
     def kernel(self, filters: int, size: int, channels: int) -> NDArray[np.integer]:
-        """Filters of random signs, each with an odd number of them, or all where `taps` is None."""
+        """Filters of random signs, each with an odd number of them; all weights are non-zero if `taps` is None."""
         inputs = size * size * channels
         kernel = self.generator.choice([-1, 1], size=(filters, inputs))
         if self.taps is not None:
@@ -44,7 +44,7 @@ class _Layers:
         """A convolution and its activations."""
         height, width, channels = self.shape
         kernel = self.kernel(filters, size, channels)
-        # Odd sums: pooled values are even, as are sums of an even number of signs.
+        # Activations need odd sums: pooled values are even, and so are sums of an even number of signs.
         odd = self.spread == 1 and np.count_nonzero(kernel[0]) % 2 == 1
         bias = 0 if odd else 1
         self.value = sign(convolve(kernel, self.value, self.shape, stride=stride, padding=padding, bias=bias))
@@ -120,4 +120,4 @@ PROGRAMS: dict[str, Callable[[], Program]] = {
     **{f"deepcnn-{depth}": partial(deepcnn, depth) for depth in (20, 50, 100)},
     "vgg-9": vgg9,
 }
-"""By name, as the command line knows them."""
+"""Programs by command-line name."""

@@ -13,24 +13,24 @@ import numpy as np
 from ..language.slot_matrix import by_diagonals
 from ..language.slots import SlotValue
 from ..language.types import Complex, Real
-from ..runnable import SlotProgram, program
+from ..runnable_programs import SlotProgram, program
 from .f1_programs.packing import Array
 
 SMALL_SET = "osiris-I"
-"""Of MLP and LoLA."""
+"""Parameter set of MLP and LoLA."""
 
 REDUCED_SET = "toy-12-boot-osiris"
-"""Set III's chain with the levels of a bootstrapping on a ring of 2^12, to be run on the machine's units."""
+"""Set III's chain with the levels of a bootstrapping on a ring of 2^12, for execution on the machine's units."""
 
 LEVELS = 8
-"""L_eff of set III: levels that a bootstrapping leaves."""
+"""L_eff of set III: levels after a bootstrapping."""
 
 DIAGONALS = 128
-"""Of the matrix of T_Mv:128."""
+"""Number of diagonals of the matrix of T_Mv:128."""
 
 
 def dense(generator: np.random.Generator, rows: int, columns: int) -> Array:
-    """A matrix whose products with vectors of numbers up to 1 stay near 1."""
+    """A random matrix whose products with vectors of numbers up to 1 stay near 1."""
     return generator.normal(0, 0.8 / columns**0.5, (rows, columns)).clip(-1, 1)
 
 
@@ -47,7 +47,7 @@ def convolution(generator: np.random.Generator, side: int, window: int, maps: in
 
 
 def _squares(layers: list[Array], value: SlotValue, generator: np.random.Generator) -> SlotValue:
-    """The layers one after the other, with squares between them."""
+    """The layers in order, with squares between them."""
     for number, matrix in enumerate(layers):
         if number:
             value = value * value
@@ -83,7 +83,7 @@ def lola() -> SlotProgram:
 
 @cache
 def products(slots: int = 1 << 15, levels: int = LEVELS) -> SlotProgram:
-    """A bootstrapping, and a product at each level that it leaves."""
+    """A bootstrapping, and a product at each level after it."""
 
     @program("amortised-products", exhausted=Complex.vector(slots))
     def chain(exhausted: SlotValue) -> dict[str, SlotValue]:
@@ -96,13 +96,13 @@ def products(slots: int = 1 << 15, levels: int = LEVELS) -> SlotProgram:
 
 
 def diagonals_drawn(slots: int, diagonals: int) -> Array:
-    """The matrix of T_Mv, by diagonals from 0 on."""
+    """The matrix of T_Mv, as diagonals from 0."""
     return np.random.default_rng(0).normal(0, 0.5 / diagonals**0.5, (diagonals, slots))
 
 
 @cache
 def matrix_vectors(slots: int = 1 << 15, levels: int = LEVELS, diagonals: int = DIAGONALS) -> SlotProgram:
-    """A bootstrapping, and a matrix of so many diagonals times the vector at each level that it leaves."""
+    """A bootstrapping, and a matrix of `diagonals` diagonals times the vector at each level after it."""
     entries = diagonals_drawn(slots, diagonals)
 
     @program("amortised-matrices", exhausted=Real.vector(slots))
@@ -117,7 +117,7 @@ def matrix_vectors(slots: int = 1 << 15, levels: int = LEVELS, diagonals: int = 
 
 @cache
 def matrix_vector(level: int, diagonals: int, slots: int = 1 << 15) -> SlotProgram:
-    """A matrix of so many diagonals times a vector at `level`, as figure 11 has it."""
+    """A matrix of `diagonals` diagonals times a vector at `level`, as in figure 11."""
     entries = np.random.default_rng(0).normal(0, 0.5 / diagonals**0.5, (diagonals, 1)) * np.ones(slots)
 
     @program(f"matrix-vector-{level}", vector=Real.vector(slots))
@@ -128,5 +128,5 @@ def matrix_vector(level: int, diagonals: int, slots: int = 1 << 15) -> SlotProgr
 
 
 def _banded(value: SlotValue, entries: Array) -> SlotValue:
-    """The matrix with those diagonals, from 0 on, times the vector."""
+    """The matrix with these diagonals, from 0, times the vector."""
     return by_diagonals(value, dict(enumerate(entries)), entries.shape[1])

@@ -29,10 +29,10 @@ SLOTS = 1 << 11
 """Of both sets."""
 
 FULL_SLOTS = 1 << 15
-"""Of the paper's set."""
+"""Security of the paper's set in bits."""
 
 DIAGONALS = 16
-"""Of the reduced T_Mv, in the place of 128."""
+"""Diagonals of the reduced T_Mv, instead of 128."""
 
 
 def _helr(batch: helr_1024.Batch, parameters: str, tolerance: float, of: str | None) -> ExampleProgram:
@@ -52,7 +52,7 @@ def _sorting() -> ExampleProgram:
     log2, polynomials, gap = 2, 4, 2.0**-4
 
     def example(generator: np.random.Generator) -> tuple[Inputs, NDArray[Any]]:
-        # Further apart than what need not be told apart.
+        # The gaps exceed the comparison's resolution.
         numbers = generator.permutation((np.arange(1 << log2) + generator.uniform(0.3, 0.7)) / (1 << log2))
         return {"numbers": numbers}, np.sort(numbers)
 
@@ -66,7 +66,7 @@ def _sorting() -> ExampleProgram:
         None,
         security=0,
         unbounded=True,
-        of="four numbers and four polynomials a comparison in the place of 2^14 and twelve",
+        of="four numbers and four polynomials per comparison instead of 2^14 and twelve",
     )
 
 
@@ -165,21 +165,21 @@ TWINS = {
             helr_1024.Batch(samples=64, features=40),
             REDUCED_SET,
             2.0**-14,
-            "64 samples of 40 features in the place of 1,024 of 196",
+            "64 samples of 40 features instead of 1,024 of 196",
         ),
         _sorting(),
-        # A relative error of a number is 256 times as large in its 256th power.
-        _products(SLOTS, REDUCED_SET, 2.0**-5, "2^11 slots in the place of 2^15"),
+        # The 256th power multiplies a number's relative error by 256.
+        _products(SLOTS, REDUCED_SET, 2.0**-5, "2^11 slots instead of 2^15"),
         _matrices(
             SLOTS,
             DIAGONALS,
             REDUCED_SET,
             2.0**-13,
-            f"2^11 slots and matrices of {DIAGONALS} diagonals in the place of 2^15 and {osiris_programs.DIAGONALS}",
+            f"2^11 slots and matrices of {DIAGONALS} diagonals instead of 2^15 and {osiris_programs.DIAGONALS}",
         ),
     )
 }
-"""By the name of the whole program."""
+"""Reduced twins by the name of the whole program."""
 
 WHOLE = {
     program.name: program
@@ -191,5 +191,5 @@ WHOLE = {
         _block(),
     )
 }
-"""Those that run in 8 GiB and some minutes, on the paper's set: whole, and of those that are too large for that a part that is timed as it runs. By their bounds nothing
-is left of the answers of most, so their errors are measured."""
+"""Programs that run in 8 GiB and some minutes with the paper's set, and parts of the larger ones. Most error bounds exceed
+the answers, so the errors are measured."""

@@ -1,4 +1,4 @@
-"""ResNet-20 in CKKS, on an image of CIFAR-10's size: after E. Lee et al. (ICML 2022) with convolutions as matrices, as Osiris has it.
+"""ResNet-20 in CKKS, on an image of CIFAR-10's size: after E. Lee et al. (ICML 2022) with convolutions as matrices, as in Osiris.
 
 A convolution of 3 x 3 to 16 channels; three stages of three blocks of two convolutions, with 16 channels of 32 x 32, 32 of 16 x 16 and 64 of 8 x 8;
 the mean of each channel, and a fully connected layer to 10 scores. Convolutions are one matrix each on multiplexed images, the two of stride 2
@@ -27,8 +27,8 @@ from ..language.slot_functions import sign
 from ..language.slot_program import tracer
 from ..language.slots import SlotTracer, SlotValue
 from ..language.types import Real
-from ..rounds import Body, Round, RoundProgram
-from ..runnable import SlotProgram, finished
+from ..repeated_rounds import Body, Round, RoundProgram
+from ..runnable_programs import SlotProgram, finished
 from .multiplexed import (
     Array,
     Diagonals,
@@ -46,7 +46,7 @@ PAPER_SET = "osiris-bootstrap-IV"
 """Osiris' set IV with the levels of a bootstrapping."""
 
 LOW = 1
-"""Level of a rectifier's result: what the next convolution, or the last layer, takes."""
+"""Level of a rectifier's result, for the next convolution or the last layer."""
 
 
 @dataclass(frozen=True)
@@ -61,22 +61,22 @@ class Shape:
     """Of each stage."""
     classes: int = 10
     degrees: tuple[int, ...] = (15, 15, 27)
-    """Of the sign's polynomials."""
+    """Degrees of the sign's polynomials."""
     gap: float = 2.0**-9
-    """Half of the interval around 0 where the sign is anything: the smallest power of two with which those degrees leave less than 2^-13 outside."""
+    """Half width of the interval around 0 without guarantee for the sign: the smallest power of two with an error below 2^-13 outside."""
     whole: int = 2
-    """Polynomials of the sign that the levels of one bootstrapping suffice for."""
+    """Polynomials of the sign per bootstrapping."""
     top: int = 9
-    """Levels that a bootstrapping leaves; the image is encrypted with as many."""
+    """Levels after a bootstrapping, and of the encrypted image."""
 
     @property
     def image(self) -> Packing:
-        """Of the image: its channels filled up with an empty one."""
+        """Packing of the image, with one empty channel."""
         return Packing(1 << (self.colours - 1).bit_length(), self.side, self.side)
 
     @property
     def slots(self) -> int:
-        """As many as the first stage's numbers."""
+        """Slots of the program: the number of the first stage's numbers."""
         return self.channels[0] * self.side**2
 
     @property
@@ -85,29 +85,29 @@ class Shape:
         return [(stage, block) for stage in range(len(self.channels)) for block in range(self.blocks)]
 
     def packing(self, stage: int) -> Packing:
-        """Of the numbers that a stage computes."""
+        """Packing of a stage's numbers."""
         return Packing(self.channels[stage], self.side >> stage, self.side, 1 << stage)
 
     def before(self, stage: int, block: int) -> tuple[Packing, int]:
-        """Of the numbers that a block reads, and the stride of its first convolution."""
+        """Packing of a block's input, and the stride of its first convolution."""
         smaller = block == 0 and stage > 0
         return self.packing(stage - smaller), 1 + smaller
 
 
 @dataclass(frozen=True)
 class Layer:
-    """A convolution, the batch normalisation in it."""
+    """A convolution that includes its batch normalisation."""
 
     kernels: Array
     """channels x channels before x 3 x 3."""
     bias: Array
 
     def scaled(self, factor: float) -> Layer:
-        """Results times a factor."""
+        """The convolution with results multiplied by a factor."""
         return Layer(factor * self.kernels, factor * self.bias)
 
     def applied(self, image: Array, stride: int = 1) -> Array:
-        """In the clear: channels x side x side."""
+        """The result in the clear, channels x side x side."""
         return convolved(self.kernels, image, stride) + self.bias[:, None, None]
 
 
@@ -117,14 +117,14 @@ class Weights:
 
     stem: Layer
     blocks: tuple[tuple[Layer, Layer], ...]
-    """In the order of `Shape.places`."""
+    """Two convolutions per block, in the order of `Shape.places`."""
     scores: Array
     """classes x channels of the last stage."""
     bias: Array
 
     @classmethod
     def drawn(cls, shape: Shape, seed: int = 0) -> Weights:
-        """Of a seed; each layer scaled by what three drawn images give it: up to 0.4 behind the first one, up to 0.5 within blocks, and from
+        """Draws weights from a seed. Three random images fix each layer's scale: up to 0.4 after the first one, up to 0.5 within blocks, and from
         a block to the next one 0.3 more in all. The rectifier's interval ends at 1."""
         generator = np.random.default_rng(seed)
 
@@ -156,14 +156,14 @@ class Weights:
         return cls(stem, tuple(blocks), scores, generator.uniform(-0.1, 0.1, shape.classes))
 
     def to_json(self) -> str:
-        """As text, five digits a weight."""
+        """The weights as text, five digits each."""
         layers = [self.stem, *(layer for block in self.blocks for layer in block)]
         arrays = [*((layer.kernels, layer.bias) for layer in layers), (self.scores, self.bias)]
         return json.dumps([[np.round(array, 5).tolist() for array in pair] for pair in arrays])
 
     @classmethod
     def from_json(cls, text: str) -> Weights:
-        """Of `to_json`."""
+        """The weights that `to_json` wrote."""
         *layers, (scores, bias) = [[np.array(array) for array in pair] for pair in json.loads(text)]
         stem, *inner = [Layer(kernels, bias) for kernels, bias in layers]
         return cls(stem, tuple(zip(inner[::2], inner[1::2], strict=True)), scores, bias)
@@ -227,12 +227,12 @@ class Network:
 
 @cache
 def resnet20(shape: Shape = Shape(), seed: int = 0) -> SlotProgram:
-    """The network with public weights that are drawn, on an encrypted image."""
+    """The network with random public weights, on an encrypted image."""
     return network_program("resnet20", shape, Weights.drawn(shape, seed))
 
 
 def network_program(name: str, shape: Shape, weights: Weights) -> SlotProgram:
-    """The network with those weights, public, on an encrypted image."""
+    """The network with public weights, on an encrypted image."""
     network = Network(shape, weights)
     made, image, inputs = _traced(name, shape, shape.top)
     value = network.stem(image)
@@ -243,7 +243,7 @@ def network_program(name: str, shape: Shape, weights: Weights) -> SlotProgram:
 
 @cache
 def _drawn(shape: Shape, seed: int) -> Weights:
-    """Weights that all parts of a network have: to fit them takes longer than to trace a part."""
+    """The weights of all parts, cached: fitting them takes longer than tracing a part."""
     return Weights.drawn(shape, seed)
 
 
@@ -253,17 +253,17 @@ class Part:
 
     name: str
     count: int
-    """How often the network has its like: blocks with the same operations, whose weights differ."""
+    """Number of such parts: blocks with equal operations and different weights."""
     stage: int = 0
     block: int = 0
 
     @property
     def bootstraps(self) -> int:
-        """Of one: two for each convolution, one for that whose image has levels."""
+        """Bootstraps per part: two for each convolution, one if its input has levels."""
         return {"stem": 1, "head": 0}.get(self.name, 4)
 
     def program(self, shape: Shape = Shape(), seed: int = 0) -> SlotProgram:
-        """As a program of its own."""
+        """The part as a separate program."""
         network = Network(shape, _drawn(shape, seed))
         made, value, inputs = _traced(f"resnet20-{self.name}", shape, shape.top if self.name == "stem" else LOW)
         if self.name == "stem":
@@ -282,7 +282,7 @@ def residual_block() -> SlotProgram:
 
 
 def block_in_the_clear(weights: Weights, value: Array, shape: Shape, stage: int, block: int) -> Array:
-    """What a block makes of channels x side x side numbers, with true rectifiers."""
+    """A block in the clear with true rectifiers, channels x side x side."""
     first, second = weights.blocks[shape.places.index((stage, block))]
     _, stride = shape.before(stage, block)
     inner = np.maximum(first.applied(value, stride), 0)
@@ -290,7 +290,7 @@ def block_in_the_clear(weights: Weights, value: Array, shape: Shape, stage: int,
 
 
 def parts(shape: Shape = Shape()) -> list[Part]:
-    """The network cut before its first block, between its blocks and behind the last one; what is alike once."""
+    """The network, cut before its first block, between blocks and after the last one. Equal parts appear once."""
     found = [Part("stem", 1)]
     for stage in range(len(shape.channels)):
         smaller = int(stage > 0)
@@ -316,7 +316,7 @@ def _traced(name: str, shape: Shape, level: int) -> tuple[SlotTracer, SlotValue,
 
 
 def matrices(shape: Shape = Shape(), seed: int = 0) -> dict[str, Diagonals]:
-    """Diagonals of every convolution, by its place."""
+    """Number of diagonals of every convolution, by its place."""
     weights = Weights.drawn(shape, seed)
     spread = np.zeros((shape.channels[0], shape.image.channels, 3, 3))
     spread[:, : shape.colours] = weights.stem.kernels
@@ -330,18 +330,18 @@ def matrices(shape: Shape = Shape(), seed: int = 0) -> dict[str, Diagonals]:
 
 @dataclass(frozen=True)
 class Rotations:
-    """Of a convolution."""
+    """Rotations of a convolution."""
 
     as_matrix: int
-    """Baby and giant steps that are not by 0, of the width in powers of two that has fewest."""
+    """Nonzero baby and giant steps, with the power-of-two width that needs the fewest."""
     by_channels: int
-    """Of the multiplexed parallel convolution of Lee et al. (section 4 and its algorithm for it): rotations of the input by taps; sums over a gap's rows, its
-    columns and frames, for each group of results; each result to its place; and copies up to all slots."""
+    """Rotations of the multiplexed parallel convolution of Lee et al. (section 4): of the input by taps; sums over a gap's rows, its
+    columns and frames, for each group of results; moves of results to their places; and copies to all slots."""
 
 
 @cache
 def rotations(shape: Shape = Shape(), slots: int = 1 << 15) -> dict[str, Rotations]:
-    """Of every convolution, by its place, in vectors of so many slots."""
+    """Rotations of every convolution, by its place, in vectors of `slots` slots."""
     found, strides = {}, {"stem": (shape.image, 1, shape.channels[0])}
     for stage, block in shape.places:
         place = f"stage {stage + 1}, block {block + 1}"
@@ -383,14 +383,14 @@ def _by_channels(before: Packing, channels: int, stride: int, slots: int) -> int
 
 
 def drawn_image(shape: Shape, generator: np.random.Generator) -> Array:
-    """colours x side x side numbers from 0 to 1, waves: not of a data set."""
+    """colours x side x side numbers from 0 to 1, in waves, not from a data set."""
     y, x = np.mgrid[0 : shape.side, 0 : shape.side]
     waves = [np.sin(generator.uniform(0, 0.6) * y + generator.uniform(0, 0.6) * x) for _ in range(shape.colours)]
     return (np.array(waves) + 1) / 2
 
 
 def image_input(shape: Shape, image: Array) -> dict[str, Array]:
-    """What the client encrypts."""
+    """The client's inputs."""
     whole = np.zeros((shape.image.channels, shape.side, shape.side))
     whole[: shape.colours] = image
     return {"image": shape.image.packed(whole, shape.slots)}

@@ -31,7 +31,7 @@ from .widths import widths
 
 
 class _UnreadError(Exception):
-    """Nobody reads the output any more. Click would end with status 1, as if a result were wrong."""
+    """The reader closed the output. Click would end with status 1, which means a wrong result here."""
 
 
 @contextmanager
@@ -43,7 +43,7 @@ def _reader_may_go() -> Iterator[None]:
 
 
 class _Group(click.Group):
-    """A group whose unknown commands suggest the nearest known one, and whose reader may go."""
+    """A group whose unknown commands suggest the nearest known one, and which ends quietly when the output is closed."""
 
     def make_context(self, *arguments: Any, **more: Any) -> click.Context:  # noqa: ANN401 - click's own
         with _reader_may_go():
@@ -81,8 +81,8 @@ def _show_version(context: click.Context, _option: click.Parameter, asked: bool)
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
 def cli(context: click.Context, *, debug: bool) -> None:
-    """One program on encrypted data: run on your machine, and executed and timed on published accelerators."""
-    # A set that is not there is told before anything runs.
+    """One program on encrypted data: run it on this computer, or time it on published accelerators."""
+    # Report an instruction set that the processor lacks before anything runs.
     instruction_set()
     context.obj = {"debug": debug}
 
@@ -92,21 +92,21 @@ for _command in (run, simulate, compare, explore, machines, params, reproduce, w
 
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
-"""Of a file that the output goes to: files that a command writes have messages of their own."""
+"""Errors of the output stream itself. Files that a command writes have messages of their own."""
 
 
 def _forget_output() -> None:
-    """Lets what Python still holds for the output go nowhere as the process ends."""
+    """Redirects Python's buffered output to nowhere before the process ends."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs the command line; the process ends with status 0, 1 (an answer is wrong), 2 (the call is) or 3 (a defect)."""
+    """Runs the command line; the process ends with status 0, 1 (wrong answer), 2 (wrong call) or 3 (defect)."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # What the terminal's encoding has no character for is no reason to fail.
+            # A character that the terminal's encoding lacks must not be an error.
             stream.reconfigure(errors="replace")
     try:
         raise_again()
@@ -117,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         error_line("interrupted")
         sys.stdout.flush()
         sys.stderr.flush()
-        # To free a large program takes seconds, and nobody wants it any more.
+        # Freeing a large program takes seconds, and nobody waits for it after an interrupt.
         os._exit(INTERRUPTED)
     except click.ClickException as error:
         error.show()

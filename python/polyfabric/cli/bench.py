@@ -1,4 +1,4 @@
-"""`polyfabric bench`: what this computer does."""
+"""`polyfabric bench`: measured speed of this computer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .console import grid, out, print_json, security_warnings
 def bench(*, as_json: bool) -> int:
     """Time a handful of operations on encrypted data on one thread of this computer, and check their results; about two minutes.
 
-    Times are processor time of one operation, in a batch for TFHE. POLYFABRIC_ISA=avx2 or portable takes a lesser instruction set than the
+    Times are processor time of one operation, in a batch for TFHE. POLYFABRIC_ISA=avx2 or portable selects an older instruction set than the
     processor has.
     """
     with security_warnings():

@@ -22,19 +22,19 @@ from .console import out, print_json
     "--machines",
     "names",
     metavar="M1,M2,..",
-    help="Machines by name, or files.toml of yours; without it, all that execute programs of its scheme.",
+    help="Machines by name, or files.toml of yours; default: all that support its scheme.",
 )
 @click.option(
     "--params",
     "parameters",
     metavar="SET",
-    help="Parameter set, or one for each machine: M1=SET,M2=SET. Without it, a built-in program has a default one, and each machine chooses for others.",
+    help="Parameter set, or one for each machine: M1=SET,M2=SET. Default: a built-in program's own; for others, each machine chooses.",
 )
 @click.option(
     "--batch",
     type=click.IntRange(1, MOST_ELEMENTS),
     metavar="N",
-    help=f"Ciphertexts of a built-in program; without it {BATCH:,}, and {MICROBENCHMARK_BATCH} of operations on residues.",
+    help=f"Ciphertexts of a built-in program; default {BATCH:,}, and {MICROBENCHMARK_BATCH} of operations on residues.",
 )
 @machine_choices.readings
 @click.option(
@@ -42,7 +42,7 @@ from .console import out, print_json
     type=click.Choice(WIDTHS),
     default=OWN,
     show_default=True,
-    help="TFHE: the widths of each machine's file; or beside them those derived for the set, and what they cost.",
+    help="TFHE: use the widths of each machine's file, or compare them with the widths derived for the set.",
 )
 @click.option(
     "--plot",
@@ -73,9 +73,9 @@ def compare(
     folder: Path | None,
     as_json: bool,
 ) -> None:
-    """Time PROGRAM on several machines: throughput, latency, per area, power and bandwidth, and what bounds each.
+    """Time PROGRAM on several machines: throughput, latency, ratios per area, power and bandwidth, and the bottleneck.
 
-    PROGRAM is any that `simulate` takes. Its noise is not judged: how often it would fail on each machine is a column. A machine that cannot
+    PROGRAM is any that `simulate` takes. Noise causes no refusal: a column gives the failure probability on each machine. A machine that cannot
     hold the parameter set says why.
     """
     with bars() as progress:
@@ -99,14 +99,14 @@ def compare(
         report.print(out())
         for path in filter(None, (plot, folder)):
             out().print(f"\nwritten: {path}")
-    # The other machines stand, and the call was wrong all the same.
+    # The results of the other machines remain valid, but the call was wrong.
     wrong = next((row for row in data["machines"] if row.get("set_refused")), None)
     if wrong is not None:
         raise ParameterError(f"--params: {wrong['machine']}: {wrong['error']}")
 
 
 def _by_machine(text: str | None) -> str | dict[str, str] | None:
-    """A set for all machines, or for each: `M1=SET,M2=SET`."""
+    """One set for all machines, or one for each: `M1=SET,M2=SET`."""
     if text is None or "=" not in text:
         return text
     pairs = [item.partition("=") for item in text.split(",")]

@@ -1,4 +1,4 @@
-"""What every command prints with."""
+"""Output functions that all commands share."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from ..errors import SecurityWarning
 from ..reports.tables import GAP
 
 BAD = "bold red"
-"""The style of what is wrong."""
+"""The style of wrong results."""
 
 
 class _Output(Console):
-    """A console whose reader may go."""
+    """A console that ends without an error when the output is closed."""
 
     def on_broken_pipe(self) -> None:
-        """Whoever reads no more has what it wanted: `main` ends without an error."""
+        """Raises `BrokenPipeError`, on which `main` ends without an error."""
         raise BrokenPipeError
 
 
 def out() -> Console:
-    """The output stream; without a terminal, wide enough that tables are not folded. What files and programs say is printed as it is, without markup."""
+    """The output stream, wide enough without a terminal that tables do not wrap. Texts of files and programs are printed without markup."""
     console = _Output(highlight=False, markup=False)
     return console if console.is_terminal else _Output(highlight=False, markup=False, width=120)
 
@@ -49,17 +49,17 @@ def _line(what: tuple[str, str], message: str) -> None:
 
 
 def styled(*parts: str | Text | tuple[str, str]) -> Text:
-    """Text of which some parts, each with its style, stand out."""
+    """Text from parts, some with a style."""
     return Text.assemble(*parts)
 
 
 def print_json(data: Mapping[str, Any] | Sequence[Any]) -> None:
-    """Data on the output stream, and nothing else."""
+    """Prints data as JSON."""
     sys.stdout.write(json.dumps(data, indent=2, default=_number) + "\n")
 
 
 def _number(value: object) -> object:
-    """Numbers of numpy as those of Python."""
+    """Converts numbers of numpy to Python's."""
     if hasattr(value, "item"):
         return value.item()
     raise TypeError(f"{type(value).__name__} is not data")
@@ -67,7 +67,7 @@ def _number(value: object) -> object:
 
 @contextmanager
 def security_warnings() -> Iterator[None]:
-    """Warnings about weak parameter sets become lines on the error stream, each once."""
+    """Prints each warning about a weak parameter set once, on the error stream."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", SecurityWarning)
         try:

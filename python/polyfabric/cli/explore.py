@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from ..axes import EXCHANGES, axis
 from ..exploration import Task, own_axes
 from ..exploration import explore as swept
 from ..language.types import MOST_ELEMENTS
 from ..progress import bars
+from ..sweep_axes import EXCHANGES, axis
 from . import memory_option, places
 from .console import error_line, out, print_json
 
@@ -23,15 +23,15 @@ _EXCHANGES = " or ".join(f"{name}={','.join(values)}" for name, values in EXCHAN
 @click.option(
     "--programs",
     metavar="LIST",
-    help="Programs to be timed, each PROGRAM or PROGRAM@SET; without it, the file's `sweep_programs`.",
+    help="Programs to time, each PROGRAM or PROGRAM@SET; default: the file's `sweep_programs`.",
 )
 @click.option(
     "--axis",
     "written",
     multiple=True,
     metavar="KEY=V1,V2,..",
-    help="A figure of the machine file and its values, in the file's unit; figures that change together are joined by a semicolon. "
-    f"{_EXCHANGES} is one, where the machine has such. Without it, the axes of the file's [[sweep]].",
+    help="A figure of the machine file and its values, in the file's unit; join figures that change together with a semicolon. "
+    f"{_EXCHANGES} is a figure of some machines. Default: the axes of the file's [[sweep]].",
 )
 @click.option(
     "--batch",
@@ -46,10 +46,10 @@ _EXCHANGES = " or ".join(f"{name}={','.join(values)}" for name, values in EXCHAN
     type=click.Path(path_type=Path, dir_okay=False),
     callback=places.file,
     metavar="FILE",
-    help="Add every point to this file as it is found; what it holds is not computed again.",
+    help="Append every point to this file; points already in it are not computed again.",
 )
-@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Processes; as many as there are cores without it.")
-@click.option("--dask", metavar="ADDRESS", help="Compute on the Dask cluster with its scheduler there.")
+@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Processes; default: one per core.")
+@click.option("--dask", metavar="ADDRESS", help="Compute on the Dask cluster with this scheduler.")
 @click.option(
     "--plot",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -80,10 +80,10 @@ def explore(
     folder: Path | None,
     as_json: bool,
 ) -> None:
-    """Time programs on MACHINE (a name, or a file.toml of yours) with other figures, and show the best at each area.
+    """Time programs on MACHINE (a name, or a file.toml of yours) with varied figures, and show the best point at each area.
 
-    Performance is the geometric mean of the programs' speeds over those of the machine as its file has it. A point whose area no law tells
-    is listed apart, with its cause. A point that cannot be says why, and the others stand; the status is then 1.
+    Performance is the geometric mean of the programs' speeds relative to the unchanged machine. A point whose area no law predicts
+    is listed separately, with the cause. An impossible point shows its error; the others remain, and the status is 1.
     """
     task = Task.of(machine, () if programs is None else programs.split(","), batch)
     axes = [axis(text) for text in written] or own_axes(task)

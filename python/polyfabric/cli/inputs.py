@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..language.traced import TracedProgram
-from ..language.types import IntegerType, SlotType, TextType, Type
+from ..language.types import SlotType, TextType, Type
 from ..programs import read as read_file
 
 BOOLEANS = {"false": "0", "true": "1"}
-"""How a Boolean may be written, beside 0 and 1."""
+"""Accepted spellings of a Boolean, in addition to 0 and 1."""
 
 
 def inputs(program: TracedProgram, given: tuple[str, ...]) -> dict[str, Any]:
@@ -28,45 +28,45 @@ def inputs(program: TracedProgram, given: tuple[str, ...]) -> dict[str, Any]:
         name, equals, text = item.partition("=")
         if equals:
             if name in values:
-                raise InputError(f"input {name!r} is given twice; give it once")
+                raise InputError(f"input {name!r} appears twice; give it once")
             values[name] = _read(program, name, text)
             continue
         try:
             content = read_file(Path(item))
         except InputError as error:
             named = next((own for own in program.inputs if own not in values), "NAME")
-            raise InputError(f"{error}, or name the input that it is of: --input {named}={item:.80}") from None
+            raise InputError(f"{error}, or name the input: --input {named}={item:.80}") from None
         try:
             data = json.loads(content, object_pairs_hook=partial(_object, item))
         except json.JSONDecodeError as error:
             raise InputError(f"{item}:{error.lineno}: {error.msg}; give a JSON object of inputs") from error
         except RecursionError:
             raise InputError(
-                f"{item}: its lists are nested too deeply to be read; an input is a list, or a list of rows"
+                f"{item}: its lists are nested too deeply; an input is a list, or a list of rows"
             ) from None
         except ValueError as error:
-            # Of Python's own, for numbers of thousands of digits.
-            raise InputError(f"{item}: a number has too many digits to be read ({error}); correct it") from None
+            # Python raises this for numbers of thousands of digits.
+            raise InputError(f"{item}: a number has too many digits ({error}); correct it") from None
         if not isinstance(data, dict):
-            raise InputError(f"{item}: a JSON object is needed, with one entry for each of {', '.join(program.inputs)}")
+            raise InputError(f"{item}: give a JSON object with one entry for each of {', '.join(program.inputs)}")
         twice = sorted(values.keys() & data.keys())
         if twice:
-            raise InputError(f"input {twice[0]!r} is given twice, in {item} too; give it once")
+            raise InputError(f"input {twice[0]!r} appears twice, also in {item}; give it once")
         values.update(data)
     return values
 
 
 def _object(file: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of a JSON file, each of whose names is there once."""
+    """An object of a JSON file; a repeated name is an error."""
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
-        raise InputError(f"{file}: {twice!r} is given twice; give it once")
+        raise InputError(f"{file}: {twice!r} appears twice; give it once")
     return found
 
 
 def of(program: TracedProgram, given: tuple[str, ...]) -> dict[str, Any]:
-    """Inputs of a program, of integers or of any numbers; drawn at random where none are given, for programs that are run to see them run."""
+    """Inputs of a program from the command line, or random ones if the user gives none."""
     if given:
         return inputs(program, given)
     generator = np.random.default_rng()
@@ -74,15 +74,13 @@ def of(program: TracedProgram, given: tuple[str, ...]) -> dict[str, Any]:
     return {name: draw(kind, generator) for name, kind in program.inputs.items()}
 
 
-def _drawn_elements(kind: Type | IntegerType, generator: np.random.Generator) -> int | list[int]:
-    if isinstance(kind, IntegerType):
-        lo, hi = (ord(" "), ord("~")) if isinstance(kind, TextType) else kind.bounds
-        # Of any width: wider than a generator's own integers.
-        numbers = [lo + int.from_bytes(generator.bytes(-(-kind.bits // 8))) % (hi - lo + 1) for _ in range(kind.length)]
-        return numbers[0] if kind.scalar else numbers
-    lo, hi, stride = kind.element.bounds
-    drawn = (lo + stride * generator.integers(0, (hi - lo) // stride + 1, size=kind.length)).tolist()
-    return drawn[0] if kind.scalar else drawn
+def _drawn_elements(kind: Type, generator: np.random.Generator) -> int | list[int]:
+    lo, hi = (ord(" "), ord("~")) if isinstance(kind, TextType) else kind.bounds
+    count = (hi - lo) // kind.stride + 1
+    # An integer can be wider than the generator's own integers.
+    size = -(-count.bit_length() // 8) + 8
+    numbers = [lo + kind.stride * (int.from_bytes(generator.bytes(size)) % count) for _ in range(kind.length)]
+    return numbers[0] if kind.scalar else numbers
 
 
 def _drawn_slots(kind: SlotType, generator: np.random.Generator) -> NDArray[Any]:
@@ -103,16 +101,16 @@ def _read(program: TracedProgram, name: str, text: str) -> Any:  # noqa: ANN401 
             return json.loads(text)
         except (ValueError, RecursionError):
             raise InputError(
-                f"input {name!r}: {text:.80} is no list of numbers; close its brackets and separate by commas, as [1, 2] or [[1, 2], [3, 4]]"
+                f"input {name!r}: {text:.80} is not a list of numbers; close its brackets and separate by commas, as [1, 2] or [[1, 2], [3, 4]]"
             ) from None
-    if isinstance(kind, Type) and kind.element.kind == "boolean":
+    if isinstance(kind, Type) and kind.kind == "boolean":
         text = ",".join(BOOLEANS.get(part.strip().lower(), part) for part in text.split(","))
     return _integers(name, text) if program.kind == "elements" else _numbers(name, text)
 
 
 def _numbers(name: str, text: str) -> complex | list[complex]:
     try:
-        # Space around a sign is none between two numbers.
+        # Space around a sign does not separate two numbers.
         numbers = [complex(re.sub(r"\s*([+-])\s*", r"\1", part.strip())) for part in text.split(",")]
     except ValueError as error:
         raise _unread(name, text, "numbers") from error
@@ -135,7 +133,7 @@ def _unread(name: str, text: str, what: str) -> InputError:
     first, comma, other = own.rpartition(",")
     if equals and comma:
         return InputError(
-            f"input {name!r}: {text!r} has another input's name in it; each has an --input of its own: --input {name}={first} "
+            f"input {name!r}: {text!r} contains another input's name; give each input its own option: --input {name}={first} "
             f"--input {other.strip()}={others}"
         )
     return InputError(f"input {name!r}: {text!r} is not {what} separated by commas; correct it, or give a JSON file")

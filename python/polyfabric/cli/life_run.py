@@ -15,25 +15,23 @@ from .console import BAD, out, print_json, security_warnings
 from .run_options import RunOptions
 
 GENERATIONS = 4
-"""Played unless another number is asked for."""
+"""Default number of generations."""
 
 
 def run(options: RunOptions) -> int:
-    """Plays and shows; 0 if every generation equals the clear one."""
+    """Plays and prints; returns 0 if every generation equals the clear one."""
     options.take_only("board", "size", "generations", "folder", "unroll")
     options.expect_places()
     size, board = options.size, options.board
     cells = drawn(board or "glider", SIZE if size is None else size)
     if size is not None and cells.shape != (size, size):
-        raise InputError(
-            f"--size is of a pattern's board; {board} draws its own of {cells.shape[0]} x {cells.shape[1]}"
-        )
+        raise InputError(f"--size applies to a pattern; {board} fixes a board of {cells.shape[0]} x {cells.shape[1]}")
     count = GENERATIONS if options.generations is None else options.generations
     console = out()
     kept = options.folder is not None and present(options.folder, CLIENT, SERVER)
     keys = Keys.load(options.folder, "tfhe") if options.folder is not None and kept else None
     if options.unroll != 1 and options.folder is not None:
-        raise InputError("--unroll is not taken with --keys, whose files are of one bit an iteration; leave it out")
+        raise InputError("--keys excludes --unroll: key files support one secret bit per iteration; leave it out")
 
     def played(progress: ProgressHook | None, show: Step | None) -> Game:
         return play(
@@ -64,7 +62,7 @@ def run(options: RunOptions) -> int:
                     live.update(board, refresh=True)
 
                 def tell(stage: str, done: int, total: int) -> None:
-                    # Under the board, which would move beside bars.
+                    # Print below the board, because bars would move it.
                     live.update(Text.assemble(board, f"\n{stage}: {share(done, total)}"), refresh=True)
 
                 with watched(tell):
@@ -82,7 +80,7 @@ def run(options: RunOptions) -> int:
 
 
 def _drawing(generation: Generation) -> Text:
-    """The board, two characters a cell, under its number; what differs from the clear board is red."""
+    """The board, two characters per cell; cells that differ from the clear board are red."""
     seconds = f", {scaled(generation.seconds, 's')}" if generation.number else ", as it was encrypted"
     text = Text(f"generation {generation.number}{seconds}\n", style="bold")
     for row, expected in zip(generation.board, generation.expected, strict=True):

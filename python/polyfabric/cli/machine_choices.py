@@ -1,4 +1,4 @@
-"""Command-line options that come from mappers and machine files: each mapper lists its own, and a command takes those of all."""
+"""Command-line options that mappers define; a command accepts the options of all mappers."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..machines import machine_options
 
 
 def _each_once(_context: click.Context, _option: click.Parameter, readings: tuple[str, ...]) -> tuple[str, ...]:
-    """Readings, of one fact no more than one."""
+    """Checks that each fact has at most one reading."""
     found: dict[str, str] = {}
     for reading in readings:
         fact = reading.partition("=")[0]
         if fact in found:
-            raise InputError(f"--reading {found[fact]} and {reading} are of one fact; give it once")
+            raise InputError(f"--reading {found[fact]} and {reading} set the same fact; give one of the two")
         found[fact] = reading
     return readings
 
@@ -28,7 +28,7 @@ readings = click.option(
     multiple=True,
     metavar="FACT=OPTION",
     callback=_each_once,
-    help="How to read what a machine's paper leaves open.",
+    help="Choose one reading of a fact that a machine's paper leaves open.",
 )
 
 

@@ -1,4 +1,4 @@
-"""`polyfabric machines`: what is known of every machine, with the source of every figure."""
+"""`polyfabric machines`: the figures of every machine, with their sources."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _figure(figure: dict[str, Any]) -> str:
 
 
 def _totals(machine: Machine) -> tuple[str, str]:
-    """Area and power of all components, or of none."""
+    """Total area and power of all components."""
     sums = ((machine.native.area(), "mm²"), (machine.native.power(), "W"))
     area, power = (f"{value:.4g} {unit}" if value else "unknown" for value, unit in sums)
     return area, power
@@ -60,7 +60,7 @@ def _show(data: dict[str, Any]) -> None:
         laws.add_row(name, known, size.get("of", "-"), size.get("at", "-"), size.get("source", "-"))
     console.print()
     print_table(console, laws)
-    held = grid("component", "has this area and power for", left=2)
+    held = grid("component", "scales this area and power for", left=2)
     for name, component in data["components"].items():
         for key, values in component.get("holds_for", {}).items():
             held.add_row(name, f"{key} = {' or '.join(map(str, values if isinstance(values, list) else [values]))}")
@@ -69,7 +69,7 @@ def _show(data: dict[str, Any]) -> None:
         print_table(console, held)
     for name, component in data["components"].items():
         if "includes" in component:
-            console.print(f"\n{name}: its power is that of the memory of {', '.join(component['includes'])} too")
+            console.print(f"\n{name}: its power includes the memory of {', '.join(component['includes'])}")
     for fact, reading in data.get("readings", {}).items():
         console.print(styled("\n", (fact, "bold"), f": {reading['question']}"))
         for option, content in reading["options"].items():

@@ -1,4 +1,4 @@
-"""`--memory`, of every command that plans, runs or times programs."""
+"""`--memory`, for every command that plans, runs or times programs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..memory import limited
 
 
 def _limit(context: click.Context, _option: click.Parameter, memory: str | None) -> None:
-    """Holds for the whole command."""
+    """Applies the limit to the whole command."""
     context.with_resource(limited(memory))
 
 
@@ -17,5 +17,5 @@ option = click.option(
     metavar="SIZE",
     expose_value=False,
     callback=_limit,
-    help="Most memory that a step may take, as 4G or 512M; what this computer has left without it. What needs more is refused before it takes any.",
+    help="Memory limit of a step, such as 4G or 512M; default: this computer's free memory. A step that needs more fails before it starts.",
 )

@@ -11,22 +11,22 @@ from rich.table import Table
 from .. import _native, gpu
 from ..comparison import OWN, WIDTHS
 from ..errors import InputError
+from ..lookup_trials import trials
 from ..machines import load
 from ..parameters import ParameterSet, all_sets, named, slot_sets
 from ..progress import bars, working
 from ..reports.tables import print_table
 from ..reports.units import bytes_text, probability, security
 from ..slot_parameters import SlotParameters, is_file
-from ..trials import trials
 from .console import grid, out, print_json, styled, warning_line
 from .params_gpu import show_gpu_elements, show_gpu_slots
 
 MOST_MESSAGE_BITS = 6
-"""Of a look-up's, with any set."""
+"""Largest message of a look-up with any set."""
 MOST_LOOKUPS = 10**8
-"""Months of work; and their count fits everywhere."""
+"""Months of work, and a count that fits every integer type involved."""
 GPU = "gpu"
-"""This computer's card, which is no machine with widths of its own."""
+"""This computer's graphics card. It has no fixed-point widths."""
 
 
 @click.command()
@@ -35,31 +35,31 @@ GPU = "gpu"
     "--on",
     "machine",
     metavar="MACHINE",
-    help="What this machine's widths make of the sets, or, of gpu, which it serves and how fast at best; with --replay, M1,M2,.. too.",
+    help="Judge the sets with this machine's widths; for gpu, list the supported sets and their best speed. With --replay, also M1,M2,..",
 )
 @click.option(
     "--replay",
     "lookups",
     type=click.IntRange(1, MOST_LOOKUPS),
     metavar="COUNT",
-    help="With --on: carry out COUNT look-ups of every set, or of NAME, by the machine's schedule, on fresh ciphertexts.",
+    help="With --on: execute COUNT look-ups of every set, or of NAME, by the machine's schedule, on fresh ciphertexts.",
 )
 @click.option(
     "--message-bits",
     type=click.IntRange(1, MOST_MESSAGE_BITS),
     metavar="BITS",
-    help="With --replay: messages of so many bits, carried or not.",
+    help="With --replay: message bits, whether or not the set supports them.",
 )
 @click.option(
     "--widths",
     type=click.Choice(WIDTHS),
     default=OWN,
-    help="With --replay: the file's widths, or those derived for each set.",
+    help="With --replay: use the file's widths, or those derived for each set.",
 )
 @click.option(
     "--scheme",
     type=click.Choice(["tfhe", "ckks", "bgv"]),
-    help="Whose sets to list: TFHE's without it.",
+    help="List the sets of this scheme; default: TFHE.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 @click.option("--toys", is_flag=True, help="Include the insecure sets that only tests use.")
@@ -77,18 +77,16 @@ def params(
     """List the parameter sets with security, message space and failure probability; or show NAME, or a file.toml of yours with a set of
     CKKS or BGV."""
     if scheme not in (None, "tfhe") and (lookups is not None or machine not in (None, GPU)):
-        raise InputError(f"look-ups and their widths are of TFHE's sets alone; leave --scheme {scheme} out")
+        raise InputError(f"only TFHE's sets have look-ups and their widths; leave --scheme {scheme} out")
     if name is not None and machine not in (None, GPU) and is_file(name):
-        raise InputError(
-            f"{name} is a set of CKKS or BGV, whose numbers no machine's widths change; leave --on {machine} out"
-        )
+        raise InputError(f"{name} is a set of CKKS or BGV, which no machine's widths affect; leave --on {machine} out")
     if lookups is not None:
         if machine is None:
-            raise InputError("--replay carries look-ups out on machines; name them with --on")
+            raise InputError("--replay executes look-ups on machines; name them with --on")
         machines = machine.split(",")
         if GPU in machines:
             raise InputError(
-                "--replay carries look-ups out by a machine's schedule, and gpu has none; leave it out, or carry a program out on the card with "
+                "--replay executes look-ups by a machine's schedule, and gpu has none; leave it out, or execute a program on the card with "
                 "`polyfabric run pbs --on gpu`"
             )
         with bars() as progress:
@@ -99,20 +97,20 @@ def params(
             done.print(out())
         return
     if message_bits is not None or widths != OWN:
-        raise InputError("--message-bits and --widths are of look-ups that are carried out; add --replay COUNT")
+        raise InputError("--message-bits and --widths apply to executed look-ups; add --replay COUNT")
     if machine is not None and machine != GPU:
         with working(f"measuring {machine}'s arithmetic on every set"):
             of = load(machine)
             if of.on_slots:
                 raise InputError(
-                    f"{machine} executes programs of CKKS and BGV, whose sets its widths do not change; name a machine of TFHE, or list "
+                    f"{machine} executes programs of CKKS and BGV, whose sets its widths do not affect; name a machine of TFHE, or list "
                     "those sets with --scheme"
                 )
             measured = of.findings()
         found = [f for f in measured if name in (None, f["set"])]
         if name is not None and not found:
             raise InputError(
-                f"set `{named(name).name}` is none of those that `{machine}` can compute on ({', '.join(f['set'] for f in measured)}): name one of "
+                f"set `{named(name).name}` is not supported by `{machine}` ({', '.join(f['set'] for f in measured)}): name one of "
                 "them, or a machine of the set's width"
             )
         if as_json:
@@ -150,19 +148,19 @@ def params(
         return
     print_table(out(), _table(sets))
     out().print(
-        f"\nmessage bits: the widest padded message of which a look-up fails with 2^{_native.DEFAULT_FAILURE_LOG2:.0f} at most, the default, fresh (direct) "
-        "and after a key switch (chained); beside it what that fails with, of none a single bit.\n"
+        f"\nmessage bits: the widest padded message whose look-up fails with probability 2^{_native.DEFAULT_FAILURE_LOG2:.0f} at most (the default), fresh (direct) "
+        "and after a key switch (chained); next to it its failure probability (of one bit if no message fits).\n"
         "security: the smaller of the published curves' and the lattice estimator's.\nSets under 128 bits run only when named."
     )
 
 
 def _on_elements(name: str | None, *, toys: bool) -> list[ParameterSet]:
-    """The set of TFHE that is named, or all."""
+    """The named set of TFHE, or all."""
     return [named(name)] if name is not None else [s for s in all_sets() if toys or s.family != "toy"]
 
 
 def _on_slots(name: str | None, scheme: str | None, *, toys: bool) -> list[dict[str, Any]] | None:
-    """The set of CKKS or BGV that is named, by itself or as a file, or all of `scheme`; none if it is TFHE's that are asked for."""
+    """The named set of CKKS or BGV (a name or a file), or all of `scheme`; `None` if the command lists TFHE's."""
     if name is None:
         if scheme in (None, "tfhe"):
             return None
@@ -236,7 +234,7 @@ def _slot_sets(sets: list[dict[str, Any]], *, detailed: bool) -> None:
     print_table(out(), table)
     if not detailed:
         out().print(
-            "\nsecurity: the smaller of the published tables' and the lattice estimator's; estimator: what that gives, - where it was not run.\n"
+            "\nsecurity: the smaller of the published tables' and the lattice estimator's; estimator: its result, or - if it was not run.\n"
             "Sets under 128 bits run only when named."
         )
         return
@@ -269,14 +267,14 @@ def _findings(machine: str, found: list[dict[str, Any]]) -> None:
         )
     print_table(out(), table)
     out().print(
-        f"\ntransform noise: standard deviation that {machine}'s fixed-point transform adds to a coefficient in one "
+        f"\ntransform noise: standard deviation of the error that {machine}'s fixed-point transform adds to a coefficient in one "
         f"external product, as a fraction of the torus. fits: fails with 2^{_native.DEFAULT_FAILURE_LOG2:.0f} at most, the default; "
         "only 2^b: runs with --max-failure b; too coarse: fails with more than 2^-40."
     )
 
 
 def verdict(found: dict[str, Any]) -> str:
-    """Whether a set's look-ups may run on the machine: by default, or where its failure probability is accepted."""
+    """Whether the machine runs a set's look-ups: by default, with an accepted failure probability, or not at all."""
     if found["too_coarse"]:
         return "too coarse"
     if found["log2_failure"] > _native.DEFAULT_FAILURE_LOG2:
@@ -311,10 +309,10 @@ def _detail(chosen: ParameterSet) -> None:
         if carried is None:
             console.print(f"{way}: the set has no key switch")
         else:
-            told = bits_text(carried["message_bits"])
+            message = bits_text(carried["message_bits"])
             console.print(
-                f"{way}: {told} within the default of 2^{_native.DEFAULT_FAILURE_LOG2:.0f}; 1 bit fails with {probability(carried['log2_failure_1_bit'])}"
-                + (f", {told} with {probability(carried['log2_failure'])}" if carried["message_bits"] > 1 else "")
+                f"{way}: {message} within the default of 2^{_native.DEFAULT_FAILURE_LOG2:.0f}; 1 bit fails with {probability(carried['log2_failure_1_bit'])}"
+                + (f", {message} with {probability(carried['log2_failure'])}" if carried["message_bits"] > 1 else "")
             )
     console.print(
         f"keys {bytes_text(data['key_bytes'])}: bootstrapping {bytes_text(data['bootstrap_key_bytes'])}, "

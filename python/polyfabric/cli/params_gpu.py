@@ -1,4 +1,4 @@
-"""Tables of `polyfabric params --on gpu`."""
+"""The tables of `polyfabric params --on gpu`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .console import grid, out
 
 
 def show_gpu_elements(found: dict[str, Any]) -> None:
-    """Of sets of TFHE."""
+    """Prints the table for sets of TFHE."""
     table = grid("set", "key bits", "served", "ciphertexts", "shared memory", "keys", "PBS, least", "PBS/s, most")
     for row in found["sets"]:
         shown = ["no", *"-----"]
@@ -28,14 +28,14 @@ def show_gpu_elements(found: dict[str, Any]) -> None:
         table.add_row(row["set"], str(row["key_bits"]), *shown)
     _show(found, table)
     out().print(
-        f"\nkey bits: secret bits that an iteration consumes (--unroll). ciphertexts: those that a multiprocessor holds at once, in so much shared memory. keys: on the "
-        f"card.\nPBS, least: by the multiply-adds of doubles alone, all multiprocessors full, at the {found['multiply_adds_per_s'] / 1e12:.0f} T a second that NVIDIA gives "
+        f"\nkey bits: secret bits per iteration (--unroll). ciphertexts: ciphertexts per multiprocessor at once, with their shared memory. keys: size on the "
+        f"card.\nPBS, least: time of the double-precision multiply-adds alone, all multiprocessors busy, at the {found['multiply_adds_per_s'] / 1e12:.0f} T a second that NVIDIA states "
         f"for an {found['estimated_for']} (estimated, a bound, not measured); a single one takes longer."
     )
 
 
 def show_gpu_slots(found: dict[str, Any]) -> None:
-    """Of sets of CKKS or BGV."""
+    """Prints the table for sets of CKKS or BGV."""
     table = grid("set", "N", "served", "shared memory", "ciphertext", "switching key")
     for row in found["sets"]:
         shown = ["no", *"---"]
@@ -44,13 +44,13 @@ def show_gpu_slots(found: dict[str, Any]) -> None:
         table.add_row(row["set"], str(row["ring_degree"]), *shown)
     _show(found, table)
     out().print(
-        "\nshared memory: of a block. switching key: one, of which the card holds the limbs that a program reads.\nWhat a program takes of a card, and its least time "
+        "\nshared memory: per block. switching key: one key; the card stores only the limbs that a program reads.\nA program's memory on the card, and its least time "
         "there: polyfabric run PROGRAM --cost."
     )
 
 
 def _show(found: dict[str, Any], table: Table) -> None:
-    """The card, the table, and why sets are not served."""
+    """Prints the card, the table and the reasons for unsupported sets."""
     if found["card"] is not None:
         out().print(f"card here: {found['card']}")
     else:

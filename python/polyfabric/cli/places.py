@@ -1,4 +1,4 @@
-"""Files and folders that a command writes, refused before it computes anything."""
+"""Checks of the files and folders that a command writes, before it computes anything."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from ..files import expect_file, expect_folder
 
 
 def file(_context: click.Context, _option: click.Parameter, path: Path | None) -> Path | None:
-    """A file that can be written."""
+    """Checks that the command can write this file."""
     if path is not None:
         expect_file(path)
     return path
 
 
 def machine_file(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
-    """A file that can be written, with a name by which commands know a machine file."""
+    """Checks that the command can write this file and that its name ends in `.toml`."""
     file(context, option, path)
     if path is not None and path.suffix != ".toml" and not path.is_char_device() and not path.is_fifo():
-        raise FileError(f"{path}: a machine file is known by the end of its name; name it {path.stem}.toml")
+        raise FileError(f"{path}: the name of a machine file ends in .toml; name it {path.stem}.toml")
     return path
 
 
 def plot(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
-    """A file that can be written, of a kind that plots are drawn as."""
+    """Checks that the command can write this file and draws plots of its type."""
     if path is not None:
         from ..reports.plots import expect_kind
 
@@ -35,7 +35,7 @@ def plot(context: click.Context, option: click.Parameter, path: Path | None) -> 
 
 
 def folder(_context: click.Context, _option: click.Parameter, path: Path | None) -> Path | None:
-    """A folder that can be made and written."""
+    """Checks that the command can create and write this folder."""
     if path is not None:
         expect_folder(path)
     return path

@@ -1,4 +1,4 @@
-"""`polyfabric reproduce`: the published figures of a paper beside the model's."""
+"""`polyfabric reproduce`: compares the published figures of a paper with the model's."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ..progress import bars
-from ..reproduction import reproduction
+from ..reproduce import reproduction
 from . import places
 from .console import error_line, out, print_json
 
@@ -20,7 +20,7 @@ from .console import error_line, out, print_json
     type=click.Path(path_type=Path, dir_okay=False),
     callback=places.plot,
     metavar="FILE",
-    help="Draw the deviations, and the paper's curves: FILE-1.svg and so on if there are several.",
+    help="Draw the deviations, and the paper's curves: FILE-1.svg, FILE-2.svg and so on for several plots.",
 )
 @click.option(
     "--report",
@@ -31,14 +31,14 @@ from .console import error_line, out, print_json
     help="Write report.html with plots, and report.json.",
 )
 @click.option(
-    "--applications", is_flag=True, help="Time the paper's applications too: minutes to an hour, and up to 17 GiB."
+    "--applications", is_flag=True, help="Also time the paper's applications, which takes up to an hour and 17 GiB."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 def reproduce(paper: str, *, plot: Path | None, folder: Path | None, applications: bool, as_json: bool) -> None:
     """Compare every published figure of PAPER with the model: published, model, deviation.
 
-    A figure is predicted (from a schedule), predicted under a named reading, an identity (of another figure), calibrated (chosen
-    after the result), an input (taken from the paper), or not modelled. One that cannot be computed says why; the status is then 1.
+    A figure is predicted (from a schedule), predicted under a named reading, an identity (of another figure), calibrated (fitted
+    to the result), an input (from the paper), or not modelled. A failed computation shows its error, and the status is 1.
     """
     with bars() as progress:
         report = reproduction(paper, progress, applications=applications)

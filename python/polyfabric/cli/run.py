@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .. import stages
+from .. import file_steps
 from ..computer import MOST_THREADS
 from ..language.types import MOST_ELEMENTS
 from . import machine_choices, memory_option, run_applications, run_program
@@ -27,7 +27,7 @@ from .run_options import RunOptions
     "--params",
     "parameters",
     metavar="SET",
-    help="Parameter set, of CKKS and BGV also a file.toml of yours; without it, one is chosen.",
+    help="Parameter set, of CKKS and BGV also a file.toml of yours; default: chosen automatically.",
 )
 @click.option("--batch", type=click.IntRange(1, MOST_ELEMENTS), metavar="N", help="Ciphertexts of a built-in program.")
 @click.option(
@@ -44,41 +44,41 @@ from .run_options import RunOptions
     metavar="BOARD",
     help="life: glider, blinker, block, toad, beacon, r-pentomino, random, or FILE.txt of # and .",
 )
-@click.option("--size", type=int, metavar="N", help="life: rows and columns around a pattern; 8 without it.")
-@click.option("--generations", type=click.IntRange(1), metavar="COUNT", help="life: how many; 4 without it.")
+@click.option("--size", type=int, metavar="N", help="life: rows and columns of a pattern's board; default 8.")
+@click.option("--generations", type=click.IntRange(1), metavar="COUNT", help="life: number of generations; default 4.")
 @click.option(
     "--input",
     "given",
     multiple=True,
     metavar="NAME=VALUES",
-    help="Input of your program, each with an --input of its own, a text as it is; or a JSON file with all.",
+    help="One input of your program (repeat the option for others), or a JSON file with all inputs.",
 )
 @click.option(
     "--keys",
     "folder",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Use the keys in DIR; make and keep them there if there are none.",
+    help="Use the keys in DIR; if DIR has none, generate and store them there.",
 )
 @click.option(
     "--step",
-    type=click.Choice(stages.STEPS),
-    help="Only this part, through files in --keys DIR: the client's keys (a public one too: of CKKS and BGV, and with --public), what it sends, what the server does, what the client reads.",
+    type=click.Choice(file_steps.STEPS),
+    help="Run one step, through files in --keys DIR: keys (also a public key for CKKS, BGV and --public), encrypt, execute (the server) or decrypt.",
 )
-@click.option("--threads", type=click.IntRange(1, MOST_THREADS), metavar="N", help="Processors to use; all without it.")
+@click.option("--threads", type=click.IntRange(1, MOST_THREADS), metavar="N", help="Processors to use; default: all.")
 @click.option(
     "--unroll",
     type=click.Choice(["1", "2", "4"]),
     default="1",
     callback=lambda _context, _option, value: int(value),
-    help="TFHE: secret bits an iteration of blind rotation takes; more are faster, with a larger key and more noise.",
+    help="TFHE: secret bits per iteration of blind rotation; more are faster but need a larger key and add noise.",
 )
 @click.option(
     "--max-failure",
     "max_failure",
     type=float,
     metavar="LOG2",
-    help="Largest failure probability that is accepted, as a power of 2: -128 without it, of CKKS what the bounds of its errors are drawn for.",
+    help="log2 of the largest accepted failure probability; default -128, for CKKS that of its error bounds.",
 )
 @machine_choices.readings
 @click.option(
@@ -86,7 +86,7 @@ from .run_options import RunOptions
     "report_to",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Write the machine's report and timeline there.",
+    help="Write the machine's report and timeline to DIR.",
 )
 @click.option(
     "--rows", type=click.IntRange(1), metavar="COUNT", help="logistic-regression: the first COUNT held-out rows."
@@ -96,37 +96,37 @@ from .run_options import RunOptions
     "--key-switch",
     "key_switch",
     metavar="NAME",
-    help="CKKS, BGV: set (the parameter set's), auto (the compiler chooses), listing1, or d8 for eight digits; auto on a machine unless a set is named, else set.",
+    help="CKKS, BGV: set (the parameter set's), auto (the compiler chooses), listing1, or d8 for eight digits; default: auto on a machine without --params, else set.",
 )
 @click.option(
     "--security",
     type=float,
     metavar="BITS",
-    help="Refuse a parameter set of fewer bits of security; 128 without it for one of yours, or of a public key.",
+    help="Refuse a parameter set with fewer bits of security; default 128 for your own sets and for public keys.",
 )
 @click.option(
     "--flood",
     type=float,
     metavar="DEVIATION",
-    help="CKKS: for outputs that others will see, add noise of this deviation to every slot; 0 adds none and warns.",
+    help="CKKS: before you publish outputs, add noise of this standard deviation to every slot; 0 adds none and warns.",
 )
 @click.option(
     "--public",
     is_flag=True,
-    help="Encrypt the inputs with a public key, as others do; errors are counted for that. With TFHE give it to --step execute too.",
+    help="Encrypt the inputs with a public key and plan for its noise. With TFHE, give it to --step execute too.",
 )
 @click.option(
     "--circuit-privacy",
     "circuit_privacy",
     type=float,
     metavar="BITS",
-    help="TFHE: the server re-randomises and floods its outputs, so that each value hides with so many bits how it was computed; give it to every --step.",
+    help="TFHE: re-randomise and flood the outputs for this many bits of circuit privacy; give it to every --step.",
 )
-@click.option("--cost", is_flag=True, help="Say what running takes, and do not run: parameters, keys, memory, errors.")
+@click.option("--cost", is_flag=True, help="Print parameters, keys, memory, time and errors, and do not run.")
 @click.option(
     "--measure",
     is_flag=True,
-    help="CKKS, BGV: measure the error of every operation; what by its bounds is all error runs too.",
+    help="CKKS, BGV: measure the error of every operation; also run programs whose bounds exceed their values.",
 )
 @memory_option.option
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")

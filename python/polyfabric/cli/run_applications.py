@@ -1,4 +1,4 @@
-"""`polyfabric run` of applications that run whole, with their own data, on the command line."""
+"""`polyfabric run` of the built-in applications that come with their own data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .show_trained import show_residual, show_trained
 
 
 def runner(options: RunOptions) -> Callable[[RunOptions], int] | None:
-    """What runs the application that is asked for; nothing if it is a program like a user's own, or is asked for as one."""
+    """The function that runs an application; `None` for programs that run like a user's own."""
     own = {"digits": digits, "logistic-regression": tumours, "database-lookup": capital}
     if options.program in own or options.cost:
         return own.get(options.program)
@@ -36,7 +36,7 @@ def runner(options: RunOptions) -> Callable[[RunOptions], int] | None:
         return trained
     if options.program in F1_PROGRAMS:
         return example
-    # A set that is named is for the whole program.
+    # A named set applies to the whole program, not to its reduced twin.
     if options.parameters is not None:
         known = WHOLE.get(options.program)
         as_example = options.machine is None and options.extras.keys() <= {"measure", "key_switch"}
@@ -49,23 +49,23 @@ def runner(options: RunOptions) -> Callable[[RunOptions], int] | None:
 
 
 def digits(options: RunOptions) -> int:
-    """Classifies held-out digits by the network that comes with the package; right if every activation equals the clear one."""
+    """Classifies held-out digits with the built-in network; correct if every activation equals the clear one."""
     return _whole(options, partial(classify, options.indices), _show_digits, "image", "images", "folder")
 
 
 def trained(options: RunOptions) -> int:
-    """Classifies held-out digits by a model that was trained on others; right if every result equals that of the model in the clear."""
+    """Classifies held-out digits with a trained model; correct if every result equals the clear model's."""
     classifier = CLASSIFIERS[options.program]()
     return _whole(options, partial(classify_by, classifier, options.indices), show_trained, "image", "images", "folder")
 
 
 def example(options: RunOptions) -> int:
-    """Runs a program of a paper, or its reduced twin, on an example that is drawn; right if the answer is that of other arithmetic in the clear."""
+    """Runs a program of a paper, or its reduced twin, on a random example; correct if the answer equals that of an independent clear computation."""
     return _example(options, {**F1_PROGRAMS, **TWINS}[options.program])
 
 
 def whole(options: RunOptions) -> int:
-    """The same of one of Osiris' programs, or of a part of it, with its paper's set: no twin."""
+    """Runs one of Osiris' programs, or a part of it, with the paper's set."""
     return _example(options, WHOLE[options.program])
 
 
@@ -75,24 +75,24 @@ def _example(options: RunOptions, program: ExampleProgram) -> int:
 
 
 def residual(options: RunOptions) -> int:
-    """Classifies held-out digits by ResNet-20's reduced twin; right if every score is that of the network in the clear."""
+    """Classifies held-out digits with ResNet-20's reduced twin; correct if every score equals the clear network's."""
     run = partial(resnet.classify, options.indices, key_switch=options.key_switch, measure=options.measure)
     return _whole(options, run, show_residual, "image", "images", "measure", "key_switch")
 
 
 def tumours(options: RunOptions) -> int:
-    """Classifies held-out tumours; right if every class is the clear model's."""
+    """Classifies held-out tumours; correct if every class equals the clear model's."""
     return _whole(options, partial(infer, options.rows, measure=options.measure), _show_on_slots, "rows", "measure")
 
 
 def capital(options: RunOptions) -> int:
-    """Looks a capital up; right if it is the table's."""
+    """Looks a capital up; correct if it equals the table's."""
     query = "CH" if options.query is None else options.query
     return _whole(options, partial(look_up, query, measure=options.measure), _show_on_slots, "query", "measure")
 
 
 def _whole(options: RunOptions, run: Callable[..., Any], show: Callable[[Console, Any], None], *takes: str) -> int:
-    """Runs an application that takes these options beside those of all; 0 if it is right. Keys that one takes are of TFHE."""
+    """Runs an application with the options `takes` and the common ones; returns 0 if it is correct. Only TFHE's applications use key files."""
     options.take_only(*takes)
     options.expect_places()
     with options.kept_keys("tfhe") as (keys, progress):
@@ -129,11 +129,13 @@ def _show_digits(console: Console, done: Classification) -> None:
         fails = "" if done.why_not is None else f" would fail with probability {probability(done.why_not.log2_failure)}"
         console.print(f"scores       added by the client: sums under {done.run.on}'s arithmetic{fails}")
     console.print(
-        "client sees  the hidden activations and the scores, not the class alone: with many images, the first layer too"
+        "client sees  the hidden activations and the scores, not only the class; many images reveal the first layer too"
     )
     held_out = split()[1]
     right = sum(image.output == image.label for image in done.images)
-    console.print(f"class        {right} of {len(done.images)} as labelled (held-out images 0 to {len(held_out) - 1})")
+    console.print(
+        f"class        {right} of {len(done.images)} match the label (held-out images 0 to {len(held_out) - 1})"
+    )
     show_elements.show_common(console, done.run)
     if not done.correct:
         console.print("wrong: the encrypted run differs from the clear network", style=BAD)
@@ -177,9 +179,9 @@ def _show_on_slots(console: Console, done: Any, *, operations: bool = True) -> N
             shown = range(start, min(start + 4, len(done.labels)))
             words = ", ".join(f"{i}: {done.probabilities[i]:.4f}" for i in shown)
             console.print(f"held-out rows     {words}{', ..' if len(done.labels) > 8 and start == 4 else ''}")
-        console.print(f"classes           {done.same} of {len(done.labels)} as by the model in the clear")
+        console.print(f"classes           {done.same} of {len(done.labels)} equal to the clear model's")
         console.print(
-            f"right             {done.right} of {len(done.labels)} as labelled ({done.right / len(done.labels):.1%})"
+            f"right             {done.right} of {len(done.labels)} match the label ({done.right / len(done.labels):.1%})"
         )
         console.print(f"probabilities     within {done.largest_difference:.1e} of the clear model's sigmoid")
     elif isinstance(done, Answer):

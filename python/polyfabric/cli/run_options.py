@@ -1,4 +1,4 @@
-"""What `polyfabric run` is asked for, and which programs take which options."""
+"""The options of `polyfabric run`, and which programs accept them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FLAGS = {
     "measure": "--measure",
     "cost": "--cost",
 }
-"""Options that not every program takes."""
+"""Options that only some programs accept."""
 
 OWNERS = {
     "image": "digits, resnet20 and trained models",
@@ -51,12 +51,12 @@ OWNERS = {
     "rows": "logistic-regression",
     "query": "database-lookup",
 }
-"""Options of one application."""
+"""Options of single applications, with the applications that accept them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """The command line of one run. A field that is not given has its default."""
+    """The command line of one run."""
 
     program: str
     on: str = "cpu"
@@ -70,7 +70,7 @@ class RunOptions:
     given: tuple[str, ...] = ()
     """Inputs: NAME=VALUES, or files."""
     folder: Path | None = None
-    """Of the keys, and of the files between steps."""
+    """Folder of the keys and of the files that steps exchange."""
     step: str | None = None
     cost: bool = False
     public: bool = False
@@ -91,12 +91,12 @@ class RunOptions:
 
     @cached_property
     def machine(self) -> Machine | None:
-        """The machine that runs it, by the readings that are chosen; nothing for this computer."""
+        """The machine with the chosen readings; `None` for this computer."""
         return place(self.on, self.readings)
 
     @property
     def options(self) -> PlanOptions:
-        """What of it plans the program."""
+        """The options that planning reads."""
         return PlanOptions(
             parameters=self.parameters,
             machine=self.machine,
@@ -110,39 +110,39 @@ class RunOptions:
         )
 
     def options_with(self, keys: Keys | None) -> PlanOptions:
-        """The same for keys that are there, whose set whoever made them has accepted."""
+        """The options with the parameter set of existing keys, whatever its security."""
         return self.options if keys is None else self.options.accepting(matching(keys, self.parameters))
 
     @property
     def indices(self) -> list[int]:
-        """The held-out images that are asked for: one, or the first ones."""
+        """The indices of the held-out images to classify."""
         if self.image is not None and self.images is not None:
             raise InputError("--image names one image, --images a number of them; give one of the two")
         return list(range(self.images)) if self.images is not None else [self.image or 0]
 
     @property
     def extras(self) -> dict[str, Any]:
-        """The options that are given and that not every program takes."""
+        """The options from the command line that only some programs accept."""
         values = {own.name: getattr(self, own.name) for own in fields(self) if own.name in FLAGS}
         defaults = {own.name: own.default for own in fields(self)}
         return {name: value for name, value in values.items() if value != defaults[name]}
 
     def take_only(self, *names: str) -> None:
-        """Refuses options that not every program takes, but for those called."""
+        """Refuses all program-specific options except `names`."""
         for name in self.extras:
             if name in names:
                 continue
             if name in OWNERS and (self.cost or self.step is not None):
                 raise InputError(
-                    f"{FLAGS[name]} is of a whole run of {OWNERS[name]}; leave it out with --step or --cost"
+                    f"{FLAGS[name]} applies to whole runs of {OWNERS[name]}; leave it out with --step or --cost"
                 )
             if name in OWNERS:
-                raise InputError(f"{FLAGS[name]} is of {OWNERS[name]}, not {self.program}; leave it out")
+                raise InputError(f"{FLAGS[name]} applies to {OWNERS[name]}, not {self.program}; leave it out")
             takes = ", ".join(FLAGS[own] for own in names)
-            raise InputError(f"{FLAGS[name]} is not for {self.program}, which takes {takes}; leave it out")
+            raise InputError(f"{FLAGS[name]} does not apply to {self.program}, which accepts {takes}; leave it out")
 
     def expect_places(self) -> None:
-        """Refuses, before any key is made, a folder that cannot be written, and one for a machine's report where no machine runs."""
+        """Refuses unwritable folders, and a report's folder for runs without a machine, before any key is made."""
         if self.report_to is not None and self.machine is None:
             raise InputError("--report writes a machine's report; this run is not on a machine")
         for folder in (self.folder, self.report_to):
@@ -151,13 +151,13 @@ class RunOptions:
 
     @contextmanager
     def kept_keys(self, scheme: str) -> Iterator[tuple[Keys | None, ProgressHook]]:
-        """The keys of the folder, or none if it has none yet, with progress on the error stream."""
+        """The keys in the folder, or `None` if it has none yet, and a hook that prints progress."""
         with security_warnings(), bars() as progress:
             there = self.folder is not None and present(self.folder, CLIENT, SERVER)
             yield Keys.load(self.folder, scheme, progress) if self.folder is not None and there else None, progress
 
     def keep(self, used: Keys | None, keys: Keys, simulation: Report | None) -> None:
-        """Writes keys that were made to the folder, if one is named, and a machine's report."""
+        """Writes new keys to the named folder, and a machine's report."""
         if self.folder is not None and used is None:
             keys.save(self.folder)
         if self.report_to is not None and simulation is not None:

@@ -1,4 +1,4 @@
-"""`polyfabric run` of your own program or of one by name, on elements or on slots: whole, in steps, or its cost."""
+"""`polyfabric run` of your own program or of one by name, with TFHE, CKKS or BGV: a whole run, one step, or its cost."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from functools import partial
 from .. import programs
 from ..errors import InputError
 from ..execution import run_plan, unguarded
+from ..file_steps import Decrypted, Steps
 from ..progress import bars
-from ..schemes.elements import ElementResult
 from ..schemes.plan import RunResult
-from ..stages import Decrypted, Steps
+from ..schemes.tfhe import ElementResult
 from . import inputs, show_elements, show_slots
 from .console import out, print_json, security_warnings
 from .run_options import FLAGS, OWNERS, RunOptions
 
 
 def run(options: RunOptions) -> int:
-    """Runs, prints, and gives the exit status: 0 if the result is the clear program's."""
+    """Runs, prints and returns the exit status: 0 if the result equals the clear program's."""
     scheme = programs.scheme_of(options.program, options.parameters)
     options.take_only(*(name for name in FLAGS if name not in OWNERS))
     if options.cost:
@@ -26,12 +26,12 @@ def run(options: RunOptions) -> int:
         of_runs |= {FLAGS[name]: options.extras.get(name) for name in ("given", "step", "folder", "flood")}
         for flag, given in of_runs.items():
             if given is not None:
-                raise InputError(f"{flag} is of a run, and --cost runs nothing; leave one of the two out")
+                raise InputError(f"{flag} applies to a run, and --cost runs nothing; leave one of the two out")
         return _cost(options)
     if options.unroll != 1 and options.folder is not None:
-        raise InputError("--unroll is not taken with --keys, whose files are of one bit an iteration; leave it out")
+        raise InputError("--keys excludes --unroll: key files support one secret bit per iteration; leave it out")
     if options.step is not None and options.report_to is not None:
-        raise InputError("--report is of a whole run; leave it out with --step")
+        raise InputError("--report applies to a whole run; leave it out with --step")
     options.expect_places()
     if options.step is not None:
         return _step(options, scheme)
@@ -57,9 +57,9 @@ def _show(done: RunResult) -> None:
 
 
 def _cost(options: RunOptions) -> int:
-    """What running takes, by whichever key; nothing is encrypted."""
+    """Prints the cost; encrypts nothing."""
     with security_warnings(), bars():
-        # A run starts and plans as this does.
+        # The cost report includes the time of starting and planning, which a run spends too.
         start = time.process_time()
         planned = programs.planned(options.program, unguarded(options.options), options.batch)
         report = planned.cost({"start": start, "plan": time.process_time() - start})
@@ -72,21 +72,21 @@ def _cost(options: RunOptions) -> int:
 
 def _step(options: RunOptions, scheme: str) -> int:
     if options.folder is None:
-        raise InputError("--step works through files; name their folder with --keys DIR")
+        raise InputError("--step exchanges files; name their folder with --keys DIR")
     if options.measure:
-        raise InputError("--measure is of a whole run; leave it out with --step")
+        raise InputError("--measure applies to a whole run; leave it out with --step")
     if options.given and options.step != "encrypt":
-        raise InputError("--input is of what is encrypted; give it with --step encrypt, or without --step")
+        raise InputError("only encryption reads --input; give it with --step encrypt, or without --step")
     if options.step != "execute":
         if options.threads is not None:
-            raise InputError("--threads is of what is executed; give it with --step execute, or without --step")
+            raise InputError("only execution uses --threads; give it with --step execute, or without --step")
         if options.on in ("gpu", "interpreter"):
             raise InputError(
-                f"--on {options.on} is of what is executed; give it with --step execute, or without --step. A machine goes to "
-                "every step, as its plan is another"
+                f"only execution uses --on {options.on}; give it with --step execute, or without --step. Give a machine to "
+                "every step, because it changes the plan"
             )
     if options.flood is not None and options.step != "decrypt":
-        raise InputError("--flood is of what is decrypted; give it with --step decrypt, or without --step")
+        raise InputError("only decryption uses --flood; give it with --step decrypt, or without --step")
     with security_warnings(), bars() as progress:
         plan = partial(programs.planned, options.program, batch=options.batch, to_run=True)
         steps = Steps(options.folder, scheme, options.options, plan, progress)
@@ -103,7 +103,7 @@ def _step(options: RunOptions, scheme: str) -> int:
         print_json(data)
     else:
         for key, value in data.items():
-            # An exact result has no bound, and a correct one no problem.
+            # Exact results have no bound, and correct results no problem.
             if value is None or (key == "bound" and not any(value.values())):
                 continue
             out().print(f"{key:<12} {_text(value)}", markup=False)
@@ -111,7 +111,7 @@ def _step(options: RunOptions, scheme: str) -> int:
 
 
 def _text(value: object) -> str:
-    """What a step says, without Python's brackets around it."""
+    """A step's result as text, without Python's brackets."""
     if isinstance(value, dict):
         return ", ".join(f"{name} = {own}" for name, own in value.items())
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,4 +1,4 @@
-"""What `polyfabric run` prints of a program of TFHE."""
+"""The output of `polyfabric run` for a program of TFHE."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from rich.console import Console
 from ..reports.rows import circuit_privacy
 from ..reports.tables import print_table
 from ..reports.units import bytes_text, probability, scaled
-from ..schemes.elements import ElementResult
+from ..schemes.tfhe import ElementResult
 from .console import BAD, grid, styled
 
 SHOWN = 24
-"""Values of an output that are printed."""
+"""Largest number of printed values per output."""
 
 
 def show(console: Console, result: ElementResult) -> None:
-    """Outputs beside those in the clear, and what the run took."""
+    """Prints the outputs, the clear outputs, and the cost of the run."""
     console.print(styled((result.program, "bold"), f" on {result.on}"))
     table = grid("output", "decrypted", "expected", left=3)
     for name, values in result.outputs.items():
@@ -26,7 +26,7 @@ def show(console: Console, result: ElementResult) -> None:
     verdict = ("equal to the clear program", "green") if result.correct else ("differs from the clear program", BAD)
     console.print(styled("result       ", verdict))
     if not result.correct and result.outputs == result.expected:
-        console.print("             in digits: what they have above an integer's width is not shown")
+        console.print("             in digits above an integer's width, which are not shown")
     for wrap in result.wrapped:
         console.print(f"wrapped      {wrap}")
     show_common(console, result)
@@ -39,7 +39,7 @@ def _short(values: Any) -> str:  # noqa: ANN401 - an integer or a list
 
 
 def show_common(console: Console, result: ElementResult) -> None:
-    """Parameters, sizes and times; what the machine takes."""
+    """Prints parameters, sizes, times, and the machine's report."""
     failure = result.log2_failure
     console.print(
         f"parameters   {result.parameters}; {result.lookups} look-ups; failure probability {probability(failure)}"

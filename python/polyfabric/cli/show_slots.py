@@ -1,4 +1,4 @@
-"""What `polyfabric run` prints of a program of CKKS or BGV."""
+"""The output of `polyfabric run` for a program of CKKS or BGV."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from rich.console import Console
 from ..reports.slots import failure
 from ..reports.tables import print_table
 from ..reports.units import bytes_text, scaled, security
-from ..schemes.slots import SlotResult
+from ..schemes.rns import SlotResult
 from .console import BAD, grid, styled
 
 SHOWN = 6
-"""Numbers of an output that are printed."""
+"""Largest number of printed values per row of an output."""
 
 
 def show(console: Console, result: SlotResult) -> None:
-    """Outputs beside those in the clear, with their errors, and what the run took."""
+    """Prints the outputs, the clear outputs, the errors, and the cost of the run."""
     console.print(styled((result.program, "bold"), f" with {result.scheme.upper()} on {result.on}"))
     exact = result.scheme == "bgv"
     table = grid(
@@ -43,7 +43,7 @@ def _short(values: Any) -> str:  # noqa: ANN401 - a number, a list, or a list of
 
 
 def _row(values: list[complex], size: str) -> str:
-    """The first numbers, and `size` if that is not all of them."""
+    """The first numbers, then `size` if some are left out."""
     shown = ", ".join(_number(value) for value in values[:SHOWN])
     more = f", ..{size}" if len(values) > SHOWN else ""
     return f"[{shown}{more}]"
@@ -52,14 +52,14 @@ def _row(values: list[complex], size: str) -> str:
 def _number(value: complex) -> str:
     if isinstance(value, int):
         return str(value)
-    # What is nearly 0 is told apart from it.
+    # Small nonzero numbers need an exponent, or they would print as 0.
     return f"{value:.5f}" if value == 0 or 0.01 <= abs(value) < 1e7 else f"{value:.3e}"
 
 
 def show_common(console: Console, result: SlotResult, *, operations: bool = True, tolerated: bool = False) -> None:
-    """Errors and bounds, parameters, sizes and times; what the machine takes, and every operation where that was measured and is asked for.
+    """Prints errors and bounds, parameters, sizes, times, the machine's report, and the errors of every operation if they were measured.
 
-    With `tolerated`, the application has its own tolerance, and the bound of the run may say nothing.
+    With `tolerated`, the application's own tolerance decides, even if the bound of the run exceeds the expected values.
     """
     if result.scheme == "bgv":
         verdict = "equal to the clear program in every slot"
@@ -67,10 +67,10 @@ def show_common(console: Console, result: SlotResult, *, operations: bool = True
         name = max(result.error, key=lambda output: result.error[output])
         of = "" if result.bound_for == "any inputs" else f" for {result.bound_for}"
         empty = tolerated and result.verdict[name] == "bound says nothing"
-        says = ", which says nothing: the tolerance decides" if empty else ""
+        says = ", larger than the values: the tolerance decides" if empty else ""
         verdict = f"within {result.error[name]:.1e} of the clear program (bound {result.bound[name]:.1e}{of}{says})"
     if result.distance:
-        verdict += f"; within {max(result.distance.values()):.1e} of its true functions, which polynomials stand for"
+        verdict += f"; within {max(result.distance.values()):.1e} of the true functions, which polynomials approximate"
     right = result.correct or (tolerated and result.within_bounds)
     if not right:
         verdict = f"not correct: {result.problem}"
@@ -83,7 +83,7 @@ def show_common(console: Console, result: SlotResult, *, operations: bool = True
     )
     _, how_often = failure(result.scheme, facts["log2_failure"])
     console.print(
-        f"fails             {how_often}" if result.scheme == "bgv" else f"bound             passed {how_often}"
+        f"fails             {how_often}" if result.scheme == "bgv" else f"bound             exceeded {how_often}"
     )
     sizes = result.sizes
     console.print(
@@ -103,4 +103,4 @@ def show_common(console: Console, result: SlotResult, *, operations: bool = True
         result.operations.print(console)
         beyond = result.first_beyond
         if beyond is not None:
-            console.print(f"first beyond its bound: {beyond['op']} %{beyond['node']}, {beyond['place']}", style=BAD)
+            console.print(f"first above its bound: {beyond['op']} %{beyond['node']}, {beyond['place']}", style=BAD)

@@ -1,4 +1,4 @@
-"""What `polyfabric run` of trained models prints, of `deepcnn-20-digits`, `xgboost-digits` and `resnet20`: held-out digits under encryption."""
+"""The output of `polyfabric run` for the trained models `deepcnn-20-digits`, `xgboost-digits` and `resnet20` on held-out digits."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .console import BAD, styled
 
 
 def show_trained(console: Console, done: Classification) -> None:
-    """Images, classes and what the runs took."""
+    """Prints images, classes, and the cost of the runs."""
     held_out = split()[1]
     for image in done.images:
         _show_image(console, image.index, image.output, image.expected, image.label)
     console.print()
     run, count = done.run, len(done.images)
     right = sum(image.output == image.label for image in done.images)
-    console.print(f"class        {right} of {count} as labelled")
+    console.print(f"class        {right} of {count} match the label")
     console.print(f"model        {done.accuracy:.1%} of all {len(held_out)} held-out images right, in the clear")
     failure = probability(run.log2_failure)
     console.print(f"parameters   {run.parameters}; {run.lookups:,} look-ups an image; failure probability {failure}")
@@ -33,17 +33,17 @@ def show_trained(console: Console, done: Classification) -> None:
 
 
 def show_residual(console: Console, done: resnet.Classification) -> None:
-    """Digits, classes and scores of ResNet-20's twin, and what the last run took."""
+    """Prints digits, classes and scores of ResNet-20's twin, and the cost of the last run."""
     for image in done.images:
         _show_image(console, image.index, image.output, image.clear, image.label)
     console.print()
     right, count = sum(image.output == image.label for image in done.images), len(done.images)
     shape = resnet.SHAPE
     console.print(
-        f"reduced           {len(shape.channels)} stages of a block, {shape.side} x {shape.side} pixels, {shape.channels[0]} and {shape.channels[1]} channels; "
+        f"reduced           {len(shape.channels)} stages with one block each, {shape.side} x {shape.side} pixels, {shape.channels[0]} and {shape.channels[1]} channels; "
         "`simulate` times the whole program"
     )
-    console.print(f"class             {right} of {count} as labelled")
+    console.print(f"class             {right} of {count} match the label")
     console.print(f"model             {done.accuracy:.1%} of all {len(split()[1])} held-out images right, in the clear")
     error = max(image.error for image in done.images)
     console.print(
@@ -56,7 +56,7 @@ def show_residual(console: Console, done: resnet.Classification) -> None:
 
 
 def _show_image(console: Console, index: int, output: int, clear: int, label: int) -> None:
-    """A digit, beside what it was taken for."""
+    """Prints a digit next to its decrypted class, clear class and label."""
     facts = [
         f"held-out image {index}",
         "",

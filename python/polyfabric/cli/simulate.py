@@ -1,4 +1,4 @@
-"""`polyfabric simulate`: the time, stalls, traffic and energy of a machine's schedule."""
+"""`polyfabric simulate`: time, stalls, traffic and energy of a machine's schedule."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ..machines import Kernel, Mapped, MappedSlots, load
 from ..progress import working
 from ..reports import Report
 from ..reports.tables import print_table
-from ..schemes.elements import ElementPlan
 from ..schemes.options import PlanOptions
 from ..schemes.plan import Plan
-from ..schemes.slots import SlotPlan
+from ..schemes.rns import SlotPlan
+from ..schemes.tfhe import ElementPlan
 from . import machine_choices, memory_option, places
 from .console import grid, out, print_json, security_warnings, warning_line
 from .simulate_rounds import folded, is_given, steps
 
 BATCH = 64
-"""Ciphertexts of a built-in program, unless another number is asked for."""
+"""Default number of ciphertexts of a built-in program."""
 
 
 @click.command()
@@ -37,13 +37,13 @@ BATCH = 64
     "--params",
     "parameters",
     metavar="SET",
-    help="Parameter set, of CKKS and BGV also a file.toml of yours; without it, one is chosen.",
+    help="Parameter set, of CKKS and BGV also a file.toml of yours; default: chosen automatically.",
 )
 @click.option(
     "--batch",
     type=click.IntRange(1, MOST_ELEMENTS),
     metavar="N",
-    help="Ciphertexts of a built-in program; 64 without it.",
+    help="Ciphertexts of a built-in program; default 64.",
 )
 @machine_choices.readings
 @click.option(
@@ -51,7 +51,7 @@ BATCH = 64
     "max_failure",
     type=float,
     metavar="LOG2",
-    help="Largest failure probability that is accepted, as a power of 2: -128 without it, of CKKS what the bounds of its errors are drawn for.",
+    help="log2 of the largest accepted failure probability; default -128, for CKKS that of its error bounds.",
 )
 @click.option(
     "--timeline",
@@ -74,7 +74,7 @@ BATCH = 64
     type=click.Path(path_type=Path, dir_okay=False),
     callback=places.file,
     metavar="FILE",
-    help="CKKS, BGV: write the instruction streams, as text, or in binary form to a FILE.bin.",
+    help="CKKS, BGV: write the instruction streams, as text, or as binary for FILE.bin.",
 )
 @click.option(
     "--groups",
@@ -87,13 +87,13 @@ BATCH = 64
     "--key-switch",
     "key_switch",
     metavar="NAME",
-    help="CKKS, BGV: auto (its compiler chooses), set (the parameter set's), listing1, or d8 for eight digits; auto unless a set is named.",
+    help="CKKS, BGV: auto (the compiler chooses), set (the parameter set's), listing1, or d8 for eight digits; default: auto, or set with --params.",
 )
 @click.option(
     "--security",
     type=float,
     metavar="BITS",
-    help="Refuse a parameter set of fewer bits of security; 128 without it for one of yours.",
+    help="Refuse a parameter set with fewer bits of security; default 128 for your own sets.",
 )
 @click.option(
     "--save",
@@ -108,7 +108,7 @@ BATCH = 64
     "load_file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="CKKS, BGV: take PROGRAM as --save wrote it: it is not compiled, but checked again.",
+    help="CKKS, BGV: load PROGRAM from a file that --save wrote; it is checked again but not compiled.",
 )
 @click.option(
     "--operations",
@@ -120,12 +120,12 @@ BATCH = 64
     "--steps",
     "show_steps",
     is_flag=True,
-    help="CKKS: print the baby and giant steps that were tried for each matrix, and the time of each.",
+    help="CKKS: print the tried numbers of baby and giant steps of each matrix, with their times.",
 )
 @click.option(
     "--schedule",
     type=click.Choice(["folded", "flat", "shorter"]),
-    help="Of resnet20 and sorting: one whose rounds are loops, which is the default; one without loops; or the shorter of both.",
+    help="resnet20 and sorting: schedule rounds as loops (default), without loops (flat), or take the shorter of both.",
 )
 @memory_option.option
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
@@ -151,8 +151,8 @@ def simulate(
     as_json: bool,
     **choices: str | None,
 ) -> None:
-    """Time PROGRAM on a machine, from a checked schedule of all its operations. What `run` refuses is refused. Of CKKS a program that
-    leaves no result by its bounds is timed, and the report says so.
+    """Time PROGRAM on a machine, from a checked schedule of all its operations. `simulate` refuses what `run` refuses, except that a CKKS program
+    whose error bounds exceed its values is timed, and the report says so.
 
     PROGRAM is digits, life, adder, nn-20, -50 or -100, deepcnn-20, -50 or -100, vgg-9, xgboost, pbs, pbs+ks, keyswitch (TFHE), matvec,
     bgv-bootstrapping, country-lookup (BGV), lola-mnist, lola-mnist-encrypted, lola-cifar, helr, helr-1024, sorting, mlp, lola, lenet,
@@ -161,7 +161,7 @@ def simulate(
     FILE.py:FUNCTION.
     """
     if load_file is not None and choices.get("scheduler") is not None:
-        raise InputError("--load takes the program as it was compiled; --scheduler is for compiling it")
+        raise InputError("--load reads a compiled program, and --scheduler affects compilation; leave one out")
     machine = load(machine_name, readings)
     if (cause := machine.native.area_cause()) is not None:
         warning_line(f"{machine_name}: area, power and energy are unknown: {cause}")
@@ -205,7 +205,7 @@ def simulate(
 
 @dataclass(frozen=True)
 class _Asked:
-    """What is to be written and shown beside the report itself."""
+    """The files to write and the tables to print in addition to the report."""
 
     timeline: Path | None
     folder: Path | None
@@ -216,22 +216,22 @@ class _Asked:
     steps: bool
 
     def of_reports(self) -> dict[str, Path | None]:
-        """Options of the report's own files."""
+        """Options that write the report's files."""
         return {"--timeline": self.timeline, "--report": self.folder}
 
     def of_streams(self) -> dict[str, Path | bool | None]:
-        """Options of what a compiler makes."""
+        """Options for a compiler's output."""
         return {"--streams": self.streams, "--groups": self.groups}
 
     def of_plans(self) -> dict[str, bool]:
-        """Options of plans on slots, whatever machine they are for."""
+        """Options for plans of CKKS and BGV on any machine."""
         return {"--operations": self.operations, "--steps": self.steps}
 
     def expect_nothing_of_slots(self, program: str) -> None:
-        """Refuses the options that a program of TFHE has nothing for."""
+        """Refuses the options that only CKKS and BGV support."""
         of_slots = {**self.of_streams(), **self.of_plans(), "--save": self.save}
         for option in (option for option, given in of_slots.items() if given):
-            raise InputError(f"{option} is of programs on slots, but {program} is of TFHE; leave it out")
+            raise InputError(f"{option} applies to CKKS and BGV, but {program} is of TFHE; leave it out")
 
     def write(self, mapped: Mapped, report: Report) -> None:
         """Writes every file."""
@@ -246,23 +246,23 @@ class _Asked:
             report.save(self.folder)
 
     def written(self) -> list[Path]:
-        """The files, in the order in which they are told."""
+        """The written files, in the order in which the command prints them."""
         return [path for path in (self.timeline, self.folder, self.streams, self.save) if path is not None]
 
 
 def _expect_rounds(program: str, schedule: str | None) -> None:
-    """Refuses a kind of schedule that the program has not."""
+    """Refuses --schedule for programs without repeated rounds."""
     if schedule is not None and program not in programs.ROUNDS:
         of_rounds = ", ".join(programs.ROUNDS)
         raise InputError(
-            f"--schedule is of programs of many rounds that are alike ({of_rounds}); leave it out for {program}"
+            f"--schedule applies to programs with repeated rounds ({of_rounds}); leave it out for {program}"
         )
     if schedule not in (None, "folded") and program in programs.ONLY_ROUNDS:
         raise InputError(f"{program} is too long for a schedule without loops; leave --schedule out")
 
 
 def _show(report: Report, planned: SlotPlan | None, groups: list[dict[str, Any]], asked: _Asked) -> None:
-    """Prints the report, and what else is asked for."""
+    """Prints the report and the requested tables."""
     report.print(out())
     if planned is not None:
         if planned.key_switch is not None:
@@ -283,15 +283,15 @@ def _show(report: Report, planned: SlotPlan | None, groups: list[dict[str, Any]]
 
 
 def _planned(program: str, options: PlanOptions, batch: int | None, of_programs: dict[str, bool]) -> Plan | Kernel:
-    """What is to be mapped: a plan, or the kernel program of a microbenchmark, which takes none of the options `of_programs`."""
+    """The plan to map, or the kernel program of a microbenchmark, which accepts none of the options `of_programs`."""
     if program in programs.MICROBENCHMARKS:
         if options.key_switch is not None:
-            raise InputError(f"--key-switch is for whole programs; {program} has the one of table 4, leave it out")
+            raise InputError(f"--key-switch applies to whole programs; {program} has that of table 4, leave it out")
         of_programs = {"--security": options.security, "--max-failure": options.max_failure, **of_programs}
         for option, given in of_programs.items():
             if is_given(given):
                 raise InputError(
-                    f"{option} is for whole programs; {program} is operations on numbers drawn at random, leave it out"
+                    f"{option} applies to whole programs; {program} consists of operations on random residues, leave it out"
                 )
         named = options.parameters if isinstance(options.parameters, str) else None
         return programs.microbenchmark(program, named, batch or programs.MICROBENCHMARK_BATCH)
@@ -303,7 +303,7 @@ def _planned(program: str, options: PlanOptions, batch: int | None, of_programs:
 def _data(
     report: Report, planned: SlotPlan | None, groups: list[dict[str, Any]] | None, operations: bool, steps: bool
 ) -> dict[str, Any]:
-    """The report, and what else is asked for, as data."""
+    """The report and the requested tables as data."""
     data = report.to_dict() if groups is None else {**report.to_dict(), "groups": groups}
     if planned is None:
         return data

@@ -1,4 +1,4 @@
-"""What `polyfabric simulate` prints of programs of rounds, and of the steps that were tried for matrices."""
+"""The output of `polyfabric simulate` for programs of repeated rounds and for the steps of matrices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
-from .. import programs, rounds
+from .. import programs, repeated_rounds
 from ..errors import InputError
 from ..execution import plan
 from ..machines import Machine
@@ -19,7 +19,7 @@ from .console import grid, out, print_json, security_warnings
 
 
 def is_given(value: object) -> bool:
-    """Whether an option is given; one of 0 is."""
+    """Whether the user gave an option; 0 counts as a value."""
     return value is not None and value is not False
 
 
@@ -34,21 +34,21 @@ def folded(
     shorter: bool,
     as_json: bool,
 ) -> None:
-    """Times a program of rounds, also without loops if the `shorter` schedule is asked for; `of_flat` are the options that loops do not take, by name, and
-    `files` those that name what is written."""
+    """Times a program of repeated rounds, also without loops if the user asks for the shorter schedule. `of_flat` maps the options that loops do not support;
+    `files` maps the options that name output files."""
     for option, value in of_flat.items():
         if is_given(value):
             alone = (
-                f"leave it out, or take --schedule flat of {program}"
+                f"leave it out, or use --schedule flat for {program}"
                 if program not in programs.ONLY_ROUNDS
                 else "leave it out"
             )
             raise InputError(
-                f"{option} is of a schedule without loops, and here rounds of {program} are loops; {alone}"
+                f"{option} needs a schedule without loops, but here the rounds of {program} are loops; {alone}"
             )
     build, own = programs.ROUNDS[program]
     with security_warnings(), bars() as progress:
-        found = rounds.simulated(build(), parameters or own, machine, progress, security=security)
+        found = repeated_rounds.simulated(build(), parameters or own, machine, progress, security=security)
     flat = _flat(program, parameters or own, machine, security) if shorter else None
     timeline, folder = files["--timeline"], files["--report"]
     if timeline is not None:
@@ -86,7 +86,7 @@ def folded(
 
 
 def found_of(data: Mapping[str, Any]) -> str:
-    """What was scheduled, in words."""
+    """A sentence on the schedules."""
     if "flat" not in data:
         return f"{data['made_of']}"
     times = {"folded": data["report"]["seconds"], "flat": data["flat"]["seconds"]}
@@ -104,10 +104,10 @@ def _flat(program: str, parameters: str, machine: Machine, security: float | Non
 
 
 def steps(console: Console, tried: list[dict[str, Any]]) -> None:
-    """What was tried for each matrix: baby x giant steps and the time of the product alone."""
+    """Prints the tried baby x giant steps of each matrix, with the time of the product alone."""
     console.print()
     if not tried:
-        console.print("no matrix whose steps were weighed by schedules (--reading steps=schedules)")
+        console.print("no matrix whose steps were chosen by schedules (--reading steps=schedules)")
         return
     table = grid("level", "limbs", "diagonals", "steps", "us", "products", "keys", "multipliers", "memory", "")
     for matrix in tried:

@@ -30,7 +30,7 @@ NAMES = {"key": "bootstrapping key", "forward": "forward FFT", "inverse": "inver
     type=click.Choice(["phase", "coefficient"]),
     default="phase",
     show_default=True,
-    help="Whose error the noise bounds: a phase's, which decryption sees, or a coefficient's.",
+    help="Bound the error of the phase, which decryption sees, or of one coefficient.",
 )
 @click.option(
     "--out",
@@ -45,13 +45,13 @@ NAMES = {"key": "bootstrapping key", "forward": "forward FFT", "inverse": "inver
     type=click.Path(path_type=Path, dir_okay=False),
     callback=places.plot,
     metavar="FILE",
-    help="Draw noise over bits (figure 5).",
+    help="Plot noise against bits (figure 5).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 def widths(set_name: str, *, machine: str, judge: str, file: Path | None, plot: Path | None, as_json: bool) -> None:
     """Derive fixed-point formats for key, forward and inverse transform.
 
-    The most significant bits follow from measured variances and the machine's overflow probability; the least significant ones are swept
+    The most significant bits follow from measured variances and the machine's overflow probability. The least significant bits are swept
     until each of the three takes a third of half of the noise bound.
     """
     with bars() as progress:

@@ -1,91 +1,301 @@
-"""Choices, gates and convolutions of encrypted values."""
+"""Functions of encrypted values: look-ups, choices, sums, maxima, gates and convolutions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import cast
+import operator
+from collections.abc import Iterable, Sequence
+from copy import copy
+from functools import reduce
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .choices import select
-from .integers import Integer
+from .._native import ElementType
+from ..errors import shown
+from . import lowering, ranges, slot_functions, slot_parts
+from . import public_operands as operands
+from .cells import Cells
+from .digits import Digits
 from .place import refuse, whole
-from .public_operands import Clear, integers
+from .public_operands import Clear, Public, integers, tabulated
 from .reference import means
+from .rules import convolution
 from .slots import SlotValue
-from .types import MOST_ELEMENTS, UInt
-from .values import Value, ends_of, expect_elements, lookup
+from .texts import Text, chosen_text, extreme_text
+from .types import MOST_ELEMENTS, MOST_LOOKED_UP, Type
+from .values import Value
 
 _MOST_PIXELS = 1 << 16
 """Of a convolution's stride and padding, as in the Rust half."""
 
+MOST_INDEX = 16
+"""Bits of a table's index in digits."""
+
+
+def _expect_values(what: str, values: Sequence[object], instead: str) -> None:
+    """Refuses operands that are no encrypted values of TFHE."""
+    for value in values:
+        if isinstance(value, SlotValue):
+            raise refuse(f"{what}: CKKS and BGV have none; {instead}")
+        if not isinstance(value, Value):
+            raise refuse(f"{what}: an operand is {type(value).__name__}, but an encrypted value is needed")
+
+
+# -- look-ups -------------------------------------------------------------------------------------------------------------
+
+
+def lookup(
+    value: Value,
+    table: operands.Table | Sequence[operands.Table],
+    *,
+    choice: Sequence[int] | NDArray[np.integer] | None = None,
+    boolean: bool = False,
+    result: Type | None = None,
+) -> Value:
+    """Any function of each element.
+
+    `table` is a Python function over the range of `value`, or the list of results from the smallest value up. With
+    `choice`, `table` is a list of tables, and element i uses table `choice[i]`. The result is an integer whose range
+    is taken from the table, and lies in that of `result` where one is given; a truth value with `boolean`, or the type `result`
+    if that is pf.Bool or pf.Torus(bits).
+    """
+    if isinstance(value, SlotValue):
+        raise refuse(
+            "look-up: CKKS and BGV have none, nor maxima; use pf.chebyshev, pf.sign and pf.relu, or the integers of TFHE"
+        )
+    if not isinstance(value, Value):
+        raise refuse(f"look-up: the operand is {type(value).__name__}, but an encrypted value is needed")
+    if choice is None:
+        tables, chosen = [_tabulated(table, value)], None  # type: ignore[arg-type]
+    else:
+        if not isinstance(table, Sequence | np.ndarray):
+            raise refuse("look-up: with choice, give a list of tables")
+        tables = [_tabulated(t, value) for t in table]  # type: ignore[arg-type]
+        last = len(tables) - 1
+        chosen = [
+            whole(f"choice {i} of a look-up", at, 0, last) for i, at in enumerate(integers(choice).reshape(-1).tolist())
+        ]
+    if result is not None and (not isinstance(result, Type) or result.wraps):
+        raise refuse(
+            f"look-up: result={result!r} is no range; give one, as result=pf.Int(0, 7), and cast the result to a width"
+        )
+    if boolean and result is not None:
+        raise refuse(
+            f"look-up: its result is a truth value with boolean=True, and {result!r} with result=; give one of both"
+        )
+    if result is not None and result.kind == "integer":
+        least, most = ranges.of_numbers([entry for _, entries in tables for entry in entries])
+        if least < result.lo or most > result.hi:
+            raise refuse(
+                f"look-up: the table gives {least} to {most}, and not {result!r} alone; widen result=, or leave it out"
+            )
+    return _looked_up(value, tables, chosen, _element(boolean, result))
+
+
+def _element(boolean: bool, result: Type | None) -> ElementType:
+    if boolean or (result is not None and result.kind == "boolean"):
+        return ElementType.boolean()
+    return result.element if result is not None and result.kind == "torus" else ElementType.integer(0, 0)
+
+
+def _tabulated(table: operands.Table, value: Value) -> tuple[int, list[int]]:
+    kind = value.type
+    if kind.kind == "torus":
+        return tabulated(table, *_of_torus(value))
+    most = MOST_LOOKED_UP if isinstance(value.form, Cells) else 1 << MOST_INDEX
+    if callable(table) and ranges.size(kind.bounds) > most:
+        raise refuse(
+            f"a function over {kind.lo} to {kind.hi} has {ranges.size(kind.bounds)} entries, more than the {most} of a table; narrow the range first"
+        )
+    return tabulated(table, kind.bounds, kind.stride)
+
+
+def _of_torus(value: Value) -> tuple[tuple[int, int], int]:
+    assert isinstance(value.form, Cells)
+    lo, hi, stride = value.form.element.bounds
+    return (lo, hi), stride
+
+
+@means("lookup")
+def _looked_up(
+    value: Value, tables: list[tuple[int, list[int]]], chosen: list[int] | None, element: ElementType
+) -> Value:
+    return Value(lowering.looked_up(value.form, tables, chosen, element))
+
+
+class Table:
+    """A public table whose index may be encrypted: `table[i]`. Beyond its ends it gives 0. Its entries have the type `result`, or their range."""
+
+    def __init__(self, entries: operands.Table, result: Type | None = None) -> None:
+        if result is not None and (not isinstance(result, Type) or result.kind == "torus"):
+            raise refuse(f"a table of {result}; name the type of its entries, as pf.Table(entries, pf.UInt(8))")
+        self._entries = copy(entries)
+        self._kind = result
+
+    def __getitem__(self, index: Value) -> Value:
+        if not isinstance(index, Value) or isinstance(index, Text) or index.type.kind == "torus":
+            of = index.type if isinstance(index, Value) else type(index).__name__
+            raise refuse(f"a table's index is {of}; give an encrypted integer, or index the entries themselves")
+        lo, hi = index.type.bounds
+        entries = self._entries
+        if callable(entries):
+            _, values = _tabulated(entries, index)
+            first = lo
+        elif isinstance(entries, Sequence | np.ndarray) and np.ndim(entries):
+            values = [whole(f"entry {i} of a table", entry) for i, entry in enumerate(entries)]
+            first = 0
+        else:
+            raise refuse(f"the entries of a table are {shown(entries)}; give a list of integers, or a function")
+        if not values:
+            raise refuse("the table has no entries; give one for each value of its index")
+        if ranges.size((lo, hi)) > 1 << MOST_INDEX:
+            raise refuse(f"a table with an index from {lo} to {hi}; an index has at most 2^{MOST_INDEX} values")
+        return _entry(index, [(lo, [_at(values, first, i) for i in range(lo, hi + 1)])], self._kind)
+
+
+def _at(values: list[int], first: int, index: int) -> int:
+    return values[index - first] if 0 <= index - first < len(values) else 0
+
+
+@means("table")
+def _entry(index: Value, tables: list[tuple[int, list[int]]], kind: Type | None) -> Value:
+    first, values = tables[0]
+    if kind is None:
+        return Value(lowering.looked_up(index.form, tables, None, ElementType.integer(0, 0)))
+    for value in values:
+        kind.digits(value)
+    if kind.kind == "boolean":
+        return Value(lowering.looked_up(index.form, tables, None, ElementType.boolean()))
+    if not kind.wraps:
+        return Value(lowering.looked_up(index.form, tables, None, ElementType.integer(0, 0)))
+    own: Digits = lowering.split(index.form)
+    width = (kind.width, kind.signed)
+    return Value(own.table(lambda i: _at(values, first, i), width, None))
+
+
+def sign(
+    value: Value | SlotValue,
+    *,
+    boolean: bool = False,
+    gap: float = slot_functions.SIGN_GAP,
+    degrees: Sequence[int] = slot_functions.SIGN_DEGREES,
+) -> Value | SlotValue:
+    """+1 where an element is at least 0, else -1; of one ciphertext by one look-up over the whole torus. With `boolean`, 1 and 0.
+
+    With CKKS, of numbers in [-1, 1], by composed minimax polynomials of odd `degrees`, each of ceil(log2(degree + 1))
+    levels; within (-`gap`, `gap`) the result is anything from -1 to 1.
+    """
+    if isinstance(value, SlotValue):
+        found = slot_functions.sign(value, gap, degrees, half=boolean, margins=slot_functions.SIGN_MARGINS)
+        return found + 0.5 if boolean else found
+    if not isinstance(value, Value):
+        raise refuse(f"sign: the operand is {type(value).__name__}, but an encrypted value is needed")
+    slot_functions.expect_no_options("sign", gap, degrees)
+    return _sign(value, boolean)
+
+
+@means("sign")
+def _sign(value: Value, boolean: bool) -> Value:
+    return Value(lowering.sign(value.form, boolean=boolean))
+
+
+@means("relu")
+def relu(
+    value: Value | SlotValue,
+    *,
+    gap: float = slot_functions.SIGN_GAP,
+    degrees: Sequence[int] = slot_functions.SIGN_DEGREES,
+) -> Value | SlotValue:
+    """max(value, 0); of one ciphertext by one look-up. With CKKS, value (1 + sign(value)) / 2, as `sign` gives it."""
+    if isinstance(value, SlotValue):
+        return slot_functions.relu(value, gap, degrees)
+    slot_functions.expect_no_options("relu", gap, degrees)
+    if not isinstance(value, Value):
+        raise refuse(f"relu: the operand is {type(value).__name__}, but an encrypted value is needed")
+    if isinstance(value.form, Cells) and ranges.size(value.type.bounds) <= MOST_LOOKED_UP:
+        return lookup(value, lambda x: max(x, 0))
+    return maximum(value, 0)
+
+
+# -- choices --------------------------------------------------------------------------------------------------------------
+
 
 @means("mux")
-def mux(
-    condition: Value | Integer, then: Value | Integer | Clear, otherwise: Value | Integer | Clear
-) -> Value | Integer:
-    """`then` where `condition` holds, else `otherwise`: of Booleans by two look-ups an element, of integers by one and the condition's.
-
-    Integers of any width (`pf.UInt`, `pf.SInt`) are chosen digit by digit, one look-up each.
-    """
+def mux(condition: Value, then: Value | Clear | str, otherwise: Value | Clear | str) -> Value:
+    """`then` where `condition` holds, else `otherwise`."""
     if isinstance(condition, SlotValue):
-        expect_elements("mux", (condition,), "with c of 0s and 1s, write c * a + (1 - c) * b")
-    if not isinstance(condition, Value | Integer):
+        _expect_values("mux", (condition,), "with c of 0s and 1s, write c * a + (1 - c) * b")
+    if not isinstance(condition, Value):
         raise refuse(
             f"mux: the condition is {type(condition).__name__}, but an encrypted one is needed; by a public one c, of 0s and 1s, "
             "write c * x + (1 - c) * y"
         )
-    if any(isinstance(value, Integer) for value in (condition, then, otherwise)):
-        if isinstance(condition, Value):
-            condition = condition.cast(UInt(1))
-        return select(condition, then, otherwise)  # type: ignore[arg-type]
-    if any(not isinstance(value, Value) or value.element.kind == "integer" for value in (then, otherwise)):
-        return _mux_integers(condition, then, otherwise)  # type: ignore[arg-type]
-    length = max(condition.length, then.length, otherwise.length)
-    scalar = condition.scalar and then.scalar and otherwise.scalar
-    c, t, o = (v._stretched(length, scalar=scalar) for v in (condition, then, otherwise))
-    return c._new(lambda builder: builder.mux(c.node, t.node, o.node))
+    lo, hi = condition.type.bounds
+    if condition.type.kind == "torus" or lo < 0 or hi > 1:
+        raise refuse(f"mux: the condition is {condition.type}, and a truth value is needed; compare it, as x != 0")
+    choices = (then, otherwise)
+    if any(isinstance(choice, Text) for choice in choices) or all(isinstance(choice, str) for choice in choices):
+        return chosen_text(condition, cast("Text | str", then), cast("Text | str", otherwise))
+    a, b = (condition.operand(choice) for choice in (then, otherwise))
+    return Value(lowering.chosen(condition.form, a, b))
 
 
-def _mux_integers(condition: Value, then: Value | Clear, otherwise: Value | Clear) -> Value:
-    """otherwise + (condition ? then − otherwise : 0), by one look-up on the difference and the condition side by side."""
-    for value in (then, otherwise):
-        if isinstance(value, SlotValue) or (isinstance(value, Value) and value.element.kind != "integer"):
-            raise refuse("mux: the choices have different types; give two Booleans, or two integers")
-    known = then if isinstance(then, Value) else otherwise
-    if not isinstance(known, Value):
-        wide_enough = condition._clear(then)[0]._clear(otherwise)[0]
-        (c, ones), (_, zeros) = (wide_enough._clear(value) for value in (then, otherwise))  # type: ignore[arg-type]
-        if len(ones) != len(zeros):
-            raise refuse(f"mux: the choices have {len(ones)} and {len(zeros)} elements; make the lengths equal")
-        pairs = list(zip(zeros, ones, strict=True))
-        kinds = sorted(set(pairs))
-        return lookup(c, kinds[0]) if len(kinds) == 1 else lookup(c, kinds, choice=[kinds.index(own) for own in pairs])
-    ends = [end for value in (then, otherwise) for end in ends_of(value)]
-    difference = then - otherwise  # type: ignore[operator]
-    lo, hi = difference._ends
-    bit = lookup(condition, [0, hi - lo + 1])
-    change = lookup(difference + bit - lo, lambda x: 0 if x <= hi - lo else x - (hi - lo + 1) + lo)
-    return (change + otherwise)._within(min(ends), max(ends))
+def _extreme(op: str, values: Sequence[Any], instead: str) -> Value:
+    """The greatest or the least of all values, half of them at a time; of a single vector or sequence, of its elements."""
+    if len(values) == 1 and isinstance(values[0], Iterable) and not isinstance(values[0], SlotValue):
+        values = list(values[0])
+    if any(isinstance(value, SlotValue) for value in values):
+        _expect_values(op, [value for value in values if isinstance(value, SlotValue)], instead)
+    encrypted = [value for value in values if isinstance(value, Value)]
+    if not encrypted:
+        raise refuse("max and min: no encrypted value; give some, pf.max(x, y, 3), or a vector of them, pf.max(x)")
+
+    def pair(a: Value, b: Any) -> Value:  # noqa: ANN401 - encrypted or public
+        for text, other in ((a, b), (b, a)):
+            if isinstance(text, Text):
+                return extreme_text(op, text, other)
+        return Value(lowering.extreme(op, a.form, a.operand(b)))
+
+    while len(encrypted) > 1:
+        pairs = [pair(a, b) for a, b in zip(encrypted[::2], encrypted[1::2], strict=False)]
+        encrypted = [*pairs, *encrypted[2 * len(pairs) :]]
+    return reduce(pair, [value for value in values if not isinstance(value, Value)], encrypted[0])
 
 
-_GATES = {
-    "nand": ("~(x & y)", "1 - x * y"),
-    "nor": ("~(x | y)", "(1 - x) * (1 - y)"),
-    "xnor": ("~(x ^ y)", "1 - (x - y) ** 2"),
-}
-"""What Booleans take as one look-up, written for bits of `pf.UInt(1)`, and for 0s and 1s in slots."""
+@means("max")
+def maximum(*values: Any) -> Value:  # noqa: ANN401 - encrypted values, public numbers, or a sequence of them
+    """The largest of the values at each place, or of the elements of a single vector or sequence."""
+    return _extreme(
+        "max",
+        values,
+        "with reals, a + s * pf.relu((b - a) * (1 / s)), where b - a lies within -s to s; or the integers of TFHE, pf.UInt(bits)",
+    )
+
+
+@means("min")
+def minimum(*values: Any) -> Value:  # noqa: ANN401 - as `maximum`
+    """The smallest of the values at each place, or of the elements of a single vector or sequence: as `maximum`."""
+    return _extreme(
+        "min",
+        values,
+        "with reals, a - s * pf.relu((a - b) * (1 / s)), where a - b lies within -s to s; or the integers of TFHE, pf.UInt(bits)",
+    )
+
+
+_GATES = {"nand": "1 - x * y", "nor": "(1 - x) * (1 - y)", "xnor": "1 - (x - y) ** 2"}
+"""What 0s and 1s in slots take for the gates of truth values."""
 
 
 def _gate(gate: str, a: Value | Clear, b: Value | Clear) -> Value:
     if not isinstance(a, Value):
         a, b = b, a
-    of_bits, in_slots = _GATES[gate]
-    if isinstance(a, Integer):
-        raise refuse(f"{gate}: an operand is {a.type}, and gates are of pf.Bool; of single bits write {of_bits}")
-    expect_elements(gate, (a,), f"of 0s and 1s write {in_slots}")
-    return cast(Value, a)._gate(gate, b)
+    _expect_values(gate, (a,), f"of 0s and 1s write {_GATES[gate]}")
+    own = cast(Value, a)
+    other = own.operand(b)
+    if not own.form.truth or not other.truth:
+        raise refuse(f"{gate}: an operand is {own.type}, and gates are of truth values; compare it, as x != 0")
+    return Value(lowering.logic(gate, own.form, other))
 
 
 @means("nand")
@@ -106,6 +316,62 @@ def xnor(a: Value | Clear, b: Value | Clear) -> Value:
     return _gate("xnor", a, b)
 
 
+# -- vectors --------------------------------------------------------------------------------------------------------------
+
+
+def dot(weights: Clear | Value | SlotValue, value: Clear | Value | SlotValue) -> Value | SlotValue:
+    """`weights @ value`, one of which is encrypted, or both."""
+    if isinstance(weights, SlotValue) and (weights.grid or getattr(value, "grid", None)):
+        return weights @ value  # type: ignore[operator]
+    if isinstance(weights, SlotValue):
+        return (weights * value).sum_slots()
+    if isinstance(weights, Value):
+        return weights @ cast("Value | Clear", value)
+    if not isinstance(value, Value | SlotValue):
+        raise refuse(f"dot: the operands are public, {type(value).__name__} the second; give an encrypted vector")
+    return value.__rmatmul__(weights)
+
+
+@means("concat")
+def concat(*values: Value) -> Value:
+    """The elements of all operands, one after the other; of CKKS and BGV also the rows of matrices. Free, but for a level of a single number in slots."""
+    if not values:
+        raise refuse("concat: no operand; give at least one value")
+    if all(isinstance(value, SlotValue) for value in values):
+        return slot_parts.concat(cast("Sequence[SlotValue]", values))  # type: ignore[return-value]
+    encrypted = [value for value in values if isinstance(value, Value | SlotValue)]
+    for value in values:
+        if isinstance(value, list | tuple):
+            raise refuse(
+                f"concat: an operand is a {type(value).__name__}; give the values one by one, pf.concat(a, b, ..)"
+            )
+        if not isinstance(value, Value | SlotValue):
+            one = "x" if encrypted and encrypted[0].type.scalar else "x[:1]"
+            given = f", as {one} - {one} + {value!r}" if encrypted and isinstance(value, int | float) else ""
+            raise refuse(f"concat: an operand is {type(value).__name__}, but an encrypted value is needed{given}")
+    if any(isinstance(value, SlotValue) for value in encrypted):
+        raise refuse("concat: a value of TFHE and one of CKKS or BGV do not combine; write one program for each scheme")
+    if any(value._tracer is not values[0]._tracer for value in values):
+        raise refuse("the operands belong to two different programs; use values of one program")
+    return Value(lowering.joined([value.form for value in values]))
+
+
+@means("sum")
+def total(*values: Value | SlotValue | Sequence[Value]) -> Value | SlotValue:
+    """The sum of all values; of a single vector or sequence, of its elements."""
+    if len(values) == 1:
+        only = values[0]
+        if isinstance(only, Value | SlotValue):
+            return only.sum()
+        values = tuple(only) if isinstance(only, Iterable) else values
+    if values and all(isinstance(value, SlotValue) for value in values):
+        return reduce(operator.add, cast("Sequence[SlotValue]", values))
+    if not values or not all(isinstance(value, Value) and not isinstance(value, Text) for value in values):
+        raise refuse("sum: give an encrypted vector, or a sequence of encrypted values of one kind")
+    own = cast("Sequence[Value]", values)
+    return Value(lowering.total([own[0].form, *(cast(Any, own[0].operand(value)) for value in own[1:])]))
+
+
 @means("convolve")
 def convolve(
     kernel: NDArray[np.integer],
@@ -122,11 +388,7 @@ def convolve(
     channels weights. Both are height x width where there is one filter and one channel. `padding` surrounds the image with zeros, `bias` is one number or one a filter. Returns a vector of
     height x width x filters, with (extent + 2 padding - kernel extent) // stride + 1 for each extent.
     """
-    if isinstance(image, Integer):
-        raise refuse(
-            f"convolve: the image is {image.type}; declare it of a few bits, pf.Int(lo, hi), or multiply with the matrix of the convolution, matrix @ x"
-        )
-    expect_elements("convolve", (image,), "multiply with the matrix of the convolution, matrix @ x")
+    _expect_values("convolve", (image,), "multiply with the matrix of the convolution, matrix @ x")
     extents = shape if isinstance(shape, Sequence) else (shape,)
     shape = tuple(whole("an extent of convolve's image", n, 1, MOST_ELEMENTS) for n in extents)  # type: ignore[assignment]
     stride = whole("convolve's stride", stride, 1, _MOST_PIXELS)
@@ -147,8 +409,21 @@ def convolve(
     if given_biases.shape not in ((), (1,), (filters,)):
         raise refuse(f"convolve: {given_biases.size} biases of {filters} filters; give one number, or one a filter")
     biases = np.broadcast_to(given_biases, (filters,)).tolist()
-    flat = weights.reshape(-1).tolist()
-    return image._new(
-        lambda b: b.convolution(image.node, shape, (filters, height, width), flat, stride, padding, biases),
-        scalar=False,
-    )
+    form = image.form
+    if isinstance(form, Cells) and form.tracer.holds(_convolved_span(form, weights, biases)):
+        flat = weights.reshape(-1).tolist()
+        made = form.new(
+            lambda b: b.convolution(form.node, shape, (filters, height, width), flat, stride, padding, biases),
+            scalar=False,
+        )
+        return Value(made)
+    # The matrix of the convolution, a column for each pixel.
+    pixels = np.eye(image.length, dtype=np.int64)
+    columns = [convolution(weights, pixel, shape, stride, padding) for pixel in pixels]  # type: ignore[arg-type]
+    sums = lowering.weighted(lowering.split(form), np.array(columns).T, scalar=False)
+    return Value(lowering.arithmetic("+", sums, Public(biases * (sums.length // filters), scalar=False)))
+
+
+def _convolved_span(image: Cells, weights: NDArray[np.int64], biases: list[int]) -> tuple[int, int]:
+    span = ranges.weighted(weights.reshape(len(weights), -1).tolist(), ranges.union(image.span, (0, 0)))
+    return span[0] + min(biases), span[1] + max(biases)

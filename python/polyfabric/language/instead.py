@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import ProgramError
 from .place import AbsentError, refuse
-from .types import MOST_BITS, MOST_CAST, MOST_LOOKED_UP, IntegerType, SlotType, TextType, Type, holding
+from .types import MOST_BITS, SlotType, TextType, Type, holding
 
 
 class Absences:
@@ -103,122 +103,85 @@ OF_VECTORS = frozenset(
 """Names that mean nothing of a single value."""
 
 
-def _ends(kind: IntegerType | Type) -> tuple[int, int]:
-    """Least and greatest value of an element."""
-    return kind.bounds if isinstance(kind, IntegerType) else kind.element.bounds[:2]
+def _cast(kind: Type, *numbers: int, name: str = "x") -> str:
+    """`name` in a type that has its own values and these numbers: with a range, as it is."""
+    return f"{name}.cast({holding(*kind.bounds, *numbers)!r})" if kind.wraps else name
 
 
-def _cast(kind: IntegerType | Type, *numbers: int, name: str = "x") -> str:
-    """`name` in the narrowest type that has its own values and these numbers."""
-    return f"{name}.cast({holding(*_ends(kind), *numbers)!r})"
-
-
-def _summed(kind: IntegerType | Type) -> str:
+def _summed(kind: Type) -> str:
     """`x` in a type that has the sum of its elements, their number, and the number of places."""
-    return _cast(kind, *(end * kind.length for end in _ends(kind)), kind.length, 2)
+    return _cast(kind, *(end * kind.length for end in kind.bounds), kind.length, 2)
 
 
-def _variance(kind: IntegerType | Type) -> str:
-    count, furthest = kind.length, max(map(abs, _ends(kind)))
+def _variance(kind: Type) -> str:
+    count, furthest = kind.length, max(map(abs, kind.bounds))
     x = _cast(kind, (count * furthest) ** 2)
     return f"({count} * pf.sum({x} ** 2) - pf.sum({x}) ** 2) // {count**2}"
 
 
-def _product(kind: IntegerType | Type) -> str:
-    lo, hi = _ends(kind)
+def _product(kind: Type) -> str:
+    lo, hi = kind.bounds
     furthest = max(abs(lo), hi) ** kind.length
+    holding(furthest, -furthest)
     return f"functools.reduce(operator.mul, {_cast(kind, furthest, -furthest if lo < 0 else 0)})"
 
 
-def _dot(kind: IntegerType) -> str:
+def _dot(kind: Type) -> str:
     ends = [kind.length * a * b for a in kind.bounds for b in kind.bounds]
     return f"pf.dot({_cast(kind, *ends)}, {_cast(kind, *ends, name='y')})"
 
 
-def _saturating(op: str) -> Callable[[IntegerType], str]:
-    def of(kind: IntegerType) -> str:
+def _saturating(op: str) -> Callable[[Type], str]:
+    def of(kind: Type) -> str:
         lo, hi = kind.bounds
-        if hi == 1 and op == "+":
+        if kind.kind == "boolean" and op == "+":
             return "x | y"
-        if not kind.signed:
+        if kind.wraps and not kind.signed:
             return f"pf.mux(x.checked_add(y)[1], {hi}, x + y)" if op == "+" else "pf.mux(x < y, 0, x - y)"
         both = f"{_cast(kind, 2 * lo)} {op} {_cast(kind, 2 * lo, name='y')}"
-        return f"pf.min(pf.max({both}, {lo}), {hi}).cast(pf.SInt({kind.bits}))"
+        clipped = f"pf.min(pf.max({both}, {lo}), {hi})"
+        return f"{clipped}.cast(pf.SInt({kind.bits}))" if kind.wraps else clipped
 
     return of
 
 
-def _tabulated(kind: IntegerType) -> str:
-    """A table of a function of x; of an index that may be negative, with the negative ones behind the others."""
-    if kind.bits > 16:
-        return Reason(
-            "a table has an index of up to 16 bits; cast x to such a type where its values fit, or take parts of it, x >> 16"
-        )
-    if not kind.signed:
-        return "pf.Table(lambda i: i // 2)[x]"
-    half = 1 << (kind.bits - 1)
-    return f"pf.Table([i // 2 for i in (*range({half}), *range(-{half}, 0))])[x.cast(pf.UInt({kind.bits}))]"
-
-
-def _median(kind: IntegerType | Type) -> str:
+def _median(kind: Type) -> str:
     middle = kind.length // 2
     if kind.length % 2:
         return f"pf.sort(x)[{middle}]"
     two = f"pf.sort(x)[{middle - 1}:{middle + 1}]"
-    if isinstance(kind, IntegerType):
-        two = _cast(kind, *(2 * end for end in _ends(kind)), 2, name=two)
-    return f"pf.sum({two}) // 2"
+    return f"pf.sum({_cast(kind, *(2 * end for end in kind.bounds), 2, name=two)}) // 2"
 
 
-def _mean(kind: Type) -> str:
-    """The quotient is a look-up on the sum, whose values one may have to be narrowed to."""
-    lo, hi = _ends(kind)
-    return (
-        f"pf.sum(x) // {kind.length}"
-        if kind.length * (hi - lo) < MOST_LOOKED_UP
-        else f"pf.sum({_summed(kind)}) // {kind.length}"
-    )
-
-
-def _clipped(kind: IntegerType) -> str:
+def _clipped(kind: Type) -> str:
     """Between 2 and 5, where the type has them."""
-    return f"pf.min(pf.max(x, {min(2, kind.bounds[1])}), {min(5, kind.bounds[1])})"
+    low, high = (min(end, kind.hi) if kind.wraps else end for end in (2, 5))
+    return f"pf.min(pf.max(x, {low}), {high})"
 
 
-def _both(op: str, *, quotient: bool = False) -> Callable[[Type], str]:
-    """An operator of integers of any width; a quotient may be as far above 0 as the least value is below."""
-
-    def of(kind: Type) -> str:
-        numbers = [-_ends(kind)[0]] if quotient else []
-        return f"{_cast(kind, *numbers)} {op} {_cast(kind, *numbers, name='y')}"
-
-    return of
+def _tabulated(kind: Type) -> str:
+    if kind.hi - kind.lo >= 1 << 16:
+        return Reason(
+            "a table has at most 2^16 entries; narrow x, as x.assume(pf.Int(0, 65535)), where its values fit, or take parts of it, x >> 16"
+        )
+    return "pf.lookup(x, lambda i: i // 2)"
 
 
-def _method(call: str, argument: str = "") -> Callable[[Type], str]:
-    """A method of integers of any width."""
-    return lambda kind: f"{_cast(kind)}.{call}({_cast(kind, name=argument) if argument == 'y' else argument})"
-
-
-def _rolled(kind: IntegerType | Type | SlotType) -> str:
+def _rolled(kind: Type | SlotType) -> str:
     flat = _flat(kind)
-    back = f".reshape{kind.shape}" if flat != "x" else ""
+    back = f".reshape{kind.shape}" if isinstance(kind, SlotType) and flat != "x" else ""
     return f"pf.concat({flat}[-1:], {flat}[:-1]){back}" if kind.length > 1 else "x"
 
 
-def _differences(kind: IntegerType | Type | SlotType) -> str:
+def _differences(kind: Type | SlotType) -> str:
     shape = getattr(kind, "shape", None)
     if (shape or (kind.length,))[-1] == 1:
         return Reason("one number has no differences; declare several")
-    x = (
-        _cast(kind, kind.bounds[0] - kind.bounds[1], kind.bounds[1] - kind.bounds[0])
-        if isinstance(kind, IntegerType)
-        else "x"
-    )
+    x = _cast(kind, kind.lo - kind.hi, kind.hi - kind.lo) if isinstance(kind, Type) else "x"
     return "x[:, 1:] - x[:, :-1]" if shape else f"{x}[1:] - {x}[:-1]"
 
 
-def _assigned(kind: IntegerType | Type) -> str:
+def _assigned(kind: Type) -> str:
     return (
         "y[:1]"
         if kind.length == 1
@@ -284,22 +247,33 @@ COMMON: dict[str, Entry] = {
     "xor": "x ^ y",
     "[]=": _assigned,
 }
-"""Of integers of any width and of few bits."""
+"""Of integers, and of fractions as far as they have them."""
+
+
+def _ones(kind: Type, x: str) -> str:
+    return f"pf.sum([{x}.bit(i) for i in range({kind.width})])"
+
+
+def _magnitude(kind: Type) -> str:
+    """abs(x), with a width."""
+    return f"abs(x).cast(pf.UInt({max(2, kind.width)}))" if not kind.wraps else "abs(x)" if kind.signed else "x"
+
 
 INTEGERS = COMMON | {
-    "abs": lambda kind: f"abs({_cast(kind, -kind.bounds[0])})" if kind.signed else "x",
+    "abs": lambda kind: f"abs({_cast(kind, -kind.lo)})",
     "average": lambda kind: f"pf.sum({_summed(kind)}) // {kind.length}",
-    "bit_count": lambda kind: _ones("abs(x)" if kind.signed else "x", kind),
-    "bit_length": lambda kind: f"{kind.bits} - {'abs(x)' if kind.signed else 'x'}.leading_zeros()",
+    "bit_count": lambda kind: _ones(kind, _magnitude(kind)),
+    "bit_length": lambda kind: f"{max(2, kind.width)} - {_magnitude(kind)}.leading_zeros()",
     "bitnot": "~x",
     "checked_div": "pf.mux(y == 0, 0, x // y)",
     "clip": _clipped,
-    "count_ones": lambda kind: _ones("x", kind),
+    "count_ones": lambda kind: _ones(kind, "x"),
     "div": "x // y",
     "dot": _dot,
     "inner": _dot,
     "vdot": _dot,
     "hash": _tabulated,
+    "invert": "~x",
     "is_even": "x.bit(0) == 0",
     "is_odd": "x.bit(0)",
     "maximum": "pf.max(x, y)",
@@ -312,61 +286,13 @@ INTEGERS = COMMON | {
     "rem": "x % y",
     "saturating_add": _saturating("+"),
     "saturating_sub": _saturating("-"),
-    "sign": "(x > 0).cast(pf.SInt(2)) - (x < 0).cast(pf.SInt(2))",
-    "to_bytes": lambda kind: f"[(x >> 8 * i).cast(pf.UInt(8)) for i in reversed(range({-(-kind.bits // 8)}))]",
+    "sign": "(x > 0) - (x < 0)",
+    "to_bytes": lambda kind: f"[(x >> 8 * i).cast(pf.UInt(8)) for i in reversed(range({-(-kind.width // 8)}))]",
     "wrapping_add": "x + y",
     "wrapping_mul": "x * y",
     "wrapping_sub": "x - y",
 }
-"""Of integers of any width."""
-
-ELEMENTS = COMMON | {
-    "abs": "abs(x)",
-    "add.reduce": "x.sum()",
-    "and_": _both("&"),
-    "average": _mean,
-    "bit": _method("bit", "0"),
-    "bit_length": lambda kind: (
-        f"{holding(*_ends(kind), -_ends(kind)[0]).bits} - abs({_cast(kind, -_ends(kind)[0])}).leading_zeros()"
-    ),
-    "bitand": _both("&"),
-    "bitor": _both("|"),
-    "bitxor": _both("^"),
-    "checked_add": _method("checked_add", "y"),
-    "checked_mul": _method("checked_mul", "y"),
-    "checked_sub": _method("checked_sub", "y"),
-    "clip": "pf.minimum(pf.maximum(x, 2), 5)",
-    "cumsum": "list(itertools.accumulate(x))",
-    "div": _both("//", quotient=True),
-    "dot": "pf.dot(x, y)",
-    "hash": "pf.lookup(x, lambda i: i // 2)",
-    "inner": "pf.dot(x, y)",
-    "leading_zeros": _method("leading_zeros"),
-    "maximum": "pf.maximum(x, y)",
-    "mean": _mean,
-    "minimum": "pf.minimum(x, y)",
-    "or_": _both("|"),
-    "rem": _both("%", quotient=True),
-    "rotate_left": _method("rotate_left", "1"),
-    "rotate_right": _method("rotate_right", "1"),
-    "sign": "pf.lookup(x, lambda v: (v > 0) - (v < 0))",
-    "sum": "x.sum()",
-    "vdot": "pf.dot(x, y)",
-    "xor": _both("^"),
-}
-"""Of values of a few bits."""
-
-BITS: dict[str, Entry] = {
-    "and_": "x & y",
-    "bitand": "x & y",
-    "bitor": "x | y",
-    "bitxor": "x ^ y",
-    "or_": "x | y",
-    "xor": "x ^ y",
-    "not_": "~x",
-    "invert": "~x",
-}
-"""Of Booleans, before those of `ELEMENTS`."""
+"""Of integers and truth values."""
 
 SUMS = [
     "add",
@@ -388,34 +314,27 @@ SUMS = [
     "transpose",
     "[]=",
 ]
-TORUS: dict[str, Entry] = {name: COMMON[name] for name in SUMS} | {
-    name: ELEMENTS[name] for name in ("add.reduce", "cumsum", "diff", "sum")
-}
-"""Of values on the torus, which have sums and public multiples."""
+TORUS: dict[str, Entry] = {name: COMMON[name] for name in [*SUMS, "add.reduce", "cumsum", "diff", "sum"]}
+"""Of fractions, which have sums and public multiples."""
 
-TORUS_ALONE = "a torus value has sums and public multiples; declare an integer, pf.Int(lo, hi), for anything else"
-
-OF_ELEMENTS = {"torus": TORUS, "boolean": ELEMENTS | BITS, "integer": ELEMENTS}
-"""Of each kind of element."""
+TORUS_ALONE = "a fraction has sums and public multiples; declare an integer, pf.Int(lo, hi), for anything else"
 
 
-def _ones(x: str, kind: IntegerType) -> str:
-    return f"pf.sum([{x}.bit(i) for i in range({kind.bits})])"
+def of_values(kind: Type) -> dict[str, Entry]:
+    """Of values of a type of TFHE."""
+    return TORUS if kind.kind == "torus" else INTEGERS
 
 
 def _found(kind: TextType) -> str:
     """Where a part of a text begins first, or its length if it is nowhere."""
     part = "ab"[: kind.length]
     places = kind.length - len(part) + 1
-    matches = (
-        f"pf.concat(*[(x[i : i + {len(part)}] == list(b'{part}')).all().cast(pf.UInt(1)) for i in range({places})])"
-    )
+    matches = f"pf.concat(*[(x[i : i + {len(part)}] == list(b'{part}')).all() for i in range({places})])"
     return f"pf.min(pf.mux({matches}, np.arange({places}), {kind.length}))"
 
 
 def _found_or_not(kind: TextType) -> str:
-    index = holding(-1, kind.length)
-    return f"pf.mux(x.contains('{'ab'[: kind.length]}'), {_found(kind)}.cast({index!r}), -1)"
+    return f"pf.mux(x.contains('{'ab'[: kind.length]}'), {_found(kind)}, -1)"
 
 
 TEXTS: dict[str, Entry] = {
@@ -525,7 +444,7 @@ def approximated(function: np.ufunc, kind: SlotType) -> str:
             except (TypeError, ValueError):
                 continue
             if close and meant.dtype.kind == "f":
-                return advised(f"pf.chebyshev(x, np.{function.__name__}, {degree}, ({lo}, {hi}))", kind)
+                return advised(f"pf.chebyshev(x, np.{function.__name__}, {degree}, ({lo}, {hi}))")
     return Reason(
         f"no polynomial is close to np.{function.__name__}; apply it to the decrypted output, or use the integers of TFHE, pf.UInt(bits)"
     )
@@ -609,7 +528,7 @@ def membership(item: object, vector: bool, anywhere: str) -> str:
     return f"whether {shown} is among encrypted values is itself encrypted, and `in` gives a Python bool; use {remedy}"
 
 
-def written(tables: Mapping[str, Entry], name: str, kind: Type | IntegerType | SlotType) -> str | None:
+def written(tables: Mapping[str, Entry], name: str, kind: Type | SlotType) -> str | None:
     """What the tables say of `name`, of values of type `kind`."""
     if name not in tables:
         return SENTENCES.get(name, TORUS_ALONE if tables is TORUS else None)
@@ -620,15 +539,11 @@ def written(tables: Mapping[str, Entry], name: str, kind: Type | IntegerType | S
         code = entry(kind) if callable(entry) else entry
     except ProgramError:
         return f"its result has more than the {MOST_BITS:,} bits that a type may have; compute it of fewer elements, or of narrower ones"
-    return code if isinstance(code, Reason) else advised(code, kind)
+    return code if isinstance(code, Reason) else advised(code)
 
 
-def advised(code: str, kind: Type | IntegerType | SlotType) -> str:
+def advised(code: str) -> str:
     """The words for code, with what it holds on."""
-    if isinstance(kind, Type) and "x.cast(" in code:
-        lo, hi = _ends(kind)
-        if hi - lo >= MOST_CAST:
-            return f"declare it as {holding(lo, hi)!r}, which has it: a value of more than {MOST_CAST} different ones is not cast"
     if "pf.chebyshev" in code:
         return f"approximate it on an interval that holds the values, as {code}"
     if "rows" in code or "columns" in code:

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .functions import mux
-from .integers import Integer
+from .functions import concat, maximum, minimum, mux
 from .numpy_calls import NumpyCalls
 from .sorting import sort
-from .values import concat, maximum, minimum
+from .values import Value
 
 
 def _product(a: Any, b: Any) -> Any:  # noqa: ANN401 - encrypted values and public numbers
@@ -19,7 +18,7 @@ def _product(a: Any, b: Any) -> Any:  # noqa: ANN401 - encrypted values and publ
     if any(value.type.scalar if isinstance(value, NumpyCalls) else np.ndim(value) == 0 for value in (a, b)):
         return a * b
     # Integers beyond 64 bits would become floats.
-    listed = isinstance(a, list | tuple) and not isinstance(b, Integer)
+    listed = isinstance(a, list | tuple) and not isinstance(b, Value)
     return (np.asarray(a) if listed else a) @ b
 
 

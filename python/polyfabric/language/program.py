@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from math import inf
 from traceback import extract_tb
 from typing import Any, Self, TypeVar
 
 from .. import _native
-from ..errors import ProgramError
-from . import slot_program
+from ..errors import Error, ProgramError
+from . import ranges, slot_program
+from .cells import Cells
+from .digits import Digits
+from .functions import concat
 from .instead import declared
-from .integers import Integer
 from .numpy_calls import Asked
 from .place import refuse, source, whole
 from .reference import Reference, Wrapped
@@ -21,8 +25,9 @@ from .slot_matrix import MoreSlots
 from .slot_program import SlotProgram
 from .slots import SlotValue
 from .traced import TracedProgram
-from .types import IntegerType, SlotType, Type
-from .values import Tracer, Value, concat
+from .tracer import Form, InDigits, Tracer
+from .types import MOST_DECRYPTED, SlotType, Type
+from .values import Value
 
 P = TypeVar("P", bound="Program")
 S = TypeVar("S", bound=SlotProgram)
@@ -43,17 +48,17 @@ class Program(TracedProgram):
         native: _native.Program,
         scalars: frozenset[str] = frozenset(),
         doc: str | None = None,
-        integers: Mapping[str, IntegerType] | None = None,
+        integers: Mapping[str, Type] | None = None,
     ) -> None:
         self._begin(native, Shapes(native, scalars, integers), doc)
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The program that `text()` printed. Every input and output is a vector; integers of any width are vectors of their digits."""
+        """The program that `text()` printed. Every input and output is a vector; integers in digits are vectors of them."""
         return cls(_native.Program.parse(text))
 
     def reference_values(self, inputs: Mapping[str, Sequence[int]]) -> tuple[dict[str, list[int]], list[Wrapped]]:
-        """The outputs on Python's integers, and where results wrapped. Integers of any width are given and returned as their digits.
+        """The outputs on Python's integers, and where results wrapped. Integers in digits are given and returned as digits.
 
         A program without a trace (parsed, restored, or built natively) has no reference. Its lowered operations are evaluated instead,
         so an error of the lowering goes unnoticed, and no wraps are listed.
@@ -129,28 +134,69 @@ def trace(
 
 
 def _trace_elements(
-    function: Callable[..., Any], own: str, inputs: Mapping[str, Type | IntegerType], lanes: int | None, kind: type[P]
+    function: Callable[..., Any], own: str, inputs: Mapping[str, Type], lanes: int | None, kind: type[P]
 ) -> P:
-    tracer = Tracer(own)
+    def traced(form: Form, digits: Collection[str] = ()) -> tuple[P, Tracer]:
+        return traced_in(Tracer(own, form, digits), function, inputs, lanes, kind)
+
+    def cheaper(found: tuple[P, Tracer], form: Form, digits: Collection[str] = ()) -> tuple[P, Tracer]:
+        try:
+            other = traced(form, digits)
+        except (ProgramError, InDigits):
+            return found
+        return other if _multiplications(other[0]) < _multiplications(found[0]) else found
+
+    try:
+        found = traced("free")
+    except InDigits:
+        found = traced("split")
+    if found[1].wide and not found[1].fixed:
+        # Larger rings, which one look-up of so many values takes, or digits.
+        found = cheaper(found, "split")
+    if found[1].converted:
+        # Look-ups that make digits of inputs, or inputs in digits.
+        found = cheaper(found, found[1].form, found[1].converted)
+    return found[0]
+
+
+def _multiplications(program: Program) -> float:
+    """Those of an execution with the cheapest parameter set; infinite if none carries the program."""
+    try:
+        return program.native.plan()[0].multiplications
+    except Error:
+        return inf
+
+
+def traced_in(
+    tracer: Tracer, function: Callable[..., Any], inputs: Mapping[str, Type], lanes: int | None, kind: type[P]
+) -> tuple[P, Tracer]:
+    """The program of a function, as one tracer lowers it."""
     if lanes is not None:
         tracer.builder.integer_lanes(whole("lanes", lanes, 1, 1 << 20))
     values = {parameter: tracer.input(parameter, kind) for parameter, kind in inputs.items()}
     scalars = {parameter for parameter, kind in inputs.items() if kind.scalar}
-    integers = {parameter: kind for parameter, kind in inputs.items() if isinstance(kind, IntegerType)}
-    for output, value in named(_called(function, values, own, tracer), function, tracer).items():
-        if isinstance(value, Integer):
-            tracer.builder.integer_output(output, value.handle)
-            tracer.reference.output(output, value)
-            integers[f"->{output}"] = value.kind
-            continue
-        tracer.builder.output(output, value.node)
+    integers = {
+        parameter: replace(kind, split=True)
+        for parameter, kind in inputs.items()
+        if isinstance(values[parameter].form, Digits)
+    }
+    for output, value in named(_called(function, values, tracer.name, tracer), function, tracer).items():
+        form = value.form
+        if isinstance(form, Cells) and value.type.kind == "integer" and ranges.size(form.span) > MOST_DECRYPTED:
+            form = tracer.split(form)
+        if isinstance(form, Digits):
+            form = form.as_type(value.type)
+            tracer.builder.integer_output(output, form.handle)
+            integers[f"->{output}"] = value.type
+        else:
+            tracer.builder.output(output, form.node)
+            if form.scalar:
+                scalars.add(f"->{output}")
         tracer.reference.output(output, value)
-        if value.scalar:
-            scalars.add(f"->{output}")
     program = kind(tracer.builder.finish(), frozenset(scalars), function.__doc__, integers)
     program.function = function
     program.reference = tracer.reference.finish()
-    return program
+    return program, tracer
 
 
 def _called(function: Callable[..., Any], values: Mapping[str, Any], own: str, tracer: Asked) -> Any:  # noqa: ANN401 - whatever it returns
@@ -213,7 +259,7 @@ def _check_signature(function: Callable[..., Any], inputs: Mapping[str, Type | S
             raise refuse(
                 f"{function.__name__} has no parameter {parameter!r}; its parameters are {', '.join(parameters) or 'none'}"
             )
-        if not isinstance(kind, Type | SlotType | IntegerType):
+        if not isinstance(kind, Type | SlotType):
             known = declared(kind)
             if known is not None:
                 name = kind.__name__  # type: ignore[attr-defined]
@@ -229,7 +275,7 @@ def _check_signature(function: Callable[..., Any], inputs: Mapping[str, Type | S
 
 def named(result: Any, function: Callable[..., Any], tracer: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever the user's function returned
     """What a function returned as outputs by name, of the program that `tracer` writes, if there is one to hold them against."""
-    if isinstance(result, Value | SlotValue | Integer):
+    if isinstance(result, Value | SlotValue):
         found: dict[str, Any] = {"result": result}
     elif isinstance(result, Mapping):
         found = {}
@@ -246,7 +292,7 @@ def named(result: Any, function: Callable[..., Any], tracer: Any) -> dict[str, A
     for output, value in found.items():
         if isinstance(value, list | tuple):
             found[output] = value = _listed(function, output, value)
-        if not isinstance(value, Value | SlotValue | Integer):
+        if not isinstance(value, Value | SlotValue):
             raise _refused(
                 function, f"returned {output!r} = {value!r}, which is not encrypted; return encrypted values"
             )
@@ -260,7 +306,7 @@ def named(result: Any, function: Callable[..., Any], tracer: Any) -> dict[str, A
 def _listed(function: Callable[..., Any], output: str, values: Sequence[Any]) -> Any:  # noqa: ANN401 - whatever the user's function returned
     """A list within an output as the vector of its values; of vectors in slots, as the matrix of these rows."""
     for value in values:
-        if not isinstance(value, Value | SlotValue | Integer):
+        if not isinstance(value, Value | SlotValue):
             raise _refused(
                 function,
                 f"returned {output!r}, a list with {value!r} in it, which is not encrypted; return lists of encrypted values",

@@ -1,119 +1,121 @@
-"""Public numbers beside encrypted values of a few bits: operands, and the tables of look-ups."""
+"""Public numbers next to encrypted values: operands, matrices, and the tables of look-ups."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import shown
-from .place import expect_unmasked, refuse
-from .types import FARTHEST, MOST_BITS, MOST_CAST, MOST_LOOKED_UP, holding
-
-if TYPE_CHECKING:
-    from .values import Value
+from . import ranges
+from .place import expect_unmasked, refuse, whole
+from .ranges import Span
+from .types import Type, text_bytes
 
 Clear: TypeAlias = "int | bool | Sequence[int] | NDArray[np.integer] | np.integer"
 Table: TypeAlias = "Sequence[int] | NDArray[np.integer] | Callable[[int], int]"
 
 
+@dataclass(frozen=True)
+class Public:
+    """Public numbers as an operand."""
+
+    numbers: list[int]
+    scalar: bool
+
+    @property
+    def span(self) -> Span:
+        """The least and the greatest number."""
+        return ranges.of_numbers(self.numbers)
+
+    @property
+    def truth(self) -> bool:
+        """Whether they can be truth values."""
+        return all(number in (0, 1) for number in self.numbers)
+
+
+def public(other: object, kind: Type) -> Public:
+    """Public numbers next to a value of type `kind`."""
+    if not isinstance(other, int | np.integer | np.bool_ | np.ndarray | Sequence) or isinstance(other, str | bytes):
+        text = f", as list({text_bytes(other)!r})" if isinstance(other, str) else ""
+        raise refuse(f"an encrypted {kind} does not combine with {type(other).__name__}; give integers{text}")
+    expect_unmasked(other)
+    array = _array(other)
+    if array.ndim > 1:
+        shape = " x ".join(map(str, array.shape))
+        raise refuse(f"an array of {shape} does not combine with {kind}; use @ for a matrix, or flatten it")
+    return Public(_whole(array, kind), scalar=array.ndim == 0)
+
+
+def matrix(values: object, kind: Type) -> NDArray[Any]:
+    """A vector or a matrix of public integers, of any size."""
+    expect_unmasked(values)
+    array = _array(values)
+    if array.ndim == 0:
+        raise refuse(
+            f"a product of vectors, but an operand is {shown(values)}; use *, or give a weight for each element"
+        )
+    numbers = array if array.dtype.kind == "i" else np.array([*_whole(array, kind), None], dtype=object)[:-1]
+    small = all(abs(number) >> 62 == 0 for number in numbers) if numbers.dtype == object else True
+    return numbers.astype(np.int64 if small else object).reshape(array.shape)
+
+
+def _array(values: object) -> NDArray[Any]:
+    try:
+        return values if isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
+    except ValueError:
+        raise refuse("the rows of a public operand have different lengths; give as many integers in each") from None
+
+
+def _whole(array: NDArray[Any], kind: Type) -> list[int]:
+    """The numbers of an array as Python's, none of them a fraction."""
+    if array.dtype.kind in "iub":
+        return cast("list[int]", array.reshape(-1).astype(int if array.dtype == bool else array.dtype).tolist())
+    if array.dtype.kind == "f" and array.size:
+        raise refuse(
+            f"public operands next to {kind} are integers, not {array.dtype}; scale and round to integers first"
+        )
+    return [kind.whole(number) for number in array.reshape(-1).tolist()]
+
+
 def integers(values: object) -> NDArray[np.int64]:
-    """`values` as an integer array; a float or a string is refused, and what no operation of small values takes."""
+    """`values` as an array of integers of 64 bits; a float or a string is refused."""
     expect_unmasked(values)
     try:
         array = np.asarray(values)
     except ValueError:
         raise refuse("the rows of a clear operand have different lengths; give as many integers in each") from None
-    if array.dtype == bool:
+    if array.dtype == bool or array.size == 0:
         array = array.astype(np.int64)
-    # Integers beyond 64 bits are Python's own.
-    if array.size and array.dtype in (object, np.uint64):
-        given = array.reshape(-1).tolist()
-        if all(isinstance(number, int) for number in given):
-            largest = max(given, key=abs)
-            if abs(largest) > FARTHEST:
-                wide_enough = (
-                    f"pf.UInt({largest.bit_length()})" if largest > 0 else f"pf.SInt({largest.bit_length() + 1})"
-                )
-                raise refuse(
-                    f"the clear operand {largest} is too large beside values of a few bits, which stay within ±2^40; give a smaller "
-                    f"one, or declare the values as integers of a width that holds it, as {wide_enough}"
-                )
-            array = np.asarray(given, dtype=np.int64).reshape(array.shape)
-    if array.size == 0:
-        # Of which numpy makes an array of floats, and Rust says what is empty.
+    if array.dtype in (object, np.uint64) and all(isinstance(n, int) and abs(n) >> 63 == 0 for n in array.flat):
         array = array.astype(np.int64)
-    if not np.issubdtype(array.dtype, np.integer):
+    if not np.issubdtype(array.dtype, np.integer) or array.dtype == np.uint64:
         raise refuse(
             f"clear operands are integers, not {type(values).__name__} ({array.dtype}); scale and round to integers first"
         )
     return array.astype(np.int64)
 
 
-def tabulated(table: Table, value: Value) -> tuple[int, list[int]]:
-    """(first operand, entries) of a table given as function or sequence, for the range of `value`."""
-    lo, hi, stride = value.element.bounds
+def tabulated(table: Table, span: Span, stride: int = 1) -> tuple[int, list[int]]:
+    """(first operand, entries) of a table given as function or sequence, for operands of a range."""
+    lo, hi = span
     if not callable(table):
-        listed = integers(table)
+        expect_unmasked(table)
+        listed = _array(table)
         if listed.ndim != 1:
             raise refuse(
                 f"the look-up table is {shown(table)}; give a function, or a list with an integer for each value of the operand"
             )
-        if not (given := listed.tolist()):
+        if not listed.size:
             raise refuse("the look-up table is empty; give one entry for each value of the operand")
-        return lo, _expect_near(value, lo, given)
-    if hi - lo >= MOST_LOOKED_UP:
-        raise refuse(
-            f"a function over {lo} to {hi} has {hi - lo + 1} entries, more than the {MOST_LOOKED_UP} of any parameter set; narrow the range first"
-        )
+        return lo, [whole(f"entry {at} of a look-up table", entry) for at, entry in enumerate(listed.tolist())]
     entries = [0] * (hi - lo + 1)
     for operand in range(lo, hi + 1, stride):
         result = table(operand)
         if not isinstance(result, int | np.integer | np.bool_):
             raise refuse(f"the function of a look-up gave {result!r} for {operand}; it must give an integer")
         entries[operand - lo] = int(result)
-    return lo, _expect_near(value, lo, entries)
-
-
-def _expect_near(value: Value, lo: int, entries: list[int]) -> list[int]:
-    """The entries, none of them beyond what a look-up gives."""
-    for operand, entry in enumerate(entries, lo):
-        if abs(entry) > FARTHEST:
-            table = f"pf.Table([function(i) for i in range({len(entries)})], {{type}})[{{index}}]"
-            remedy = cast_remedy(value, table, entries) if lo == 0 else ""
-            raise refuse(
-                f"the look-up gives {entry} for {operand}, beyond ±2^40; let it give smaller integers, or narrow the range of its operand"
-                f"{remedy}"
-            )
-    return entries
-
-
-def cast_remedy(value: Value, written: str, results: list[int]) -> str:
-    """What gives `results`, which are beyond small values, by integers of any width: `written`, where a cast can be."""
-    lo, hi = value._ends
-    if value.element.kind == "torus" or hi - lo >= MOST_CAST or max(map(abs, results)) >> (MOST_BITS - 1):
-        return ""
-    kind = holding(lo, hi, *results)
-    index = f"x.cast({holding(0, hi)!r})"
-    return ", or write " + written.format(x=f"x.cast({kind!r})", type=repr(kind), index=index)
-
-
-def two_encrypted(op: str, a: Value, b: Value) -> str:
-    """Why two values of a few bits do not combine by `op`, and what does it."""
-    what = f"{op} of an encrypted {a.element} and an encrypted {b.element} is no look-up of one of them"
-    if "integer" not in (a.element.kind, b.element.kind) or a.element.kind != b.element.kind:
-        return f"{what}; give two integers, or a public number"
-    shifts, (low, high) = op in ("<<", ">>"), b._ends
-    if shifts and low < 0:
-        return f"{what}, and no amount is below 0; say so with .assume(pf.Int(0, {max(0, high)})), and cast both to pf.UInt(bits) or pf.SInt(bits)"
-    lo, hi = a._ends
-    if max(hi - lo, high - low) >= MOST_CAST:
-        widths = " and ".join(dict.fromkeys(repr(holding(*value._ends)) for value in (a, b)))
-        return f"{what}; declare both as integers of any width, which have it, as {widths}"
-    # A quotient may be as far above 0 as the least value is below; a shift to the left makes values longer.
-    ends = [lo << high, hi << high] if op == "<<" else [lo, hi] if shifts else [lo, hi, low, high, -lo]
-    own = holding(lo, hi, *ends)
-    amount = holding(0, high) if shifts else own
-    return f"{what}; cast both, as x.cast({own!r}) {op} y.cast({amount!r})"
+    return lo, entries

@@ -23,8 +23,8 @@ from .._native import ElementType
 from ..errors import InputError
 from .numpy_calls import NumpyCalls
 from .place import place
-from .rules import RULES, Kind, Numbers, Vast, centred, holds, torus_bits
-from .types import IntegerType, TextType, Type, text_bytes
+from .rules import RULES, Numbers, Vast, centred, holds
+from .types import TextType, Type, needed_bits, text_bytes
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -74,7 +74,7 @@ class Step:
     op: str
     operands: tuple[Any, ...]
     options: Mapping[str, Any]
-    kind: Kind
+    kind: Type
     """Of its result."""
     location: tuple[str, int]
 
@@ -92,8 +92,8 @@ class Reference:
 
     def __init__(self) -> None:
         self._steps: list[Step] = []
-        self._inputs: dict[str, tuple[int, Type | IntegerType]] = {}
-        self._outputs: dict[str, tuple[int, Type | IntegerType]] = {}
+        self._inputs: dict[str, tuple[int, Type]] = {}
+        self._outputs: dict[str, tuple[int, Type]] = {}
         self._order: list[int] = []
         """The steps that outputs rest on."""
         self._spent: dict[int, list[int]] = {}
@@ -103,7 +103,7 @@ class Reference:
 
     # -- while tracing ------------------------------------------------------------------------------------------
 
-    def input(self, name: str, made: Any, kind: Type | IntegerType) -> None:  # noqa: ANN401 - an encrypted value
+    def input(self, name: str, made: Any, kind: Type) -> None:  # noqa: ANN401 - an encrypted value
         """Notes an input of the program."""
         self.note("input", made, (), {})
         self._inputs[name] = made.meaning, kind
@@ -120,8 +120,10 @@ class Reference:
         if isinstance(kind, TextType) and f"text {op}" in RULES:
             op = f"text {op}"
         given = {name: _noted(value) for name, value in options.items()}
+        if op == "//":
+            given["of"] = _in_common(operands)
         made.meaning = len(self._steps)
-        self._steps.append(Step(op, tuple(map(_noted, operands)), given, _width(kind), place()))
+        self._steps.append(Step(op, tuple(map(_noted, operands)), given, kind, place()))
 
     def finish(self) -> Reference:
         """Finds the steps that outputs rest on, and when the result of each is taken last."""
@@ -143,7 +145,7 @@ class Reference:
     # -- afterwards ---------------------------------------------------------------------------------------------
 
     def evaluate(self, inputs: Mapping[str, Sequence[int]]) -> tuple[dict[str, Numbers], list[Wrapped]]:
-        """The outputs, and where results wrapped. Values are as the lower links have them: of integers of any width their digits."""
+        """The outputs, and where results wrapped. Values are as the lower layers have them, those in digits as digits."""
         found = {at: _read(name, kind, inputs[name]) for name, (at, kind) in self._inputs.items()}
         wrapped: dict[tuple[Any, ...], Wrapped] = {}
         for at in self._order:
@@ -215,7 +217,7 @@ def _noted(operand: Any) -> Any:  # noqa: ANN401 - an encrypted value, public nu
         return tuple(map(_noted, operand))
     if isinstance(operand, str | bytes):
         return list(text_bytes(operand))
-    if operand is None or isinstance(operand, Type | IntegerType | ElementType):
+    if operand is None or isinstance(operand, Type | ElementType):
         return operand
     if isinstance(operand, list) and operand and isinstance(operand[0], tuple) and isinstance(operand[0][1], list):
         return operand
@@ -232,10 +234,9 @@ def _value(operand: Any, found: Mapping[int, Numbers]) -> Any:  # noqa: ANN401 -
 def _fitted(step: Step, exact: Numbers, wrapped: dict[tuple[Any, ...], Wrapped]) -> Numbers:
     """Results as their type holds them; those that arithmetic took out of its range are added to `wrapped`."""
     kind = step.kind
-    if kind is None:
-        return exact
-    if isinstance(kind, int):
-        return [centred(value, kind) for value in exact]
+    if kind.kind == "torus":
+        assert kind.bits is not None
+        return [centred(value, kind.bits) for value in exact]
     values = [kind.wrap(value) for value in exact]
     if step.op in ARITHMETIC and values != exact:
         file, line = step.location
@@ -244,7 +245,7 @@ def _fitted(step: Step, exact: Numbers, wrapped: dict[tuple[Any, ...], Wrapped])
         now = Wrapped(
             location=f"{file}:{line}",
             operation={"neg": "-"}.get(step.op, step.op),
-            type=str(kind.of(1, scalar=True)),
+            type=str(kind.one),
             count=len(places),
             index=places[0],
             exact=None if isinstance(first, Vast) else first,
@@ -256,20 +257,23 @@ def _fitted(step: Step, exact: Numbers, wrapped: dict[tuple[Any, ...], Wrapped])
     return values
 
 
-def _width(kind: Type | IntegerType) -> Kind:
-    if isinstance(kind, IntegerType):
-        return kind
-    return torus_bits(kind) if kind.element.kind == "torus" else None
+def _in_common(operands: Sequence[Any]) -> tuple[int, bool]:
+    """Bits and sign of the narrowest width that holds the values of all operands."""
+    ends: list[int] = []
+    for operand in operands:
+        ends += operand.type.bounds if hasattr(type(operand), "meaning") else _noted(operand)
+    return needed_bits(*ends), min(ends) < 0
 
 
-def _read(name: str, kind: Type | IntegerType, given: Sequence[int]) -> Numbers:
+def _read(name: str, kind: Type, given: Sequence[int]) -> Numbers:
     """The numbers of an input, which must be of its type."""
-    if isinstance(kind, IntegerType):
-        return [kind.number(given[element :: kind.length]) for element in range(kind.length)]
-    for at, value in enumerate(given):
+    numbers = list(given)
+    if kind.split:
+        numbers = [kind.number(given[element :: kind.length]) for element in range(kind.length)]
+    for at, value in enumerate(numbers):
         if not holds(kind, value):
-            raise InputError(f'input "{name}": value {value} at index {at} is no {kind.element}; correct the value')
-    return list(given)
+            raise InputError(f'input "{name}": value {value} at index {at} is no {kind.one}; correct the value')
+    return numbers
 
 
 def _expect_kept(step: Step, values: Numbers) -> None:
@@ -278,13 +282,13 @@ def _expect_kept(step: Step, values: Numbers) -> None:
     for at, value in enumerate(values):
         if not holds(kind, value):
             raise InputError(
-                f"{file}:{line}: a value is promised to be {kind.element}, but element {at} is {value} for these inputs; widen the promised range"
+                f"{file}:{line}: a value is promised to be {kind.one}, but element {at} is {value} for these inputs; widen the promised range"
             )
 
 
-def _written(kind: Type | IntegerType, numbers: Numbers) -> Numbers:
-    """The numbers of an output, of integers of any width their digits."""
-    if not isinstance(kind, IntegerType):
+def _written(kind: Type, numbers: Numbers) -> Numbers:
+    """The numbers of an output, or their digits."""
+    if not kind.split:
         return numbers
     digits = [kind.digits(number) for number in numbers]
     return [number[at] for at in range(kind.size) for number in digits]

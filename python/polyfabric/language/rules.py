@@ -13,11 +13,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .types import IntegerType, Type
+from .types import Type
 
 Numbers: TypeAlias = "list[int]"
-Kind: TypeAlias = "IntegerType | int | None"
-"""The type of integers of any width; the bits of fractions modulo 1; `None` for small values, which have no width."""
+Kind: TypeAlias = Type
+"""The type of a result."""
 
 MOST_WRITTEN = 1 << 13
 """Bits of the greatest power that is computed in full."""
@@ -37,14 +37,11 @@ def _each(rule: Callable[..., int]) -> Callable[..., Numbers]:
     return lambda _, *operands: [int(rule(*own)) for own in _stretched(*operands)]
 
 
-def _quotient(kind: Kind, a: Numbers, b: Numbers) -> Numbers:
-    """Rounded down; by 0 the greatest unsigned integer, or of signed ones -1 from 0 up, and 0 below."""
-
-    def by_zero(x: int) -> int:
-        assert isinstance(kind, IntegerType)
-        return (-1 if x >= 0 else 0) if kind.signed else kind.bounds[1]
-
-    return [x // y if y else by_zero(x) for x, y in _stretched(a, b)]
+def _quotient(_: Kind, a: Numbers, b: Numbers, *, of: tuple[int, bool]) -> Numbers:
+    """Rounded down; by 0, of numbers from 0 up, every bit of the width `of` that both operands have, and 0 of those below."""
+    bits, signed = of
+    ones = -1 if signed else (1 << bits) - 1
+    return [x // y if y else ones if x >= 0 else 0 for x, y in _stretched(a, b)]
 
 
 def _remainder(_: Kind, a: Numbers, b: Numbers) -> Numbers:
@@ -56,7 +53,7 @@ def _power(kind: Kind, a: Numbers, exponent: Numbers, modulus: Numbers | None = 
     def power(x: int, e: int) -> int:
         if x in (-1, 0, 1):
             return x ** (2 - e % 2 if e else 0)
-        if isinstance(kind, IntegerType) and x.bit_length() * e > MOST_WRITTEN:
+        if kind.bits is not None and x.bit_length() * e > MOST_WRITTEN:
             return Vast(pow(x, e, 1 << kind.bits) + (1 << kind.bits))
         return int(x**e)
 
@@ -67,12 +64,12 @@ def _power(kind: Kind, a: Numbers, exponent: Numbers, modulus: Numbers | None = 
 
 def _shifted_left(kind: Kind, a: Numbers, amounts: Numbers) -> Numbers:
     """Shifts by at most the width: no bit is left beyond that."""
-    most = kind.bits if isinstance(kind, IntegerType) else max(amounts)
+    most = max(amounts) if kind.bits is None else kind.bits
     return [x << min(amount, most) for x, amount in _stretched(a, amounts)]
 
 
 def _rotated_left(kind: Kind, a: Numbers, amounts: Numbers) -> Numbers:
-    assert isinstance(kind, IntegerType)
+    assert kind.bits is not None
     bits, size = kind.bits, 1 << kind.bits
     found = []
     for x, amount in _stretched(a, amounts):
@@ -86,13 +83,13 @@ def _rotated_right(kind: Kind, a: Numbers, amounts: Numbers) -> Numbers:
 
 
 def _inverted(kind: Kind, a: Numbers) -> Numbers:
-    """Every bit of an integer of any width; of a Boolean its opposite."""
-    return [~x if isinstance(kind, IntegerType) else 1 - x for x in a]
+    """Every bit; of a truth value its opposite."""
+    return [1 - x if kind.kind == "boolean" else ~x for x in a]
 
 
-def _leading_zeros(_: Kind, a: Numbers, of: IntegerType) -> Numbers:
+def _leading_zeros(_: Kind, a: Numbers, of: Type) -> Numbers:
     """Above the highest 1 of the operand's bits."""
-    return [of.bits - (x % (1 << of.bits)).bit_length() for x in a]
+    return [of.width - (x % (1 << of.width)).bit_length() for x in a]
 
 
 def _checked(rule: Callable[[int, int], int]) -> Callable[..., Numbers]:
@@ -119,10 +116,10 @@ def _folded(rule: Callable[[Iterable[int]], int]) -> Callable[..., Numbers]:
 def _dot(kind: Kind, a: Any, b: Any) -> Numbers:  # noqa: ANN401 - vectors, and a matrix on one side
     if isinstance(b, np.ndarray):
         return _dot(kind, b.T, a)
-    if isinstance(kind, IntegerType):
-        rows = a.tolist() if isinstance(a, np.ndarray) else [a]
-        return [sum(x * y for x, y in _stretched(row, b)) for row in rows]
-    return [int(x) for x in np.atleast_1d(np.asarray(a, dtype=np.int64) @ np.asarray(b, dtype=np.int64))]
+    if not kind.split:
+        return [int(x) for x in np.atleast_1d(np.asarray(a, dtype=np.int64) @ np.asarray(b, dtype=np.int64))]
+    rows = a.tolist() if isinstance(a, np.ndarray) else [a]
+    return [sum(x * y for x, y in _stretched(row, b)) for row in rows]
 
 
 def _convolved(
@@ -136,14 +133,25 @@ def _convolved(
     bias: Numbers = [0],  # noqa: B006
 ) -> Numbers:
     """Each window of the padded image times each filter."""
+    sums = convolution(kernel, image, tuple(shape), stride[0], padding[0])
+    return [int(number) for number in (sums.reshape(-1, len(bias)) + np.asarray(bias)).reshape(-1)]
+
+
+def convolution(
+    kernel: NDArray[np.int64],
+    image: Numbers | NDArray[np.int64],
+    shape: tuple[int, ...],
+    stride: int,
+    padding: int,
+) -> NDArray[np.int64]:
+    """Each window of the padded image times each filter, the filters of a window one after the other."""
     weights = np.asarray(kernel, dtype=np.int64)
     weights = weights[None, :, :, None] if weights.ndim == 2 else weights
     height, width = weights.shape[1:3]
     pixels = np.asarray(image, dtype=np.int64).reshape(shape[0], shape[1], -1)
-    pixels = np.pad(pixels, ((padding[0], padding[0]), (padding[0], padding[0]), (0, 0)))
-    windows = np.lib.stride_tricks.sliding_window_view(pixels, (height, width), axis=(0, 1))[:: stride[0], :: stride[0]]
-    found: Numbers = (np.einsum("rcdhw,fhwd->rcf", windows, weights) + np.asarray(bias)).reshape(-1).tolist()
-    return found
+    pixels = np.pad(pixels, ((padding, padding), (padding, padding), (0, 0)))
+    windows = np.lib.stride_tricks.sliding_window_view(pixels, (height, width), axis=(0, 1))[::stride, ::stride]
+    return np.einsum("rcdhw,fhwd->rcf", windows, weights).reshape(-1)
 
 
 def _looked_up(
@@ -179,7 +187,6 @@ def _of_texts(rule: Callable[[bytes, bytes], bool]) -> Callable[..., Numbers]:
 
 
 def _filled(kind: Kind, text: bytes) -> Numbers:
-    assert isinstance(kind, IntegerType)
     return list(text.ljust(kind.length, b"\0"))
 
 
@@ -234,12 +241,13 @@ RULES: dict[str, Callable[..., Numbers]] = {
     "rotate_right": _rotated_right,
     "bit": _each(lambda x, index: x >> index & 1),
     "leading_zeros": _leading_zeros,
-    "cast": lambda _, a, __: a,
+    "cast": lambda kind, a, __: [x & 1 for x in a] if kind.kind == "boolean" else a,
     "assume": lambda _, a, __: a,
     "mux": _each(lambda condition, a, b: a if condition else b),
-    "table": lambda _, a, entries, *__: [entries[x] if x < len(entries) else 0 for x in a],
+    "at": lambda _, a, index: [a[index[0]] if 0 <= index[0] < len(a) else 0],
+    "table": lambda _, a, tables, __: _looked_up(_, a, tables, None),
     "lookup": _looked_up,
-    "sign": lambda _, a, *, boolean=(0,): [1 if x >= 0 else boolean[0] - 1 for x in a],
+    "sign": lambda _, a, boolean: [1 if x >= 0 else boolean[0] - 1 for x in a],
     "relu": _each(lambda x: max(x, 0)),
     "sum": _folded(sum),
     "max": _folded(max),
@@ -262,16 +270,11 @@ RULES: dict[str, Callable[..., Numbers]] = {
 
 
 def holds(kind: Type, value: int) -> bool:
-    """Whether a small value is of its type."""
-    if kind.element.kind == "torus":
-        return centred(value, torus_bits(kind)) == value
-    lo, hi, step = (0, 1, 1) if kind.element.kind == "boolean" else kind.element.bounds
-    return lo <= value <= hi and (value - lo) % step == 0
-
-
-def torus_bits(kind: Type) -> int:
-    """Of fractions modulo 1."""
-    return int(str(kind.element).strip("torus[]"))
+    """Whether a value is of its type."""
+    if kind.kind == "torus":
+        assert kind.bits is not None
+        return centred(value, kind.bits) == value
+    return kind.lo <= value <= kind.hi and (value - kind.lo) % kind.stride == 0
 
 
 def centred(value: int, bits: int) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, ProgramError, shown
-from .types import MOST_BITS, IntegerType, SlotType, TextType, Type, text_bytes
+from .types import MOST_BITS, SInt, SlotType, Text, TextType, Type, UInt, needed_bits, text_bytes
 
 if TYPE_CHECKING:
     from .._native import Program, Signature
@@ -26,7 +26,7 @@ def expect_inputs(program: str, given: object, known: Collection[str]) -> None:
         raise InputError(f"{program}: there is no input {unknown[0]!r}; the inputs are {', '.join(known)}")
 
 
-def expect_numbers(program: str, name: str, given: object, kind: Type | IntegerType | SlotType) -> None:
+def expect_numbers(program: str, name: str, given: object, kind: Type | SlotType) -> None:
     """Refuses what is neither a number nor an array of them, and would count as one value."""
     try:
         single = np.ndim(given) == 0  # type: ignore[arg-type]
@@ -43,7 +43,7 @@ def expect_numbers(program: str, name: str, given: object, kind: Type | IntegerT
         raise InputError(f"{program}: input {name!r}: some of its values are masked; fill them in first")
 
 
-def expect_count(program: str, name: str, found: int, kind: Type | IntegerType | SlotType) -> None:
+def expect_count(program: str, name: str, found: int, kind: Type | SlotType) -> None:
     """Refuses an input of another number of values."""
     if found != kind.length:
         wanted = "give one number" if kind.scalar else f"give {kind.length}"
@@ -66,31 +66,46 @@ Clear = int | Sequence[int] | NDArray[np.integer]
 Outputs = dict[str, "int | list[int] | str"]
 
 
+def _of_width(bits: int, signed: bool) -> Type:
+    return SInt(bits) if signed else UInt(bits)
+
+
+def _ranged(given: object) -> Type:
+    """A range in digits."""
+    lo, hi, stride = (written(int, number, "an end of a range") for number in written(list, given, "a range"))
+    if lo > hi or stride < 1 or needed_bits(lo, hi) > MOST_BITS:
+        raise ValueError(f"a range is {lo} to {hi}")
+    return Type("integer", lo, hi, stride=stride, split=True)
+
+
 class Shapes:
-    """The types of a program's inputs and outputs: of integers of any width and single numbers, what the native program does not know."""
+    """The types of a program's inputs and outputs: of integers in digits and single numbers, what the native program does not know."""
 
     def __init__(
         self,
         native: Program | Signature,
         scalars: frozenset[str] = frozenset(),
-        integers: Mapping[str, IntegerType] | None = None,
+        integers: Mapping[str, Type] | None = None,
     ) -> None:
         self._name = native.name
         self._scalars = scalars
         self._integers = dict(integers or {})
-        self.inputs: dict[str, Type | IntegerType] = {
-            name: self._integers.get(name, Type(e, n, name in scalars)) for name, e, n in native.inputs
+        self.inputs: dict[str, Type] = {
+            name: self._integers.get(name, Type.of_element(e, n, scalar=name in scalars))
+            for name, e, n in native.inputs
         }
-        self.outputs: dict[str, Type | IntegerType] = {
-            name: self._integers.get(f"->{name}", Type(e, n, f"->{name}" in scalars)) for name, e, n in native.outputs
+        self.outputs: dict[str, Type] = {
+            name: self._integers.get(f"->{name}", Type.of_element(e, n, scalar=f"->{name}" in scalars))
+            for name, e, n in native.outputs
         }
 
     def to_dict(self) -> dict[str, Any]:
         """As data."""
         integers = {
             name: {
-                "bits": kind.bits,
+                "bits": kind.width,
                 "signed": kind.signed,
+                "range": None if kind.wraps or kind.kind == "boolean" else [kind.lo, kind.hi, kind.stride],
                 "length": kind.length,
                 "scalar": kind.scalar,
                 "text": isinstance(kind, TextType),
@@ -105,15 +120,16 @@ class Shapes:
         lengths = {name: length for name, _, length in native.inputs}
         lengths |= {f"->{name}": length for name, _, length in native.outputs}
         scalars = frozenset(written(str, name, "the name of a single number") for name in data["scalars"])
-        integers: dict[str, IntegerType] = {}
+        integers: dict[str, Type] = {}
         for name, own in data["integers"].items():
-            kind = TextType if written(bool, own["text"], "whether it is a text") else IntegerType
+            text = written(bool, own["text"], "whether it is a text")
             bits = written(int, own["bits"], "the bits of an integer")
             length = written(int, own["length"], "the length of a vector")
             signed, scalar = (written(bool, own[key], key) for key in ("signed", "scalar"))
-            if not 1 <= bits <= MOST_BITS or (kind is TextType and (bits, signed, scalar) != (8, False, False)):
+            if not 1 <= bits <= MOST_BITS or (text and (bits, signed, scalar) != (8, False, False)):
                 raise ValueError(f"{name} has {bits} bits")
-            integers[name] = made = kind(bits, signed=signed, length=length, scalar=scalar)
+            one = Text(length) if text else _ranged(own["range"]) if own.get("range") else _of_width(bits, signed)
+            integers[name] = made = one.of(length, scalar=scalar)
             if length * made.size != lengths.get(name) or (scalar and length != 1):
                 raise ValueError(f"{name} is {made}, in {lengths.get(name)} digits")
         if any(lengths.get(name) != 1 for name in scalars - set(integers)):
@@ -129,7 +145,7 @@ class Shapes:
                 continue
             if name not in inputs:
                 raise InputError(f"{self._name}: input {name!r} is missing; give it a value of type {kind}")
-            if isinstance(kind, IntegerType):
+            if kind.split:
                 flat[name] = self._digits(name, kind, inputs[name])
                 continue
             flat[name] = self._numbers(name, kind, inputs[name])
@@ -156,11 +172,11 @@ class Shapes:
         for at, number in enumerate(numbers if wide else []):
             if not -(1 << 63) <= number < 1 << 63:
                 raise InputError(
-                    f"{self._name}: input {name!r}: value {shown(number)} at index {at} is no {kind.element}; correct the value"
+                    f"{self._name}: input {name!r}: value {shown(number)} at index {at} is no {kind.one}; correct the value"
                 )
         return numbers
 
-    def _digits(self, name: str, kind: IntegerType, values: Any) -> list[int]:  # noqa: ANN401 - whatever the user gave
+    def _digits(self, name: str, kind: Type, values: Any) -> list[int]:  # noqa: ANN401 - whatever the user gave
         """The digits of an input: all first ones, then all second ones."""
         try:
             if isinstance(kind, TextType):

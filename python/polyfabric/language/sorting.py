@@ -9,37 +9,42 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .functions import mux
-from .integers import Integer
+from . import lowering, ranges
+from .cells import Cells
+from .functions import concat
+from .lowering import Encrypted
 from .place import refuse
 from .reference import means
 from .slots import SlotValue
 from .texts import Text
-from .values import Value, concat, lookup
+from .values import Value
 
 
 @means("sort")
-def sort(values: Value | Integer | Sequence[Value] | Sequence[Integer], *, descending: bool = False) -> Value | Integer:
+def sort(values: Value | Sequence[Value], *, descending: bool = False) -> Value:
     """The elements of a vector, or of a sequence of single values, the least first, or the greatest.
 
-    An exchange of two integers of any width takes a comparison and two choices, of two values of a few bits one look-up, of two Booleans two.
+    An exchange of two values that are one ciphertext each takes one look-up, of two truth values two, of two in digits a comparison and two choices.
     """
     vector: Any = concat(*values) if isinstance(values, list | tuple) and values else values
     if isinstance(vector, SlotValue):
         raise refuse(
             "sort: CKKS and BGV compare nothing; declare the numbers as integers of TFHE, pf.UInt(bits) or pf.Int(lo, hi)"
         )
-    if not isinstance(vector, Value | Integer) or isinstance(vector, Text) or vector.type.scalar:
-        shown = vector.type if isinstance(vector, Value | Integer) else type(vector).__name__
+    if not isinstance(vector, Value) or isinstance(vector, Text) or vector.type.scalar:
+        shown = vector.type if isinstance(vector, Value) else type(vector).__name__
         raise refuse(f"sort: the operand is {shown}; give an encrypted vector, or a list of encrypted values")
     count = len(vector)
+    found: Encrypted = vector.form
+    if isinstance(found, Cells) and not found.truth and not found.tracer.reads(2 * (found.span[1] - found.span[0]) + 1):
+        found = lowering.split(found)
     for layer in _layers(count):
-        low, high = (vector[[pair[side] for pair in layer]] for side in (0, 1))
+        low, high = (found.taken([pair[side] for pair in layer]) for side in (0, 1))
         places = list(range(count))
         for at, (first, second) in enumerate(layer, count):
             places[first], places[second] = at, at + len(layer)
-        vector = concat(vector, *_exchanged(low, high))[places]
-    return vector[::-1] if descending else vector
+        found = lowering.joined([found, *_exchanged(low, high)]).taken(places)
+    return Value(found.taken(range(count)[::-1]) if descending else found)
 
 
 def _layers(count: int) -> Iterator[list[tuple[int, int]]]:
@@ -54,13 +59,13 @@ def _layers(count: int) -> Iterator[list[tuple[int, int]]]:
         span >>= 1
 
 
-def _exchanged(low: Any, high: Any) -> tuple[Any, Any]:  # noqa: ANN401 - two values of one of both kinds
+def _exchanged(low: Encrypted, high: Encrypted) -> tuple[Encrypted, Encrypted]:
     """The lesser and the greater of each pair."""
-    if isinstance(low, Integer):
-        turned = high < low
-        return mux(turned, high, low), mux(turned, low, high)
-    if low.element.kind == "boolean":
-        return low & high, low | high
-    ends = low._ends
-    change = lookup(low - high, lambda difference: min(difference, 0))
-    return (high + change)._within(*ends), (low - change)._within(*ends)
+    if isinstance(low, Cells) and isinstance(high, Cells):
+        if low.truth:
+            return low.gate("and", high), low.gate("or", high)
+        span = ranges.union(low.span, high.span)
+        change = (low - high).tabled(lambda difference: min(difference, 0))
+        return (high + change).within(span), (low - change).within(span)
+    turned = lowering.compared("<", high, low)
+    return lowering.chosen(turned, high, low), lowering.chosen(turned, low, high)

@@ -3,50 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NoReturn, cast
+from typing import Any, NoReturn, cast
 
+from . import digits, types
+from .digits import Digits
 from .instead import TEXTS, Absences, written
-from .integers import Integer, joined, public, total
+from .lowering import split
 from .place import refuse
+from .public_operands import Public
 from .reference import means
-from .types import MOST_BITS, TextType, UInt, text_bytes
+from .types import MOST_BITS, TextType, text_bytes
+from .values import Value
+
+BYTE = (8, False)
+"""The width of a byte."""
 
 
-class Text(Integer):
+class Text(Value):
     """An encrypted text of at most so many bytes, filled up with zeros."""
 
     __slots__ = ()
     __hash__ = Absences.__hash__
+    form: Digits
+
+    @property
+    def type(self) -> TextType:
+        """How long it is."""
+        return types.Text(self.form.length)
 
     def _instead(self, name: str, operands: int) -> str:  # noqa: ARG002 - as of all values
         return (
-            written(TEXTS, name, self.kind)
+            written(TEXTS, name, self.type)
             or "a text has ==, <, .startswith, .endswith and .contains; compute on its bytes, x[:]"
         )
-
-    @classmethod
-    def of(cls, characters: Integer) -> Text:
-        """The text of these bytes."""
-        text = cls.__new__(cls)
-        text._tracer, text.handle, text._span, text.meaning = characters._tracer, characters.handle, None, None
-        text.kind = TextType(8, length=characters.kind.length, scalar=False)
-        return text
 
     def __contains__(self, part: object) -> bool:
         raise refuse(
             f"whether {part!r} is in an encrypted text is itself encrypted, and `in` gives none; use text.contains(part)"
         )
 
-    def _characters(self, text: Text | str | bytes, length: int | None = None) -> Integer:
+    def _characters(self, text: Text | str | bytes, length: int | None = None) -> Digits:
         if isinstance(text, Text):
-            return text
+            return text.form
         given = self._public(text)
         wanted = len(given) if length is None else length
         if not given and length is None:
             raise refuse("an empty text is in every other and starts it; give at least one byte")
         if len(given) > wanted:
-            raise refuse(f"{text!r} is {len(given)} bytes, where at most {self.kind.length} are compared; shorten it")
-        return public(self._tracer, UInt(8).vector(wanted), list(given.ljust(wanted, b"\0")))
+            raise refuse(f"{text!r} is {len(given)} bytes, where at most {self.length} are compared; shorten it")
+        return self._bytes(list(given.ljust(wanted, b"\0")))
+
+    def _bytes(self, numbers: list[int]) -> Digits:
+        return Digits.public(self._tracer, BYTE, Public(numbers, scalar=False))
 
     @staticmethod
     def _public(text: object) -> bytes:
@@ -55,116 +63,144 @@ class Text(Integer):
             raise refuse(f"a text does not compare with {type(text).__name__}; give a str, bytes or an encrypted text")
         return text_bytes(text)
 
-    def _plain(self) -> Integer:
-        return Integer(self._tracer, self.handle, scalar=False)
+    def operand(self, other: object) -> NoReturn:
+        """Refused: no operation of integers takes a text."""
+        self._no_arithmetic(other)
 
     def _no_arithmetic(self, *_: object, **__: object) -> NoReturn:
         raise refuse("a text has no arithmetic, and no bits; compute on its bytes, x[:]")
 
-    _operand = __neg__ = __pos__ = __abs__ = __pow__ = __invert__ = __divmod__ = _shift = sum = _no_arithmetic  # type: ignore[assignment]
+    __neg__ = __pos__ = __abs__ = __pow__ = __invert__ = sum = bit = cast = assume = _no_arithmetic  # type: ignore[assignment]
 
-    def _whole(self, other: object) -> Integer:
+    def _whole(self, other: object) -> Digits:
         """The bytes of another text of this length."""
         if isinstance(other, Text) and len(other) != len(self):
             raise refuse(f"texts of {len(self)} and {len(other)} bytes; declare them with one length")
-        return plain(self._characters(cast("Text | str", other), self.kind.length))
+        return self._characters(cast("Text | str", other), self.length)
 
     @means("text ==")
-    def __eq__(self, other: object) -> Integer:  # type: ignore[override]
-        return Integer.__eq__(self._plain(), self._whole(other)).all()
+    def __eq__(self, other: object) -> Value:  # type: ignore[override]
+        return Value(self._equal(other))
 
     @means("text !=")
-    def __ne__(self, other: object) -> Integer:  # type: ignore[override]
-        return ~(self == other)
+    def __ne__(self, other: object) -> Value:  # type: ignore[override]
+        return Value(~self._equal(other))
 
-    def _before(self, op: str, other: object) -> Integer:
+    def _equal(self, other: object) -> Digits:
+        return self.form.compared("==", self._whole(other)).holds([range(self.length)], any_of=False)
+
+    def _before(self, op: str, other: object) -> Value:
         """Texts are ordered as the integers whose bytes they are, the first the highest: as by their bytes in UTF-8."""
-        size, most = self.kind.length, MOST_BITS // 8
+        size, most = self.length, MOST_BITS // 8
         if size > most:
             raise refuse(
                 f"a text of {size} bytes has no order, one of {most} has; compare a part of it, declared for itself"
             )
-        kind = UInt(8 * size)
         one, another = (
-            total([bytes_[i].cast(kind) << 8 * (size - 1 - i) for i in range(size)])
-            for bytes_ in (self._plain(), self._whole(other))
+            digits.total(
+                [
+                    bytes_.taken([i], scalar=True).as_((8 * size, False)).shifted("<<", 8 * (size - 1 - i))
+                    for i in range(size)
+                ]
+            )
+            for bytes_ in (self.form, self._whole(other))
         )
-        return one._binary(op, another)
+        return Value(one.compared(op, another))
 
     @means("text <")
-    def __lt__(self, other: Text | str | bytes) -> Integer:  # type: ignore[override]
+    def __lt__(self, other: Text | str | bytes) -> Value:  # type: ignore[override]
         return self._before("<", other)
 
     @means("text <=")
-    def __le__(self, other: Text | str | bytes) -> Integer:  # type: ignore[override]
+    def __le__(self, other: Text | str | bytes) -> Value:  # type: ignore[override]
         return self._before("<=", other)
 
     @means("text >")
-    def __gt__(self, other: Text | str | bytes) -> Integer:  # type: ignore[override]
+    def __gt__(self, other: Text | str | bytes) -> Value:  # type: ignore[override]
         return self._before(">", other)
 
     @means("text >=")
-    def __ge__(self, other: Text | str | bytes) -> Integer:  # type: ignore[override]
+    def __ge__(self, other: Text | str | bytes) -> Value:  # type: ignore[override]
         return self._before(">=", other)
 
-    def _matches(self, part: Text | str | bytes, offsets: Sequence[int]) -> Integer:
+    def _matches(self, part: Text | str | bytes, offsets: Sequence[int]) -> Digits:
         """For each offset, whether the bytes from it on are those of `part`; zeros at the end of an encrypted one fit anything, beyond the text too."""
         pattern = self._characters(part)
-        size = pattern.kind.length
-        if size > self.kind.length:
-            raise refuse(f"a part of {size} bytes in a text of {self.kind.length}; give one that fits")
+        size = pattern.length
+        if size > self.length:
+            raise refuse(f"a part of {size} bytes in a text of {self.length}; give one that fits")
         places = [offset + i for offset in offsets for i in range(size)]
-        own = self._plain()._taken([min(place, self.kind.length - 1) for place in places], scalar=False)
-        wanted = plain(pattern)._taken([i for _ in offsets for i in range(size)], scalar=False)
-        fits = Integer.__eq__(own, wanted)
+        own = self.form.taken([min(place, self.length - 1) for place in places])
+        wanted = pattern.taken([i for _ in offsets for i in range(size)])
+        fits = own.compared("==", wanted)
         if isinstance(part, Text):
-            beyond = [int(place < self.kind.length) for place in places]
-            fits = (fits if all(beyond) else fits & beyond) | (wanted == 0)
+            beyond = [int(place < self.length) for place in places]
+            fits = fits if all(beyond) else fits.logic("&", Public(beyond, scalar=False))
+            fits = fits.logic("|", wanted.compared("==", Public([0], scalar=True)))
         rows = [range(at * size, (at + 1) * size) for at in range(len(offsets))]
-        return fits._holds(rows, any_of=False, scalar=False)
+        return fits.holds(rows, any_of=False, scalar=False)
 
     @means("text startswith")
-    def startswith(self, part: Text | str | bytes) -> Integer:
+    def startswith(self, part: Text | str | bytes) -> Value:
         """Whether the text starts with `part`; the zeros at the end of an encrypted one do not count."""
-        return self._matches(part, [0])[0]
+        return Value(self._matches(part, [0]).taken([0], scalar=True))
 
     @means("text endswith")
-    def endswith(self, part: Text | str | bytes) -> Integer:
+    def endswith(self, part: Text | str | bytes) -> Value:
         """Whether the text ends with `part`; the zeros at the end of either do not count."""
         if isinstance(part, Text):
-            size, wanted = part.kind.length, None
+            size, wanted = part.length, None
         else:
-            size, wanted = self._characters(part).kind.length, [*self._public(part), 0]
-        length = self.kind.length
+            size, wanted = self._characters(part).length, [*self._public(part), 0]
+        length = self.length
         if size > length:
             raise refuse(f"a part of {size} bytes in a text of {length}; give one that fits")
         # From each offset on: the bytes of the part, and then zeros, of which there are any number behind the text.
         offsets = range(length + 1 if wanted is None else length - size + 1)
         rows = [[at + i for i in range(size + 1) if wanted is None or at + i < length] for at in offsets]
         places = [(at, place) for at, row in zip(offsets, rows, strict=True) for place in row]
-        zero = public(self._tracer, UInt(8).vector(1), [0])
-        own = joined([self._plain(), zero])._taken([min(place, length) for _, place in places], scalar=False)
+        zero = self._bytes([0])
+        own = digits.joined([self.form, zero]).taken([min(place, length) for _, place in places])
         if wanted is None:
-            found = joined([plain(cast(Text, part)), zero])._taken([place - at for at, place in places], scalar=False)
+            found = digits.joined([cast(Text, part).form, zero]).taken([place - at for at, place in places])
         else:
-            found = public(self._tracer, UInt(8).vector(len(places)), [wanted[place - at] for at, place in places])
+            found = self._bytes([wanted[place - at] for at, place in places])
         ends, groups = 0, []
         for row in rows:
             groups.append(range(ends, ends + len(row)))
             ends += len(row)
-        return Integer.__eq__(own, found)._holds(groups, any_of=False, scalar=False).any()
+        matches = own.compared("==", found).holds(groups, any_of=False, scalar=False)
+        return Value(matches.holds([range(matches.length)], any_of=True))
 
     @means("text contains")
-    def contains(self, part: Text | str | bytes) -> Integer:
+    def contains(self, part: Text | str | bytes) -> Value:
         """Whether `part` is somewhere in the text; the zeros at the end of an encrypted one do not count."""
-        size = part.kind.length if isinstance(part, Text) else len(self._public(part))
-        if size > self.kind.length:
-            raise refuse(f"a part of {size} bytes in a text of {self.kind.length}; give one that fits")
+        size = part.length if isinstance(part, Text) else len(self._public(part))
+        if size > self.length:
+            raise refuse(f"a part of {size} bytes in a text of {self.length}; give one that fits")
         # An encrypted part may be shorter than its type, and so begin anywhere.
-        offsets = range(self.kind.length if isinstance(part, Text) else self.kind.length - size + 1)
-        return self._matches(part, offsets).any()
+        offsets = range(self.length if isinstance(part, Text) else self.length - size + 1)
+        matches = self._matches(part, offsets)
+        return Value(matches.holds([range(matches.length)], any_of=True))
 
 
-def plain(characters: Integer) -> Integer:
-    """The bytes of a text."""
-    return characters._plain() if isinstance(characters, Text) else characters
+def chosen_text(condition: Value, then: Text | str, otherwise: Text | str) -> Text:
+    """`then` where the condition holds, else `otherwise`."""
+    texts = [choice for choice in (then, otherwise) if isinstance(choice, Text)]
+    if texts:
+        of = texts[0]
+        a, b = (of._characters(choice, of.length) for choice in (then, otherwise))
+    else:
+        given = [text_bytes(cast(str, choice)) for choice in (then, otherwise)]
+        length = max(1, *map(len, given))
+        a, b = (
+            Digits.public(condition._tracer, BYTE, Public(list(text.ljust(length, b"\0")), scalar=False))
+            for text in given
+        )
+    own: Any = split(condition.form)
+    return Text(own.chosen(a, b))
+
+
+def extreme_text(op: str, a: Text, b: Text | str) -> Text:
+    """The one that stands behind or before the other."""
+    return chosen_text(a > b if op == "max" else a < b, a, b)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .. import _native
     from .shapes import Shapes
     from .slot_shapes import SlotShapes
-    from .types import IntegerType, SlotType, Type
+    from .types import SlotType, Type
 
 
 class TracedProgram(ABC):
@@ -74,12 +74,12 @@ class TracedProgram(ABC):
         return self.native.name
 
     @property
-    def inputs(self) -> Mapping[str, Type | IntegerType | SlotType]:
+    def inputs(self) -> Mapping[str, Type | SlotType]:
         """Type of each input."""
         return self.shapes.inputs
 
     @property
-    def outputs(self) -> Mapping[str, Type | IntegerType | SlotType]:
+    def outputs(self) -> Mapping[str, Type | SlotType]:
         """Type of each output, of elements with its inferred range."""
         return self.shapes.outputs
 
@@ -129,7 +129,7 @@ class TracedProgram(ABC):
                 raise refuse(f"{self.name}: input {name!r} is missing; give it a value of type {kind}")
             value = inputs[name]
             if isinstance(value, NumpyCalls) and not kind.takes(value.type):
-                castable = self.scheme == "tfhe" and value.type.length == kind.length and hasattr(kind, "bits")
+                castable = self.scheme == "tfhe" and value.type.length == kind.length and kind.split  # type: ignore[union-attr]
                 remedy = (
                     f"cast it, as x.cast({kind!r}), if its values fit"
                     if castable

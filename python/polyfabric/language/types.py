@@ -1,17 +1,21 @@
-"""What a program's values are: Booleans, integers and torus values with TFHE; numbers in slots with CKKS and BGV."""
+"""What a program's values are: truth values, integers and fractions with TFHE; numbers in slots with CKKS and BGV.
+
+An integer has a range, `pf.Int(lo, hi)`, and is exact, or a width, `pf.UInt(bits)` and `pf.SInt(bits)`, and wraps. It is encrypted as one ciphertext, or
+`split` into digits of two bits, a ciphertext each: an integer with a width always, one with a range where the planner says so.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import Literal, NoReturn
+from typing import Literal, NoReturn, Self
 
 import numpy as np
 
 from .._native import ElementType
 from ..errors import shown
-from .place import AbsentError, expect_unmasked, placed, refuse, whole
+from .place import AbsentError, expect_unmasked, refuse, whole
 
 MOST_ELEMENTS = 1 << 24
 """Of a vector of TFHE, where each is a ciphertext."""
@@ -29,7 +33,10 @@ FARTHEST = 1 << 40
 """From 0: as far as a value of TFHE's look-ups and sums may lie, as in the Rust half."""
 
 MOST_CAST = 16
-"""Values of one that a look-up makes an integer of any width of, as in the Rust half."""
+"""Values that one look-up of an integer in digits reads, as in the Rust half."""
+
+MOST_DECRYPTED = 1 << 29
+"""Values of an output that is one ciphertext: half the finest step, as in the Rust half."""
 
 MOST_LOOKED_UP = 1 << 17
 """Entries of a look-up's table, more than any parameter set has."""
@@ -54,7 +61,7 @@ class NotCalled:
         raise refuse(f"the type {self} is not called; leave the () away, with .vector(10) for a vector{more}")
 
 
-def expect_single(kind: Type | IntegerType | SlotType) -> None:
+def expect_single(kind: Type | SlotType) -> None:
     """Refuses a type that has several elements already as that of a vector's elements."""
     if not kind.scalar:
         raise refuse(
@@ -75,112 +82,124 @@ class ElementKind(NotCalled):
 
 @dataclass(frozen=True)
 class Type(ElementKind):
-    """Element type and length; a `scalar` is a vector of length 1 that is given and returned as one number."""
+    """A truth value, an integer or a fraction, or a vector of them; a `scalar` is a vector of length 1 that is given and returned as one number."""
 
-    element: ElementType
-    length: int = 1
-    scalar: bool = field(default=True)
-
-    def takes(self, other: object) -> bool:
-        """Whether values of the type `other` are as many, and of a kind that computes as these."""
-        own = isinstance(other, Type) and other.element.kind == self.element.kind
-        return own and (other.length, other.scalar) == (self.length, self.scalar)  # type: ignore[attr-defined]
-
-    def vector(self, length: int) -> Type:
-        """A vector of `length` such elements."""
-        expect_single(self)
-        return Type(self.element, whole("the length of a vector", length, 1, MOST_ELEMENTS), scalar=False)
-
-    def __str__(self) -> str:
-        return str(self.element) if self.scalar else f"{self.element} x {self.length}"
-
-    def __repr__(self) -> str:
-        lo, hi, step = self.element.bounds if self.element.kind == "integer" else (0, 0, 1)
-        kinds = {
-            "boolean": "pf.Bool",
-            "integer": f"pf.Int({lo}, {hi}{f', step={step}' if step > 1 else ''})",
-        }
-        named = kinds.get(self.element.kind) or f"pf.Torus({str(self.element).strip('torus[]')})"
-        return named if self.scalar else f"{named}.vector({self.length})"
-
-
-Bool = Type(ElementType.boolean())
-"""0 or 1."""
-
-
-def Int(lo: int, hi: int, *, step: int = 1) -> Type:  # noqa: N802 - it reads as a type
-    """An integer from `lo` to `hi`; with `step`, only lo, lo + step, .. occur."""
-    ends = (whole("the lower end of pf.Int", lo), whole("the upper end of pf.Int", hi))
-    for end in ends:
-        if abs(end) > FARTHEST:
-            raise refuse(
-                f"pf.Int({ends[0]}, {ends[1]}) goes beyond ±2^40; narrow it, or take pf.UInt(bits) or pf.SInt(bits), of any width"
-            )
-    of = whole("the step of pf.Int", step, 1, FARTHEST)
-    return Type(placed(f"pf.Int({ends[0]}, {ends[1]})", lambda: ElementType.integer(*ends, of)))
-
-
-def Torus(bits: int) -> Type:  # noqa: N802 - it reads as a type
-    """A fixed-point value modulo 1, in multiples of 2^-bits."""
-    return Type(ElementType.torus(whole("the width of pf.Torus", bits, 1, MOST_TORUS_BITS)))
-
-
-MOST_BITS = 4096
-"""Of an integer of any width."""
-
-
-@dataclass(frozen=True)
-class IntegerType(ElementKind):
-    """An integer modulo 2^bits, from 0 up, or in two's complement if signed. One digit of two bits is a ciphertext."""
-
-    bits: int
-    signed: bool = field(default=False, kw_only=True)
+    kind: Literal["boolean", "integer", "torus"]
+    lo: int = 0
+    """Least value."""
+    hi: int = 1
+    """Greatest value."""
+    stride: int = field(default=1, kw_only=True)
+    """Only lo, lo + stride, .. occur."""
+    bits: int | None = field(default=None, kw_only=True)
+    """The declared width of an integer, at which it wraps; `None` if it has a range. Of a fraction its bits."""
+    split: bool = field(default=False, kw_only=True)
+    """Whether each value is digits of two bits, a ciphertext each, instead of one ciphertext."""
     length: int = field(default=1, kw_only=True)
     scalar: bool = field(default=True, kw_only=True)
 
-    def takes(self, other: object) -> bool:
-        """Whether values of the type `other` are such."""
-        return self == other
+    @classmethod
+    def of_element(cls, element: ElementType, length: int = 1, *, scalar: bool = True) -> Type:
+        """The type of values that are one ciphertext each."""
+        if element.kind == "torus":
+            bits = int(str(element).strip("torus[]"))
+            half = 1 << (bits - 1)
+            return Type("torus", -half, half - 1, bits=bits, length=length, scalar=scalar)
+        lo, hi, stride = element.bounds
+        kind: Literal["boolean", "integer"] = "boolean" if element.kind == "boolean" else "integer"
+        return Type(kind, lo, hi, stride=stride, length=length, scalar=scalar)
 
-    def vector(self, length: int) -> IntegerType:
-        """A vector of `length` such integers."""
-        expect_single(self)
-        return self.of(whole("the length of a vector", length, 1, MOST_ELEMENTS), scalar=False)
-
-    def of(self, length: int, *, scalar: bool) -> IntegerType:
-        """Such integers, so many."""
-        return IntegerType(self.bits, signed=self.signed, length=length, scalar=scalar)
+    @property
+    def element(self) -> ElementType:
+        """As the lower layers name the type of one ciphertext."""
+        if self.kind == "boolean":
+            return ElementType.boolean()
+        if self.kind == "torus":
+            return ElementType.torus(self.bits or 1)
+        return ElementType.integer(self.lo, self.hi, self.stride)
 
     @property
     def bounds(self) -> tuple[int, int]:
         """Least and greatest value."""
-        return (-(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1) if self.signed else (0, (1 << self.bits) - 1)
+        return self.lo, self.hi
+
+    @property
+    def signed(self) -> bool:
+        """Whether a value is below 0."""
+        return self.lo < 0
+
+    @property
+    def wraps(self) -> bool:
+        """Whether it is an integer of a declared width."""
+        return self.kind == "integer" and self.bits is not None
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is an integer with a range, or a truth value."""
+        return self.kind != "torus" and self.bits is None
+
+    def takes(self, other: object) -> bool:
+        """Whether a program that declares this type computes the same on values of the type `other`."""
+        same = isinstance(other, Type) and (other.kind, other.length, other.scalar) == (
+            self.kind,
+            self.length,
+            self.scalar,
+        )
+        return same and (self.bits, self.bits and self.bounds) == (other.bits, other.bits and other.bounds)  # type: ignore[attr-defined]
+
+    def vector(self, length: int) -> Self:
+        """A vector of `length` such elements."""
+        expect_single(self)
+        return self.of(whole("the length of a vector", length, 1, MOST_ELEMENTS), scalar=False)
+
+    def of(self, length: int, *, scalar: bool) -> Self:
+        """So many such values."""
+        return replace(self, length=length, scalar=scalar)
+
+    @property
+    def one(self) -> Type:
+        """A single such value."""
+        return self.of(1, scalar=True)
+
+    # -- digits -----------------------------------------------------------------------------------------------------
+
+    @property
+    def width(self) -> int:
+        """Bits of the digits: the declared ones, or as many as the range needs; with a sign all bits of the last digit."""
+        if self.bits:
+            return self.bits
+        needed = needed_bits(self.lo, self.hi)
+        return needed + needed % 2 if self.signed else needed
 
     @property
     def size(self) -> int:
         """Digits of one integer."""
-        return -(-self.bits // 2)
+        return -(-self.width // 2)
 
     def digits(self, value: object) -> list[int]:
         """The digits of one value, least significant first."""
-        (lo, hi), number = self.bounds, self.whole(value)
-        if not lo <= number <= hi:
+        number = self.whole(value)
+        if not self.lo <= number <= self.hi or (number - self.lo) % self.stride:
+            steps = f" in steps of {self.stride}" if self.stride > 1 else ""
             raise refuse(
-                f"{number} is no {self.of(1, scalar=True)}, which goes from {lo} to {hi}; give one, or a wider type"
+                f"{number} is no {self.one}, which goes from {self.lo} to {self.hi}{steps}; give one, or a wider type"
             )
-        number &= (1 << self.bits) - 1
+        number &= (1 << self.width) - 1
         return [number >> 2 * place & 3 for place in range(self.size)]
 
     def number(self, digits: Sequence[int]) -> int:
         """The value with these digits."""
-        return self.wrap(sum(digit << 2 * place for place, digit in enumerate(digits)))
+        value = sum(digit << 2 * place for place, digit in enumerate(digits)) & ((1 << self.width) - 1)
+        return value - (1 << self.width) if self.signed and value >> (self.width - 1) else value
 
     def whole(self, value: object) -> int:
         """One value as Python's integer, whatever it is; a condition of numpy's is one of Python's."""
         return whole(f"a value of {self}", bool(value) if isinstance(value, np.bool_) else value)
 
     def wrap(self, value: int) -> int:
-        """`value` modulo 2^bits, within the bounds."""
+        """`value` modulo 2 to the width, within the bounds of the width; of a truth value and of a range as it is."""
+        if self.bits is None:
+            return value
         value &= (1 << self.bits) - 1
         return value - (1 << self.bits) if self.signed and value >> (self.bits - 1) else value
 
@@ -197,16 +216,56 @@ class IntegerType(ElementKind):
         return numbers[0] if self.scalar else numbers
 
     def __str__(self) -> str:
-        name = f"{'sint' if self.signed else 'uint'}{self.bits}"
+        if self.kind == "integer" and self.bits is not None:
+            name = f"{'sint' if self.signed else 'uint'}{self.bits}"
+        elif self.kind == "boolean":
+            name = "uint1" if self.split else "boolean"
+        elif self.kind == "torus":
+            name = f"torus[{self.bits}]"
+        else:
+            steps = f" by {self.stride}" if self.stride > 1 else ""
+            name = f"integer[{self.lo}..{self.hi}{steps}]"
         return name if self.scalar else f"{name} x {self.length}"
 
     def __repr__(self) -> str:
-        named = f"pf.{'SInt' if self.signed else 'UInt'}({self.bits})"
+        if self.kind == "integer" and self.bits is not None:
+            named = f"pf.{'SInt' if self.signed else 'UInt'}({self.bits})"
+        elif self.kind == "boolean":
+            named = "pf.UInt(1)" if self.split else "pf.Bool"
+        elif self.kind == "torus":
+            named = f"pf.Torus({self.bits})"
+        else:
+            steps = f", step={self.stride}" if self.stride > 1 else ""
+            named = f"pf.Int({self.lo}, {self.hi}{steps})"
         return named if self.scalar else f"{named}.vector({self.length})"
 
 
+Bool = Type("boolean")
+"""0 or 1."""
+
+MOST_BITS = 4096
+"""Of an integer."""
+
+
+def Int(lo: int, hi: int, *, step: int = 1) -> Type:  # noqa: N802 - it reads as a type
+    """An integer from `lo` to `hi`; with `step`, only lo, lo + step, .. occur. Results are exact."""
+    ends = (whole("the lower end of pf.Int", lo), whole("the upper end of pf.Int", hi))
+    of = whole("the step of pf.Int", step, 1, FARTHEST)
+    if ends[0] > ends[1]:
+        raise refuse(f"pf.Int({ends[0]}, {ends[1]}) is empty; give the lower end first")
+    if needed_bits(*ends) > MOST_BITS:
+        raise refuse(f"pf.Int(lo, hi) takes more than {MOST_BITS} bits; narrow it")
+    return Type("integer", ends[0], ends[1] - (ends[1] - ends[0]) % of, stride=of if ends[1] - ends[0] >= of else 1)
+
+
+def Torus(bits: int) -> Type:  # noqa: N802 - it reads as a type
+    """A fixed-point value modulo 1, in multiples of 2^-bits."""
+    wide = whole("the width of pf.Torus", bits, 1, MOST_TORUS_BITS)
+    return Type("torus", -(1 << (wide - 1)), (1 << (wide - 1)) - 1, bits=wide)
+
+
 @dataclass(frozen=True)
-class TextType(IntegerType):
+class TextType(Type):
     """A text of at most `length` bytes, filled up with zeros."""
 
     def elements(self, values: object) -> list[object]:
@@ -242,32 +301,34 @@ def text_bytes(text: str | bytes) -> bytes:
     return given
 
 
-def UInt(bits: int) -> IntegerType:  # noqa: N802 - it reads as a type
-    """An integer from 0 to 2^bits - 1; results wrap. `pf.UInt(1)` is a truth value, and counts in arithmetic."""
-    return IntegerType(whole("the width of pf.UInt", bits, 1, MOST_BITS))
+def UInt(bits: int) -> Type:  # noqa: N802 - it reads as a type
+    """An integer from 0 to 2^bits - 1; results wrap. `pf.UInt(1)` is a truth value, and a number from 0 to 1 in arithmetic."""
+    wide = whole("the width of pf.UInt", bits, 1, MOST_BITS)
+    if wide == 1:
+        return Type("boolean", split=True)
+    return Type("integer", 0, (1 << wide) - 1, bits=wide, split=True)
 
 
-def SInt(bits: int) -> IntegerType:  # noqa: N802 - it reads as a type
+def SInt(bits: int) -> Type:  # noqa: N802 - it reads as a type
     """An integer from -2^(bits - 1) to 2^(bits - 1) - 1; results wrap."""
-    return IntegerType(whole("the width of pf.SInt", bits, 1, MOST_BITS), signed=True)
+    wide = whole("the width of pf.SInt", bits, 1, MOST_BITS)
+    return Type("integer", -(1 << (wide - 1)), (1 << (wide - 1)) - 1, bits=wide, split=True)
 
 
-def holding(*numbers: int) -> IntegerType:
-    """The narrowest type that has all of these numbers: signed if one is negative."""
-    signed = min(numbers) < 0
-    bits = max((~number if number < 0 else number).bit_length() for number in numbers) + signed
-    return (SInt if signed else UInt)(max(1, bits))
+def needed_bits(*numbers: int) -> int:
+    """The narrowest width that holds all of these numbers, in two's complement if one is negative."""
+    return max(1, max((~number if number < 0 else number).bit_length() for number in numbers) + (min(numbers) < 0))
 
 
-def narrowest(values: Sequence[int]) -> IntegerType:
-    """The same, of 8, 16, 32, .. bits."""
-    needed = holding(0, *values)
-    return replace(needed, bits=max(8, 1 << (needed.bits - 1).bit_length()))
+def holding(*numbers: int) -> Type:
+    """The type of this width."""
+    return (SInt if min(numbers) < 0 else UInt)(needed_bits(*numbers))
 
 
 def Text(length: int) -> TextType:  # noqa: N802 - it reads as a type
     """A text of at most `length` bytes of UTF-8."""
-    return TextType(8, length=whole("the length of pf.Text", length, 1, MOST_ELEMENTS), scalar=False)
+    size = whole("the length of pf.Text", length, 1, MOST_ELEMENTS)
+    return TextType("integer", 0, 255, bits=8, split=True, length=size, scalar=False)
 
 
 def slot_count(what: str, given: object) -> int:

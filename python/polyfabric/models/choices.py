@@ -1,4 +1,4 @@
-"""What a user chooses of a model's quantisation, checked, and the encrypted model by it."""
+"""The user's choices for a model's quantisation, and the encrypted model that follows from them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .reading import Reading
 
 @dataclass(frozen=True)
 class Options:
-    """The options of `from_sklearn` and `from_onnx`, with what they are if they are left out."""
+    """The options of `from_sklearn` and `from_onnx`, with their defaults."""
 
     bits: int | Literal["exact"] = 8
     value_bits: int | None = None
@@ -26,7 +26,7 @@ class Options:
     batch: int = 1
 
     def expect_left_out(self, why: str, *names: str) -> None:
-        """Refuses options that the model has no use for."""
+        """Refuses options that do not apply to the model."""
         for own in fields(self):
             if own.name in names and getattr(self, own.name) != own.default:
                 raise InputError(f"{own.name}={getattr(self, own.name)!r}; {why}: leave it out")
@@ -38,7 +38,7 @@ Core: TypeAlias = "Network | Ensemble"
 def encrypted(name: str, core: Core, reading: Reading, rows: NDArray[np.float64], options: Options) -> Model:
     """The encrypted model of a network, with CKKS, or of trees, with TFHE."""
     if isinstance(core, Network):
-        options.expect_left_out("that is of trees, and this model is of matrices", "bits", "value_bits")
+        options.expect_left_out("it applies to trees, and this model consists of matrices", "bits", "value_bits")
         degree = in_range("degree", options.degree, 2, 255)
         batch = in_range("batch", options.batch, 1, 1 << 15)
         if not isinstance(options.margin, int | float) or not 1 <= options.margin <= 100:
@@ -46,7 +46,7 @@ def encrypted(name: str, core: Core, reading: Reading, rows: NDArray[np.float64]
         return NetworkModel(name, core, reading, rows, degree, float(options.margin), 1 << (batch - 1).bit_length())
     if options.bits != "exact":
         in_range("bits", options.bits, 1, 16)
-    options.expect_left_out("trees take one row an execution", "batch")
+    options.expect_left_out("trees process one row per execution", "batch")
     options.expect_left_out("trees have no activations", "degree", "margin")
     default = 10 if reading.classes is None else 5
     wide = in_range("value_bits", default if options.value_bits is None else options.value_bits, 1, 24)
@@ -55,15 +55,15 @@ def encrypted(name: str, core: Core, reading: Reading, rows: NDArray[np.float64]
 
 
 def expect_classes(reading: Reading) -> None:
-    """Refuses a classifier that tells nothing apart."""
+    """Refuses a classifier with fewer than two classes."""
     if reading.classes is not None and len(reading.classes) < 2:
         raise ProgramError(
-            f"the model knows one class alone, {', '.join(map(str, reading.classes))}; train it on rows of two at least"
+            f"the model has a single class, {', '.join(map(str, reading.classes))}; train it on rows of at least two"
         )
 
 
 def in_range(what: str, value: object, least: int, most: int) -> int:
-    """`value` as an integer of a range."""
+    """`value` as an integer from `least` to `most`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= most:
         hint = ', or "exact"' if what == "bits" else ""
         raise InputError(f"{what}={value!r}; give an integer from {least} to {most}{hint}")

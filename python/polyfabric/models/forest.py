@@ -1,9 +1,9 @@
-"""Decision trees on encrypted features: one look-up a comparison (or three on wide features), one a leaf.
+"""Decision trees on encrypted features: one look-up per comparison (three on wide features) and one per leaf.
 
-A feature is encrypted as digits of its quantised value. What a node asks, whether the feature is at least a threshold, is the sign of
-a difference, ±1; nodes of all trees that ask the same share it. A leaf is reached if all answers on its path agree: one
-look-up on their sum gives the leaf's value there, and 0 elsewhere. A tree's output is the sum of its leaves. One ciphertext carries
-sums of few trees, where values have several bits: the sums of groups come out, and the client adds them.
+A feature is encrypted as digits of its quantised value. A node compares a feature with a threshold: the answer is the sign of
+a difference, ±1. Equal comparisons of all trees share one look-up. A row reaches a leaf if all answers on its path agree: one
+look-up on their sum gives the leaf's value then, and 0 otherwise. A tree's output is the sum of its leaves. One ciphertext carries
+sums of few trees if values have several bits: the program returns sums of groups of trees, and the client adds them.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ from numpy.typing import NDArray
 
 from ..errors import Error, NoiseError, ProgramError
 from ..execution import plan
+from ..language.functions import concat, dot, lookup, sign
 from ..language.types import Int
-from ..language.values import Value, concat, dot, lookup, sign
-from ..runnable import Program, traced
+from ..language.values import Value
+from ..runnable_programs import Program, traced
 
 Floats = NDArray[np.float64]
 
 DIGITS = (4, 3, 2)
-"""Bits of a digit of a feature, of which the width with the fewest multiplications is taken."""
+"""Candidate bits per digit of a feature; `cheapest` takes the one with the fewest multiplications."""
 
 LIMB_BITS = 6
-"""Bits of a value that one sum carries at most; values of more bits are split."""
+"""Most bits of a value per sum; wider values are split into limbs."""
 
 SUMS = (63, 31)
-"""Greatest value of a sum that comes out in one ciphertext, of which the one with the fewest multiplications is taken."""
+"""Candidate limits of the sum in one ciphertext; `cheapest` takes the one with the fewest multiplications."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,10 @@ class Tree:
     left: NDArray[np.integer]
     right: NDArray[np.integer]
     values: Floats
-    """Nodes x outputs; read at leaves."""
+    """Nodes x outputs; only the rows of leaves count."""
 
     def leaves(self) -> list[tuple[int, list[tuple[int, bool]]]]:
-        """Each leaf with the nodes on its path, and whether the path goes to the right there."""
+        """Each leaf with its path: the nodes, and whether the path goes right at each."""
         found: list[tuple[int, list[tuple[int, bool]]]] = []
         pending: list[tuple[int, list[tuple[int, bool]]]] = [(0, [])]
         while pending:
@@ -67,9 +68,9 @@ class Ensemble:
     """By output."""
     features: int
     scale: float = 1.0
-    """What the sum of the trees' values is multiplied with."""
+    """Factor of the sum of the trees' values."""
     single: bool = False
-    """Whether features are rounded to single precision before they are compared."""
+    """Whether the model rounds features to single precision before it compares them."""
 
     def rounded(self, rows: Floats) -> Floats:
         """Rows as the model compares them."""
@@ -77,7 +78,7 @@ class Ensemble:
             return rows.astype(np.float32).astype(float) if self.single else rows
 
     def scores(self, rows: Floats) -> Floats:
-        """What the trees give, without quantisation."""
+        """The scores of the trees without quantisation, rows x outputs."""
         rows = self.rounded(rows)
         total = np.zeros((len(rows), len(self.base)))
         for tree in self.trees:
@@ -94,7 +95,7 @@ class Ensemble:
 class Grid:
     """Quantised features: value v of feature f is the integer nearest to (v - low[f]) / step[f], from 0 to `levels[f]`.
 
-    With `cuts`, it is the number of the feature's cuts that are below v instead, which is exact for thresholds that are cuts.
+    With `cuts`, v is instead the number of the feature's cuts below it, which is exact for thresholds that are cuts.
     """
 
     low: Floats
@@ -109,13 +110,13 @@ class Grid:
         whole = np.all(rows == np.rint(rows), axis=0) & (high - low < 2**bits)
         most = 2**bits - 1
         levels = np.where(whole, np.maximum(high - low, 1), most).astype(np.int64)
-        # Of a feature that is one number in all rows only the side of a threshold matters.
+        # If a feature has one value in all rows, only its side of each threshold matters.
         step = np.where(whole | (high == low), 1.0, np.maximum((high - low) / most, np.finfo(float).tiny))
         return cls(low, step, levels)
 
     @classmethod
     def exact(cls, ensemble: Ensemble) -> Grid:
-        """The thresholds themselves, which the client then knows: no answer of a node changes."""
+        """The thresholds as cuts: every node answers as in the model, but the client knows the thresholds."""
         cuts: list[set[float]] = [set() for _ in range(ensemble.features)]
         for tree in ensemble.trees:
             for feature, threshold in zip(tree.feature, tree.threshold, strict=True):
@@ -126,7 +127,7 @@ class Grid:
         return cls(zeros, zeros + 1, np.asarray([max(len(own), 1) for own in ordered]), ordered)
 
     def quantise(self, rows: Floats) -> NDArray[np.int64]:
-        """Integers for rows of features."""
+        """The quantised rows, as integers."""
         if self.cuts is not None:
             columns = [np.searchsorted(own, rows[:, f], side="left") for f, own in enumerate(self.cuts)]
             return np.stack(columns, axis=1).astype(np.int64)
@@ -134,7 +135,7 @@ class Grid:
         return np.clip(scaled, 0, self.levels).astype(np.int64)
 
     def at_least(self, feature: int, threshold: float) -> int:
-        """The integer from which on a feature counts as beyond `threshold`."""
+        """The smallest quantised value that exceeds `threshold`."""
         if self.cuts is not None:
             return int(np.searchsorted(self.cuts[feature], threshold, side="left")) + 1
         with np.errstate(over="ignore"):
@@ -153,7 +154,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class _Leaf:
-    """Answers that lead to a leaf: for each question, whether it is yes."""
+    """A reachable leaf: the answer to each question on its path."""
 
     answers: dict[tuple[int, int], bool]
     values: NDArray[np.int64]
@@ -161,7 +162,7 @@ class _Leaf:
 
 @dataclass(frozen=True)
 class Layout:
-    """How rows and sums are laid out: bits of a digit of a feature, and the group of each tree."""
+    """The layout of rows and sums: bits per digit of a feature, and the group of each tree."""
 
     digit_bits: int
     groups: tuple[int, ...]
@@ -175,21 +176,21 @@ class EncryptedForest:
     unit: float
     base: Floats
     trees: tuple[tuple[_Leaf, ...], ...]
-    """Values of a leaf are by output and limb, the least significant first."""
+    """The values of a leaf are ordered by output, then by limb, least significant first."""
     limb_bits: int
     limbs: int
 
     @classmethod
     def of(cls, ensemble: Ensemble, grid: Grid, value_bits: int) -> EncryptedForest:
-        """`ensemble` on `grid`, with the values of a tree as 2^`value_bits` levels at most."""
+        """`ensemble` on `grid`, with at most 2^`value_bits` levels for the values of a tree."""
         reachable = [_reachable(tree, grid) for tree in ensemble.trees]
         if not _asks(reachable):
             if not _asks([_reachable(tree, Grid.exact(ensemble)) for tree in ensemble.trees]):
                 raise ProgramError(
-                    "the model gives one result whatever the features are; train it on rows whose results differ"
+                    "the model's result does not depend on the features; train it on rows with different results"
                 )
             raise ProgramError(
-                "the model gives one result for all that lies in the range of these rows, on this quantisation; give rows on both sides of its "
+                "with this quantisation, the model gives one result for the whole range of these rows; give rows on both sides of its "
                 'thresholds, or bits="exact"'
             )
         lowest = np.zeros(len(ensemble.base))
@@ -216,20 +217,20 @@ class EncryptedForest:
 
     @property
     def outputs(self) -> int:
-        """Sums of a group: the limbs of each score."""
+        """Number of sums per group: limbs times scores."""
         return len(self.base) * self.limbs
 
     def scores(self, sums: NDArray[np.integer]) -> Floats:
-        """Scores, of the sums of all trees' limbs by row."""
+        """Scores from the sums of all trees' limbs, rows x outputs."""
         weights = 2.0 ** (self.limb_bits * np.arange(self.limbs))
         return self.base + self.unit * (sums.reshape(len(sums), -1, self.limbs) @ weights)
 
     def added(self, layout: Layout, sums: Sequence[int]) -> NDArray[np.int64]:
-        """The sums of all trees' limbs, of what the program gives."""
+        """The sums over all trees, from the program's sums by group."""
         return np.asarray(sums, dtype=np.int64).reshape(max(layout.groups) + 1, self.outputs).sum(axis=0)
 
     def program(self, layout: Layout) -> Program:
-        """The program: the digits of a row's features in, the sums of each group's values in units out."""
+        """The program from the digits of a row's features to the sums of each group's values in units."""
         digits = [_digits_of(int(top), layout.digit_bits) for top in self.grid.levels]
         starts = np.concatenate([[0], np.cumsum(digits)]).astype(int)
         leaves = [
@@ -268,11 +269,11 @@ class EncryptedForest:
                 except NoiseError as error:
                     refusal = error
         if not found:
-            raise NoiseError(f"no layout of digits and sums carries this model: {refusal}; give fewer value_bits")
+            raise NoiseError(f"no layout of digits and sums fits this model: {refusal}; reduce value_bits")
         return min(found, key=lambda candidate: candidate[0])[1:]
 
     def _groups(self, most: int) -> tuple[int, ...]:
-        """The group of each tree: as many trees in turn as have sums of at most `most`."""
+        """The group of each tree: consecutive trees whose sums are at most `most`."""
         groups: list[int] = []
         total: NDArray[np.int64] = np.zeros(self.outputs, dtype=np.int64)
         for tree in self.trees:
@@ -309,12 +310,12 @@ def _digits_of(top: int, digit_bits: int) -> int:
 
 
 def _asks(reachable: Sequence[Sequence[tuple[dict[tuple[int, int], bool], Floats]]]) -> bool:
-    """Whether results depend on anything."""
+    """Whether some result depends on the features."""
     return any(np.ptp(np.stack([value for _, value in leaves]), axis=0).any() for leaves in reachable)
 
 
 def _reachable(tree: Tree, grid: Grid) -> list[tuple[dict[tuple[int, int], bool], Floats]]:
-    """The leaves that some row of the grid reaches, each with the questions that decide it: of one feature the tightest two."""
+    """The leaves that some row of the grid reaches, each with the answers that select it: per feature only the tightest two."""
     found = []
     for leaf, path in tree.leaves():
         least: dict[int, int] = {}
@@ -337,7 +338,7 @@ def _reachable(tree: Tree, grid: Grid) -> list[tuple[dict[tuple[int, int], bool]
 
 
 def _unit(shifted: Sequence[Sequence[Floats]], most: int) -> float:
-    """1 where values are whole and few, as the votes of fully grown trees; else the widest tree's range over `most`."""
+    """The unit of values: 1 if values are few integers, such as votes of fully grown trees; else the widest tree's range over `most`."""
     widest = max(float(value.max()) for values in shifted for value in values)
     whole = all(np.array_equal(value, np.rint(value)) for values in shifted for value in values)
     return 1.0 if widest == 0 or (whole and widest <= most) else widest / most
@@ -350,14 +351,14 @@ def _answers(
     starts: NDArray[np.integer],
     digit_bits: int,
 ) -> Value:
-    """For each question ±1, in the order of `questions`: whether a feature reaches a threshold."""
+    """±1 for each question, in the order of `questions`: whether a feature reaches a threshold."""
     mask = (1 << digit_bits) - 1
     parts: list[Value] = []
     order: list[int] = []
     for count in sorted({digits[feature] for feature, _ in questions}):
         own = [i for i, (feature, _) in enumerate(questions) if digits[feature] == count]
         order += own
-        # The digit at each place, and that of the threshold.
+        # The feature's digit at each place, and the threshold's.
         places = [
             {(starts[questions[i][0]] + place, questions[i][1] >> digit_bits * place & mask) for i in own}
             for place in range(count)
@@ -386,7 +387,7 @@ def _answers(
             ]
             joined = picked if joined is None else joined + picked * 2**place
         assert joined is not None
-        # The most significant digits that differ decide, and every weight is more than all below it together.
+        # The most significant differing digits decide: each weight exceeds the sum of all lower weights.
         parts.append(joined if count == 1 else cast(Value, sign(joined)))
     answers = concat(*parts) if len(parts) > 1 else parts[0]
     return answers[[order.index(i) for i in range(len(questions))]]
@@ -398,11 +399,11 @@ def _sums(
     leaves: Sequence[tuple[int, _Leaf]],
     tops: NDArray[np.int64],
 ) -> Value:
-    """Sums of the values of the leaves that are reached; each leaf comes with the place of its first output."""
+    """Sums of the values of the reached leaves; each leaf comes with the index of its first output."""
     index = {question: i for i, question in enumerate(questions)}
     parts: list[Value] = []
     places: list[int] = []
-    # Leaves of one path length have sums of one range.
+    # Leaves with paths of equal length have sums of equal range.
     for length in sorted({len(leaf.answers) for _, leaf in leaves}):
         own = [(start, leaf) for start, leaf in leaves if len(leaf.answers) == length]
         jobs = [

@@ -1,4 +1,4 @@
-"""A trained model as a program on encrypted rows: what the client encodes, what the server computes, how scores are read."""
+"""A trained model as a program on encrypted rows: the client's encoding, the server's program, and the reading of scores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..errors import InputError, shown
 from ..execution import make_plan, place, run_plan, with_keys
 from ..keys import Keys
-from ..runnable import Runnable
+from ..runnable_programs import Runnable
 from ..schemes.options import PlanOptions
 from .forest import EncryptedForest, Ensemble, Grid, Layout, encode
 from .network import Network
@@ -28,23 +28,23 @@ Rows: TypeAlias = "NDArray[Any] | list[list[float]]"
 
 
 INPUT_BOUND = 4.0
-"""How far from the middle of its range in the given rows a feature of a network may be, in halves of that range."""
+"""Largest distance of a network's feature from the middle of its range in the given rows, in half ranges."""
 
 
 @dataclass(frozen=True)
 class Fidelity:
-    """How close the quantised model, in the clear, is to the model it was made from, on the rows that were given."""
+    """How close the quantised model in the clear is to the original model, on the given rows."""
 
     rows: int
     equal: float
-    """Share of rows with the same prediction; of numbers, those that differ by at most a hundredth of their range."""
+    """Share of rows with equal predictions; for regressors, with predictions that differ by at most 1% of their range."""
     deviation: float
     """Largest difference of a score."""
     basis: str
-    """What was rounded or approximated."""
+    """The roundings and approximations, in words."""
 
     def __str__(self) -> str:
-        return f"{self.equal:.2%} of {self.rows} rows predicted as by the model, scores within {self.deviation:.3g} ({self.basis})"
+        return f"{self.equal:.2%} of {self.rows} rows have the model's prediction, scores within {self.deviation:.3g} ({self.basis})"
 
     def to_dict(self) -> dict[str, Any]:
         """As data."""
@@ -53,32 +53,32 @@ class Fidelity:
 
 @dataclass(frozen=True)
 class ModelRun:
-    """Predictions of an encrypted execution, and what it took."""
+    """Predictions of an encrypted execution, and its cost."""
 
     predictions: NDArray[Any]
     scores: Floats = field(repr=False)
     expected: NDArray[Any] = field(repr=False)
     """Predictions of the quantised model in the clear."""
     problem: str | None
-    """Why it is not `correct`, with the figures and what to do."""
+    """Why the run is not `correct`, with figures and a remedy."""
     parameters: str
     seconds: dict[str, float]
-    """By step, all rows together."""
+    """Seconds of each step, for all rows."""
     keys: Keys = field(repr=False)
 
     @property
     def correct(self) -> bool:
-        """Whether every decrypted output is the expected one, as of a program's result: exactly with TFHE, with CKKS within a bound that says something."""
+        """Whether every decrypted output equals the clear one: exactly with TFHE, within a bound below the values with CKKS."""
         return self.problem is None
 
 
 def table(what: str, rows: object, names: Sequence[str] | None = None) -> Floats:
-    """Rows as an array of real numbers, all of which somebody gave, and in columns of these names if they have names."""
+    """Rows as an array of real numbers. Refuses masked values, sparse matrices, and columns with other names."""
     if np.ma.is_masked(rows):
-        raise InputError(f"{what}: some values of the rows are masked; fill them in first")
+        raise InputError(f"{what}: some values of the rows are masked; fill them in")
     if hasattr(rows, "toarray"):
         raise InputError(
-            f"{what}: the rows are a sparse matrix, and all their numbers are encrypted; give rows.toarray()"
+            f"{what}: the rows are a sparse matrix, but encryption needs every number; give rows.toarray()"
         )
     columns = getattr(rows, "columns", None)
     if names is not None and columns is not None and [*map(str, columns)] != [*names]:
@@ -87,24 +87,24 @@ def table(what: str, rows: object, names: Sequence[str] | None = None) -> Floats
         )
     try:
         if np.iscomplexobj(rows):
-            raise InputError(f"{what}: the rows have imaginary parts, which no model reads; give real numbers")
+            raise InputError(f"{what}: the rows are complex; give real numbers")
         return np.asarray(rows, dtype=float)
     except (TypeError, ValueError):
         raise InputError(
-            f"{what}: the rows are no table of numbers; encode categories as numbers first, and give all rows as many"
+            f"{what}: the rows are not a table of numbers; encode categories as numbers, and give rows of equal length"
         ) from None
 
 
 class Model(ABC):
-    """A model of scikit-learn or ONNX that predicts on encrypted rows. Made by `pf.from_sklearn` and `pf.from_onnx`."""
+    """A model of scikit-learn or ONNX that predicts on encrypted rows; made by `pf.from_sklearn` and `pf.from_onnx`."""
 
     program: Runnable
-    """What the server executes."""
+    """The server's program."""
     fidelity: Fidelity
     batch: int
-    """Rows of one execution."""
+    """Number of rows per execution."""
     names: Sequence[str] | None = None
-    """Of the columns of the table that the model was fitted on, if they had names: tables with others are refused."""
+    """Column names of the table that the model was fitted on, if any; tables with other names are refused."""
 
     def __init__(self, name: str, features: int, reading: Reading) -> None:
         self.name = name
@@ -120,28 +120,28 @@ class Model(ABC):
 
     @abstractmethod
     def encode(self, rows: Rows) -> dict[str, Any]:
-        """Inputs of the program for up to `batch` rows."""
+        """The program's inputs for up to `batch` rows."""
 
     @abstractmethod
     def decode(self, outputs: Mapping[str, Any]) -> Floats:
-        """Scores by row, of the program's decrypted outputs."""
+        """Scores, rows x outputs, from the program's decrypted outputs."""
 
     # -- predictions ----------------------------------------------------------------------------------------------
 
     @abstractmethod
     def clear_scores(self, rows: Rows) -> Floats:
-        """Scores of the quantised model, computed in the clear."""
+        """Scores of the quantised model in the clear, rows x outputs."""
 
     def clear(self, rows: Rows) -> NDArray[Any]:
-        """Predictions of the quantised model, computed in the clear."""
+        """Predictions of the quantised model in the clear."""
         return self.reading.predictions(self.clear_scores(rows))
 
     def predict(self, rows: Rows, **options: Any) -> NDArray[Any]:  # noqa: ANN401 - those of `run`
-        """Predictions on encrypted rows, as the model's own `predict` gives them. Options are those of `run`."""
+        """Predictions on encrypted rows, in the format of the model's own `predict`. The options are those of `run`."""
         return self.run(rows, **options).predictions
 
     def predict_proba(self, rows: Rows, **options: Any) -> Floats:  # noqa: ANN401 - those of `run`
-        """Probabilities of the classes on encrypted rows, as the model's own `predict_proba` gives them."""
+        """Probabilities of the classes on encrypted rows, in the format of the model's own `predict_proba`."""
         try:
             return self.reading.probabilities(self.run(rows, **options).scores)
         except ValueError as problem:
@@ -157,7 +157,7 @@ class Model(ABC):
         threads: int | None = None,
         progress: ProgressHook | None = None,
     ) -> ModelRun:
-        """Encrypts the rows, `batch` at a time and all with one key, executes, decrypts, and compares with the clear program."""
+        """Encrypts the rows, `batch` at a time with one key, executes, decrypts, and compares with the clear program."""
         given = self.checked(rows)
         options = PlanOptions(parameters=parameters, machine=place(on))
         if keys is not None:
@@ -187,21 +187,21 @@ class Model(ABC):
         )
 
     def cost(self) -> Report:
-        """What one execution, of `batch` rows, takes: before any key is made."""
+        """The cost of one execution on `batch` rows, without making keys."""
         return self.program.cost()
 
     def part(self, rows: Rows) -> Floats:
-        """Rows of one execution."""
+        """Checked rows of one execution; refuses more than `batch`."""
         given = self.checked(rows)
         if len(given) > self.batch:
             raise InputError(
-                f"{self.name}: {len(given)} rows, and one execution takes up to {self.batch}; encode them {self.batch} at a time, or give them "
-                "to .run or .predict, which do so"
+                f"{self.name}: {len(given)} rows, but one execution processes at most {self.batch}; encode them {self.batch} at a time, or pass them "
+                "to .run or .predict"
             )
         return given
 
     def checked(self, rows: Rows) -> Floats:
-        """Rows as an array of finite numbers, of as many features as the model has."""
+        """Rows as an array of finite numbers, rows x features."""
         given = table(self.name, rows, self.names)
         if given.ndim == 1 and given.size == self.features:
             given = given.reshape(1, -1)
@@ -209,10 +209,10 @@ class Model(ABC):
             given = given.reshape(len(given), -1)
         if given.ndim != 2 or given.shape[1] != self.features or not len(given):
             shape = " x ".join(map(str, np.shape(rows))) or "one value"
-            raise InputError(f"{self.name}: the rows are {shape}, but the model takes rows x {self.features} features")
+            raise InputError(f"{self.name}: the rows are {shape}, but the model needs rows x {self.features} features")
         if not np.isfinite(given).all():
             row = int(np.argwhere(~np.isfinite(given))[0][0])
-            raise InputError(f"{self.name}: row {row} holds a value that is missing or not finite; fill it in first")
+            raise InputError(f"{self.name}: row {row} contains a missing or infinite value; fill it in")
         return given
 
 
@@ -264,7 +264,7 @@ class NetworkModel(Model):
         self.middle, self.half = _ranges(given)
         self.network = network.calibrated(given, margin)
         self.program = self.network.on_unit_inputs(self.middle, self.half).program(degree, batch, INPUT_BOUND)
-        basis = "nothing is rounded but by CKKS"
+        basis = "CKKS alone rounds"
         if not network.is_linear:
             shown = "; ".join(
                 f"{lo:.3g} to {hi:.3g}"
@@ -285,18 +285,18 @@ class NetworkModel(Model):
             middle, half = float(self.middle[feature]), float(self.half[feature])
             lo, hi = middle - INPUT_BOUND * half, middle + INPUT_BOUND * half
             raise InputError(
-                f"{self.name}: feature {feature} of row {row} is {given[row, feature]:.6g}, and rows are taken from {lo:.6g} to {hi:.6g}, "
-                f"{INPUT_BOUND:g} times as wide as those that the model was read with; read it again with rows that reach as far"
+                f"{self.name}: feature {feature} of row {row} is {given[row, feature]:.6g}, outside {lo:.6g} to {hi:.6g}, "
+                f"{INPUT_BOUND:g} times the range of the rows that the model was read with; read it again with a wider range of rows"
             )
         led = self.network.first_beyond(given, self.degree)
         if led is not None:
             number, value, (lo, hi) = led
             raise InputError(
-                f"{self.name}: row {number} leads an activation to {value:.4g}, and its polynomial is one from {lo:.4g} to {hi:.4g}; read the "
+                f"{self.name}: row {number} gives an activation the input {value:.4g}, but its polynomial is valid from {lo:.4g} to {hi:.4g}; read the "
                 "model again with rows like this one, or with a larger margin="
             )
         slots[: len(given), : self.features] = on_unit
-        # Rows that are not there stand in the middle of each feature's range, where activations are on their intervals.
+        # Padding rows are the middle of each feature's range, where activations stay within their intervals.
         return {"x": slots.reshape(-1)}
 
     def decode(self, outputs: Mapping[str, Any]) -> Floats:
@@ -315,7 +315,7 @@ def _ranges(rows: Floats) -> tuple[Floats, Floats]:
 
 
 def fidelity(reading: Reading, found: Floats, exact: Floats, basis: str) -> Fidelity:
-    """How close scores are to the model's."""
+    """Compares scores with the model's."""
     ours, own = reading.predictions(found), reading.predictions(exact)
     if reading.classes is not None:
         equal = ours == own

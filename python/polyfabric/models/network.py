@@ -1,7 +1,7 @@
-"""Layers on encrypted reals: matrices, and activations as polynomials on intervals that rows of data have shown.
+"""Neural networks with CKKS: matrices, and activations as polynomials on intervals from sample rows.
 
-Linear maps that follow each other are one matrix. What an activation reads is brought to [-1, 1] by the matrix before it, so that the
-interval costs no level. A ciphertext holds as many rows as it is asked to, each in a block of slots of its own.
+Consecutive linear maps are one matrix. The matrix before an activation scales its input to [-1, 1], so that the
+interval costs no level. A ciphertext contains `batch` rows, each in its own block of slots.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..language.slot_functions import chebyshev
 from ..language.slot_matrix import by_diagonals
 from ..language.slots import SlotValue
 from ..language.types import RING_SLOTS, Real
-from ..runnable import SlotProgram, traced
+from ..runnable_programs import SlotProgram, traced
 from .reading import sigmoid
 
 Floats = NDArray[np.float64]
@@ -37,7 +37,7 @@ ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {
     "sqrt": lambda u: np.sqrt(np.maximum(u, 0)),
     "reciprocal": lambda u: 1 / u,
 }
-"""By name, those that need no number of their own."""
+"""Activations without parameters, by name."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,11 @@ class Layer:
     bias: Floats
     activation: Callable[[Floats], Floats] | None = None
     square: bool = False
-    """In the place of an activation: the exact square."""
+    """Whether the activation is the exact square."""
     interval: tuple[float, float] = (-1.0, 1.0)
 
     def sums(self, values: list[Floats]) -> Floats:
-        """What the activation reads, for rows of values."""
+        """The activation's input for rows of values."""
         total = np.tile(self.bias, (len(values[0]), 1))
         for source, matrix in self.terms.items():
             total = total + values[source] @ matrix.T
@@ -61,14 +61,14 @@ class Layer:
 
 @dataclass(frozen=True)
 class Network:
-    """Layers, the last of which has no activation and gives the scores."""
+    """Layers; the last has no activation and gives the scores."""
 
     layers: tuple[Layer, ...]
     inputs: int
 
     @property
     def outputs(self) -> int:
-        """Scores of a row."""
+        """Number of scores per row."""
         return len(self.layers[-1].bias)
 
     def weights(self) -> Iterator[Floats]:
@@ -78,11 +78,11 @@ class Network:
 
     @property
     def is_linear(self) -> bool:
-        """Whether there is nothing but one matrix."""
+        """Whether the network is a single matrix."""
         return len(self.layers) == 1
 
     def _evaluated(self, rows: Floats, degree: int | None) -> Iterator[tuple[Layer, Floats, Floats]]:
-        """Every layer with what its activation reads of rows, and its results: with exact activations, or with their polynomials of `degree`."""
+        """Every layer with its activation's input and output for rows: exact activations, or their polynomials of `degree`."""
         values = [rows]
         for layer in self.layers:
             sums = layer.sums(values)
@@ -98,17 +98,17 @@ class Network:
             yield layer, sums, values[-1]
 
     def scores(self, rows: Floats, degree: int | None = None) -> Floats:
-        """The scores of rows: with exact activations, or with their polynomials of `degree`."""
+        """The scores of rows, rows x outputs: with exact activations, or with their polynomials of `degree`."""
         *_, (_, _, scores) = self._evaluated(rows, degree)
         return scores
 
     def first_beyond(self, rows: Floats, degree: int) -> tuple[int, float, tuple[float, float]] | None:
-        """The first row that leads an activation beyond its interval: its number, what is read there, and the interval."""
+        """The first row that exceeds an activation's interval: its number, the activation's input, and the interval."""
         for layer, sums, _ in self._evaluated(rows, degree):
             if layer.activation is None:
                 continue
             lo, hi = layer.interval
-            # Rounding alone leads nowhere.
+            # Rounding errors do not count.
             room = 1e-9 * (hi - lo)
             outside = np.argwhere((sums < lo - room) | (sums > hi + room))
             if len(outside):
@@ -117,7 +117,7 @@ class Network:
         return None
 
     def calibrated(self, rows: Floats, margin: float) -> Network:
-        """This network with the intervals that `rows` show at each activation, widened by `margin`."""
+        """This network with each activation's interval from `rows`, widened by `margin`."""
         values, layers = [rows], []
         for layer in self.layers:
             sums = layer.sums(values)
@@ -135,12 +135,12 @@ class Network:
                 row, place = map(int, bad[0])
                 raise ProgramError(
                     f"for row {row} an activation of the model is {values[-1][row, place]:g}, at {sums[row, place]:g}; give rows for which the "
-                    "model itself gives finite numbers"
+                    "model gives finite numbers"
                 )
         return replace(self, layers=tuple(layers))
 
     def on_unit_inputs(self, middle: Floats, half: Floats) -> Network:
-        """The network of u, where its own input is middle + half * u."""
+        """The network as a function of u, where its input is middle + half * u."""
         layers = []
         for layer in self.layers:
             if 0 not in layer.terms:
@@ -153,22 +153,22 @@ class Network:
 
     @property
     def block(self) -> int:
-        """Slots of a row: the next power of two of the widest layer."""
+        """Slots per row: the width of the widest layer, rounded up to a power of two."""
         widest = max([self.inputs, *(len(layer.bias) for layer in self.layers)])
         return 1 << (widest - 1).bit_length()
 
     def program(self, degree: int, batch: int, bound: float) -> SlotProgram:
-        """The program for `batch` rows, each in its block of slots, of inputs up to `bound`."""
+        """The program for `batch` rows, each in its block of slots, for inputs up to `bound`."""
         block = self.block
         slots = block * batch
         if block > RING_SLOTS:
             raise ProgramError(
-                f"a layer has {max(self.inputs, *(len(layer.bias) for layer in self.layers))} numbers, and a ciphertext holds {RING_SLOTS}; "
+                f"a layer has {max(self.inputs, *(len(layer.bias) for layer in self.layers))} numbers, but a ciphertext has {RING_SLOTS} slots; "
                 "make it narrower before the model is trained"
             )
         if slots > RING_SLOTS:
             raise InputError(
-                f"batch={batch}: a row takes {block} slots, and a ciphertext has {RING_SLOTS}; give at most {RING_SLOTS // block}"
+                f"batch={batch}: a row needs {block} slots, and a ciphertext has {RING_SLOTS}; give at most {RING_SLOTS // block}"
             )
 
         def network(x: SlotValue) -> SlotValue:
@@ -194,7 +194,7 @@ class Network:
 
 
 def _to_unit_interval(layer: Layer, degree: int) -> tuple[Layer, Floats | None]:
-    """The layer with its interval brought to [-1, 1], and the coefficients of its activation there."""
+    """The layer with its interval scaled to [-1, 1], and the coefficients of its activation there."""
     if layer.activation is None:
         return layer, None
     lo, hi = layer.interval
@@ -207,14 +207,14 @@ def _to_unit_interval(layer: Layer, degree: int) -> tuple[Layer, Floats | None]:
         )
     if not np.all(np.isfinite(coefficients)):
         raise ProgramError(
-            f"an activation is not finite everywhere from {lo:g} to {hi:g}, where rows of the data and the margin lead; give a smaller "
-            "margin=, 1 for the rows' own interval, or rows that stay away from where it is not"
+            f"an activation is not finite everywhere from {lo:g} to {hi:g}, its range for these rows and this margin; give a smaller "
+            "margin= (1 for the range itself), or other rows"
         )
     return replace(layer, terms=terms, bias=layer.bias * scale - shift), coefficients
 
 
 def _diagonals(matrix: Floats, block: int, batch: int) -> dict[int, Floats]:
-    """The generalised diagonals of the matrix that has `matrix` for each block: what slot i takes of slot i + offset, by the offset."""
+    """The generalised diagonals of the block-diagonal matrix of `batch` copies of `matrix`: by offset, the factors of slot i + offset in slot i."""
     rows, columns = matrix.shape
     slots = block * batch
     found: dict[int, Floats] = {}
@@ -224,6 +224,6 @@ def _diagonals(matrix: Floats, block: int, batch: int) -> dict[int, Floats]:
             diagonal = np.zeros(block)
             first = max(0, -offset)
             diagonal[first : first + len(own)] = own
-            # Of one block the slots before the first are the last ones.
+            # With a single block, negative offsets wrap around.
             found[offset % slots] = found.get(offset % slots, 0) + np.tile(diagonal, batch)
     return found or {0: np.zeros(slots)}

@@ -1,7 +1,7 @@
-"""Models in ONNX as networks and trees. The library's own reference evaluator says what an operator does.
+"""Models in ONNX as networks and trees. The reference evaluator of `onnx` computes the operators.
 
-A tensor is affine in the input and in the results of activations before it. What an operator adds is found by evaluating it on zeros and on
-unit vectors; so every linear operator that the evaluator knows, convolutions and pooling included, is one matrix.
+A tensor is affine in the input and in the results of activations before it. Evaluating a linear operator on zeros and on
+unit vectors gives its matrix; so all linear operators, convolutions and pooling included, need no code here.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 Floats: TypeAlias = NDArray[np.float64]
 
 RESHAPING = ("Flatten", "Reshape", "Squeeze", "Unsqueeze", "Identity", "Dropout", "Cast")
-"""Operators that leave the order of numbers as it is."""
+"""Operators that only change the shape."""
 
 BY_ROW = ("Transpose", "Slice", "Gather", "Concat", "Pad", "Expand", "Split")
-"""Linear operators that may treat rows by their place, so that rows are evaluated one by one."""
+"""Linear operators whose result can depend on a row's index; rows are evaluated one by one."""
 
 LINEAR = (
     *("Gemm", "MatMul", "Add", "Sub", "Mul", "Div", "Neg", "Sum", "Mean", "Conv", "ConvTranspose"),
@@ -72,7 +72,7 @@ ACTIVATIONS = (
         "ThresholdedRelu",
     ),
 )
-"""Functions of one number, which polynomials stand for."""
+"""Functions of one number; polynomials approximate them."""
 
 OF_ONE_NUMBER = (
     *ACTIVATIONS,
@@ -89,30 +89,30 @@ OF_ONE_NUMBER = (
     "Cast",
     "Dropout",
 )
-"""Operators of which functions of one number are made, if what else they read is a public number."""
+"""Operators that are functions of one number if their other operands are public numbers."""
 
 ENDS: dict[str, Link] = {"Softmax": "softmax", "LogSoftmax": "softmax", "Sigmoid": "sigmoid"}
-"""Last operators that the client computes on decrypted scores."""
+"""Final operators, which the client computes on decrypted scores."""
 
 BEHIND = (*RESHAPING, "ArgMax", "ArrayFeatureExtractor", "Normalizer")
-"""Operators that may stand behind those: they choose the class of the highest score, name it, or give its numbers another form."""
+"""Operators that may follow final ones: they choose or name the class with the highest score, or change the format."""
 
 INSTEAD = {
     "MaxPool": "AveragePool, which is linear",
     "GlobalMaxPool": "GlobalAveragePool, which is linear",
-    "LayerNormalization": "BatchNormalization, whose figures are public",
-    "InstanceNormalization": "BatchNormalization, whose figures are public",
+    "LayerNormalization": "BatchNormalization, whose parameters are public",
+    "InstanceNormalization": "BatchNormalization, whose parameters are public",
     "LSTM": "a convolution over the sequence",
     "GRU": "a convolution over the sequence",
-    "Softmax": "it as the last operator only, where the client computes it",
-    "ArgMax": "it as the last operator only, where the client computes it",
+    "Softmax": "it only as the last operator, which the client computes",
+    "ArgMax": "it only as the last operator, which the client computes",
     "Max": "Relu or Clip, of one number",
     "Min": "Clip, of one number",
     "Where": "activations such as Relu and Clip, of one number",
     "Greater": "activations such as Relu and Clip, of one number",
     "Less": "activations such as Relu and Clip, of one number",
-    "QuantizeLinear": "the model as it was before it was quantised",
-    "DynamicQuantizeLinear": "the model as it was before it was quantised",
+    "QuantizeLinear": "the model before quantisation",
+    "DynamicQuantizeLinear": "the model before quantisation",
 }
 
 
@@ -126,24 +126,24 @@ def from_onnx(
     margin: float = 1.5,
     batch: int = 1,
 ) -> Model:
-    """A model in ONNX, as a file or an `onnx.ModelProto`, as a program on encrypted rows.
+    """Converts a model in ONNX, a file or an `onnx.ModelProto`, to a program on encrypted rows.
 
-    `rows` are data of the kind that it will see, rows first; a row is taken in the shape of the model's input. The options are those of
+    `rows` are sample data, rows first; each row has the shape of the model's input. The options are those of
     `from_sklearn`: `bits` and `value_bits` of tree ensembles, `degree`, `margin` and `batch` of networks. A Softmax, Sigmoid or ArgMax at
-    the end is left to the client. Needs the package `onnx`.
+    the end is computed by the client. Needs the package `onnx`.
     """
     graph = _Graph.load(model)
     data = table("from_onnx", rows)
     if data.ndim < 2 or data.size != len(data) * prod(graph.shape) or len(data) < 2:
         raise InputError(
-            f"from_onnx: the rows are {' x '.join(map(str, data.shape)) or 'one number'}, but the model's input {graph.input!r} takes rows "
+            f"from_onnx: the rows are {' x '.join(map(str, data.shape)) or 'one number'}, but the model's input {graph.input!r} needs rows "
             f"of {' x '.join(map(str, graph.shape))}; give an array of at least 2 of these, rows first"
         )
     flat = data.reshape(len(data), -1)
     core, reading = graph.read()
     if isinstance(core, Network) and not all(np.isfinite(weights).all() for weights in core.weights()):
         raise ProgramError(
-            "from_onnx: a weight of the model, or what its public numbers give, is not finite; export it again, or train it until it is"
+            "from_onnx: a weight of the model, or a value computed from its constants, is not finite; export or train it again"
         )
     expect_classes(reading)
     _expect_same(graph, core, reading, flat)
@@ -152,13 +152,13 @@ def from_onnx(
 
 @dataclass(frozen=True)
 class _Tensor:
-    """Numbers of a row that are sums of matrices times earlier values, and a bias; flat, with their shape without rows."""
+    """Numbers of a row as matrices times earlier values plus a bias; flat, with their shape without rows."""
 
     terms: dict[int, Floats]
     bias: Floats
     shape: tuple[int, ...]
     kind: np.dtype[Any]
-    """What the model computes it in."""
+    """The model's number type for it."""
 
 
 class _Graph:
@@ -175,8 +175,8 @@ class _Graph:
                 self.constants[tensor.name] = numpy_helper.to_array(tensor)
             except (ValueError, TypeError, OSError, checker.ValidationError) as problem:
                 raise ProgramError(
-                    f"from_onnx: the weights {tensor.name!r} cannot be read ({problem}); export the model again, or give the path of its file where "
-                    "they lie beside it"
+                    f"from_onnx: the weights {tensor.name!r} cannot be read ({problem}); export the model again, or give the path of its file next "
+                    "to them"
                 ) from None
         inputs = [value for value in proto.graph.input if value.name not in self.constants]
         if len(inputs) != 1:
@@ -191,20 +191,20 @@ class _Graph:
             )
         if any(size < 1 for size in sizes[1:]):
             raise ProgramError(
-                f"from_onnx: the shape of input {self.input!r} is open beyond its rows; export the model with fixed sizes"
+                f"from_onnx: the shape of input {self.input!r} is open in more than the rows; export the model with fixed sizes"
             )
         self.shape = tuple(sizes[1:])
         self.rows = sizes[0]
-        """Of its input, or 0 if their number is open."""
+        """Number of rows of the input; 0 if it is open."""
         if prod(self.shape) ** 2 > MOST_NUMBERS:
             raise ProgramError(
-                f"from_onnx: input {self.input!r} has rows of {prod(self.shape)} numbers, and {isqrt(MOST_NUMBERS)} at most are taken; make them fewer "
-                "before the model is trained"
+                f"from_onnx: input {self.input!r} has rows of {prod(self.shape)} numbers, but at most {isqrt(MOST_NUMBERS)} are supported; reduce them "
+                "before training"
             )
         given = helper.tensor_dtype_to_np_dtype(inputs[0].type.tensor_type.elem_type or TensorProto.FLOAT)
         self.kind = given if given.kind == "f" else np.dtype(np.float32)
         self.makers = {name: at for at, node in enumerate(proto.graph.node) for name in node.output if name}
-        """Which node gives a value, by the value's name."""
+        """Index of the node that computes a value, by the value's name."""
         self.layers: list[Layer] = []
         self.sizes = [prod(self.shape)]
 
@@ -229,7 +229,7 @@ class _Graph:
             ) from None
         except (ValueError, onnx.checker.ValidationError) as problem:
             raise FileError(
-                f"{what}: weights that lie in another file cannot be read ({problem}); put that beside it, as it was exported"
+                f"{what}: cannot read the weights in another file ({problem}); put that file next to this one"
             ) from None
         except DecodeError as problem:
             raise FileError(f"{what}: not a model in ONNX ({problem}); export it again") from None
@@ -237,7 +237,7 @@ class _Graph:
             raise FileError(f"{what}: not a model in ONNX (it has no operators); export it again")
         return cls(proto)
 
-    # -- what a node computes -------------------------------------------------------------------------------------
+    # -- evaluation of nodes -------------------------------------------------------------------------------------
 
     def evaluated(self, node: Any, operands: Sequence[NDArray[Any] | None]) -> list[NDArray[Any]]:  # noqa: ANN401 - a node of onnx
         """The results of one node."""
@@ -259,32 +259,32 @@ class _Graph:
             with np.errstate(all="ignore"):
                 return [np.asarray(result) for result in ReferenceEvaluator(single).run(None, given)]
         except Exception as problem:
-            # Whatever the evaluator, or numpy below it, finds wrong with a model: it has no class of errors of its own.
+            # The evaluator, or numpy below it, raises any exception for wrong models: it has no error class.
             of = ", ".join(" x ".join(map(str, value.shape)) or "one number" for value in given.values())
             raise self._unusable(node, f"the package onnx cannot evaluate it on {of} ({problem})") from None
 
     def read_outputs(self, node: Any) -> list[str]:  # noqa: ANN401 - a node of onnx
-        """The results of a node that are there for others: the first alone, but of an operator that cuts its operand up."""
+        """The results of a node that others can read: only the first, except for Split."""
         return [name for name in node.output if name] if node.op_type == "Split" else [node.output[0]]
 
     def _unusable(self, node: Any, why: str) -> ProgramError:  # noqa: ANN401 - a node of onnx
         where = f"{node.op_type} {node.name or node.output[0]!r}"
         return ProgramError(
-            f"from_onnx: {where}: {why}; correct the model: onnx.checker.check_model(model, full_check=True) says what is wrong with it"
+            f"from_onnx: {where}: {why}; correct the model: onnx.checker.check_model(model, full_check=True) reports the cause"
         )
 
     def own_outputs(self, rows: Floats) -> list[Any]:
-        """What the model itself gives for rows."""
+        """The model's own outputs for rows."""
         from onnx.reference import ReferenceEvaluator
 
         try:
             with np.errstate(all="ignore"):
                 return self._own(ReferenceEvaluator(self.proto), rows)
         except Exception as problem:
-            # Whatever the evaluator, or numpy below it, finds wrong with a model: it has no class of errors of its own.
+            # The evaluator, or numpy below it, raises any exception for wrong models: it has no error class.
             raise ProgramError(
-                f"from_onnx: the package onnx does not evaluate the model itself ({str(problem).partition(' in')[0]}); export it with operators "
-                "of ONNX alone"
+                f"from_onnx: the package onnx cannot evaluate the model ({str(problem).partition(' in')[0]}); export it with operators "
+                "of standard ONNX"
             ) from None
 
     def _own(self, evaluator: Any, rows: Floats) -> list[Any]:  # noqa: ANN401 - onnx has no types
@@ -297,7 +297,7 @@ class _Graph:
     # -- reading --------------------------------------------------------------------------------------------------
 
     def read(self) -> tuple[Core, Reading]:
-        """The network or the trees, and how their scores are read."""
+        """The network or the trees, and the reading of their scores."""
         whole = prod(self.shape)
         tensors: dict[str, _Tensor] = {self.input: _Tensor({0: np.eye(whole)}, np.zeros(whole), self.shape, self.kind)}
         reading = Reading()
@@ -305,9 +305,9 @@ class _Graph:
             encrypted_operands = [name for name in node.input if name in tensors]
             nowhere = [name for name in node.input if name and name not in tensors and name not in self.constants]
             if nowhere:
-                raise self._unusable(node, f"it reads {nowhere[0]!r}, which nothing before it gives")
+                raise self._unusable(node, f"it reads {nowhere[0]!r}, which no earlier node computes")
             if node.op_type in ("Shape", "Size") and encrypted_operands:
-                # Of one row, as what reads it is evaluated.
+                # The shape for one row, as the readers of this node are evaluated.
                 sample = np.zeros((1, *tensors[node.input[0]].shape), dtype=np.float32)
                 self.constants[node.output[0]] = self.evaluated(node, [sample])[0]
                 continue
@@ -334,7 +334,7 @@ class _Graph:
                 elif not self._is_of_all(node, operand):
                     raise self._refused(
                         node,
-                        "it makes probabilities of each of several groups of numbers",
+                        "it computes probabilities within several groups of numbers",
                         "it on all numbers of a row at once",
                     )
                 tensors[node.output[0]] = tensors[node.input[0]]
@@ -353,7 +353,7 @@ class _Graph:
                 tensors.update(zip(self.read_outputs(node), self._node(node, tensors), strict=True))
         last = tensors.get(self.proto.graph.output[0].name) if self.proto.graph.output else None
         if last is None:
-            raise ProgramError("from_onnx: the model's output does not depend on its input; check how it was exported")
+            raise ProgramError("from_onnx: the model's output does not depend on its input; check the export")
         self.layers.append(Layer(last.terms, last.bias))
         return Network(_read_by_the_last(self.layers), whole), reading
 
@@ -361,21 +361,21 @@ class _Graph:
         return [other for other in self.proto.graph.node if set(node.output) & set(other.input)]
 
     def _normalised(self, node: Any) -> bool:  # noqa: ANN401 - a node of onnx
-        """Whether a node behind this one makes its numbers sum to 1."""
+        """Whether a later node normalises the numbers to a sum of 1."""
         return any(one.op_type == "Normalizer" or self._normalised(one) for one in self._following(node))
 
     def _is_of_all(self, node: Any, operand: _Tensor) -> bool:  # noqa: ANN401 - a node of onnx
-        """Whether a softmax makes all numbers of a row sum to 1, and not each of several groups."""
+        """Whether a softmax normalises all numbers of a row together, not several groups."""
         given = self.evaluated(node, [np.zeros((1, *operand.shape), dtype=operand.kind)])[0].astype(float)
         return abs((np.exp(given) if node.op_type == "LogSoftmax" else given).sum() - 1) < 1e-2
 
     def _only_ends_follow(self, node: Any) -> bool:  # noqa: ANN401 - a node of onnx
-        """Whether nothing behind a node computes but what the client does."""
+        """Whether the client can compute all nodes after this one."""
         following = self._following(node)
         return all((one.op_type in BEHIND or self._pairs(one)) and self._only_ends_follow(one) for one in following)
 
     def _pairs(self, node: Any) -> bool:  # noqa: ANN401 - a node of onnx
-        """Whether a node is of those two that make the probabilities of both classes of that of the second."""
+        """Whether a node is one of the two that compute both classes' probabilities from the second's."""
         if node.op_type == "Concat" and len(node.input) == 2:
             first, second = node.input
             makers = [one for one in self.proto.graph.node if first in one.output]
@@ -400,9 +400,7 @@ class _Graph:
         if op in (*ACTIVATIONS, "Pow") and len(held) == 1 and any(number.size > 1 for number in public):
             squared = op == "Pow" and operands[0] is not None and bool(np.all(public[0] == 2))
             if not squared:
-                raise self._refused(
-                    node, "it has a public number of its own for each of a row's", "one public number for all"
-                )
+                raise self._refused(node, "it has several public numbers for a row", "one public number for all")
         if (op in ACTIVATIONS and len(held) == 1) or self._of_one_number(node, operands):
             return [self._activated(held[0], self._function(node, held[0]))]
         if len(held) == 2 and op == "Mul" and node.input[0] == node.input[1]:
@@ -417,7 +415,7 @@ class _Graph:
                 raise self._refused(
                     node,
                     "it multiplies or divides by encrypted values",
-                    "a layer with public weights, or an activation, whose product is of functions of the same number",
+                    "a layer with public weights, or an activation, that multiplies functions of the same number",
                 )
             operand, function = made
             return [self._activated(operand, function)]
@@ -430,7 +428,7 @@ class _Graph:
         return [self._linear(node, operands, result) for result in range(len(self.read_outputs(node)))]
 
     def _of_one_number(self, node: Any, operands: Sequence[_Tensor | None]) -> bool:  # noqa: ANN401 - a node of onnx
-        """Whether it is the larger or the smaller of a number and a public one: exporters write rectifiers so."""
+        """Whether the node is the maximum or minimum of a number and a public one, as exporters write rectifiers."""
         public = [self.constants[name] for name, operand in zip(node.input, operands, strict=True) if operand is None]
         return (
             node.op_type in ("Max", "Min")
@@ -451,7 +449,7 @@ class _Graph:
         return function
 
     def _are_numbers(self, node: Any, tensors: dict[str, _Tensor]) -> bool:  # noqa: ANN401 - a node of onnx
-        """Whether all public values that a node reads are one number each, and its result has the shape of what it reads."""
+        """Whether all public operands of a node are single numbers, and its result has the shape of its encrypted operand."""
         rank = 1 + min(len(tensors[name].shape) for name in node.input if name in tensors)
         public = (self.constants[name] for name in node.input if name and name not in tensors)
         return all(number.size == 1 and number.ndim <= rank for number in public)
@@ -461,17 +459,17 @@ class _Graph:
         head: Any,  # noqa: ANN401 - a node of onnx
         tensors: dict[str, _Tensor],
     ) -> tuple[_Tensor, Callable[[Floats], Floats]] | None:
-        """A product or quotient of functions of the same number, as exporters write SiLU, x * Sigmoid(x), and GELU, with what it is a function of: the
-        last value before it on which all that it reads depends, number by number. Nothing if there is none."""
+        """A product or quotient of functions of one number as a single function. Exporters write SiLU as x * Sigmoid(x), and GELU similarly.
+        Its argument is the last earlier value that determines all operands, number by number. Returns `None` if there is none."""
         reads, parts = {name for name in head.input if name in tensors}, [head]
         if head.op_type not in ("Mul", "Div"):
             return None
-        # A public number that is divided by one value may be the end of a longer function of an earlier one, as Sigmoid written out is.
+        # A public number divided by a value can end a longer function of an earlier value, such as Sigmoid from its formula.
         wanted, found = len(reads), None
         while True:
             if len(reads) == 1 and self._are_numbers(parts[-1], tensors):
                 found = (next(iter(reads)), tuple(reversed(parts)))
-            # What is given last depends on none of the others.
+            # The last computed value depends on none of the others.
             last = max(reads, key=lambda name: self.makers.get(name, -1))
             node = self.proto.graph.node[self.makers[last]] if last in self.makers else None
             if (wanted > 1 and found) or node is None or node.op_type not in OF_ONE_NUMBER or node.output[0] != last:
@@ -498,7 +496,7 @@ class _Graph:
         return operand, function
 
     def _rectified(self, node: Any, tensor: _Tensor) -> _Tensor:  # noqa: ANN401 - a node of onnx
-        """s x + (1 - s) max(x, 0), with a slope s for each number, or channel: a rectifier of one number and a matrix."""
+        """s x + (1 - s) max(x, 0), with a slope s for each number or channel: a rectifier and a matrix."""
         try:
             slope = np.broadcast_to(self.constants[node.input[1]], (1, *tensor.shape)).reshape(-1).astype(float)
         except ValueError:
@@ -519,7 +517,7 @@ class _Graph:
 
     def _linear(self, node: Any, operands: Sequence[_Tensor | None], result: int) -> _Tensor:  # noqa: ANN401 - a node of onnx
         def applied(at: int, rows: Floats) -> NDArray[Any]:
-            """The node's result where operand `at` has these rows and other encrypted ones are zero."""
+            """The node's result if operand `at` has these rows and the other encrypted operands are zero."""
             given: list[NDArray[Any] | None] = []
             for place, name in enumerate(node.input):
                 operand = operands[place]
@@ -536,7 +534,7 @@ class _Graph:
         assert first is not None
         if any(prod(operand.shape) != len(operand.bias) for operand in operands if operand is not None):
             raise self._refused(
-                node, "a node before it put other numbers in the place of rows", "nodes that leave axis 0 to the rows"
+                node, "an earlier node moved the rows from axis 0", "nodes that keep the rows on axis 0"
             )
         zero = applied(held[0], np.zeros((1, len(first.bias))))
         shape = tuple(zero.shape[1:])
@@ -561,7 +559,7 @@ class _Graph:
             else:
                 columns = applied(place, unit)
                 if columns.shape[:1] != (size,):
-                    raise self._refused(node, "it takes rows together", "it on the numbers of each row, not on axis 0")
+                    raise self._refused(node, "it combines rows", "it on the numbers of each row, not on axis 0")
                 columns = columns.reshape(size, -1)
             matrix = columns.astype(float).T - offset[:, None]
             bias += matrix @ operand.bias
@@ -578,7 +576,7 @@ class _Graph:
 
 
 def _read_by_the_last(layers: Sequence[Layer]) -> tuple[Layer, ...]:
-    """The layers without those that nothing reads any more, as a product that turned out to be an activation has left them behind."""
+    """The layers that later layers read. A product that was replaced by one activation leaves unread layers."""
     kept, wanted = [], {len(layers)}
     for number in range(len(layers), 0, -1):
         if number in wanted:
@@ -593,7 +591,7 @@ def _read_by_the_last(layers: Sequence[Layer]) -> tuple[Layer, ...]:
 
 
 def _without_maps(proto: Any) -> Any:  # noqa: ANN401 - onnx has no types
-    """The model without the dictionaries by label that exporters of scikit-learn put behind probabilities, which are their numbers again."""
+    """The model without ZipMap, the dictionaries by label that exporters of scikit-learn add after probabilities."""
     if all(node.op_type != "ZipMap" for node in proto.graph.node):
         return proto
     own = type(proto)()
@@ -606,7 +604,7 @@ def _without_maps(proto: Any) -> Any:  # noqa: ANN401 - onnx has no types
 
 
 def _expect_same(graph: _Graph, core: Core, reading: Reading, rows: Floats) -> None:
-    """Refuses a model whose own outputs are not those of what was read from it."""
+    """Refuses a model whose outputs differ from those of the network or trees read from it."""
     few = rows[:50]
     found = core.scores(few)
     own = np.asarray(graph.own_outputs(few)[0])
@@ -623,6 +621,6 @@ def _expect_same(graph: _Graph, core: Core, reading: Reading, rows: Floats) -> N
         differing = np.abs(ours - own).max(axis=1) > 1e-3 * (np.abs(own).max() + 1e-6)
     if np.mean(differing) > 0.02:
         raise ProgramError(
-            f"from_onnx: for row {int(np.argmax(differing))} the model gives {own[int(np.argmax(differing))]}, and its nodes as they "
-            "are read give something else; a Cast to integers rounds them, or an operator treats rows by their place: export the model with an open number of rows"
+            f"from_onnx: for row {int(np.argmax(differing))} the model gives {own[int(np.argmax(differing))]}, but its nodes as "
+            "read differ; a Cast to integers rounds them, or an operator depends on a row's index: export the model with an open number of rows"
         )

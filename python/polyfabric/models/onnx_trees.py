@@ -1,4 +1,4 @@
-"""Trees and linear classifiers of ai.onnx.ml, as the attributes of one node that a file gives: nothing of them is taken unread."""
+"""Trees and linear classifiers of ai.onnx.ml, from the attributes of one node. A file can contain anything, so all attributes are checked."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .reading import Link, Reading
 Floats = NDArray[np.float64]
 
 MOST_NUMBERS = 1 << 27
-"""Of one array, a gibibyte."""
+"""Most numbers of one array: a gibibyte."""
 
 NODES = ("treeids", "nodeids", "featureids", "values", "modes", "truenodeids", "falsenodeids")
 """Attributes with an entry for each node."""
 
 WEIGHTS = ("treeids", "nodeids", "ids", "weights")
-"""Attributes with an entry for each number that a leaf gives."""
+"""Attributes with an entry for each number in a leaf."""
 
 
 def attributes(node: Any) -> dict[str, Any]:  # noqa: ANN401 - a node of onnx
@@ -42,19 +42,19 @@ def _unread(node: Any, why: str) -> ProgramError:  # noqa: ANN401 - a node of on
 
 
 def _columns(node: Any, own: dict[str, Any], kind: str, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:  # noqa: ANN401
-    """Attributes with an entry for each of some things, all of one length."""
+    """The attributes `kind`_`name`, which must have equal lengths."""
     found = {name: np.asarray(own.get(f"{kind}_{name}", [])) for name in names}
     lengths = {name: len(values) for name, values in found.items()}
     if len(set(lengths.values())) != 1 or not all(lengths.values()):
         raise _unread(
             node,
-            "the lists of its attributes are of " + ", ".join(f"{n} ({kind}_{name})" for name, n in lengths.items()),
+            "its attributes have the lengths " + ", ".join(f"{n} ({kind}_{name})" for name, n in lengths.items()),
         )
     return found
 
 
 def linear_classifier(node: Any, size: int, *, normalised: bool) -> tuple[Floats, Floats, Reading]:  # noqa: ANN401 - a node of onnx
-    """The matrix and the bias of LinearClassifier on rows of `size` numbers, and how its scores are read; `normalised` if its probabilities are."""
+    """The matrix and the bias of LinearClassifier on rows of `size` numbers, and the reading of its scores; `normalised` if its probabilities are."""
     own = attributes(node)
     labels, weights = labels_of(own), np.asarray(own.get("coefficients", []), dtype=float)
     rows, rest = divmod(len(weights), size)
@@ -62,7 +62,7 @@ def linear_classifier(node: Any, size: int, *, normalised: bool) -> tuple[Floats
     if rest or not rows or len(bias) != rows or rows not in (len(labels), 1 if len(labels) == 2 else -1):
         raise _unread(
             node,
-            f"{len(weights)} coefficients, {len(bias)} intercepts and {len(labels)} labels are none of rows of {size} numbers",
+            f"{len(weights)} coefficients, {len(bias)} intercepts and {len(labels)} labels do not fit rows of {size} numbers",
         )
     matrix = weights.reshape(rows, size)
     transform = bytes(own.get("post_transform", b"NONE")).decode(errors="replace")
@@ -71,7 +71,7 @@ def linear_classifier(node: Any, size: int, *, normalised: bool) -> tuple[Floats
     if rows == 2:
         opposite = np.array_equal(matrix[0], -matrix[1]) and bias[0] == -bias[1]
         if opposite:
-            # The first class has the second's score with the other sign, as where there is one row.
+            # The first class has the negated score of the second, as with a single row.
             matrix, bias, rows = matrix[1:], bias[1:], 1
         elif transform != "LOGISTIC":
             # The difference decides, and its sigmoid is the softmax of both.
@@ -86,7 +86,7 @@ def linear_classifier(node: Any, size: int, *, normalised: bool) -> tuple[Floats
 
 
 def trees(node: Any, features: int, *, normalised: bool) -> tuple[Ensemble, Reading]:  # noqa: ANN401 - a node of onnx
-    """TreeEnsembleClassifier and TreeEnsembleRegressor; `normalised` if a classifier's probabilities are behind it."""
+    """TreeEnsembleClassifier and TreeEnsembleRegressor; `normalised` if a later node normalises a classifier's probabilities."""
     own = attributes(node)
     classifier = node.op_type == "TreeEnsembleClassifier"
     if node.op_type not in ("TreeEnsembleClassifier", "TreeEnsembleRegressor"):
@@ -104,17 +104,17 @@ def trees(node: Any, features: int, *, normalised: bool) -> tuple[Ensemble, Read
     single = classifier and len(labels) == 2 and len(set(places.tolist())) == 1
     outputs = 1 if single else len(labels) or int(own.get("n_targets", 1))
     if outputs < 1 or outputs * len(modes) > MOST_NUMBERS:
-        raise _unread(node, f"it gives {outputs} numbers, of {len(modes)} nodes")
+        raise _unread(node, f"it has {outputs} outputs and {len(modes)} nodes")
     branch = modes != "LEAF"
     for what, taken in (
         (
-            "a feature that is none of the rows' " + str(features),
+            "a feature index outside 0 to " + str(features),
             branch & ((nodes["featureids"] < 0) | (nodes["featureids"] >= features)),
         ),
         ("a threshold that is not finite", branch & ~np.isfinite(nodes["values"])),
         ("a weight that is not finite", ~np.isfinite(leaves["weights"])),
         (
-            f"a weight of an output that is none of its {len(labels) or outputs}",
+            f"an output index outside its {len(labels) or outputs}",
             (places < 0) | (places >= (len(labels) or outputs)),
         ),
     ):
@@ -163,7 +163,7 @@ def _tree(
     *,
     single: bool,
 ) -> Tree:
-    """Tree `number`: its first node is the root, and each other one is a child of at most one, so that no path comes back."""
+    """Tree `number`. Its first node is the root; every other node has at most one parent, so there are no cycles."""
     mine = np.flatnonzero(nodes["treeids"] == number)
     index = {int(own): at for at, own in enumerate(nodes["nodeids"][mine])}
     leaf = modes[mine] == "LEAF"
@@ -179,12 +179,14 @@ def _tree(
     children = [*left[~leaf].tolist(), *right[~leaf].tolist()]
     if len(index) != len(mine) or min(children, default=1) < 1 or len(set(children)) != len(children):
         raise _unread(
-            node, f"tree {number} is none: a node has no child where it names one, or is that of two, or of itself"
+            node, f"tree {number} is not a tree: a child is missing, or has two parents, or is its own parent"
         )
     values = np.zeros((len(mine), outputs))
     for at in np.flatnonzero(leaves["treeids"] == number):
         place = index.get(int(leaves["nodeids"][at]))
         if place is None:
-            raise _unread(node, f"a weight is of node {leaves['nodeids'][at]} of tree {number}, which is not there")
+            raise _unread(
+                node, f"a weight belongs to node {leaves['nodeids'][at]} of tree {number}, which does not exist"
+            )
         values[place, 0 if single else int(leaves["ids"][at])] += leaves["weights"][at]
     return Tree(np.where(leaf, -1, nodes["featureids"][mine]), thresholds[mine], left, right, values)

@@ -39,13 +39,13 @@ XGBOOST_LINKS: dict[str, Link] = {
     **dict.fromkeys(("count:poisson", "reg:gamma", "reg:tweedie"), "exp"),
     **dict.fromkeys(("reg:logistic", "binary:logistic"), "sigmoid"),
 }
-"""Of its regressors by objective, where a sum of trees is not the prediction itself."""
+"""Links of xgboost's regressors by objective, if the prediction is not the sum of trees."""
 PERCEPTRONS = ("MLPClassifier", "MLPRegressor")
 SCALERS = ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler")
 PROJECTIONS = ("PCA", "TruncatedSVD", "IncrementalPCA")
 
 LINKS: dict[str, Link] = {"log_loss": "sigmoid", "modified_huber": "clip"}
-"""Of a linear classifier by its loss, where it gives probabilities."""
+"""Links of linear classifiers by loss, if they give probabilities."""
 
 SUPPORTED = (
     *LINEAR_REGRESSORS,
@@ -59,17 +59,17 @@ SUPPORTED = (
     *PERCEPTRONS,
     "KNeighborsClassifier",
 )
-"""Classes that `from_sklearn` takes, by name."""
+"""Names of the classes that `from_sklearn` supports."""
 
 INSTEAD = {
-    "SVC": "LinearSVC; a kernel is approximated by Nystroem in front of it, which the client applies before encryption",
+    "SVC": "LinearSVC; to approximate a kernel, let the client apply Nystroem before encryption",
     "SVR": "LinearSVR",
     "NuSVC": "LinearSVC",
     "GaussianNB": "LogisticRegression, whose decision is linear",
     "QuadraticDiscriminantAnalysis": "LinearDiscriminantAnalysis",
-    "OneVsRestClassifier": "the classifier in it, those that are taken tell several classes apart by themselves",
-    "GridSearchCV": "it first, with refit=True: of a search the best estimator is taken",
-    "RandomizedSearchCV": "it first, with refit=True: of a search the best estimator is taken",
+    "OneVsRestClassifier": "the classifier in it, which supports several classes itself",
+    "GridSearchCV": "it first, with refit=True: the best estimator is converted",
+    "RandomizedSearchCV": "it first, with refit=True: the best estimator is converted",
     "KNeighborsRegressor": "RandomForestRegressor",
     "AdaBoostClassifier": "GradientBoostingClassifier",
     "BaggingClassifier": "RandomForestClassifier",
@@ -79,10 +79,10 @@ INSTEAD = {
     "LGBMClassifier": "HistGradientBoostingClassifier, which grows the same kind of trees",
     "CatBoostClassifier": "HistGradientBoostingClassifier",
 }
-"""What does the work of a class that is not supported."""
+"""Replacements for unsupported classes."""
 
 _CELLS = 1 << 22
-"""Numbers that thresholds are looked for with at a time."""
+"""Numbers per call in the search for thresholds."""
 
 
 def from_sklearn(
@@ -95,21 +95,21 @@ def from_sklearn(
     margin: float = 1.5,
     batch: int = 1,
 ) -> Model:
-    """A fitted model of scikit-learn (or of xgboost), or the best of a search, as a program on encrypted rows.
+    """Converts a fitted model of scikit-learn or xgboost, or a search's best model, to a program on encrypted rows.
 
-    `rows` are data of the kind that it will see, its training data as a rule: ranges are taken from them, and `fidelity` says how far
-    the quantised model is from the model on them. Linear models, networks and nearest neighbours run with CKKS, trees with TFHE.
+    `rows` are sample data, usually the training data. They give the ranges of values, and `fidelity` compares
+    the quantised model with the model on them. Linear models, networks and nearest neighbours run with CKKS, trees with TFHE.
 
-    Of trees: `bits` is the width of a quantised feature, over its range in `rows`; with "exact", features become ranks among the
-    model's thresholds, which the client then knows, and every comparison is that of the model. `value_bits` is the width of a tree's
-    values: 5 for classifiers and 10 for regressors without it.
+    Trees: `bits` is the width of a quantised feature over its range in `rows`. With "exact", features become ranks among the
+    model's thresholds, which the client then knows, and every comparison equals the model's. `value_bits` is the width of a tree's
+    values; default 5 for classifiers and 10 for regressors.
 
-    Of networks: `degree` is that of the polynomials in the place of activations, on the intervals that `rows` show, widened by `margin`;
-    a row that leads beyond one is refused before it is encrypted. `batch` rows are in one ciphertext.
+    Networks: polynomials of degree `degree` approximate activations on their intervals for `rows`, widened by `margin`;
+    encoding refuses a row that exceeds one. One ciphertext contains `batch` rows.
     """
     if isinstance(model, type):
         raise InputError(
-            f"from_sklearn: {model.__name__} is a class; give a model of it that is fitted, {model.__name__}().fit(X, y)"
+            f"from_sklearn: {model.__name__} is a class; give a fitted model, {model.__name__}().fit(X, y)"
         )
     own, transformers = _last(model)
     name = type(own).__name__
@@ -131,7 +131,7 @@ def from_sklearn(
         raise
     expect_classes(reading)
     with warnings.catch_warnings():
-        # Of names of columns, which the table has been held against.
+        # The warning concerns names of columns, which `_table` has compared.
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         for step in reversed(transformers):
             core = _after(step, core)
@@ -157,12 +157,12 @@ def _table(rows: object, names: list[str] | None) -> Floats:
             f"from_sklearn: the rows are an array of {' x '.join(map(str, data.shape)) or 'no dimension'}; give the training data, rows x features"
         )
     if not np.isfinite(data).all():
-        raise InputError("from_sklearn: some values of the rows are missing or not finite; fill them in first")
+        raise InputError("from_sklearn: some values of the rows are missing or infinite; fill them in")
     return data
 
 
 def _last(model: Any) -> tuple[Any, list[Any]]:  # noqa: ANN401 - any estimator
-    """The model at the end of a pipeline, and what stands before it; of a search, those of the best that it has found."""
+    """The model at the end of a pipeline, and its transformers; for a search, those of its best estimator."""
     model = getattr(model, "best_estimator_", model)
     *before, last = _steps(model)
     for step in before:
@@ -170,14 +170,14 @@ def _last(model: Any) -> tuple[Any, list[Any]]:  # noqa: ANN401 - any estimator
         if name not in (*SCALERS, *PROJECTIONS):
             place = next(at for at, (_, own) in enumerate(model.steps, 1) if step in _steps(own))
             raise ProgramError(
-                f"from_sklearn: the pipeline has a {name}, which is none of {', '.join((*SCALERS, *PROJECTIONS))}; let the client apply it before "
-                f"encryption, to rows that it asks for too: from_sklearn(model[{place}:], model[:{place}].transform(rows))"
+                f"from_sklearn: the pipeline has a {name}, which is not one of {', '.join((*SCALERS, *PROJECTIONS))}; let the client apply it before "
+                f"encryption, and to these rows: from_sklearn(model[{place}:], model[:{place}].transform(rows))"
             )
     return last, before
 
 
 def _steps(model: Any) -> list[Any]:  # noqa: ANN401 - any estimator
-    """The steps of a pipeline that do something, those of pipelines in it too."""
+    """The steps of a pipeline and of nested pipelines, without "passthrough"."""
     if type(model).__name__ != "Pipeline":
         return [model]
     own = (step for _, step in model.steps if step is not None and step != "passthrough")
@@ -189,7 +189,7 @@ def _is_fitted(model: Any) -> bool:  # noqa: ANN401 - any estimator
 
 
 def _after(step: Any, core: Core) -> Core:  # noqa: ANN401 - a fitted transformer
-    """`core` on rows that `step` has not transformed yet."""
+    """`core` for rows before `step` transforms them."""
     count = int(step.n_features_in_)
     shift = step.transform(np.zeros((1, count)))[0]
     matrix = (step.transform(np.eye(count)) - shift).T
@@ -216,9 +216,9 @@ def _after(step: Any, core: Core) -> Core:  # noqa: ANN401 - a fitted transforme
 
 
 def _unscaled(step: Any, core: Ensemble, shift: Floats, scale: Floats) -> Floats:  # noqa: ANN401 - a fitted scaler
-    """The thresholds of all nodes for features that `step`, by the feature's number scale * number + shift, has not transformed yet: the greatest
-    numbers that it does not bring beyond them. By halving, since libraries put thresholds on the training data's own numbers, which roundings would
-    bring to the other side."""
+    """The thresholds of all nodes for features before `step`, which maps a feature's number to scale * number + shift: the greatest
+    numbers whose image does not exceed them. A binary search finds them: libraries place thresholds on numbers of the training data, which roundings could
+    move to the other side."""
     features = np.concatenate([tree.feature for tree in core.trees])
     thresholds = np.concatenate([tree.threshold for tree in core.trees]).astype(float)
     asked = np.flatnonzero((features >= 0) & np.isfinite(thresholds))
@@ -245,7 +245,7 @@ def _unscaled(step: Any, core: Ensemble, shift: Floats, scale: Floats) -> Floats
 
 
 def _with_base(core: Ensemble, own: Any, transformers: list[Any], rows: Floats) -> Ensemble:  # noqa: ANN401 - any estimator
-    """`core` with what the library adds to the sum of its trees: the same for every row, or refused."""
+    """`core` with the constant that the library adds to the sum of its trees. Refuses a value that varies by row."""
     name = type(own).__name__
     if name in (*TREES, *FORESTS):
         return core
@@ -269,17 +269,17 @@ def _with_base(core: Ensemble, own: Any, transformers: list[Any], rows: Floats) 
 
 
 def _expect_few(name: str, does: str, differing: NDArray[np.bool_], own: NDArray[Any], ours: NDArray[Any]) -> None:
-    """Refuses a model that differs from what was read of it in more rows than those on a boundary, which may fall to either side by a rounding."""
+    """Refuses a model that differs from its conversion in more than 0.2% of the rows; rounding may move rows that lie on a boundary."""
     if np.mean(differing) > 0.002:
         row = int(np.argwhere(differing)[0][0])
         raise ProgramError(
-            f"from_sklearn: {name} {does} {own[row]} for row {row}, and its parameters as they are read give {ours[row]}; this "
+            f"from_sklearn: {name} {does} {own[row]} for row {row}, but its converted parameters give {ours[row]}; this "
             "version or option of it is not supported: train it with constant initial predictions and no missing values or categories"
         )
 
 
 def _expect_same(name: str, core: Core, reading: Reading, model: Any, rows: Floats) -> None:  # noqa: ANN401 - any estimator
-    """Refuses a model whose own predictions are not those of what was read from it."""
+    """Refuses a model whose predictions differ from those of its conversion."""
     own = np.asarray(model.predict(rows))
     if reading.classes is not None and own.ndim > 1:
         raise _of_several_targets(name)
@@ -332,7 +332,7 @@ def _linear_regressor(model: Any) -> tuple[Network, Reading]:  # noqa: ANN401 - 
 
 
 def _of_several_targets(name: str) -> ProgramError:
-    return ProgramError(f"from_sklearn: {name} was fitted on several targets at once; fit one model a target")
+    return ProgramError(f"from_sklearn: {name} was fitted on several targets at once; fit one model per target")
 
 
 def _labels(model: Any) -> tuple[Any, ...]:  # noqa: ANN401 - a fitted model
@@ -377,7 +377,7 @@ def _neighbours(model: Any) -> tuple[Network, Reading]:  # noqa: ANN401 - a fitt
         )
     points = _dense(model._fit_X)
     labels = np.asarray(_labels(model))[np.asarray(model._y).reshape(-1)]
-    # |t - x|² less |x|², which is the same for every training row t.
+    # |t - x|² - |x|²; the term |x|² is equal for all training rows t.
     network = _one_matrix(-2 * points, (points**2).sum(axis=1))
     return network, Reading(classes=tuple(labels.tolist()), neighbours=int(model.n_neighbors))
 
@@ -390,7 +390,7 @@ def _tree(own: Any, values: Floats) -> Tree:  # noqa: ANN401 - scikit-learn's ar
 
 
 def _trees(members: list[Any], model: Any) -> tuple[Ensemble, Reading]:  # noqa: ANN401 - fitted models
-    """The mean of trees."""
+    """The mean of the members' trees."""
     share = 1 / len(members)
     count = int(model.n_features_in_)
     if not hasattr(model, "classes_"):
@@ -409,7 +409,7 @@ def _trees(members: list[Any], model: Any) -> tuple[Ensemble, Reading]:  # noqa:
 
 
 def _placed(values: Floats, output: int, outputs: int) -> Floats:
-    """A tree's values as those of one of several outputs."""
+    """A tree's values as one column of several outputs."""
     wide = np.zeros((len(values), outputs))
     wide[:, output] = values
     return wide
@@ -428,7 +428,7 @@ def _boosted(model: Any) -> tuple[Ensemble, Reading]:  # noqa: ANN401 - a fitted
 
 
 def _margins(model: Any, outputs: int) -> Reading:  # noqa: ANN401 - a fitted model
-    """How the sums of boosted trees are read."""
+    """The reading of the sums of boosted trees."""
     if not hasattr(model, "classes_"):
         return Reading("exp" if getattr(model, "loss", "") in ("poisson", "gamma") else "identity")
     if getattr(model, "loss", "") == "exponential":
@@ -445,7 +445,7 @@ def _histograms(model: Any) -> tuple[Ensemble, Reading]:  # noqa: ANN401 - a fit
             nodes = member.nodes
             if nodes["is_categorical"].any():
                 raise ProgramError(
-                    f"from_sklearn: {type(model).__name__} has categorical features; encode them as numbers before it is fitted"
+                    f"from_sklearn: {type(model).__name__} has categorical features; encode them as numbers before fitting"
                 )
             leaf = nodes["is_leaf"].astype(bool)
             trees.append(
@@ -467,7 +467,7 @@ def _xgboost(model: Any) -> tuple[Ensemble, Reading]:  # noqa: ANN401 - a fitted
         name = learner["gradient_booster"].get("name")
         raise ProgramError(f"from_sklearn: {type(model).__name__} with booster={name!r}; use booster='gbtree'")
     if best is not None:
-        # After an early stop it predicts by the rounds up to the best.
+        # After an early stop the model predicts with the rounds up to the best.
         learner = json.loads(bytes(whole[: best + 1].save_raw("json")))["learner"]
     booster = learner["gradient_booster"]
     information = booster["model"]["tree_info"]
@@ -476,7 +476,7 @@ def _xgboost(model: Any) -> tuple[Ensemble, Reading]:  # noqa: ANN401 - a fitted
     for own, output in zip(booster["model"]["trees"], information, strict=True):
         if any(own.get("split_type", ())):
             raise ProgramError(
-                f"from_sklearn: {type(model).__name__} has categorical features; encode them as numbers before it is fitted"
+                f"from_sklearn: {type(model).__name__} has categorical features; encode them as numbers before fitting"
             )
         if int(own["tree_param"].get("size_leaf_vector") or 1) > 1:
             raise ProgramError(
@@ -484,7 +484,7 @@ def _xgboost(model: Any) -> tuple[Ensemble, Reading]:  # noqa: ANN401 - a fitted
             )
         left = np.asarray(own["left_children"])
         conditions = np.asarray(own["split_conditions"], dtype=np.float32)
-        # It goes to the left below the threshold, and to the right at it.
+        # xgboost goes left below the threshold and right at it.
         below = np.nextafter(conditions, np.float32(-np.inf)).astype(float)
         trees.append(
             Tree(

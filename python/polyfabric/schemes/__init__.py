@@ -1,4 +1,4 @@
-"""What depends on the scheme: elements, with TFHE, and slots, with CKKS and BGV, as two adapters below one skeleton.
+"""The parts that depend on the scheme: TFHE in `tfhe`, CKKS and BGV in `rns`, as two implementations of one interface.
 
-`context` is what a client does, `plan` what is planned, executed and compared; `elements` and `slots` do it.
+`context` defines a client's operations, `plan` planning, execution and comparison.
 """

@@ -1,4 +1,4 @@
-"""What a client does, whichever the scheme: make keys, encrypt, decrypt, for one program with one parameter set, without the program."""
+"""A client's operations for every scheme: key generation, encryption and decryption for one program, without the program itself."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from ..progress import ProgressHook
 
 STANDARD_SECURITY = 128.0
-"""Bits that a set of one's own, or of somebody else's key or specification, must have unless fewer are asked for."""
+"""Default minimum security of the user's own sets, and of sets in keys and specifications from others."""
 
 LARGEST_KEY = 4 << 30
-"""Bytes of the largest evaluation key that a client makes unless it accepts more: whoever wrote its specification asks for the key."""
+"""Default limit of an evaluation key's bytes. The author of a specification, whom a client need not trust, chooses that size."""
 
 Parameters: TypeAlias = _native.Parameters | SlotParameters
 """A checked parameter set."""
 
 ClientKey: TypeAlias = _native.ClientKey | _native.SlotClient
-"""What decrypts."""
+"""A client's secret key, which decrypts."""
 
 ServerKey: TypeAlias = _native.ServerKey | _native.SlotServer
-"""What executes: bootstrapping and switching keys."""
+"""A server's keys: bootstrapping and switching keys."""
 
 PublicKey: TypeAlias = _native.PublicKey | _native.SlotPublicKey
-"""What others encrypt with."""
+"""A public key, with which others encrypt."""
 
 Ciphertexts: TypeAlias = _native.Ciphertexts | _native.SlotCiphertexts
 """Encrypted inputs of a program, or its outputs."""
@@ -40,16 +40,16 @@ Source: TypeAlias = "bytes | Path"
 """A file, or its bytes."""
 
 Values: TypeAlias = dict[str, Any]
-"""By name: a list of integers of elements and residues, the real and the imaginary parts of complex slots."""
+"""Values by name: a list of integers for TFHE and BGV, the real and imaginary parts for CKKS."""
 
 
 class Context(ABC):
-    """The encodings of a program's inputs and outputs with one parameter set. A specification says as much, and a plan has one."""
+    """The encodings of a program's inputs and outputs with one parameter set. Specifications and plans both contain one."""
 
     signature: Any
-    """The native one: names, encodings and bounds."""
+    """The native signature: names, encodings and bounds."""
     shapes: Shapes | SlotShapes
-    """Types of what goes in and comes out."""
+    """Types of inputs and outputs."""
 
     scheme: str
     """ "tfhe", "ckks" or "bgv"."""
@@ -58,33 +58,33 @@ class Context(ABC):
     public: bool
     """Whether inputs may be encrypted with the client's public key."""
     security_bits: float
-    """Bits of security of the parameter set; 0 if none are known."""
+    """Bits of security of the parameter set; 0 if unknown."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """As data: what a specification says beside the program's name and scheme."""
+        """The fields of a specification except the program's name and scheme."""
 
     # -- keys -----------------------------------------------------------------------------------------------------
 
     @property
     @abstractmethod
     def key_bytes(self) -> int:
-        """Bytes of the evaluation key, as its client makes it."""
+        """Bytes of the evaluation key in the client's form."""
 
     @abstractmethod
     def generate(self) -> ClientKey:
-        """A fresh secret key, from the operating system's randomness; refused if the evaluation key would not fit the memory."""
+        """Generates a secret key from the operating system's randomness. Fails if the evaluation key would not fit the memory."""
 
     @abstractmethod
     def server_key(self, client: ClientKey, progress: ProgressHook | None = None) -> ServerKey:
-        """The keys that the program's server needs of a client; refused if they would not fit the memory."""
+        """Generates the server's keys for the program. Fails if they would not fit the memory."""
 
     @abstractmethod
     def evaluation_key(self, client: ClientKey, progress: ProgressHook | None = None) -> bytes:
-        """The file of these keys, for a client that only sends it; refused if making it would not fit the memory."""
+        """The file of the server's keys, for a client that only sends it. Fails if making it would not fit the memory."""
 
     def expect_memory(self, wanted: int) -> None:
-        """Fails if fewer bytes of memory are left than keys take."""
+        """Fails if less than `wanted` bytes of memory are free."""
         memory.expect(
             f"the keys of parameter set {self.parameters.name}",
             wanted,
@@ -94,37 +94,37 @@ class Context(ABC):
     # -- values ---------------------------------------------------------------------------------------------------
 
     def encrypt(self, client: ClientKey, values: Values) -> Ciphertexts:
-        """Inputs, encrypted with the secret key."""
+        """Encrypts inputs with the secret key."""
         return client.encrypt(self.signature, values)  # type: ignore[arg-type]
 
     def encrypt_to(self, public: PublicKey, name: str, values: Any, path: Path | None = None) -> bytes | None:  # noqa: ANN401 - those of one input
-        """The file of an input that somebody else encrypts, written to `path`, or returned without it."""
+        """Encrypts one input with a public key to the file `path`; returns the bytes if there is no path."""
         return public.encrypt_to(self.signature, name, values, path)
 
     @abstractmethod
     def encrypt_publicly(self, public: PublicKey, values: Values, server: ServerKey) -> Ciphertexts:
-        """Inputs, encrypted with a public key, as the server has them."""
+        """Encrypts inputs with a public key, in the server's form."""
 
     @abstractmethod
     def decrypt(self, client: ClientKey, results: Ciphertexts) -> Values:
-        """The outputs' values. What no execution of the program leaves is refused."""
+        """Decrypts the outputs. Fails if a phase exceeds every error bound of the program."""
 
     # -- files ----------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def read(self, sources: Mapping[str, Source], *, outputs: bool, server: ServerKey | None = None) -> Ciphertexts:
-        """The inputs, or the outputs, that are in files; inputs with the key of the server that takes them."""
+        """Reads inputs or outputs from files; inputs need the server's key."""
 
     def expect_own(self, sources: Mapping[str, Source], *, outputs: bool) -> None:
-        """Refuses inputs, or outputs, that are of another program, whatever their parameter set."""
+        """Refuses inputs or outputs of another program."""
         self.signature.expect_own(outputs, sources)
 
     @abstractmethod
     def write(self, ciphertexts: Ciphertexts, name: str, path: Path | None = None, *, outputs: bool) -> bytes | None:
-        """The file of one of them, written to `path`, or returned without it."""
+        """Writes one ciphertext to the file `path`; returns the bytes if there is no path."""
 
 
 def content(data: bytes | None) -> bytes:
-    """What was returned in place of being written."""
+    """The bytes from a call without a path."""
     assert data is not None
     return bytes(data)

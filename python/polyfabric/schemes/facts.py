@@ -1,4 +1,4 @@
-"""What the Rust links tell of a plan, as data with known fields: the noise of elements, and levels, keys and errors of slots."""
+"""Typed dictionaries for the native module's data on plans: noise with TFHE; levels, keys and errors with CKKS and BGV."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ class ElementMemory(TypedDict):
     """Bytes of a program's keys and ciphertexts."""
 
     server_key: int
-    """Before the server transforms it."""
+    """The key before the server transforms it."""
     server_key_compressed: int
-    """In its transport form."""
+    """The key in its transport form."""
     server_key_transformed: int
-    """In the forms that executions of the program make of it."""
+    """The key in the forms for execution."""
     client_key: int
     inputs: int
     outputs: int
     server: int
-    """All that a server holds."""
+    """All memory of the server."""
 
 
 class LookupNoise(TypedDict):
-    """The noise of one look-up, or of several alike. Variances are of the torus squared."""
+    """The noise of one look-up, or of several equal ones. Variances are fractions of the torus squared."""
 
     node: int
     op: str
@@ -31,37 +31,37 @@ class LookupNoise(TypedDict):
     operand: str
     count: int
     squared_norm: float
-    """Σ w² over the independent ciphertexts that it combines."""
+    """Σ w² over the independent ciphertexts of its operand."""
     weight_sum: float
-    """Σ w over those of them that are results of look-ups."""
+    """Σ w over the ciphertexts that are results of look-ups."""
     operand_variance: float
     """Of the combination."""
     variance: float
-    """Of the phase that it reads."""
+    """Variance of the phase that it reads."""
     mean_bound: float
-    """Bound of the mean that all such errors of one key share."""
+    """Bound of the errors' common mean with one key."""
     margin: float
-    """Noise that it withstands, a fraction of the torus."""
+    """Largest error that it tolerates, as a fraction of the torus."""
     log2_failure: float
 
 
 class Spacing(TypedDict):
-    """Where the values of an output's type lie on the torus."""
+    """The places of an output type's values on the torus."""
 
     values: int
-    """How many there are."""
+    """Number of values."""
     distance: float
-    """Of two neighbours, a fraction of the torus."""
+    """Distance of two neighbours, as a fraction of the torus."""
     torus_bits: int
 
 
 class Undetected(TypedDict):
-    """What of an altered output is not told from a right one."""
+    """Alterations of an output that decryption cannot detect."""
 
     bits: int
-    """How many bits of a torus element may give another value of the type, if one of them is flipped."""
+    """Number of bits of a torus element that, if flipped, may give another value of the type."""
     anywhere: float
-    """The probability that a phase anywhere on the torus is read as a wrong value of the type."""
+    """The probability that a uniformly random phase decodes to a wrong value of the type."""
 
 
 class OutputNoise(TypedDict):
@@ -73,19 +73,19 @@ class OutputNoise(TypedDict):
     element: str
     count: int
     key: str
-    """Which key it is under: "small" or "large"."""
+    """Key of the output: "small" or "large"."""
     squared_norm: float
     variance: float
     mean_bound: float
     margin: float
-    """Noise that decoding withstands."""
+    """Largest error that decoding tolerates."""
     error_bound: float
-    """What an error of its phase stays within."""
+    """Bound of the error of its phase."""
     spacing: Spacing
     undetected: Undetected
     log2_failure: float
     flood_deviation: NotRequired[float]
-    """Deviation of the noise that hides how it was computed, with circuit privacy."""
+    """Standard deviation of the flooding noise, with circuit privacy."""
 
 
 class ElementNoise(TypedDict):
@@ -98,14 +98,14 @@ class ElementNoise(TypedDict):
     lookups: NotRequired[list[LookupNoise]]
     outputs: NotRequired[list[OutputNoise]]
     inputs: NotRequired[str]
-    """"public" where they may be encrypted with the public key."""
+    """"public" if clients may encrypt them with the public key."""
     circuit_privacy_bits: NotRequired[float]
     log2_failure_of_one: NotRequired[float]
-    """Of a built-in program: that one ciphertext of its batch is wrong."""
+    """Built-in programs: log2 of the probability that one ciphertext of the batch is wrong."""
     bounds: NotRequired[dict[str, float]]
-    """Of a built-in program: by output, what an error of its phase stays within."""
+    """Built-in programs: bound of the error of each output's phase."""
     message_bits: NotRequired[int]
-    """Of a built-in program: bits of the message that a ciphertext holds."""
+    """Built-in programs: message bits per ciphertext."""
 
 
 class SlotNode(TypedDict):
@@ -124,28 +124,28 @@ class SlotNode(TypedDict):
     headroom_bits: NotRequired[float]
     """CKKS: bits between the largest phase and half of the modulus."""
     bound: NotRequired[float]
-    """CKKS: what the error of a slot stays within but for a probability of 2^-40."""
+    """CKKS: bound of a slot's error, exceeded with probability 2^-40 at most."""
     spread_bound: NotRequired[float]
-    """CKKS: the part of the bound that is of random errors."""
+    """CKKS: the random errors' part of the bound."""
     factor: NotRequired[int]
-    """BGV: what the message is multiplied by."""
+    """BGV: factor of the message."""
     measured: NotRequired[float]
-    """The largest error that was measured; with BGV, the number of wrong slots."""
+    """The largest measured error; with BGV, the number of wrong slots."""
     noise_log2: NotRequired[float]
     """BGV: log2 of the noise's bound."""
     budget_bits: NotRequired[float]
-    """BGV: bits that are left of the modulus."""
+    """BGV: bits of the modulus above the noise."""
 
 
 class SwitchingKey(TypedDict):
-    """A key that a program asks for."""
+    """A key that a program needs."""
 
     key: str
     bytes: int
 
 
 class KeySwitches(TypedDict):
-    """How often a key is used at so many limbs."""
+    """Number of uses of a key at a number of limbs."""
 
     key: str
     limbs: int
@@ -153,17 +153,17 @@ class KeySwitches(TypedDict):
 
 
 class Bootstraps(TypedDict):
-    """Bootstraps of a program, and how many of them the compiler placed."""
+    """Number of bootstraps, and how many of them the compiler placed."""
 
     in_all: int
     placed: int
 
 
 class SlotFacts(TypedDict):
-    """What planning a program of CKKS or BGV found. Sizes are bytes."""
+    """Results of planning a program of CKKS or BGV. Sizes are bytes."""
 
     parameters: dict[str, Any]
-    """What is known of the parameter set, as `SlotParameters.to_dict` has it."""
+    """The parameter set, as in `SlotParameters.to_dict`."""
     start_level: int
     """Of the inputs."""
     bootstraps: Bootstraps
@@ -174,14 +174,14 @@ class SlotFacts(TypedDict):
     plaintext_bytes: int
     memory_bytes: int
     log2_failure: float
-    """log2 of the probability that a bound is passed: of BGV, that it fails."""
+    """log2 of the probability that an error exceeds its bound; BGV fails then."""
     operations: dict[str, int]
     """Operations on residue polynomials, by kind."""
     limb_operations: dict[str, int]
-    """The same on single limbs."""
+    """Operations on single limbs, by kind."""
     key_switches: list[KeySwitches]
     key_switch: dict[str, Any] | None
-    """The key switch on a machine, and the others that the compiler weighed."""
+    """The key switch on a machine, and the alternatives that the compiler compared."""
     steps: list[dict[str, Any]]
-    """What a machine tried for the baby and giant steps of each matrix."""
+    """The tried numbers of baby and giant steps of each matrix on a machine."""
     nodes: list[SlotNode]

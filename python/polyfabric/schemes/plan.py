@@ -1,4 +1,4 @@
-"""A program, the parameter set that carries it, and what running it leaves: the skeleton that elements and slots share."""
+"""Plans and results of a run: the interface that all schemes share."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
 
 
 Verdict: TypeAlias = Literal["correct", "not within bound", "bound says nothing"]
-"""On one output: it is the expected one within its bound; it is not; or its bound is as large as the expected values, so that being within it proves nothing."""
+"""Verdict on one output: within its bound; not within it; or uninformative, because the bound is as large as the expected values."""
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What a program gives in the clear."""
+    """The outputs of a program in the clear."""
 
     values: Values
     magnitudes: list[float] = field(default_factory=list, repr=False)
-    """The largest value of each operation, of slots."""
+    """The largest value of each operation, with CKKS."""
     wrapped: list[Wrapped] = field(default_factory=list, repr=False)
-    """Where integers left the range of their type, with TFHE."""
+    """Integers that left the range of their type, with TFHE."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Execution:
-    """One execution as it was, before it is compared with what it should give."""
+    """One execution before the comparison with the expected outputs."""
 
     on: str
     inputs: Values
@@ -62,20 +62,20 @@ class Execution:
 
 @dataclass(frozen=True)
 class ClientSeconds:
-    """Processor time of what a client does for one run."""
+    """Processor seconds of a client's steps in one run."""
 
     keys: float
-    """Its own, and its server's."""
+    """The client's and the server's keys."""
     encrypt: float
     decrypt: float
 
 
 class Plan(ABC):
-    """A program, the parameter set that carries it, and its kernel program, for this computer or for a machine."""
+    """A program, its parameter set and its kernel program, for this computer or for a machine."""
 
     program: TracedProgram
     machine: Machine | None
-    """The machine that executes it; this computer without one."""
+    """The machine that executes it; `None` for this computer."""
 
     parameters: Parameters
     """The parameter set."""
@@ -84,15 +84,15 @@ class Plan(ABC):
     kernel: _native.KernelProgram | _native.ResidueKernel
     """The kernel program: what a runtime or a machine executes."""
     log2_failure: float
-    """log2 of the probability that a result is wrong: of CKKS, that it is off by more than its bound."""
+    """log2 of the probability that a result is wrong; for CKKS, that an error exceeds its bound."""
     memory_bytes: int
-    """Memory that the server takes: keys and ciphertexts."""
+    """Bytes of the server's keys and ciphertexts."""
     key_bytes: int
-    """What of that is a client's keys as a server has them when it begins."""
+    """Bytes of the server's keys before execution."""
     key_text: str
-    """The same in words."""
+    """The keys' part of the memory, in words."""
     work: dict[str, int]
-    """How many look-ups an execution has, or operations on slots."""
+    """Number of look-ups or operations of an execution."""
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a plan does not pickle; pickle its program, and plan that again, as program.plan(..)")
@@ -109,16 +109,16 @@ class Plan(ABC):
     @property
     @abstractmethod
     def context(self) -> Context:
-        """What its client does with it."""
+        """The client's operations."""
 
     @property
     def signature(self) -> Any:  # noqa: ANN401 - of either kind
-        """What a client has to know of the program."""
+        """The part of the program that a client must know."""
         return self.context.signature
 
     @property
     def refusal(self) -> str | None:
-        """Why it is not run, whatever its inputs; `None` if it is."""
+        """Why no run of it is possible; `None` if runs are possible."""
         try:
             _ = self.signature
         except NoiseError as error:
@@ -134,19 +134,19 @@ class Plan(ABC):
 
     @abstractmethod
     def facts_of_cost(self) -> dict[str, Any]:
-        """What its cost report says beside its time."""
+        """The facts of the cost report except time."""
 
     @abstractmethod
     def processor_seconds(self) -> float:
-        """Processor time that an execution takes here, all threads together."""
+        """Estimated processor seconds of an execution on this computer, summed over threads."""
 
     @abstractmethod
     def client_seconds(self) -> ClientSeconds:
-        """Processor time of what its client does here: the keys, its own and its server's, encryption and decryption."""
+        """Estimated processor seconds of key generation, encryption and decryption on this computer."""
 
     def cost(self, before: Mapping[str, float]) -> Report:
-        """What running it on this computer takes, before running it; `before` is processor time of a whole run that this process has taken already, by what
-        it was for."""
+        """Estimates the cost of a run on this computer. `before` is the processor time that this process has already spent, by
+        purpose."""
         processor, client = self.processor_seconds(), self.client_seconds()
         times = {"processor_seconds": processor, "seconds": processor / cores()}
         whole = {
@@ -168,7 +168,7 @@ class Plan(ABC):
         return Report("cost" if self.program.kind == "elements" else "slot cost", data)
 
     def check_memory(self, held: int = 0) -> None:
-        """Refuses a plan that does not fit the memory, before any key is made; or before it is executed, with keys that take `held` bytes already."""
+        """Refuses a plan that does not fit the memory. `held` bytes are already allocated for keys."""
         memory.expect(
             f"{self.program.name} with parameter set {self.parameters.name} ({self.key_text})",
             self.memory_bytes,
@@ -178,61 +178,61 @@ class Plan(ABC):
 
     @abstractmethod
     def check_flood(self, flood: float | None) -> None:
-        """Refuses noise for outputs that others will see, where it is none, or hides nothing."""
+        """Refuses invalid or ineffective noise for published outputs."""
 
     @abstractmethod
     def expect_place(self, on: str) -> None:
-        """Fails if `on` is this computer's "gpu", and it has none that runs the program."""
+        """Fails if `on` is "gpu" and this computer has no card that can run the program."""
 
     @abstractmethod
     def expect_keys(self, server: ServerKey) -> None:
-        """Fails if a server's keys lack one that the program asks for."""
+        """Fails if the server lacks a key that the program needs."""
 
     # -- running --------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def evaluate(self, inputs: Values) -> Expected:
-        """What it gives in the clear. Inputs whose values the plan does not carry are refused."""
+        """The outputs in the clear. Refuses inputs whose values exceed the plan's range."""
 
     @abstractmethod
     def compute(
         self, server: ServerKey, ciphertexts: Ciphertexts, on: str, threads: int, progress: ProgressHook | None
     ) -> Ciphertexts:
-        """Executes on this computer: on "cpu" with so many threads, on its "gpu", or by the "interpreter", operation by operation."""
+        """Executes on this computer: on "cpu" with `threads` threads, on its "gpu", or with the "interpreter", operation by operation."""
 
     @abstractmethod
     def hidden(self, server: ServerKey, results: Ciphertexts) -> Ciphertexts:
-        """The results as they leave the server: re-randomised and flooded if the plan asks for it."""
+        """The results for the client: re-randomised and flooded if the plan has circuit privacy."""
 
     @abstractmethod
     def decrypt(self, client: ClientKey, results: Ciphertexts, flood: float | None = None) -> Values:
-        """What the results say; with `flood`, of CKKS, as others may see them, with noise of that deviation in every slot and a warning."""
+        """Decrypts the results. With `flood` (CKKS), adds noise of that deviation to every slot, for publication, and warns."""
 
     # -- comparing ------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def errors(self, found: Values, expected: Values) -> dict[str, float]:
-        """By output: how many values are wrong; with CKKS, the largest error of a slot."""
+        """Number of wrong values by output; with CKKS, the largest error of a slot."""
 
     @abstractmethod
     def bounds(self, flood: float | None = None, expected: Expected | None = None) -> dict[str, float]:
-        """By output: what its error stays within, noise for others included; 0 of exact schemes.
+        """Error bound by output, including flooding noise; 0 for exact schemes.
 
-        The bounds hold for any inputs; where these say nothing of the values `expected`, for the inputs that gave those.
+        The bounds hold for any inputs; where they exceed the values `expected`, the bounds for these inputs replace them.
         """
 
     def rounding(self, magnitudes: Sequence[float] | None = None) -> float:  # noqa: ARG002 - integers are not rounded
-        """What the clear program's own rounding may leave of a 0, where its operations have values of these sizes; without them, for any inputs."""
+        """Largest rounding error of the clear program, for operations with these magnitudes, or for any inputs without them."""
         return 0.0
 
     @abstractmethod
     def result(self, done: Execution) -> RunResult:
-        """An execution, compared with what it should give."""
+        """Compares an execution with the expected outputs."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RunResult(ABC):
-    """The answer, the answer expected, and what the execution took."""
+    """The outputs of a run, the expected outputs, and the run's cost."""
 
     program: str
     scheme: str
@@ -242,21 +242,21 @@ class RunResult(ABC):
     outputs: dict[str, Any]
     expected: dict[str, Any]
     error: dict[str, float]
-    """By output: how many values are wrong; with CKKS, the largest error of a slot."""
+    """Number of wrong values by output; with CKKS, the largest error of a slot."""
     bound: dict[str, float]
-    """By output: what the error stays within, of CKKS but for a probability of 2^-40; 0 of exact schemes."""
+    """Error bound by output, exceeded with probability 2^-40 at most (CKKS); 0 for exact schemes."""
     seconds: dict[str, float]
     sizes: dict[str, int]
     """Bytes of the server's keys and of the ciphertexts."""
     plan: Plan
     keys: Keys
     simulation: Report | None = None
-    """What the machine takes; nothing for a run on this computer."""
+    """The machine's report; `None` for a run on this computer."""
     rounding: float = 0.0
-    """What the clear program's own rounding may leave of a 0, with CKKS."""
+    """Largest rounding error of the clear program, with CKKS."""
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a result does not pickle; pickle its outputs, or what its to_dict() gives")
+        raise TypeError("a result does not pickle; pickle its outputs or its to_dict()")
 
     def __repr__(self) -> str:
         outputs = ", ".join(f"{name} = {value!s:.200}" for name, value in self.outputs.items())
@@ -272,35 +272,35 @@ class RunResult(ABC):
 
     @property
     def verdict(self) -> dict[str, Verdict]:
-        """By output: whether it is the expected one within its bound, and a bound that says something."""
+        """The verdict on each output."""
         return verdicts(self.error, self.bound, self.expected, self.rounding)
 
     @property
     def within_bounds(self) -> bool:
-        """Whether every output is within its bound, which may say nothing. Applications with their own tolerance ask for no more."""
+        """Whether every output is within its bound, even an uninformative one. Applications with their own tolerance check only this."""
         return "not within bound" not in self.verdict.values()
 
     @property
     def correct(self) -> bool:
-        """Whether every output is the expected one: exactly with TFHE and BGV; with CKKS within its bound, which is smaller than the expected values."""
+        """Whether every output equals the expected one: exactly with TFHE and BGV, within a bound below the expected values with CKKS."""
         return self.problem is None
 
     @property
     def problem(self) -> str | None:
-        """Why it is not `correct`, with the figures and what to do."""
+        """Why the result is not `correct`, with figures and a remedy."""
         return problem(self.verdict, self.error, self.bound, self.expected)
 
     @property
     def log2_failure(self) -> float:
-        """log2 of the probability that it is wrong: of CKKS, that a bound is passed."""
+        """log2 of the probability that the result is wrong; for CKKS, that an error exceeds its bound."""
         return self.plan.log2_failure
 
     @abstractmethod
     def facts(self) -> dict[str, Any]:
-        """What is of its kind alone, as data."""
+        """The facts specific to the scheme, as data."""
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, as data; complex numbers as pairs."""
+        """The result as data; complex numbers are pairs."""
         return {
             "program": self.program,
             "scheme": self.scheme,
@@ -313,7 +313,7 @@ class RunResult(ABC):
             "outputs": plain(self.outputs),
             "expected": plain(self.expected),
             "error": self.error,
-            "bound": {name: told(bound) for name, bound in self.bound.items()},
+            "bound": {name: finite_or_none(bound) for name, bound in self.bound.items()},
             "log2_failure": self.log2_failure,
             "seconds": self.seconds,
             "sizes_bytes": self.sizes,
@@ -323,7 +323,7 @@ class RunResult(ABC):
 
 
 def common(plan: Plan, done: Execution) -> dict[str, Any]:
-    """The fields of a result that are the same for all schemes."""
+    """The fields of a result that all schemes share."""
     program = plan.program
     return {
         "program": program.name,
@@ -343,12 +343,12 @@ def common(plan: Plan, done: Execution) -> dict[str, Any]:
 def verdicts(
     error: Mapping[str, float], bound: Mapping[str, float], expected: Mapping[str, Any], rounding: float
 ) -> dict[str, Verdict]:
-    """The verdict on each output. Expected values up to `rounding` are 0, and every finite bound says something of them."""
+    """The verdict on each output. Expected values up to `rounding` count as 0, for which every finite bound is informative."""
 
     def of(name: str) -> Verdict:
         if not error[name] <= bound[name]:
             return "not within bound"
-        # Exact schemes have no bound, and texts no magnitude.
+        # Exact schemes have bound 0, and texts have no magnitude.
         if bound[name] == 0 or (isfinite(bound[name]) and not rounding < magnitude(expected[name]) <= bound[name]):
             return "correct"
         return "bound says nothing"
@@ -359,36 +359,36 @@ def verdicts(
 def problem(
     verdict: Mapping[str, Verdict], error: Mapping[str, float], bound: Mapping[str, float], expected: Mapping[str, Any]
 ) -> str | None:
-    """Why a result is not correct, with the figures and what to do; nothing if it is."""
+    """Why a result is not correct, with figures and a remedy; `None` if it is."""
     found = []
     for name, of in verdict.items():
         if of == "not within bound" and bound[name] == 0:
             found.append(f"{error[name]:.0f} values of {name!r} are not the expected ones")
         elif of == "not within bound":
             found.append(
-                f"the error of {name!r} is {error[name]:.1e}, beyond its bound of {bound[name]:.1e}; measure=True (--measure) finds the operation"
+                f"the error of {name!r} is {error[name]:.1e}, above its bound of {bound[name]:.1e}; measure=True (--measure) finds the operation"
             )
         elif of == "bound says nothing":
             found.append(
-                f"the bound of {name!r} says nothing: it is {bound[name]:.1e}, and the expected values go up to {magnitude(expected[name]):.1e} "
-                f"(measured error {error[name]:.1e}); take a parameter set with a larger scale, declare smaller inputs with .bounded(), or look "
-                "where the bound grows in cost() (--cost)"
+                f"the bound of {name!r} is uninformative: it is {bound[name]:.1e}, and the expected values reach {magnitude(expected[name]):.1e} "
+                f"(measured error {error[name]:.1e}); take a parameter set with a larger scale, declare smaller inputs with .bounded(), or find "
+                "in cost() (--cost) where the bound grows"
             )
     return "; ".join(found) or None
 
 
 def magnitude(shaped: Any) -> float:  # noqa: ANN401 - a number, a list, or a list of rows
-    """The largest absolute value of an output as its program shapes it."""
+    """The largest absolute value of an output in its program's shape."""
     return float(np.abs(shaped).max(initial=0.0))
 
 
-def told(bound: float | None) -> float | None:
-    """A bound as data: null where it is beyond the largest number."""
+def finite_or_none(bound: float | None) -> float | None:
+    """A bound as data: `None` if it is not finite."""
     return bound if bound is not None and isfinite(bound) else None
 
 
 def plain(values: Any) -> Any:  # noqa: ANN401 - numbers, lists and dictionaries of them
-    """`values` as JSON takes them: complex numbers as pairs."""
+    """`values` for JSON: complex numbers as pairs."""
     if isinstance(values, Mapping):
         return {name: plain(value) for name, value in values.items()}
     if isinstance(values, list):

@@ -13,9 +13,9 @@ use polyfabric_schemes::progress::no_progress;
 use polyfabric_schemes::rns::{Ciphertext, KeyId, KeySet, KeyStorage, LimbId, RnsPolynomial};
 use rand::Rng;
 
-/// What is drawn or made at each use, and so takes no memory.
+/// Data that is derived at each use instead of stored.
 struct Point {
-    /// Bytes of all keys, as a multiple of their bodies: the masks that are read most are kept within it.
+    /// Memory for all keys, as a multiple of their bodies; the masks that are read most are stored within it.
     keys: f64,
     /// Whether public vectors are transformed at each use.
     compact_plaintexts: bool,
@@ -43,7 +43,7 @@ struct Bootstrap {
     levels_left: usize,
 }
 
-/// Keys of `set` for the operating point that `op` is.
+/// Keys of `set` for the operating point named `op`.
 pub fn prepare(set: &str, op: &str) -> Result<(Box<dyn Prepared>, Answer), OursError> {
     let point = Point::of(op).ok_or_else(|| OursError::UnknownOp { op: op.to_owned(), scheme: "bootstrapping" })?;
     let parameters = sets::parameters(set)?;
@@ -90,7 +90,7 @@ impl Prepared for Bootstrap {
         let input = self.client.encrypt_at(&values, 0, self.input_scale)?.into_ciphertext();
         let parts: Vec<&RnsPolynomial> =
             self.kernel.inputs().map(|(_, part, _, _)| &input.parts[usize::from(part)]).collect();
-        // One bootstrapping takes long enough on a processor to need no warming up.
+        // One bootstrapping is long enough on a processor to need no warm-up.
         if let Place::Card { .. } = place {
             ready.run(&parts)?;
         }

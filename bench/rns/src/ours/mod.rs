@@ -1,4 +1,4 @@
-//! Our side: lowered programs on the CPU runtime, one thread, or on a card. It serves the same protocol as the peers.
+//! Our side: lowered programs on the CPU runtime with one thread, or on a GPU. It has the same protocol as the peers.
 
 mod bootstrapping;
 mod place;
@@ -13,15 +13,15 @@ use std::time::Instant;
 
 #[derive(Debug, thiserror::Error)]
 pub enum OursError {
-    #[error("nothing is prepared to measure {op:?} on")]
+    #[error("no parameter set is prepared for {op:?}")]
     NothingPrepared { op: String },
-    #[error("there is no operation {op:?} of {scheme} here")]
+    #[error("unknown {scheme} operation {op:?}")]
     UnknownOp { op: String, scheme: &'static str },
     #[error(
-        "the set `{set}` has no bootstrapping; take one that `polyfabric params --scheme ckks` lists under bootstrap"
+        "the set `{set}` has no bootstrapping; use one that `polyfabric params --scheme ckks` lists under bootstrap"
     )]
     NoBootstrapping { set: String },
-    #[error("{batch} runs at once of the same inputs give different results on the card")]
+    #[error("{batch} runs of the same inputs in one batch give different results on the GPU")]
     Differ { batch: usize },
     #[error(transparent)]
     Bootstrapping(#[from] polyfabric_program::rns::lowering::bootstrap::BootstrappingError),
@@ -59,7 +59,7 @@ pub trait Prepared {
     fn measure(&mut self, op: &str, repetitions: usize, place: &Place) -> Result<Answer, OursError>;
 }
 
-/// Serves requests until the stream ends.
+/// Answers requests until the stream ends.
 pub fn serve() -> std::io::Result<()> {
     let mut prepared: Option<Box<dyn Prepared>> = None;
     for line in stdin().lock().lines() {
@@ -77,7 +77,7 @@ pub fn serve() -> std::io::Result<()> {
     Ok(())
 }
 
-/// The answer to `request`, of what is measured at `place`.
+/// Answers `request`; operations run at `place`.
 pub fn handle(prepared: &mut Option<Box<dyn Prepared>>, request: Request, place: &Place) -> Result<Answer, OursError> {
     match request {
         Request::Hello => {
@@ -102,7 +102,7 @@ pub fn handle(prepared: &mut Option<Box<dyn Prepared>>, request: Request, place:
     }
 }
 
-/// Milliseconds of each call, after one that is not counted.
+/// Milliseconds of each call, after one warm-up call.
 fn timed(repetitions: usize, mut work: impl FnMut()) -> Vec<f64> {
     work();
     let once = |_| {
@@ -113,7 +113,7 @@ fn timed(repetitions: usize, mut work: impl FnMut()) -> Vec<f64> {
     (0..repetitions).map(once).collect()
 }
 
-/// The most memory that this process has held.
+/// The peak memory of this process.
 fn peak_gib() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let kib = |line: &str| line.strip_prefix("VmHWM:")?.split_whitespace().next()?.parse::<f64>().ok();

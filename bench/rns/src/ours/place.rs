@@ -1,4 +1,4 @@
-//! Where a lowered program runs: on one core of this processor, or on its card.
+//! Where a lowered program runs: on one core of this processor, or on its GPU.
 
 use super::OursError;
 use polyfabric_program::rns::kernel::KernelProgram;
@@ -13,21 +13,21 @@ use std::time::Instant;
 #[derive(Clone)]
 pub enum Place {
     Processor,
-    /// So many runs at once.
+    /// A batch of runs.
     Card {
         card: Arc<Cuda>,
         batch: usize,
     },
 }
 
-/// A program that is ready to run there.
+/// A prepared program.
 pub enum Ready {
     Processor { executor: Box<Executor>, outputs: Vec<RnsPolynomial> },
     Card { executor: Box<rns::Executor<Cuda>>, batch: usize, outputs: Vec<RnsPolynomial> },
 }
 
 impl Place {
-    /// Prepares `kernel` with `keys`; `options` are the processor's.
+    /// Prepares `kernel` with `keys`; `options` apply to the processor.
     pub fn prepare(&self, kernel: &KernelProgram, keys: &KeySet, options: ExecutorOptions) -> Result<Ready, OursError> {
         Ok(match self {
             Self::Processor => {
@@ -43,7 +43,7 @@ impl Place {
 }
 
 impl Ready {
-    /// Milliseconds of a run; on a card of the batch, from when the inputs are there to when the outputs are. All of a batch are of the same inputs.
+    /// Milliseconds of one run. On a GPU, of the whole batch, without transfers; all of its runs have the same inputs.
     pub fn run(&mut self, inputs: &[&RnsPolynomial]) -> Result<f64, OursError> {
         Ok(1e3
             * match self {
@@ -66,7 +66,7 @@ impl Ready {
             })
     }
 
-    /// What a card does in a run, and where its time goes; nothing of a processor.
+    /// Work and kernel times of one run on a GPU; `None` on a processor.
     pub fn on_card(&self, inputs: &[&RnsPolynomial]) -> Result<Option<(rns::Needs, Vec<rns::Share>)>, RunError> {
         match self {
             Self::Processor { .. } => Ok(None),

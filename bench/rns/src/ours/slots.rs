@@ -1,4 +1,4 @@
-//! CKKS and BGV: each operation a lowered kernel program of its own, at the top level, as the peers are measured.
+//! CKKS and BGV operations, each as a separate lowered kernel program at the top level, as the peers are measured.
 
 use super::{OnCard, OursError, Place, Prepared};
 use crate::protocol::Answer;
@@ -27,7 +27,7 @@ struct Operation {
 
 type Operations = BTreeMap<&'static str, Operation>;
 
-/// What both schemes need to lower an operation.
+/// Inputs for the lowering of an operation of either scheme.
 struct World<'a> {
     chain: &'a Chain,
     choice: RnsLowering,
@@ -36,7 +36,7 @@ struct World<'a> {
 }
 
 impl World<'_> {
-    /// The program that `build` makes of the inputs `x` and `y` at the top level; the last of its results is checked.
+    /// The program that `build` makes from inputs `x` and `y` at the top level; its last result is checked.
     fn operation(
         &self,
         name: &str,
@@ -57,7 +57,7 @@ impl World<'_> {
         Ok(Operation { kernel: lowering.finish()?, scale })
     }
 
-    /// The operations that both schemes have: a rotation, and as many as there are of one ciphertext.
+    /// Operations of both schemes: one rotation, and all rotations of one ciphertext.
     fn rotations(&self, rotations: &[i64]) -> Result<Operations, OursError> {
         let first = rotations.first().copied().unwrap_or(1);
         let rotate = self.operation("rotate", |lowering, x, _| Ok(vec![lowering.rotate(x, first)?]))?;
@@ -73,14 +73,14 @@ fn keys_of(operations: &Operations) -> Vec<KeyId> {
     ids.into_iter().collect()
 }
 
-/// What came of one operation: its times, the two parts of its last result, and what a card did.
+/// Result of one operation: its times, both parts of its last output, and the work on a GPU.
 struct Measured {
     ms: Vec<f64>,
     result: Ciphertext,
     card: Option<OnCard>,
 }
 
-/// Runs one operation, once uncounted.
+/// Runs one operation, after one warm-up run.
 fn measured(
     operation: &Operation,
     keys: &KeySet,
@@ -113,7 +113,7 @@ struct CkksSide {
     ciphertexts: [Ciphertext; 2],
 }
 
-/// Keys and inputs of the CKKS set called `set`.
+/// Keys and inputs of the CKKS set named `set`.
 pub fn ckks(set: &str, rotations: &[i64]) -> Result<(Box<dyn Prepared>, Answer), OursError> {
     let parameters = ckks::sets::parameters(set)?;
     let client = ckks::ClientKey::generate(&parameters)?;
@@ -190,7 +190,7 @@ struct BgvSide {
     ciphertexts: [Ciphertext; 2],
 }
 
-/// Keys and inputs of the BGV set called `set`.
+/// Keys and inputs of the BGV set named `set`.
 pub fn bgv(set: &str, rotations: &[i64]) -> Result<(Box<dyn Prepared>, Answer), OursError> {
     let parameters = bgv::sets::named(set)?;
     let t = parameters.plaintext_modulus().modulus();

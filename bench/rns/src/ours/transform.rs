@@ -8,7 +8,7 @@ use polyfabric_kernels::ntt::Ntt;
 use polyfabric_kernels::primes::PrimeClass;
 use rand::Rng;
 
-/// Transforms in one measured time: a single one is near the clock's grain.
+/// Transforms per measured time: a single one is close to the clock's resolution.
 const BATCH: usize = 32;
 
 struct Transform {
@@ -16,7 +16,7 @@ struct Transform {
     polynomial: Vec<u64>,
 }
 
-/// One limb, whose prime is the largest of the first width of `chain`.
+/// Prepares one limb with the largest prime of the first width of `chain`.
 pub fn prepare(log_n: u32, chain: &Chain) -> Result<(Box<dyn Prepared>, Answer), OursError> {
     let degree = RingDegree::new(1 << log_n)?;
     let bits = chain.log_q.first().copied().unwrap_or(49);
@@ -34,7 +34,7 @@ impl Prepared for Transform {
         if op != "ntt" {
             return Err(OursError::UnknownOp { op: op.to_owned(), scheme: "a transform" });
         }
-        // The transform works in place, so it is fed its own values: its time does not depend on them.
+        // The transform works in place on its previous output: its time does not depend on the values.
         let mut values = self.polynomial.clone();
         let ms = timed(repetitions, || (0..BATCH).for_each(|_| self.ntt.forward(&mut values)));
         let mut back = self.polynomial.clone();

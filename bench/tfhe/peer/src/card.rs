@@ -1,4 +1,4 @@
-//! The peer on a card: the CUDA backend of tfhe-rs, through its public calls on batches.
+//! The peer on a GPU: the CUDA backend of tfhe-rs, through its public batch interface.
 
 use crate::keys::{Secrets, accumulator, error_of, noise, random_messages, slot};
 use crate::protocol::{CardSet, Dimensions};
@@ -17,9 +17,9 @@ use tfhe::core_crypto::prelude::*;
 use tfhe::shortint::parameters::v1_8::*;
 use tfhe::shortint::parameters::{ClassicPBSParameters, ModulusSwitchType, MultiBitPBSParameters};
 
-/// Above this many ciphertexts the backend's documentation advises its key switch by matrix products (GEMM), on an H100.
+/// For more ciphertexts, the backend's documentation advises its key switch by matrix products (GEMM), on an H100.
 const GEMM_KEY_SWITCH_ABOVE: usize = 128;
-/// The most levels that the key switch by matrix products takes.
+/// Most levels that the key switch by matrix products supports.
 const GEMM_KEY_SWITCH_LEVELS: usize = 9;
 
 enum BootstrapKey {
@@ -40,26 +40,26 @@ pub struct Card {
     streams: CudaStreams,
 }
 
-/// Ciphertexts in the card's memory.
+/// Ciphertexts in the GPU's memory.
 struct Batch {
     inputs: CudaLweCiphertextList<u64>,
     outputs: CudaLweCiphertextList<u64>,
     switched: CudaLweCiphertextList<u64>,
-    /// Where each ciphertext is: in its place.
+    /// Index of each ciphertext: the identity.
     indexes: CudaVec<u64>,
-    /// The table of each ciphertext: the only one.
+    /// Table index of each ciphertext; there is one table.
     lut_indexes: CudaVec<u64>,
 }
 
-/// What the backend does not serve.
+/// Why the backend does not support `set`.
 fn refusal(set: &CardSet) -> Option<String> {
     let CardSet { dimensions, key_bits, .. } = set;
     if dimensions.torus_bits != 64 {
-        Some("its CUDA backend has the 64-bit torus alone".to_owned())
+        Some("its CUDA backend supports only the 64-bit torus".to_owned())
     } else if dimensions.lwe_dimension % key_bits != 0 {
-        Some(format!("{key_bits} key bits an iteration do not divide its {} bits", dimensions.lwe_dimension))
+        Some(format!("{key_bits} key bits per iteration do not divide its {} bits", dimensions.lwe_dimension))
     } else if !is_cuda_available() {
-        Some("it finds no card".to_owned())
+        Some("it finds no GPU".to_owned())
     } else {
         None
     }
@@ -125,7 +125,7 @@ impl Card {
     }
 
     fn upload(&self, words: &[u64]) -> CudaVec<u64> {
-        // SAFETY: the words stay where they are until the stream has been waited for.
+        // SAFETY: `words` stays valid until the stream is synchronised.
         let copy = unsafe { CudaVec::from_cpu_async(words, &self.streams, 0) };
         self.streams.synchronize();
         copy
@@ -216,7 +216,7 @@ fn deviation(noise: DynamicDistribution<u64>) -> f64 {
     }
 }
 
-/// The dimensions of either kind of the library's sets, whose fields have the same names.
+/// Dimensions of either type of the library's sets, whose fields have the same names.
 macro_rules! dimensions {
     ($set:expr) => {
         Dimensions {
@@ -243,7 +243,7 @@ fn multi_bit(name: &str, set: &MultiBitPBSParameters) -> CardSet {
     CardSet { name: name.to_owned(), dimensions: dimensions!(set), key_bits: set.grouping_factor.0, centred: false }
 }
 
-/// The library's sets for a failure probability of 2^-128 and its CUDA backend: one and two bits of message, as many of carry.
+/// The library's sets for a failure probability of 2^-128 and its CUDA backend: one and two message bits, and as many carry bits.
 pub fn sets() -> Vec<CardSet> {
     let (one, two) = ("message-1-carry-1", "message-2-carry-2");
     vec![

@@ -1,18 +1,18 @@
-//! The peer's integers: its high-level interface with its default parameters, which are made for a failure probability of 2^-128.
+//! The peer's integers: its high-level interface with its default parameters, for a failure probability of 2^-128.
 
 use crate::clock::both_seconds;
 use crate::protocol::{IntegerRound, Operands, Operation};
 use tfhe::prelude::*;
 use tfhe::{ClientKey, ConfigBuilder, FheBool, FheUint8, FheUint32, FheUint64, ServerKey, set_server_key};
 
-/// Keys, and threads that know the server's.
+/// Keys, and threads that have the server key.
 pub struct Integers {
     client: ClientKey,
     server: ServerKey,
     pool: Option<rayon::ThreadPool>,
 }
 
-/// Encrypts, times the operation, decrypts, for one width.
+/// Encrypts, times the operation and decrypts, for one width.
 macro_rules! round {
     ($kind:ty, $word:ty, $client:expr, $operation:expr, $operands:expr) => {{
         let Operands { x, y, amount } = $operands;
@@ -42,7 +42,7 @@ impl Integers {
         Self { client, server, pool: None }
     }
 
-    /// One operation on fresh ciphertexts; nothing for a width that the peer is not asked for.
+    /// One operation on fresh ciphertexts; `None` for a width that is not compared.
     pub fn round(
         &mut self,
         operation: Operation,

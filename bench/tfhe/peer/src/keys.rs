@@ -1,16 +1,16 @@
-//! What both of the peer's backends make their keys and look-up tables of.
+//! Keys and look-up tables of both of the peer's backends.
 
 use crate::protocol::Dimensions;
 use crate::side::{MESSAGES, SLOT_BITS, table};
 use tfhe::core_crypto::commons::math::torus::UnsignedTorus;
 use tfhe::core_crypto::prelude::*;
 
-/// The torus elements that the benchmark runs the peer on.
+/// Torus elements of the benchmark.
 pub trait Element: UnsignedTorus + CastFrom<usize> + CastInto<usize> + CastFrom<u64> + Send + Sync {}
 impl Element for u32 {}
 impl Element for u64 {}
 
-/// A set's secret keys, and what encrypts under them.
+/// A set's secret keys and its encryption.
 pub struct Secrets<T: Element> {
     pub small_key: LweSecretKeyOwned<T>,
     pub glwe_key: GlweSecretKeyOwned<T>,

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "gpu")]
 mod card;
-// Files of the harness, of which this side needs a part.
+// Files of the harness, which this program uses in part.
 #[allow(dead_code)]
 #[path = "../../src/clock.rs"]
 mod clock;
@@ -20,10 +20,10 @@ use protocol::{Answer, Request};
 use side::Side;
 use std::io::{BufRead, Write};
 
-/// As `Cargo.toml` has it: a test holds that.
+/// The version in `Cargo.toml`; a test compares them.
 const TFHE_RS: &str = "1.8.2";
 
-/// Name, version, and the instruction sets of this build: its transforms choose at run time, the rest of it was compiled for one processor.
+/// Name, version and instruction sets of this build. Transforms choose one at run time; the rest is compiled for one processor.
 fn version() -> String {
     let transforms = if cfg!(feature = "avx512") { "AVX-512" } else { "AVX2" };
     let rest = if cfg!(target_feature = "avx512f") {
@@ -36,7 +36,6 @@ fn version() -> String {
     format!("tfhe-rs {TFHE_RS}, transforms up to {transforms}, the rest compiled for {rest}")
 }
 
-/// Keys in use.
 #[derive(Default)]
 struct State {
     side: Option<Box<dyn Side>>,

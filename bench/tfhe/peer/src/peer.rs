@@ -1,4 +1,4 @@
-//! The peer: tfhe-rs's own programmable bootstrap, its batch call, and its key switch.
+//! The peer: tfhe-rs's programmable bootstrap, its batch call, and its key switch.
 
 use crate::keys::{Element, Secrets, accumulator, error_of, noise, random_messages, slot};
 use crate::protocol::Dimensions;

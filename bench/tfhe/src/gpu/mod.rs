@@ -1,4 +1,4 @@
-//! Bootstraps and key switches on a card, beside the most that it can do of what they are made of, and beside the peer's.
+//! Bootstraps and key switches on a GPU, compared with the GPU's peak and with the peer's CUDA backend.
 
 mod peaks;
 mod peer;
@@ -26,16 +26,16 @@ pub use transforms::Transform;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Only these sets, the peer's own among them; may be given more than once. Without it every set that is served.
+    /// Only these sets, including the peer's own; can be repeated. Default: every supported set.
     #[arg(long = "set")]
     sets: Vec<String>,
-    /// Ciphertexts of a batch; may be given more than once.
+    /// Batch size; can be repeated.
     #[arg(long = "batch", default_values = ["1", "16", "128", "1024", "4096", "16384"])]
     batches: Vec<NonZeroUsize>,
-    /// Secret bits that an iteration consumes, 1 or 2; may be given more than once.
+    /// Secret bits per iteration, 1 or 2; can be repeated.
     #[arg(long = "key-bits", default_values_t = [1, 2])]
     key_bits: Vec<u32>,
-    /// The same for the peer, on sets whose keys they divide.
+    /// Secret bits per iteration of the peer, for sets whose key length they divide.
     #[arg(long = "peer-key-bits", default_values = ["1", "2", "4"])]
     peer_key_bits: Vec<NonZeroUsize>,
     /// Timed runs of each batch; the medians are reported.
@@ -43,50 +43,50 @@ pub struct Arguments {
     pub runs: NonZeroUsize,
 }
 
-/// One set and batch on the card.
+/// One set and batch on the GPU.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     pub set: String,
-    /// Secret bits that an iteration consumes.
+    /// Secret bits per iteration.
     pub key_bits: u32,
     pub batch: usize,
-    /// Median seconds of a batch's bootstraps (modulus switch, blind rotation, extraction), from the card's memory to the card's memory.
+    /// Median seconds of a batch's bootstraps (modulus switch, blind rotation, extraction), with inputs and outputs in the GPU's memory.
     pub bootstrap_seconds: f64,
-    /// The same of its key switches.
+    /// Median seconds of its key switches.
     pub key_switch_seconds: f64,
-    /// Both, each from and to the computer's memory.
+    /// Seconds of both, with transfers from and to the computer's memory.
     pub seconds_with_transfers: f64,
-    /// Bootstraps a second, key switches included.
+    /// Bootstraps per second, including key switches.
     pub per_second: f64,
-    /// Seconds that the multiply-adds of the bootstraps take at the card's measured peak, as a fraction of theirs.
+    /// Seconds of the bootstraps' multiply-adds at the GPU's measured peak, divided by `bootstrap_seconds`.
     pub multiply_add_share: f64,
     /// Standard deviation of the bootstraps' errors, as a fraction of the torus.
     pub noise: f64,
     pub wrong: usize,
 }
 
-/// Everything that a run writes.
+/// The result file of one run.
 #[derive(Debug, Serialize)]
 pub struct Results {
     pub card: String,
     /// Seconds since 1970.
     pub time: u64,
     pub peaks: Peaks,
-    /// Butterflies in other arithmetics beside those that the kernels have.
+    /// Butterflies in the number format of the kernels and in others.
     pub transforms: Vec<Transform>,
     pub rows: Vec<Row>,
     /// The peer's name, version and instruction sets.
     pub peer: Option<String>,
-    /// Its rows: of the sets above, and of its own.
+    /// The peer's rows: of the sets above, and of the peer's sets.
     pub peer_rows: Vec<PeerRow>,
-    /// Sets that the card, or the peer on it, does not serve, and why.
+    /// Sets that the GPU or the peer does not support, with reasons.
     pub refused: Vec<(String, String)>,
 }
 
-/// Of the butterflies alone: 2,048 rounds of four levels, some milliseconds.
+/// Length of the butterflies' measurement: 2,048 rounds of four levels, some milliseconds.
 const STRETCHES: u64 = 64;
 
-/// Measures everything that is asked for, with the peer's program too if there is one; prints rows as they come.
+/// Measures all requested sets, with the peer's program if there is one; prints rows as they finish.
 pub fn measure(asked: &Arguments, peer: Option<&Path>) -> Result<Results, BenchError> {
     let mut peer = peer.map(CardPeer::start).transpose()?;
     let card = Arc::new(Cuda::first()?);
@@ -125,7 +125,7 @@ pub fn measure(asked: &Arguments, peer: Option<&Path>) -> Result<Results, BenchE
             continue;
         }
         for &key_bits in &asked.key_bits {
-            eprintln!("{name}: keys of {key_bits} bit(s) an iteration");
+            eprintln!("{name}: keys of {key_bits} bit(s) per iteration");
             let unrolling = KeyUnrolling::new(key_bits)?;
             let keys = Keys::generate(&set, unrolling)?;
             let mut side = keys.side(&set, Some(&card));
@@ -146,7 +146,7 @@ pub fn measure(asked: &Arguments, peer: Option<&Path>) -> Result<Results, BenchE
 }
 
 impl Results {
-    /// Fails, with the reasons, if every set was refused.
+    /// Fails with the reasons if every set was rejected.
     pub fn expect_rows(&self) -> Result<(), BenchError> {
         if self.rows.is_empty() && self.peer_rows.is_empty() {
             let refused: Vec<_> = self.refused.iter().map(|(set, reason)| format!("{set}: {reason}")).collect();
@@ -161,10 +161,10 @@ impl Results {
         self.refused.push((name.to_owned(), refusal));
     }
 
-    /// The peer's rows of `sets`. One that it does not serve does not keep the others from being measured.
+    /// Measures `sets` on the peer. A set that the peer rejects does not stop the others.
     fn measure_peer(&mut self, peer: &mut CardPeer, sets: &[CardSet], asked: &Arguments) {
         for set in sets {
-            let name = format!("tfhe-rs: {} with keys of {} bit(s) an iteration", set.name, set.key_bits);
+            let name = format!("tfhe-rs: {} with keys of {} bit(s) per iteration", set.name, set.key_bits);
             eprintln!("{name}");
             if let Err(refusal) = peer.measure(set, asked, &mut self.peer_rows) {
                 self.refuse(&name, refusal);
@@ -173,7 +173,7 @@ impl Results {
     }
 }
 
-/// A batch of one set on the card.
+/// Measures a batch of one set on the GPU.
 fn measured(set: &Set, unrolling: KeyUnrolling, batch: usize, runs: usize, side: &mut dyn Side, peaks: &Peaks) -> Row {
     let mut errors = Errors::default();
     let (mut bootstraps, mut switches, mut all) = (Vec::new(), Vec::new(), Vec::new());
@@ -183,7 +183,7 @@ fn measured(set: &Set, unrolling: KeyUnrolling, batch: usize, runs: usize, side:
         let bootstrap = side.seconds_on_card();
         let whole = whole + Clock::Wall.seconds(|| side.key_switch());
         errors.0.extend(side.bootstrap_errors());
-        // The first one warms up.
+        // The first run is a warm-up.
         if run > 0 {
             bootstraps.push(bootstrap);
             switches.push(side.seconds_on_card());

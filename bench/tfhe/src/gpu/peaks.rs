@@ -1,38 +1,38 @@
-//! The most that a card can do of what bootstraps are made of, measured.
+//! Measured peak rates of a GPU.
 
 use polyfabric_runtime::gpu::{Device, GpuError, Launch, Source};
 use serde::Serialize;
 use std::fmt;
 use std::time::Instant;
 
-/// Rates of the whole card, a second.
+/// Rates of the whole GPU, per second.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Peaks {
     /// Multiply-adds of doubles.
     pub multiply_adds: f64,
     /// Multiply-adds of f32.
     pub single_multiply_adds: f64,
-    /// Products of 32-bit integers, the lower half, with a sum.
+    /// Multiply-adds of 32-bit integers, with the lower half of the product.
     pub integer_multiply_adds: f64,
-    /// Products of 32-bit integers of which, two at a time, the sum's upper half is kept.
+    /// Products of 32-bit integers, summed in pairs, of which the upper half is kept.
     pub upper_halves: f64,
     /// Bytes read from shared memory.
     pub shared_bytes: f64,
-    /// Bytes read from the second-level cache.
+    /// Bytes read from the L2 cache.
     pub cache_bytes: f64,
 }
 
 const BLOCK: u32 = 256;
-/// Blocks for each multiprocessor.
+/// Blocks per multiprocessor.
 const BLOCKS: u32 = 4;
-/// Pairs of doubles that are read over and over: 16 MiB.
+/// Pairs of doubles in the L2 cache: 16 MiB.
 const PAIRS: u64 = 1 << 20;
 const ROUNDS: u64 = 1 << 13;
 
-/// Products of integers, for these kernels and the transforms'.
+/// Integer products for these kernels and those of the transforms.
 pub const PRODUCTS: (&str, &str) = ("products.h", include_str!("products.h"));
 
-/// `work` by the seconds that what `launch` launches takes: the best of three.
+/// `work` per second: the best of three runs of `launch`.
 pub fn rate<D: Device>(device: &D, work: f64, launch: impl Fn() -> Result<(), GpuError>) -> Result<f64, GpuError> {
     let mut best = 0f64;
     for _ in 0..3 {
@@ -63,7 +63,7 @@ impl Peaks {
         let blocks = device.multiprocessors() as u32 * BLOCKS;
         let threads = f64::from(blocks * BLOCK);
         let out = device.allocate((blocks * BLOCK) as usize * size_of::<f64>(), "sums")?;
-        let pairs = device.upload(&vec![0; PAIRS as usize * 16], "what is read")?;
+        let pairs = device.upload(&vec![0; PAIRS as usize * 16], "pairs to read")?;
         let (out, pairs) = (device.address(&out), device.address(&pairs));
         let rate = |kernel: &'static str, arguments: &[u64], work: f64| {
             let launch = Launch { kernel, blocks, threads: BLOCK, shared_bytes: 32 << 10 };
@@ -87,7 +87,7 @@ impl fmt::Display for Peaks {
         write!(
             f,
             "{:.2} T multiply-adds of doubles, {:.2} T of f32, {:.2} T of 32-bit integers, {:.2} T of their products into upper halves, \
-             {:.2} TB/s of shared memory, {:.2} TB/s of the second-level cache",
+ {:.2} TB/s of shared memory, {:.2} TB/s of the L2 cache",
             self.multiply_adds / 1e12,
             self.single_multiply_adds / 1e12,
             self.integer_multiply_adds / 1e12,

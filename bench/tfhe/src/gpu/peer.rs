@@ -1,4 +1,4 @@
-//! The peer's backend of cards beside ours: the sets that both serve, and the peer's own.
+//! The peer's CUDA backend: the sets that both sides support, and the peer's own sets.
 
 use super::Arguments;
 use crate::clock::Clock;
@@ -11,25 +11,25 @@ use serde::Serialize;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-/// One set and batch of the peer's on the card.
+/// One set and batch of the peer on the GPU.
 #[derive(Clone, Debug, Serialize)]
 pub struct PeerRow {
     pub set: String,
-    /// Secret bits that an iteration consumes.
+    /// Secret bits per iteration.
     pub key_bits: usize,
     pub batch: usize,
-    /// Median seconds of a batch's bootstraps, from the card's memory to the card's memory, by its public call, which allocates its scratch.
+    /// Median seconds of a batch's bootstraps, with inputs and outputs in the GPU's memory, by the public call, which allocates its scratch.
     pub bootstrap_seconds: f64,
-    /// The same of its key switches.
+    /// Median seconds of its key switches.
     pub key_switch_seconds: f64,
-    /// Bootstraps a second, key switches included.
+    /// Bootstraps per second, including key switches.
     pub per_second: f64,
     /// Standard deviation of the bootstraps' errors, as a fraction of the torus.
     pub noise: f64,
     pub wrong: usize,
 }
 
-/// The peer's process, started anew after a set that ends it.
+/// The peer's process, restarted after a set that ends it.
 pub struct CardPeer {
     program: PathBuf,
     peer: Peer,
@@ -47,18 +47,18 @@ impl CardPeer {
         &self.peer.version
     }
 
-    /// Is `name` a set of the peer's own?
+    /// Whether `name` is one of the peer's own sets.
     pub fn has(&self, name: &str) -> bool {
         self.own.iter().any(|set| set.name == name)
     }
 
-    /// Its own sets that are asked for: all, or those that are named.
+    /// The requested sets of the peer: all, or those that are named.
     pub fn own(&self, asked: &Arguments) -> Vec<CardSet> {
         let named = |set: &&CardSet| asked.sets.is_empty() || asked.sets.contains(&set.name);
         self.own.iter().filter(named).cloned().collect()
     }
 
-    /// Every batch of one set; what it does not serve, in its own words.
+    /// Measures every batch of one set; fails with the peer's reason if the peer does not support the set.
     pub fn measure(&mut self, set: &CardSet, asked: &Arguments, rows: &mut Vec<PeerRow>) -> Result<(), PeerError> {
         let measured = self.rows(set, asked, rows);
         if let Err(PeerError::Silent { .. }) = measured {
@@ -83,7 +83,7 @@ impl CardPeer {
         for run in 0..=runs {
             let round = self.peer.round(batch, 1, Clock::Wall)?;
             errors.0.extend(round.bootstrap_errors);
-            // The first one warms up.
+            // The first run is a warm-up.
             if run > 0 {
                 bootstraps.push(round.bootstrap_seconds);
                 switches.push(round.key_switch_seconds);
@@ -103,10 +103,10 @@ impl CardPeer {
     }
 }
 
-/// A set of ours on the peer, with keys of each of `key_bits` that divides its key.
+/// Our set on the peer, with each of `key_bits` that divides its key length.
 pub fn shared(set: &Set, key_bits: &[NonZeroUsize]) -> Vec<CardSet> {
     let (name, dimensions) = (&set.name, &set.dimensions);
-    // The backend has the 64-bit torus alone.
+    // The backend supports only the 64-bit torus.
     let served = |bits: &usize| dimensions.torus_bits == 64 && dimensions.lwe_dimension.is_multiple_of(*bits);
     let of = |key_bits| CardSet { name: name.clone(), dimensions: dimensions.clone(), key_bits, centred: false };
     key_bits.iter().map(|bits| bits.get()).filter(served).map(of).collect()
@@ -145,13 +145,13 @@ mod tests {
     }
 
     #[test]
-    fn the_peer_takes_sets_of_its_torus_whose_keys_the_bits_of_an_iteration_divide() {
+    fn the_peer_supports_sets_of_64_bits_whose_key_length_the_key_bits_divide() {
         assert_eq!(bits("morphling-IV"), [1, 2]);
         assert_eq!(bits("polyfabric-2-p128-t64"), [1, 2, 4]);
         assert!(bits("morphling-I").is_empty());
     }
 
-    /// A peer that ends when it is asked for keys of two bits, refuses four, and has a round of two right results and a wrong one.
+    /// A peer that ends on keys of two bits, rejects four, and has rounds of two correct results and a wrong one.
     const PEER: &str = r#"#!/bin/sh
 while read -r line; do
     case $line in
@@ -182,7 +182,7 @@ done
         std::fs::remove_file(&program).expect("it is there");
         assert!(matches!(measured.as_slice(), [Err(PeerError::Silent { .. }), Err(PeerError::Refused { .. }), Ok(())]));
         let [row] = rows.as_slice() else { panic!("{rows:?}") };
-        // A wrong result in each of the three rounds, of which the first is not timed.
+        // One wrong result in each of three rounds, of which the first is not timed.
         assert_eq!((row.key_bits, row.batch, row.wrong), (1, 3, 3));
         assert_eq!((row.bootstrap_seconds, row.key_switch_seconds, row.per_second), (0.5, 0.25, 4.0));
     }

@@ -1,4 +1,4 @@
-// a · b in 64 bits. On a card by its name: a compiler that keeps a factor in 64 bits does not find it.
+// a · b in 64 bits. The GPU's instruction is named: a compiler that keeps a factor in 64 bits does not find it.
 DEVICE i64 product(i32 a, i32 b) {
 #ifdef __CUDACC__
   i64 result;

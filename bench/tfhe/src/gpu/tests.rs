@@ -1,9 +1,9 @@
-//! The kernels on the processor, with the emulator of the runtime's tests.
+//! Runs the kernels on the processor, with the emulator of the runtime's tests.
 
 use super::peaks::Peaks;
 use super::transforms::Transform;
 use super::{Results, Row};
-use emulator::{Emulator, Turns};
+use emulator::{Emulator, ThreadOrder};
 use polyfabric_runtime::gpu::{Call, Device, GpuError, Launch, Source};
 
 #[path = "../../../../crates/runtime/src/gpu/emulator.rs"]
@@ -19,7 +19,7 @@ const PEAKS: Peaks = Peaks {
 };
 
 #[test]
-fn a_run_of_refused_sets_alone_fails_with_their_reasons() {
+fn a_run_without_supported_sets_fails_with_the_reasons() {
     let mut results = Results {
         card: "a card".to_owned(),
         time: 0,
@@ -48,9 +48,9 @@ fn a_run_of_refused_sets_alone_fails_with_their_reasons() {
 }
 
 #[test]
-fn butterflies_are_as_exact_as_their_arithmetic_can_be() {
-    for turns in [Turns::Forwards, Turns::Backwards] {
-        let measured = Transform::measure(&Emulator { turns }, &PEAKS, 1).expect("a C compiler");
+fn butterflies_stay_within_their_error_bounds() {
+    for order in [ThreadOrder::Forwards, ThreadOrder::Backwards] {
+        let measured = Transform::measure(&Emulator { order }, &PEAKS, 1).expect("a C compiler");
         let [double, fixed, split] = measured.as_slice() else { panic!("{measured:?}") };
         for transform in &measured {
             println!("{transform}");

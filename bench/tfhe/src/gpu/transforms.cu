@@ -1,8 +1,8 @@
-// Four levels of a transform, over and over, on 16 complex points that a thread holds in registers: butterflies and nothing else.
+// The butterflies of a transform without memory accesses: four levels on 16 complex points in a thread's registers, repeated.
 //
-// ARITHMETIC says how numbers are kept: 0 as doubles, 1 as 32 bits in fixed point, 2 as sums of two f32. The levels are those of a ring modulo x^16 − i: see fft.h.
+// ARITHMETIC is the number format: 0 doubles, 1 fixed point of 32 bits, 2 sums of two f32. The levels are those of a ring modulo x^16 − i: see fft.h.
 
-// What 32 rounds let numbers grow by: 4^32.
+// Growth of the numbers in 32 rounds: 4^32.
 #define GROWTH 18446744073709551616.0
 
 #if ARITHMETIC == 0
@@ -10,7 +10,7 @@ typedef double Number;
 #elif ARITHMETIC == 1
 typedef i32 Number;
 #else
-// high + low, high the nearest f32 of it.
+// high + low, where high is the nearest f32.
 typedef struct {
   float high, low;
 } Number;
@@ -47,8 +47,8 @@ DEVICE Number negated(Number x) {
   return -x;
 }
 
-// Factors have 31 bits behind the point, so that an upper half is half of a product: as it should be at a level that shifts by one bit. At one that does not,
-// b is doubled before. Both are rounded down. Nothing saturates: no word can leave its width.
+// Factors have 31 fraction bits, so an upper half is half of the product, as required at a level that shifts by one bit. At other levels, b is doubled
+// first. Both round down. Nothing saturates, because no word overflows.
 DEVICE void butterfly(Complex *a, Complex *b, Complex w, i32 shift) {
   const i32 re = b->re * (2 - shift), im = b->im * (2 - shift);
   const i32 product_re = upper_half(w.re, re, negated(w.im), im);
@@ -61,7 +61,7 @@ DEVICE void butterfly(Complex *a, Complex *b, Complex w, i32 shift) {
   a->im += product_im;
 }
 
-// Two levels of four shift: what they let grow is taken back on the way.
+// The fixed-point levels divide on the way: two of four shift. Nothing is left to divide.
 DEVICE Number less(Number x) {
   return x;
 }
@@ -73,21 +73,21 @@ DEVICE Number negated(Number x) {
   return result;
 }
 
-// a + b, exact: 6 operations.
+// a + b, exactly: 6 operations.
 DEVICE Number sum(float a, float b) {
   float high = a + b, part = high - a;
   Number result = {high, (a - (high - part)) + (b - part)};
   return result;
 }
 
-// The same of a `low` that is much smaller: 3 operations.
+// The same for a `low` that is much smaller: 3 operations.
 DEVICE Number normalised(float high, float low) {
   Number result = {high + low, 0.0f};
   result.low = low - (result.high - high);
   return result;
 }
 
-// a + b · c + d · e: 27 operations. A product is written as a multiply-add, which no compiler contracts with the sum that it goes into.
+// a + b · c + d · e: 27 operations. Each product is an explicit multiply-add, so that no compiler contracts it with the next sum.
 DEVICE Number add_products(Number a, Number b, Number c, Number d, Number e) {
   float first = fmaf(b.high, c.high, 0.0f), second = fmaf(d.high, e.high, 0.0f);
   float low = fmaf(b.high, c.high, -first) + fmaf(d.high, e.high, -second);
@@ -126,8 +126,8 @@ DEVICE Complex turned_quarter(Complex w) {
   return result;
 }
 
-// `stretches` times 32 rounds of four levels, each round divided by 4, on the points of each thread of a block, the same in all of them. `factors` are those of
-// every other block of each level: the next one's are a quarter turn further.
+// `stretches` times 32 rounds of four levels, each round divided by 4, on the points of each thread; all blocks have the same points. `factors` are those of
+// every second block of each level: the next block's are a quarter turn further.
 KERNEL MOST_THREADS(256) butterflies(Complex *out, const Complex *in, const Complex *factors, u32 stretches) {
   Complex x[16], w[8];
   UNROLL for (u32 i = 0; i < 16; i++) x[i] = in[threadIdx.x * 16 + i];
@@ -136,7 +136,7 @@ KERNEL MOST_THREADS(256) butterflies(Complex *out, const Complex *in, const Comp
     ROLLED for (u32 round = 0; round < 32; round++) {
       UNROLL for (u32 level = 0; level < 4; level++) {
         UNROLL for (u32 i = 0; i < 8; i++) {
-          // Butterfly i of a level: of its block, and there.
+          // Butterfly i of a level: its block, and its position there.
           const u32 half = 8 >> level, block = i / half, at = block * 2 * half + i % half;
           const Complex factor = w[(level == 0 ? 0 : 1 << (level - 1)) + block / 2];
           butterfly(&x[at], &x[at + half], block % 2 ? turned_quarter(factor) : factor, level % 2 == 0);

@@ -1,4 +1,4 @@
-//! The butterflies of a transform in three arithmetics, each beside the card's peak of what it is made of: is another one worth it?
+//! Butterflies of a transform in three number formats, each compared with the GPU's peak: would another format be faster?
 
 use super::peaks::{PRODUCTS, Peaks, rate};
 use polyfabric_runtime::gpu::{Device, GpuError, Launch, Source};
@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::f64::consts::PI;
 use std::fmt;
 
-/// How a transform keeps its numbers.
+/// Number format of a transform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Arithmetic {
@@ -17,32 +17,32 @@ pub enum Arithmetic {
     Split,
 }
 
-/// The butterflies of one arithmetic.
+/// Butterflies in one number format.
 #[derive(Clone, Debug, Serialize)]
 pub struct Transform {
     pub arithmetic: Arithmetic,
-    /// Butterflies of the whole card, a second.
+    /// Butterflies per second of the whole GPU.
     pub butterflies: f64,
-    /// Seconds that their operations take at the card's measured peak, as a fraction of theirs.
+    /// Seconds of their operations at the GPU's measured peak, divided by the measured seconds.
     pub peak_share: f64,
     /// Largest error of a result, as a fraction of the norm of its 16 points, after [`Self::levels`] levels.
     pub error: f64,
-    /// What it may be.
+    /// Bound of `error`.
     pub bound: f64,
     pub levels: u64,
 }
 
 const BLOCK: u32 = 256;
-/// Blocks for each multiprocessor: as many as there is place for at once, one to three, or a multiple.
+/// Blocks per multiprocessor: a multiple of the one to three that run at once.
 const BLOCKS: u32 = 6;
-/// Threads whose points differ; the others have the same again.
+/// Threads with different points; the others repeat these.
 const LANES: usize = 32;
 const POINTS: usize = 16;
-/// Rounds of four levels in a stretch, after which a kernel that does not scale on the way does.
+/// Rounds of four levels per stretch; a kernel that does not scale each round scales after a stretch.
 const STRETCH: u64 = 32;
-/// Bits behind the point of fixed-point data: points below 1 stay below 2^31 for √2 · √32 times their norm.
+/// Fraction bits of fixed-point data: points below 1 stay below 2^31 for √2 · √32 times their norm.
 const DATA_FRACTION: i32 = 28;
-/// Bits behind the point of a factor of 28 bits, four fewer than the data: sign and one integer bit are before it.
+/// Fraction bits of a factor of 28 bits, four fewer than the data, with a sign and one integer bit.
 const FACTOR_FRACTION: i32 = 26;
 
 type Complex = (f64, f64);
@@ -51,8 +51,8 @@ type Points = [Complex; POINTS];
 impl Arithmetic {
     const ALL: [Self; 3] = [Self::Double, Self::Fixed, Self::Split];
 
-    /// Seconds of the whole card that one butterfly's operations take at `peaks`: of fixed point only the products, for additions
-    /// and shifts have units of their own.
+    /// Seconds of one butterfly's operations on the whole GPU at `peaks`. In fixed point, only products count: additions and
+    /// shifts have other units.
     fn butterfly_seconds(self, peaks: &Peaks) -> f64 {
         match self {
             Self::Double => 6.0 / peaks.multiply_adds,
@@ -61,15 +61,15 @@ impl Arithmetic {
         }
     }
 
-    /// By how much one level is off at most, as a fraction of the norm.
+    /// Largest error of one level, as a fraction of the norm.
     fn error(self) -> f64 {
         let power = |exponent: i32| 2f64.powi(exponent);
         match self {
-            // Three roundings of a sum, and what the reference has itself: sums of 16 in each round of four levels.
+            // Three roundings of a sum, and the reference's error: sums of 16 in each round of four levels.
             Self::Double => 32.0 * power(-53),
-            // Up to 1 1/2 units of points whose norm is √32 of half the largest at least, and of the factors half a unit in both parts.
+            // Up to 1 1/2 units of data, for points whose norm is at least √32 times half the largest, and half a unit in both parts of a factor.
             Self::Fixed => 1.5 * 2.0 * power(-DATA_FRACTION) + power(-FACTOR_FRACTION),
-            // Products without those of two low parts, and about eight roundings of low parts.
+            // Products of two low parts are dropped, and low parts are rounded about eight times.
             Self::Split => 16.0 * power(-48),
         }
     }
@@ -101,7 +101,7 @@ impl Arithmetic {
     }
 }
 
-/// The angle of what block `block` of level `level` multiplies by: x^m − v² splits into x^(m/2) − v and x^(m/2) + v, from x^16 − i on.
+/// The angle of the factor of block `block` of level `level`: x^m − v² splits into x^(m/2) − v and x^(m/2) + v, from x^16 − i on.
 fn angle(level: u32, block: usize) -> f64 {
     match level {
         0 => PI / 4.0,
@@ -109,7 +109,7 @@ fn angle(level: u32, block: usize) -> f64 {
     }
 }
 
-/// Points below 1 that all three arithmetics hold exactly.
+/// Points below 1 that all three formats represent exactly.
 fn inputs() -> Vec<Points> {
     let mut state = 1u64;
     let mut part = || {
@@ -119,7 +119,7 @@ fn inputs() -> Vec<Points> {
     (0..LANES).map(|_| [(); POINTS].map(|()| (part(), part()))).collect()
 }
 
-/// What `rounds` rounds make of `points`: in each the values of a polynomial at the 16 roots of x^16 − i, divided by 4.
+/// Result of `rounds` rounds on `points`: each evaluates a polynomial at the 16 roots of x^16 − i and divides by 4.
 fn reference(points: &Points, rounds: u64) -> Points {
     let power = |root: usize, j: usize| (j as f64 * (angle(3, root / 2) + (root % 2) as f64 * PI)).sin_cos();
     let matrix: Vec<[Complex; POINTS]> = (0..POINTS)
@@ -141,7 +141,7 @@ fn reference(points: &Points, rounds: u64) -> Points {
 }
 
 impl Transform {
-    /// Measures all three on `device`, and holds every result against the reference.
+    /// Measures all three formats on `device` and compares every result with the reference.
     pub fn measure<D: Device>(device: &D, peaks: &Peaks, stretches: u64) -> Result<Vec<Self>, GpuError> {
         let (inputs, rounds) = (inputs(), stretches * STRETCH);
         let expected: Vec<Points> = inputs.iter().map(|points| reference(points, rounds)).collect();
@@ -186,7 +186,7 @@ impl Transform {
         let error = results.chunks_exact(2 * POINTS).zip(expected.iter().cycle()).map(|(points, expected)| {
             let norm = expected.iter().map(|(re, im)| re * re + im * im).sum::<f64>().sqrt();
             let parts = points.iter().zip(expected.iter().flat_map(|&(re, im)| [re, im]));
-            // Neither infinities nor what is no number pass.
+            // Infinities and NaN must fail.
             parts
                 .map(|(got, part)| (got - part).abs() / norm)
                 .fold(0.0, |most, off| if off <= most { most } else { off.min(f64::MAX) })
@@ -215,7 +215,7 @@ impl fmt::Display for Transform {
         };
         write!(
             f,
-            "{arithmetic}: {:.2} T butterflies a second, {:.1}% of what its peak allows; off by 2^{:.1} after {} levels, at most 2^{:.1}",
+            "{arithmetic}: {:.2} T butterflies per second, {:.1}% of the peak; error 2^{:.1} after {} levels, bound 2^{:.1}",
             self.butterflies / 1e12,
             self.peak_share * 100.0,
             self.error.log2(),
@@ -236,7 +236,7 @@ mod tests {
             let after = reference(&points, 3);
             assert!((norm(&after) / norm(&points) - 1.0).abs() < 1e-12);
         }
-        // The polynomial x: its values are the roots, whose 16th powers are i.
+        // The polynomial x has the roots as values; their 16th powers are i.
         let mut x = [(0.0, 0.0); POINTS];
         x[1] = (1.0, 0.0);
         for (re, im) in reference(&x, 1) {

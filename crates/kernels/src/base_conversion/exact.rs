@@ -1,14 +1,14 @@
-//! How often Q fits into Σ y_i·(Q/q_i), rounded to nearest.
+//! The quotient of Σ y_i·(Q/q_i) by Q, rounded to nearest.
 
 use super::RnsBasis;
 use std::cmp::Ordering;
 
-/// v = floor(Σ y_i/q_i + 1/2) for one basis.
+/// Computes v = floor(Σ y_i/q_i + 1/2) for one basis.
 #[derive(Debug)]
 pub(super) struct ExactQuotient {
     /// 1/q_i.
     reciprocals: Vec<f64>,
-    /// A bound of the error of the sum in f64.
+    /// Error bound of the sum in f64.
     error: f64,
     /// Q/q_i, least word first.
     cofactors: Vec<Vec<u64>>,
@@ -43,21 +43,20 @@ impl ExactQuotient {
     pub(super) fn new(basis: &RnsBasis) -> Self {
         let values: Vec<u64> = basis.moduli().iter().map(|modulus| modulus.value()).collect();
         let count = values.len();
-        // One word more than Q may need: room for a factor below 2α.
+        // One word more than Q needs, for a factor below 2α.
         let words = count + 1;
         let but = |index: usize| values.iter().enumerate().filter(move |&(other, _)| other != index).map(|(_, &q)| q);
         Self {
             reciprocals: values.iter().map(|&q| 1.0 / q as f64).collect(),
-            // y_i and q_i as f64, the reciprocal and the product are each off by a factor of up to 1 ± 2^-53, and a term is
-            // below 1: 4·2^-53 a term, and some more for the products of these. Each of the α + 1 additions gives less
-            // than α + 1, off by up to (α + 1)·2^-53.
+            // y_i and q_i as f64, the reciprocal and the product each have a relative error of 2^-53, and a term is below 1: 4·2^-53 per
+            // term, plus second-order terms. Each of the α + 1 additions has a result below α + 1 and an error of up to (α + 1)·2^-53.
             error: (5 * count + (count + 1) * (count + 1)) as f64 * f64::EPSILON / 2.0,
             cofactors: (0..count).map(|index| multiply_all(but(index), words)).collect(),
             product: multiply_all(values.iter().copied(), words),
         }
     }
 
-    /// The quotient of each column of `residues`, rows of `stride` words y_i. In AVX-512 if `vectors`: for IFMA's moduli alone.
+    /// The quotient of each column of `residues`, rows of `stride` words y_i. `vectors` selects AVX-512, for IFMA's moduli only.
     pub(super) fn quotients(&self, residues: &[u64], stride: usize, quotients: &mut [u64], vectors: bool) {
         let y = |index: usize, column: usize| residues[index * stride + column];
         let decide =
@@ -80,7 +79,7 @@ impl ExactQuotient {
         }
     }
 
-    /// Whether Σ y_i/q_i + 1/2 ≥ `bound`, decided by big integers: 2·Σ y_i·(Q/q_i) ≥ (2·bound − 1)·Q. `bound` ≥ 1.
+    /// Whether Σ y_i/q_i + 1/2 ≥ `bound`, in big integers: 2·Σ y_i·(Q/q_i) ≥ (2·bound − 1)·Q. `bound` ≥ 1.
     fn reaches(&self, y: impl Fn(usize) -> u64, bound: u64) -> bool {
         let mut left = vec![0; self.product.len()];
         for (index, cofactor) in self.cofactors.iter().enumerate() {

@@ -10,11 +10,11 @@ use crate::modular::float::{Avx2, Avx512};
 use crate::modular::float::{Floats, Residues, Split, Sum, split_capacity};
 use crate::modular::limb_float::write;
 
-/// Words that share a load of the matrix.
+/// Words per load of the matrix.
 const WIDTH: usize = 16;
 
-/// target\[c\] = constant + Σ_i terms\[i\]\[c\]·row\[i\] mod q over whole groups of sixteen words; the number of words done. The terms' words are
-/// below 2^`bits`.
+/// target\[c\] = constant + Σ_i terms\[i\]\[c\]·row\[i\] mod q over whole groups of sixteen words; returns the number of words done. The
+/// words of the terms are below 2^`bits`.
 ///
 /// # Safety
 /// The processor has `isa`, AVX2, AVX-512 or NEON.
@@ -53,7 +53,7 @@ fn in_avx2(
     target: &mut [u64],
     next_use: NextUse,
 ) -> usize {
-    // SAFETY: the set is present. Two registers at a time: four have no room for their sums.
+    // SAFETY: the set is present. Two registers at a time: the sums of four would not fit.
     unsafe { columns::<Avx2, 2>(modulus, bits, terms, row, constant, target, next_use) }
 }
 
@@ -83,7 +83,7 @@ fn in_neon(
     target: &mut [u64],
     next_use: NextUse,
 ) -> usize {
-    // SAFETY: the set is present. Four registers at a time: thirty-two have room for their sums.
+    // SAFETY: the set is present. Four registers at a time: their sums fit thirty-two.
     unsafe { columns::<Neon, 4>(modulus, bits, terms, row, constant, target, next_use) }
 }
 

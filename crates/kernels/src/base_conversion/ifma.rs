@@ -5,11 +5,11 @@ use crate::modular::Modulus;
 use crate::modular::ifma::{Constants, Factor, LANES, Sum, WORD_BITS, load, sum_capacity, write};
 use std::arch::x86_64::*;
 
-/// Vectors that share a load of the matrix.
+/// Vectors per load of the matrix.
 const WIDTH: usize = 4;
 
-/// target\[c\] = constant + Σ_i terms\[i\]\[c\]·row\[i\] mod q over whole registers; the number of words done. The terms' words are
-/// below 2^`bits`.
+/// target\[c\] = constant + Σ_i terms\[i\]\[c\]·row\[i\] mod q over whole registers; returns the number of words done. The words of the
+/// terms are below 2^`bits`.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn combine(
     modulus: Modulus,
@@ -24,7 +24,7 @@ pub(super) fn combine(
     let q = Constants::new(modulus.value());
     let reduction = Reduction {
         square: q.factor(modulus, modulus.reduce(1 << WORD_BITS)),
-        // One place is for what an earlier group left.
+        // One term is the result of an earlier group.
         capacity: sum_capacity(bits.max(modulus.bits()), modulus.bits()) - 1,
         constant: _mm512_set1_epi64(constant as i64),
         q,
@@ -49,17 +49,17 @@ pub(super) fn combine(
     chunks.len() * LANES
 }
 
-/// The modulus, the factor 2^52, and how many products are summed up before a reduction.
+/// The modulus, the factor 2^52, and the number of products to accumulate before a reduction.
 #[derive(Clone, Copy)]
 struct Reduction {
     q: Constants,
     square: Factor,
     capacity: usize,
-    /// What every sum begins with, a residue.
+    /// The initial value of every sum, a residue.
     constant: __m512i,
 }
 
-/// The targets begin at column `first` of the terms. Loops, not maps of arrays: the compiler keeps those in memory.
+/// The targets begin at column `first` of the terms. Uses loops instead of array maps, which the compiler keeps in memory.
 ///
 /// # Safety
 /// The terms have W registers from column `first` on.
@@ -96,11 +96,11 @@ unsafe fn columns<const W: usize>(
     }
 }
 
-/// 2^52 as f64: its low 52 bits added to an integer below 2^52 make the f64 that is 2^52 more.
+/// 2^52 as f64: adding an integer below 2^52 to its low 52 bits gives their sum as an f64.
 const SHIFT: f64 = (1u64 << WORD_BITS) as f64;
 
-/// floor(Σ_i y_i·`reciprocals`\[i\] + 1/2) of each column of `residues`, rows of `stride` words y_i below 2^52, over whole registers; the
-/// number of words done. Where the sum in f64 is within `error` of an integer, `decide` is asked, with the column and that integer.
+/// floor(Σ_i y_i·`reciprocals`\[i\] + 1/2) of each column of `residues`, rows of `stride` words y_i below 2^52, over whole registers;
+/// returns the number of words done. If the f64 sum is within `error` of an integer, calls `decide` with the column and that integer.
 #[target_feature(enable = "avx512f")]
 pub(super) fn quotients(
     reciprocals: &[f64],
@@ -113,7 +113,7 @@ pub(super) fn quotients(
     const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
     const DOWN: i32 = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
     let (shift, error) = (_mm512_set1_pd(SHIFT), _mm512_set1_pd(error));
-    // A number from 0 to 2^52 − 1 between its two forms.
+    // Converts a number from 0 to 2^52 − 1 between integer and f64.
     let to_words = |x| _mm512_xor_si512(_mm512_castpd_si512(_mm512_add_pd(x, shift)), _mm512_castpd_si512(shift));
     let chunks = quotients.as_chunks_mut::<LANES>().0;
     for (index, target) in chunks.iter_mut().enumerate() {

@@ -1,18 +1,17 @@
-//! Residues modulo one set of primes to residues modulo another.
+//! Converts residues modulo one set of primes to residues modulo another.
 //!
-//! A number x in [0, Q), Q = Π q_i, is given by its residues x_i. With y_i = x_i·(Q/q_i)^-1 mod q_i the Chinese remainder
-//! theorem says Σ_i y_i·(Q/q_i) = x + u·Q for some 0 ≤ u < α, α the number of primes.
+//! A number x in [0, Q), Q = Π q_i, is given by its residues x_i modulo α primes. With y_i = x_i·(Q/q_i)^-1 mod q_i, the Chinese remainder
+//! theorem gives Σ_i y_i·(Q/q_i) = x + u·Q for some 0 ≤ u < α.
 //!
-//! - [`BaseConverter::convert`] gives Σ_i y_i·(Q/q_i) modulo each p_j: x + u·Q, an error of up to α − 1 times Q
-//!   (J.-C. Bajard et al., SAC 2016; S. Halevi, Y. Polyakov and V. Shoup, CT-RSA 2019).
-//! - [`BaseConverter::convert_exact`] subtracts v·Q too, v = floor(Σ y_i/q_i + 1/2): the representative of x in
-//!   [−Q/2, Q/2). v comes from a sum in f64; where this is closer to an integer than its error, big integers decide.
+//! - [`BaseConverter::convert`] computes this sum modulo each p_j: x + u·Q, an error of up to α − 1 times Q (J.-C. Bajard et al., SAC 2016;
+//!   S. Halevi, Y. Polyakov and V. Shoup, CT-RSA 2019).
+//! - [`BaseConverter::convert_exact`] also subtracts v·Q, v = floor(Σ y_i/q_i + 1/2), which gives the representative of x in [−Q/2, Q/2).
+//!   v comes from a sum in f64; if that is closer to an integer than its error bound, big integers decide.
+//! - [`BaseConverter::convert_balanced`] computes the first sum with every y_i in [−h_i, q_i − h_i), h_i = floor(q_i/2): unbiased, and
+//!   within α·Q/2 of 0. It equals Σ z_i·(Q/q_i) − Σ h_i·(Q/q_i) with z_i = y_i + h_i mod q_i, so it costs one more constant.
 //!
-//! - [`BaseConverter::convert_balanced`] is the first sum with every y_i taken from [−h_i, q_i − h_i), h_i = floor(q_i/2): within
-//!   α·Q/2 of 0, without bias. It is Σ z_i·(Q/q_i) − Σ h_i·(Q/q_i) with z_i = y_i + h_i mod q_i, so it costs a constant more.
-//!
-//! Each is a product of the constant matrix (Q/q_i mod p_j) with the matrix of the y, done in blocks of coefficients
-//! that stay in the first-level cache for all p_j.
+//! Each is a product of the constant matrix (Q/q_i mod p_j) with the matrix of the y_i, in blocks of coefficients that stay in the
+//! first-level cache for all p_j.
 
 mod exact;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -34,14 +33,12 @@ pub struct RnsBasis {
     moduli: Vec<Modulus>,
 }
 
-/// Why moduli are no basis.
+/// Why moduli are not a basis.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum RnsBasisError {
-    /// No modulus at all.
     #[error("a basis of residues needs a modulus")]
     Empty,
-    /// Two moduli have a common factor.
-    #[error("moduli {0} and {1} of a basis have a common factor; take distinct primes")]
+    #[error("moduli {0} and {1} of a basis have a common factor; use distinct primes")]
     NotCoprime(u64, u64),
 }
 
@@ -62,7 +59,6 @@ impl RnsBasis {
         Ok(Self { moduli })
     }
 
-    /// The moduli.
     pub fn moduli(&self) -> &[Modulus] {
         &self.moduli
     }
@@ -73,15 +69,15 @@ impl RnsBasis {
     }
 }
 
-/// Words of a block, for all source primes: three quarters of the usual 32 KiB of first-level cache.
+/// Words of a block over all source primes: three quarters of the usual 32 KiB first-level cache.
 const BLOCK_WORDS: usize = 3072;
 
-/// Coefficients of a block of `rows` rows. Long runs let the prefetchers follow all the target limbs.
+/// Coefficients of a block of `rows` rows. Long runs help the prefetchers, which follow all target limbs.
 fn block_columns(rows: usize) -> usize {
     (BLOCK_WORDS / rows / 64 * 64).clamp(64, 1024)
 }
 
-/// Which number a conversion gives: see the module.
+/// The representative that a conversion computes; see the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Approximate,
@@ -108,12 +104,12 @@ pub struct BaseConverter {
 }
 
 impl BaseConverter {
-    /// From residues modulo `from` to residues modulo `to`, as fast as this processor can.
+    /// Converts residues modulo `from` to residues modulo `to`, with the best instruction set.
     pub fn new(from: RnsBasis, to: RnsBasis) -> Self {
         Self::build(from, to, 1, Limb::new)
     }
 
-    /// The conversion of x·t^-1, times t: a multiple of `t` which is x modulo Q. BGV divides by Q so.
+    /// Converts x·t^-1 and multiplies by t: a multiple of `t` that equals x modulo Q, for BGV's division by Q.
     ///
     /// # Panics
     /// If `t` and Q have a common factor.
@@ -123,7 +119,7 @@ impl BaseConverter {
         Self::build(from, to, t, Limb::new)
     }
 
-    /// [`Self::new`] with `isa` for the moduli that it serves, and plain Rust for the others.
+    /// [`Self::new`] with `isa` for the moduli that it supports, and portable code for the others.
     pub fn with_isa(from: RnsBasis, to: RnsBasis, isa: Isa) -> Self {
         Self::build(from, to, 1, |modulus| Limb::at_most(modulus, isa))
     }
@@ -135,7 +131,7 @@ impl BaseConverter {
         };
         let inverses = from.moduli.iter().enumerate();
         let times_t = |product: u64, modulus: Modulus| modulus.multiply(product, modulus.reduce(t));
-        // Pairwise coprime moduli have these inverses.
+        // These inverses exist because the moduli are pairwise coprime.
         let inverse = |(index, &q): (usize, &Modulus)| q.inverse(times_t(product_but(index, q), q)).unwrap_or(0);
         let inverses = inverses.map(inverse).collect();
         let row = |&p: &Modulus| {
@@ -174,17 +170,17 @@ impl BaseConverter {
         &self.to
     }
 
-    /// t, of which every result is a multiple modulo Q; 1 unless [`Self::multiples_of`] was asked for another.
+    /// t: every result is a multiple of it modulo Q. It is 1 except after [`Self::multiples_of`].
     pub fn multiple(&self) -> u64 {
         self.multiple
     }
 
-    /// What [`Self::weigh`] multiplies source limb `source` with, and what it adds if the conversion is balanced.
+    /// The factor of [`Self::weigh`] for source limb `source`, and its addend in a balanced conversion.
     pub fn weight(&self, source: usize) -> (u64, u64) {
         (self.inverses[source], self.from.moduli[source].value() / 2)
     }
 
-    /// What [`Self::combine`] multiplies the source limbs with for target limb `target`, and what it adds if the conversion is balanced.
+    /// The factors of [`Self::combine`] for target limb `target`, one per source limb, and its addend in a balanced conversion.
     pub fn combination(&self, target: usize) -> (&[u64], u64) {
         (&self.rows[target][..self.inverses.len()], self.constants[target])
     }
@@ -197,7 +193,7 @@ impl BaseConverter {
         self.run(input, output, Kind::Approximate, next_use);
     }
 
-    /// A number within α·Q/2 of 0, x modulo Q, modulo each target prime: `output[j][c]` from all `input[i][c]`.
+    /// A number within α·Q/2 of 0 that equals x modulo Q, modulo each target prime: `output[j][c]` from all `input[i][c]`.
     ///
     /// # Panics
     /// As [`Self::convert`].
@@ -205,8 +201,7 @@ impl BaseConverter {
         self.run(input, output, Kind::Balanced, next_use);
     }
 
-    /// The first half of [`Self::convert`], or of [`Self::convert_balanced`], on its own: source limb `source`, to what
-    /// [`Self::combine`] takes.
+    /// The first half of [`Self::convert`] or [`Self::convert_balanced`]: prepares source limb `source` for [`Self::combine`].
     ///
     /// # Panics
     /// If there is no such source.
@@ -217,8 +212,8 @@ impl BaseConverter {
         }
     }
 
-    /// The second half: target limb `target`, from all the source limbs after [`Self::weigh`]. For limbs that are small enough to stay
-    /// in the cache until the last target has read them.
+    /// The second half: target limb `target` from all source limbs after [`Self::weigh`]. For limbs small enough to stay in the cache until
+    /// the last target has read them.
     ///
     /// # Panics
     /// Unless there is a limb for each source, all of one length.
@@ -242,7 +237,7 @@ impl BaseConverter {
         let count = input[0].len();
         let same = input.iter().all(|limb| limb.len() == count) && output.iter().all(|limb| limb.len() == count);
         assert!(same, "limbs of one length");
-        // One row more for the quotients v.
+        // One more row, for the quotients v.
         let stride = block_columns(sources + 1);
         let mut block = vec![0; (sources + 1) * stride];
         for start in (0..count).step_by(stride) {
@@ -278,11 +273,11 @@ impl BaseConverter {
             match limb.form() {
                 #[cfg(target_arch = "x86_64")]
                 Form::Ifma if widest <= crate::modular::ifma::MAX_BITS => {
-                    // SAFETY: a limb has the form only if the processor has IFMA and the modulus suits it.
+                    // SAFETY: a limb has this form only if the processor has IFMA and the modulus suits it.
                     unsafe { ifma::combine(modulus, widest, terms, row, constant, target, next_use) }
                 }
                 Form::Float if widest <= crate::modular::float::MAX_BITS => {
-                    // SAFETY: a limb has the form only if the processor has its set.
+                    // SAFETY: a limb has this form only if the processor has its set.
                     unsafe { float::combine(limb.isa(), modulus, widest, terms, row, constant, target, next_use) }
                 }
                 _ => 0,
@@ -295,7 +290,7 @@ impl BaseConverter {
         };
         for (column, target) in target.iter_mut().enumerate().skip(done) {
             let mut sum = u128::from(constant);
-            // Sixteen products below 2^122 and a residue stay below 2^127.
+            // Sixteen products below 2^122 plus a residue stay below 2^127.
             for (terms, factors) in terms.chunks(16).zip(row.chunks(16)) {
                 for (term, &factor) in terms.iter().zip(factors) {
                     sum += u128::from(term[column]) * u128::from(factor);

@@ -1,4 +1,4 @@
-//! Are converted residues those of the big integer, with the error that is stated and no other?
+//! Do converted residues match the big integer, with exactly the documented error?
 
 use super::*;
 use crate::aligned::AlignedTorus;
@@ -7,7 +7,7 @@ use num_bigint::{BigInt, BigUint};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// `count` primes of `bits` bits, leaving out the largest `skip`.
+/// `count` primes of `bits` bits, without the largest `skip`.
 fn basis(bits: u32, skip: usize, count: usize) -> RnsBasis {
     let primes = PrimeClass::ONE_MOD_WORD.of_bits(bits, skip + count).unwrap();
     RnsBasis::new(primes[skip..].iter().map(|&prime| Modulus::new(prime).unwrap()).collect()).unwrap()
@@ -23,7 +23,7 @@ fn residue(number: &BigInt, modulus: Modulus) -> u64 {
     u64::try_from(residue).unwrap()
 }
 
-/// Corners of [0, Q), among them the two around Q/2, then random numbers.
+/// Corner cases of [0, Q), including both numbers next to Q/2, then random numbers.
 fn numbers(basis: &RnsBasis, count: usize) -> Vec<BigInt> {
     let mut generator = ChaCha8Rng::seed_from_u64(count as u64);
     let q = product(basis);
@@ -53,7 +53,7 @@ fn check(from: RnsBasis, to: RnsBasis, count: usize) {
                 let number = x + &q * u;
                 to.moduli().iter().zip(&output).all(|(&modulus, limb)| limb[column] == residue(&number, modulus))
             };
-            // One u for all target primes.
+            // The same u for all target primes.
             assert!((0..sources).any(of_u), "column {column} is not {x} + u*Q");
         }
         let mut limbs: Vec<&mut [u64]> = output.iter_mut().map(|limb| &mut limb[..]).collect();
@@ -157,10 +157,10 @@ fn any_number_of_primes() {
 }
 
 #[test]
-fn common_factors_are_told() {
+fn common_factors_are_rejected() {
     let modulus = |value| Modulus::new(value).unwrap();
     assert_eq!(RnsBasis::new(vec![]), Err(RnsBasisError::Empty));
     let error = RnsBasis::new(vec![modulus(15), modulus(77), modulus(21)]).unwrap_err();
-    assert_eq!(error.to_string(), "moduli 15 and 21 of a basis have a common factor; take distinct primes");
+    assert_eq!(error.to_string(), "moduli 15 and 21 of a basis have a common factor; use distinct primes");
     assert!((basis(50, 0, 4).log2_product() - 200.0).abs() < 0.01);
 }

@@ -1,8 +1,8 @@
 //! Four f64 in an AVX2 register, eight in two.
 //!
-//! Sixteen registers hold a butterfly of eight complex numbers in four lanes, not in eight: passes take four lanes at a time, and only what exchanges
-//! lanes takes eight. Every intrinsic below needs AVX2 and FMA, which the caller of a method has. Nothing here is a closure: one that is not inlined has no
-//! vector instructions, and each of them becomes a call.
+//! Sixteen registers fit a butterfly of eight complex numbers in four lanes, but not in eight: passes use four lanes at a time, and only lane
+//! exchanges use eight. Every intrinsic below needs AVX2 and FMA, which the caller of a method guarantees. This file has no closures: one that
+//! is not inlined has no vector instructions, and each of these becomes a call.
 
 use super::lanes::{Arithmetic, Eight, Lanes, MAGIC, TWO_32, TWO_64};
 use super::narrow::NARROW;
@@ -57,7 +57,7 @@ unsafe fn two_of_sixteen(low: *const u8, high: *const u8) -> __m256i {
 }
 
 impl Arithmetic for Avx2 {
-    // So it is on AMD's processors, and in part on Intel's since those of two kinds of cores.
+    // True for AMD's processors and partly for Intel's hybrid ones.
     const ADDERS: bool = true;
 
     #[inline(always)]
@@ -189,7 +189,7 @@ impl Lanes for Avx2 {
         // SAFETY: the set is present and the words are valid, by the trait's contract.
         unsafe {
             let add = _mm256_set1_epi32(preparation.add as i32);
-            // The upper three bytes of two words, or all of them.
+            // The upper three bytes of two words, or whole words.
             let bytes = if preparation.packed() {
                 _mm_setr_epi8(1, 2, 3, 5, 6, 7, -1, -1, 9, 10, 11, 13, 14, 15, -1, -1)
             } else {
@@ -264,10 +264,10 @@ impl Lanes for Avx2 {
     }
     #[inline(always)]
     unsafe fn widened(group: *const u8, lane: usize) -> (Self, Self) {
-        // SAFETY: the set is present and 96 bytes are valid, by the trait's contract: the last load of sixteen, of which it takes the last
-        // twelve, ends with them.
+        // SAFETY: the set is present and 96 bytes are valid, by the trait's contract: the last load reads the final sixteen bytes and uses the
+        // last twelve.
         unsafe {
-            // Twelve bytes of two numbers, the first or the last of sixteen, each number to the top of its lane.
+            // Twelve bytes of two numbers, the first or the last of sixteen; each number goes to the top of its lane.
             let first = _mm_setr_epi8(-1, -1, 0, 1, 2, 3, 4, 5, -1, -1, 6, 7, 8, 9, 10, 11);
             let last = _mm_setr_epi8(-1, -1, 4, 5, 6, 7, 8, 9, -1, -1, 10, 11, 12, 13, 14, 15);
             let (re, im) = (group.add(NARROW * lane), group.add(NARROW * (8 + lane)));
@@ -285,8 +285,8 @@ impl Lanes for Avx2 {
     unsafe fn from_i64(words: *const i64) -> Self {
         // SAFETY: the set is present and four elements are valid, by the trait's contract.
         unsafe {
-            // The set has no such conversion. The high half, its sign turned, goes into the mantissa of 2^84, where its last bit is worth 2^32, the
-            // low half into that of 2^52; the constants that both numbers are too large by are taken off exactly, and the sum rounds once.
+            // AVX2 lacks this conversion. The high half, with its sign flipped, becomes part of the mantissa of 2^84, whose last bit is
+            // worth 2^32, and the low half part of that of 2^52. The excess constants are subtracted exactly, and the sum rounds once.
             let words = _mm256_loadu_si256(words.cast());
             let high = _mm256_xor_si256(_mm256_srli_epi64::<32>(words), _mm256_set1_epi64x(0x4530_0000_8000_0000));
             let low = _mm256_blend_epi32::<0xaa>(words, _mm256_set1_epi64x(0x4330_0000_0000_0000));
@@ -299,7 +299,7 @@ impl Lanes for Avx2 {
     unsafe fn accumulate_32(a: Self, b: Self, shift: u32, to_a: *mut u32, to_b: *mut u32) {
         // SAFETY: the set is present and four elements are valid each, by the trait's contract.
         unsafe {
-            // The low halves of eight lanes, first those of a.
+            // The low halves of eight lanes, those of a first.
             let low = _mm256_shuffle_ps::<0x88>(_mm256_castpd_ps(a.0), _mm256_castpd_ps(b.0));
             let words = _mm256_permute4x64_epi64::<0xd8>(_mm256_castps_si256(low));
             let words = _mm256_sll_epi32(words, _mm_cvtsi32_si128(shift as i32));
@@ -312,7 +312,7 @@ impl Lanes for Avx2 {
     unsafe fn add_to_64(self, words: *mut u64) {
         // SAFETY: the set is present and four elements are valid, by the trait's contract.
         unsafe {
-            // The nearest multiple of 2^32 and the rest, each an integer in the low bits of a sum.
+            // The nearest multiple of 2^32 and the remainder, each an integer in the low bits of a sum.
             let magic = _mm256_set1_pd(MAGIC);
             let centred = reduce(self.0, TWO_64);
             let high = _mm256_fmadd_pd(centred, _mm256_set1_pd(1.0 / TWO_32), magic);

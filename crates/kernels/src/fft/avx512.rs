@@ -1,6 +1,6 @@
 //! Eight f64 in one AVX-512 register.
 //!
-//! Every intrinsic below needs AVX-512 F, DQ, BW and VL, which the caller of a [`Lanes`] method has.
+//! Every intrinsic below needs AVX-512 F, DQ, BW and VL, which the caller of a [`Lanes`] method guarantees.
 
 use super::lanes::{Arithmetic, Eight, Lanes, TWO_32, TWO_64};
 use super::passes::{Near, block_down_whole, block_up_whole};
@@ -19,7 +19,7 @@ const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
 unsafe fn transposed([a, b, c, d, e, f, g, h]: [__m512i; 8]) -> [__m512i; 8] {
     // SAFETY: this function's contract.
     unsafe {
-        // Two rows' numbers 2q, or 2q + 1, in quarter q; then four rows'; then all rows' numbers of one place.
+        // Two rows' numbers 2q, or 2q + 1, in quarter q; then four rows'; then all rows' numbers at one place.
         macro_rules! each_half {
             ($low:ident $(::<$low_order:literal>)?, $high:ident $(::<$high_order:literal>)?, $a:expr, $b:expr) => {
                 ($low $(::<$low_order>)? ($a, $b), $high $(::<$high_order>)? ($a, $b))
@@ -194,7 +194,7 @@ impl<const ADDERS: bool> Lanes for Avx512<ADDERS> {
         // SAFETY: the set is present and the words are valid, by the trait's contract.
         unsafe {
             let add = _mm512_set1_epi32(preparation.add as i32);
-            // The upper three bytes of two words, or all of them.
+            // The upper three bytes of two words, or whole words.
             let bytes = if preparation.packed() {
                 _mm_setr_epi8(1, 2, 3, 5, 6, 7, -1, -1, 9, 10, 11, 13, 14, 15, -1, -1)
             } else {
@@ -302,7 +302,7 @@ impl<const ADDERS: bool> Lanes for Avx512<ADDERS> {
         unsafe {
             let turns = _mm512_roundscale_pd::<NEAREST>(_mm512_mul_pd(self.0, _mm512_set1_pd(1.0 / TWO_64)));
             let centred = _mm512_fnmadd_pd(turns, _mm512_set1_pd(TWO_64), self.0);
-            // 2^63 itself converts to the bit pattern of −2^63, which is the same mod 2^64.
+            // 2^63 converts to the bit pattern of −2^63, which is equal mod 2^64.
             let integer = _mm512_cvtpd_epi64(centred);
             let old = _mm512_loadu_si512(words.cast());
             _mm512_storeu_si512(words.cast(), _mm512_add_epi64(old, integer));

@@ -1,8 +1,8 @@
 //! Butterflies in registers, written once over [`Arithmetic`].
 //!
-//! There are two forms. Where additions share units with multiplications, all of a butterfly is fused multiply-adds: a twiddle as 1 + i tan, its cosine
-//! applied in the sums, 66 operations for three levels of eight elements. Where additions have units of their own ([`Arithmetic::ADDERS`]) a twiddle is a whole product
-//! and sums are sums: 78 operations, but only 36 of them wait for a multiplier.
+//! There are two forms. If additions share units with multiplications, butterflies use fused multiply-adds only: a twiddle is 1 + i tan, with
+//! its cosine applied in the sums, 66 operations for three levels of eight elements. If additions have their own units
+//! ([`Arithmetic::ADDERS`]), a twiddle is a full complex product and sums are plain: 78 operations, but only 36 of them use a multiplier.
 //!
 //! Every function here is unsafe for one reason: `V`'s instruction set must be present.
 
@@ -22,8 +22,8 @@ unsafe fn slant<V: Arithmetic>(b: Complex<V>, tan: V) -> Complex<V> {
     unsafe { Complex { re: b.im.neg_mul_add(tan, b.re), im: b.re.mul_add(tan, b.im) } }
 }
 
-/// (a, z) → (a + c z, a − c z), the sum as the difference plus 2c z: a fused multiply-add overwrites one of its operands, so that the two
-/// results of the same operands would need a copy, which takes a place of the arithmetic.
+/// (a, z) → (a + c z, a − c z), where the sum is computed as the difference plus 2c z: a fused multiply-add overwrites an operand, so two results
+/// from the same operands would need a copy, which costs an arithmetic slot.
 #[inline(always)]
 unsafe fn join<V: Arithmetic>(a: &mut Complex<V>, z: &mut Complex<V>, c: V, twice: V) {
     // SAFETY: the set is present.
@@ -75,14 +75,14 @@ unsafe fn whole<V: Arithmetic>(b: Complex<V>, cos: V, sin: V) -> Complex<V> {
     unsafe { Complex { re: b.im.neg_mul_add(sin, b.re.mul(cos)), im: b.re.mul_add(sin, b.im.mul(cos)) } }
 }
 
-/// b by the twiddle of cosine `cos` and, if `V` has [`Arithmetic::ADDERS`], sine `turn`; else b (1 + i `turn`), whose cosine the sums apply.
+/// b times the twiddle of cosine `cos` and sine `turn` if `V` has [`Arithmetic::ADDERS`]; otherwise b (1 + i `turn`), whose cosine the sums apply.
 #[inline(always)]
 unsafe fn twisted<V: Arithmetic>(b: Complex<V>, turn: V, cos: V) -> Complex<V> {
     // SAFETY: the set is present.
     unsafe { if V::ADDERS { whole(b, cos, turn) } else { slant(b, turn) } }
 }
 
-/// (a, z) → (a + z, a − z) if `V` has [`Arithmetic::ADDERS`], else with c z for z.
+/// (a, z) → (a + z, a − z) if `V` has [`Arithmetic::ADDERS`], otherwise with c z instead of z.
 #[inline(always)]
 unsafe fn meet<V: Arithmetic>(a: &mut Complex<V>, z: &mut Complex<V>, (c, twice): (V, V)) {
     // SAFETY: the set is present.
@@ -96,7 +96,7 @@ unsafe fn meet_turned<V: Arithmetic, const DOWN: bool>(a: &mut Complex<V>, z: &m
     unsafe { if V::ADDERS { plain_turned::<V, DOWN>(a, z) } else { join_turned::<V, DOWN>(a, z, c, twice) } }
 }
 
-/// [`meet`] after an eighth of a turn of z, which leaves it √2 times too large.
+/// [`meet`] after rotating z by an eighth of a turn, which makes it √2 times too large.
 #[inline(always)]
 unsafe fn meet_eighth<V: Arithmetic>(a: &mut Complex<V>, z: &mut Complex<V>, ratio: (V, V)) {
     // SAFETY: the set is present.
@@ -106,7 +106,7 @@ unsafe fn meet_eighth<V: Arithmetic>(a: &mut Complex<V>, z: &mut Complex<V>, rat
     }
 }
 
-/// [`meet_turned`] likewise.
+/// [`meet_turned`] after the same rotation.
 #[inline(always)]
 unsafe fn meet_eighth_turned<V: Arithmetic, const DOWN: bool>(a: &mut Complex<V>, z: &mut Complex<V>, ratio: (V, V)) {
     // SAFETY: the set is present.
@@ -116,7 +116,7 @@ unsafe fn meet_eighth_turned<V: Arithmetic, const DOWN: bool>(a: &mut Complex<V>
     }
 }
 
-/// √½ and its double where cosines are not applied in sums, else the ratio that has both.
+/// √½ and its double if cosines are not applied in sums, otherwise the ratio, which includes it.
 #[inline(always)]
 unsafe fn eighth_ratio<V: Arithmetic>(ratio: (V, V)) -> (V, V) {
     // SAFETY: the set is present.
@@ -133,30 +133,30 @@ macro_rules! pair {
     }};
 }
 
-/// Ratios of cosines that up to three levels take: with c_j (1 + i t_j) = w^j, w being the last level's twiddle, these are c₄, c₅/c₁, c₆/c₂, c₇/c₃ for the
-/// first of three levels, c₂, c₃/c₁ for the last but one, c₁ for the last and c₁/√2.
+/// Number of cosine ratios for up to three levels. With c_j (1 + i t_j) = w^j for the last level's twiddle w, these are c₄, c₅/c₁, c₆/c₂, c₇/c₃
+/// for the first of three levels, c₂, c₃/c₁ for the second, c₁ for the last, and c₁/√2.
 pub(super) const RATIOS: usize = 8;
 
-/// Numbers that up to three levels take for each twiddle w: t_j for each j below 8, then the [`RATIOS`], then their doubles, which are there
-/// because a + c z is made from a − c z. For sets with [`Arithmetic::ADDERS`] the sines of w^j, then their cosines; the rest is spare.
+/// Table entries for up to three levels per twiddle w: t_j for each j below 8, then the [`RATIOS`], then their doubles, because a + c z is
+/// computed from a − c z. For sets with [`Arithmetic::ADDERS`]: the sines of w^j, then their cosines; the rest is unused.
 pub(super) const NUMBERS: usize = 8 + 2 * RATIOS;
 
-/// The numbers of levels, one for all lanes each: t_j is `apart` numbers further than t₀, and so with the others.
+/// Table entries shared by all lanes: t_j is `apart` numbers after t₀, and likewise for the others.
 #[derive(Clone, Copy)]
 pub(super) struct Same {
     pub numbers: *const f64,
     pub apart: usize,
 }
 
-/// The numbers of levels for each lane: [`NUMBERS`] vectors.
+/// Table entries for each lane: [`NUMBERS`] vectors.
 #[derive(Clone, Copy)]
 pub(super) struct Each(pub *const f64);
 
-/// What levels are computed with. SAFETY of its methods: `V`'s set is present, and so are the numbers.
+/// Source of the table entries of levels. SAFETY of its methods: `V`'s set is present, and the entries are valid.
 pub(super) trait Twiddles: Copy {
     /// t_`j`, or the sine of w^`j`.
     unsafe fn turn<V: Arithmetic>(self, j: usize) -> V;
-    /// The cosine of w^`j`, in place of ratio `j`.
+    /// The cosine of w^`j`, stored at ratio `j`.
     unsafe fn cosine<V: Arithmetic>(self, j: usize) -> V;
     /// Ratio `index` and its double.
     unsafe fn ratio<V: Arithmetic>(self, index: usize) -> (V, V);
@@ -211,13 +211,13 @@ unsafe fn eighth_turn<V: Arithmetic, const DOWN: bool>(x: Complex<V>) -> Complex
     }
 }
 
-/// `R` levels at once, of `2^R` elements, the first bit of their number first: forward in the order of the tree if `DOWN`; else inverse, with elements in
-/// bit-reversed order. Element j is multiplied by w^j, or by 1 + i t_j and its cosine applied in the sums as ratios: a twiddle for each element instead of one for each
-/// butterfly. Elements of even number go first and those of odd number after them, so that half of them wait for their turn outside of the registers. SAFETY: besides, the
-/// numbers are there.
+/// `R` fused levels of `2^R` elements, starting with the first bit of their index: forward in tree order if `DOWN`, otherwise inverse with elements
+/// in bit-reversed order. Element j is multiplied by w^j, or by 1 + i t_j with its cosine applied as a ratio in the sums: one twiddle per element
+/// instead of one per butterfly. Even elements are processed before odd ones, so that only half of them occupy registers. SAFETY: the table
+/// entries are valid.
 #[inline(always)]
 pub(super) unsafe fn levels<V: Arithmetic, const R: u32, const DOWN: bool>(x: &mut [Complex<V>; 8], w: impl Twiddles) {
-    /// Elements, each multiplied by its twiddle.
+    /// Multiplies each element by its twiddle.
     macro_rules! twist {
         ($($j:literal)*) => {
             $(if $j < 1 << R {
@@ -225,7 +225,7 @@ pub(super) unsafe fn levels<V: Arithmetic, const R: u32, const DOWN: bool>(x: &m
             })*
         };
     }
-    /// `$op` of two elements with ratio `$index`.
+    /// Applies `$op` to two elements with ratio `$index`.
     macro_rules! met {
         ($op:ident $(::<$($generic:tt),+>)?, $i:expr, $j:expr, $index:expr) => {
             pair!($op $(::<$($generic),+>)?, x, $i, $j, w.ratio($index));
@@ -294,7 +294,7 @@ pub(super) unsafe fn cyclic_8<V: Arithmetic>(x: &mut [Complex<V>; 8]) {
     }
 }
 
-/// Elements in bit-reversed order of the last `R` bits of their number.
+/// Reorders elements by reversing the last `R` bits of their index.
 #[inline(always)]
 pub(super) fn reversed<V: Copy, const R: u32>(x: [V; 8]) -> [V; 8] {
     match R {
@@ -304,8 +304,8 @@ pub(super) fn reversed<V: Copy, const R: u32>(x: [V; 8]) -> [V; 8] {
     }
 }
 
-/// Exchanges elements `$i` and `$j` by `$exchange`, parts alike, before a butterfly of them with the ratio and its double at `$at`: a shuffle has one
-/// port, so it should have arithmetic beside it.
+/// Exchanges elements `$i` and `$j` by `$exchange`, for both parts, before their butterfly with the ratio and its double at `$at`. Interleaves
+/// shuffles, which have one port, with arithmetic.
 macro_rules! exchanged {
     ($exchange:ident, $op:ident $(::<$($generic:tt),+>)?, $x:ident, $i:literal, $j:literal, $at:expr) => {
         ($x[$i].re, $x[$j].re) = V::$exchange($x[$i].re, $x[$j].re);
@@ -314,7 +314,7 @@ macro_rules! exchanged {
     };
 }
 
-/// [`exchanged`] with an eighth of a turn of the second element before the butterfly.
+/// [`exchanged`], with the second element rotated by an eighth of a turn before the butterfly.
 macro_rules! exchanged_turn {
     ($exchange:ident, $down:literal, $op:ident $(::<$($generic:tt),+>)?, $x:ident, $i:literal, $j:literal, $at:expr) => {
         ($x[$i].re, $x[$j].re) = V::$exchange($x[$i].re, $x[$j].re);
@@ -324,32 +324,33 @@ macro_rules! exchanged_turn {
     };
 }
 
-/// Numbers that [`lanes_down`] and [`lanes_up`] take: eight vectors of tangents, then of the ratios four vectors for the first level, two for the second and two for
-/// the third, each followed by its doubles. For sets with [`Arithmetic::ADDERS`] eight vectors of sines, then eight of cosines; the rest is spare.
+/// Table entries for [`lanes_down`] and [`lanes_up`]: eight vectors of tangents, then the ratios, four vectors for the first level, two for the
+/// second and two for the third, each followed by its double. For sets with [`Arithmetic::ADDERS`]: eight vectors of sines, then eight of
+/// cosines; the rest is unused.
 pub(super) const LANES: usize = 8 * NUMBERS;
 
-/// Where [`LANES`] numbers have those of one node: `down` of node `node` of the last three levels, else of coefficient `node` of the inverse ones.
+/// The entries of one node in [`LANES`]: node `node` of the last three levels if `DOWN`, otherwise coefficient `node` of the inverse ones.
 #[derive(Clone, Copy)]
 pub(super) struct OfLanes<const DOWN: bool> {
     pub numbers: *const f64,
     pub node: usize,
 }
 
-/// In which place of [`LANES`] numbers t_`j` of node `node` is, or the sine of its w^`j`; the cosine is 64 places further.
+/// Index in [`LANES`] of t_`j` of node `node`, or of the sine of its w^`j`; the cosine is 64 places further.
 pub(super) fn turn_place(down: bool, node: usize, j: usize) -> usize {
     // Upwards, lanes are (b₄ b₅ b₃) and j is (b₃ b₄ b₅).
     8 * node + if down { j } else { (j >> 1 & 1) << 2 | (j & 1) << 1 | j >> 2 }
 }
 
-/// In which place of [`LANES`] numbers ratio `index` of node `node` is.
+/// Index in [`LANES`] of ratio `index` of node `node`.
 pub(super) fn ratio_place(down: bool, node: usize, index: usize) -> usize {
     let bit = |position: usize| node >> position & 1;
     let (vector, lane) = match (down, index) {
-        // Registers (b₂ b₄ b₃) of pairs in b₂ and lanes (b₅ b₁ b₀); (b₂ b₁ b₃), pairs in b₁, and (b₄ b₅ b₀); (b₂ b₁ b₀) and (b₄ b₅ b₃).
+        // Registers (b₂ b₄ b₃) with pairs in b₂ and lanes (b₅ b₁ b₀); (b₂ b₁ b₃), pairs in b₁, and (b₄ b₅ b₀); (b₂ b₁ b₀) and (b₄ b₅ b₃).
         (true, 0..4) => (node & 3, bit(2) << 2 | index),
         (true, 4 | 5) => (4 + bit(0), bit(1) << 2 | bit(2) << 1 | index & 1),
         (true, _) => (index, bit(1) << 2 | bit(2) << 1 | bit(0)),
-        // Registers (b₂ b₁ b₃) of pairs in b₃ and lanes (b₄ b₅ b₀); (b₂ b₄ b₃), pairs in b₄, and (b₁ b₅ b₀); (b₅ b₄ b₃) and (b₂ b₁ b₀).
+        // Registers (b₂ b₁ b₃) with pairs in b₃ and lanes (b₄ b₅ b₀); (b₂ b₄ b₃), pairs in b₄, and (b₁ b₅ b₀); (b₅ b₄ b₃) and (b₂ b₁ b₀).
         (false, 0..4) => (node >> 1, index << 1 | bit(0)),
         (false, 4 | 5) => (4 + bit(2), bit(1) << 2 | (index & 1) << 1 | bit(0)),
         (false, _) => (index, node),
@@ -378,10 +379,9 @@ impl<const DOWN: bool> Twiddles for OfLanes<DOWN> {
     }
 }
 
-/// The last three levels, which pair lanes: [`levels`] in the same operations, with two more for each register, whose first lanes are multiplied by 1.
-/// Before each level, a bit of the lane changes places with a bit of the register number that is done with, so that the level pairs registers.
-/// Registers are (b₅ b₄ b₃) and lanes (b₂ b₁ b₀) of the point's number at first, (b₂ b₁ b₀) and (b₄ b₅ b₃) at last. SAFETY: besides, [`LANES`] numbers
-/// at `numbers`.
+/// The last three levels, which pair lanes: the same operations as [`levels`] plus two per register, whose first lanes are multiplied by 1. Before
+/// each level, a lane bit is exchanged with a finished register bit, so that the level pairs registers. Registers are (b₅ b₄ b₃) and lanes
+/// (b₂ b₁ b₀) of the point's index at first, (b₂ b₁ b₀) and (b₄ b₅ b₃) at the end. SAFETY: `numbers` points to [`LANES`] entries.
 #[inline(always)]
 pub(super) unsafe fn lanes_down<V: Eight>(x: &mut [Complex<V>; 8], numbers: *const f64) {
     // SAFETY: the set is present, and the numbers are there by this function's contract.
@@ -405,8 +405,8 @@ pub(super) unsafe fn lanes_down<V: Eight>(x: &mut [Complex<V>; 8], numbers: *con
     }
 }
 
-/// Three inverse levels after [`cyclic_8`], likewise: registers (b₂ b₁ b₀) and lanes (b₄ b₅ b₃) at first; (b₂ b₁ b₃) and (b₄ b₅ b₀) in
-/// the first level, (b₂ b₄ b₃) and (b₁ b₅ b₀) in the second, (b₅ b₄ b₃) and (b₂ b₁ b₀) in the third. SAFETY: as for [`lanes_down`].
+/// Three inverse levels after [`cyclic_8`], with the same exchanges: registers (b₂ b₁ b₀) and lanes (b₄ b₅ b₃) at first; (b₂ b₁ b₃) and (b₄ b₅ b₀)
+/// in the first level, (b₂ b₄ b₃) and (b₁ b₅ b₀) in the second, (b₅ b₄ b₃) and (b₂ b₁ b₀) in the third. SAFETY: as for [`lanes_down`].
 #[inline(always)]
 pub(super) unsafe fn lanes_up<V: Eight>(x: &mut [Complex<V>; 8], numbers: *const f64) {
     // SAFETY: the set is present, and the numbers are there by this function's contract.

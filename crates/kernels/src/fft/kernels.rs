@@ -9,8 +9,7 @@ use super::words::Digits;
 #[cfg(test)]
 use super::words::{Preparation, rotated_digits};
 
-/// What one instruction set runs. Every function is unsafe because the set must be present, and else for the reasons of
-/// the generic function of its name.
+/// The functions of one instruction set. Each is unsafe because the set must be present, and for the reasons of the generic function.
 pub(super) trait Kernels {
     /// [`forward`].
     unsafe fn forward<S: Source>(plan: &Plan, source: S, spectrum: &mut [f64]);
@@ -48,7 +47,7 @@ pub(super) trait Kernels {
     );
 }
 
-/// One type for each instruction set, its functions compiled with `$feature`.
+/// Declares one type per instruction set, with functions compiled with `$feature`.
 macro_rules! kernels {
     ($name:ident, $lanes:ty $(, $feature:literal)?) => {
         /// Compiled for one instruction set.
@@ -163,7 +162,7 @@ macro_rules! kernels {
     };
 }
 
-// A module each, since the compiler works on several modules at a time.
+// Separate modules, because the compiler processes several at a time.
 mod portable {
     use super::*;
     kernels!(PortableKernels, Portable<2>);

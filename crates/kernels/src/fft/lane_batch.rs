@@ -1,13 +1,14 @@
-//! Products for eight ciphertexts at once, one in each lane.
+//! External products of eight ciphertexts at once, one per lane.
 //!
-//! Every lane takes the same way through the transform, so that no level exchanges lanes, a twiddle is one number for all of them, and so is a
-//! number of the key, which is read once for eight ciphertexts. Rotations differ from one ciphertext to the next: accumulators
-//! stay one after the other, and words of 32 bits change places, once for all levels of digits and once for the sums.
+//! All lanes take the same path through the transform, so no level exchanges lanes, and a twiddle or key number, which is read once for eight
+//! ciphertexts, is the same for all of them. Rotations differ per ciphertext: accumulators stay consecutive, and 32-bit words are
+//! transposed once for all digit levels and once for the sums.
 //!
-//! A spectrum has for each point eight real parts, then eight imaginary ones; every eighth point of the tree's order lies beside the one before it, and the
-//! eight such sequences one after the other. A sequence goes through all levels but the last three at once, by way of scratch that stays in the
-//! first-level cache, and is written past it once; the last three levels, the products and the first three inverse levels go node by node of eight
-//! points, whose lines are written again for sums alone. The key has its numbers in the order of the tree's points. Each lane's operations are those of [`super::product`], in their order: results are the same to the bit.
+//! A spectrum has eight real parts, then eight imaginary ones, for each point. Every eighth point in tree order is adjacent; the eight such
+//! sequences are consecutive. A sequence goes through all levels except the last three at once in first-level-cache scratch, and is then
+//! written once with streaming stores. The last three levels, the products and the first three inverse levels run on nodes of eight points,
+//! and only sums are written back. Key numbers are in tree order. Each lane performs the operations of [`super::product`] in the same order, so
+//! results are bit-identical.
 
 use super::butterflies::{Complex, NUMBERS, OfLanes, Same, cyclic_8, levels, reversed};
 use super::lanes::{Lanes, magic};
@@ -20,11 +21,11 @@ use super::words::{Field, Mixed, Rotated, STEP};
 /// Ciphertexts of a batch across lanes.
 pub const LANE_BATCH: usize = 8;
 
-/// Numbers of a point.
+/// Numbers per point.
 const POINT: usize = 2 * LANE_BATCH;
 
-/// Numbers from every eighth point of a spectrum of `points` points to the ones after them: two lines more than they have, or all would meet in the same
-/// lines of the first-level cache.
+/// Distance of one sequence of every eighth point to the next, for a spectrum of `points` points: two extra lines, because otherwise all would
+/// map to the same lines of the first-level cache.
 const fn eighth(points: usize) -> usize {
     points / 8 * POINT + 16
 }
@@ -32,7 +33,7 @@ const fn eighth(points: usize) -> usize {
 /// Numbers of eight points.
 const EIGHT: usize = 8 * POINT;
 
-/// Most columns: their sums are kept in registers together, and take the place of the first rows.
+/// Maximum number of columns: their sums stay in registers together and overwrite the first rows.
 pub(super) const MAX_COLUMNS: usize = 4;
 
 /// Numbers of a spectrum of `points` points, a multiple of [`BLOCK`].
@@ -40,17 +41,17 @@ pub(super) const fn spectrum_len(points: usize) -> usize {
     8 * eighth(points)
 }
 
-/// Numbers that the monomial of one pattern takes: one block of points.
+/// Numbers of one pattern's monomial: one block of points.
 pub(super) const MONOMIAL: usize = BLOCK * POINT;
 
 /// Scratch for one product.
 #[derive(Clone, Copy)]
 pub(super) struct Scratch {
-    /// Two words a number, of one column: [`pairs_len`]. Prepared words on the way in, sums on the way out.
+    /// Two words per number, for one column: [`pairs_len`]. Prepared words on input, sums on output.
     pub pairs: *mut f64,
     /// Every eighth point of a spectrum, N numbers.
     pub points: *mut f64,
-    /// One spectrum a row, each of [`spectrum_len`].
+    /// One spectrum per row, each of [`spectrum_len`].
     pub spectra: *mut f64,
     /// Eight points for each row: [`node_len`].
     pub node: *mut f64,
@@ -58,7 +59,7 @@ pub(super) struct Scratch {
     pub monomials: *mut f64,
 }
 
-/// Numbers from the pairs of two coefficients of eight to those of the next two: two lines more than they have, for the reason of [`eighth`].
+/// Distance from the pairs of two coefficients of eight to those of the next two: two extra lines, as in [`eighth`].
 const fn pair_apart(degree: usize) -> usize {
     degree + 16
 }
@@ -73,23 +74,23 @@ pub(super) const fn node_len(rows: usize) -> usize {
     rows * EIGHT
 }
 
-/// What an iteration multiplies by: see [`super::product::Iteration`].
+/// Factor of an iteration; see [`super::product::Iteration`].
 #[derive(Clone, Copy)]
 pub(super) enum Iteration<'a> {
     /// An exponent for each ciphertext.
     Rotation(&'a [u32]),
-    /// Exponents of each ciphertext's patterns, and how many those are.
+    /// Exponents of each ciphertext's patterns, and the number of patterns.
     Patterns(&'a [u32], usize, &'a Roots),
 }
 
-/// Steps of [`product`] that bring the next key nearer.
+/// Number of steps of [`product`] that prefetch the next key.
 pub(super) fn steps(plan: &Plan, shape: Shape) -> usize {
     2 * shape.columns * BLOCK / 8 + shape.rows() * plan.points / BLOCK
 }
 
-/// [`super::product::product`] for the eight accumulators of the 32-bit torus at `accumulators`, one after the other; with `rounding` sums are
-/// rounded to multiples of 2 to its power, as [`super::passes::Bounded32`] has it, and else reduced. SAFETY: as there; the plan has
-/// blocks and passes before them, and there are [`MAX_COLUMNS`] at most.
+/// [`super::product::product`] for eight consecutive accumulators of the 32-bit torus at `accumulators`. With `rounding`, sums are rounded to
+/// multiples of 2 to its power, as in [`super::passes::Bounded32`]; otherwise they are reduced. SAFETY: as there; the plan has blocks and passes
+/// before them, and at most [`MAX_COLUMNS`] columns.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 pub(super) unsafe fn product<V: Lanes>(
@@ -170,20 +171,19 @@ pub(super) unsafe fn product<V: Lanes>(
     }
 }
 
-/// The lanes that `V`'s vectors begin with. A line has the numbers of all lanes: loops go through its vectors before the next line.
+/// The first lane of each of `V`'s vectors in a line. A line has all lanes: loops finish its vectors before the next line.
 #[inline(always)]
 fn parts<V: Lanes>() -> impl Iterator<Item = usize> {
     (0..LANE_BATCH).step_by(V::WIDTH)
 }
 
-/// Blocks of a spectrum: `BLOCKS`, or if that is 0 as many as there are. Addresses are constants where they are known.
+/// Number of blocks of a spectrum: `BLOCKS`, or the plan's if that is 0. A constant makes addresses constant.
 #[inline(always)]
 fn blocks<const BLOCKS: usize>(plan: &Plan) -> usize {
     if BLOCKS == 0 { plan.points / BLOCK } else { BLOCKS }
 }
 
-/// All levels but the last three at every eighth point, which go to `to` by way of `points`. SAFETY: the contract of
-/// [`product`].
+/// All levels except the last three for every eighth point, via scratch `points` to `to`. SAFETY: the contract of [`product`].
 #[inline(always)]
 unsafe fn columns_down<V: Lanes>(plan: &Plan, digits: Digits, points: *mut f64, to: *mut f64) {
     // SAFETY: this function's contract.
@@ -291,8 +291,8 @@ unsafe fn middle_down<V: Lanes, const R: u32, const BLOCKS: usize>(plan: &Plan, 
     }
 }
 
-/// The last three forward levels, the products in `C` columns and the first three inverse levels, one node of eight points at a time, so that the points of
-/// all rows stay in the first-level cache. There are `ROWS` rows, or `rows` if that is 0. SAFETY: the contract of [`product`].
+/// The last three forward levels, the products in `C` columns and the first three inverse levels, one node of eight points at a time, so that the
+/// points of all rows stay in the first-level cache. There are `ROWS` rows, or `rows` if that is 0. SAFETY: the contract of [`product`].
 #[inline(always)]
 unsafe fn middle<V: Lanes, const C: usize, const ROWS: usize>(
     plan: &Plan,
@@ -359,19 +359,18 @@ unsafe fn eight_down<V: Lanes>(plan: &Plan, index: usize, node: usize, from: *co
     }
 }
 
-/// A node of all rows' spectra, of which there are `ROWS` if that is not 0.
+/// A node in the spectra of all rows; `ROWS` of them unless that is 0.
 #[derive(Clone, Copy)]
 struct Node<const ROWS: usize> {
     rows: usize,
     points: *mut f64,
-    /// Which block it is of.
     block: usize,
-    /// Which one there.
+    /// Index of the node.
     index: usize,
 }
 
 impl<const ROWS: usize> Node<ROWS> {
-    /// Σ_r d_r · key[r][c] for all `C` columns at `P` points from `at` on, whose numbers of the key are `apart` from one another.
+    /// Σ_r d_r · key[r][c] for all `C` columns at `P` points from `at`, whose key numbers are `apart` from one another.
     #[inline(always)]
     unsafe fn sums<V: Lanes, const C: usize, const P: usize>(
         self,
@@ -398,8 +397,8 @@ impl<const ROWS: usize> Node<ROWS> {
     }
 }
 
-/// The products of a node, in place of the first rows' points; `scales` has each pattern's monomial in what is the same for the whole block, a point each.
-/// SAFETY: the contract of [`product`].
+/// The products of a node, which overwrite the first rows' points. `scales` has each pattern's monomial at this node. SAFETY: the contract of
+/// [`product`].
 #[inline(always)]
 unsafe fn products<V: Lanes, const C: usize, const ROWS: usize>(
     node: Node<ROWS>,
@@ -420,7 +419,7 @@ unsafe fn products<V: Lanes, const C: usize, const ROWS: usize>(
         match iteration {
             Iteration::Rotation(_) => {
                 let key = key.wrapping_add(first * length);
-                // Two points' sums do not wait for one another; those of three columns were no faster so, nor are those that sixteen registers do not hold.
+                // Two points' sums are independent. Three columns gained nothing from this, nor do sums that exceed sixteen registers.
                 let step = if C == 3 || (V::WIDTH < 8 && C > 2) { 1 } else { 2 };
                 for at in (0..8).step_by(step) {
                     let key = key.wrapping_add(at * length);
@@ -459,21 +458,21 @@ unsafe fn products<V: Lanes, const C: usize, const ROWS: usize>(
     }
 }
 
-/// The lane in which a spectrum of one ciphertext has the points of node `node` of a block: bits (b₄ b₅ b₃) of (b₅ b₄ b₃).
+/// The lane of node `node` of a block in the spectrum of a single ciphertext: bits (b₄ b₅ b₃) of (b₅ b₄ b₃).
 #[inline(always)]
 pub(super) fn lane_of(node: usize) -> usize {
     (node >> 1 & 1) << 2 | (node >> 2) << 1 | node & 1
 }
 
-/// For each pattern, at each place of a block in the order of the key, what [`Roots::places`] gives each ciphertext. SAFETY: `V`'s set is
-/// present, and there is scratch.
+/// For each pattern, at each place of a block in key order, the value of [`Roots::places`] for each ciphertext. SAFETY: `V`'s set is present, and
+/// the scratch is valid.
 #[inline(always)]
 unsafe fn monomials<V: Lanes>(exponents: &[u32], patterns: usize, roots: &Roots, to: *mut f64) {
     // SAFETY: this function's contract.
     unsafe {
         for pattern in 0..patterns {
             let to = to.add(pattern * MONOMIAL);
-            // The first eight places, then the first one of each eight.
+            // The first eight places, then the first of each eight.
             let mut numbers = [[0.0; POINT]; 16];
             for (place, numbers) in numbers.iter_mut().enumerate() {
                 let place = if place < 8 { place } else { 8 * (place - 8) };
@@ -499,7 +498,7 @@ unsafe fn monomials<V: Lanes>(exponents: &[u32], patterns: usize, roots: &Roots,
     }
 }
 
-/// The inverse of the last three levels, of the eight points at `from` to those at `to`. SAFETY: the contract of [`product`].
+/// The inverse of the last three levels, from the eight points at `from` to those at `to`. SAFETY: the contract of [`product`].
 #[inline(always)]
 unsafe fn eight_up<V: Lanes>(plan: &Plan, from: *const f64, to: *mut f64) {
     // SAFETY: this function's contract.
@@ -517,8 +516,8 @@ unsafe fn eight_up<V: Lanes>(plan: &Plan, from: *const f64, to: *mut f64) {
     }
 }
 
-/// The inverse of [`columns_down`] at every eighth coefficient from `at` on, rounded, to `sums`: coefficients of even number fill the low halves of
-/// numbers, those after them the high ones. SAFETY: the contract of [`product`].
+/// The inverse of [`columns_down`] at every eighth coefficient from `at`, rounded, to `sums`: even coefficients fill the low halves of numbers,
+/// odd ones the high halves. SAFETY: the contract of [`product`].
 #[inline(always)]
 unsafe fn columns_up<V: Lanes>(
     plan: &Plan,
@@ -573,7 +572,7 @@ unsafe fn columns_up<V: Lanes>(
     }
 }
 
-/// `2^R` elements up by the twiddles at `numbers`, one lane of [`Pass::up`].
+/// Inverse levels of `2^R` elements with the twiddles at `numbers`, one lane of [`Pass::up`].
 #[inline(always)]
 unsafe fn node_up<V: Lanes, const R: u32>(x: [Complex<V>; 8], numbers: *const f64) -> [Complex<V>; 8] {
     // SAFETY: the contract of `columns_up`.
@@ -614,7 +613,7 @@ unsafe fn middle_up<V: Lanes, const R: u32, const BLOCKS: usize>(
     }
 }
 
-/// The last levels of [`columns_up`]: takes off the twist and rounds.
+/// The last levels of [`columns_up`]: removes the twist and rounds.
 #[inline(always)]
 unsafe fn last<V: Lanes, const R: u32, const BLOCKS: usize>(
     plan: &Plan,
@@ -635,8 +634,8 @@ unsafe fn last<V: Lanes, const R: u32, const BLOCKS: usize>(
     }
 }
 
-/// [`last`] with `bias` on every number, which rounds it if `BOUNDED`; else it is reduced first. `ODD` is `at`'s last bit: a branch on it between the
-/// stores of a loop kept the compiler from computing all sums before the first is written.
+/// [`last`] with `bias` added to every number, which rounds it if `BOUNDED`; otherwise it is reduced first. `ODD` is the low bit of `at`: a branch
+/// between the stores of a loop would prevent the compiler from computing all sums before the first store.
 #[inline(always)]
 unsafe fn untwisted<V: Lanes, const R: u32, const BLOCKS: usize, const BOUNDED: bool, const ODD: bool>(
     plan: &Plan,

@@ -1,14 +1,13 @@
-//! Numbers side by side: what the transform asks of an instruction set.
+//! Vectors of numbers: the operations that the transform needs from an instruction set.
 
 use super::narrow::{NARROW, widen};
 use super::passes::{Near, block_down_parts, block_up_parts};
 use super::plan::Plan;
 use super::words::{Field, Preparation, STEP, plain_step};
 
-/// 1.5 · 2^52: adding it leaves a number's nearest integer in the low bits of the sum.
+/// 1.5 · 2^52: adding it puts a number's nearest integer into the low bits of the sum.
 pub(super) const MAGIC: f64 = 6_755_399_441_055_744.0;
-/// Adding it rounds a number to a multiple of 2^`shift`, whose quotient is in the low bits of the sum; right while
-/// the number is at most 2^(51 + `shift`).
+/// Adding it rounds a number to a multiple of 2^`shift`, with the quotient in the low bits of the sum. Valid for numbers up to 2^(51 + `shift`).
 pub(super) fn magic(shift: u32) -> f64 {
     MAGIC * f64::from(1u32 << shift)
 }
@@ -18,10 +17,10 @@ pub(super) const TWO_32: f64 = 4_294_967_296.0;
 /// 2^64.
 pub(super) const TWO_64: f64 = TWO_32 * TWO_32;
 
-/// Some f64 side by side. Every method is unsafe for one reason: its instruction set must be present, and the
-/// pointers valid for so many elements (of any alignment).
+/// A vector of f64. Every method is unsafe because its instruction set must be present and its pointers valid for a whole vector (of any
+/// alignment).
 pub(super) trait Arithmetic: Copy {
-    /// Whether additions have units of their own beside those of multiplications: see [`super::butterflies`].
+    /// Whether additions have their own units, separate from multiplications; see [`super::butterflies`].
     const ADDERS: bool;
     /// Reads numbers.
     unsafe fn load(from: *const f64) -> Self;
@@ -41,28 +40,26 @@ pub(super) trait Arithmetic: Copy {
     unsafe fn neg_mul_add(self, factor: Self, term: Self) -> Self;
 }
 
-/// Eight f64, which can change places. Unsafe as [`Arithmetic`].
+/// Eight f64 whose lanes can be exchanged. Unsafe as [`Arithmetic`].
 pub(super) trait Eight: Arithmetic {
     /// (a, b) in halves of four lanes: (a₀ b₀, a₁ b₁).
     unsafe fn exchange_halves(a: Self, b: Self) -> (Self, Self);
     /// (a, b) in quarters of two lanes: (a₀ a₂ b₀ b₂, a₁ a₃ b₁ b₃).
     unsafe fn exchange_quarters(a: Self, b: Self) -> (Self, Self);
-    /// (a, b) in lanes: (a₀ b₀ a₂ b₂ .., a₁ b₁ a₃ b₃ ..).
     unsafe fn exchange_lanes(a: Self, b: Self) -> (Self, Self);
 }
 
-/// As many f64 as passes take at a time, a part of eight: eight of them where there are registers for it. Unsafe as [`Arithmetic`].
+/// The vector of a pass, eight f64 or a part of eight, depending on the number of registers. Unsafe as [`Arithmetic`].
 pub(super) trait Lanes: Arithmetic {
-    /// How many.
+    /// Number of lanes.
     const WIDTH: usize;
-    /// Whether loops are compiled once more for each usual shape, their lengths constants: a twentieth faster. Not for a set that is there to fall back on.
+    /// Whether loops are also compiled for each usual shape, with constant lengths: 5 % faster. Disabled for fallback sets.
     const SHAPED: bool = true;
     /// The last six levels of a block, by `block_down_whole` or [`super::passes::block_down_parts`]. SAFETY: theirs.
     unsafe fn block_down(plan: &Plan, index: usize, spectrum: *mut f64, near: Near);
     /// Their inverse, by `block_up_whole` or [`super::passes::block_up_parts`]. SAFETY: theirs.
     unsafe fn block_up(plan: &Plan, from: *const f64, to: *mut f64);
-    /// Sixteen words ±from − own as digits: see [`super::words`]. SAFETY: sixteen words each, for every level `degree` words
-    /// further in `out`.
+    /// Sixteen words ±from − own as digits; see [`super::words`]. SAFETY: sixteen words each; in `out`, levels are `degree` words apart.
     #[inline(always)]
     unsafe fn digits_32<const LEVELS: u32>(
         from: *const u32,
@@ -75,7 +72,7 @@ pub(super) trait Lanes: Arithmetic {
         // SAFETY: this function's contract.
         unsafe { plain_step::<_, LEVELS>(from, own, negated, preparation, out, degree) }
     }
-    /// The same with words of 64 bits.
+    /// The same with 64-bit words.
     #[inline(always)]
     unsafe fn digits_64<const LEVELS: u32>(
         from: *const u64,
@@ -88,10 +85,10 @@ pub(super) trait Lanes: Arithmetic {
         // SAFETY: this function's contract.
         unsafe { plain_step::<_, LEVELS>(from, own, negated, preparation, out, degree) }
     }
-    /// Sixteen words of each of eight polynomials, which are `apart` words from one another, with `preparation` (see [`super::words`]) but for the
-    /// flip, in pairs as [`Field`] has them: at `out` the words 0 and 1 of each, then 8 and 9; and 2 and 3 `pair_apart` numbers further, and so on. If `ROTATED` they are
-    /// differences: `from` has for each polynomial where the words are that its own are taken off, and all ones if they are negated before. SAFETY: there
-    /// are so many.
+    /// Prepares (see [`super::words`], without the flip) sixteen words of each of eight polynomials, which are `apart` words from one another, as the
+    /// pairs of [`Field`]. At `out` are words 0 and 1 of each, then 8 and 9; words 2 and 3 are `pair_apart` numbers further, and so on. If `ROTATED`,
+    /// words are differences: for each polynomial, `from` gives the minuend, and all ones if the minuend is negated first. SAFETY: all words are
+    /// valid.
     #[inline(always)]
     unsafe fn pairs_of_eight<const ROTATED: bool>(
         (from, negated): ([*const u32; 8], [u32; 8]),
@@ -121,10 +118,10 @@ pub(super) trait Lanes: Arithmetic {
     }
     /// Digits of one word of pairs. SAFETY: there are so many, and half of another.
     unsafe fn from_field(pairs: *const f64, field: Field) -> Self;
-    /// Writes the low halves of numbers over the high halves of those at `to`. SAFETY: there are so many.
+    /// Writes the low halves of the numbers into the high halves of those at `to`. SAFETY: a whole vector is valid.
     unsafe fn store_above(self, to: *mut f64);
-    /// Adds words, each times 2^`shift`, to sixteen words of each of eight polynomials, which are `apart` words from one another, mod 2^32: at
-    /// `words` are the words 0 and 1 of each, then 8 and 9; and 2 and 3 `pair_apart` numbers further, and so on. SAFETY: there are so many.
+    /// Adds words, each times 2^`shift`, to sixteen words of each of eight polynomials, which are `apart` words from one another, mod 2^32. At `words`
+    /// are words 0 and 1 of each, then 8 and 9; words 2 and 3 are `pair_apart` numbers further, and so on. SAFETY: all words are valid.
     #[inline(always)]
     unsafe fn add_to_eight(words: *const f64, pair_apart: usize, shift: u32, to: *mut u32, apart: usize) {
         for (lane, word) in (0..8).flat_map(|lane| (0..STEP).map(move |word| (lane, word))) {
@@ -136,28 +133,28 @@ pub(super) trait Lanes: Arithmetic {
             }
         }
     }
-    /// Of sixteen numbers of 48 bits each at `group`, the upper ones of an f64 (see [`super::narrow`]), those from `lane` on of the first eight, and of the
-    /// others. SAFETY: there are 96 bytes, and `lane` is a multiple of the width below eight.
+    /// Expands a group of sixteen 48-bit numbers, the upper bits of an f64 (see [`super::narrow`]): those from `lane` of the first eight, and of the
+    /// other eight. SAFETY: 96 bytes are valid, and `lane` is a multiple of the width below eight.
     unsafe fn widened(group: *const u8, lane: usize) -> (Self, Self);
     /// Signed 32-bit words.
     unsafe fn from_i32(words: *const i32) -> Self;
     /// Signed 64-bit words, rounded to 53 bits.
     unsafe fn from_i64(words: *const i64) -> Self;
-    /// Adds `a` to the words at `to_a` and `b` to those at `to_b`, mod 2^32: numbers to which [`magic`]`(shift)` has been
-    /// added, `shift` below 32.
+    /// Adds `a` to the words at `to_a` and `b` to those at `to_b`, mod 2^32. Both are numbers to which [`magic`]`(shift)` was added, with `shift` below
+    /// 32.
     unsafe fn accumulate_32(a: Self, b: Self, shift: u32, to_a: *mut u32, to_b: *mut u32);
     /// Adds the nearest integers, mod 2^64, to words. |self| < 2^114.
     unsafe fn add_to_64(self, words: *mut u64);
-    /// Asks for the cache line at `line`, valid or not, in the second-level cache.
+    /// Prefetches the cache line at `line`, valid or not, into the second-level cache.
     unsafe fn prefetch(line: *const u8);
-    /// The same in the first-level cache.
+    /// Prefetches into the first-level cache.
     unsafe fn prefetch_near(line: *const u8);
     /// self − 2^32 · ⌊self / 2^32⌉, exact for |self| < 2^83.
     unsafe fn reduce_32(self) -> Self;
 }
 
-/// `W` numbers in plain Rust. Passes take them two at a time, as many as a register of every processor of 64 bits has: of eight at a time no compiler keeps a butterfly in
-/// registers, and moving them took most of the building of all kernels.
+/// `W` numbers in portable Rust. Passes use two, the width of a register on every 64-bit processor. With eight, no compiler keeps a butterfly in
+/// registers, and the moves dominated compilation time.
 #[derive(Clone, Copy)]
 pub(super) struct Portable<const W: usize>([f64; W]);
 
@@ -166,7 +163,7 @@ fn nearest(value: f64) -> f64 {
     (value + MAGIC) - MAGIC
 }
 
-/// Two selections of the sixteen lanes of a, then b.
+/// Two selections from the sixteen lanes of a, then b.
 #[inline(always)]
 fn pick(a: Portable<8>, b: Portable<8>, first: [usize; 8], second: [usize; 8]) -> (Portable<8>, Portable<8>) {
     let of = |lane: usize| if lane < 8 { a.0[lane] } else { b.0[lane - 8] };
@@ -239,7 +236,7 @@ impl Lanes for Portable<2> {
     const WIDTH: usize = 2;
     const SHAPED: bool = cfg!(not(any(target_arch = "x86_64", target_arch = "aarch64")));
 
-    // A function each, once for all products: no set has to be present in what calls it.
+    // Out of line, once for all products: the caller needs no instruction set.
     #[inline(never)]
     unsafe fn block_down(plan: &Plan, index: usize, spectrum: *mut f64, near: Near) {
         // SAFETY: by the trait's contract.

@@ -1,12 +1,10 @@
 //! Folded negacyclic FFT in f64.
 //!
-//! A real polynomial of degree N is folded into M = N/2 complex points z_c = p_c + i p_{c+M}, a polynomial
-//! of `C[X]/(X^M − i) ≅ R[X]/(X^N + 1)`, and evaluated at the M roots of X^M = i. Products are
-//! pointwise. `plan` has the decomposition, `passes` the loops, `bound` the proof of accuracy.
+//! A real polynomial of degree N is folded into M = N/2 complex points z_c = p_c + i p_{c+M}, a polynomial of `C[X]/(X^M − i) ≅ R[X]/(X^N + 1)`,
+//! and evaluated at the M roots of X^M = i. Products are pointwise. `plan` has the decomposition, `passes` the loops, `bound` the accuracy proof.
 //!
-//! A spectrum is N numbers: groups of eight real parts followed by the eight imaginary ones, the points
-//! in the plan's own order. That order depends on N alone, so spectra of two instruction sets can
-//! be multiplied.
+//! A spectrum is N numbers: groups of eight real parts followed by the eight imaginary ones, in the plan's order of points. That order depends
+//! on N only, so spectra of different instruction sets can be multiplied.
 //!
 //! # Examples
 //! ```
@@ -67,31 +65,31 @@ use product::{Iteration, MAX_PATTERNS, PADDING, Scratch, Shape};
 use std::sync::OnceLock;
 use words::Preparation;
 
-/// Memory of [`FoldedFft::product`].
+/// Scratch of [`FoldedFft::product`].
 #[derive(Clone, Debug)]
 pub(crate) struct ProductScratch<T> {
     /// Digits of one polynomial as words.
     words: AlignedTorus<T>,
-    /// One spectrum a row.
+    /// One spectrum per row.
     spectra: AlignedVector,
-    /// One block a column.
+    /// One block per column.
     block: AlignedVector,
-    /// One block a pattern, as many as any step had.
+    /// One block per pattern, for as many as any step had.
     monomials: AlignedVector,
 }
 
-/// Memory of [`FoldedFft::lane_batch_product`].
+/// Scratch of [`FoldedFft::lane_batch_product`].
 #[derive(Clone, Debug)]
 pub(crate) struct LaneBatchScratch {
     pairs: AlignedVector,
     points: AlignedVector,
     spectra: AlignedVector,
     node: AlignedVector,
-    /// As many patterns' as any step had.
+    /// For as many patterns as any step had.
     monomials: AlignedVector,
 }
 
-/// `polynomial` as words of `W`, the integer that `T` is.
+/// Views `polynomial` as words `W` of the same width as `T`.
 #[cfg(test)]
 fn as_words<T: Torus, W: Torus>(polynomial: &[T]) -> &[W] {
     assert_eq!(T::BITS, W::BITS);
@@ -104,19 +102,18 @@ fn as_words<T: Torus, W: Torus>(polynomial: &[T]) -> &[W] {
 pub struct FoldedFft {
     degree: RingDegree,
     isa: Isa,
-    /// Which of AVX-512's kernels: the other sets have one.
+    /// Variant of the AVX-512 kernels; other sets have only one.
     #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     form: Form,
     plan: Plan,
-    /// Made when an unrolled key first needs them.
+    /// Made when first needed by an unrolled key.
     roots: OnceLock<Roots>,
 }
 
 /// Calls a function of the [`Kernels`] of `self.isa`.
 macro_rules! dispatch {
     ($self:ident, $function:ident $(::<$($generic:tt),+>)? ($($argument:expr),*)) => {
-        // SAFETY: a plan is only made for a set that the processor has (`with_isa`); each caller
-        // checks the lengths that the arguments' pointers stand for.
+        // SAFETY: a plan is only made for a set that the processor has (`with_isa`); each caller checks the lengths of the arguments.
         unsafe {
             match $self.isa {
                 #[cfg(target_arch = "x86_64")]
@@ -140,7 +137,7 @@ impl FoldedFft {
         Self::with_form(degree, isa, Form::of(isa))
     }
 
-    /// Of `isa`, which is present, and of `form`, of which only AVX-512 has more than one.
+    /// For a present `isa`, and `form`, of which only AVX-512 has more than one.
     fn with_form(degree: RingDegree, isa: Isa, form: Form) -> Self {
         Self { degree, isa, form, plan: Plan::new(degree.get() / 2, form), roots: OnceLock::new() }
     }
@@ -150,7 +147,7 @@ impl FoldedFft {
         isa.is_present().then(|| Self::with_form(degree, isa, Form::of(isa)))
     }
 
-    /// A transform of each set that this processor has and of each form, and what it is.
+    /// A transform for each available set and form, with its name.
     #[cfg(test)]
     pub(crate) fn kinds(degree: RingDegree) -> impl Iterator<Item = (Self, String)> {
         Isa::present().flat_map(move |isa| {
@@ -180,11 +177,10 @@ impl FoldedFft {
         dispatch!(self, forward(&self.plan, digits.as_ptr(), spectrum))
     }
 
-    /// Spectrum of N torus elements, each as its representative in [-q/2, q/2) (for q = 2^64 rounded
-    /// to 53 bits).
+    /// Spectrum of N torus elements, as representatives in [-q/2, q/2) (for q = 2^64 rounded to 53 bits).
     pub fn forward_torus<T: Torus>(&self, polynomial: &[T], spectrum: &mut [f64]) {
         self.check([polynomial.len(), spectrum.len()]);
-        // `Torus` is sealed: an element is a u32 if it has 32 bits, and a u64 otherwise.
+        // `Torus` is sealed: an element is a u32 if it has 32 bits, otherwise a u64.
         if T::BITS == 32 {
             // SAFETY: N elements, checked above.
             unsafe { self.forward_words(polynomial.as_ptr().cast(), spectrum) }
@@ -194,8 +190,8 @@ impl FoldedFft {
         }
     }
 
-    /// Adds the polynomial of `spectrum`, rounded to the torus, to `polynomial`. Spends `spectrum`.
-    /// Coefficients may reach 2^83 (32-bit torus) or 2^114 (64-bit) before they wrap.
+    /// Adds the polynomial of `spectrum`, rounded to the torus, to `polynomial`. Overwrites `spectrum`. Coefficients may reach 2^83 (32-bit torus) or
+    /// 2^114 (64-bit) before they wrap.
     pub fn inverse_add_torus<T: Torus>(&self, spectrum: &mut [f64], polynomial: &mut [T]) {
         self.check([polynomial.len(), spectrum.len()]);
         let scale = 1.0 / self.plan.points as f64;
@@ -208,7 +204,7 @@ impl FoldedFft {
         }
     }
 
-    /// Writes the polynomial of `spectrum`, rounded to the torus. Spends `spectrum`.
+    /// Writes the polynomial of `spectrum`, rounded to the torus. Overwrites `spectrum`.
     pub fn inverse_torus<T: Torus>(&self, spectrum: &mut [f64], polynomial: &mut [T]) {
         polynomial.fill(T::default());
         self.inverse_add_torus(spectrum, polynomial);
@@ -226,8 +222,8 @@ impl FoldedFft {
         dispatch!(self, multiply::<true>(accumulator, a, b))
     }
 
-    /// For each level the words of the digits of (X^`exponent` − 1) · `polynomial`, levels · N of them, each digit times
-    /// 2^`field.right` ([`Gadget::field`]): cut out in its place, which spares a shift.
+    /// For each level, the digits of (X^`exponent` − 1) · `polynomial` as words, levels · N of them, each times 2^`field.right` ([`Gadget::field`]):
+    /// extracting digits in place saves a shift.
     #[cfg(test)]
     fn rotated_digits<T: Torus>(&self, polynomial: &[T], exponent: usize, gadget: Gadget, words: &mut [T]) {
         let preparation = Preparation::new::<T>(gadget);
@@ -252,11 +248,11 @@ impl FoldedFft {
         }
     }
 
-    /// One step of a blind rotation: `accumulator` gains key ⊡ (X^e − 1) · accumulator for the one of `exponents`, or Σ_u (X^{e_u} − 1) ·
-    /// (key_u ⊡ accumulator) for each of them if `unrolled`, with digits of `gadget`, the key's spectra
-    /// scaled for words with digits in their place, as [`crate::external_product`] stores them. `rounding` is the log2 of what coefficients of
-    /// the 32-bit torus are rounded to multiples of, which must then stay within 2^(51 + rounding); without, they may be any size below
-    /// 2^83, or 2^114 on the 64-bit torus. `next` is brought nearer meanwhile, and the accumulator `following` at last.
+    /// One step of a blind rotation: adds key ⊡ (X^e − 1) · accumulator to `accumulator` for the single exponent, or if `unrolled`
+    /// Σ_u (X^{e_u} − 1) · (key_u ⊡ accumulator) over `exponents`, with digits of `gadget`. The key's spectra are scaled for digits extracted in place, as
+    /// [`crate::external_product`] stores them. With `rounding`, coefficients of the 32-bit torus are rounded to multiples of 2 to that power and must
+    /// stay within 2^(51 + rounding); without it they may reach 2^83, or 2^114 on the 64-bit torus. Meanwhile prefetches `next`, and finally the
+    /// accumulator `following`.
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn product<T: Torus>(
         &self,
@@ -304,7 +300,7 @@ impl FoldedFft {
         let (spectra, block) = (scratch.spectra.as_mut_ptr(), scratch.block.as_mut_ptr());
         let monomials = scratch.monomials.as_mut_ptr();
         let (accumulator, words) = (accumulator.as_mut_ptr(), scratch.words.as_mut_ptr());
-        // `Torus` is sealed: an element is a u32 if it has 32 bits, and a u64 otherwise.
+        // `Torus` is sealed: an element is a u32 if it has 32 bits, otherwise a u64.
         if T::BITS == 64 {
             let scratch = Scratch { words: words.cast::<u64>(), spectra, block, monomials };
             // SAFETY: whole polynomials, key and scratch of this shape, checked above.
@@ -320,14 +316,14 @@ impl FoldedFft {
         }
     }
 
-    /// Point `point`, in the tree's order, of a spectrum that has blocks: real, imaginary.
+    /// Point `point`, in tree order, of a spectrum that has blocks: real, imaginary.
     pub(crate) fn point(spectrum: &[f64], point: usize) -> (f64, f64) {
         let (block, node, first) = (point / BLOCK, point / 8 % 8, point % 8);
         let at = (block * 8 + first) * 16 + lane_batch::lane_of(node);
         (spectrum[at], spectrum[at + 8])
     }
 
-    /// Whether [`Self::lane_batch_product`] takes polynomials of this degree and `columns` columns.
+    /// Whether [`Self::lane_batch_product`] supports this degree and number of columns.
     pub(crate) fn lane_batches(&self, columns: usize) -> bool {
         !self.plan.passes.is_empty() && (2..=lane_batch::MAX_COLUMNS).contains(&columns)
     }
@@ -345,8 +341,8 @@ impl FoldedFft {
         }
     }
 
-    /// [`Self::product`] for [`LANE_BATCH`] accumulators of the 32-bit torus, one after the other, with the same results to the bit. `exponents` has
-    /// those of the first accumulator, then of the second and so on.
+    /// [`Self::product`] for [`LANE_BATCH`] consecutive accumulators of the 32-bit torus, with bit-identical results. `exponents` has those of the
+    /// first accumulator, then of the second, and so on.
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn lane_batch_product(
         &self,
@@ -401,8 +397,8 @@ impl FoldedFft {
         dispatch!(self, lane_batch_product(plan, shape, accumulators, iteration, key, scratch, rounding, ahead))
     }
 
-    // What follows is generic over nothing, so that the loops of all instruction sets are compiled here alone, and not again in each crate
-    // that transforms elements of one width. They are unsafe as their pointers are to as many elements as `self` and the shape say.
+    // The following functions are not generic, so that the loops of all instruction sets are compiled only here, not in each crate that uses
+    // them. They are unsafe because their pointers must be valid for the lengths of `self` and the shape.
 
     unsafe fn forward_words(&self, words: *const i32, spectrum: &mut [f64]) {
         dispatch!(self, forward(&self.plan, words, spectrum))

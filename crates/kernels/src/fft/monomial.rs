@@ -1,8 +1,8 @@
-//! Monomials in the transform domain, which the patterns of an unrolled key are multiplied by.
+//! Monomials in the transform domain, by which the patterns of an unrolled key are multiplied.
 //!
-//! The transform evaluates at the roots e^{iπc/N}, c = 4 rev(p) + 1 at leaf p, rev reversing log₂ M bits. A leaf's bits are those of its block and
-//! those within the block, and rev sends disjoint bits to disjoint bits: so X^e at a point is a number of the block times a number
-//! of the place within the block, which is the same for all blocks.
+//! The transform evaluates at the roots e^{iπc/N}, c = 4 rev(p) + 1 at leaf p, where rev reverses log₂ M bits. A leaf's bits are those of its block
+//! and those within the block, and rev maps disjoint bits to disjoint bits. So X^e at a point is the product of a number per block and a number
+//! per place within the block, which is the same for all blocks.
 
 use super::butterflies::Complex;
 use super::lanes::{Arithmetic, Lanes};
@@ -10,14 +10,14 @@ use super::passes::{read, write};
 use super::plan::{BLOCK, Plan, root};
 use crate::aligned::AlignedVector;
 
-/// The roots that a transform evaluates at.
+/// The evaluation points of a transform.
 #[derive(Debug)]
 pub(super) struct Roots {
     /// cos(π k/N) and sin(π k/N), k < 2N.
     powers: AlignedVector,
-    /// For each block c of its first leaf.
+    /// For each block, c of its first leaf.
     blocks: Vec<u32>,
-    /// For each place within a block what c is more there than at its first leaf.
+    /// For each place within a block, c relative to the first leaf.
     places: Vec<u32>,
 }
 
@@ -48,8 +48,8 @@ impl Roots {
         (self.powers[at], self.powers[at + 1])
     }
 
-    /// Writes the part of X^`exponent` that is the same for all blocks, as a spectrum has it. SAFETY: `V`'s set is present, and there is
-    /// room for one block at `to`.
+    /// Writes the factor of X^`exponent` that is common to all blocks, in spectrum layout. SAFETY: `V`'s set is present, and `to` is valid for one
+    /// block.
     #[inline(always)]
     pub unsafe fn places<V: Lanes>(&self, exponent: u32, to: *mut f64) {
         let mut lanes = [0.0; 16];
@@ -68,13 +68,13 @@ impl Roots {
         }
     }
 
-    /// The part of X^`exponent` that is the same for all blocks at `place`, which is below 8 or a multiple of it.
+    /// The factor of X^`exponent` common to all blocks at `place`, which is below 8 or a multiple of 8.
     #[inline(always)]
     pub fn place(&self, exponent: u32, place: usize) -> (f64, f64) {
         self.power(exponent, self.places[place])
     }
 
-    /// The part of X^`exponent` that is the same in all of `block`.
+    /// The factor of X^`exponent` common to all of `block`.
     #[inline(always)]
     pub fn block(&self, exponent: u32, block: usize) -> (f64, f64) {
         self.power(exponent, self.blocks[block])
@@ -93,7 +93,7 @@ pub(super) unsafe fn turned<V: Arithmetic>(x: Complex<V>, re: V, im: V, constant
     }
 }
 
-/// The leaf within a block of `size` points whose value is at `place`: blocks of 64 are transposed.
+/// The leaf at `place` within a block of `size` points: blocks of 64 are transposed.
 fn leaf(size: usize, place: usize) -> usize {
     if size < BLOCK {
         return place;

@@ -1,28 +1,28 @@
-//! Numbers of the key in 48 bits: a lone ciphertext waits for the key, which comes from memory.
+//! Key numbers in 48 bits: for single ciphertexts, reading the key from memory is the bottleneck.
 //!
-//! The 32-bit torus does not need all of an f64: without the last 16 bits of the mantissa 36 are left, and each number errs by at most 2^-37 of itself, which
-//! adds under a thousandth to the noise of keys of 2048 coefficients (see [`super::bound`]). Products of batches across lanes, which share the key, have the same numbers in
-//! 64 bits.
+//! The 32-bit torus does not need the full precision of f64: without the last 16 bits, 36 bits of mantissa remain, and each number has a relative
+//! error of at most 2^-37. This adds less than a thousandth to the noise of keys of 2048 coefficients (see [`super::bound`]). Batches across lanes,
+//! which share key reads, use the same numbers in 64 bits.
 
 use crate::torus::Torus;
 
 /// Bytes of a number.
 pub(super) const NARROW: usize = 6;
 
-/// The bits that are left out.
+/// Dropped bits.
 const DROPPED: u32 = 64 - 8 * NARROW as u32;
 
-/// Numbers of f64 that `numbers` of a key for ciphertexts one by one take, a multiple of 16.
+/// Length in f64 of `numbers` key numbers for single ciphertexts, a multiple of 16.
 pub(crate) fn key_len<T: Torus>(numbers: usize) -> usize {
     if T::BITS == 32 { numbers / 8 * NARROW } else { numbers }
 }
 
-/// A number of a key as all products have it: on the 32-bit torus the nearest of 48 bits, of two equally near the one further from 0.
+/// A key number in the precision of all products: on the 32-bit torus, rounded to 48 bits, ties away from 0.
 pub(crate) fn key_number<T: Torus>(number: f64) -> f64 {
     if T::BITS == 32 { f64::from_bits((number.to_bits() + (1 << (DROPPED - 1))) >> DROPPED << DROPPED) } else { number }
 }
 
-/// Sixteen such numbers of a key as those for ciphertexts one by one have them: [`key_len`] numbers, which on the 32-bit torus stand for bytes.
+/// Packs sixteen such numbers for single ciphertexts into [`key_len`] f64, which on the 32-bit torus are raw bytes.
 pub(crate) fn key_group<T: Torus>(numbers: &[f64], to: &mut [f64]) {
     if T::BITS == 64 {
         return to.copy_from_slice(numbers);
@@ -36,7 +36,7 @@ pub(crate) fn key_group<T: Torus>(numbers: &[f64], to: &mut [f64]) {
     }
 }
 
-/// The number whose upper bytes, the last ones of f64 in the order of little ends, are these.
+/// The number with these upper bytes, the last ones of an f64 in little-endian order.
 #[inline(always)]
 pub(super) fn widen([a, b, c, d, e, f]: [u8; NARROW]) -> f64 {
     f64::from_bits(u64::from_le_bytes([0, 0, a, b, c, d, e, f]))

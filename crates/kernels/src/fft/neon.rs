@@ -1,6 +1,6 @@
 //! Two f64 in a NEON register, eight in four.
 //!
-//! Thirty-two registers hold a butterfly of eight complex numbers in two lanes. Every intrinsic below needs NEON, which the caller of a method has.
+//! Thirty-two registers hold a butterfly of eight complex numbers in two lanes. Every intrinsic below needs NEON, which the caller guarantees.
 
 use super::lanes::{Arithmetic, Eight, Lanes, TWO_32, TWO_64};
 use super::narrow::NARROW;
@@ -161,7 +161,7 @@ impl Lanes for Neon {
         // SAFETY: the set is present and the elements are valid, by the trait's contract.
         unsafe {
             let add = vdupq_n_u32(preparation.add as u32);
-            // The upper three bytes of two words, or all of them. A byte of 255 is none.
+            // The upper three bytes of two words, or whole words. An index of 255 selects no byte.
             const NONE: u8 = 255;
             let bytes = if preparation.packed() {
                 [1, 2, 3, 5, 6, 7, NONE, NONE, 9, 10, 11, 13, 14, 15, NONE, NONE]
@@ -230,10 +230,10 @@ impl Lanes for Neon {
     }
     #[inline(always)]
     unsafe fn widened(group: *const u8, lane: usize) -> (Self, Self) {
-        // SAFETY: the set is present, and 96 bytes are valid, by the trait's contract: the last load of sixteen, of which it takes the last twelve,
-        // ends with them.
+        // SAFETY: the set is present, and 96 bytes are valid, by the trait's contract: the last load reads the final sixteen bytes and uses the
+        // last twelve.
         unsafe {
-            // Twelve bytes of two numbers, the first or the last of sixteen, each number to the top of its lane.
+            // Twelve bytes of two numbers, the first or the last of sixteen; each number goes to the top of its lane.
             const NONE: u8 = 255;
             const FIRST: [u8; 16] = [NONE, NONE, 0, 1, 2, 3, 4, 5, NONE, NONE, 6, 7, 8, 9, 10, 11];
             const LAST: [u8; 16] = [NONE, NONE, 4, 5, 6, 7, 8, 9, NONE, NONE, 10, 11, 12, 13, 14, 15];
@@ -268,7 +268,7 @@ impl Lanes for Neon {
     unsafe fn add_to_64(self, words: *mut u64) {
         // SAFETY: the set is present and the elements are valid, by the trait's contract.
         unsafe {
-            // The nearest multiple of 2^32 and the rest: a conversion of 2^63 itself would give the number below it.
+            // The nearest multiple of 2^32 and the remainder: a conversion of 2^63 itself would saturate below it.
             let centred = reduce(self.0, TWO_64);
             let high = vrndnq_f64(vmulq_n_f64(centred, 1.0 / TWO_32));
             let low = vcvtnq_s64_f64(vfmsq_f64(centred, high, vdupq_n_f64(TWO_32)));
@@ -294,7 +294,7 @@ impl Lanes for Neon {
 /// Lanes of [`NeonFour`], and polynomials of a batch across lanes.
 const LANES: usize = 8;
 
-/// Applies an operation to each of four registers. A loop, so that no closure can be left out of line.
+/// Applies an operation to each of four registers. A loop, because a closure may not be inlined.
 macro_rules! each {
     ($($operand:ident),* => $operation:expr) => {{
         let mut all = [vdupq_n_f64(0.0); 4];

@@ -1,21 +1,19 @@
 //! The transform, written once over [`Lanes`].
 //!
-//! A spectrum keeps its M complex points in groups of eight: eight real parts, then eight imaginary
-//! ones (two cache lines). Forward goes down the tree of [`super::plan`] (decimation in frequency),
-//! inverse up (decimation in time), so no bit reversal is ever done; products are pointwise in the
-//! order in which the points lie.
+//! A spectrum stores its M complex points in groups of eight: eight real parts, then eight imaginary ones (two cache lines). The forward transform
+//! goes down the tree of [`super::plan`] (decimation in frequency), the inverse up (decimation in time), so no bit reversal is needed; products are
+//! pointwise in storage order.
 //!
-//! Down to 64-point nodes a pass takes whole groups. The last six levels of a 64-point node are done in
-//! registers: radix 8 across its eight groups, a transposition, radix 8 again. Every 64-point node thus stays
-//! transposed in the spectrum.
+//! Down to 64-point nodes a pass works on whole groups. The last six levels of a 64-point node run in registers: radix 8 across its eight groups, a
+//! transposition, radix 8 again. Every 64-point node therefore stays transposed in the spectrum.
 
 use super::butterflies::{Complex, Each, NUMBERS, Same, cyclic_8, lanes_down, lanes_up, levels, reversed};
 use super::lanes::{Arithmetic, Eight, Lanes, magic};
 use super::plan::{BLOCK, BLOCK_TWIDDLES, Pass, Plan};
 
-/// The coefficients that a forward transform reads.
+/// The coefficients read by a forward transform.
 pub(super) trait Source: Copy {
-    /// Coefficients from `at` on, as many as `V` has lanes. SAFETY: `V`'s set is present and the range is within the source.
+    /// One vector of coefficients from `at`. SAFETY: `V`'s set is present and the range is within the source.
     unsafe fn load<V: Lanes>(self, at: usize) -> V;
 }
 
@@ -34,24 +32,24 @@ impl Source for *const i64 {
     }
 }
 
-/// Where an inverse transform adds its coefficients.
+/// The coefficients to which an inverse transform adds.
 pub(super) trait Sink: Copy {
-    /// What each value must have been added to.
+    /// Constant that must have been added to each value.
     fn bias(self) -> f64;
-    /// Adds `a` to the coefficients from `at_a` on, `b` to those from `at_b` on. SAFETY: `V`'s set is present, the ranges within the sink.
+    /// Adds `a` to the coefficients from `at_a` and `b` to those from `at_b`. SAFETY: `V`'s set is present, the ranges are within the sink.
     unsafe fn add<V: Lanes>(self, at_a: usize, a: V, at_b: usize, b: V);
     /// The sink that starts at coefficient `at`.
     fn from(self, at: usize) -> Self;
 }
 
-/// 32-bit torus: values of any size below 2^83.
+/// 32-bit torus: values below 2^83.
 #[derive(Clone, Copy)]
 pub(super) struct Torus32(pub *mut u32);
-/// 32-bit torus: values of at most 2^(51 + shift), rounded to multiples of 2^shift, first when the bias is added to a part of
-/// them and again when the rest is.
+/// 32-bit torus: values up to 2^(51 + shift), rounded to multiples of 2^shift: first when the bias is added to a part of them, and again when the
+/// rest is.
 #[derive(Clone, Copy)]
 pub(super) struct Bounded32(pub *mut u32, pub u32);
-/// 64-bit torus: values of any size below 2^114.
+/// 64-bit torus: values below 2^114.
 #[derive(Clone, Copy)]
 pub(super) struct Torus64(pub *mut u64);
 /// Values times a factor.
@@ -128,18 +126,17 @@ impl<S: Sink> Sink for Scaled<S> {
     }
 }
 
-/// Memory to bring nearer while a transform computes, evenly in time and four cache lines at once: of more at once, or faster than memory gives them, the
-/// processor drops some.
+/// Memory to prefetch during a transform, evenly over time and four cache lines at once: at a higher rate the processor drops some prefetches.
 #[derive(Clone, Copy)]
 pub(super) struct Ahead {
     next: *const u8,
-    /// Lines of a unit of work, and lines that are due, times 2^16.
+    /// Lines per unit of work, and lines due, times 2^16.
     rate: usize,
     due: usize,
 }
 
 impl Ahead {
-    /// Nothing.
+    /// Prefetches nothing.
     pub const NONE: Self = Self { next: std::ptr::null(), rate: 0, due: 0 };
 
     /// `numbers`, spread over `work` units of work.
@@ -148,7 +145,7 @@ impl Ahead {
         Self { next: numbers.as_ptr().cast(), rate: (lines << 16).div_ceil(work.max(1)), due: 0 }
     }
 
-    /// What is due after so many units of `work`. SAFETY: `V`'s set is present.
+    /// Prefetches the lines due after `work` units. SAFETY: `V`'s set is present.
     #[inline(always)]
     pub unsafe fn step<V: Lanes>(&mut self, work: usize) {
         self.due += work * self.rate;
@@ -163,12 +160,12 @@ impl Ahead {
     }
 }
 
-/// Work of eight points in a first pass of `radix` levels, conversions included, in units of one level of theirs.
+/// Work of eight points in a first pass of `radix` levels including conversions, in units of one level.
 pub(super) const fn first_work(radix: usize) -> usize {
     radix + 1
 }
 
-/// Work of eight points in a last pass of `radix` levels, with the twist and the rounding.
+/// Work of eight points in a last pass of `radix` levels, including twist and rounding.
 pub(super) const fn last_work(radix: usize) -> usize {
     radix + 2
 }
@@ -176,7 +173,7 @@ pub(super) const fn last_work(radix: usize) -> usize {
 /// Work of the six levels of a block.
 pub(super) const BLOCK_WORK: usize = 48;
 
-/// Memory to bring into the first-level cache, eight lines at a time: loops of other lengths cost more than they gain.
+/// Memory to prefetch into the first-level cache, eight lines at a time; loops of other lengths cost more than they gain.
 #[derive(Clone, Copy)]
 pub(super) struct Near {
     pub next: *const u8,
@@ -184,7 +181,7 @@ pub(super) struct Near {
 }
 
 impl Near {
-    /// Nothing.
+    /// Prefetches nothing.
     pub const NONE: Self = Self { next: std::ptr::null(), lines: 0 };
 
     /// Eight lines. SAFETY: `V`'s set is present.
@@ -201,20 +198,20 @@ impl Near {
     }
 }
 
-/// Where the numbers of point `at` are, a multiple of `V`'s lanes: groups of eight real parts, then eight imaginary ones.
+/// Index of point `at`, a multiple of `V`'s lanes: groups of eight real parts, then eight imaginary ones.
 #[inline(always)]
 fn place<V: Lanes>(at: usize) -> usize {
-    // Where a vector is a group there is nothing to compute.
+    // A vector that is a whole group needs no computation.
     if V::WIDTH == 8 { 2 * at } else { 2 * (at & !7) + (at & 7) }
 }
 
-/// Where vectors of numbers for coefficients from `at` on are, of which each eight have [`NUMBERS`] vectors.
+/// Index of the table entries for coefficients from `at`; each eight have [`NUMBERS`] vectors.
 #[inline(always)]
 fn each_place<V: Lanes>(at: usize) -> usize {
     if V::WIDTH == 8 { NUMBERS * at } else { NUMBERS * (at & !7) + (at & 7) }
 }
 
-/// The points from `at` on, as many as `V` has lanes. SAFETY: `V`'s set is present; they lie within the spectrum, and `at` is a multiple of the lanes.
+/// One vector of points from `at`. SAFETY: `V`'s set is present; the points lie within the spectrum, and `at` is a multiple of the lanes.
 #[inline(always)]
 pub(super) unsafe fn read<V: Lanes>(spectrum: *const f64, at: usize) -> Complex<V> {
     // SAFETY: this function's contract.
@@ -247,14 +244,13 @@ unsafe fn write_eight<E: Eight>(value: Complex<E>, spectrum: *mut f64, at: usize
     }
 }
 
-/// `2^R` elements down from the node whose [`NUMBERS`] are at `numbers`. SAFETY: `V`'s set is present, and so are they.
+/// Forward levels of `2^R` elements at the node whose [`NUMBERS`] are at `numbers`. SAFETY: `V`'s set is present, and the entries are valid.
 #[inline(always)]
 pub(super) unsafe fn node_down<V: Arithmetic, const R: u32>(x: &mut [Complex<V>; 8], numbers: *const f64) {
     // SAFETY: this function's contract.
     unsafe { levels::<V, R, true>(x, Same { numbers, apart: 1 }) }
 }
 
-/// Zeros.
 #[inline(always)]
 pub(super) unsafe fn zero<V: Arithmetic>() -> Complex<V> {
     // SAFETY: the set is present.
@@ -289,7 +285,7 @@ unsafe fn first<V: Lanes, S: Source, const R: u32>(
     }
 }
 
-/// The last pass of an inverse: takes off the twist and adds to the sink. SAFETY: as for [`first`].
+/// The last pass of an inverse: removes the twist and adds to the sink. SAFETY: as for [`first`].
 #[inline(always)]
 unsafe fn last<V: Lanes, S: Sink, const R: u32>(
     plan: &Plan,
@@ -393,7 +389,7 @@ pub(super) unsafe fn block_down_whole<V: Lanes + Eight>(plan: &Plan, index: usiz
     }
 }
 
-/// [`block_down`] in vectors of less than eight, and in eights only what exchanges lanes. SAFETY: as there, and there are blocks.
+/// [`block_down`] in vectors of less than eight; only lane exchanges use eight. SAFETY: as there, and there are blocks.
 #[inline(always)]
 pub(super) unsafe fn block_down_parts<V: Lanes, E: Eight>(
     plan: &Plan,
@@ -428,8 +424,8 @@ pub(super) unsafe fn block_down_parts<V: Lanes, E: Eight>(
     }
 }
 
-/// The inverse of the last six levels, of the 64 points at `from` to the 64 at `to`; all levels of a smaller transform.
-/// SAFETY: the set is present, the points exist.
+/// The inverse of the last six levels, from the 64 points at `from` to the 64 at `to`; all levels of a smaller transform. SAFETY: the set is
+/// present, the points are valid.
 #[inline(always)]
 pub(super) unsafe fn block_up<V: Lanes>(plan: &Plan, from: *const f64, to: *mut f64) {
     // SAFETY: this function's contract.
@@ -462,7 +458,7 @@ pub(super) unsafe fn block_up_whole<V: Lanes + Eight>(plan: &Plan, from: *const 
     }
 }
 
-/// [`block_up`] in vectors of less than eight, and in eights only what exchanges lanes. SAFETY: as there, and there are blocks.
+/// [`block_up`] in vectors of less than eight; only lane exchanges use eight. SAFETY: as there, and there are blocks.
 #[inline(always)]
 pub(super) unsafe fn block_up_parts<V: Lanes, E: Eight>(plan: &Plan, from: *const f64, to: *mut f64) {
     // SAFETY: this function's contract.
@@ -518,8 +514,8 @@ fn small<const DOWN: bool>(plan: &Plan, spectrum: &mut [f64]) {
     }
 }
 
-/// All levels above the blocks, or none of a transform under 64 points. SAFETY: `V`'s set is present; the source holds
-/// 2M coefficients, the spectrum 2M numbers.
+/// All levels above the blocks; none for a transform below 64 points. SAFETY: `V`'s set is present; the source has 2M coefficients, the spectrum
+/// 2M numbers.
 #[inline(always)]
 pub(super) unsafe fn head_down<V: Lanes, S: Source>(plan: &Plan, source: S, to: *mut f64, ahead: &mut Ahead) {
     // SAFETY: this function's contract.
@@ -543,7 +539,7 @@ pub(super) unsafe fn head_down<V: Lanes, S: Source>(plan: &Plan, source: S, to: 
     }
 }
 
-/// The inverse of [`head_down`], to `sink`; the spectrum is spent. SAFETY: as there.
+/// The inverse of [`head_down`], to `sink`; overwrites the spectrum. SAFETY: as there.
 #[inline(always)]
 pub(super) unsafe fn head_up<V: Lanes, S: Sink>(
     plan: &Plan,
@@ -587,7 +583,7 @@ pub(super) unsafe fn forward<V: Lanes, S: Source>(plan: &Plan, source: S, spectr
     }
 }
 
-/// Inverse: gives the unscaled inverse of `spectrum` to `sink`; `spectrum` is spent. SAFETY: `V`'s set is present; the sink holds 2M coefficients.
+/// Adds the unscaled inverse of `spectrum` to `sink`; overwrites `spectrum`. SAFETY: `V`'s set is present; the sink has 2M coefficients.
 #[inline(always)]
 pub(super) unsafe fn inverse<V: Lanes, S: Sink>(plan: &Plan, spectrum: &mut [f64], sink: S) {
     assert_eq!(spectrum.len(), 2 * plan.points);

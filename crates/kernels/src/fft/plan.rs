@@ -1,22 +1,20 @@
 //! Twiddle factors, in the order in which the passes read them.
 //!
-//! **Forward.** The ring C[X]/(X^M − i), M = N/2, is split like a tree. A node of depth s stands for
-//! C[X]/(X^h − e^{iθ}) with h = M/2^s; its children are C[X]/(X^{h/2} ∓ e^{iθ/2}), so one butterfly
-//! (x₀, x₁) → (x₀ + w x₁, x₀ − w x₁) with the single w = e^{iθ/2} serves the whole node, and the twist
-//! of a folded negacyclic transform costs nothing. Node b of depth s has
-//! θ/2 = π/4/2^s + π · rev_s(b)/2^s, rev_s reversing s bits. A child's w is a square root of its
-//! parent's, and its sibling's is i times it: levels at once need only powers of the last one's first twiddle (see `butterflies::levels`).
+//! **Forward.** The ring C[X]/(X^M − i), M = N/2, is split like a tree. A node of depth s stands for C[X]/(X^h − e^{iθ}) with h = M/2^s; its
+//! children are C[X]/(X^{h/2} ∓ e^{iθ/2}). So one butterfly (x₀, x₁) → (x₀ + w x₁, x₀ − w x₁) with w = e^{iθ/2} serves the whole node, and the
+//! twist of a folded negacyclic transform is free. Node b of depth s has θ/2 = π/4/2^s + π · rev_s(b)/2^s, where rev_s reverses s bits. A child's w
+//! is a square root of its parent's, and its sibling's is i times it, so fused levels need only powers of the last level's first twiddle
+//! (`butterflies::levels`).
 //!
-//! **Inverse.** Leaf p is the value at ζ ω^{rev(p)} with ζ = e^{iπ/N}, ω = e^{2πi/M}: the values are a cyclic transform, in
-//! bit-reversed order, of ζ^j x_j. The inverse is that of the cyclic transform (decimation in time), whose butterflies
-//! have the same form with w = e^{−iπj/h} for coefficient j of two halves of h, the same for all nodes of a depth,
-//! and ζ^{−j} at the end.
+//! **Inverse.** Leaf p is the value at ζ ω^{rev(p)} with ζ = e^{iπ/N}, ω = e^{2πi/M}: the values are a cyclic transform of ζ^j x_j in bit-reversed
+//! order. The inverse is that of the cyclic transform (decimation in time), whose butterflies have the same form with w = e^{−iπj/h} for
+//! coefficient j of two halves of h, the same for all nodes of a depth, followed by ζ^{−j}.
 //!
-//! **Form.** Where additions have units of their own a twiddle is kept as its cosine and sine ([`Form`]); a butterfly is four operations of multipliers and four of
-//! adders. Where they have not, a twiddle w = c (1 + i t) is kept as c = cos and t = tan: b (1 + i t) takes two fused multiply-adds, and c is applied
-//! in the four that add and subtract, six for a butterfly instead of eight operations. Large tangents do no harm: the
-//! rounding of b (1 + i t) is relative, and c scales it down again (see [`super::bound`]). The doubles of the cosines are there because
-//! a + c z is made from a − c z, which spares the copies that an instruction which overwrites an operand would need.
+//! **Form.** If additions have their own units, a twiddle is stored as cosine and sine ([`Form`]); a butterfly is four multiplier and four adder
+//! operations. Otherwise a twiddle w = c (1 + i t) is stored as c = cos and t = tan: b (1 + i t) is two fused multiply-adds, and c is applied in the
+//! four that add and subtract, six operations per butterfly instead of eight. Large tangents are harmless: the rounding of b (1 + i t) is relative,
+//! and c scales it down again (see [`super::bound`]). Doubles of the cosines are stored because a + c z is computed from a − c z, which avoids the
+//! copies that overwriting instructions would need.
 
 use super::butterflies::{LANES, NUMBERS, RATIOS, ratio_place, turn_place};
 use crate::aligned::AlignedVector;
@@ -26,17 +24,17 @@ use std::f64::consts::PI;
 /// Complex points of the last fused block: two radix-8 steps around a transposition.
 pub(super) const BLOCK: usize = 64;
 
-/// Numbers that [`Plan::blocks`] holds for each block.
+/// Numbers per block in [`Plan::blocks`].
 pub(super) const BLOCK_TWIDDLES: usize = NUMBERS + LANES;
 
-/// One pass over the whole array: `radix` levels at once (log2; 1, 2 or 3) from depth `depth` on.
+/// One pass over the whole array: `radix` fused levels (log2; 1, 2 or 3) from depth `depth`.
 #[derive(Debug)]
 pub(super) struct Pass {
     pub radix: u32,
     pub depth: u32,
-    /// Forward: [`NUMBERS`] for each node.
+    /// Forward: [`NUMBERS`] per node.
     pub down: AlignedVector,
-    /// Inverse: for each eight coefficients of a child [`NUMBERS`] vectors.
+    /// Inverse: [`NUMBERS`] vectors for each eight coefficients of a child.
     pub up: AlignedVector,
 }
 
@@ -49,16 +47,16 @@ pub(super) struct Plan {
     pub passes: Vec<Pass>,
     /// For each 64-point block [`BLOCK_TWIDDLES`] numbers: [`NUMBERS`] of its first three levels, then [`LANES`] of the last three. Empty if M < 64.
     pub blocks: AlignedVector,
-    /// Three inverse levels of any block, after three that need no table: [`LANES`] numbers.
+    /// [`LANES`] numbers of three inverse levels of any block, after three levels without a table.
     pub block_up: AlignedVector,
-    /// ζ^{−j}, eight real parts then eight imaginary ones; 1 if M < 64, whose butterflies hold it.
+    /// ζ^{−j}, eight real parts then eight imaginary ones; 1 if M < 64, whose butterflies include it.
     pub untwist: AlignedVector,
     /// M < 64: w of each node, depth by depth, real then imaginary.
     pub small: Vec<f64>,
 }
 
-/// e^{iπ · `numerator`/`denominator`}, an angle in [0, π): (real, imaginary). Reduced exactly, in integers, to at most
-/// π/4 so that the argument's rounding stays under 2^-53.
+/// e^{iπ · `numerator`/`denominator`}, an angle in [0, π): (real, imaginary). Reduces exactly in integers to at most π/4, so that the argument's
+/// rounding error stays below 2^-53.
 pub(super) fn root(numerator: usize, denominator: usize) -> (f64, f64) {
     let angle = |numerator: usize| PI * (numerator as f64 / denominator as f64);
     if 4 * numerator <= denominator {
@@ -82,24 +80,24 @@ pub(crate) fn twiddle(depth: u32, index: usize) -> (f64, f64) {
     root(4 * reversed + 1, 1usize << (depth + 2))
 }
 
-/// (cos, tan) of (cos, sin). A cosine of 0 becomes 2^-60, far under half a unit of the other part.
+/// (cos, tan) from (cos, sin). A cosine of 0 becomes 2^-60, far below half a unit of the other part.
 pub(super) fn tangent((cos, sin): (f64, f64)) -> (f64, f64) {
     const LEAST: f64 = 1.0 / (1u64 << 60) as f64;
     let cos = if cos.abs() < LEAST { LEAST } else { cos };
     (cos, sin / cos)
 }
 
-/// What the numbers of a plan are made for.
+/// Variant of the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Fused multiply-adds alone: tangents, and cosines as ratios.
+    /// Fused multiply-adds only: tangents, and cosines as ratios.
     Fused,
-    /// Whole products, and sums in units of their own: sines and cosines.
+    /// Full products, and sums in separate units: sines and cosines.
     Adders,
 }
 
 impl Form {
-    /// The one that `isa` is compiled for; of the two of AVX-512 the one that suits the processor.
+    /// The form that `isa` is compiled for; for AVX-512 the one that suits the processor.
     pub fn of(isa: Isa) -> Self {
         match isa {
             Isa::Avx512 if isa::has_adders() => Self::Adders,
@@ -109,7 +107,7 @@ impl Form {
     }
 }
 
-/// The [`NUMBERS`] of levels whose last has the twiddle e^{iπ · `numerator`/`denominator`}, or its conjugate.
+/// The [`NUMBERS`] of levels whose last twiddle is e^{iπ · `numerator`/`denominator`}, or its conjugate.
 fn numbers(form: Form, numerator: usize, denominator: usize, conjugate: bool) -> [f64; NUMBERS] {
     let powers: [_; 8] = std::array::from_fn(|j| {
         let numerator = j * numerator % (2 * denominator);
@@ -142,13 +140,13 @@ fn numbers(form: Form, numerator: usize, denominator: usize, conjugate: bool) ->
     numbers
 }
 
-/// The numbers of `radix` levels from node `index` of `depth` on.
+/// The numbers of `radix` levels from node `index` of `depth`.
 fn node(form: Form, depth: u32, index: usize, radix: u32) -> [f64; NUMBERS] {
     let reversed = if depth == 0 { 0 } else { index.reverse_bits() >> (usize::BITS - depth) };
     numbers(form, 4 * reversed + 1, 1usize << (depth + radix + 1), false)
 }
 
-/// The numbers of `radix` inverse levels whose first joins halves of `half` coefficients, at coefficient `at`.
+/// The numbers at coefficient `at` of `radix` inverse levels whose first joins halves of `half` coefficients.
 fn coefficient(form: Form, half: usize, at: usize, radix: u32) -> [f64; NUMBERS] {
     numbers(form, at, half << (radix - 1), true)
 }
@@ -172,7 +170,7 @@ fn lanes(form: Form, down: bool, of: impl Fn(usize) -> [f64; NUMBERS]) -> [f64; 
     lanes
 }
 
-/// The numbers of `radix` inverse levels whose first joins halves of `half` coefficients, as [`Pass::up`] has them.
+/// The numbers of `radix` inverse levels whose first joins halves of `half` coefficients, in the layout of [`Pass::up`].
 fn up_numbers(form: Form, half: usize, radix: u32) -> AlignedVector {
     let mut vectors = Vec::with_capacity(half * NUMBERS);
     for first in (0..half).step_by(8) {
@@ -236,7 +234,7 @@ impl Plan {
     }
 }
 
-/// How many levels each pass takes: the fewest passes, the small ones first.
+/// Levels per pass: the fewest passes, small ones first.
 fn radices(levels: u32) -> Vec<u32> {
     match levels {
         0 => vec![],

@@ -1,8 +1,7 @@
-//! Products with a key in the transform domain between the forward and the inverse transforms, block by block.
+//! Products with a key in the transform domain, fused with the inner parts of the forward and inverse transforms, block by block.
 //!
-//! After the passes above the 64-point blocks, nothing connects one block with another until the inverse is back there. So each
-//! block goes through its last forward levels, the products of all rows and columns, and its first inverse
-//! levels at once, from the first-level cache; the key streams by.
+//! After the passes above the 64-point blocks, blocks are independent until the inverse returns there. So each block runs its last forward
+//! levels, the products of all rows and columns, and its first inverse levels together in the first-level cache, while the key streams by.
 
 use super::butterflies::Complex;
 use super::lanes::Lanes;
@@ -14,10 +13,10 @@ use super::passes::{
 use super::plan::{BLOCK, Plan};
 use super::words::{Digits, Preparation, own_digits, rotated_digits};
 
-/// An external product in the transform domain.
+/// The shape of an external product in the transform domain.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
-    /// Columns of the key, k + 1; its rows are as many for each level of `preparation`.
+    /// Columns of the key, k + 1; the number of rows is this times the levels of `preparation`.
     pub columns: usize,
     /// The digits.
     pub preparation: Preparation,
@@ -35,19 +34,19 @@ impl Shape {
 pub(super) struct Scratch<T> {
     /// One polynomial for each level.
     pub words: *mut T,
-    /// One spectrum a row, and as many times [`PADDING`].
+    /// One spectrum per row, each followed by [`PADDING`].
     pub spectra: *mut f64,
-    /// One block of 64 points a column.
+    /// One block of 64 points per column.
     pub block: *mut f64,
-    /// One block a pattern of an unrolled key.
+    /// One block per pattern of an unrolled key.
     pub monomials: *mut f64,
 }
 
-/// Numbers from the end of one row's spectrum to the start of the next: a block. Without it the same block of two rows would be a multiple of
-/// 4 KiB apart, and a load of one would wait for the stores to the other.
+/// Padding between the spectra of two rows: one block. Without it the same block of two rows would be a multiple of 4 KiB apart, and a load of one
+/// would wait for stores to the other.
 pub(super) const PADDING: usize = 2 * BLOCK;
 
-/// Columns whose sums are kept in registers together.
+/// Maximum number of columns whose sums stay in registers together.
 const WIDE: usize = 4;
 
 /// Patterns of four secret bits.
@@ -58,7 +57,7 @@ const fn product_work(rows: usize, columns: usize) -> usize {
     2 * rows * columns
 }
 
-/// All work of a product that brings something nearer meanwhile.
+/// Total work of a product, over which prefetching is spread.
 pub(super) fn work(plan: &Plan, shape: Shape, patterns: usize) -> usize {
     let Shape { columns, .. } = shape;
     let (rows, radix) = (shape.rows(), plan.passes.first().map_or(0, |pass| pass.radix as usize));
@@ -67,20 +66,20 @@ pub(super) fn work(plan: &Plan, shape: Shape, patterns: usize) -> usize {
         + blocks * (rows + columns) * BLOCK_WORK
 }
 
-/// What an iteration multiplies by.
+/// Factor of an iteration.
 #[derive(Clone, Copy)]
 pub(super) enum Iteration<'a> {
-    /// X^e − 1 and the key of one secret bit: digits are of (X^e − 1) · ACC.
+    /// X^e − 1 and the key of one secret bit: digits of (X^e − 1) · ACC.
     Rotation(usize),
-    /// X^{e_u} − 1 for each pattern u of some secret bits, at most [`MAX_PATTERNS`], and as many keys: digits are of ACC, and what
-    /// each key gives is multiplied in the transform domain.
+    /// X^{e_u} − 1 for each pattern u of some secret bits, at most [`MAX_PATTERNS`], with a key each: digits of ACC; each key's products are multiplied
+    /// in the transform domain.
     Patterns(&'a [u32], &'a Roots),
 }
 
-/// Polynomial c of `accumulator` gains Σ_r d_r · key[r][c] for the digits d of (X^e − 1) · `accumulator`, or
-/// Σ_u (X^{e_u} − 1) Σ_r d_r · key_u[r][c] for the digits of `accumulator`; keys have for
-/// each group of eight points [pattern][row][column], [`Digits::KEY`] numbers each. SAFETY: `V`'s set is present, and the pointers stand for so many numbers, the sink for
-/// the accumulator.
+/// Adds Σ_r d_r · key[r][c] to polynomial c of `accumulator`, for the digits d of (X^e − 1) · `accumulator`; or
+/// Σ_u (X^{e_u} − 1) Σ_r d_r · key_u[r][c] for the digits of `accumulator`. For each group of eight points the key has
+/// [pattern][row][column], [`Digits::KEY`] numbers each. SAFETY: `V`'s set is present, the pointers are valid for these lengths, and the sink is the
+/// accumulator.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 pub(super) unsafe fn product<V: Lanes, T: Digits, S: Sink>(
@@ -125,7 +124,7 @@ pub(super) unsafe fn product<V: Lanes, T: Digits, S: Sink>(
         for block in 0..plan.points / size {
             let length = rows * columns * size / 8 * T::KEY * patterns;
             let key = key.wrapping_add(block * length);
-            // The first of the block's keys, a share for each row.
+            // Prefetches the first of the block's keys, a share per row.
             let share = columns * size / 8 * T::KEY / 8;
             for row in 0..rows {
                 ahead.step::<V>(BLOCK_WORK);
@@ -136,7 +135,7 @@ pub(super) unsafe fn product<V: Lanes, T: Digits, S: Sink>(
             let block_of = Block { rows, columns, size, stride, spectra, index: block };
             for first in (0..columns).step_by(WIDE) {
                 let (key, products) = (key.wrapping_add(T::KEY * first), products.add(first * 2 * BLOCK));
-                /// The products of `$wide` columns and `$rows` rows, if that is not 0.
+                /// The products of `$wide` columns and `$rows` rows; any number of rows if that is 0.
                 macro_rules! products {
                     ($wide:tt, $rows:tt) => {
                         match iteration {
@@ -162,7 +161,7 @@ pub(super) unsafe fn product<V: Lanes, T: Digits, S: Sink>(
                     (_, _) => products!(WIDE, 0),
                 }
             }
-            // The first spectra's blocks are spent.
+            // The first spectra's blocks are no longer needed.
             for column in 0..columns {
                 ahead.step::<V>(BLOCK_WORK);
                 block_up::<V>(plan, products.add(column * 2 * BLOCK), spectra.add(column * stride));
@@ -183,16 +182,16 @@ struct Block {
     columns: usize,
     /// Points.
     size: usize,
-    /// Numbers from one row's to the next.
+    /// Numbers from one row to the next.
     stride: usize,
     spectra: *const f64,
-    /// Which one.
+    /// Index of the block.
     index: usize,
 }
 
 impl Block {
-    /// Σ_r d_r · key[r][c] at the points from `at` on for `C` columns c of the key, which starts at their eight. If `ROWS` is not 0 there are so many
-    /// rows, and `C` columns in all: then the loops are unrolled.
+    /// Σ_r d_r · key[r][c] at the points from `at` for `C` columns c of the key, which starts at their eight. A nonzero `ROWS` is the number of rows, with
+    /// `C` columns in all, and unrolls the loops.
     #[inline(always)]
     unsafe fn sums<V: Lanes, T: Digits, const C: usize, const ROWS: usize>(
         self,
@@ -240,11 +239,11 @@ struct Keys<'a> {
     key: *const f64,
     exponents: &'a [u32],
     roots: &'a Roots,
-    /// What [`Roots::places`] gives for each pattern.
+    /// Output of [`Roots::places`] for each pattern.
     monomials: *const f64,
 }
 
-/// The products of one block in `C` columns with the keys of all patterns, each times its monomial less one.
+/// The products of one block in `C` columns with the keys of all patterns, each times its monomial minus one.
 #[inline(always)]
 unsafe fn pattern_products<V: Lanes, T: Digits, const C: usize, const ROWS: usize>(
     block: Block,

@@ -1,4 +1,4 @@
-//! Is the f64 transform the negacyclic product, on every instruction set and in every form, within the proven bound?
+//! Does the f64 transform compute the negacyclic product within the proven bound, on every instruction set and in every form?
 
 use super::*;
 use crate::negacyclic::{ExactMultiplier, multiply_reference};
@@ -52,7 +52,7 @@ fn every_set_stays_within_the_bound_at_32_bits() {
             let (largest, _) = errors(&result, &expected);
             let bound = error_bound(degree(log2_degree), 512.0, 4, 32);
             assert!(largest <= bound + 0.5, "N 2^{log2_degree} {kind}: {largest} > {bound}");
-            assert!(largest <= 2.0, "N 2^{log2_degree} {kind}: {largest}, far over the usual error");
+            assert!(largest <= 2.0, "N 2^{log2_degree} {kind}: {largest}, far above the usual error");
         }
     }
 }
@@ -95,11 +95,11 @@ fn check_largest<T: Torus>(log2_degree: u32, digit: i32, element: u64) {
 
 #[test]
 fn the_bound_holds_for_the_worst_magnitudes() {
-    // Up to 2^53, which is more than a sum with a constant takes without a reduction.
+    // Up to 2^53, beyond what adding a constant rounds without a reduction.
     for log2_degree in [8, 10, 11, 13] {
         check_largest::<u32>(log2_degree, -512, 1 << 31);
     }
-    // Up to 2^102, of which all but multiples of 2^59 wraps: the bound is below 2^58.
+    // Up to 2^102, which wraps except for multiples of 2^59: the bound is below 2^58.
     check_largest::<u64>(8, -i32::MAX, (1 << 63) + (1 << 58));
 }
 
@@ -124,7 +124,7 @@ fn instruction_sets_share_one_spectrum_order() {
 
 #[test]
 fn the_spectrum_is_the_set_of_evaluations() {
-    // Point by point against the definition: X at each root e^{iπ(4k+1)/N}, in any order.
+    // Compares each point with the definition: X at each root e^{iπ(4k+1)/N}, in any order.
     let n = 256;
     let fft = FoldedFft::new(degree(8));
     let mut digits = vec![0; n];
@@ -174,7 +174,7 @@ fn rotated_digits_are_the_digits_of_the_rotated_difference() {
 
 #[test]
 fn twiddles_are_within_two_units() {
-    // Against sine and cosine in double-double arithmetic: Taylor series of the reduced angle.
+    // Compares with sine and cosine in double-double arithmetic: Taylor series of the reduced angle.
     for depth in [0, 1, 2, 5, 9, 15] {
         for index in (0..1usize << depth).step_by(1 + (1 << depth) / 97) {
             let (re, im) = plan::twiddle(depth, index);
@@ -188,7 +188,7 @@ fn twiddles_are_within_two_units() {
     }
 }
 
-/// Numbers of about 106 bits as unevaluated sums, enough to judge an f64 by.
+/// Numbers of about 106 bits as unevaluated sums, as a reference for f64.
 mod precise {
     type Double = (f64, f64);
 

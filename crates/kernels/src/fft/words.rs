@@ -1,4 +1,4 @@
-//! The digits of a rotated difference, as words that the first pass of a transform reads.
+//! Digits of a rotated difference, as the words that the first pass of a transform reads.
 
 use super::butterflies::Complex;
 use super::lanes::Lanes;
@@ -7,8 +7,8 @@ use super::passes::{Source, read};
 use crate::decompose::{DigitField, Gadget};
 use crate::torus::Torus;
 
-/// How words are made from torus elements: (x + `add`) ^ `flip`, then for each level the field (word << left) & mask, which is the
-/// digit times a power of two, with its sign (see [`crate::decompose`]).
+/// Conversion of torus elements to digit words: (x + `add`) ^ `flip`, then for each level the field (word << left) & mask, which is the signed digit
+/// times a power of two (see [`crate::decompose`]).
 #[derive(Clone, Copy)]
 pub(super) struct Preparation {
     pub add: u64,
@@ -32,42 +32,43 @@ impl Preparation {
         }
     }
 
-    /// Whether the upper three bytes of a word have all digits: see [`Field`].
+    /// Whether the upper three bytes of a word contain all digits; see [`Field`].
     #[inline(always)]
     pub fn packed(self) -> bool {
         self.log2_base * self.levels <= 24
     }
 
-    /// Levels: `LEVELS`, or if that is 0 as many as there are.
+    /// Number of levels: `LEVELS`, or the actual number if that is 0.
     #[inline(always)]
     pub fn count<const LEVELS: u32>(self) -> u32 {
         if LEVELS == 0 { self.levels } else { LEVELS }
     }
 }
 
-/// How a digit of one level is cut out of a pair of prepared words of 32 bits: its field goes into the mantissa of a large number, which is then taken off.
+/// Extraction of one level's digit from a pair of prepared 32-bit words: its field becomes part of the mantissa of a large number, which is then
+/// subtracted.
 ///
-/// A pair has in 64 bits the upper three bytes of its two words one after the other, the first word's last, if all digits are in these: fields of both words are then
-/// within a mantissa's bits, and one operation less cuts them out than if the second word had to be shifted down. Else it has the words themselves.
+/// If the upper three bytes contain all digits, a pair has those of its two words, the first word's last. Both words' fields are then within a
+/// mantissa, which saves a shift of the second word. Otherwise a pair has whole words.
 #[derive(Clone, Copy)]
 pub(super) struct Field {
-    /// Bits that a pair is shifted down by before.
+    /// Preliminary right shift of a pair, in bits.
     pub down: u32,
     /// The field's bits.
     pub mask: u64,
-    /// The number whose mantissa it goes into: its last bit is worth what the field's is, times the power of two that all levels' digits have.
+    /// The number that receives the field in its mantissa: its last bit has the field's weight times the power of two common to all levels' digits.
     pub large: f64,
-    /// `large`, and the field's value of digit 0.
+    /// `large` plus the field of digit 0.
     pub zero: f64,
 }
 
 impl Field {
-    /// The digit `level` of the first words of pairs, or of the second ones.
+    /// Digit `level` of the first words of pairs, or of the second ones.
     #[inline(always)]
     pub fn new(preparation: Preparation, level: u32, second: bool) -> Self {
         let Preparation { mask, log2_base, .. } = preparation;
         let mask = u64::from(mask as u32) >> (log2_base * level);
-        // A bit of the field at level 0 is worth what it is in the word, and those further down as much.
+        // A bit of the field has the same weight at every level as at level 0.
         let worth = 52 + log2_base * level;
         let (down, mask, worth) = match (preparation.packed(), second) {
             (true, false) => (0, mask >> 8, worth + 8),
@@ -79,22 +80,22 @@ impl Field {
     }
 }
 
-/// Words that one step takes.
+/// Words per step.
 pub(super) const STEP: usize = 16;
 
-/// A torus element in the width that the kernels work in.
+/// A torus element with its kernels' word width.
 pub(super) trait Digits: Torus {
     /// Reads the words of digits.
     type Source: Source;
     /// Reads the words at `words`.
     fn source(words: *const Self) -> Self::Source;
-    /// Numbers of f64 that sixteen of a key for ciphertexts one by one take.
+    /// f64 per sixteen key numbers for single ciphertexts.
     const KEY: usize;
-    /// Of eight points of such a key those from `lane` on. SAFETY: `V`'s set is present, there are [`Self::KEY`] numbers, and `lane` is a multiple of the
+    /// Reads eight points of such a key, from `lane`. SAFETY: `V`'s set is present, [`Self::KEY`] numbers are valid, and `lane` is a multiple of the
     /// width below eight.
     unsafe fn key<V: Lanes>(from: *const f64, lane: usize) -> Complex<V>;
-    /// Sixteen elements ±from − own as digits, each level `degree` words further in `out`. SAFETY: `V`'s set is present, and the
-    /// pointers stand for so many words.
+    /// Sixteen elements ±from − own as digits, with levels `degree` words apart in `out`. SAFETY: `V`'s set is present, and the pointers are valid for
+    /// these words.
     unsafe fn step<V: Lanes, const LEVELS: u32>(
         from: *const Self,
         own: *const Self,
@@ -158,8 +159,7 @@ impl Digits for u64 {
     }
 }
 
-/// For each level the N words of the digits of (X^`exponent` − 1) · `polynomial`. SAFETY: `V`'s set is present; there is room for
-/// them at `words`.
+/// For each level, the N digits of (X^`exponent` − 1) · `polynomial` as words. SAFETY: `V`'s set is present; `words` is valid for them.
 #[inline(always)]
 pub(super) unsafe fn rotated_digits<V: Lanes, T: Digits>(
     polynomial: &[T],
@@ -191,7 +191,7 @@ pub(super) unsafe fn own_digits<V: Lanes, T: Digits>(polynomial: &[T], preparati
     }
 }
 
-/// [`rotated_digits`] of `LEVELS` levels, or of any number if that is 0.
+/// [`rotated_digits`] with `LEVELS` levels, or any number if that is 0.
 #[inline(always)]
 unsafe fn rotated_levels<V: Lanes, T: Digits, const LEVELS: u32>(
     polynomial: &[T],
@@ -213,7 +213,7 @@ unsafe fn rotated_levels<V: Lanes, T: Digits, const LEVELS: u32>(
             T::step::<V, LEVELS>(own.add(at + degree - shift), own.add(at), !flip, preparation, out.add(at), degree);
         }
         if whole < after {
-            // The polynomial's end, then its start: the words that come there lie across.
+            // The step that spans the polynomial's end and start reads from a copy.
             let mut mixed = [T::default(); 2 * STEP];
             let (end, start) = mixed.split_at_mut(STEP);
             for l in 0..STEP {
@@ -230,27 +230,27 @@ unsafe fn rotated_levels<V: Lanes, T: Digits, const LEVELS: u32>(
     }
 }
 
-/// What [`Rotated`] reads where a polynomial's end and its start lie across a step.
+/// Copies for steps that span a polynomial's end and start.
 pub(super) type Mixed = [[u32; 2 * STEP]; 8];
 
-/// Eight polynomials of `degree` words, each times a monomial of its own, to be read [`STEP`] words at a time. Nothing here branches on
-/// exponents, which no processor could foresee.
+/// Eight polynomials of `degree` words, each times its own monomial, read in steps of [`STEP`] words. Nothing here branches on exponents, which are
+/// unpredictable.
 pub(super) struct Rotated<'m> {
     degree: usize,
-    /// Words below are from the polynomial's end, those from `after` on from its start, and those between, if there are some, lie across.
+    /// Words below come from the polynomial's end, those from `after` from its start, and those in between, if any, span both.
     wrapped: [usize; 8],
     after: [usize; 8],
-    /// The polynomial, so displaced that the words from its end, those across and all others are in the place that they come to.
+    /// The polynomial's address, offset so that words from its end, its start and the span are read at their destination index.
     end: [*const u32; 8],
     across: [*const u32; 8],
     start: [*const u32; 8],
-    /// All ones where words from the end are negated; those from the start are where others are not, and those across have their sign.
+    /// All ones if words from the end are negated; words from the start have the opposite sign, and the span includes its signs.
     negated: [u32; 8],
     mixed: std::marker::PhantomData<&'m Mixed>,
 }
 
 impl<'m> Rotated<'m> {
-    /// X^`exponents[l]` times the polynomial of `degree` words, a multiple of `STEP`, that starts `l` · `apart` words after `first`. SAFETY: they are there.
+    /// X^`exponents[l]` times the polynomial of `degree` words, a multiple of `STEP`, that starts `l` · `apart` words after `first`. SAFETY: all are valid.
     #[inline(always)]
     pub unsafe fn new(first: *const u32, apart: usize, degree: usize, exponents: &[u32], mixed: &'m mut Mixed) -> Self {
         let mut rotated = Self {
@@ -266,7 +266,7 @@ impl<'m> Rotated<'m> {
         for (lane, (&exponent, mixed)) in exponents.iter().zip(mixed).enumerate() {
             let own = first.wrapping_add(lane * apart);
             let shift = exponent as usize & (2 * degree - 1);
-            // All ones if words from the end are negated, as they are unless X^N has negated all.
+            // Words from the end are negated, unless X^N has negated all.
             let negated = u32::from(shift >= degree).wrapping_sub(1);
             let shift = shift & (degree - 1);
             let (wrapped, after) = (shift / STEP * STEP, shift.next_multiple_of(STEP));
@@ -279,13 +279,13 @@ impl<'m> Rotated<'m> {
                 mixed[l] = (last ^ negated).wrapping_sub(negated);
                 mixed[STEP + l] = (first ^ !negated).wrapping_sub(!negated);
             }
-            // Made when all is written: a write through the reference ends what pointers made of it before may read.
+            // Derived after all writes: a write through the reference would invalidate earlier pointers.
             rotated.across[lane] = mixed.as_ptr().wrapping_add(after - shift).wrapping_sub(wrapped);
         }
         rotated
     }
 
-    /// Where the words at `at` of each polynomial are, all ones where they are to be negated, and up to where all that holds.
+    /// The address of the words at `at` of each polynomial, all ones where they are negated, and the end of the range for which this holds.
     #[inline(always)]
     pub fn run(&self, at: usize) -> ([*const u32; 8], [u32; 8], usize) {
         let (mut from, mut negated, mut end) = (self.start, [0; 8], self.degree);
@@ -335,7 +335,7 @@ pub(super) unsafe fn plain_step<T: Torus, const LEVELS: u32>(
 
 #[cfg(test)]
 mod tests {
-    //! Are words read from where a rotation puts them, with the signs that it gives them?
+    //! Are words read from the rotated position with the right signs?
 
     use super::*;
     use crate::random::torus_vector;
@@ -345,7 +345,7 @@ mod tests {
     fn eight_polynomials_are_read_rotated() {
         const DEGREE: usize = 4 * STEP;
         let words = torus_vector::<u32>(8 * DEGREE, 1);
-        // Whole steps, words across one, the first and the last place, and past X^N.
+        // Whole steps, a step across the boundary, the first and last place, and beyond X^N.
         let shifts = [0, 1, STEP, STEP + 5, DEGREE - 1, DEGREE, DEGREE + STEP + 1, 2 * DEGREE - 1];
         let exponents = shifts.map(|shift| shift as u32);
         let mut mixed: Mixed = [[0; 2 * STEP]; 8];

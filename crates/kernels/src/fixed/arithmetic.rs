@@ -1,13 +1,12 @@
-//! The stages, over split real and imaginary parts.
+//! The stages of a fixed-point transform, on separate real and imaginary parts.
 //!
-//! The stages have constant geometry: a forward stage reads points i and i + M/2 and writes points 2i and
-//! 2i + 1, an inverse stage the reverse, so every stage is one long loop over consecutive memory.
-//! Point p · 2^s + b is coefficient p of node b after s stages (see `fft::plan` for the tree of nodes). Where the twist is not merged
-//! (see `structure`), a stage only adds and subtracts, and what turns points between stages is a loop of its own.
+//! Stages have constant geometry: a forward stage reads points i and i + M/2 and writes points 2i and 2i + 1, an inverse stage the reverse, so
+//! every stage is one long loop over consecutive memory. Point p · 2^s + b is coefficient p of node b after s stages (see `fft::plan` for the tree
+//! of nodes). If the twist is not merged (see `structure`), a stage only adds and subtracts, and separate loops rotate points between stages.
 //!
-//! Where all widths are at most 32 bits, products fit 64 bits; where they are somewhat wider, one factor is split in two, so that both
-//! parts of a product do. Both are vectorised (compiled for AVX-512, AVX2 and the base set). Otherwise products are taken in 128 bits.
-//! Integers, so every path gives the same bits.
+//! If all widths are at most 32 bits, products fit 64 bits. If they are somewhat wider, one factor is split in two so that both partial products
+//! fit. Both cases are vectorised (compiled for AVX-512, AVX2 and the base set); otherwise products have 128 bits. All are integers, so every
+//! path gives the same bits.
 
 use super::factors::{Factors, quantised};
 use super::spec::{AccumulatorSpec, Rounding, Stage, TransformSpec, limit};
@@ -16,30 +15,30 @@ use super::structure::Structure;
 use crate::isa::Isa;
 use std::cell::RefCell;
 
-/// How complex products are taken: see [`Products`].
+/// Const-generic values of [`Products`].
 const NARROW: u8 = 0;
 const SPLIT: u8 = 1;
 const WIDE: u8 = 2;
 
-/// The way to take exact complex products of numbers of given widths, and to round them.
+/// Method for exact complex products of numbers with given widths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Products {
-    /// Both factors fit 32 bits, their products 64.
+    /// Both factors fit 32 bits, and their products 64.
     Narrow,
-    /// The first factor is taken apart at this bit, and the products of both parts fit 64 bits.
+    /// The first factor is split at this bit, so that both partial products fit 64 bits.
     Split(u32),
     /// In 128 bits.
     Wide,
 }
 
-/// log2 of the most that the sum of two products of parts may be: what carries from one to the other leaves it below 2^63.
+/// log2 of the largest sum of two partial products; the carry between them keeps it below 2^63.
 const SPLIT_BITS: u32 = 62;
 
 /// Largest shift of products that fit 64 bits: the largest sum of two, 2 (2^31 − 1)², leaves 2^33 for the rounding.
 const NARROW_SHIFT: u32 = 33;
 
 impl Products {
-    /// For products of numbers of `width` bits with others of `factor` bits, shifted right by `shift`.
+    /// For products of numbers of `width` bits and `factor` bits, shifted right by `shift`.
     pub fn of(width: u32, factor: u32, shift: u32) -> Self {
         let low = (width + factor).saturating_sub(1 + SPLIT_BITS);
         if width <= 32 && factor <= 32 && shift <= NARROW_SHIFT {
@@ -58,7 +57,7 @@ pub(super) struct Round {
     shift: u32,
     add: i64,
     odd: i64,
-    /// Low bits that a split product takes apart, of those that are shifted out.
+    /// Low bits split off by a split product, among those that are shifted out.
     low: u32,
 }
 
@@ -67,13 +66,13 @@ impl Round {
         let half = if shift == 0 { 0 } else { 1 << (shift - 1) };
         match rounding {
             Rounding::HalfUp => Self { shift, add: half, odd: 0, low: 0 },
-            // A half less one unit, plus one unit if the kept part is odd.
+            // A half minus one unit, plus one unit if the kept part is odd.
             Rounding::HalfEven if shift > 0 => Self { shift, add: half - 1, odd: 1, low: 0 },
             _ => Self { shift, add: 0, odd: 0, low: 0 },
         }
     }
 
-    /// The same, of products that are taken as `products` says.
+    /// The same rounding for products computed as `products`.
     fn of(self, products: Products) -> Self {
         let low = if let Products::Split(low) = products { low } else { 0 };
         Self { low, ..self }
@@ -84,7 +83,7 @@ impl Round {
         (value + self.add + ((value >> self.shift) & self.odd)) >> self.shift
     }
 
-    /// Of high · 2^low + rest, without ever having it whole.
+    /// Rounds high · 2^low + rest without forming it.
     #[inline(always)]
     fn split(self, high: i64, rest: i64) -> i64 {
         let above = self.shift - self.low;
@@ -100,7 +99,7 @@ impl Round {
     }
 }
 
-/// Keeps `value` within ±`limit` and counts when it was not.
+/// Limits `value` to ±`limit`, and counts saturations.
 #[inline(always)]
 pub(super) fn saturate(value: i64, limit: i64, saturations: &mut u64) -> i64 {
     let kept = value.clamp(-limit, limit);
@@ -112,7 +111,7 @@ pub(super) fn saturate(value: i64, limit: i64, saturations: &mut u64) -> i64 {
 #[inline(always)]
 fn complex_product<const PRODUCTS: u8>((ar, ai): (i64, i64), (br, bi): (i64, i64), round: Round) -> (i64, i64) {
     if PRODUCTS == NARROW {
-        // The casts tell the compiler that a 32 × 32 → 64 bit multiplier is enough.
+        // The casts allow the compiler a 32 × 32 → 64 bit multiplier.
         let product = |x: i64, y: i64| i64::from(x as i32) * i64::from(y as i32);
         (round.narrow(product(ar, br) - product(ai, bi)), round.narrow(product(ar, bi) + product(ai, br)))
     } else if PRODUCTS == SPLIT {
@@ -122,13 +121,13 @@ fn complex_product<const PRODUCTS: u8>((ar, ai): (i64, i64), (br, bi): (i64, i64
         (real, round.split(hr * bi + hi * br, lr * bi + li * br))
     } else {
         let product = |x: i64, y: i64| i128::from(x) * i128::from(y);
-        // Results of more than 64 bits are cut to the largest i64: the saturation that follows sees them.
+        // Clamps results beyond 64 bits, so that the following saturation detects them.
         let cut = |x: i128| x.clamp(i128::from(i64::MIN / 4), i128::from(i64::MAX / 4)) as i64;
         (cut(round.wide(product(ar, br) - product(ai, bi))), cut(round.wide(product(ar, bi) + product(ai, br))))
     }
 }
 
-/// What one stage does to each pair.
+/// Roundings and limit of one stage.
 #[derive(Clone, Copy)]
 struct StageRule {
     /// After a product with a twiddle factor.
@@ -138,7 +137,7 @@ struct StageRule {
     limit: i64,
 }
 
-/// Pairs that one step of a stage handles together.
+/// Pairs per step of a stage.
 const LANES: usize = 8;
 
 type Parts<'a> = (&'a [i64], &'a [i64]);
@@ -239,7 +238,7 @@ fn inverse_butterflies<const PRODUCTS: u8>(from: Parts, to: PartsMut, rule: Stag
     count
 }
 
-/// Every point times its factor, or times its conjugate with `sign` -1.
+/// Multiplies every point by its factor, or by its conjugate if `sign` is -1.
 #[inline(always)]
 fn turn<const PRODUCTS: u8>(points: PartsMut, factors: Parts, sign: i64, rule: StageRule) -> u64 {
     let mut count = 0;
@@ -263,7 +262,7 @@ fn accumulate<const PRODUCTS: u8>(sum: PartsMut, a: Parts, b: Parts, round: Roun
     count
 }
 
-/// Compiles `$inner` for each way to take products and each instruction set, and picks at run time.
+/// Compiles `$inner` for each product method and instruction set, and dispatches at run time.
 macro_rules! versions {
     ($name:ident, $inner:ident, ($($argument:ident: $type:ty),*)) => {
         fn $name(products: Products, $($argument: $type),*) -> u64 {
@@ -304,7 +303,7 @@ versions!(run_inverse_butterflies, inverse_butterflies, (from: Parts, to: PartsM
 versions!(run_turn, turn, (points: PartsMut, factors: Parts, sign: i64, rule: StageRule));
 versions!(run_accumulate, accumulate, (sum: PartsMut, a: Parts, b: Parts, round: Round, limit: i64));
 
-/// `sum` += a · b, `products` being those of a's width and b's.
+/// `sum` += a · b; `products` suits the widths of a and b.
 pub(super) fn multiply_accumulate(
     products: Products,
     spec: AccumulatorSpec,
@@ -320,7 +319,7 @@ pub(super) fn multiply_accumulate(
 /// Real parts and imaginary ones.
 type SplitFactors = (Vec<i64>, Vec<i64>);
 
-/// Quantised twiddle factors, as the stages read them.
+/// Quantised twiddle factors in the order of the stages.
 #[derive(Clone, Debug)]
 enum Tables {
     /// For each stage, M/2 factors.
@@ -334,11 +333,11 @@ enum Tables {
 }
 
 thread_local! {
-    /// What stages write into and the next ones read from, kept from one transform to the next.
+    /// Ping-pong buffers of the stages, reused between transforms.
     static OTHER_BUFFERS: RefCell<(Vec<i64>, Vec<i64>)> = const { RefCell::new((Vec::new(), Vec::new())) };
 }
 
-/// Room for `points` points, of any content.
+/// Buffers for `points` points, with arbitrary content.
 fn other_buffers(points: usize) -> (Vec<i64>, Vec<i64>) {
     let (mut re, mut im) = OTHER_BUFFERS.take();
     re.resize(points, 0);
@@ -370,7 +369,7 @@ impl Engine {
         Self { fraction_bits, twiddle_bits, tables }
     }
 
-    /// For data of `width` bits, which a stage of `stage` follows or precedes.
+    /// For data of `width` bits before or after the stage `stage`.
     fn rule(&self, width: u32, stage: Stage, rounding: Rounding) -> (Products, StageRule) {
         let products = Products::of(width, self.twiddle_bits, self.fraction_bits);
         let rule = StageRule {
@@ -416,13 +415,13 @@ impl Engine {
         count
     }
 
-    /// Inverse, in place and unscaled but for the stages' shifts. Returns the saturations.
+    /// Inverse, in place; scaled only by the stages' shifts. Returns the saturations.
     pub fn inverse(&self, spec: &TransformSpec, rounding: Rounding, re: &mut Vec<i64>, im: &mut Vec<i64>) -> u64 {
         let (mut to_re, mut to_im) = other_buffers(re.len());
         let mut width = spec.input_width;
         let mut count = 0;
         for (number, stage) in (0..spec.stages.len()).rev().zip(&spec.stages) {
-            // The product comes after the stage's own saturation.
+            // The product follows the stage's saturation.
             let (products, rule) = self.rule(stage.width, *stage, rounding);
             count += match &self.tables {
                 Tables::Merged(stages) => {
@@ -447,7 +446,7 @@ impl Engine {
         count
     }
 
-    /// The same tables, marked as having factors of `twiddle_bits` bits.
+    /// The same tables, declared to have factors of `twiddle_bits` bits.
     #[cfg(test)]
     pub fn widened(self, twiddle_bits: u32) -> Self {
         Self { twiddle_bits, ..self }
@@ -456,12 +455,12 @@ impl Engine {
 
 #[cfg(test)]
 mod tests {
-    //! Are products in 64 bits, whole or split, those of 128 bits?
+    //! Do 64-bit products, whole or split, equal those of 128 bits?
 
     use super::*;
     use crate::random::torus_vector;
 
-    /// The largest of either sign, small ones, and any others of `width` bits.
+    /// The largest of either sign, small ones, and random ones of `width` bits.
     fn numbers(width: u32, seed: u32) -> Vec<i64> {
         let most = limit(width);
         let random = torus_vector::<u64>(4, seed).into_iter().map(|x| x as i64 >> (64 - width)).map(|x| x.max(-most));
@@ -469,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn every_way_to_take_products_gives_the_same_bits() {
+    fn all_product_methods_give_the_same_bits() {
         let (mut narrow, mut split) = (0, 0);
         for width in 3..=60 {
             for factor in 3..=60 {
@@ -480,7 +479,7 @@ mod tests {
                     let round = Round::new(shift, rounding).of(products);
                     for (i, j) in (0..a.len()).flat_map(|i| (0..b.len()).map(move |j| (i, j))) {
                         let (x, y) = ((a[i], a[(i * 3 + j) % a.len()]), (b[j], b[(i + j * 7) % b.len()]));
-                        // The widest data saturate at so much.
+                        // The widest data saturate at this limit.
                         let kept =
                             |(re, im): (i64, i64)| (re.clamp(-limit(60), limit(60)), im.clamp(-limit(60), limit(60)));
                         let wide = kept(complex_product::<WIDE>(x, y, round));
@@ -501,7 +500,7 @@ mod tests {
 
     #[test]
     fn widths_of_machines_need_no_128_bits() {
-        // Points, factors: of FPT's file, and of derived widths.
+        // (points, factors) of FPT's file, and of derived widths.
         for (width, factor) in [(36, 32), (35, 31), (42, 38), (44, 40)] {
             assert!(matches!(Products::of(width, factor, factor - 2), Products::Split(_)), "{width} {factor}");
         }

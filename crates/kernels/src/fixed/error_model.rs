@@ -1,55 +1,53 @@
-//! How far a fixed-point external product is off, from its specification alone.
+//! Predicts the error of a fixed-point external product from its specification.
 
 use super::spec::{FixedFftSpec, Rounding, TransformSpec, twiddle_fraction_bits};
 use super::structure::Structure;
 use super::twiddle_error::relative_error;
 use crate::decompose::Gadget;
 
-/// The error of one external product, of a polynomial that it gives.
+/// The error of one external product in each result polynomial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProductError {
-    /// Variance over the coefficients, in units of 1/q², a constant part included.
+    /// Variance over the coefficients, in units of 1/q², including a constant part.
     pub variance: f64,
-    /// How much more than a white error of this variance it has of a constant polynomial's spectrum; 0 of a white one.
+    /// Excess over a white error of this variance in the spectrum of a constant polynomial; 0 for a white error.
     pub concentration: f64,
     /// log2 of the unit of results, in units of 1/q: they are multiples of it.
     pub log2_unit: u32,
 }
 
-/// The mean over the N points of g·g, g being the energy of the polynomial 1 + X + … + X^(N−1) at a point, of mean 1: (N² + 2)/3N.
+/// The mean over the N points of g·g, where g is the energy of 1 + X + … + X^(N−1) at a point, of mean 1: (N² + 2)/3N.
 ///
-/// At e^(iθ) it is 1/(N sin²(θ/2)): nearly all of it lies at the few points next to 1. A secret of bits has half of its energy there, and digits, whose
-/// mean is −1/2, a share of theirs: errors that grow with the digits meet the secret where both are large.
+/// At e^(iθ) it is 1/(N sin²(θ/2)), nearly all of it at the few points next to 1. Half of the energy of a binary secret is there, and a part of that
+/// of digits, whose mean is −1/2: errors that grow with the digits coincide with the secret's large points.
 fn constant_squared(degree: f64) -> f64 {
     (degree * degree + 2.0) / (3.0 * degree)
 }
 
-/// The share of a uniform digit's energy that its mean of −1/2 has: 1/4 of (β² + 2)/12.
+/// Share of a uniform digit's energy that its mean of −1/2 has: 1/4 of (β² + 2)/12.
 fn constant_share(gadget: Gadget) -> f64 {
     3.0 / (4f64.powi(gadget.log2_base as i32) + 2.0)
 }
 
-/// [`ProductError::concentration`] of an error that at each point is as large as the digits of `gadget` there, the key being exact or known
-/// but for a white error.
+/// [`ProductError::concentration`] of an error proportional to the digits of `gadget` at each point, for an exact key or one with a white error.
 pub fn digit_concentration(degree: f64, gadget: Gadget) -> f64 {
     constant_share(gadget) * (constant_squared(degree) - 1.0)
 }
 
 impl FixedFftSpec {
-    /// The deviation of [`Self::error`].
+    /// Standard deviation of [`Self::error`].
     pub fn error_deviation(&self, gadget: Gadget, rows: usize, torus_bits: u32) -> f64 {
         self.error(gadget, rows, torus_bits).variance.sqrt()
     }
 
-    /// Model of one external product's error, for uniform digits of `gadget` and a uniform key of `torus_bits` bits, no saturation.
+    /// Model of one external product's error, for uniform digits of `gadget` and a uniform key of `torus_bits` bits, without saturation.
     ///
-    /// A right shift that leaves block exponent E errs by `Dropped` times 4^E. An error at one stage
-    /// doubles in energy at each later stage, and so does a bias on average over the points, while its mean stays and meets the next
-    /// stage's bias coherently. Every point of the two spectra's errors
-    /// meets the other's energy; the inverse, divided by M, leaves 1/M of the energy of one point. What the quantisation of the twiddle
-    /// factors adds is that of their tables.
+    /// A right shift to block exponent E errs by `Dropped` times 4^E. The energy of an error at one stage doubles at each later stage. So does that of a
+    /// bias on average over the points, but its mean stays and adds coherently to the next stage's bias. Every point of each spectrum's error is
+    /// multiplied by the other's energy; the inverse, divided by M, leaves 1/M of the energy of one point. The tables determine the contribution of
+    /// quantised twiddle factors.
     ///
-    /// Roundings are white. What grows with the digits is not: an error of the key at a point is multiplied by the digits there.
+    /// Roundings are white. Errors of the key are multiplied by the digits at each point and are not.
     pub fn error(&self, gadget: Gadget, rows: usize, torus_bits: u32) -> ProductError {
         let points = self.ring_degree.get() as f64 / 2.0;
         // (β² − 1)/12 and the mean of −1/2, squared.
@@ -60,7 +58,7 @@ impl FixedFftSpec {
         let (digit_energy, key_energy) = (digit_variance * points, key_variance * points);
         let rows = rows as f64;
         let met = rows * 2.0 * digit_energy * key_error.energy;
-        // Of digits without their mean.
+        // Without the digits' mean.
         let white = rows * 2.0 * (digit_variance - 0.25) * points * key_energy;
         let twiddles = relative_error(self, gadget);
         let mut error = Error {
@@ -75,7 +73,7 @@ impl FixedFftSpec {
         let fraction = twiddle_fraction_bits(self.inverse.twiddle_bits);
         let count = self.inverse.stages.len() as u32;
         for (number, stage) in (1..).zip(&self.inverse.stages) {
-            // What a twisted transform turns before this stage.
+            // The rotation of a twisted transform before this stage.
             error.energy += self.structure.turned(count, count - number) * self.product_energy(fraction, exponent);
             exponent += stage.shift as i32;
             error.double();
@@ -91,7 +89,7 @@ impl FixedFftSpec {
         let unit = self.result_unit(torus_bits) as i32;
         error.energy /= points * points;
         error.concentrated /= points * points;
-        // Biases of points end in one coefficient. The last shift's is the same in all of them.
+        // Biases of points end in one coefficient. The last shift's bias is the same in all coefficients.
         let last = self.dropped((unit - output).max(0) as u32);
         error.shift(last, unit);
         let constant = (last.mean * 2f64.powi(unit)).powi(2);
@@ -100,7 +98,7 @@ impl FixedFftSpec {
         ProductError { variance: error.energy, concentration, log2_unit: unit.max(output) as u32 }
     }
 
-    /// Error of each part of a forward transform by its roundings.
+    /// Rounding error of each part of a forward transform.
     fn forward_error(&self, transform: &TransformSpec) -> Error {
         let mut exponent = -transform.load_shift;
         let mut error = Error::default();
@@ -123,7 +121,7 @@ impl FixedFftSpec {
         error
     }
 
-    /// What a right shift by `shift` bits does to a number whose dropped bits are uniform.
+    /// Error of a right shift by `shift` bits if the dropped bits are uniform.
     fn dropped(&self, shift: u32) -> Dropped {
         let unit = 2f64.powi(-(shift as i32));
         match self.rounding {
@@ -137,8 +135,7 @@ impl FixedFftSpec {
         }
     }
 
-    /// Error energy of the rounding of a product with a twiddle factor of `fraction` fraction bits: its bias has both signs in a
-    /// butterfly's two results.
+    /// Error energy of rounding a product with a twiddle factor of `fraction` fraction bits; its bias has opposite signs in a butterfly's two results.
     fn product_energy(&self, fraction: u32, exponent: i32) -> f64 {
         let Dropped { variance, mean } = self.dropped(fraction);
         (variance + mean * mean) * 4f64.powi(exponent)
@@ -161,7 +158,7 @@ struct Error {
 }
 
 impl Error {
-    /// What a stage does to what came before it.
+    /// Propagates earlier errors through a stage.
     fn double(&mut self) {
         self.energy *= 2.0;
         self.concentrated *= 2.0;

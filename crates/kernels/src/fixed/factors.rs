@@ -1,12 +1,12 @@
-//! The twiddle factors of a transform, before and after they are quantised.
+//! Exact and quantised twiddle factors of a transform.
 
 use super::structure::Structure;
 use crate::fft::node_twiddle;
 
-/// e^(2πi · `numerator` / 2^`log2`), the angle reduced in integers to an eighth of a turn, so that trivial factors are exact.
+/// e^(2πi · `numerator` / 2^`log2`), with the angle reduced in integers to an eighth of a turn, so that trivial factors are exact.
 pub(super) fn root((numerator, log2): (usize, u32)) -> (f64, f64) {
     let numerator = numerator & ((1 << log2) - 1);
-    // In eighths: octant and what is left of it.
+    // In eighths: octant and remainder.
     let scaled = numerator << 3;
     let (octant, rest) = (scaled >> log2, scaled & ((1 << log2) - 1));
     let part = |rest: usize| (std::f64::consts::FRAC_PI_4 * rest as f64 / (1u64 << log2) as f64).sin_cos();
@@ -23,26 +23,26 @@ pub(super) fn root((numerator, log2): (usize, u32)) -> (f64, f64) {
     }
 }
 
-/// `part` of a factor with `fraction_bits` bits behind the point, in units of the last.
+/// `part` of a factor with `fraction_bits` fraction bits, in units of the last.
 pub(super) fn quantised(part: f64, fraction_bits: u32) -> i64 {
     (part * (1i64 << fraction_bits) as f64).round() as i64
 }
 
-/// A number for each twiddle factor, where the stages multiply by it.
+/// One value per twiddle factor, arranged as the stages multiply.
 #[derive(Clone, Debug)]
 pub(super) enum Factors<T> {
-    /// For each stage M/2, of the points that its butterflies multiply.
+    /// M/2 per stage, for the points that its butterflies multiply.
     Merged(Vec<Vec<T>>),
     Twisted {
         /// M, before the first forward stage.
         twist: Vec<T>,
-        /// After each forward stage M, if it is followed by a rotation.
+        /// M after each forward stage that is followed by a rotation.
         rotations: Vec<Option<Vec<T>>>,
     },
 }
 
 impl Factors<(f64, f64)> {
-    /// Those of a transform of M = `points`.
+    /// Exact factors of a transform of M = `points`.
     pub fn exact(structure: Structure, points: usize) -> Self {
         let log2_points = points.ilog2();
         match structure {
@@ -67,7 +67,7 @@ impl Factors<(f64, f64)> {
 }
 
 impl<T> Factors<T> {
-    /// `of` each of them.
+    /// Applies `of` to each factor.
     pub fn map<U>(&self, of: impl Fn(&T) -> U) -> Factors<U> {
         let each = |factors: &Vec<T>| factors.iter().map(&of).collect::<Vec<U>>();
         match self {

@@ -1,19 +1,18 @@
-//! Folded negacyclic FFT in fixed point, bit for bit as a machine of given widths computes it.
+//! Folded negacyclic FFT in fixed point, bit for bit as a machine with given widths computes it.
 //!
-//! The transform is that of [`crate::fft`]: N coefficients folded into M = N/2 complex points, then
-//! log2 M radix-2 stages, with the twist part of the twiddle factors or before the first ([`Structure`]). Every number is an integer
-//! times a power of two that [`FixedFftSpec`] fixes in advance (a static block exponent). One stage
+//! The transform is that of [`crate::fft`]: N coefficients are folded into M = N/2 complex points, followed by log2 M radix-2 stages. The twist is
+//! part of the twiddle factors, or precedes the first stage ([`Structure`]). Every number is an integer times a power of two that
+//! [`FixedFftSpec`] fixes in advance (a static block exponent). A stage
 //! - multiplies by a twiddle factor of [`TransformSpec::twiddle_bits`] and rounds to the data's last bit,
 //! - adds and subtracts,
-//! - shifts right by the stage's `shift`, rounding as [`FixedFftSpec::rounding`] says,
+//! - shifts right by the stage's `shift`, with [`FixedFftSpec::rounding`],
 //! - and saturates each part to the stage's `width`, symmetrically, counting every saturation.
 //!
-//! An inverse stage adds, shifts and saturates first, and multiplies afterwards; between stages of a twisted transform it is the other way
-//! round. A product of two spectra is exact, then shifted, rounded, added to the accumulator and saturated. Complex products are those
-//! of four real ones, or of three on a machine that has its factors' sums and differences (Gauss; FPT, equation (6)): before rounding
-//! both are exact, so they are the same bits.
+//! An inverse stage adds, shifts and saturates first, and multiplies afterwards; between stages of a twisted transform the order is reversed. A
+//! product of two spectra is exact, then shifted, rounded, accumulated and saturated. Complex products use four real ones, or three on a machine
+//! that stores its factors' sums and differences (Gauss; FPT, equation (6)): both are exact before rounding, so the bits are equal.
 //!
-//! Calls return how many values saturated; a schedule for which that is not 0 is wrong for its data.
+//! Calls return the number of saturated values; a schedule with a nonzero number is wrong for its data.
 
 mod arithmetic;
 mod error;
@@ -34,7 +33,7 @@ use crate::torus::Torus;
 use arithmetic::{Engine, Products, Round};
 use spec::LONGEST_SHIFT;
 
-/// The M complex points of one polynomial, in the transform's own order, as scaled integers.
+/// The M complex points of one polynomial, in the transform's order, as scaled integers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FixedSpectrum {
     re: Vec<i64>,
@@ -77,7 +76,7 @@ impl FixedFft {
     /// Checks `spec` and makes the tables.
     ///
     /// # Errors
-    /// [`FixedSpecError`] names the first figure of `spec` that cannot be.
+    /// [`FixedSpecError`] names the first invalid figure of `spec`.
     pub fn new(spec: FixedFftSpec) -> Result<Self, FixedSpecError> {
         spec.check()?;
         let engine = |of: &TransformSpec| Engine::new(spec.structure, spec.ring_degree.get() / 2, of.twiddle_bits);
@@ -90,13 +89,13 @@ impl FixedFft {
         &self.spec
     }
 
-    /// Spectrum of N digits. Returns the number of saturations.
+    /// Transforms N digits. Returns the number of saturations.
     #[must_use = "a saturated value makes the result wrong"]
     pub fn forward_digits(&self, digits: &[i32], spectrum: &mut FixedSpectrum) -> u64 {
         self.forward(&self.spec.digits, &self.digits, i32::BITS, digits.iter().map(|&d| i64::from(d)), spectrum)
     }
 
-    /// Spectrum of N torus elements, each as its representative in [-q/2, q/2). Returns the number of saturations.
+    /// Transforms N torus elements, as representatives in [-q/2, q/2). Returns the number of saturations.
     #[must_use = "a saturated value makes the result wrong"]
     pub fn forward_torus<T: Torus>(&self, polynomial: &[T], spectrum: &mut FixedSpectrum) -> u64 {
         self.forward(&self.spec.key, &self.key, T::BITS, polynomial.iter().map(|x| x.to_i64()), spectrum)
@@ -125,7 +124,7 @@ impl FixedFft {
                 saturations += u64::from(kept != scaled);
                 kept
             } else {
-                // Saturation is decided on the wide value, which a left shift cannot overflow.
+                // Saturates the wide value, which a left shift cannot overflow.
                 let scaled = round.wide(i128::from(value) << left);
                 let kept = scaled.clamp(-i128::from(limit), i128::from(limit));
                 saturations += u64::from(kept != scaled);
@@ -157,8 +156,7 @@ impl FixedFft {
         )
     }
 
-    /// Adds the polynomial of an accumulated product, mod q, to `polynomial`. Spends `accumulator`.
-    /// Returns the number of saturations.
+    /// Adds the polynomial of an accumulated product, mod q, to `polynomial`. Overwrites `accumulator`. Returns the number of saturations.
     #[must_use = "a saturated value makes the result wrong"]
     pub fn inverse_add_torus<T: Torus>(&self, accumulator: &mut FixedSpectrum, polynomial: &mut [T]) -> u64 {
         assert_eq!(polynomial.len(), self.spec.ring_degree.get(), "N coefficients");
@@ -166,7 +164,7 @@ impl FixedFft {
         let saturations = self.inverse.inverse(&self.spec.inverse, self.spec.rounding, re, im);
         let exponent = self.spec.result_exponent();
         let unit = exponent.max(self.spec.result_unit(T::BITS) as i32);
-        // Of the torus of 64 bits a check knows nothing: see `LONGEST_SHIFT`.
+        // The check does not cover the 64-bit torus; see `LONGEST_SHIFT`.
         let (left, right) = (unit as u32, ((unit - exponent) as u32).min(LONGEST_SHIFT));
         let round = Round::new(right, self.spec.rounding);
         for (out, value) in polynomial.iter_mut().zip(re.iter().chain(im.iter())) {
@@ -177,7 +175,7 @@ impl FixedFft {
         saturations
     }
 
-    /// `value` as an accumulator holds it: to the nearest that has no more than the result's bits, halves up.
+    /// `value` rounded to the bits of an accumulator, halves up.
     pub fn kept<T: Torus>(&self, value: T) -> T {
         let unit = self.spec.result_unit(T::BITS);
         if unit == 0 {

@@ -1,20 +1,20 @@
-//! Two real polynomials through one complex transform ("merge-split"; Morphling, section V-A.3), in fixed point.
+//! Transforms two real polynomials by one complex transform ("merge-split"; Morphling, section V-A.3), in fixed point.
 //!
-//! With z = p + i q, the polynomials p and q of real coefficients, the N values of z at the roots of X^N = -1 give those of p and q:
-//! the roots come in conjugate pairs, and of each pair p(ω) = (z(ω) + conj z(conj ω)) / 2 and q(ω) = (z(ω) - conj z(conj ω)) / 2i.
+//! For z = p + i q with real p and q, the N values of z at the roots of X^N = -1 determine those of p and q. The roots come in conjugate pairs, and
+//! for each pair p(ω) = (z(ω) + conj z(conj ω)) / 2 and q(ω) = (z(ω) - conj z(conj ω)) / 2i.
 //!
-//! What that transform of N points is made of: its first stage splits X^N + 1 into (X^M - i)(X^M + i), M = N/2. Modulo X^M - i, p is its
-//! folded form f(p), and z is f(p) + i f(q); modulo X^M + i, z is the conjugate of f(p) - i f(q). So after its first stage of additions it
-//! is two folded transforms of M points, and the split is a stage of additions behind them: two stages more than the two folded
-//! transforms that p and q take alone. Folding has used the imaginary part up; merging halves nothing beside it.
+//! The first stage of this transform of N points splits X^N + 1 into (X^M - i)(X^M + i), M = N/2. Modulo X^M - i, p is its folded form f(p), and z is
+//! f(p) + i f(q); modulo X^M + i, z is the conjugate of f(p) - i f(q). After a first stage of additions it therefore is two folded transforms of M
+//! points, and the split is a final stage of additions: two stages more than two separate folded transforms of p and q. Folding already uses
+//! the imaginary part, so merging saves nothing in addition.
 
 use super::arithmetic::{Round, saturate};
 use super::spec::limit;
 use super::{FixedFft, FixedSpectrum};
 
 impl FixedFft {
-    /// Spectra of two polynomials of N digits through one complex transform of N points, of the widths of the transform of digits. Each is
-    /// that of [`Self::forward_digits`] up to rounding, which depends on the other. Returns the number of saturations.
+    /// Spectra of two polynomials of N digits by one complex transform of N points, with the widths of the digits' transform. Each equals that of
+    /// [`Self::forward_digits`] up to rounding, which depends on the other. Returns the number of saturations.
     #[must_use = "a saturated value makes the result wrong"]
     pub fn forward_digits_merged(&self, digits: [&[i32]; 2], spectra: [&mut FixedSpectrum; 2]) -> u64 {
         let degree = self.spec.ring_degree.get();
@@ -23,7 +23,7 @@ impl FixedFft {
         let transform = &self.spec.digits;
         let points = degree / 2;
         let (left, right) = transform.load_shifts();
-        // The first stage: half of the sum and of the difference, so that the split needs none.
+        // First stage: half of the sum and of the difference, so that the split needs no halving.
         let round = Round::new(right + 1, self.spec.rounding);
         let widest = i128::from(transform.input_limit());
         let mut saturations = 0;
@@ -42,7 +42,7 @@ impl FixedFft {
         for spectrum in [&mut *first, &mut *second] {
             saturations += self.digits.forward(transform, self.spec.rounding, &mut spectrum.re, &mut spectrum.im);
         }
-        // The split: u = (f(p) + i f(q)) / 2 and v = (f(p) - i f(q)) / 2 give u + v and (u - v) / i.
+        // Split: u = (f(p) + i f(q)) / 2 and v = (f(p) - i f(q)) / 2 give u + v and (u - v) / i.
         let widest = limit(transform.output_width());
         let mut kept = |value: i64| saturate(value, widest, &mut saturations);
         for j in 0..points {
@@ -56,7 +56,7 @@ impl FixedFft {
 
 #[cfg(test)]
 mod tests {
-    //! Does one complex transform give the spectra of two real polynomials, and at what cost in noise?
+    //! Does one complex transform give the spectra of two real polynomials, and how much noise does it add?
 
     use super::*;
     use crate::decompose::Gadget;
@@ -73,7 +73,7 @@ mod tests {
         FixedFft::new(spec).expect("a schedule")
     }
 
-    /// Merge and split as the textbook has them: N values of z by their definition, one after the other, and the two halves of each.
+    /// Textbook merge and split: N values of z by definition, and the two halves of each.
     fn by_definition(p: &[i32], q: &[i32]) -> [Vec<(f64, f64)>; 2] {
         let n = p.len();
         let value = |k: usize| {
@@ -103,7 +103,7 @@ mod tests {
         let textbook = by_definition(&p, &q);
         for (digits, merged, values) in [(&p, &first, &textbook[0]), (&q, &second, &textbook[1])] {
             assert_eq!(fft.forward_digits(digits, &mut alone), 0);
-            // What one is in the spectrum's units: the first value is a sum of digits, its scale is that of all.
+            // The scale of all values: the first one is a sum of digits.
             let power: f64 = values.iter().map(|(re, im)| re * re + im * im).sum::<f64>() / 2.0;
             let scaled: f64 =
                 alone.re().iter().zip(alone.im()).map(|(&re, &im)| (re as f64).powi(2) + (im as f64).powi(2)).sum();
@@ -118,7 +118,7 @@ mod tests {
         }
     }
 
-    /// Deviation of external products of two ciphertexts whose digits were transformed alone, and merged.
+    /// Deviation of external products of two ciphertexts whose digits were transformed separately, and merged.
     fn deviations(degree: usize, gadget: Gadget, rows: u32) -> (f64, f64) {
         let fft = transform(degree, gadget, FixedWidths::uniform(32));
         let ring = fft.spec().ring_degree;
@@ -154,11 +154,11 @@ mod tests {
     }
 
     #[test]
-    fn in_32_bits_merging_costs_noise_and_no_more() {
+    fn in_32_bits_merging_adds_noise_only() {
         for (degree, levels) in [(512, 3), (1024, 2), (2048, 3)] {
             let (alone, merged) = deviations(degree, Gadget { log2_base: 8, levels }, 2 * levels);
-            // Of the errors of a product, the digits' transform is one part; that part doubles in variance at most.
-            assert!((0.9..1.6).contains(&(merged / alone)), "N {degree}: {merged} beside {alone}");
+            // The digits' transform is one part of a product's error; its variance at most doubles.
+            assert!((0.9..1.6).contains(&(merged / alone)), "N {degree}: {merged} merged, {alone} separate");
         }
     }
 }

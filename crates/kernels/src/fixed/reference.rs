@@ -1,5 +1,5 @@
-//! The twisted transform as its definition says: points by the bits of their indices, one complex product a factor, in 128 bits, with
-//! the three real products of FPT, equation (6).
+//! The twisted transform by definition: points by the bits of their indices, one complex product per factor, in 128 bits, with the three real
+//! products of FPT, equation (6).
 
 use super::spec::{Rounding, TransformSpec};
 use std::f64::consts::PI;
@@ -43,9 +43,9 @@ fn product(point: Point, turns: f64, bits: u32, width: u32, rounding: Rounding) 
     each(three_products(point, factor(turns, bits)), |part| within(rounded(part, bits - 2, rounding), width))
 }
 
-/// Where the transform of all stages splits after stage `stage`: its first stage and the one after its last.
+/// First stage, and one after the last, of the transform that splits after stage `stage`.
 fn split(stages: u32, log2_radix: u32, stage: u32) -> (u32, u32) {
-    // Whole groups in front, then halves of a group.
+    // Whole groups are split off first, then groups are halved.
     let group = stage / log2_radix * log2_radix;
     if stage + 1 == group + log2_radix {
         return (group, stages);
@@ -60,8 +60,8 @@ fn split(stages: u32, log2_radix: u32, stage: u32) -> (u32, u32) {
     }
 }
 
-/// Turns between stage `stage` and the next of the point whose index has output bits up to `stage` (the first stage's highest) in front
-/// of the input bits that are left.
+/// Turns between stage `stage` and the next for the point with this index: output bits up to `stage` (the first stage's highest), followed by
+/// the remaining input bits.
 fn turns(stages: u32, log2_radix: u32, stage: u32, index: usize) -> f64 {
     let (first, end) = split(stages, log2_radix, stage);
     let bit = |of: u32| index >> (stages - 1 - of) & 1;

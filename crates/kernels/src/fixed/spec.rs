@@ -1,4 +1,4 @@
-//! Widths and scaling of a fixed-point external product, and how they are chosen.
+//! Widths and scaling of a fixed-point external product, and the rules that choose them.
 
 use super::error::FixedSpecError;
 use super::structure::Structure;
@@ -6,7 +6,7 @@ use crate::decompose::Gadget;
 use crate::ring::RingDegree;
 use serde::{Deserialize, Serialize};
 
-/// What happens to the bits that a right shift drops.
+/// Rounding of the bits dropped by a right shift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rounding {
@@ -27,7 +27,7 @@ pub struct Stage {
     pub shift: u32,
 }
 
-/// One transform. A stored number s stands for s · 2^E, E its block exponent.
+/// One transform. A stored number s represents s · 2^E with block exponent E.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TransformSpec {
     /// Left shift of the input (right if negative): the block exponent starts at −`load_shift`. Forward only, 0 in
@@ -50,15 +50,15 @@ pub struct AccumulatorSpec {
     pub shift: u32,
 }
 
-/// Everything that fixes the bits of an external product in fixed point.
+/// Determines every bit of an external product in fixed point.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FixedFftSpec {
     /// N.
     pub ring_degree: RingDegree,
-    /// Of all three transforms.
+    /// Structure of all three transforms.
     #[serde(default)]
     pub structure: Structure,
-    /// Of every right shift.
+    /// Rounding of every right shift.
     pub rounding: Rounding,
     /// The forward transform of digit polynomials.
     pub digits: TransformSpec,
@@ -66,15 +66,14 @@ pub struct FixedFftSpec {
     pub key: TransformSpec,
     /// The pointwise products.
     pub accumulator: AccumulatorSpec,
-    /// The inverse transform.
     pub inverse: TransformSpec,
-    /// Top bits of the torus that the results and the accumulators have, all if none are named: what a decomposition would round away
-    /// need not be computed (FPT, section 3.5).
+    /// Number of top bits of the torus in results and accumulators, all if `None`: bits that a decomposition rounds away need not be computed (FPT,
+    /// section 3.5).
     #[serde(default)]
     pub result_bits: Option<u32>,
 }
 
-/// Bits of each part of a complex number in a transform, sign included: of its input and its stages, and those that a stage has of its own.
+/// Bits of each part of a complex number in a transform, sign included: for its input and stages, with exceptions for single stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct StageWidths {
     all: u32,
@@ -89,7 +88,7 @@ impl From<u32> for StageWidths {
 }
 
 impl StageWidths {
-    /// Most stages of a transform: those of the largest ring.
+    /// Maximum number of stages: those of the largest ring.
     pub const MOST: usize = RingDegree::MAX.ilog2() as usize - 1;
 
     /// `bits` everywhere.
@@ -97,35 +96,34 @@ impl StageWidths {
         Self { all: bits, own: [None; Self::MOST] }
     }
 
-    /// The same with `bits` in the results of stage `stage`, 0 the first that is executed.
+    /// The same with `bits` for the results of stage `stage`, where 0 is executed first.
     ///
     /// # Panics
-    /// If no transform has so many stages ([`Self::MOST`]).
+    /// If there is no such stage ([`Self::MOST`]).
     #[must_use]
     pub const fn with_stage(mut self, stage: usize, bits: u32) -> Self {
         self.own[stage] = Some(bits);
         self
     }
 
-    /// Of the input.
     pub const fn input(&self) -> u32 {
         self.all
     }
 
-    /// Of the results of stage `stage`.
+    /// Width of the results of stage `stage`.
     pub fn stage(&self, stage: usize) -> u32 {
         self.own.get(stage).copied().flatten().unwrap_or(self.all)
     }
 }
 
-/// The widths that a machine has, in bits of each part of a complex number, sign included.
+/// A machine's widths, in bits of each part of a complex number, sign included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FixedWidths {
     /// The digits' transform, stage by stage.
     pub digits: StageWidths,
-    /// Key spectra, as they are multiplied.
+    /// Key spectra in products.
     pub key: u32,
-    /// Key spectra, at every stage but the last: more than `key` where the key is transformed beforehand, elsewhere.
+    /// Key spectra at every stage except the last: more than `key` if the key is transformed in advance, off the machine.
     pub key_stages: u32,
     /// Accumulated products.
     pub accumulator: u32,
@@ -160,47 +158,45 @@ impl FixedWidths {
         Self { twiddle: bits, key_twiddle: bits, inverse_twiddle: bits, ..self }
     }
 
-    /// The same with a key that is transformed beforehand, as finely as there is, and rounded once.
+    /// The same with a key that is transformed in advance at full precision and rounded once.
     #[must_use]
     pub const fn with_key_made_elsewhere(self) -> Self {
         Self { key_stages: WIDEST, key_twiddle: WIDEST_TWIDDLE, ..self }
     }
 }
 
-/// How large an intermediate value is taken to be when its most significant bit is placed.
+/// Assumed size of an intermediate value, which determines the position of its most significant bit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RangeRule {
-    /// As large as any input can make it: no saturation, ever.
+    /// The maximum over all inputs: never saturates.
     WorstCase,
-    /// FPT, section 4.1, equations (7) and (8): Gaussian by the central limit theorem, with the standard
-    /// deviation that uniform digits and a uniform key give, beyond the range with the stated
-    /// probability. Unless first steps are ignored, digit spectra get their worst case (3 to 5 bits): the first steps
-    /// of a blind rotation decompose a test polynomial, which is not random.
+    /// FPT, section 4.1, equations (7) and (8): Gaussian by the central limit theorem, with the standard deviation for uniform digits and a
+    /// uniform key; exceeds the range with the stated probability. Unless first steps are ignored, digit spectra get their worst case (3 to
+    /// 5 bits more), because the first steps of a blind rotation decompose a test polynomial, which is not random.
     OverflowProbability {
-        /// log2 of the probability that one value overflows; FPT takes −64.
+        /// log2 of the probability that one value overflows; FPT uses −64.
         log2: f64,
-        /// Largest |X^a v − v| / q of the test polynomials: 1/4 for the sign function to ±1/8. The accumulator gets
-        /// the range that such a first step may need, and digit spectra their worst case. 0 ignores first steps, as FPT's formula
-        /// does.
+        /// Largest |X^a v − v| / q of the test polynomials: 1/4 for the sign function to ±1/8. The accumulator gets the range of such a first
+        /// step, and digit spectra their worst case. 0 ignores first steps, as FPT's formula does.
         first_step: f64,
     },
 }
 
-/// Widest data that the 64-bit arithmetic of a stage holds with its guard bits.
+/// Widest data that a stage's 64-bit arithmetic supports, with guard bits.
 pub(super) const WIDEST: u32 = 60;
-/// Widest twiddle factor whose parts an f64 holds.
+/// Widest twiddle factor whose parts fit an f64.
 pub(super) const WIDEST_TWIDDLE: u32 = 52;
 
-/// Longest right shift, which leaves of [`WIDEST`] bits what any longer one leaves: what the rounding makes of 0, or of −1 unit.
+/// Longest right shift: any longer one gives the same result for [`WIDEST`] bits, 0 or −1 unit by rounding.
 pub(super) const LONGEST_SHIFT: u32 = 62;
 
-/// Largest magnitude of a signed `width`-bit number; symmetric, so that −x is always representable.
+/// Largest magnitude of a signed `width`-bit number; symmetric, so that −x is representable.
 pub(super) fn limit(width: u32) -> i64 {
     (1 << (width - 1)) - 1
 }
 
-/// Fraction bits of a twiddle factor: all but the sign and one integer bit, which 1 needs.
+/// Fraction bits of a twiddle factor: all except the sign and one integer bit, which 1 requires.
 pub(super) const fn twiddle_fraction_bits(twiddle_bits: u32) -> u32 {
     twiddle_bits - 2
 }
@@ -253,10 +249,10 @@ impl TransformSpec {
         Ok(())
     }
 
-    /// Stages that hold a magnitude of 2^`needs[j]` before stage j (the last: after all) in their `widths`, starting at block exponent
-    /// `start`, or as low as the input's width allows.
+    /// Stages whose `widths` fit a magnitude of 2^`needs[j]` before stage j (the last entry: after all), starting at block exponent `start`, or as low
+    /// as the input's width allows.
     fn scheduled(needs: &[f64], widths: StageWidths, start: Option<i32>, twiddle_bits: u32) -> Self {
-        // The smallest exponent at which 2^need is inside ±(2^(width−1) − 1), rounding errors included.
+        // The smallest exponent at which 2^need is within ±(2^(width−1) − 1), rounding errors included.
         let fitting = |need: f64, width: u32| (need + 1e-5 - f64::from(width - 1)).ceil() as i32;
         let first = start.unwrap_or_else(|| fitting(needs[0], widths.input()));
         let mut exponent = first;
@@ -276,15 +272,13 @@ impl TransformSpec {
 }
 
 impl FixedFftSpec {
-    /// The scaling schedule for external products of (k + 1) · l rows on a torus of `torus_bits` bits: every
-    /// block exponent is the smallest at which the range that `rule` states fits the width.
+    /// The scaling schedule for external products of (k + 1) · l rows on a torus of `torus_bits` bits: every block exponent is the smallest for which
+    /// the range of `rule` fits the width.
     ///
-    /// Ranges, with σ_X² = M β²/12 and σ_G² = M q²/12 for each part of a digit and a key spectrum after log2 M
-    /// stages (2^−(m−j) of it after j), R rows and z the Gaussian quantile of the rule:
-    /// digits √2 (β/2) 2^j; key z σ_G; accumulator the larger of z √(2R) σ_X σ_G and, for a first step of
-    /// amplitude a, z σ_G · a β 2N/π (the largest sum Σ ±a β cos); inverse stages √2 more each.
-    /// In the worst case: √2 (q/2) 2^j for the key, and the product of both bounds times R, doubled by every inverse stage. Where first
-    /// steps are ignored, z σ_X for the digits.
+    /// Ranges, with σ_X² = M β²/12 and σ_G² = M q²/12 for each part of a digit and a key spectrum after log2 M stages (2^−(m−j) of it after j), R rows and
+    /// the rule's Gaussian quantile z: digits √2 (β/2) 2^j; key z σ_G; accumulator the larger of z √(2R) σ_X σ_G and, for a first step of amplitude a,
+    /// z σ_G · a β 2N/π (the largest sum Σ ±a β cos); inverse stages √2 more each. In the worst case: √2 (q/2) 2^j for the key, and the product of both
+    /// bounds times R, doubled by every inverse stage. If first steps are ignored, z σ_X for the digits.
     ///
     /// The twist is part of the butterflies; see [`Self::with_structure`].
     pub fn for_external_product(
@@ -301,7 +295,7 @@ impl FixedFftSpec {
         let rows = ((glwe_dimension + 1) as f64 * f64::from(gadget.levels)).log2();
         let log2_points = f64::from(levels);
         let (log2_base, torus) = (f64::from(gadget.log2_base), f64::from(torus_bits));
-        // Before the first stage a part is one coefficient; afterwards it is a part of a sum of 2^j points of √2 times that.
+        // Before the first stage a part is one coefficient; afterwards it is part of a sum of 2^j points of √2 times that.
         let worst = |largest: f64, j: f64| if j == 0.0 { largest } else { largest + 0.5 + j };
         let log2_deviation = -0.5 * 12f64.log2();
         let digit_worst = steps(&|j| worst(log2_base - 1.0, j));
@@ -346,7 +340,7 @@ impl FixedFftSpec {
         let product = digits.exponent() + key.exponent();
         let exponent = product.max((accumulator_need + 1e-5 - f64::from(widths.accumulator - 1)).ceil() as i32);
         let accumulator = AccumulatorSpec { width: widths.accumulator, shift: (exponent - product) as u32 };
-        // A first step's larger spectrum does not grow further: its energy is in a few points.
+        // A first step's larger spectrum does not grow further, because its energy is in a few points.
         let random_need = match rule {
             RangeRule::WorstCase => accumulator_need,
             RangeRule::OverflowProbability { log2, .. } => {
@@ -367,15 +361,15 @@ impl FixedFftSpec {
         Self { ring_degree, structure, rounding, digits, key, accumulator, inverse, result_bits: None }
     }
 
-    /// The same with transforms of another structure. A twist lets a part grow by √2 before the first stage, for which there is room: the
-    /// largest coefficient is a power of two, which takes the next range.
+    /// The same with another structure. A twist increases a part by up to √2 before the first stage. That fits: the largest coefficient is a power of
+    /// two, for which the next larger range is reserved.
     #[must_use]
     pub fn with_structure(mut self, structure: Structure) -> Self {
         self.structure = structure;
         self
     }
 
-    /// The same with results and accumulators of the torus's top `bits` alone.
+    /// The same with results and accumulators limited to the torus's top `bits`.
     #[must_use]
     pub fn with_result_bits(mut self, bits: u32) -> Self {
         self.result_bits = Some(bits);
@@ -387,8 +381,8 @@ impl FixedFftSpec {
         self.result_bits.map_or(0, |bits| torus_bits.saturating_sub(bits))
     }
 
-    /// log2 of what one unit of the inverse transform's output is worth, in units of 1/q: the torus element is the
-    /// output shifted left by it (right if negative). The transform's own factor M is in it.
+    /// log2 of one unit of the inverse transform's output, in units of 1/q: the torus element is the output shifted left by this (right if negative).
+    /// Includes the transform's factor M.
     pub fn result_exponent(&self) -> i32 {
         self.accumulator_exponent() + self.inverse.exponent() - (self.ring_degree.log2() as i32 - 1)
     }
@@ -414,7 +408,7 @@ impl FixedFftSpec {
         if let Some(bits) = self.result_bits {
             check_bits("result", bits, 1, u64::BITS)?;
         }
-        // On the torus of 32 bits, where it is shorter than on that of 64.
+        // For the 32-bit torus, where it is shorter than for the 64-bit torus.
         let right = i64::from(exponent.max(self.result_unit(u32::BITS) as i32)) - i64::from(exponent);
         check_shift("result, last shift", right, 0, LONGEST_SHIFT.into())
     }
@@ -438,7 +432,7 @@ fn gaussian_quantile(log2: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    //! Are the chosen exponents the smallest that the stated ranges allow?
+    //! Are the chosen exponents the smallest for the stated ranges?
     use super::*;
 
     #[test]
@@ -499,11 +493,11 @@ mod tests {
     }
 
     #[test]
-    fn a_last_shift_that_leaves_nothing_is_refused() {
+    fn a_last_shift_that_drops_everything_is_rejected() {
         let (degree, gadget) = (RingDegree::new(256).unwrap(), Gadget { log2_base: 8, levels: 2 });
         let (widths, rule) = (FixedWidths::uniform(60).with_twiddles(52), RangeRule::WorstCase);
         let mut spec = FixedFftSpec::for_external_product(degree, gadget, 1, 32, widths, Rounding::HalfEven, rule);
-        // Nothing is shifted on the way: of units of 2^-32, and log2 M = 7 of them the inverse's, results of two bits want 2^30.
+        // No intermediate shifts: units of 2^-32, and log2 M = 7 bits from the inverse; results of two bits need a shift of 30.
         for transform in [&mut spec.digits, &mut spec.key, &mut spec.inverse] {
             transform.stages.iter_mut().for_each(|stage| stage.shift = 0);
         }
@@ -512,7 +506,7 @@ mod tests {
         assert_eq!((spec.result_exponent(), spec.check()), (-32, Ok(())));
         spec.digits.load_shift += 1;
         assert_eq!(spec.check().unwrap_err().to_string(), "result, last shift: a shift by 63 bits is outside 0 to 62");
-        // Without a unit of its own no result is shifted further than its exponent.
+        // Without result bits no result is shifted further than its exponent.
         spec.result_bits = None;
         assert_eq!(spec.check(), Ok(()));
     }

@@ -1,13 +1,13 @@
-//! How the stages of a transform are arranged: where its twist is, and which products with twiddle factors lie between its stages.
+//! Arrangement of a transform's stages: the position of the twist, and the products with twiddle factors between stages.
 
 use super::error::FixedSpecError;
 use serde::{Deserialize, Serialize};
 
-/// Arrangement of a folded negacyclic transform of M complex points. All of them give the same points in the same order.
+/// Arrangement of a folded negacyclic transform of M complex points. All give the same points in the same order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Structure {
-    /// Radix 2, the twist merged into the butterflies' twiddle factors.
+    /// Radix 2, with the twist merged into the butterflies' twiddle factors.
     #[default]
     Merged,
     /// A twist, then a cyclic transform in groups of `log2_radix` radix-2 stages (FPT, section 3.4: radix 2^4).
@@ -17,15 +17,15 @@ pub enum Structure {
     },
 }
 
-/// Most stages of a group.
+/// Maximum stages of a group.
 const MOST_STAGES: u32 = 8;
 
-/// The rotation after one forward stage of a cyclic transform, which stands before the same stage of the inverse.
+/// The rotation after one forward stage of a cyclic transform, which precedes the same stage of the inverse.
 ///
-/// A transform of stages `first .. end` splits into those up to `stage` and those after it. With K the number that the output bits of the
-/// former make and R that of the input bits of the latter, the point in between turns by K R / 2^(end - first) of a full turn
-/// (Cooley and Tukey). Groups of radix 2^k split off in front, and a group splits in halves: so of the four stages of radix 2^4, only the
-/// last is followed by general factors, and inside there are quarter turns and sixteenths.
+/// A transform of stages `first .. end` splits into those up to `stage` and those after it. Let K be the number formed by the output bits of the
+/// former and R that of the input bits of the latter. Then the point in between is rotated by K R / 2^(end - first) of a full turn (Cooley and
+/// Tukey). Groups of radix 2^k are split off first, and a group is halved recursively. So of the four stages of radix 2^4, only the last is followed
+/// by general factors; inside there are quarter turns and sixteenths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rotation {
     /// log2 M.
@@ -39,8 +39,8 @@ pub struct Rotation {
 }
 
 impl Rotation {
-    /// Numerator and log2 of the denominator of point `position`'s turn. A position's top bits are those of the input that no stage has
-    /// consumed yet, its other bits those of the output, the first stage's highest.
+    /// Numerator and log2 of the denominator of the rotation of point `position`. A position's top bits are the input bits that no stage has consumed,
+    /// its other bits those of the output, the first stage's highest.
     pub fn turn(&self, position: usize) -> (usize, u32) {
         let outputs = self.stage + 1 - self.first;
         let low = position & ((1 << outputs) - 1);
@@ -49,17 +49,17 @@ impl Rotation {
         (output * input, self.end - self.first)
     }
 
-    /// Stages of the transform that splits here: factors are powers of a root of unity of order 2 to this.
+    /// Stages of the transform that splits here: factors are powers of a root of unity of order 2 to this power.
     pub fn order_log2(&self) -> u32 {
         self.end - self.first
     }
 
-    /// Bits of a position that the factor depends on, of the output and of the input.
+    /// Number of a position's output and input bits on which the factor depends.
     pub fn bits(&self) -> (u32, u32) {
         (self.stage + 1 - self.first, self.end - self.stage - 1)
     }
 
-    /// Whether a turn is no product: a multiple of a quarter.
+    /// Whether a rotation needs no product: a multiple of a quarter turn.
     pub fn is_trivial((numerator, log2): (usize, u32)) -> bool {
         (numerator << 2).is_multiple_of(1 << log2)
     }
@@ -75,8 +75,7 @@ impl Structure {
         }
     }
 
-    /// The rotation after forward stage `stage` of a transform of 2^`log2_points` points: none after the last, and none where butterflies
-    /// multiply.
+    /// The rotation after forward stage `stage` of a transform of 2^`log2_points` points; `None` after the last, and where butterflies multiply.
     pub fn rotation(self, log2_points: u32, stage: u32) -> Option<Rotation> {
         let Self::Twisted { log2_radix } = self else { return None };
         if stage + 1 >= log2_points {
@@ -105,7 +104,7 @@ impl Structure {
 
 #[cfg(test)]
 mod tests {
-    //! Are the factors those of the radix that a structure names?
+    //! Are the factors those of the structure's radix?
     use super::*;
 
     #[test]
@@ -121,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn radix_two_has_the_factors_of_its_own_stages() {
+    fn radix_two_has_factors_between_all_stages() {
         let structure = Structure::Twisted { log2_radix: 1 };
         for stage in 0..4 {
             let rotation = structure.rotation(5, stage).unwrap();

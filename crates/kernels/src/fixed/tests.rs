@@ -1,5 +1,5 @@
-//! Does the fixed-point transform compute the external product, with the error that its widths imply, the same on
-//! every path, and does it count what it cannot hold?
+//! Does the fixed-point transform compute the external product with the error that its widths imply, identically on every path, and does it count
+//! saturations?
 
 use super::*;
 use crate::decompose::Gadget;
@@ -19,7 +19,7 @@ pub(super) fn spec<T: Torus>(
 
 pub(super) const FPT_RULE: RangeRule = RangeRule::OverflowProbability { log2: -64.0, first_step: 0.25 };
 
-/// (result − exact, saturations) of an external product of uniform operands, others for each `seed`.
+/// (result − exact, saturations) of an external product of uniform operands, different for each `seed`.
 pub(super) fn product_error<T: Torus>(fft: &FixedFft, gadget: Gadget, rows: u32, seed: u32) -> (Vec<f64>, u64) {
     let degree = fft.spec().ring_degree;
     let n = degree.get();
@@ -53,7 +53,7 @@ fn near_the_model<T: Torus>(log2_degree: u32, gadget: Gadget, k: usize, widths: 
     let (errors, saturations) = product_error::<T>(&fft, gadget, rows, 0);
     let (measured, model) = (deviation(&errors), spec.error_deviation(gadget, rows as usize, T::BITS));
     assert_eq!(saturations, 0, "N 2^{log2_degree} {widths:?} {rule:?}");
-    // Past a tenth of the torus an error wraps and says nothing.
+    // Beyond a tenth of the torus an error wraps and carries no information.
     assert!(model < 0.1 * 2f64.powi(T::BITS as i32), "model {model}");
     assert!(
         (0.7 * model..1.4 * model + 0.3).contains(&measured),
@@ -62,7 +62,7 @@ fn near_the_model<T: Torus>(log2_degree: u32, gadget: Gadget, k: usize, widths: 
 }
 
 #[test]
-fn machine_widths_err_as_the_model_says() {
+fn machine_widths_err_as_modelled() {
     let narrow = FixedWidths::uniform(32);
     for log2_degree in 8..=13 {
         near_the_model::<u32>(log2_degree, Gadget { log2_base: 10, levels: 2 }, 1, narrow, FPT_RULE);
@@ -87,7 +87,7 @@ fn wide_data_is_exact_at_32_bits_up_to_the_largest_rings() {
 }
 
 #[test]
-fn sixty_four_bit_torus_keeps_what_the_widths_keep() {
+fn sixty_four_bit_torus_keeps_the_bits_of_the_widths() {
     let wide = FixedWidths { digits: 48.into(), accumulator: 60, inverse: 60.into(), ..FixedWidths::uniform(56) }
         .with_twiddles(50);
     near_the_model::<u64>(11, Gadget { log2_base: 23, levels: 1 }, 1, wide, FPT_RULE);
@@ -95,8 +95,8 @@ fn sixty_four_bit_torus_keeps_what_the_widths_keep() {
 }
 
 #[test]
-fn all_arithmetics_give_the_same_bits() {
-    // Marked as of 33 bits, products are split; as of 60, they take 128 bits. Quantised to 32 bits all tables are the same numbers.
+fn all_product_methods_give_the_same_bits_in_transforms() {
+    // Declared as 33 bits, products are split; as 60, they use 128 bits. Quantised to 32 bits, all tables are equal.
     let gadget = Gadget { log2_base: 10, levels: 2 };
     let spec = spec::<u32>(10, gadget, 1, FixedWidths::uniform(32), FPT_RULE);
     for structure in [Structure::Merged, Structure::Twisted { log2_radix: 4 }] {
@@ -127,7 +127,7 @@ fn worst_case_inputs_do_not_saturate_a_worst_case_schedule() {
     let widths = FixedWidths { accumulator: 60, inverse: 60.into(), ..FixedWidths::uniform(32) };
     let fft = FixedFft::new(spec::<u32>(10, gadget, 1, widths, RangeRule::WorstCase)).unwrap();
     let degree = fft.spec().ring_degree;
-    // Signs that align with a root of X^M = i: the largest spectrum that digits can have.
+    // Signs that align with a root of X^M = i: the largest possible digit spectrum.
     let align = |c: usize, root: f64| (std::f64::consts::PI * root * c as f64 / 1024.0).cos() >= 0.0;
     for root in [1.0, 5.0, 509.0, -3.0] {
         let digits: Vec<i32> = (0..1024).map(|c| if align(c, root) { 511 } else { -512 }).collect();
@@ -144,7 +144,7 @@ fn worst_case_inputs_do_not_saturate_a_worst_case_schedule() {
 }
 
 #[test]
-fn overflow_is_counted_and_kept_at_the_limit() {
+fn overflow_is_counted_and_saturated() {
     let gadget = Gadget { log2_base: 10, levels: 2 };
     let mut spec = spec::<u32>(8, gadget, 1, FixedWidths::uniform(32), RangeRule::WorstCase);
     for stage in &mut spec.digits.stages {
@@ -159,7 +159,7 @@ fn overflow_is_counted_and_kept_at_the_limit() {
 }
 
 #[test]
-fn biased_roundings_cost_what_the_model_says() {
+fn biased_roundings_err_as_modelled() {
     let gadget = Gadget { log2_base: 10, levels: 2 };
     let mut deviations = vec![];
     for rounding in [Rounding::HalfEven, Rounding::HalfUp, Rounding::Truncate] {
@@ -174,14 +174,14 @@ fn biased_roundings_cost_what_the_model_says() {
     assert!(deviations.is_sorted(), "{deviations:?}");
 }
 
-/// A twisted transform of FPT's kind: 29-bit data, 25-bit factors, a key of 26 bits that was transformed elsewhere.
+/// A twisted transform like FPT's: 29-bit data, 25-bit factors, a pretransformed key of 26 bits.
 fn streaming(log2_degree: u32, gadget: Gadget, k: usize, log2_radix: u32) -> FixedFftSpec {
     let widths = FixedWidths { key: 26, ..FixedWidths::uniform(29) }.with_twiddles(25).with_key_made_elsewhere();
     spec::<u32>(log2_degree, gadget, k, widths, FPT_RULE).with_structure(Structure::Twisted { log2_radix })
 }
 
 #[test]
-fn a_twisted_transform_is_its_definition_bit_for_bit() {
+fn a_twisted_transform_equals_its_definition_bit_for_bit() {
     let gadget = Gadget { log2_base: 8, levels: 2 };
     let wide = |x: &FixedSpectrum| -> Vec<(i128, i128)> {
         x.re.iter().zip(&x.im).map(|(&re, &im)| (i128::from(re), i128::from(im))).collect()
@@ -208,7 +208,7 @@ fn a_twisted_transform_is_its_definition_bit_for_bit() {
 }
 
 #[test]
-fn three_products_and_four_are_the_same_number() {
+fn three_and_four_real_products_agree() {
     let parts = torus_vector::<u32>(400, 5);
     for part in parts.chunks_exact(4) {
         let [a, b, c, d] = [0, 1, 2, 3].map(|i| i128::from(part[i] as i32));
@@ -217,7 +217,7 @@ fn three_products_and_four_are_the_same_number() {
 }
 
 #[test]
-fn all_structures_give_the_same_points_and_err_as_their_models_say() {
+fn all_structures_give_the_same_points_and_err_as_modelled() {
     let gadget = Gadget { log2_base: 8, levels: 2 };
     for log2_degree in [8, 9, 11] {
         let merged = spec::<u32>(log2_degree, gadget, 1, FixedWidths::uniform(32), FPT_RULE);
@@ -242,7 +242,7 @@ fn all_structures_give_the_same_points_and_err_as_their_models_say() {
 }
 
 #[test]
-fn a_key_made_elsewhere_errs_by_its_last_rounding_alone() {
+fn a_pretransformed_key_errs_by_its_last_rounding_only() {
     let gadget = Gadget { log2_base: 8, levels: 2 };
     for bits in [16, 20, 26] {
         let widths = FixedWidths { key: bits, ..FixedWidths::uniform(58) }.with_twiddles(50).with_key_made_elsewhere();
@@ -250,7 +250,7 @@ fn a_key_made_elsewhere_errs_by_its_last_rounding_alone() {
         let fft = FixedFft::new(spec.clone()).unwrap();
         let measured = deviation(&product_error::<u32>(&fft, gadget, 6, 0).0);
         let model = spec.error_deviation(gadget, 6, 32);
-        // Six rows of 2 σ_X² σ² with σ² = 4^e / 12 a part, and 1/M of that.
+        // Six rows of 2 σ_X² σ² with σ² = 4^e / 12 per part, and 1/M of that.
         let exponent = spec.key.exponent();
         let last = (6.0 * 2.0 * 4f64.powi(8) / 12.0 * 4f64.powi(exponent) / 12.0).sqrt();
         assert!((0.9 * last..1.1 * last).contains(&measured), "{bits} bits: {measured}, rounding alone {last}");
@@ -259,7 +259,7 @@ fn a_key_made_elsewhere_errs_by_its_last_rounding_alone() {
 }
 
 #[test]
-fn results_have_no_more_bits_than_they_keep() {
+fn results_have_only_the_kept_bits() {
     let gadget = Gadget { log2_base: 8, levels: 2 };
     let widths = FixedWidths { accumulator: 40, inverse: 40.into(), ..FixedWidths::uniform(32) };
     let spec = spec::<u32>(9, gadget, 2, widths, FPT_RULE).with_result_bits(16);
@@ -273,7 +273,7 @@ fn results_have_no_more_bits_than_they_keep() {
     assert_eq!(fft.inverse_add_torus(&mut sum, &mut result), 0);
     assert!(result.iter().all(|x| x.trailing_zeros() >= 16) && result.iter().any(|x| x >> 16 & 1 == 1));
     assert_eq!([fft.kept(0x1234_7fffu32), fft.kept(0x1234_8000), fft.kept(0xffff_ffff)], [0x1234_0000, 0x1235_0000, 0]);
-    // What is dropped is part of the model.
+    // The model includes the dropped bits.
     let (errors, _) = product_error::<u32>(&fft, gadget, 6, 0);
     let (measured, model) = (deviation(&errors), spec.error_deviation(gadget, 6, 32));
     assert!(
@@ -283,11 +283,11 @@ fn results_have_no_more_bits_than_they_keep() {
 }
 
 #[test]
-fn every_stage_may_have_a_width_of_its_own() {
+fn every_stage_may_have_its_own_width() {
     let gadget = Gadget { log2_base: 10, levels: 2 };
     for log2_degree in [6, 9, 11] {
         let stages = log2_degree as usize - 1;
-        // Each stage narrower or wider than the rest, as drawn.
+        // Each stage is randomly narrower or wider than the rest.
         let drawn = digit_vector(2 * stages, 4, log2_degree);
         let of = |offset: usize| {
             (0..stages).fold(StageWidths::uniform(34), |widths, stage| {

@@ -1,12 +1,12 @@
-//! What the quantisation of twiddle factors adds to an external product, from the quantised tables themselves.
+//! Error of an external product due to quantised twiddle factors, computed from the quantised tables.
 //!
-//! A factor w that is stored as w + δ multiplies what passes it by 1 + ε, ε = δ/w. To first order coefficient p reaches point j times the sum of the ε on
-//! its way. These sums are no white noise, so that no variance of δ gives their effect:
-//! - the mean over p is an error of the point itself. It is the same for what the digits, the key and the inverse transform multiply the
-//!   point by, and adds up over the three: with equal tables to more than the sum of what they add alone;
-//! - the rest mixes points, and meets the secret and the mean of the digits at the few points where both are large.
+//! A factor w stored as w + δ multiplies its data by 1 + ε, ε = δ/w. To first order, coefficient p reaches point j multiplied by the sum of the ε on its
+//! path. These sums are not white noise, so the variance of δ does not determine their effect:
+//! - the mean over p is an error of the point itself. It is the same for all data that the digits', the key's and the inverse transform multiply at
+//!   that point, and adds up over the three: with equal tables, to more than the sum of their separate contributions;
+//! - the rest mixes points, and coincides with the secret and the mean of the digits at the few points where both are large.
 //!
-//! Digits have a mean of −1/2, which is no random number either: what becomes of it is followed point by point.
+//! The digits' mean of −1/2 is not random either: its effect is followed point by point.
 
 use super::factors::{Factors, quantised};
 use super::spec::{FixedFftSpec, TransformSpec, twiddle_fraction_bits};
@@ -15,12 +15,12 @@ use crate::decompose::Gadget;
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// Points next to 1 that are followed one by one: they have 97 % of the energy of the polynomial 1 + X + … + X^(N−1).
+/// Points next to 1 that are followed individually: they have 97 % of the energy of 1 + X + … + X^(N−1).
 const FOLLOWED: usize = 16;
 
 type Complex = (f64, f64);
 
-/// An error of the points of a product, of the energy of a white product without the digits' mean.
+/// An error of a product's points, relative to the energy of a white product without the digits' mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Relative {
     /// Mean square over the points.
@@ -29,13 +29,13 @@ pub(super) struct Relative {
     pub concentrated: f64,
 }
 
-/// A transform in f64 with the first-order effect of its quantised factors.
+/// A transform in f64 with the first-order effect of quantised factors.
 struct Dual {
     points: usize,
-    /// Exact factors, and what the quantised ones differ by.
+    /// Exact factors, and the differences of the quantised ones.
     factors: Factors<Complex>,
     errors: Factors<Complex>,
-    /// Of each point: the mean of the relative errors on the ways to it, and their variance.
+    /// For each point the mean of the relative errors on the paths to it, and their variance.
     coherent: Vec<Complex>,
     incoherent: Vec<f64>,
 }
@@ -58,8 +58,8 @@ impl Dual {
         self.points.ilog2()
     }
 
-    /// Adds the means and variances of all relative errors up. After u stages a position's low u bits are those of the point that it is part of; all positions
-    /// that agree in them are ways to it.
+    /// Sums the means and variances of all relative errors. After u stages a position's low u bits are those of the point that it contributes to; all
+    /// positions that agree in them are on paths to it.
     fn sum_up(&mut self) {
         let mut add = |outputs: u32, relative: &dyn Fn(usize) -> Complex| {
             let (ends, ways) = (1usize << outputs, self.points >> outputs);
@@ -72,14 +72,14 @@ impl Dual {
                 }
                 let mean = complex::scaled(mean, 1.0 / ways as f64);
                 let variance = square / ways as f64 - complex::square(mean);
-                // Of the points, the first stage's bit is the highest.
+                // The first stage's bit is the highest of a point.
                 for point in end * ways..(end + 1) * ways {
                     self.coherent[point] = complex::sum(self.coherent[point], mean);
                     self.incoherent[point] += variance;
                 }
             }
         };
-        // Division by a factor is multiplication with its conjugate.
+        // Division by a factor is multiplication by its conjugate.
         let relative = |error: Complex, factor: Complex| complex::product(error, complex::conjugate(factor));
         match (&self.factors, &self.errors) {
             (Factors::Merged(factors), Factors::Merged(errors)) => {
@@ -106,7 +106,7 @@ impl Dual {
         }
     }
 
-    /// The spectrum of `points`, and what it is off by.
+    /// The spectrum of `points`, and its error.
     fn forward(&self, points: &[Complex]) -> (Vec<Complex>, Vec<Complex>) {
         let (mut values, mut off) = (points.to_vec(), vec![(0.0, 0.0); self.points]);
         let turn = |values: &mut [Complex], off: &mut [Complex], factors: &[Complex], errors: &[Complex]| {
@@ -139,7 +139,7 @@ impl Dual {
         (values, off)
     }
 
-    /// What each of the M inputs is multiplied by on its way to `point`, conjugated, and what that is off by.
+    /// The factor of each of the M inputs on its path to `point`, conjugated, and its error.
     fn ways_to(&self, point: usize) -> (Vec<Complex>, Vec<Complex>) {
         let (mut values, mut off) = (vec![(0.0, 0.0); self.points], vec![(0.0, 0.0); self.points]);
         values[point] = (1.0, 0.0);
@@ -175,27 +175,28 @@ impl Dual {
         (values, off)
     }
 
-    /// Takes the variance at `point` from its own ways, whose errors at one stage and another may depend on each other: the sum over stages is right on average alone.
+    /// Computes the variance at `point` from its own paths, on which errors at different stages may be dependent. The sum over stages is right only on
+    /// average.
     fn follow(&mut self, point: usize) {
         let square = self.ways_to(point).1.into_iter().map(complex::square).sum::<f64>() / self.points as f64;
         self.incoherent[point] = square - complex::square(self.coherent[point]);
     }
 }
 
-/// Arrangement, points, and bits of the digits', the key's and the inverse's factors.
+/// Arrangement, points, and bits of the factors for digits, key and inverse.
 type Tables = (Structure, usize, [u32; 3]);
 
-/// What has been found for tables before: whoever looks for widths or for a set asks again and again.
+/// Cached results per tables, because searches for widths or sets repeat the same tables.
 static KNOWN: LazyLock<Mutex<HashMap<Tables, [Relative; 2]>>> = LazyLock::new(Mutex::default);
 
-/// The error of an external product's points by the quantisation of the twiddle factors of `spec`, digits being uniform ones of `gadget` and
-/// the key uniform: of the energy of a product whose digits have no mean.
+/// The error of an external product's points due to quantised twiddle factors of `spec`, for uniform digits of `gadget` and a uniform key, relative
+/// to the energy of a product of digits without a mean.
 ///
-/// With P_j = D_j K_j a point of digits and key, C_j and I_j a transform's means and variances, κ and T what mixes points in the forward and
-/// inverse transform, point j is off by (C_j^d + C_j^k + C̄_j^i) P_j, by what is mixed into the digits, (I_j^d), into the key, (I_j^k), and by Σ T_jl P_l.
-/// Of random digits and a random key all of these are independent. The digits' mean is the same at all of them: with O its spectrum, point j is off by
-/// K_j times δO_j + (C_j^k + C̄_j^i) O_j, and by K_l times κ_jl O_j + T_jl O_l. A column l of κ is the first-order error of what transforms to 1 at
-/// point l, a row of T the conjugate of one.
+/// Let P_j = D_j K_j be a point of digits and key, C_j and I_j a transform's means and variances, and κ and T the mixing of points in the forward and
+/// inverse transform. Point j errs by (C_j^d + C_j^k + C̄_j^i) P_j, by the mixing in the digits (I_j^d) and in the key (I_j^k), and by Σ T_jl P_l. For
+/// random digits and key these are independent. The digits' mean, of spectrum O, is the same in all: point j errs by K_j times
+/// δO_j + (C_j^k + C̄_j^i) O_j, and by K_l times κ_jl O_j + T_jl O_l. A column l of κ is the first-order error of the input that transforms to 1 at
+/// point l, and a row of T is the conjugate of one.
 pub(super) fn relative_error(spec: &FixedFftSpec, gadget: Gadget) -> Relative {
     let points = spec.ring_degree.get() / 2;
     let tables = (spec.structure, points, [&spec.digits, &spec.key, &spec.inverse].map(|of| of.twiddle_bits));
@@ -205,7 +206,7 @@ pub(super) fn relative_error(spec: &FixedFftSpec, gadget: Gadget) -> Relative {
         KNOWN.lock().unwrap_or_else(PoisonError::into_inner).insert(tables, parts);
         parts
     });
-    // The energy of −(1 + i)/2 at each point, of the random digits', a share of the whole.
+    // The energy of −(1 + i)/2 at each point, as a share of the random digits' energy.
     let mean = 3.0 / (4f64.powi(gadget.log2_base as i32) - 1.0) / points as f64;
     Relative {
         energy: random.energy + mean * of_mean.energy,
@@ -213,7 +214,7 @@ pub(super) fn relative_error(spec: &FixedFftSpec, gadget: Gadget) -> Relative {
     }
 }
 
-/// What the tables of `spec` decide: the error without the digits' mean, and what each share of energy in that mean adds.
+/// The factors that depend on the tables only: the error without the digits' mean, and the addition per share of energy in that mean.
 fn parts(spec: &FixedFftSpec) -> [Relative; 2] {
     let [mut digits, mut key, inverse] = [&spec.digits, &spec.key, &spec.inverse].map(|of| Dual::new(spec, of));
     let points = digits.points;
@@ -228,13 +229,13 @@ fn parts(spec: &FixedFftSpec) -> [Relative; 2] {
         .map(|&point| {
             digits.follow(point);
             key.follow(point);
-            // What transforms to 1 at this point.
+            // The input that transforms to 1 at this point.
             let ways = digits.ways_to(point).0;
             let one: Vec<Complex> = ways.into_iter().map(|way| complex::scaled(way, 1.0 / points as f64)).collect();
             [&key, &inverse].map(|transform| transform.forward(&one).1)
         })
         .collect();
-    // What the inverse mixes into point j, of random digits and of their mean.
+    // Mixing of the inverse into point j, for random digits and for their mean.
     let mixed = |at: usize| {
         let others = columns[at][1].iter().zip(&size).enumerate().filter(|(other, _)| *other != largest[at]);
         others.fold((0.0, 0.0), |(random, mean), (_, (&row, &size))| {
@@ -243,7 +244,7 @@ fn parts(spec: &FixedFftSpec) -> [Relative; 2] {
         })
     };
     let followed: Vec<(f64, f64)> = (0..largest.len()).map(mixed).collect();
-    // All of it goes somewhere: what does not go to the points that are followed goes to the others alike.
+    // The energy that does not reach the followed points is spread equally over the others.
     let rest = {
         let total = inverse
             .incoherent
@@ -263,7 +264,7 @@ fn parts(spec: &FixedFftSpec) -> [Relative; 2] {
         let all = complex::sum(digits.coherent[point], later);
         let random = complex::square(all) + digits.incoherent[point] + key.incoherent[point] + into_random;
         let own = complex::sum(ones_off[point], complex::product(later, ones[point]));
-        // κ_jl O_j and T_jl O_l meet the same K_l.
+        // κ_jl O_j and T_jl O_l are multiplied by the same K_l.
         let crossed: f64 = at.map_or(0.0, |at| {
             let others = largest.iter().zip(&columns).filter(|(other, _)| **other != point);
             let terms = others.map(|(&other, [column, _])| {
@@ -315,7 +316,7 @@ mod complex {
 
 #[cfg(test)]
 mod tests {
-    //! Where the twiddle factors' quantisation is all of the error, is the error the model's, whatever the widths and the structure?
+    //! If quantised twiddle factors are the only error, does it match the model for any widths and structure?
     use super::super::tests::{FPT_RULE, product_error, spec};
     use super::super::{FixedFft, FixedWidths};
     use super::*;
@@ -323,7 +324,7 @@ mod tests {
     const STRUCTURES: [Structure; 3] =
         [Structure::Merged, Structure::Twisted { log2_radix: 4 }, Structure::Twisted { log2_radix: 1 }];
 
-    /// Each transform's factors in few bits, and all three; the rest so wide that it does not count.
+    /// Few bits for the factors of each transform, and of all three; the rest is wide enough to be exact.
     fn narrow_twiddles(bits: u32) -> [FixedWidths; 4] {
         let exact = FixedWidths::uniform(46).with_twiddles(44);
         [
@@ -338,7 +339,7 @@ mod tests {
         spec::<u32>(log2_degree, gadget, 1, widths, FPT_RULE).with_structure(structure)
     }
 
-    /// What `square` makes of the errors of `count` external products, to `model`: the mean, and its standard deviation as measured.
+    /// Ratio of `square` of the errors of `count` external products to `model`: mean and measured standard deviation.
     fn ratio(
         spec: &FixedFftSpec,
         gadget: Gadget,
@@ -357,7 +358,7 @@ mod tests {
         (mean, ((squares / count - mean * mean) / (count - 1.0)).sqrt())
     }
 
-    /// To 5 % and five deviations of the mean over the products, 10 % together.
+    /// To 5 % plus five deviations of the mean over the products, 10 % in total.
     #[test]
     fn errors_have_the_variance_of_the_tables() {
         let gadget = Gadget { log2_base: 6, levels: 2 };
@@ -377,9 +378,9 @@ mod tests {
         }
     }
 
-    /// Of digits −1 and 0, half of whose energy is their mean: what an error has of the polynomial 1 + X + … + X^(N−1). Nearly all of it is at two points.
+    /// For digits −1 and 0, whose mean has half of their energy: the error's component along 1 + X + … + X^(N−1), nearly all at two points.
     #[test]
-    fn errors_are_concentrated_as_the_tables_say() {
+    fn errors_are_concentrated_as_modelled() {
         let gadget = Gadget { log2_base: 1, levels: 2 };
         // The mean square of the product with that polynomial, over N.
         let with_ones = |errors: &[f64]| {
@@ -406,12 +407,12 @@ mod tests {
                 concentrations.push(error.concentration);
             }
         }
-        // The tables decide: from less than a white error has to forty times that.
+        // Depending on the tables: from less than a white error to forty times that.
         assert!(concentrations.iter().any(|&one| one < -0.4) && concentrations.iter().any(|&one| one > 40.0));
     }
 
-    /// All three transforms, of equal tables, are off by the same at each point: together by more than the sum of what each adds alone. Merged tables have
-    /// more of that than twisted ones, which are off by others for each coefficient.
+    /// With equal tables, all three transforms have the same error at each point: together more than the sum of their separate errors. This effect is
+    /// larger with merged tables than with twisted ones, whose error differs per coefficient.
     #[test]
     fn equal_tables_add_up() {
         let gadget = Gadget { log2_base: 6, levels: 2 };

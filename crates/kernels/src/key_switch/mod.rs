@@ -1,11 +1,10 @@
 //! LWE key switch: from the k·N-dimensional flattened GLWE key to the n-dimensional key.
 //!
-//! KS(c') = (0, .., 0, b') − Σ_{i,t} digit_t(a'_i) · KSK(i, t), KSK(i, t) = LWE_n(s'_i · q / β^(t+1)),
-//! stored as `[i][t][n + 1]`.
+//! KS(c') = (0, .., 0, b') − Σ_{i,t} digit_t(a'_i) · KSK(i, t), with KSK(i, t) = LWE_n(s'_i · q / β^(t+1)) stored as `[i][t][n + 1]`.
 //!
-//! A single ciphertext takes the key row by row, and only the rows of digits that are not zero: it reads memory. A batch is a
-//! matrix product of small digits with wide words; where the processor multiplies small integers at once (AVX-512 VNNI bytes, AVX2 and NEON those of 16
-//! bits), the key is kept once more, cut into them (`packed`).
+//! For a single ciphertext reading the key is the bottleneck: it is read row by row, and only the rows of nonzero digits. A batch is a matrix
+//! product of small digits with wide words. If the processor has vector products of small integers (AVX-512 VNNI bytes, 16 bits in AVX2 and
+//! NEON), a second copy of the key is stored in such pieces (`packed`).
 
 mod packed;
 
@@ -54,19 +53,19 @@ impl Shape {
     }
 }
 
-/// A key-switching key once more, cut for small products where the processor has them: for all [`KeySwitch`]es of that key. It is cut when a batch first
-/// needs it, as single ciphertexts read the key itself.
+/// A copy of a key-switching key in small pieces, where supported; shared by all [`KeySwitch`]es of that key. Made for the first batch; single
+/// ciphertexts read the key itself.
 #[derive(Debug, Default)]
 pub struct PackedKey(OnceLock<Option<Packed>>);
 
 impl PackedKey {
-    /// Bytes that are held.
+    /// Bytes allocated.
     pub fn bytes(&self) -> u64 {
         self.0.get().and_then(Option::as_ref).map_or(0, Packed::bytes)
     }
 }
 
-/// A key-switching key, ready for batches.
+/// A key-switching key for batches.
 #[derive(Debug)]
 pub struct KeySwitch<'k, T> {
     shape: Shape,
@@ -76,8 +75,8 @@ pub struct KeySwitch<'k, T> {
 }
 
 impl<'k, T: Torus> KeySwitch<'k, T> {
-    /// `key` is k·N·l rows of n + 1 elements, with k·N = `input_dimension` and n = `lwe_dimension`; `isa` is what the processor has.
-    /// Where it has small products, the first batch copies the key.
+    /// `key` has k·N·l rows of n + 1 elements, with k·N = `input_dimension` and n = `lwe_dimension`. If `isa` has small products, the first batch copies
+    /// the key.
     ///
     /// # Panics
     /// If the key has another length, or the processor lacks `isa`.
@@ -88,13 +87,13 @@ impl<'k, T: Torus> KeySwitch<'k, T> {
         Self { shape, key, isa, packed: Arc::default() }
     }
 
-    /// The same with what others have `packed` of the same key for `isa`, and for those that follow.
+    /// Shares the copy `packed` of the same key and `isa` with other instances.
     #[must_use]
     pub fn sharing(self, packed: &Arc<PackedKey>) -> Self {
         Self { packed: Arc::clone(packed), ..self }
     }
 
-    /// [`PackedKey::bytes`] once a batch has been switched: arguments as of [`Self::new`].
+    /// [`PackedKey::bytes`] after a batch; arguments as for [`Self::new`].
     pub fn bytes_of(gadget: Gadget, input_dimension: usize, lwe_dimension: usize, isa: Isa) -> u64 {
         Packed::bytes_of::<T>(Shape { gadget, input_dimension, size: lwe_dimension + 1 }, isa)
     }
@@ -131,7 +130,7 @@ fn subtract<T: Torus>(isa: Isa, shape: Shape, key: &[T], inputs: &[T], outputs: 
             subtract_any(shape, key, inputs, outputs);
         }
         match isa {
-            // SAFETY: `new` has seen that the processor has the set.
+            // SAFETY: `new` checked that the processor has the set.
             Isa::Avx512 => return unsafe { avx512(shape, key, inputs, outputs) },
             // SAFETY: as above.
             Isa::Avx2 => return unsafe { avx2(shape, key, inputs, outputs) },
@@ -152,8 +151,8 @@ fn subtract_any<T: Torus>(shape: Shape, key: &[T], inputs: &[T], outputs: &mut [
     }
 }
 
-/// A single ciphertext: the rows of its digits that are not zero, four at a time. It waits for the key, of which each row is read once: processors see
-/// ahead within a row, but not to the rows after those that are left out, so these are asked for while others pass.
+/// A single ciphertext: the rows of its nonzero digits, four at a time. Each row is read once from memory. Hardware prefetching does not follow
+/// across skipped rows, so later rows are prefetched explicitly.
 #[inline(always)]
 fn subtract_one<T: Torus>(shape: Shape, key: &[T], input: &[T], output: &mut [T]) {
     let Shape { gadget, input_dimension, size } = shape;
@@ -164,7 +163,7 @@ fn subtract_one<T: Torus>(shape: Shape, key: &[T], input: &[T], output: &mut [T]
     for (i, a) in input[..input_dimension].iter().enumerate() {
         decompose_scalar(*a, gadget, &mut digits);
         for (level, &digit) in digits.iter().enumerate() {
-            // No processor foresees which digits are zero: the next row takes the place of theirs.
+            // Branch-free, because zero digits are unpredictable: the next row overwrites theirs.
             rows[count] = (digit, (i * levels + level) * size);
             count += usize::from(digit != 0);
         }
@@ -185,14 +184,14 @@ fn subtract_one<T: Torus>(shape: Shape, key: &[T], input: &[T], output: &mut [T]
     }
 }
 
-/// How many fours of rows ahead of those in use are fetched.
+/// Prefetch distance, in groups of four rows.
 const AHEAD: usize = 2;
 
-/// [`subtract_four`], and what begins at each of `ahead` is brought nearer: to the second-level cache, which can wait for more lines at a time than the
-/// first-level one.
+/// [`subtract_four`] with prefetching of the rows at `ahead` into the second-level cache, which supports more outstanding misses than the first-level
+/// one.
 #[inline(always)]
 fn subtract_four_fetching<T: Torus>(output: &mut [T], rows: [(i64, &[T]); AT_ONCE], ahead: [*const T; AT_ONCE]) {
-    // Two cache lines: of shorter loops more is spent around them.
+    // Two cache lines: shorter loops have more overhead.
     let step = 128 / size_of::<T>();
     for (index, output) in output.chunks_mut(step).enumerate() {
         let (start, end) = (index * step, index * step + output.len());
@@ -208,14 +207,14 @@ fn subtract_four_fetching<T: Torus>(output: &mut [T], rows: [(i64, &[T]); AT_ONC
     }
 }
 
-/// Rows that one pass over the output takes.
+/// Rows per pass over the output.
 const AT_ONCE: usize = 4;
-/// Ciphertexts of the batch whose outputs are kept together while rows of the key pass.
+/// Ciphertexts whose outputs stay cached while rows of the key pass.
 const CIPHERTEXTS: usize = 8;
-/// Rows of the key that one block of ciphertexts consumes before the next block does.
+/// Rows of the key processed for one block of ciphertexts before the next block.
 const ROWS: usize = 64;
 
-/// A batch as one blocked integer matrix product: digits (count × k·N·l) times key (k·N·l × (n + 1)).
+/// A batch as a blocked integer matrix product: digits (count × k·N·l) times key (k·N·l × (n + 1)).
 #[inline(always)]
 fn subtract_blocks<T: Torus>(shape: Shape, key: &[T], inputs: &[T], outputs: &mut [T]) {
     let Shape { gadget, input_dimension, size } = shape;
@@ -250,7 +249,7 @@ fn subtract_blocks<T: Torus>(shape: Shape, key: &[T], inputs: &[T], outputs: &mu
     }
 }
 
-/// `output` −= Σ digit · row, the output loaded once for four rows.
+/// `output` −= Σ digit · row, loading the output once for four rows.
 #[inline(always)]
 fn subtract_four<T: Torus>(output: &mut [T], [a, b, c, d]: [(i64, &[T]); AT_ONCE]) {
     for ((((o, &p), &q), &r), &s) in output.iter_mut().zip(a.1).zip(b.1).zip(c.1).zip(d.1) {
@@ -269,7 +268,7 @@ fn subtract_row<T: Torus>(output: &mut [T], digit: i64, row: &[T]) {
 
 #[cfg(test)]
 mod tests {
-    //! Is each way to switch the key switch, for every block remainder and on every instruction set?
+    //! Does every method compute the key switch, for every block remainder and instruction set?
     use super::*;
     use crate::random::torus_vector;
 
@@ -292,12 +291,12 @@ mod tests {
     }
 
     #[test]
-    fn every_way_equals_the_rows() {
+    fn every_method_equals_the_reference() {
         for count in [1, 2, 3, 7, 8, 13] {
             check::<u32>(256, 61, Gadget { log2_base: 2, levels: 8 }, count);
             check::<u32>(101, 33, Gadget { log2_base: 8, levels: 2 }, count);
             check::<u64>(130, 47, Gadget { log2_base: 3, levels: 5 }, count);
-            // Digits that no byte holds.
+            // Digits that do not fit a byte.
             check::<u64>(64, 16, Gadget { log2_base: 9, levels: 3 }, count);
         }
         check::<u32>(1024, 500, Gadget { log2_base: 2, levels: 8 }, 70);
@@ -305,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_cut_once_and_not_for_single_ciphertexts() {
+    fn a_key_is_copied_once_and_only_for_batches() {
         let (gadget, large, small) = (Gadget { log2_base: 3, levels: 5 }, 130, 47);
         let key = torus_vector::<u64>(large * 5 * (small + 1), 2);
         for isa in Isa::ALL.into_iter().filter(|isa| isa.is_present()) {

@@ -1,9 +1,10 @@
-//! The matrix product of a batched key switch in parts of the key's words.
+//! The matrix product of a batched key switch on pieces of the key's words.
 //!
-//! A key word is Σ_p 2^(wp) · part_p, so the sum over rows of digit · word is Σ_p 2^(wp) · Σ digit · part_p, each plane p a sum
-//! of products of small integers. With AVX-512 VNNI parts are unsigned bytes: one instruction takes four rows of sixteen columns. With AVX2 they are
-//! signed halves of 16 bits: one instruction takes two rows of eight columns, another adds; with NEON one takes a row of four columns, and adds. The planes' sums of 32 bits wrap mod
-//! 2^32, which is enough for a 32-bit torus; for a 64-bit one they must not wrap (k·N·l · β/2 · 2^(w − 1) < 2^31, or 2^w for unsigned parts).
+//! A key word is Σ_p 2^(wp) · part_p, so the sum over rows of digit · word is Σ_p 2^(wp) · Σ digit · part_p, where each plane p is a sum of products of
+//! small integers. With AVX-512 VNNI, parts are unsigned bytes: one instruction multiplies four rows of sixteen columns. With AVX2, they are signed
+//! 16-bit halves: one instruction multiplies two rows of eight columns, another adds. With NEON, one multiplies and adds a row of four columns. The
+//! planes' 32-bit sums wrap mod 2^32, which suffices for a 32-bit torus. For a 64-bit one they must not wrap (k·N·l · β/2 · 2^(w − 1) < 2^31, or 2^w for
+//! unsigned parts).
 
 use super::Shape;
 use crate::aligned::{AlignedTorus, elements};
@@ -12,7 +13,7 @@ use crate::decompose::DigitField;
 use crate::isa::Isa;
 use crate::torus::Torus;
 
-/// What key words are cut into.
+/// Format of the parts of key words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Parts {
     /// Unsigned bytes.
@@ -22,7 +23,7 @@ enum Parts {
 }
 
 impl Parts {
-    /// Those that `isa` multiplies.
+    /// The parts that `isa` multiplies.
     fn of(isa: Isa) -> Option<Self> {
         if isa.multiplies_bytes() { Some(Self::Bytes) } else { (isa != Isa::Portable).then_some(Self::Halves) }
     }
@@ -48,7 +49,7 @@ impl Parts {
         (32 / self.bits()) as usize
     }
 
-    /// The largest part, without sign.
+    /// The largest absolute value of a part.
     const fn largest(self) -> u64 {
         match self {
             Self::Bytes => 255,
@@ -56,7 +57,7 @@ impl Parts {
         }
     }
 
-    /// Takes the lowest part off `rest`, which then begins with the next one.
+    /// Removes the lowest part from `rest`.
     fn cut(self, rest: &mut u64) -> u32 {
         let part = match self {
             Self::Bytes => *rest & 0xff,
@@ -69,14 +70,14 @@ impl Parts {
 
 /// Bytes of the key that stay in the first-level cache while the batch passes.
 const CHUNK_BYTES: usize = 16 << 10;
-/// Ciphertexts that pass together, so that their sums stay there too.
+/// Ciphertexts processed together, so that their sums stay cached too.
 const BATCH: usize = 64;
 
 /// The key in parts.
 #[derive(Debug)]
 pub(super) struct Packed {
     parts: Parts,
-    /// [column block][level][group of mask coefficients][plane][column]: a part of each row of the group.
+    /// [column block][level][group of mask coefficients][plane][column]: one part for each row of the group.
     words: AlignedTorus<u32>,
 }
 
@@ -86,7 +87,7 @@ fn groups(shape: Shape, parts: Parts) -> usize {
 }
 
 impl Packed {
-    /// How a key is cut, and words of the whole; `None` if the processor or the digits do not allow it.
+    /// Format and number of words of the copy; `None` if the processor or the digits do not allow it.
     fn layout<T: Torus>(shape: Shape, isa: Isa) -> Option<(Parts, usize)> {
         let parts = Parts::of(isa)?;
         let log2_base = shape.gadget.log2_base;
@@ -99,12 +100,12 @@ impl Packed {
         Some((parts, elements(&[blocks, shape.levels(), groups(shape, parts), planes, columns])))
     }
 
-    /// Bytes that a cut key takes, none if it is not cut.
+    /// Bytes of the copy; 0 if there is none.
     pub fn bytes_of<T: Torus>(shape: Shape, isa: Isa) -> u64 {
         Self::layout::<T>(shape, isa).map_or(0, |(_, words)| (words * size_of::<u32>()) as u64)
     }
 
-    /// Cuts `key`, or `None` if the processor or the digits do not allow it.
+    /// Copies `key` in parts; `None` if the processor or the digits do not allow it.
     pub fn new<T: Torus>(key: &[T], shape: Shape, isa: Isa) -> Option<Self> {
         let (parts, words) = Self::layout::<T>(shape, isa)?;
         let mut words = AlignedTorus::<u32>::zeros(words);
@@ -129,7 +130,7 @@ impl Packed {
         Some(Self { parts, words })
     }
 
-    /// Bytes held.
+    /// Bytes allocated.
     pub fn bytes(&self) -> u64 {
         size_of_val(&*self.words) as u64
     }
@@ -178,7 +179,7 @@ impl Packed {
     }
 }
 
-/// For each ciphertext the digits of its mask as integers of the parts' width, [level][group of mask coefficients]; missing coefficients are zero.
+/// The mask digits of each ciphertext in the parts' width, [level][group of mask coefficients]; missing coefficients are zero.
 fn digit_words<T: Torus>(shape: Shape, parts: Parts, inputs: &[T]) -> Vec<u32> {
     let (groups, rows) = (groups(shape, parts), parts.rows());
     let (add, flip) = shape.gadget.preparation::<T>();
@@ -208,14 +209,14 @@ fn multiply_add<const PLANES: usize, const COLUMNS: usize>(_: &[u32], _: &[u32],
     unreachable!("no key is packed without the instructions")
 }
 
-/// For each ciphertext of `sums` ([ciphertext][plane][column]) adds the products of its digits, `rows` words apart in `digits`, with
-/// `key` ([group][plane][column]): bytes if there are sixteen columns, else halves.
+/// For each ciphertext of `sums` ([ciphertext][plane][column]), adds the products of its digits, `rows` words apart in `digits`, with `key`
+/// ([group][plane][column]): bytes for sixteen columns, otherwise halves.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn multiply_add<const PLANES: usize, const COLUMNS: usize>(key: &[u32], digits: &[u32], rows: usize, sums: &mut [u32]) {
     let groups = key.len() / (PLANES * COLUMNS);
     let count = sums.len() / (PLANES * COLUMNS);
     assert!(count == 0 || digits.len() >= (count - 1) * rows + groups, "a digit word for each group of rows");
-    // As many ciphertexts as leave their sums in registers: 24 of 32, or 12 of 16; with NEON 24 of 32, as a sum takes two.
+    // As many ciphertexts as keep their sums in registers: 24 of 32, or 12 of 16; 24 of 32 in NEON, where a sum needs two.
     let together = if COLUMNS == 16 { 24 } else { 12 } / PLANES;
     for first in (0..count).step_by(together) {
         let digits = digits[first * rows..].as_ptr();
@@ -255,8 +256,8 @@ mod x86 {
     /// A function that multiplies for `B` ciphertexts.
     macro_rules! multiply_add {
         ($name:ident, $feature:literal, $columns:literal, $zero:ident, $load:ident, $store:ident, $splat:ident, |$sum:ident, $parts:ident, $digit:ident| $product:expr) => {
-            /// Adds the products of `B` ciphertexts. SAFETY: the instructions are present; the key has `groups` groups, and each ciphertext as many digit
-            /// words from `rows` words after the last's, and its sums.
+            /// Adds the products of `B` ciphertexts. SAFETY: the instructions are present; the key has `groups` groups, and each ciphertext has that many digit
+            /// words, `rows` words after the previous ciphertext's, and its sums.
             #[target_feature(enable = $feature)]
             pub unsafe fn $name<const B: usize, const PLANES: usize>(
                 key: *const u32,

@@ -1,19 +1,19 @@
-//! Residues of several rows side by side, in as few whole bytes as hold their modulus.
+//! Interleaves residues of several rows, in the least number of whole bytes that fits their modulus.
 
 use super::Modulus;
 
-/// Residues of a row that stand together.
+/// Residues of a row in a block.
 pub const BLOCK: usize = 8;
 
-/// Words that [`BLOCK`] residues of `modulus` take: as many as one residue takes bytes.
+/// Words of [`BLOCK`] residues of `modulus`: as many as a residue has bytes.
 pub fn block_width(modulus: Modulus) -> usize {
     modulus.bits().div_ceil(8) as usize
 }
 
-/// Packs [`BLOCK`] `residues` into the words of `block`, which are as many as each residue has bytes.
+/// Packs [`BLOCK`] `residues` into `block`, whose number of words is the bytes per residue.
 ///
 /// # Panics
-/// Unless there are so many residues, and from one to eight words.
+/// Unless there are [`BLOCK`] residues, and one to eight words.
 pub fn pack_block(residues: &[u64], block: &mut [u64]) {
     assert!(residues.len() == BLOCK && (1..=8).contains(&block.len()), "eight residues of up to eight bytes");
     let bits = 8 * block.len();
@@ -36,13 +36,13 @@ pub fn in_block(block: &[u64], place: usize) -> u64 {
     (block[word] >> shift | rest) & (u64::MAX >> (64 - bits))
 }
 
-/// How the factors of a sum lie.
+/// Layout of the factors of a sum.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[derive(Clone, Copy)]
 pub(super) struct Steps {
-    /// Words of a block's factors: the bytes of each, from one to eight.
+    /// Words of a block's factors: one to eight, the bytes of each factor.
     pub width: usize,
-    /// Words from one block's to the next.
+    /// Words from one block to the next.
     pub stride: usize,
 }
 
@@ -54,7 +54,7 @@ mod tests {
     fn residues_come_back_in_every_width() {
         for width in 1..=8 {
             let most = u64::MAX >> (64 - 8 * width);
-            // All bits, none, and patterns that no shift of a byte hides.
+            // All bits, none, and patterns that reveal any shift by a byte.
             let residues = [
                 most,
                 0,

@@ -1,12 +1,11 @@
 //! Eight residues of a modulus below 2^50 in one AVX-512 register, multiplied by IFMA's 52-bit words.
 //!
-//! IFMA multiplies the low 52 bits of two lanes and adds the low or the high 52 bits of the product to a third.
-//! Products are Montgomery's with R = 2^52 in the subtractive form: with m = lo(x·w·q^-1) the low halves of xw
-//! and mq are equal, so hi(xw) − hi(mq) = (xw − mq)/R exactly. Unlike Shoup's form, which subtracts low halves,
-//! no mask to 52 bits is needed, and a factor's companion w·q^-1 mod R may be recomputed from w by
-//! one more product, which halves the tables where memory is what limits.
+//! IFMA multiplies the low 52 bits of two lanes and adds the low or high 52 bits of the product to a third. Products are Montgomery's with R = 2^52 in
+//! the subtractive form: for m = lo(x·w·q^-1) the low halves of xw and mq are equal, so hi(xw) − hi(mq) = (xw − mq)/R exactly. Unlike Shoup's form, which
+//! subtracts low halves, this needs no mask to 52 bits. A factor's companion w·q^-1 mod R can be recomputed from w by one more product, which halves
+//! the tables where memory is the bottleneck.
 //!
-//! Every function needs AVX-512 F and IFMA.
+//! Every function needs AVX-512 F and IFMA ([`crate::isa::multiplies_words`]).
 
 use super::{Modulus, inverse_of_odd};
 use crate::memory::NextUse;
@@ -24,14 +23,6 @@ pub(crate) const WORD_MASK: u64 = (1 << WORD_BITS) - 1;
 /// Largest number of bits of a modulus: 4q ≤ 2^52.
 pub(crate) const MAX_BITS: u32 = 50;
 
-/// Whether this processor has what the functions below need, and permutations of bytes (BW, VBMI), which every processor with IFMA has.
-pub(crate) fn is_present() -> bool {
-    is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512ifma")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512vbmi")
-}
-
 /// Whether `modulus` is odd and below 2^50.
 pub(crate) fn serves(modulus: Modulus) -> bool {
     modulus.value() % 2 == 1 && modulus.bits() <= MAX_BITS
@@ -47,7 +38,7 @@ pub(crate) fn enter(modulus: Modulus, w: u64) -> u64 {
     ((u128::from(w) << WORD_BITS) % u128::from(modulus.value())) as u64
 }
 
-/// A factor in Montgomery form and its companion, in every lane or lane by lane.
+/// A factor in Montgomery form and its companion, broadcast or per lane.
 #[derive(Clone, Copy)]
 pub(crate) struct Factor {
     /// w·2^52 mod q.
@@ -67,7 +58,7 @@ pub(crate) struct Constants {
 }
 
 impl Constants {
-    /// Of a modulus that [`serves`] admits.
+    /// For a modulus that [`serves`] accepts.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
     pub(crate) fn new(q: u64) -> Self {
@@ -86,7 +77,7 @@ impl Constants {
         self.with_companion(_mm512_set1_epi64(enter(modulus, w) as i64))
     }
 
-    /// Factors that are in Montgomery form already.
+    /// Factors already in Montgomery form.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
     pub(crate) fn with_companion(&self, form: __m512i) -> Factor {
@@ -104,12 +95,11 @@ impl Constants {
         _mm512_sub_epi64(high, _mm512_madd52hi_epu64(self.zero, m, self.q))
     }
 
-    /// (high·2^52 + low)·2^-52 in (0, high + q], for high + carry of low < 2^52 − q: the first half of a
-    /// reduction. `low` may use all of its 64 bits.
+    /// (high·2^52 + low)·2^-52 in (0, high + q], for high + carry of low < 2^52 − q: the first half of a reduction. `low` may use all 64 bits.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
     pub(crate) fn fold(&self, high: __m512i, low: __m512i) -> __m512i {
-        // IFMA reads the low 52 bits of `low`; the rest carries over.
+        // IFMA reads the low 52 bits of `low`; the rest is carried separately.
         let m = _mm512_madd52lo_epu64(self.zero, low, self.inverse);
         let high = _mm512_add_epi64(_mm512_add_epi64(high, self.q), _mm512_srli_epi64::<WORD_BITS>(low));
         _mm512_sub_epi64(high, _mm512_madd52hi_epu64(self.zero, m, self.q))
@@ -162,8 +152,7 @@ pub(crate) fn store(to: &mut [u64; LANES], value: __m512i) {
     unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), value) }
 }
 
-/// Writes eight words, past the cache if they are used late: then they have to start at a multiple of 64 bytes, and [`finish`] has to
-/// follow.
+/// Writes eight words, as a streaming store for [`NextUse::Late`]: then the address must be a multiple of 64 bytes, and [`finish`] must follow.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(crate) fn write(to: &mut [u64; LANES], value: __m512i, next_use: NextUse) {
@@ -182,7 +171,7 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
-    /// Nothing yet.
+    /// The empty sum.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
     pub(crate) fn zero() -> Self {
@@ -199,8 +188,7 @@ impl Sum {
 
     /// The sum modulo q in [0, q). `square` is the factor 2^52 (its Montgomery form is 2^104 mod q).
     ///
-    /// Holds for a sum below 2^103 of at most 4,096 products: `low` < 2^12·2^52 does not wrap, and
-    /// `fold` leaves less than 2^51 + q < 2^52.
+    /// Valid for a sum below 2^103 of at most 4,096 products: `low` < 2^12·2^52 does not wrap, and `fold` leaves less than 2^51 + q < 2^52.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
     pub(crate) fn reduce(self, constants: &Constants, square: Factor) -> __m512i {
@@ -209,7 +197,7 @@ impl Sum {
     }
 }
 
-/// Most products of factors below 2^`a_bits` and 2^`b_bits` that [`Sum`] holds before [`Sum::reduce`].
+/// Maximum number of products of factors below 2^`a_bits` and 2^`b_bits` that [`Sum`] accumulates before [`Sum::reduce`].
 pub(crate) fn sum_capacity(a_bits: u32, b_bits: u32) -> usize {
     1 << 103u32.saturating_sub(a_bits + b_bits).min(12)
 }

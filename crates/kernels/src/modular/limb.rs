@@ -9,8 +9,7 @@ use crate::aligned::elements;
 use crate::isa::Isa;
 use crate::memory::NextUse;
 
-/// Coefficient-wise operations modulo one q. Operands and results are canonical, in [0, q), unless
-/// an operation says otherwise.
+/// Coefficient-wise operations modulo one q. Operands and results are canonical, in [0, q), unless an operation states otherwise.
 ///
 /// Every operation panics if its slices differ in length, or a scalar is not canonical.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +19,7 @@ pub struct Limb {
     form: Form,
 }
 
-/// The arithmetic of a limb's vector form.
+/// Arithmetic of a limb's vector operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// None: 64-bit words one by one.
@@ -33,27 +32,25 @@ pub(crate) enum Form {
     Float,
 }
 
-/// The factors of an inner product, a row for each term.
+/// The factors of an inner product, one row per term.
 #[derive(Clone, Copy, Debug)]
 pub enum Rows<'a> {
-    /// Each for itself.
+    /// Separate rows.
     Apart(&'a [&'a [u64]]),
-    /// [`BLOCK`] residues of each of several rows in turn, so that all of them are one stream to read, packed in whole bytes
-    /// ([`super::pack_block`]).
+    /// [`BLOCK`] residues of each of several rows in turn, so that all are one stream to read, packed in whole bytes ([`super::pack_block`]).
     InBlocks {
-        /// The words.
         words: &'a [u64],
-        /// Words of a block.
+        /// Words per block.
         width: usize,
-        /// How many rows there are.
+        /// Number of rows stored.
         count: usize,
-        /// Which of them are meant.
+        /// The selected rows.
         rows: &'a [u16],
     },
 }
 
 impl Rows<'_> {
-    /// How many rows are meant.
+    /// Number of selected rows.
     ///
     /// # Panics
     /// Unless each has `words` words.
@@ -82,7 +79,7 @@ impl Rows<'_> {
         }
     }
 
-    /// Where each row that is meant begins.
+    /// Start of each selected row.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     fn pointers(self) -> Vec<*const u64> {
         match self {
@@ -93,7 +90,7 @@ impl Rows<'_> {
         }
     }
 
-    /// Words of eight residues of a row, and from them to the next eight.
+    /// Words per block of a row, and the distance to the next block.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     fn steps(self) -> Steps {
         match self {
@@ -103,12 +100,12 @@ impl Rows<'_> {
     }
 }
 
-/// How many leading words the vector form of an operation has done; 0 without one.
+/// Number of leading words done by the vector form of an operation; 0 without one.
 macro_rules! vector {
     ($self:ident, $operation:ident($($argument:expr),*)) => {
         match ($self.form, $self.isa) {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: `form_of` gives the form only if the processor has the set.
+            // SAFETY: `form_of` returns the form only if the processor has the set.
             (Form::Ifma, _) => unsafe { limb_ifma::$operation($self.modulus, $($argument),*) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
@@ -129,35 +126,35 @@ fn check(lengths: &[usize]) {
 }
 
 impl Limb {
-    /// Modulo `modulus`, with the fastest instruction set in use that serves it.
+    /// Modulo `modulus`, with the best instruction set in use that supports it.
     pub fn new(modulus: Modulus) -> Self {
         Self::at_most(modulus, Isa::best())
     }
 
-    /// Modulo `modulus`, with the fastest instruction set up to `isa` that serves it.
+    /// Modulo `modulus`, with the best instruction set up to `isa` that supports it.
     pub(crate) fn at_most(modulus: Modulus, isa: Isa) -> Self {
         let mut serving = Isa::present().filter(|&set| set <= isa);
         let scalar = Self { modulus, isa: Isa::Portable, form: Form::Scalar };
         serving.find_map(|set| Self::with_isa(modulus, set)).unwrap_or(scalar)
     }
 
-    /// Modulo `modulus` with `isa`, or `None` if [`Self::serves`] denies it.
+    /// Modulo `modulus` with `isa`; `None` unless [`Self::serves`].
     pub fn with_isa(modulus: Modulus, isa: Isa) -> Option<Self> {
         Self::form_of(modulus, isa).map(|form| Self { modulus, isa, form })
     }
 
-    /// [`Self::with_isa`] in f64, which AVX-512 takes without IFMA alone.
+    /// [`Self::with_isa`] in f64, which AVX-512 otherwise uses only without IFMA.
     #[cfg(all(test, target_arch = "x86_64"))]
     pub(crate) fn in_floats(modulus: Modulus, isa: Isa) -> Option<Self> {
         (isa.is_present() && float::serves(modulus)).then_some(Self { modulus, isa, form: Form::Float })
     }
 
-    /// The arithmetic that `isa` has for `modulus` on this processor, if any.
+    /// The vector arithmetic of `isa` for `modulus` on this processor, if any.
     fn form_of(modulus: Modulus, isa: Isa) -> Option<Form> {
         match isa {
             Isa::Portable => Some(Form::Scalar),
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 if ifma::is_present() && ifma::serves(modulus) => Some(Form::Ifma),
+            Isa::Avx512 if crate::isa::multiplies_words() && ifma::serves(modulus) => Some(Form::Ifma),
             #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
             _ => (isa.is_present() && float::serves(modulus)).then_some(Form::Float),
             #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
@@ -165,8 +162,8 @@ impl Limb {
         }
     }
 
-    /// Whether this processor computes modulo `modulus` with `isa`: always with portable code, else if it has the set and the modulus is below 2^50.
-    /// AVX-512 uses IFMA where it is there and the modulus is odd, and f64 otherwise.
+    /// Whether this processor computes modulo `modulus` with `isa`: always in portable code, otherwise if it has the set and the modulus is below 2^50.
+    /// AVX-512 uses IFMA if present and the modulus is odd, and f64 otherwise.
     pub fn serves(modulus: Modulus, isa: Isa) -> bool {
         Self::form_of(modulus, isa).is_some()
     }
@@ -191,7 +188,7 @@ impl Limb {
     pub fn holds(&self, words: &[u64]) -> bool {
         match (self.form, self.isa) {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: `form_of` gives the form only if the processor has the set.
+            // SAFETY: `form_of` returns the form only if the processor has the set.
             (Form::Ifma, _) => self.modulus.holds(unsafe { limb_ifma::largest(words) }),
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
@@ -316,7 +313,7 @@ impl Limb {
         }
     }
 
-    /// b ← (a − b) · w: the last step of a rescaling or of a division by P, on the part to subtract.
+    /// b ← (a − b) · w: the last step of a rescaling or ModDown, in place on the subtrahend.
     pub fn sub_from_scale_assign(&self, b: &mut [u64], a: &[u64], w: u64) {
         assert!(self.modulus.holds(w), "factor {w} is not below modulus {}", self.modulus.value());
         check(&[a.len(), b.len()]);
@@ -348,7 +345,7 @@ impl Limb {
         }
     }
 
-    /// a ← (a − b) · w: the last step of a rescaling or of a division by P.
+    /// a ← (a − b) · w: the last step of a rescaling or ModDown.
     pub fn sub_scale_assign(&self, a: &mut [u64], b: &[u64], w: u64) {
         assert!(self.modulus.holds(w), "factor {w} is not below modulus {}", self.modulus.value());
         check(&[a.len(), b.len()]);
@@ -370,7 +367,7 @@ impl Limb {
         }
     }
 
-    /// target ← source, of residues modulo `from`, each taken as its representative in [0, `from`).
+    /// target ← source, for residues modulo `from` with representatives in [0, `from`).
     pub fn reduce_from(&self, target: &mut [u64], source: &[u64], from: Modulus) {
         check(&[target.len(), source.len()]);
         let done = vector!(self, reduce_from(target, source, from));
@@ -379,7 +376,7 @@ impl Limb {
         }
     }
 
-    /// target ← source, of residues modulo `from`, each taken as its representative in [−`from`/2, `from`/2).
+    /// target ← source, for residues modulo `from` with representatives in [−`from`/2, `from`/2).
     pub fn reduce_centred_from(&self, target: &mut [u64], source: &[u64], from: Modulus) {
         check(&[target.len(), source.len()]);
         let done = vector!(self, reduce_centred_from(target, source, from));
@@ -390,7 +387,7 @@ impl Limb {
         }
     }
 
-    /// target ← source, of signed integers.
+    /// target ← source, for signed integers.
     pub fn reduce_signed(&self, target: &mut [u64], source: &[i64]) {
         check(&[target.len(), source.len()]);
         let done = vector!(self, reduce_signed(target, source));
@@ -399,12 +396,12 @@ impl Limb {
         }
     }
 
-    /// target ← source, of signed integers of two words.
+    /// target ← source, for signed two-word integers.
     pub fn reduce_signed_wide(&self, target: &mut [u64], source: &[i128]) {
         check(&[target.len(), source.len()]);
         let done = match self.form {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: `form_of` gives the form only if the processor has the set.
+            // SAFETY: `form_of` returns the form only if the processor has the set.
             Form::Ifma => unsafe { limb_ifma::reduce_signed_wide(self.modulus, target, source) },
             _ => 0,
         };
@@ -413,16 +410,16 @@ impl Limb {
         }
     }
 
-    /// sums\[s\] ← Σ_i digits\[i\] · keys\[s\]\[i\], for S sums at once: the inner product of a key switch, whose
-    /// two halves share the digits. Each term is read once and reduced only as often as must be.
+    /// sums\[s\] ← Σ_i digits\[i\] · keys\[s\]\[i\], for S sums at once: the inner product of a key switch, whose two halves share the digits. Each term is
+    /// read once and reduced only when necessary.
     ///
     /// # Bound
-    /// Word by word: a sum of 32 products below 2^122, and a residue, stays below 2^128. In vectors 7 products with AVX-512's integers of 52 bits,
-    /// where 7 below 2^100 and a residue stay below 2^103; in doubles 4 for moduli of 50 bits, and up to 16 for smaller ones, as long as sums are
-    /// exact (`float::split_capacity`). A longer sum is reduced after so many terms.
+    /// Scalar: a sum of 32 products below 2^122 and a residue stays below 2^128. AVX-512 with 52-bit integers: 7 products below 2^100 and a residue stay
+    /// below 2^103. In f64: 4 products for moduli of 50 bits, and up to 16 for smaller ones, while sums are exact (`float::split_capacity`). A longer sum
+    /// is reduced after this many terms.
     ///
     /// # Panics
-    /// If a key has another number of terms than there are digits, or slices differ in length.
+    /// If a key's number of terms differs from that of the digits, or slices differ in length.
     pub fn inner_products<const S: usize>(
         &self,
         sums: [&mut [u64]; S],
@@ -438,7 +435,7 @@ impl Limb {
         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         let done = {
             let (rows, steps) = (keys.map(Rows::pointers), keys.map(Rows::steps));
-            // `check` has seen the factors' lengths.
+            // `check` verified the factors' lengths.
             vector!(self, inner_products(&mut sums, digits, &rows, steps, next_use))
         };
         #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]

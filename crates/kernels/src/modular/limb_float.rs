@@ -1,13 +1,13 @@
-//! The operations of [`super::Limb`] in f64. Each does whole blocks of eight words and gives the number of words done.
+//! The operations of [`super::Limb`] in f64. Each processes whole blocks of eight words and returns the number of words done.
 //!
-//! Written once over [`Floats`]; `avx2`, `avx512` and `neon` are the functions compiled for these sets. SAFETY of every function: the set is present.
+//! They are generic over [`Floats`]; `avx2`, `avx512` and `neon` contain them compiled for these sets. SAFETY of every function: the set is present.
 
 use super::blocks::Steps;
 use super::float::{Factor, Floats, LEAST_WIDTH, Places, Residues, Split, Sum, split_capacity};
 use super::{BLOCK, Modulus};
 use crate::memory::{NextUse, fetch_line_near, finish, next_use_of};
 
-/// For each register of `$target` the words that `$value` is, where `$name`s are those of other slices.
+/// Writes `$value` to each register of `$target`, where the `$name`s are registers of other slices.
 macro_rules! each_register {
     ($target:ident, |$($name:ident),*| $value:expr) => {{
         let length = $target.len() / BLOCK * BLOCK;
@@ -23,7 +23,7 @@ macro_rules! each_register {
     }};
 }
 
-/// The same, where the target's own words are one of the operands.
+/// The same, where the target is also an operand.
 macro_rules! each_own_register {
     ($target:ident, |$own:ident $(, $name:ident)*| $value:expr) => {{
         let length = $target.len() / BLOCK * BLOCK;
@@ -40,7 +40,7 @@ macro_rules! each_own_register {
     }};
 }
 
-/// The operations of one set: each `name(arguments)` below, compiled with `$feature`.
+/// Declares the operations of one set: each `name(arguments)` below, compiled with `$feature`.
 macro_rules! compiled {
     ($module:ident, $lanes:ty, $feature:literal, $($name:ident($($argument:ident: $type:ty),*);)*) => {
         /// The operations compiled for one set.
@@ -154,7 +154,7 @@ unsafe fn holds<V: Floats>(modulus: Modulus, words: &[u64]) -> bool {
         let largest = V::splat_word(modulus.value() - 1);
         let mut all = V::splat_word(0);
         for at in (0..length).step_by(V::LANES) {
-            // A word from q on has a sign itself, or its difference to q - 1 has.
+            // A word of at least q is negative, or its difference to q - 1 is.
             let word = V::load(words.as_ptr().add(at));
             all = V::or_words(all, V::or_words(word, V::sub_words(largest, word)));
         }
@@ -311,7 +311,7 @@ pub(crate) unsafe fn write<V: Floats>(to: *mut u64, words: V::Words, next_use: N
     }
 }
 
-/// Words below this have the bits of a number.
+/// Words below this many bits are exact in f64.
 const WORD_BITS: u32 = 52;
 
 #[inline(always)]
@@ -336,11 +336,11 @@ unsafe fn reduce_centred_from<V: Floats>(modulus: Modulus, target: &mut [u64], s
     let q = unsafe { Residues::<V>::new(modulus.value()) };
     // SAFETY: the set is present.
     let (half, whole) = unsafe { (V::splat(from.value().div_ceil(2) as f64), V::splat(from.value() as f64)) };
-    // What is below a half gains the modulus, which is then taken off all.
+    // Numbers below a half gain the modulus, which is then subtracted from all.
     each_register!(target, |source| q.leave(q.reduce(q.enter(source).add_where_less(half, whole).sub(whole))))
 }
 
-/// Integers from −2^51 on and below 2^51 are numbers at once; of others x = h·2^32 + l, with h + 2^31 and l not negative.
+/// Integers in [−2^51, 2^51) convert directly; others are x = h·2^32 + l, with h + 2^31 and l nonnegative.
 #[inline(always)]
 unsafe fn reduce_signed<V: Floats>(modulus: Modulus, target: &mut [u64], source: &[i64]) -> usize {
     // SAFETY: i64 and u64 are of one size, and every pattern is a value of both.
@@ -371,17 +371,16 @@ unsafe fn reduce_signed<V: Floats>(modulus: Modulus, target: &mut [u64], source:
     })
 }
 
-/// Words that factors are fetched ahead.
+/// Prefetch distance of factors, in words.
 const AHEAD: usize = 512;
 
-/// Most terms that are summed up before a reduction: of longer sums, rows would be fetched in blocks of too many.
+/// Maximum number of terms before a reduction: longer sums would prefetch too many rows at once.
 const MOST_TERMS: usize = 16;
 
-/// The products of all terms over whole blocks: `rows`\[s\]\[i\] is where the factors of term i in sum s begin, which lie as
-/// `steps`\[s\] says.
+/// The products of all terms over whole blocks: `rows`\[s\]\[i\] is the start of the factors of term i in sum s, with layout `steps`\[s\].
 ///
 /// # Safety
-/// The set is present, and factors are valid at every whole turn of the sums.
+/// The set is present, and factors are valid for every whole block of the sums.
 #[inline(always)]
 unsafe fn inner_products<V: Floats, const S: usize>(
     modulus: Modulus,

@@ -1,4 +1,4 @@
-//! The operations of [`super::Limb`] in AVX-512 IFMA. Each does whole registers and gives the number of words done.
+//! The operations of [`super::Limb`] in AVX-512 IFMA. Each processes whole registers and returns the number of words done.
 
 use super::Modulus;
 use super::blocks::Steps;
@@ -36,7 +36,7 @@ fn map_triple(a: &mut [u64], b: &[u64], c: &[u64], operation: impl Fn(__m512i, _
     chunks.len() * LANES
 }
 
-/// The largest word, 0 if there is none.
+/// The largest word; 0 if there is none.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn largest(words: &[u64]) -> u64 {
     let (chunks, rest) = words.as_chunks::<LANES>();
@@ -165,7 +165,7 @@ pub(super) fn scale_add_assign(modulus: Modulus, sum: &mut [u64], a: &[u64], w: 
 pub(super) fn sub_scale_assign(modulus: Modulus, a: &mut [u64], b: &[u64], w: u64) -> usize {
     let q = Constants::new(modulus.value());
     let w = q.factor(modulus, w);
-    // (0, 2q) is as good a factor as [0, q).
+    // A factor in (0, 2q) is as valid as one in [0, q).
     map_pair(a, b, |a, b| {
         let difference = _mm512_add_epi64(a, _mm512_sub_epi64(q.q, b));
         q.reduce_once(q.multiply_lazy(difference, w))
@@ -230,7 +230,7 @@ fn power_of_two(modulus: Modulus, exponent: u64) -> __m512i {
     _mm512_set1_epi64(modulus.power(modulus.reduce(2), exponent) as i64)
 }
 
-/// x + 2^63 is not negative: two words of 52 bits, of which 2^63 is taken off again modulo q.
+/// x + 2^63 is nonnegative: two words of 52 bits; 2^63 is subtracted again modulo q.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn reduce_signed(modulus: Modulus, target: &mut [u64], source: &[i64]) -> usize {
     let q = Constants::new(modulus.value());
@@ -247,7 +247,7 @@ pub(super) fn reduce_signed(modulus: Modulus, target: &mut [u64], source: &[i64]
     chunks.len() * LANES
 }
 
-/// x + 2^127 is not negative: three words of 52 bits, the upper two reduced first.
+/// x + 2^127 is nonnegative: three words of 52 bits, the upper two reduced first.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn reduce_signed_wide(modulus: Modulus, target: &mut [u64], source: &[i128]) -> usize {
     let q = Constants::new(modulus.value());
@@ -272,10 +272,10 @@ pub(super) fn reduce_signed_wide(modulus: Modulus, target: &mut [u64], source: &
     chunks.len() * LANES
 }
 
-/// Most terms that are summed up in registers before a reduction; the sums of longer ones go through memory.
+/// Maximum number of terms accumulated in registers before a reduction; longer sums go through memory.
 const TERMS: usize = 7;
 
-/// For every number of bytes a word, where the bytes of eight words come from.
+/// Byte permutations of eight words, by bytes per word.
 const PLACES: [[u8; 64]; 9] = {
     let mut places = [[0; 64]; 9];
     let mut width = 0;
@@ -320,11 +320,10 @@ impl Unpack {
     }
 }
 
-/// The products of all terms over whole registers: `rows`\[s\]\[i\] is where the factors of term i in sum s begin, which lie as
-/// `steps`\[s\] says.
+/// The products of all terms over whole registers: `rows`\[s\]\[i\] is the start of the factors of term i in sum s, with layout `steps`\[s\].
 ///
 /// # Safety
-/// Factors are valid at every whole register of the sums.
+/// Factors are valid for every whole register of the sums.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512ifma")]
 pub(super) unsafe fn inner_products<const S: usize>(
     modulus: Modulus,
@@ -337,14 +336,14 @@ pub(super) unsafe fn inner_products<const S: usize>(
     let next_use = sums.iter().fold(next_use, |next_use, sum| next_use_of(sum, next_use));
     let q = Constants::new(modulus.value());
     let square = q.factor(modulus, modulus.reduce(1 << WORD_BITS));
-    // One place is for what an earlier group left.
+    // One term is the result of an earlier group.
     let capacity = (sum_capacity(modulus.bits(), modulus.bits()) - 1).min(TERMS);
     for start in (0..digits.len().max(1)).step_by(capacity) {
         let end = digits.len().min(start + capacity);
         let group = Group { q, square, steps, first: start == 0 };
         let next_use = if end == digits.len() { next_use } else { NextUse::Soon };
         let digits = &digits[start..end];
-        // Loops, not maps of arrays: closures may stay functions of their own.
+        // Loops instead of array maps: closures may not be inlined.
         let mut of_group: [&[*const u64]; S] = [&[]; S];
         for (of_group, rows) in of_group.iter_mut().zip(rows) {
             *of_group = &rows[start..end];
@@ -368,16 +367,16 @@ pub(super) unsafe fn inner_products<const S: usize>(
     sums.iter().map(|sum| sum.len() / LANES * LANES).min().unwrap_or(0)
 }
 
-/// Words that factors are fetched ahead.
+/// Prefetch distance of factors, in words.
 const AHEAD: usize = 1024;
 
-/// What the terms of a group have in common.
+/// Common properties of a group of terms.
 #[derive(Clone, Copy)]
 struct Group<const S: usize> {
     q: Constants,
     square: Factor,
     steps: [Steps; S],
-    /// Whether the sums begin with 0, not with what is there.
+    /// Whether the sums start from 0 instead of the stored values.
     first: bool,
 }
 

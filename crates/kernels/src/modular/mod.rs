@@ -1,13 +1,11 @@
 //! Arithmetic modulo one word-size number.
 //!
-//! [`Modulus`] is the checked modulus, with canonical operations on residues in [0, q). The multipliers that
-//! hardware and vector kernels are built from stand beside it, each with its range stated and proven:
-//! Barrett ([`Modulus::multiply`]), [`Montgomery`] of any word size, [`ShoupFactor`] for a known factor, and
-//! [`PrimeForm`], F1's multiplier for q ≡ 1 mod 2^16. [`Limb`] applies them to whole residue polynomials.
+//! [`Modulus`] is a checked modulus, with canonical operations on residues in [0, q). The multipliers of hardware and vector kernels have stated and
+//! proven ranges: Barrett ([`Modulus::multiply`]), [`Montgomery`] of any word size, [`ShoupFactor`] for a known factor, and [`PrimeForm`], F1's
+//! multiplier for q ≡ 1 mod 2^16. [`Limb`] applies them to whole limbs.
 //!
 //! # Lazy ranges
-//! A function named `…_lazy` gives a result in [0, 2q), congruent to the canonical one. Everything here
-//! holds q < 2^61, so 8q fits a 64-bit word.
+//! A function named `…_lazy` returns a result in [0, 2q), congruent to the canonical one. All moduli satisfy q < 2^61, so 8q fits a 64-bit word.
 
 mod blocks;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -50,7 +48,7 @@ pub struct Modulus {
     word_quotient: u64,
 }
 
-/// Why a number cannot be a modulus.
+/// Why a number is not a modulus.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("modulus {0} is not between 2 and 2^61 - 1; choose a prime of 28 to 60 bits")]
 pub struct ModulusError(pub u64);
@@ -122,7 +120,7 @@ impl Modulus {
 
     /// Any double word to [0, q).
     ///
-    /// h·2^64 + l ≡ h·(2^64 mod q) + l; the first term is reduced by Shoup's product to [0, 2q), the second by division.
+    /// h·2^64 + l ≡ h·(2^64 mod q) + l; Shoup's product reduces the first term to [0, 2q), and division reduces the second.
     #[inline]
     pub fn reduce_wide(self, wide: u128) -> u64 {
         let (high, low) = ((wide >> 64) as u64, wide as u64);
@@ -161,14 +159,13 @@ impl Modulus {
 
     /// x < 2^(2k) to [0, 2q) by Barrett's reduction (P. Barrett, CRYPTO '86), with 2^(k−1) ≤ q < 2^k.
     ///
-    /// With c = floor(x / 2^(k−2)) and μ = floor(2^(k+62) / q), the quotient is c·μ / 2^64 rounded down.
-    /// Against x/q it loses less than 2^(k−2)/q ≤ 1/2 by the first floor, at most c/2^64 < 2^(k+2)/2^64 ≤ 1/2 by the
-    /// second since k ≤ 61 makes 2^(k+2) ≤ 2^63, and less than 1 by the last: less than 2 in all, so the
-    /// remainder lies in [0, 2q). c < 2^(k+2) and μ ≤ 2^63 fit a word.
+    /// With c = floor(x / 2^(k−2)) and μ = floor(2^(k+62) / q), the quotient is c·μ / 2^64 rounded down. Compared with x/q it loses less than
+    /// 2^(k−2)/q ≤ 1/2 by the first floor; at most c/2^64 < 2^(k+2)/2^64 ≤ 1/2 by the second, since k ≤ 61; and less than 1 by the last. The total is less
+    /// than 2, so the remainder is in [0, 2q). c < 2^(k+2) and μ ≤ 2^63 fit a word.
     #[inline]
     pub fn reduce_product_lazy(self, x: u128) -> u64 {
         debug_assert!(x >> (2 * self.bits) == 0);
-        // k = 1 cannot be: q ≥ 2 has two bits.
+        // k = 1 is impossible: q ≥ 2 has two bits.
         let quotient = multiply_high((x >> (self.bits - 2)) as u64, self.ratio);
         (x as u64).wrapping_sub(quotient.wrapping_mul(self.value))
     }
@@ -186,7 +183,7 @@ impl Modulus {
         product
     }
 
-    /// a^-1, or `None` if a and q have a common factor. By Euclid's algorithm, so q need not be prime.
+    /// a^-1, or `None` if a and q have a common factor. Uses Euclid's algorithm, so q need not be prime.
     pub fn inverse(self, a: u64) -> Option<u64> {
         let (mut r0, mut r1) = (i128::from(self.value), i128::from(a % self.value));
         let (mut t0, mut t1) = (0i128, 1i128);

@@ -1,11 +1,11 @@
-//! Montgomery's multiplication with words of any size.
+//! Montgomery multiplication with words of any size.
 
 use super::{Modulus, inverse_of_odd};
 use thiserror::Error;
 
 /// Products a·b·R^-1 mod q with R = 2^w, q odd and q < R (P. Montgomery, Math. Comp. 44, 1985).
 ///
-/// A residue in Montgomery form stands for a·R^-1; [`Self::enter`] and [`Self::leave`] change form.
+/// A residue a in Montgomery form represents a·R^-1; [`Self::enter`] and [`Self::leave`] convert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Montgomery {
     modulus: Modulus,
@@ -19,17 +19,10 @@ pub struct Montgomery {
 /// Why a modulus has no Montgomery form of a word size.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum MontgomeryError {
-    /// q is even, so it has no inverse modulo a power of two.
-    #[error("modulus {0} is even; Montgomery's multiplication takes an odd one")]
+    #[error("modulus {0} is even; Montgomery multiplication needs an odd one")]
     Even(u64),
-    /// q ≥ 2^w, or w is not from 1 to 64.
-    #[error("modulus {modulus} does not fit a word of {word_bits} bits; take more bits, 64 at most")]
-    WordSize {
-        /// q.
-        modulus: u64,
-        /// w.
-        word_bits: u32,
-    },
+    #[error("modulus {modulus} does not fit a word of {word_bits} bits; use more bits, at most 64")]
+    WordSize { modulus: u64, word_bits: u32 },
 }
 
 impl Montgomery {

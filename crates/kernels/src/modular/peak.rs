@@ -1,15 +1,14 @@
-//! The processor's peak of word products, which benchmarks set their times against.
+//! The processor's peak rate of word products, for comparison in benchmarks.
 
 use std::hint::black_box;
 
-/// Word products that [`word_products`] does in one round: sixteen independent chains of eight lanes, eight long.
+/// Word products per round of [`word_products`]: sixteen independent chains of eight lanes, each of length eight.
 pub const PRODUCTS_PER_ROUND: usize = 16 * 8 * 8;
 
-/// Does `rounds` times [`PRODUCTS_PER_ROUND`] products of IFMA, as fast as the processor can: time it to learn
-/// the peak. `false` if the processor has no IFMA.
+/// Performs `rounds` times [`PRODUCTS_PER_ROUND`] IFMA products at the processor's peak rate. Returns `false` without IFMA.
 pub fn word_products(rounds: usize) -> bool {
     #[cfg(target_arch = "x86_64")]
-    if super::ifma::is_present() {
+    if crate::isa::multiplies_words() {
         // SAFETY: the set is present.
         unsafe { chains(rounds) };
         return true;

@@ -1,17 +1,15 @@
-//! F1's multiplier: primes whose inverse modulo 2^16 is 1.
+//! F1's multiplier for primes that are 1 modulo 2^16.
 
 use super::Modulus;
 use thiserror::Error;
 
 /// Word-level Montgomery multiplication for q ≡ 1 mod 2^16 (F1, section 5.3).
 ///
-/// Each round clears the lowest 16 bits of x by adding m·q with m = −x·q^-1 mod 2^16. As q^-1 ≡ 1, m is
-/// −x mod 2^16: the multiplication that forms m vanishes, and with q = 2^16·h + 1 the round is
-/// x ← ceil(x / 2^16) + m·h, one narrow product. ceil(k/16) rounds serve a modulus of k bits: two for F1's 32-bit
-/// words, three for 40 bits, four for 60. The result is a·b·R^-1 with R = 2^(16·rounds).
+/// Each round clears the lowest 16 bits of x by adding m·q with m = −x·q^-1 mod 2^16. Since q^-1 ≡ 1, m is −x mod 2^16 and needs no multiplication. With
+/// q = 2^16·h + 1 the round is x ← ceil(x / 2^16) + m·h, one narrow product. A modulus of k bits needs ceil(k/16) rounds: two for F1's 32-bit words,
+/// three for 40 bits, four for 60. The result is a·b·R^-1 with R = 2^(16·rounds).
 ///
-/// The paper prints q ≡ −1; such primes have no negacyclic NTT, and the count that it gives, 6,186 below 2^32,
-/// is that of the primes ≡ 1.
+/// The paper prints q ≡ −1; such primes have no negacyclic NTT, and its count of 6,186 primes below 2^32 is that of the primes ≡ 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrimeForm {
     modulus: Modulus,
@@ -22,11 +20,11 @@ pub struct PrimeForm {
 
 /// Why a modulus is not of F1's form.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-#[error("modulus {0} is {remainder} modulo 2^16; the word-level multiplier takes one that is 1", remainder = .0 % (1 << 16))]
+#[error("modulus {0} is {remainder} modulo 2^16; the word-level multiplier needs one that is 1", remainder = .0 % (1 << 16))]
 pub struct PrimeFormError(pub u64);
 
 impl PrimeForm {
-    /// Bits that a round clears.
+    /// Bits cleared per round.
     pub const WORD_BITS: u32 = 16;
 
     /// The multiplier of `modulus`.
@@ -60,7 +58,7 @@ impl PrimeForm {
 
     /// a·b·R^-1 in [0, 2q), for a·b < q·R.
     ///
-    /// The rounds add M·q for some M < R in all and divide by R: (qR + Rq)/R = 2q bounds the result.
+    /// The rounds add M·q for some M < R and divide by R, so (qR + Rq)/R = 2q bounds the result.
     #[inline]
     pub fn multiply_lazy(self, a: u64, b: u64) -> u64 {
         let mut x = u128::from(a) * u128::from(b);

@@ -1,4 +1,4 @@
-//! What every multiplier must give: 128-bit integers and the remainder of a division.
+//! Reference multipliers: 128-bit integers and the remainder of a division.
 
 use super::Modulus;
 

@@ -1,8 +1,8 @@
-//! Multiplication by a factor that is known beforehand.
+//! Multiplication by a precomputed factor.
 
 use super::{Modulus, multiply_high};
 
-/// w with w' = floor(w·2^64 / q): a product by w then costs no division (V. Shoup's NTL).
+/// w with w' = floor(w·2^64 / q), so that a product with w needs no division (V. Shoup's NTL).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShoupFactor {
     value: u64,

@@ -1,4 +1,4 @@
-//! Does every multiplier give what 128-bit division gives, at every word size, and stay in its stated range?
+//! Does every multiplier equal 128-bit division at every word size, and stay within its range?
 
 use super::*;
 use crate::aligned::AlignedTorus;
@@ -12,7 +12,7 @@ fn generator(seed: u64) -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(seed)
 }
 
-/// Two primes of each size, the largest and one lower down: F1's class from 22 bits, any odd number below.
+/// Two primes of each size, the largest and a smaller one: from F1's class above 22 bits; below that, any odd numbers.
 fn moduli() -> Vec<Modulus> {
     let mut values: Vec<u64> = vec![2, 3, 4, 5, 6, 17, 97, 256, 12_289, 65_536, 65_537, (1 << 61) - 1, 1 << 60];
     for bits in 22..=61 {
@@ -22,7 +22,7 @@ fn moduli() -> Vec<Modulus> {
     values.into_iter().map(|value| Modulus::new(value).unwrap()).collect()
 }
 
-/// Pairs of residues: the corners, then uniform ones.
+/// Pairs of residues: corner cases, then uniform ones.
 fn residues(q: Modulus, seed: u64) -> Vec<(u64, u64)> {
     let top = q.value() - 1;
     let mut generator = generator(seed);
@@ -136,7 +136,7 @@ fn montgomery_of_every_word_size() {
                 assert_eq!(reference::multiply(q, product, radix), reference::multiply(q, a, b));
                 assert_eq!(multiplier.enter(a), reference::multiply(q, a, radix));
                 assert_eq!(multiplier.leave(multiplier.enter(a)), a);
-                // The widest admitted left factor.
+                // The largest permitted left factor.
                 let wide = (u64::MAX >> (64 - word_bits)) - a % 7;
                 let lazy = multiplier.multiply_lazy(wide, b);
                 assert!(lazy < 2 * q.value());
@@ -170,11 +170,11 @@ fn prime_form_is_montgomery_without_its_inverse() {
     assert!(served > 70);
 }
 
-/// A limb for each instruction set, of a length that leaves words over.
+/// A limb for each instruction set, with a length that is not a whole number of vectors.
 fn for_every_limb(check: impl Fn(Limb, &[u64], &[u64], &[u64])) {
     for q in moduli() {
         let limbs = Isa::ALL.into_iter().filter_map(|isa| Limb::with_isa(q, isa));
-        // What a processor without IFMA has.
+        // The arithmetic of processors without IFMA.
         #[cfg(target_arch = "x86_64")]
         let limbs = limbs.chain(Limb::in_floats(q, Isa::Avx512));
         for limb in limbs {
@@ -267,7 +267,7 @@ fn signed_integers_of_one_and_two_words() {
     for_every_limb(|limb, a, b, c| {
         let q = i128::from(limb.modulus().value());
         let expected = |x: i128| x.rem_euclid(q) as u64;
-        // Words of all bits, then the ends of the ranges and what is next to 0 and to multiples of q.
+        // Words of all bits, then the ends of the ranges and neighbours of 0 and of multiples of q.
         let word = |i: usize| (a[i] ^ b[i].rotate_left(23) ^ c[i].rotate_left(41)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut wide: Vec<i128> = (0..a.len())
             .map(|i| (i128::from(word(i)) << 64 | i128::from(word(a.len() - 1 - i))) >> (i % 128))
@@ -283,7 +283,7 @@ fn signed_integers_of_one_and_two_words() {
         let mut result = vec![u64::MAX; a.len()];
         limb.reduce_signed(&mut result, &narrow);
         assert!(result.iter().zip(&narrow).all(|(&r, &x)| r == expected(x.into())), "{limb:?}");
-        // All of 52 bits, with the ends of these.
+        // All of 52 bits, including their extremes.
         let ends = [-1 << 51, (1 << 51) - 1, 0, -1];
         let short = |(i, &x): (usize, &i64)| ends.get(i).copied().unwrap_or(x << 12 >> 12);
         let short: Vec<i64> = narrow.iter().enumerate().map(short).collect();
@@ -300,12 +300,12 @@ fn inner_products_of_any_length() {
         let q = limb.modulus();
         let top = vec![q.value() - 1; a.len()];
         for count in [0, 1, 2, 7, 31, 40, 70] {
-            // The largest residues first, where a sum overflows if it can.
+            // The largest residues first, so that a sum overflows if it can.
             let digits: Vec<&[u64]> = (0..count).map(|i| if i < 40 { &top[..] } else { a }).collect();
             let keys: [Vec<&[u64]>; 2] =
                 [b, c].map(|key| (0..count).map(|i| if i < 40 { &top[..] } else { key }).collect());
             let rows: Vec<u16> = (0..count as u16).rev().collect();
-            // The same rows in blocks, the last one first, and one that is not meant, in as many bytes as hold q and as fit a word.
+            // The same rows in blocks, the last one first plus an unselected one, with the bytes that fit q and with whole words.
             let whole = a.len() / BLOCK * BLOCK;
             let short: Vec<&[u64]> = digits.iter().map(|digit| &digit[..whole]).collect();
             let of_blocks = |width: usize| {
@@ -352,10 +352,10 @@ fn inner_products_of_any_length() {
     });
 }
 
-/// 2^60 rows of two words a block are 2^64 words: a product that wraps says that no words hold them all.
+/// 2^60 rows of two words per block are 2^64 words: a product that wraps would accept any length.
 #[test]
 #[should_panic(expected = "larger than any address space")]
-fn rows_that_no_memory_holds_are_refused() {
+fn impossible_row_counts_are_rejected() {
     let q = Modulus::new(65_537).unwrap();
     let (digit, mut sum) = ([0; 2 * BLOCK], [0; 2 * BLOCK]);
     let rows = Rows::InBlocks { words: &[], width: 8, count: 1 << 60, rows: &[0] };

@@ -1,6 +1,6 @@
 //! Eight 32-bit words in one AVX2 register.
 //!
-//! Every intrinsic below needs AVX2, which the caller of a [`Lanes32`] method has.
+//! Every intrinsic below needs AVX2, which the caller of a [`Lanes32`] method guarantees.
 
 use super::words32::Lanes32;
 use std::arch::x86_64::*;
@@ -65,7 +65,7 @@ impl Lanes32 for Avx2 {
     unsafe fn add_where_less(self, a: Self, b: Self, addend: Self) -> Self {
         // SAFETY: the set is present, by the trait's contract.
         unsafe {
-            // AVX2 has no unsigned comparison: a ≥ b exactly if the larger one is a.
+            // AVX2 has no unsigned comparison: a ≥ b if and only if the larger one is a.
             let not_less = _mm256_cmpeq_epi32(_mm256_max_epu32(a.0, b.0), a.0);
             Self(_mm256_add_epi32(self.0, _mm256_andnot_si256(not_less, addend.0)))
         }

@@ -1,6 +1,6 @@
 //! Sixteen 32-bit words in one AVX-512 register.
 //!
-//! Every intrinsic below needs AVX-512 F, which the caller of a [`Lanes32`] method has.
+//! Every intrinsic below needs AVX-512 F, which the caller of a [`Lanes32`] method guarantees.
 
 use super::words32::Lanes32;
 use std::arch::x86_64::*;

@@ -1,25 +1,23 @@
-//! What a pass needs of a vector type and of a way to multiply.
+//! Interface of the passes to a vector type and a multiplication method.
 
 use super::tables::Tables;
 
 /// Butterflies of one arithmetic on one vector type.
 ///
-/// The ranges differ by arithmetic, each states its own: values between forward butterflies are *loose*, values
-/// between inverse butterflies are *tight*.
+/// Each arithmetic states its ranges: values between forward butterflies are *loose*, values between inverse butterflies are *tight*.
 ///
 /// # Safety
-/// Every method may use the instruction set that the implementation is for: the caller has checked that
-/// the processor has it. Pointers are valid for a whole vector.
+/// Every method may use the implementation's instruction set; the caller has checked that it is present. Pointers are valid for a whole vector.
 pub(super) trait Butterfly: Copy {
     /// A word of memory.
     type Word: Copy;
     /// [`Self::LANES`] words.
     type Vector: Copy;
-    /// A factor in every lane, or one for each lane, with what multiplying by it needs.
+    /// A factor, broadcast or per lane, with its multiplication data.
     type Factor: Copy;
     /// log2 of the number of lanes.
     const LOG2_LANES: usize;
-    /// Whether a pass' butterflies are a loop over rows in memory, in place of rows in registers: a seventh faster where factors take too many of these.
+    /// Whether a pass loops over rows in memory instead of registers: 14 % faster if factors use too many registers.
     const LOOPED: bool = false;
     /// Words of a vector.
     const LANES: usize = 1 << Self::LOG2_LANES;
@@ -30,25 +28,25 @@ pub(super) trait Butterfly: Copy {
     unsafe fn store(to: *mut Self::Word, value: Self::Vector);
     /// The pair (factor, companion) in every lane.
     unsafe fn broadcast(&self, pair: &[Self::Word; 2]) -> Self::Factor;
-    /// The factors of in-register stage `stage` of a pair of vectors: lane c gets factor number c >> `stage` of
-    /// `block`, or with `MIRRORED` the one as far from the stage's end. See [`Tables::lanes`].
+    /// The factors of in-register stage `stage` of a pair of vectors: lane c gets factor number c >> `stage` of `block`, or with `MIRRORED` the one at the
+    /// same distance from the stage's end. See [`Tables::lanes`].
     unsafe fn lane_factors<const MIRRORED: bool>(
         &self,
         block: *const Self::Word,
         companions: *const Self::Word,
         stage: usize,
     ) -> Self::Factor;
-    /// A canonical word of memory, as the arithmetic has it.
+    /// Converts a canonical word from memory to the arithmetic's format.
     #[inline(always)]
     unsafe fn enter(&self, canonical: Self::Vector) -> Self::Vector {
         canonical
     }
-    /// An operand u of the first stage of a forward pass that is not the transform's first, ready for the stages of a pass.
+    /// Prepares an operand u of the first stage of a forward pass, except the transform's first pass.
     #[inline(always)]
     unsafe fn refresh(&self, loose: Self::Vector) -> Self::Vector {
         loose
     }
-    /// A word that is an operand u of the first forward stage, made loose.
+    /// Makes loose a word that is an operand u of the first forward stage.
     #[inline(always)]
     unsafe fn loosen(&self, canonical: Self::Vector) -> Self::Vector {
         canonical
@@ -57,8 +55,8 @@ pub(super) trait Butterfly: Copy {
     unsafe fn forward(&self, u: Self::Vector, v: Self::Vector, w: Self::Factor) -> (Self::Vector, Self::Vector);
     /// (u + v, w·(v − u)), tight to tight.
     unsafe fn inverse(&self, u: Self::Vector, v: Self::Vector, w: Self::Factor) -> (Self::Vector, Self::Vector);
-    /// [`Self::inverse`] as stage number `level` of a pass, whose sums may be left unreduced: of words below
-    /// 2^level times the tight bound it gives a sum below twice that and a tight product.
+    /// [`Self::inverse`] as stage `level` of a pass, whose sums may stay unreduced: for words below 2^level times the tight bound, the sum is below twice
+    /// that, and the product is tight.
     #[inline(always)]
     unsafe fn inverse_at(
         &self,
@@ -70,12 +68,12 @@ pub(super) trait Butterfly: Copy {
         // SAFETY: by the trait's contract.
         unsafe { self.inverse(u, v, w) }
     }
-    /// A word after `doublings` sums by [`Self::inverse_at`], made tight.
+    /// Makes tight a word after `doublings` sums of [`Self::inverse_at`].
     #[inline(always)]
     unsafe fn tighten(&self, word: Self::Vector, _doublings: usize) -> Self::Vector {
         word
     }
-    /// (s·(u + v), w·(v − u)), to canonical, as stage number `level` of a pass.
+    /// (s·(u + v), w·(v − u)), canonical, as stage `level` of a pass.
     unsafe fn inverse_last(
         &self,
         u: Self::Vector,
@@ -84,13 +82,11 @@ pub(super) trait Butterfly: Copy {
         w: Self::Factor,
         level: usize,
     ) -> (Self::Vector, Self::Vector);
-    /// Loose to canonical.
     unsafe fn canonical(&self, loose: Self::Vector) -> Self::Vector;
-    /// Exchanges lane bit `bit` with the number of the register: the first result has the words whose lane
-    /// has this bit 0. Its own inverse.
+    /// Exchanges lane bit `bit` with the register's number: the first result has the words whose lane has this bit 0. Self-inverse.
     unsafe fn swap(a: Self::Vector, b: Self::Vector, bit: usize) -> (Self::Vector, Self::Vector);
     /// (a_0, b_0, a_1, b_1, …) as two vectors: undoes the swaps of all lane bits from the highest to the lowest.
     unsafe fn interleave(a: Self::Vector, b: Self::Vector) -> (Self::Vector, Self::Vector);
-    /// Even words, odd words: what the swaps of all lane bits from the highest to the lowest give.
+    /// Even words, odd words: the result of swapping all lane bits from the highest to the lowest.
     unsafe fn deinterleave(a: Self::Vector, b: Self::Vector) -> (Self::Vector, Self::Vector);
 }

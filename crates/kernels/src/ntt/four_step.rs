@@ -1,25 +1,24 @@
 //! The negacyclic NTT in four steps, forward and inverse in one pipeline (F1, section 5.2).
 //!
-//! F1 composes N-point transforms, N = E·G with G ≤ E, from E-point ones: E-point transforms of G vectors, one
-//! multiplication of every element, a transpose, and G-point transforms (the second network with layers
-//! bypassed when G < E). The first network is decimation in time, the second decimation in frequency; what
-//! makes them forward or inverse, cyclic or negacyclic, is the content of the twiddle memories alone.
+//! F1 composes N-point transforms, N = E·G with G ≤ E, from E-point ones: E-point transforms of G vectors, one multiplication of every element, a
+//! transpose, and G-point transforms (in a second network, with layers bypassed if G < E). The first network is decimation in time, the second
+//! decimation in frequency. Only the contents of the twiddle memories select forward or inverse, cyclic or negacyclic.
 //!
 //! Forward, with j = G·a + b and k = k_1 + E·k_2:
 //!
 //! X_k = Σ_b ω_G^(k_2·b) · ψ^((2k_1+1)·b) · \[Σ_a x_j · (ψ^G)^((2k_1+1)·a)\]
 //!
-//! a negacyclic transform (root ψ^G), the multiplication that is also the pre-multiplication of the second
-//! transform, and a cyclic one (ω_G = ψ^(2E)). Inverse, with k = G·a + b and j = j_1 + E·j_2:
+//! a negacyclic transform (root ψ^G), the multiplication, merged with the second transform's pre-multiplication, and a cyclic transform
+//! (ω_G = ψ^(2E)). Inverse, with k = G·a + b and j = j_1 + E·j_2:
 //!
 //! x_j = Σ_b (ψ^E)^(−(2b+1)·j_2) · ψ^(−(2b+1)·j_1)/N · \[Σ_a X_k · ω_E^(−j_1·a)\]
 //!
-//! a cyclic transform, the multiplication that is also its post-multiplication, and an inverse negacyclic one.
+//! a cyclic transform, the multiplication, merged with its post-multiplication, and an inverse negacyclic transform.
 //!
 //! # Order
-//! In cycle b the unit takes the E elements b, b + G, b + 2G, … of its input ([`FourStep::input_at`]), in lane a the
-//! element G·a + b. In cycle c it gives places c·E to c·E + E − 1 of its output, place p holding
-//! element p / G + E·(p mod G) ([`FourStep::output_at`]; [`super::EvaluationOrder::FourStep`]). Both hold in either direction.
+//! In cycle b the unit reads the E elements b, b + G, b + 2G, … of its input ([`FourStep::input_at`]), element G·a + b in lane a. In cycle c it writes
+//! places c·E to c·E + E − 1 of its output, where place p has element p / G + E·(p mod G) ([`FourStep::output_at`];
+//! [`super::EvaluationOrder::FourStep`]). Both hold in either direction.
 
 use super::order::reverse_bits;
 use super::{EvaluationOrder, NttError};
@@ -28,23 +27,16 @@ use crate::primes::{is_prime, primitive_root};
 use crate::ring::RingDegree;
 use thiserror::Error;
 
-/// Why there is no four-step transform of a shape.
+/// Why a shape has no four-step transform.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum FourStepError {
-    /// Not E ≤ N ≤ E², with E and N/E powers of two from 2.
-    #[error("a unit of {vector} lanes cannot transform degree {degree}; it takes 2x to {vector}x its lanes")]
-    Shape {
-        /// N.
-        degree: usize,
-        /// E.
-        vector: usize,
-    },
-    /// The modulus has no transform.
+    #[error("a unit of {vector} lanes cannot transform degree {degree}; it supports 2x to {vector}x its lanes")]
+    Shape { degree: usize, vector: usize },
     #[error(transparent)]
     Ntt(#[from] NttError),
 }
 
-/// What the twiddle memories hold for one direction.
+/// Contents of the twiddle memories for one direction.
 #[derive(Clone, Debug)]
 struct Direction {
     /// E factors of the first network.
@@ -148,12 +140,12 @@ impl FourStep {
         Ok(Self { degree, modulus, vector, forward, inverse })
     }
 
-    /// The element that the unit takes in `cycle` in `lane`.
+    /// The element read in `cycle` by `lane`.
     pub fn input_at(&self, cycle: usize, lane: usize) -> usize {
         lane * (self.degree.get() / self.vector) + cycle
     }
 
-    /// The element that the unit gives in its output's `cycle` in `lane`.
+    /// The element written in `cycle` by `lane`.
     pub fn output_at(&self, cycle: usize, lane: usize) -> usize {
         self.order().value_at(self.degree, cycle * self.vector + lane)
     }
@@ -171,13 +163,13 @@ impl FourStep {
         self.pipeline(&self.forward, |element| polynomial[element], polynomial.len())
     }
 
-    /// Values in [`Self::order`] to coefficients, place p holding coefficient p / G + E·(p mod G) as well.
+    /// Values in [`Self::order`] to coefficients, where place p has coefficient p / G + E·(p mod G).
     ///
     /// # Panics
     /// Unless `values` has N words.
     pub fn inverse(&self, values: &[u64]) -> Vec<u64> {
         let rows = self.degree.get() / self.vector;
-        // Value k = k_1 + E·k_2 stands at k_1·G + k_2.
+        // Value k = k_1 + E·k_2 is at place k_1·G + k_2.
         let place = |element: usize| element % self.vector * rows + element / self.vector;
         self.pipeline(&self.inverse, |element| values[place(element)], values.len())
     }
@@ -194,7 +186,7 @@ impl FourStep {
             for number in 0..self.vector {
                 let factor = memories.middle[cycle * self.vector + number];
                 let product = self.modulus.multiply(lanes[reverse_bits(number, vector_bits)], factor);
-                // The transpose, which also brings the row into the order that the second network takes.
+                // The transpose also brings the row into the order of the second network's input.
                 output[number * rows + reverse_bits(cycle, row_bits)] = product;
             }
         }
@@ -217,7 +209,7 @@ mod tests {
 
     #[test]
     fn equals_the_transform_under_its_permutation() {
-        // Toy rings; those in use at F1's lanes, and at as many more as 2^17 takes, in each word size that an arithmetic changes at.
+        // Toy rings, then real ones at F1's lanes (more for 2^17), at each word size where an arithmetic changes.
         let toys = [(4, &[4, 8][..]), (5, &[8, 16])];
         let sizes = (10..=17).map(|log2| (log2, if log2 <= 14 { &[128, 512][..] } else { &[512] }));
         for (log2, vectors) in toys.into_iter().chain(sizes) {
@@ -258,12 +250,12 @@ mod tests {
     }
 
     #[test]
-    fn shapes_that_do_not_fit_are_told() {
+    fn unsupported_shapes_are_rejected() {
         let modulus = Modulus::new(PrimeClass::ONE_MOD_WORD.of_bits(32, 1).unwrap()[0]).unwrap();
         let degree = RingDegree::new(1 << 15).unwrap();
         assert_eq!(
             FourStep::new(degree, modulus, 128).unwrap_err().to_string(),
-            "a unit of 128 lanes cannot transform degree 32768; it takes 2x to 128x its lanes"
+            "a unit of 128 lanes cannot transform degree 32768; it supports 2x to 128x its lanes"
         );
         assert!(FourStep::new(RingDegree::new(128).unwrap(), modulus, 128).is_err());
         assert!(FourStep::new(RingDegree::new(1024).unwrap(), modulus, 96).is_err());

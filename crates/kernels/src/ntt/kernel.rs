@@ -1,4 +1,4 @@
-//! Which butterflies serve a word size, modulus and instruction set, and the entry into each.
+//! Selects the butterflies for a word size, modulus and instruction set, and dispatches to them.
 
 #[cfg(target_arch = "x86_64")]
 use super::avx2::Avx2;
@@ -24,7 +24,7 @@ use crate::modular::ifma;
 use crate::ring::RingDegree;
 use std::ops::Range;
 
-/// Butterflies and the instruction set that they are compiled for.
+/// Butterflies and their instruction set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kernel {
     /// `Portable64`.
@@ -43,7 +43,7 @@ pub enum Kernel {
     Strict32(Isa),
 }
 
-/// A word that the transform works on: `u32` or `u64`. Sealed.
+/// A word of the transform: `u32` or `u64`. Sealed.
 pub trait NttWord: Dispatch {}
 
 impl NttWord for u32 {}
@@ -55,26 +55,25 @@ pub trait Dispatch: Copy + Sized + std::fmt::Debug {
     const BITS: u32;
     /// The kernel of a modulus that fits the word, if `isa` has one.
     fn kernel(isa: Isa, degree: RingDegree, modulus: Modulus) -> Option<Kernel>;
-    /// How `kernel` wants its tables.
+    /// The table layout of `kernel`.
     fn layout(kernel: Kernel) -> Layout<Self>;
-    /// One part of a transform: [`FORWARD_BEGIN`], [`FORWARD_END`] or [`INVERSE`]. No constant of its type, so that transforms are compiled in this crate alone, not again
-    /// wherever there is an [`super::Ntt`].
+    /// Runs one part of a transform: [`FORWARD_BEGIN`], [`FORWARD_END`] or [`INVERSE`]. `part` is not a const parameter, so that transforms are compiled
+    /// only in this crate, not in every user of [`super::Ntt`].
     ///
     /// # Safety
-    /// The processor has the kernel's set, `tables` has its layout, `data` is valid for N words; for [`FORWARD_END`] it points to
-    /// the first of `more.words`, whose ends are multiples of a region, and is valid for these. For [`INVERSE`] `more.source` is
-    /// `data`, or valid for N other words.
+    /// The processor has the kernel's set, `tables` has its layout, `data` is valid for N words. For [`FORWARD_END`], `data` points to the first of
+    /// `more.words`, whose bounds are multiples of a region, and is valid for these. For [`INVERSE`], `more.source` is `data`, or valid for N other words.
     unsafe fn run(part: u8, kernel: Kernel, tables: &Tables<Self>, data: *mut Self, more: More<'_, Self>);
 }
 
-/// What a part needs beside tables and data.
+/// Further arguments of a part.
 #[derive(Clone, Debug)]
 pub struct More<'a, W> {
-    /// Of [`FORWARD_END`]: which words of the polynomial there are.
+    /// For [`FORWARD_END`]: the range of the polynomial's words.
     pub words: Range<usize>,
-    /// Of [`INVERSE`]: the words to transform.
+    /// For [`INVERSE`]: the words to transform.
     pub source: *const W,
-    /// Of a forward transform: what is fetched into the cache meanwhile.
+    /// For a forward transform: data to prefetch.
     pub next: &'a [&'a [u64]],
 }
 
@@ -98,7 +97,7 @@ impl Dispatch for u64 {
             Isa::Portable => Some(Kernel::Portable64),
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512 => {
-                let kernel = if ifma::is_present() && ifma::serves(modulus) {
+                let kernel = if crate::isa::multiplies_words() && ifma::serves(modulus) {
                     if modulus.bits() <= ROOMY_BITS { Kernel::RoomyIfma } else { Kernel::Ifma }
                 } else if float::serves(modulus) {
                     Kernel::Float(isa, modulus.bits() <= words64_float::ROOMY_BITS)
@@ -208,7 +207,7 @@ impl Dispatch for u32 {
         }
     }
 
-    // Compiled where it is used, since few use it.
+    // Compiled in its users, because few need it.
     #[inline]
     unsafe fn run(part: u8, kernel: Kernel, tables: &Tables<Self>, data: *mut Self, more: More<'_, Self>) {
         // SAFETY: by this function's contract.

@@ -1,11 +1,11 @@
 //! Negacyclic number-theoretic transform.
 //!
-//! The NTT of x in Z_q\[X\]/(X^N + 1) is its values at the N odd powers of ψ, a primitive 2N-th root of unity:
-//! X_k = Σ_j x_j·ψ^((2k+1)j). Products of polynomials become products of values.
+//! The NTT of x in Z_q\[X\]/(X^N + 1) is its values at the N odd powers of ψ, a primitive 2N-th root of unity: X_k = Σ_j x_j·ψ^((2k+1)j). Products of
+//! polynomials become products of values.
 //!
 //! - [`mod@reference`] is the definition.
-//! - [`Ntt`] is the transform at speed, on 64-bit or 32-bit words; it gives the values in bit-reversed order
-//!   ([`EvaluationOrder::BitReversed`]) whatever the instruction set.
+//! - [`Ntt`] is the fast transform, on 64-bit or 32-bit words; its values are in bit-reversed order ([`EvaluationOrder::BitReversed`]) on every
+//!   instruction set.
 //! - [`four_step`] and [`streaming`] compute in the order of F1's and Osiris's units, for a machine's replay.
 //!
 //! # Examples
@@ -60,41 +60,22 @@ use thiserror::Error;
 /// Why a modulus has no transform of a degree.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum NttError {
-    /// 2N does not divide q − 1, so there is no primitive 2N-th root of unity.
-    #[error("modulus {modulus} has no root of unity of order {order}; take a prime = 1 mod {order}", order = 2 * .degree)]
-    NoRoot {
-        /// q.
-        modulus: u64,
-        /// N.
-        degree: usize,
-    },
-    /// q is not prime.
+    #[error("modulus {modulus} has no root of unity of order {order}; use a prime = 1 mod {order}", order = 2 * .degree)]
+    NoRoot { modulus: u64, degree: usize },
     #[error("modulus {0} is not prime; the transform needs a prime")]
     Composite(u64),
-    /// q does not fit the word.
     #[error("modulus {modulus} does not fit a word of {word_bits} bits; use the transform of 64-bit words")]
-    WordSize {
-        /// q.
-        modulus: u64,
-        /// Bits of the word.
-        word_bits: u32,
-    },
-    /// No form of the transform for this instruction set, modulus and degree on this processor.
-    #[error("no transform of degree {degree} modulo {modulus} in {isa:?} on this processor; let it be chosen")]
-    Isa {
-        /// The set that was asked for.
-        isa: Isa,
-        /// q.
-        modulus: u64,
-        /// N.
-        degree: usize,
-    },
+    WordSize { modulus: u64, word_bits: u32 },
+    #[error(
+        "no transform of degree {degree} modulo {modulus} in {isa:?} on this processor; let the library choose the set"
+    )]
+    Isa { isa: Isa, modulus: u64, degree: usize },
 }
 
-/// Whether there is a transform of `degree` modulo `modulus`, in words of 64 bits: what [`Ntt::new`] finds out before it makes its tables.
+/// Whether there is a 64-bit transform of `degree` modulo `modulus`: the check that [`Ntt::new`] makes before its tables.
 ///
 /// # Errors
-/// [`NttError`] if q is no prime ≡ 1 mod 2N.
+/// [`NttError`] if q is not a prime ≡ 1 mod 2N.
 pub fn check(degree: RingDegree, modulus: Modulus) -> Result<(), NttError> {
     let (q, count) = (modulus.value(), degree.get());
     if !is_prime(q) {
@@ -123,19 +104,19 @@ pub struct Ntt<W: NttWord> {
 }
 
 impl<W: NttWord> Ntt<W> {
-    /// The transform with the fastest instruction set in use that has one.
+    /// The transform with the best instruction set in use that supports it.
     ///
     /// # Errors
-    /// [`NttError`] if q is no prime ≡ 1 mod 2N, or does not fit the word.
+    /// [`NttError`] if q is not a prime ≡ 1 mod 2N, or does not fit the word.
     pub fn new(degree: RingDegree, modulus: Modulus) -> Result<Self, NttError> {
         let isa = Isa::usable().find(|&isa| W::kernel(isa, degree, modulus).is_some());
         Self::with_isa(degree, modulus, isa.unwrap_or(Isa::Portable))
     }
 
-    /// The transform with `isa`. AVX-512 uses IFMA for `u64` where it is there and q < 2^50, else f64.
+    /// The transform with `isa`. For `u64`, AVX-512 uses IFMA if present and q < 2^50, otherwise f64.
     ///
     /// # Errors
-    /// As [`Self::new`], and if `isa` does not serve this degree and modulus.
+    /// As [`Self::new`], and if `isa` does not support this degree and modulus.
     pub fn with_isa(degree: RingDegree, modulus: Modulus, isa: Isa) -> Result<Self, NttError> {
         if modulus.bits() > W::BITS {
             return Err(NttError::WordSize { modulus: modulus.value(), word_bits: W::BITS });
@@ -146,9 +127,9 @@ impl<W: NttWord> Ntt<W> {
         Ok(Self { degree, isa, kernel, tables })
     }
 
-    /// The transform of polynomials in X^(N/n), n = `degree`, by their n coefficients at multiples of N/n: that of degree n with ψ^(N/n) for ψ. In the transform of
-    /// degree N each of its values stands N/n times in a row, as the value at ψ^(2k+1) is that of Y = X^(N/n) at ψ^((N/n)(2k+1)), which the low bits of k say, and so
-    /// the high ones of its place ([`repeat`]).
+    /// The transform of polynomials in X^(N/n), n = `degree`, by their n coefficients at multiples of N/n: that of degree n with root ψ^(N/n). In the
+    /// transform of degree N each of its values occurs N/n times in a row: the value at ψ^(2k+1) is that of Y = X^(N/n) at ψ^((N/n)(2k+1)), which depends on
+    /// the low bits of k, the high bits of its place ([`repeat`]).
     ///
     /// # Panics
     /// If `degree` is above N.
@@ -177,12 +158,11 @@ impl<W: NttWord> Ntt<W> {
         self.isa
     }
 
-    /// ψ, the primitive 2N-th root of unity: it depends on q and N alone.
+    /// ψ, the primitive 2N-th root of unity; depends on q and N only.
     pub fn root(&self) -> u64 {
         self.tables.root
     }
 
-    /// The bytes of the tables.
     pub fn table_bytes(&self) -> usize {
         let words = 2 * self.tables.pairs.len() + self.tables.lanes.len() + self.tables.lane_companions.len();
         words * size_of::<W>()
@@ -194,7 +174,7 @@ impl<W: NttWord> Ntt<W> {
     /// Unless `polynomial` has N words.
     pub fn forward(&self, polynomial: &mut [W]) {
         self.check(polynomial);
-        // SAFETY: the kernel was made for a set of this processor, the tables for the kernel; N words are valid.
+        // SAFETY: the kernel was chosen for a set of this processor, the tables for the kernel; N words are valid.
         unsafe {
             let more = More { words: 0..polynomial.len(), source: std::ptr::null(), next: &[] };
             W::run(FORWARD_BEGIN, self.kernel, &self.tables, polynomial.as_mut_ptr(), more.clone());
@@ -202,13 +182,12 @@ impl<W: NttWord> Ntt<W> {
         }
     }
 
-    /// Words of a region: an aligned part of the polynomial that [`Self::forward_end`] finishes in the first-level cache.
+    /// Words of a region: an aligned part of the polynomial that [`Self::forward_end`] processes in the first-level cache.
     pub fn region(&self) -> usize {
         passes::region(&self.tables)
     }
 
-    /// The first half of [`Self::forward`]: the passes that stream the whole polynomial. What it leaves is for [`Self::forward_end`]
-    /// alone. `next` is fetched into the cache meanwhile.
+    /// The first half of [`Self::forward`]: the passes that stream the whole polynomial. Only [`Self::forward_end`] can use its result. Prefetches `next`.
     ///
     /// # Panics
     /// Unless `polynomial` has N words.
@@ -219,8 +198,8 @@ impl<W: NttWord> Ntt<W> {
         unsafe { W::run(FORWARD_BEGIN, self.kernel, &self.tables, polynomial.as_mut_ptr(), more) }
     }
 
-    /// The second half of [`Self::forward`], of the region that begins at word `start`; regions do not depend on one another. Whoever needs
-    /// the values next uses them while they are in the cache. `next` is fetched meanwhile.
+    /// The second half of [`Self::forward`], for the region that begins at word `start`; regions are independent. The caller can use the values while
+    /// they are cached. Prefetches `next`.
     ///
     /// # Panics
     /// Unless `region` has [`Self::region`] words, and `start` is a multiple of it below N.
@@ -232,7 +211,7 @@ impl<W: NttWord> Ntt<W> {
         unsafe { W::run(FORWARD_END, self.kernel, &self.tables, region.as_mut_ptr(), more) }
     }
 
-    /// Values in bit-reversed order to coefficients in natural order, in place. Both are canonical, in [0, q).
+    /// Values in bit-reversed order to coefficients in natural order, in place. Both are canonical.
     ///
     /// # Panics
     /// Unless `values` has N words.
@@ -260,7 +239,7 @@ impl<W: NttWord> Ntt<W> {
     }
 }
 
-/// target ← values, each as often in a row as `target` has more words: what [`Ntt::subring`] leaves, as values of the ring.
+/// Repeats each of `values` to fill `target`: extends the result of [`Ntt::subring`] to values of the ring.
 ///
 /// # Panics
 /// Unless the length of `target` is a multiple of that of `values`.

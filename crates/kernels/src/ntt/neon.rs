@@ -1,6 +1,6 @@
 //! Four 32-bit words in one NEON register.
 //!
-//! Every intrinsic below needs NEON, which the caller of a [`Lanes32`] method has.
+//! Every intrinsic below needs NEON, which the caller of a [`Lanes32`] method guarantees.
 
 use super::words32::Lanes32;
 use std::arch::aarch64::*;
@@ -51,13 +51,13 @@ impl Lanes32 for Neon {
     unsafe fn multiply_high(self, other: Self, _odd: Self) -> Self {
         // SAFETY: the set is present, by the trait's contract.
         unsafe {
-            // Products of two lower lanes and of two upper ones, whose odd words are the high halves.
+            // Products of the two lower and the two upper lanes, whose odd words are the high halves.
             let lower = vmull_u32(vget_low_u32(self.0), vget_low_u32(other.0));
             let upper = vmull_high_u32(self.0, other.0);
             Self(vuzp2q_u32(vreinterpretq_u32_u64(lower), vreinterpretq_u32_u64(upper)))
         }
     }
-    /// Not moved: products take all lanes.
+    /// The identity: products use all lanes.
     #[inline(always)]
     unsafe fn odd(self) -> Self {
         self

@@ -1,22 +1,20 @@
-//! Orders in which a transform's values stand.
+//! Orders of a transform's values.
 
 use crate::ring::RingDegree;
 
-/// Which of the N values stands where. Value k is the one at ψ^(2k+1).
+/// A permutation of the N values. Value k is the one at ψ^(2k+1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EvaluationOrder {
-    /// Place p holds value p.
+    /// Place p has value p.
     Natural,
-    /// Place p holds value rev(p), log2 N bits reversed: what [`super::Ntt`] gives.
+    /// Place p has value rev(p), with log2 N bits reversed: the order of [`super::Ntt`].
     BitReversed,
-    /// F1's four-step unit of E = `vector` lanes: the values in rows of N/E, place k_1·(N/E) + k_2 holding value
-    /// k_1 + E·k_2 (`four_step`).
+    /// F1's four-step unit of E = `vector` lanes: rows of N/E values, where place k_1·(N/E) + k_2 has value k_1 + E·k_2 (`four_step`).
     FourStep {
         /// E, a power of two with E ≤ N ≤ E².
         vector: usize,
     },
-    /// Osiris's streaming unit of `lanes` inputs: in cycle c lane r holds value c + r·(N/lanes), place c·lanes + r
-    /// (`streaming`).
+    /// Osiris's streaming unit of `lanes` inputs: in cycle c lane r has value c + r·(N/lanes), at place c·lanes + r (`streaming`).
     Streaming {
         /// p, a power of two from 2 to N.
         lanes: usize,
@@ -24,7 +22,7 @@ pub enum EvaluationOrder {
 }
 
 impl EvaluationOrder {
-    /// The number of the value at `place`, of N = `degree`.
+    /// The index of the value at `place`, for N = `degree`.
     pub fn value_at(self, degree: RingDegree, place: usize) -> usize {
         let count = degree.get();
         match self {
@@ -35,7 +33,7 @@ impl EvaluationOrder {
         }
     }
 
-    /// The place of each value: the inverse of [`Self::value_at`] as a table.
+    /// The place of each value: [`Self::value_at`] inverted, as a table.
     pub fn places(self, degree: RingDegree) -> Vec<usize> {
         let mut places = vec![0; degree.get()];
         for place in 0..degree.get() {
@@ -44,7 +42,7 @@ impl EvaluationOrder {
         places
     }
 
-    /// `values` in this order, brought into `target`'s.
+    /// Reorders `values` from this order to `target`.
     pub fn convert<W: Copy>(self, target: Self, degree: RingDegree, values: &[W]) -> Vec<W> {
         let places = self.places(degree);
         (0..degree.get()).map(|place| values[places[target.value_at(degree, place)]]).collect()

@@ -1,24 +1,24 @@
 //! The loops of the transform, generic over the arithmetic.
 //!
-//! Cooley–Tukey forward, Gentleman–Sande inverse, with ψ merged into the factors; the forward gives bit-reversed
-//! order. Stages are done up to three at a time in registers. A pass over blocks larger than the first-level
-//! cache streams the whole polynomial; once blocks fit, each is finished before the next is begun.
+//! Cooley-Tukey forward and Gentleman-Sande inverse, with ψ merged into the factors; the forward result is in bit-reversed order. Up to three stages at
+//! a time run in registers. A pass over blocks larger than the first-level cache streams the whole polynomial; smaller blocks are completed one after
+//! another.
 
 use super::butterfly::Butterfly;
 use super::tables::{LOG2_INNER_RADIX, Tables};
 use crate::memory::Fetch;
 
-/// Bytes of a block that is finished in the first-level cache: half of the usual 32 KiB, for the factors' sake.
+/// Bytes of a block that is processed in the first-level cache: half of the usual 32 KiB, to leave space for factors.
 const CACHE_BLOCK: usize = 16 << 10;
 
-/// Blocks of one pass: rows `stride` words apart, `1 << log2_radix` of them.
+/// Blocks of one pass: `1 << log2_radix` rows, `stride` words apart.
 #[derive(Clone, Copy)]
 struct Pass {
     log2_radix: u32,
     stride: usize,
 }
 
-/// The passes before the innermost, split at the first whose blocks fit the cache.
+/// The passes before the innermost one, split at the first whose blocks fit the cache.
 #[inline(always)]
 fn each_pass(radices: &[u32], log2_degree: usize) -> impl DoubleEndedIterator<Item = Pass> {
     let done_before = move |index: usize| radices[..index].iter().sum::<u32>();
@@ -40,7 +40,7 @@ impl Pass {
     }
 }
 
-/// Words of a region: what is finished in the cache once [`forward_begin`] has streamed the whole polynomial.
+/// Words of a region: the unit of cached processing after [`forward_begin`] has streamed the whole polynomial.
 pub(super) fn region<W>(tables: &Tables<W>) -> usize {
     let streaming = each_pass(&tables.radices, tables.log2_degree).take_while(|pass| !pass.fits_cache::<W>());
     streaming.last().map_or(1 << tables.log2_degree, |pass| pass.stride)
@@ -168,8 +168,8 @@ unsafe fn forward_pass<B: Butterfly>(
     }
 }
 
-/// R vectors, `stride` words apart. Here and below arrays are filled by loops: the compiler is free not to inline `array::from_fn` or `map`,
-/// and then their closures have no vector instructions, which has made a transform twice as slow.
+/// R vectors, `stride` words apart. Arrays are filled by loops, here and below: the compiler may not inline `array::from_fn` or `map`, and their closures
+/// then have no vector instructions, which made a transform twice as slow.
 ///
 /// # Safety
 /// The processor has `B`'s instruction set, and the vectors are valid.
@@ -195,7 +195,7 @@ unsafe fn factors<B: Butterfly, const LOG: usize, const R: usize>(
     tables: &Tables<B::Word>,
     number: usize,
 ) -> [B::Factor; R] {
-    // Place 2^s + g is group g of stage s; place 0 is not used.
+    // Place 2^s + g is group g of stage s; place 0 is unused.
     // SAFETY: the set is present.
     unsafe {
         let mut factors = [arithmetic.broadcast(&tables.pairs[number]); R];
@@ -207,7 +207,7 @@ unsafe fn factors<B: Butterfly, const LOG: usize, const R: usize>(
     }
 }
 
-/// The factors of the inverse's stages, mirrored: the last stage uses the mirror of factor `number`.
+/// The mirrored factors of the inverse's stages: the last stage uses the mirror of factor `number`.
 ///
 /// # Safety
 /// The processor has `B`'s instruction set.
@@ -231,7 +231,7 @@ unsafe fn mirrored_factors<B: Butterfly, const LOG: usize, const R: usize>(
     }
 }
 
-/// Before a pass, or if `FIRST` before the transform's first stage, whose factor is number 1.
+/// Prepares rows before a pass, or if `FIRST` before the transform's first stage, whose factor is number 1.
 ///
 /// # Safety
 /// The processor has `B`'s instruction set.
@@ -281,14 +281,14 @@ unsafe fn forward_rows<B: Butterfly, const LOG: usize, const R: usize>(
     }
 }
 
-/// The upper row of a butterfly: row number `pair` of those whose number has no bit `apart`, a power of two. A loop over numbers of butterflies is unrolled; one
-/// over rows that leaves half of them out is not always, and then rows go through memory.
+/// The upper row of a butterfly: row number `pair` among those whose index lacks the bit `apart`, a power of two. A loop over butterflies is unrolled;
+/// one over rows that skips half of them sometimes is not, and then rows go through memory.
 #[inline(always)]
 const fn upper(pair: usize, apart: usize) -> usize {
     pair + (pair & !(apart - 1))
 }
 
-/// How many butterflies a stage of R rows has, hidden from the compiler where they are to be a loop.
+/// Number of butterflies in a stage of R rows, opaque to the compiler if they must stay a loop.
 #[inline(always)]
 fn butterflies<B: Butterfly, const R: usize>() -> usize {
     if B::LOOPED { std::hint::black_box(R / 2) } else { R / 2 }
@@ -314,7 +314,7 @@ unsafe fn forward_stages<B: Butterfly, const LOG: usize, const R: usize>(
     }
 }
 
-/// The stages of an inverse pass, tight to tight; with `LAST` without the transform's last stage, and untightened.
+/// The stages of an inverse pass, tight to tight; with `LAST`, excludes the transform's last stage and leaves words untightened.
 ///
 /// # Safety
 /// The processor has `B`'s instruction set.
@@ -336,7 +336,7 @@ unsafe fn inverse_stages<B: Butterfly, const LOG: usize, const R: usize, const L
     }
     if !LAST {
         for (row, word) in rows.iter_mut().enumerate() {
-            // A row is a product in the stage of its number's highest bit, and a sum in each later one.
+            // A row is a product in the stage of its index's highest bit, and a sum in each later one.
             let product = row.checked_ilog2().map_or(0, |bit| bit as usize + 1);
             // SAFETY: the set is present.
             *word = unsafe { arithmetic.tighten(*word, LOG - product) };
@@ -370,7 +370,7 @@ unsafe fn inverse_pass<B: Butterfly>(
     }
 }
 
-/// One pass over a block; with `LAST` its last stage is the transform's, which also divides by N.
+/// One pass over a block; with `LAST`, its last stage is the transform's, which also divides by N.
 ///
 /// # Safety
 /// As for [`forward_pass`].
@@ -425,7 +425,7 @@ unsafe fn forward_inner<B: Butterfly>(
         let mut rows = load_rows::<B, INNER>(data, B::LANES);
         begin(arithmetic, &mut rows, blocks == 1);
         forward_stages::<B, LOG2_INNER_RADIX, INNER>(arithmetic, &factors, &mut rows);
-        // Stage by stage over all pairs: each pair's chain is long, and the pairs do not depend on one another.
+        // Stage by stage over all pairs: each pair's chain is long, but the pairs are independent.
         for stage in (0..B::LOG2_LANES).rev() {
             for pair in 0..INNER / 2 {
                 let (lanes, companions) = lane_tables::<B>(tables, block * INNER / 2 + pair);
@@ -483,7 +483,7 @@ unsafe fn inverse_inner<B: Butterfly>(
     }
 }
 
-/// The in-register factors of pair `pair`, and their companions where there are any.
+/// The in-register factors of pair `pair`, and their companions, if any.
 ///
 /// # Safety
 /// `pair` is below N / 2L, L lanes.
@@ -491,6 +491,6 @@ unsafe fn inverse_inner<B: Butterfly>(
 unsafe fn lane_tables<B: Butterfly>(tables: &Tables<B::Word>, pair: usize) -> (*const B::Word, *const B::Word) {
     let offset = pair * 2 * B::LANES;
     debug_assert!(offset + 2 * B::LANES <= tables.lanes.len());
-    // SAFETY: each pair has its block of 2L factors; companions, if any, are as many.
+    // SAFETY: each pair has its block of 2L factors, and as many companions, if any.
     unsafe { (tables.lanes.as_ptr().add(offset), tables.lane_companions.as_ptr().wrapping_add(offset)) }
 }

@@ -7,7 +7,7 @@ pub fn forward(modulus: Modulus, root: u64, polynomial: &[u64]) -> Vec<u64> {
     (0..polynomial.len()).map(|k| evaluate(modulus, polynomial, modulus.power(root, 2 * k as u64 + 1))).collect()
 }
 
-/// x_j = N^-1·ψ^-j·Σ_k X_k·ψ^(−2kj) of values in natural order. `None` if ψ or N has no inverse.
+/// x_j = N^-1·ψ^-j·Σ_k X_k·ψ^(−2kj) for values in natural order. `None` if ψ or N has no inverse.
 pub fn inverse(modulus: Modulus, root: u64, values: &[u64]) -> Option<Vec<u64>> {
     let root = modulus.inverse(root)?;
     let count = modulus.inverse(values.len() as u64)?;

@@ -1,21 +1,19 @@
 //! The negacyclic NTT in the order of a bidirectional multi-delay commutator (Osiris, section IV-B).
 //!
-//! A radix-2 pipeline of p lanes has log2 N stages of p/2 butterflies. Data that flow one way are transformed
-//! inversely, data that flow the other way forward. The inverse decimates in frequency: the N values enter in natural
-//! order, in cycle c lane r the value c + r·(N/p), p evenly spaced ones a cycle, which is what an automorphism's
-//! network of p inputs permutes. Index bits from the highest to the lowest are combined stage by stage:
+//! A radix-2 pipeline of p lanes has log2 N stages of p/2 butterflies. Data flowing one way are transformed inversely, data flowing the other way
+//! forward. The inverse decimates in frequency. The N values enter in natural order: in cycle c lane r gets value c + r·(N/p), p evenly spaced values
+//! per cycle, as permuted by an automorphism network of p inputs. Index bits from the highest to the lowest are combined stage by stage:
 //!
 //! - the first log2 p stages combine lanes of one cycle;
-//! - each later stage follows a commutator, which exchanges lane bit 0 with one bit of the cycle's number,
-//!   the highest first. Exchanging bit b takes a delay of 2^b on every lane; over all stages N − p words.
+//! - each later stage follows a commutator, which exchanges lane bit 0 with one bit of the cycle number, the highest first. Exchanging bit b needs a
+//!   delay of 2^b on every lane; over all stages N − p words.
 //!
-//! Coefficients leave in [`StreamingNtt::coefficient_at`]'s order, and enter so on the forward way.
+//! Coefficients leave in [`StreamingNtt::coefficient_at`]'s order, and enter in that order in the forward direction.
 //!
-//! Each butterfly makes its factor from two tables of about √N entries, one multiplication more (OF-Twiddle).
-//! L limbs are interleaved by giving limb l's cycle c the unit's cycle c·L + l, which makes the delays L times as long.
-//! For N below the unit's largest the first stages are skipped.
+//! Each butterfly computes its factor from two tables of about √N entries by one more multiplication (OF-Twiddle). L limbs are interleaved by mapping
+//! limb l's cycle c to the unit's cycle c·L + l, which makes the delays L times as long. For N below the unit's largest the first stages are skipped.
 //!
-//! The replay of Osiris has its limbs in this order, and the tests of Osiris' units compare with this transform.
+//! Osiris's replay has its limbs in this order, and the tests of its units compare with this transform.
 
 use super::order::reverse_bits;
 use super::{EvaluationOrder, NttError};
@@ -24,18 +22,11 @@ use crate::primes::{is_prime, primitive_root};
 use crate::ring::RingDegree;
 use thiserror::Error;
 
-/// Why there is no streaming transform of a shape.
+/// Why a shape has no streaming transform.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum StreamingError {
-    /// The lanes are no power of two from 2 to N.
-    #[error("{lanes} lanes cannot stream degree {degree}; take a power of two from 2 to {degree}")]
-    Lanes {
-        /// N.
-        degree: usize,
-        /// p.
-        lanes: usize,
-    },
-    /// The modulus has no transform.
+    #[error("{lanes} lanes cannot stream degree {degree}; use a power of two from 2 to {degree}")]
+    Lanes { degree: usize, lanes: usize },
     #[error(transparent)]
     Ntt(#[from] NttError),
 }
@@ -98,17 +89,17 @@ impl StreamingNtt {
         Ok(Self { degree, modulus, lanes, forward, inverse, scale })
     }
 
-    /// Cycles that a polynomial takes to pass: N/p.
+    /// Cycles for a polynomial: N/p.
     pub fn cycles(&self) -> usize {
         self.degree.get() / self.lanes
     }
 
-    /// Words in the delays of all commutators, for `limbs` interleaved polynomials: limbs·(N − p).
+    /// Words of delay in all commutators, for `limbs` interleaved polynomials: limbs·(N − p).
     pub fn buffer_words(&self, limbs: usize) -> usize {
         limbs * (self.degree.get() - self.lanes)
     }
 
-    /// Words of the two tables of factors, of one direction.
+    /// Words of the two factor tables of one direction.
     pub fn twiddle_words(&self) -> usize {
         self.forward.low.len() + self.forward.high.len()
     }
@@ -118,13 +109,13 @@ impl StreamingNtt {
         EvaluationOrder::Streaming { lanes: self.lanes }
     }
 
-    /// The coefficient at place c·p + r of the coefficients' stream, lane r in cycle c: with the index
-    /// i = (r mod 2) + 2c + floor(r/2)·(2N/p), coefficient rev(i).
+    /// The coefficient at place c·p + r of the coefficient stream, lane r in cycle c: coefficient rev(i) for the index
+    /// i = (r mod 2) + 2c + floor(r/2)·(2N/p).
     pub fn coefficient_at(&self, place: usize) -> usize {
         reverse_bits(self.index_at(self.degree.log2(), place), self.degree.log2())
     }
 
-    /// log2 of the cycles.
+    /// log2 of the number of cycles.
     fn cycle_bits(&self) -> u32 {
         self.cycles().ilog2()
     }
@@ -134,7 +125,7 @@ impl StreamingNtt {
         let (cycle, lane) = (place / self.lanes, place % self.lanes);
         let bits = self.cycle_bits();
         let exchanged = stages.saturating_sub(self.lanes.ilog2());
-        // Of the highest `exchanged` cycle bits each holds the index bit above its own, and lane bit 0 the lowest of them.
+        // Each of the highest `exchanged` cycle bits has the index bit above its own; lane bit 0 has the lowest of them.
         let kept = bits - exchanged;
         let low = cycle & ((1 << kept) - 1);
         let high = cycle >> kept;
@@ -151,7 +142,7 @@ impl StreamingNtt {
         (0..stream.len()).map(|place| stream[exchange(place)]).collect()
     }
 
-    /// The lane bit that stage `stage` of the inverse combines, and the cycle bit that is exchanged before it.
+    /// The lane bit combined by inverse stage `stage`, and the cycle bit exchanged before it.
     fn stage(&self, stage: u32) -> (u32, Option<u32>) {
         let lane_bits = self.lanes.ilog2();
         match stage.checked_sub(lane_bits) {
@@ -160,7 +151,7 @@ impl StreamingNtt {
         }
     }
 
-    /// Does the butterflies of inverse stage `stage` with `operate`(u, v, exponent).
+    /// Applies `operate`(u, v, exponent) to the butterflies of inverse stage `stage`.
     ///
     /// The stage splits blocks of M = N/2^stage indices; the pair κ of a block has ψ^(±(2κ+1)·2^stage).
     fn butterflies(&self, stage: u32, stream: &mut [u64], operate: impl Fn(u64, u64, usize) -> (u64, u64)) {
@@ -195,8 +186,7 @@ impl StreamingNtt {
         stream
     }
 
-    /// Coefficients in [`Self::coefficient_at`]'s order to values in [`Self::order`], through the same stages
-    /// the other way. Both are canonical.
+    /// Coefficients in [`Self::coefficient_at`]'s order to values in [`Self::order`], through the same stages in reverse. Both are canonical.
     ///
     /// # Panics
     /// Unless `stream` has N words.
@@ -219,8 +209,7 @@ impl StreamingNtt {
 
 #[cfg(test)]
 mod tests {
-    //! Does the streaming pipeline give the definition's values in its order, and is each commutator a pair of delays
-    //! and a switch?
+    //! Does the streaming pipeline give the definition's values in its order, and is each commutator a pair of delays and a switch?
 
     use super::*;
     use crate::ntt::Ntt;
@@ -239,7 +228,7 @@ mod tests {
 
     #[test]
     fn equals_the_transform_under_its_permutation() {
-        // Toy rings at every number of lanes; those in use at Osiris's, in each word size that an arithmetic changes at.
+        // Toy rings at every number of lanes, then real ones at Osiris's, at each word size where an arithmetic changes.
         let toys = [(4, &[2, 4, 8, 16][..]), (7, &[2, 16, 128])];
         let sizes: Vec<(u32, &[usize])> = (10..=17).map(|log2| (log2, &[512][..])).collect();
         let all = [28, 36, 40, 60].map(|bits| [units(bits, &toys), units(bits, &sizes)]);
@@ -267,8 +256,8 @@ mod tests {
         }
     }
 
-    /// Two lanes through a delay of `delay` on the lower one, a switch that turns every `delay` cycles, and a delay of
-    /// `delay` on the upper one; the first `delay` outputs are of the filling and are dropped.
+    /// A delay of `delay` on the lower of two lanes, a switch that toggles every `delay` cycles, and a delay of `delay` on the upper lane; drops the first
+    /// `delay` outputs, which belong to the filling.
     fn delay_switch_delay(pairs: &[[u64; 2]], delay: usize) -> Vec<[u64; 2]> {
         let (mut lower, mut upper) = (VecDeque::from(vec![0; delay]), VecDeque::from(vec![0; delay]));
         let mut output = Vec::new();
@@ -303,14 +292,14 @@ mod tests {
     }
 
     #[test]
-    fn lanes_that_do_not_fit_are_told() {
+    fn unsupported_lanes_are_rejected() {
         let degree = RingDegree::new(64).unwrap();
         let modulus = Modulus::new(PrimeClass::of_degree(degree).of_bits(40, 1).unwrap()[0]).unwrap();
         for lanes in [0, 1, 3, 128] {
             let error = StreamingNtt::new(degree, modulus, lanes).unwrap_err();
             assert_eq!(
                 error.to_string(),
-                format!("{lanes} lanes cannot stream degree 64; take a power of two from 2 to 64")
+                format!("{lanes} lanes cannot stream degree 64; use a power of two from 2 to 64")
             );
         }
     }

@@ -1,4 +1,4 @@
-//! Does every kernel give the definition's values, in the stated order and range, at every degree?
+//! Does every kernel give the definition's values, in the documented order and range, at every degree?
 
 use super::*;
 use crate::modular::{Limb, reference as arithmetic};
@@ -10,12 +10,12 @@ use rand_chacha::ChaCha8Rng;
 fn polynomial(modulus: Modulus, count: usize, seed: u64) -> Vec<u64> {
     let mut generator = ChaCha8Rng::seed_from_u64(seed);
     let mut words: Vec<u64> = (0..count).map(|_| generator.random_range(0..modulus.value())).collect();
-    // The largest residue often, where a bound would break first.
+    // Many largest residues, where a bound would break first.
     words.iter_mut().step_by(3).for_each(|word| *word = modulus.value() - 1);
     words
 }
 
-/// The largest prime and a small one for each word size that an arithmetic changes at.
+/// The largest prime and a small one for each word size where an arithmetic changes.
 fn moduli(degree: RingDegree, sizes: &[u32]) -> Vec<Modulus> {
     let class = PrimeClass::of_degree(degree);
     sizes.iter().map(|&bits| Modulus::new(class.of_bits(bits, 1).unwrap()[0]).unwrap()).collect()
@@ -83,7 +83,7 @@ fn words_of_64_bits() {
     });
 }
 
-/// What a processor without IFMA takes for every prime.
+/// The arithmetic of a processor without IFMA, for every prime.
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn products_without_ifma() {
@@ -128,7 +128,7 @@ fn words_of_32_bits() {
     });
 }
 
-/// All values equal across sets: spot checks cannot see a wrong lane of a large degree, this does.
+/// Compares all values across sets: spot checks would miss a wrong lane of a large degree.
 #[test]
 fn sets_agree_word_by_word() {
     for degree in degrees() {
@@ -176,10 +176,10 @@ fn reference_inverts_and_multiplies() {
 }
 
 #[test]
-fn moduli_without_a_transform_are_told() {
+fn moduli_without_a_transform_are_rejected() {
     let degree = RingDegree::new(1024).unwrap();
     let error = |value| Ntt::<u64>::new(degree, Modulus::new(value).unwrap()).unwrap_err().to_string();
-    assert_eq!(error(97), "modulus 97 has no root of unity of order 2048; take a prime = 1 mod 2048");
+    assert_eq!(error(97), "modulus 97 has no root of unity of order 2048; use a prime = 1 mod 2048");
     let q = PrimeClass::ONE_MOD_WORD.of_bits(28, 2).unwrap();
     assert_eq!(error(q[0] * q[1]), format!("modulus {} is not prime; the transform needs a prime", q[0] * q[1]));
     let wide = Modulus::new(PrimeClass::ONE_MOD_WORD.of_bits(33, 1).unwrap()[0]).unwrap();
@@ -208,7 +208,7 @@ fn orders_are_permutations() {
     }
 }
 
-/// Polynomials in a power of X, through the subring and without it.
+/// Polynomials in a power of X, with and without the subring transform.
 #[test]
 fn a_subring_has_the_same_values() {
     for_every_transform::<u64>(&[32, 46, 48, 50, 61], |ntt| {

@@ -4,11 +4,10 @@ use super::butterfly::Butterfly;
 use super::tables::{Layout, Tables};
 use crate::modular::{Modulus, inverse_of_odd};
 
-/// 32-bit integers in one register.
+/// A register of 32-bit integers.
 ///
 /// # Safety
-/// Every method may use the instruction set that the implementation is for: the caller has checked that
-/// the processor has it. Pointers are valid for a whole vector.
+/// Every method may use the implementation's instruction set; the caller has checked that it is present. Pointers are valid for a whole vector.
 pub(super) trait Lanes32: Copy {
     const LOG2_LANES: usize;
     unsafe fn load(from: *const u32) -> Self;
@@ -22,9 +21,9 @@ pub(super) trait Lanes32: Copy {
     unsafe fn min(self, other: Self) -> Self;
     /// Low halves of the products.
     unsafe fn multiply_low(self, other: Self) -> Self;
-    /// High halves of the products; `odd` is `other.odd()`, for sets whose products take every second lane.
+    /// High halves of the products; `odd` is `other.odd()`, for sets that multiply every second lane.
     unsafe fn multiply_high(self, other: Self, odd: Self) -> Self;
-    /// The odd lanes moved to the even ones (itself, where [`Self::multiply_high`] does not take it).
+    /// The odd lanes moved to the even ones (the identity if [`Self::multiply_high`] does not use it).
     unsafe fn odd(self) -> Self;
     /// `self` + (`a` < `b` ? `addend` : 0), wrapping.
     unsafe fn add_where_less(self, a: Self, b: Self, addend: Self) -> Self;
@@ -61,7 +60,7 @@ pub(super) struct Factor32<L> {
     odd_companion: L,
 }
 
-/// Defines what both arithmetics share: moves of words.
+/// Word moves shared by both arithmetics.
 macro_rules! moves {
     () => {
         type Word = u32;
@@ -92,7 +91,7 @@ macro_rules! moves {
             companions: *const u32,
             stage: usize,
         ) -> Factor32<L> {
-            // Stage 0 has the upper vector of the block, the others share the lower one.
+            // Stage 0 uses the upper vector of the block, the others share the lower one.
             let (offset, first) = if stage == 0 { (Self::LANES, 0) } else { (0, Self::LANES >> stage) };
             // SAFETY: a block has two vectors, by the trait's contract.
             unsafe {
@@ -195,8 +194,7 @@ impl<L: Lanes32> Butterfly for Lazy32<L> {
     }
 }
 
-/// Montgomery's products with R = 2^32, any odd q < 2^32. Loose, tight and products are canonical: where
-/// 2q may pass 2^32 there is no room to be lazy.
+/// Montgomery's products with R = 2^32, for any odd q < 2^32. Loose, tight and products are canonical, because 2q may exceed 2^32.
 #[derive(Clone, Copy)]
 pub(super) struct Strict32<L> {
     q: L,
@@ -218,8 +216,7 @@ pub(super) const fn strict_32(log2_lanes: usize) -> Layout<u32> {
 impl<L: Lanes32> Strict32<L> {
     /// w·x in [0, q), for any word x.
     ///
-    /// With m = lo(x·w·q^-1) the low halves of xw and mq are equal, so hi(xw) − hi(mq) = (xw − mq)/R exactly, in
-    /// (−q, q); q is added where it is negative.
+    /// With m = lo(x·w·q^-1) the low halves of xw and mq are equal, so hi(xw) − hi(mq) = (xw − mq)/R exactly, in (−q, q); q is added if it is negative.
     #[inline(always)]
     unsafe fn multiply(self, x: L, w: Factor32<L>) -> L {
         // SAFETY: by the trait's contract.

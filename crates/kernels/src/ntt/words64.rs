@@ -1,4 +1,4 @@
-//! Butterflies on 64-bit words in plain Rust.
+//! Butterflies on 64-bit words in portable Rust.
 
 use super::butterfly::Butterfly;
 use super::tables::{Layout, Tables};
@@ -6,8 +6,8 @@ use crate::modular::{Modulus, ShoupFactor};
 
 /// One word at a time, Shoup's products of 64 bits, q < 2^61.
 ///
-/// Loose is [0, 4q), tight is [0, 2q) (D. Harvey, J. Symb. Comput. 60, 2014): 4q < 2^63. A product is in [0, 2q) whatever its
-/// operand, so u reduced to [0, 2q) plus or minus it, plus 2q, is in [0, 4q) again.
+/// Loose is [0, 4q), tight is [0, 2q) (D. Harvey, J. Symb. Comput. 60, 2014): 4q < 2^63. A product is in [0, 2q) for any operand, so u reduced to
+/// [0, 2q), plus or minus it, plus 2q, is in [0, 4q) again.
 #[derive(Clone, Copy)]
 pub(super) struct Portable64 {
     q: u64,

@@ -1,6 +1,6 @@
-//! Butterflies on 64-bit words in AVX-512: with IFMA below 2^50, without below 2^61.
+//! Butterflies on 64-bit words in AVX-512: with IFMA below 2^50, without it below 2^61.
 //!
-//! Every intrinsic below needs AVX-512 F, and IFMA or DQ, which the caller of a [`Butterfly`] method has.
+//! Every intrinsic below needs AVX-512 F, and IFMA or DQ, which the caller of a [`Butterfly`] method guarantees.
 
 use super::butterfly::Butterfly;
 use super::tables::{Layout, Tables};
@@ -9,7 +9,7 @@ use crate::modular::Modulus;
 use crate::modular::ifma::{Constants, Factor, enter, word_inverse};
 use std::arch::x86_64::*;
 
-/// Defines what both arithmetics share: moves of words.
+/// Word moves shared by both arithmetics.
 macro_rules! moves {
     () => {
         type Word = u64;
@@ -63,7 +63,7 @@ macro_rules! moves {
     };
 }
 
-/// The factors of in-register stage `stage` from a block: see [`Butterfly::lane_factors`].
+/// The factors of in-register stage `stage` from a block; see [`Butterfly::lane_factors`].
 ///
 /// # Safety
 /// The processor has AVX-512 F, and the block has 16 words.
@@ -75,7 +75,7 @@ unsafe fn spread<const MIRRORED: bool>(block: *const u64, stage: usize) -> __m51
     };
     // SAFETY: by this function's contract.
     unsafe {
-        // Stage 0 has the upper vector of the block, the others share the lower one.
+        // Stage 0 uses the upper vector of the block, the others share the lower one.
         let source = _mm512_loadu_si512(block.add(if stage == 0 { 8 } else { 0 }).cast());
         if stage == 0 && !MIRRORED {
             return source;
@@ -88,19 +88,18 @@ unsafe fn spread<const MIRRORED: bool>(block: *const u64, stage: usize) -> __m51
 
 /// Eight words at a time, Montgomery's products of 52 bits, q < 2^50.
 ///
-/// Loose is [0, 4q), tight is [0, 2q): 4q ≤ 2^52 is what IFMA multiplies. Products are in (0, 2q).
+/// Loose is [0, 4q), tight is [0, 2q): IFMA multiplies 4q ≤ 2^52. Products are in (0, 2q).
 ///
-/// `ROOMY`, for q < 2^46: a forward butterfly adds and subtracts less than q, whatever v is. The operands u of the first of the at most 17
-/// stages are raised by 17q, so that after stage l all words are in (17q − lq, 18q + lq). Loose is (0, 35q), 35q < 64q ≤ 2^52, and only the
-/// transform's end reduces. The inverse reduces at the end of each pass of up to three stages: a sum doubles what its operands
-/// are below, so in stage l of a pass words are below 2^l·2q, what is multiplied is below 2^l·4q ≤ 16q,
-/// and a word is below 2^3·2q at the pass's end.
+/// `ROOMY`, for q < 2^46: a forward butterfly adds and subtracts less than q, for any v. The operands u of the first of the at most 17 stages get an
+/// offset of 17q, so that after stage l all words are in (17q − lq, 18q + lq). Loose is (0, 35q), 35q < 64q ≤ 2^52, and only the transform's end
+/// reduces. The inverse reduces at the end of each pass of up to three stages: a sum doubles its operands' bound, so in stage l of a pass words are
+/// below 2^l·2q, multiplicands below 2^l·4q ≤ 16q, and a word is below 2^3·2q at the pass's end.
 #[derive(Clone, Copy)]
 pub(super) struct Ifma<const ROOMY: bool> {
     constants: Constants,
-    /// The factor 1, which multiplies loose words to canonical ones.
+    /// The factor 1, which makes loose words canonical.
     one: Factor,
-    /// What raises the first operands u.
+    /// Offset of the first operands u.
     raise: __m512i,
 }
 
@@ -110,8 +109,8 @@ pub(super) const ROOMY_BITS: u32 = 46;
 /// Stages of the largest transform: see [`crate::RingDegree::MAX`].
 const MOST_STAGES: i64 = crate::RingDegree::MAX.ilog2() as i64;
 
-/// The tables of [`Ifma`]. Its in-register factors come without companions: one product makes them, and
-/// the tables of a large degree are read from far away.
+/// The tables of [`Ifma`]. In-register factors have no companions: one product computes them, and the tables of a large degree are far from the
+/// processor.
 pub(super) const IFMA: Layout<u64> = Layout {
     log2_lanes: 3,
     log2_radix: 3,
@@ -123,7 +122,7 @@ pub(super) const IFMA: Layout<u64> = Layout {
 };
 
 impl<const ROOMY: bool> Ifma<ROOMY> {
-    /// What words are below in stage `level` of an inverse pass: 2q, doubled each time if `ROOMY`.
+    /// Bound of words in stage `level` of an inverse pass: 2q, doubled each time if `ROOMY`.
     #[inline(always)]
     unsafe fn bound(&self, level: usize) -> __m512i {
         // SAFETY: the set is present, by the trait's contract.
@@ -169,8 +168,8 @@ impl<const ROOMY: bool> Butterfly for Ifma<ROOMY> {
     unsafe fn forward(&self, u: __m512i, v: __m512i, w: Factor) -> (__m512i, __m512i) {
         // SAFETY: the set is present, by the trait's contract.
         unsafe {
-            // With T = hi(v·form) − hi(mq) in (−q, q) the results are u + T and u − T, raised by q unless there is room; the second
-            // is summed up in place by the product mq, and the first is what lacks to the sum of both.
+            // With T = hi(v·form) − hi(mq) in (−q, q) the results are u + T and u − T, plus q unless `ROOMY`. The product mq accumulates the second in place, and
+            // the first is the sum of both minus it.
             let Constants { q, two_q, zero, .. } = self.constants;
             let m = _mm512_madd52lo_epu64(zero, v, w.companion);
             if ROOMY {
@@ -236,10 +235,9 @@ impl<const ROOMY: bool> Butterfly for Ifma<ROOMY> {
 
 /// Eight words at a time, Shoup's products of 64 bits, q < 2^61, without IFMA.
 ///
-/// Loose is [0, 4q), tight is [0, 2q). The quotient's high word comes from three of the four partial products:
-/// with x = x_1·2^32 + x_0 and w' likewise, Q = x_1·w'_1 + floor(x_1·w'_0 / 2^32) + floor(x_0·w'_1 / 2^32). What is
-/// dropped is below 1 in each of the three places, so xw'/2^64 − Q < 3, and as x < 4q < 2^63,
-/// xw/q − Q < x/2^64 + 3 < 3.5: the product xw − Qq is in [0, 3.5q), and in [0, 2q) after one conditional subtraction.
+/// Loose is [0, 4q), tight is [0, 2q). The quotient's high word comes from three of the four partial products: with x = x_1·2^32 + x_0 and w' likewise,
+/// Q = x_1·w'_1 + floor(x_1·w'_0 / 2^32) + floor(x_0·w'_1 / 2^32). The dropped parts are below 1 in each of three places, so xw'/2^64 − Q < 3. Since
+/// x < 4q < 2^63, xw/q − Q < x/2^64 + 3 < 3.5: the product xw − Qq is in [0, 3.5q), and in [0, 2q) after one conditional subtraction.
 #[derive(Clone, Copy)]
 pub(super) struct Wide {
     q: __m512i,

@@ -1,28 +1,29 @@
 //! Butterflies on residues below 2^50 as f64, in AVX2, in AVX-512 without IFMA and in NEON.
 //!
-//! Between the passes words hold the bits of numbers, integers of either sign. Every intrinsic below needs the set of `V`, which the caller of a
-//! [`Butterfly`] method has.
+//! Between passes, words contain the bits of f64 numbers, integers of either sign. Every intrinsic below needs the set of `V`, which the caller of a
+//! [`Butterfly`] method guarantees.
 
 use super::butterfly::Butterfly;
 use super::tables::{Layout, Tables};
 use crate::modular::Modulus;
 use crate::modular::float::{Factor, Floats, Residues, factor};
 
-/// As many numbers at a time as `V` has, q < 2^50.
+/// A vector `V` of numbers at a time, q < 2^50.
 ///
-/// A product of x is within (1/2 + |x|·2^-54)·q of 0 for |x| ≤ 2^52 (see [`Residues::times`]). In units of q, whose largest is 2^50, that is 1/2 + |x|/16 for
+/// A product of x is within (1/2 + |x|·2^-54)·q of 0 for |x| ≤ 2^52 (see [`Residues::times`]). In units of q, at most 2^50, that is 1/2 + |x|/16 for
 /// |x| ≤ 4, and integers are exact below 8.
 ///
-/// *Forward.* A butterfly adds a product to u: |u| grows by 1/2 + |v|/16. At the start of each pass but the first, the operands u of its first stage are reduced to
-/// 1/2. Canonical words at the transform's start are below 1, and the first pass makes 1.57, 2.17 and 2.81 of them; from there each pass makes 1.18, 1.75 and 2.36 at most; the
-/// innermost pass ends with these, and at most three stages in registers with 3.01, 3.70 and 4.44: no word that is multiplied is above 4, and loose is below 5.
+/// *Forward.* A butterfly adds a product to u: |u| grows by 1/2 + |v|/16. At the start of each pass except the first, the operands u of its first stage are
+/// reduced to 1/2. Canonical words at the transform's start are below 1, and the first pass increases them to 1.57, 2.17 and 2.81; each later pass
+/// reaches at most 1.18, 1.75 and 2.36. The innermost pass ends with these, followed by at most three stages in registers with 3.01, 3.70 and 4.44: no
+/// multiplicand is above 4, and loose is below 5.
 ///
-/// *Inverse.* Tight is below 1. In registers, sums are reduced to 1/2, and products are of differences below 2, so below 5/8. In a pass, words of stage 0 are below 1, and give
-/// sums below 2 and products below 5/8; those of stage 1 sums below 4, which are reduced to 1/2, and products below 3/4; those of stage 2 sums below 2 and
+/// *Inverse.* Tight is below 1. In registers, sums are reduced to 1/2, and products are of differences below 2, so below 5/8. In a pass, words of stage 0
+/// are below 1, with sums below 2 and products below 5/8; stage 1 has sums below 4, reduced to 1/2, and products below 3/4; stage 2 has sums below 2 and
 /// products below 5/8. Sums are made tight at the pass's end. The transform's last stage multiplies sums and differences below 4.
 ///
-/// `ROOMY`, for q < 2^48: there products are within 1/2 + |x|/64 for |x| ≤ 16, and exact integers reach 32. Forward, 17 stages lead from 1 to 11, with nothing reduced but at
-/// the end; inverse, stage 1 reduces nothing: the words of stages 0 to 2 are below 1, 2 and 4.
+/// `ROOMY`, for q < 2^48: products are within 1/2 + |x|/64 for |x| ≤ 16, and integers are exact below 32. Forward, 17 stages go from 1 to 11 and reduce
+/// only at the end. Inverse, stage 1 does not reduce: the words of stages 0 to 2 are below 1, 2 and 4.
 #[derive(Clone, Copy)]
 pub(super) struct Float<V: Floats, const ROOMY: bool>(Residues<V>);
 

@@ -101,6 +101,14 @@ impl Described {
         Self::new(self.description.changed(self.mapper.specs(), changes)?, self.mapper)
     }
 
+    /// The same machine with other values of any figures, of unknown area and power.
+    ///
+    /// # Errors
+    /// [`MachineError`] for a key that its mapper has not, a value out of range, or figures that contradict each other.
+    pub fn varied(&self, changes: &[(String, f64)]) -> Result<Self, MachineError> {
+        Self::new(self.description.varied(self.mapper.specs(), changes)?, self.mapper)
+    }
+
     /// The same machine with something exchanged that is no figure: what its mapper lists under `name`, for `value`.
     ///
     /// # Errors

@@ -1,8 +1,8 @@
 //! The contracts of a machine and of a mapper: what each has to say for itself. Everything else is shared.
 //!
 //! A [`Mapper`] schedules programs on whatever machine a file describes in its terms. It is of one [`Family`]: torus polynomials ([`torus`])
-//! or residue polynomials ([`residue`]). A [`Machine`] of a paper is such a file, with what the paper published; a user's own machine is
-//! the file alone. Each is a folder and a line in the [registry](crate::registry), and nothing outside of its folder names it.
+//! or residue polynomials ([`residue`]). A [`Machine`] is such a file that comes with the project. Each is a folder and a line in the
+//! [registry](crate::registry), and nothing outside of its folder names it.
 
 mod described;
 pub(crate) mod error;
@@ -13,32 +13,22 @@ pub mod rounds;
 pub mod torus;
 
 use crate::engine::description::{Description, DescriptionError, FigureError, FigureSpec};
-use crate::reproduce::prediction::{Prediction, ReproduceError};
 use options::OptionSpec;
-use polyfabric_runtime::Progress;
 use residue::ResidueMachine;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use torus::TorusMachine;
 
 pub use described::Described;
 pub use error::{Cause, Family, MachineError};
 
-/// A machine of a paper: a file for one of the mappers, and what was published of it.
+/// A machine that comes with the project: a file for one of the mappers.
 pub trait Machine: Sync {
     /// Name of the machine, and of its file.
     fn name(&self) -> &'static str;
 
     /// The text of its file.
     fn file(&self) -> &'static str;
-
-    /// What its paper published, as text, for the comparison alone.
-    fn published(&self) -> &'static str;
-
-    /// The model's numbers for the published ones, on `machine`, which its file describes.
-    ///
-    /// # Errors
-    /// [`ReproduceError`] when a program cannot be built, mapped or checked.
-    fn predictions(&self, machine: &Described, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError>;
 }
 
 /// What maps programs onto the machines of one kind, each described by a file that names the mapper.
@@ -48,6 +38,14 @@ pub trait Mapper: Sync {
 
     /// The figures that a file for it has to give.
     fn specs(&self) -> &'static [FigureSpec];
+
+    /// Quantities that follow from the figures of `machine`, by name: counts of its parts and bytes that they hold.
+    ///
+    /// # Errors
+    /// [`FigureError`] when a figure is unknown or two contradict each other.
+    fn quantities(&self, _machine: &Description) -> Result<BTreeMap<&'static str, f64>, FigureError> {
+        Ok(BTreeMap::new())
+    }
 
     /// What a user may choose beside a file's figures.
     fn options(&self) -> &'static [OptionSpec] {

@@ -2,8 +2,9 @@
 
 use super::{Described, MachineError};
 use crate::audit::{audit, same_resources};
+use crate::engine::checker::check;
 use crate::engine::description::{Description, DescriptionLiteral, FigureLiteral, Written};
-use crate::engine::report::{SimulationReport, Subject};
+use crate::engine::report::{SimulationError, SimulationReport, Subject};
 use crate::engine::schedule::{Resources, Schedule};
 use crate::torus::figures::{STAGES, WIDTHS, fixed_point};
 use crate::torus::labels::Labels;
@@ -15,6 +16,7 @@ use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind, count};
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_runtime::Progress;
 use polyfabric_schemes::tfhe::{LweBatch, Parameters, ServerKey};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// A mapper of programs on torus polynomials.
@@ -90,6 +92,34 @@ pub trait TorusMachine: Send + Sync {
     /// # Errors
     /// [`MachineError`] when the program does not fit.
     fn map(&self, program: &KernelProgram) -> Result<MappedTorus, MachineError>;
+
+    /// What it decides of `program`, to be reported.
+    ///
+    /// # Errors
+    /// [`MachineError`] when the program does not fit.
+    fn decisions(&self, program: &KernelProgram) -> Result<Decisions, MachineError>;
+}
+
+/// An instruction that a machine has run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Instruction {
+    /// Where: the class of the unit.
+    pub unit: &'static str,
+    /// What.
+    pub action: &'static str,
+    /// Its first cycle.
+    pub start: i64,
+    /// The cycle in which its last result is in place.
+    pub end: i64,
+}
+
+/// What a mapper decides of a program.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Decisions {
+    /// By name: sizes of batches, cycles and bytes of the pipeline.
+    pub quantities: BTreeMap<&'static str, f64>,
+    /// The instructions, where the machine has some.
+    pub instructions: Vec<Instruction>,
 }
 
 /// A program on a machine.
@@ -220,6 +250,14 @@ pub fn map(machine: &Described, program: &KernelProgram) -> Result<MappedTorus, 
     machine.torus(&program.name)?.map(program)
 }
 
+/// [`TorusMachine::decisions`] of `machine`.
+///
+/// # Errors
+/// As there; [`MachineError::Family`] for a machine of another family.
+pub fn decisions(machine: &Described, program: &KernelProgram) -> Result<Decisions, MachineError> {
+    machine.torus(&program.name)?.decisions(program)
+}
+
 /// Maps `program` onto `machine`, checks the schedule and reports on it.
 ///
 /// # Errors
@@ -281,6 +319,19 @@ pub fn report(
         primary: &classes,
     };
     Ok(SimulationReport::of(&subject)?)
+}
+
+/// Cycles of the schedule of `program` on `machine`, which is checked, but not held against the program: of lowerings that compute a value several times.
+///
+/// # Errors
+/// [`MachineError`] when the program does not fit, or the schedule breaks a rule.
+pub fn cycles(machine: &Described, program: &KernelProgram) -> Result<u64, MachineError> {
+    let illegal = |violation| SimulationError::Schedule {
+        program: program.name.to_string(),
+        machine: machine.name().to_owned(),
+        violation: Box::new(violation),
+    };
+    Ok(check(&map(machine, program)?.schedule, &[]).map_err(illegal)?.cycles)
 }
 
 /// Carries out the schedule of `program` on real ciphertexts, event by event in the order of the schedule.

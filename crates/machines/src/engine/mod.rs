@@ -11,6 +11,7 @@ pub mod description;
 pub mod energy;
 pub mod function;
 pub mod list;
+pub mod listing;
 pub mod report;
 pub mod schedule;
 pub mod stalls;

@@ -1,16 +1,17 @@
-//! Phase 1's last step: instructions in the order in which their results are wanted.
+//! Phase 1's last step: sorts instructions by the time at which their results are needed.
 //!
-//! Units are pipelines of a hundred cycles and more, and in a key switch several stand one behind the other: an automorphism, an inverse
-//! transform, the transforms of its digits. Ordered by dependencies alone, such a chain begins when its end is due. Here what a long
-//! pipeline reads is due that pipeline's latency before its result is, or half of it ([`Pace`]). How many instructions that are, the estimate of each group
-//! says: what takes its longest resource so long has so many instructions.
+//! Units are pipelines of a hundred cycles and more, and a key switch uses several in sequence: an
+//! automorphism, an inverse transform, the transforms of its digits. In an order by dependences alone, such a
+//! chain starts when its end is due. Here an operand of a long pipeline is due earlier than the result, by the
+//! pipeline's latency or half of it ([`Pace`]). The estimate of each group converts cycles to numbers of
+//! instructions: the time on its busiest resource divided by its instructions.
 
 use super::estimate::Estimate;
 use super::machine::{F1, Geometry};
 use super::order::{Ordered, Pace, places, reordered};
 
-/// Puts the instructions of `ordered` in the order in which their results are wanted. They stay in their clusters, and groups overlap where
-/// a chain of the later one begins.
+/// Sorts the instructions of `ordered` by the time at which their results are needed. They keep their clusters.
+/// Groups overlap if a chain of the later one starts early.
 pub fn advance(ordered: Ordered, machine: &F1, geometry: &Geometry) -> Ordered {
     let graph = &ordered.translation.graph;
     let mut wanted = due(&ordered, machine, geometry);
@@ -27,7 +28,7 @@ pub fn advance(ordered: Ordered, machine: &F1, geometry: &Geometry) -> Ordered {
         }
     }
     let mut order: Vec<u32> = (0..graph.len() as u32).collect();
-    // What is wanted at the same time stays in order, so an operand comes before its reader.
+    // The sort is stable, so an operand stays before its reader.
     order.sort_by(|&a, &b| wanted[a as usize].total_cmp(&wanted[b as usize]));
     let home = order.iter().map(|&old| ordered.home[old as usize]).collect();
     let mut runs = ordered.runs;
@@ -36,7 +37,7 @@ pub fn advance(ordered: Ordered, machine: &F1, geometry: &Geometry) -> Ordered {
     Ordered { translation: reordered(&ordered.translation, &order), home, runs, ..ordered }
 }
 
-/// The cycle in which each instruction's turn comes, if every group takes as long as its longest resource.
+/// The cycle in which each instruction is due, if every group takes as long as its busiest resource.
 fn due(ordered: &Ordered, machine: &F1, geometry: &Geometry) -> Vec<f64> {
     let mut due = Vec::with_capacity(ordered.home.len());
     let mut now = 0.0;

@@ -1,13 +1,14 @@
-//! What F1's units compute.
+//! The arithmetic of F1's units.
 //!
-//! Products are the multiplier's own (section 5.3), transforms the four-step unit's (section 5.2) where a polynomial is one vector that
-//! the unit takes. Between instructions vectors keep the order that the project's transforms give; the order in which a unit
-//! streams them is what [`super::units`] shows.
+//! Products use the multiplier's algorithm (section 5.3). Transforms use the four-step unit's (section 5.2) if
+//! a polynomial is one vector that the unit supports. Between instructions, vectors are in the order of the
+//! kernels' transforms; [`super::units`] models the order in which units stream them.
 //!
-//! The multiplier gives a·b·R^-1. So values are in its form, x·R, on the chip and in off-chip memory, and a product of two is one product;
-//! coefficients are plain, as they are lifted to other moduli. Transforms turn the one into the other by the factors that they multiply each
-//! element by between their two networks. Constants are given in the form that leaves a vector in its own: those of products in the
-//! multiplier's, those of sums in the vector's. The host enters inputs and leaves outputs.
+//! The multiplier computes a·b·R^-1. So values in the evaluation domain are in Montgomery form, x·R, on and off
+//! the chip, and their product needs one multiplication. Coefficients are plain, as they are lifted to other
+//! moduli. Transforms convert between the two forms, through the factors between their two networks. A
+//! constant's form preserves the vector's form: constant factors are in Montgomery form, and constant addends
+//! in the vector's. The host converts inputs and outputs.
 
 use super::machine::{F1, Geometry};
 use crate::rns::function::Function;
@@ -25,7 +26,7 @@ struct LimbUnits {
     modulus: Modulus,
     multiplier: PrimeForm,
     transform: Ntt<u64>,
-    /// None where a polynomial is several vectors, or too short for the lanes.
+    /// `None` if a polynomial is several vectors, or too short for the lanes.
     four_step: Option<FourStep>,
 }
 
@@ -59,10 +60,11 @@ pub struct Units {
 }
 
 impl Units {
-    /// Those of `machine` for `moduli`.
+    /// For `machine` and `moduli`.
     ///
     /// # Errors
-    /// [`ReplayError`] for a modulus that is none of the multiplier's, or has no transform of the ring.
+    /// [`ReplayError`] if the multiplier does not support a modulus, or the modulus has no transform of the
+    /// ring.
     pub fn new(machine: &F1, geometry: &Geometry, moduli: &[Modulus]) -> Result<Self, ReplayError> {
         let subpolynomials = geometry.subpolynomials();
         let limb = |&modulus: &Modulus| {
@@ -121,7 +123,7 @@ impl Arithmetic for Units {
                 let LimbUnits { modulus, multiplier, .. } = units(limb);
                 let constant = u64::from(constant);
                 let constant = if values { multiplier.enter(constant) } else { constant };
-                // The adder takes the modulus off once or not at all.
+                // The adder subtracts the modulus at most once.
                 let sum = |&word: &u64| (word + constant).checked_sub(modulus.value()).unwrap_or(word + constant);
                 a.iter().map(sum).collect()
             }

@@ -1,23 +1,22 @@
-//! A scratchpad bank as the cycle-level scheduler sees it: accesses, and a port at each crossbar between banks and clusters.
+//! Reservations of a scratchpad bank: accesses, and one port at each crossbar.
 
 use super::machine::F1;
 use super::reservations::Reservations;
 
-/// Busy intervals that are remembered: loads come between what a run of operations does in a bank.
+/// Number of busy intervals to remember: loads are scheduled between the accesses of a run.
 const REMEMBERED: usize = 4096;
 
-/// Where a bank's vector goes, or comes from.
+/// Direction of a bank's transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// To the clusters. One vector leaves at a time, whoever receives it.
+    /// To the clusters; one vector at a time, for any number of receivers.
     Leave,
     /// From the clusters, one at a time.
     Enter,
-    /// To a memory stack, or from one.
+    /// To or from a memory stack.
     Memory,
 }
 
-/// One bank.
 #[derive(Clone, Debug)]
 pub struct Bank {
     accesses: Vec<Reservations>,
@@ -44,7 +43,7 @@ impl Bank {
         }
     }
 
-    /// The first cycle from `from` on in which a vector of `duration` can go that way.
+    /// The first cycle from `from` on in which a vector of `duration` can be transferred in direction `way`.
     pub fn earliest(&self, way: Way, from: u64, duration: u64) -> u64 {
         let port = self.port(way);
         let mut at = from;
@@ -63,7 +62,7 @@ impl Bank {
         self.accesses.iter().all(|access| access.is_free(at, duration))
     }
 
-    /// Reserves what a vector that goes that way from `at` on passes, which is free.
+    /// Reserves the access and the port of a transfer from `at` on; they must be free.
     pub fn reserve(&mut self, way: Way, at: u64, duration: u64) {
         match way {
             Way::Leave => self.leave.reserve(at, duration),
@@ -75,8 +74,9 @@ impl Bank {
         }
     }
 
-    /// The same of a vector that enters or leaves, if it can: what leaves takes the first access that is free and what enters the last, so that
-    /// neither is split over several where they are not reserved in the order of time.
+    /// Like [`Self::reserve`] for a transfer from or to the clusters, if possible. A read uses the first free
+    /// access and a write the last one, so that neither is split over several accesses if reservations are out
+    /// of order.
     pub fn reserve_apart(&mut self, way: Way, at: u64, duration: u64) -> bool {
         let port = match way {
             Way::Leave => &mut self.leave,

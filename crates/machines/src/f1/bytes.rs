@@ -1,12 +1,10 @@
-//! Numbers as bytes, seven bits each, and their reading where nothing that is read can be trusted.
+//! Variable-length numbers, seven bits per byte, and their validated decoding.
 
-/// Why bytes cannot be read.
+/// Why bytes cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("byte {at}: {cause}")]
 pub struct BytesError {
-    /// Where.
     pub at: usize,
-    /// What is wrong.
     pub cause: &'static str,
 }
 
@@ -19,7 +17,7 @@ pub fn put(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number as u8);
 }
 
-/// Reads from the front.
+/// A decoder with its position.
 #[derive(Debug)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
@@ -27,24 +25,23 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// At the first byte.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 
-    /// An error at this place.
+    /// An error at the current position.
     pub fn fail<T>(&self, cause: &'static str) -> Result<T, BytesError> {
         Err(BytesError { at: self.at, cause })
     }
 
     /// The next byte.
     pub fn byte(&mut self) -> Result<u8, BytesError> {
-        let Some(&byte) = self.bytes.get(self.at) else { return self.fail("the end comes too soon") };
+        let Some(&byte) = self.bytes.get(self.at) else { return self.fail("unexpected end") };
         self.at += 1;
         Ok(byte)
     }
 
-    /// A number that [`put`] wrote.
+    /// Decodes a number written by [`put`].
     pub fn number(&mut self) -> Result<u64, BytesError> {
         let mut number = 0;
         for shift in (0..63).step_by(7) {
@@ -54,29 +51,29 @@ impl<'a> Reader<'a> {
                 return Ok(number);
             }
         }
-        self.fail("a number of more than 63 bits")
+        self.fail("the number has more than 63 bits")
     }
 
-    /// The same in a narrower type.
+    /// Likewise, in a narrower type.
     pub fn narrow<T: TryFrom<u64>>(&mut self) -> Result<T, BytesError> {
         let number = self.number()?;
-        T::try_from(number).or_else(|_| self.fail("a number that is too large for its place"))
+        T::try_from(number).or_else(|_| self.fail("the number is too large for its field"))
     }
 
-    /// A count of things of at least `least` bytes each, of which there are enough.
+    /// A count of items of at least `least` bytes each, all within the remaining bytes.
     pub fn count(&mut self, least: usize) -> Result<usize, BytesError> {
         let count: usize = self.narrow()?;
         if count > (self.bytes.len() - self.at) / least {
-            return self.fail("more is announced than there is");
+            return self.fail("the count exceeds the remaining bytes");
         }
         Ok(count)
     }
 
-    /// Whether everything has been read.
+    /// Checks that everything has been decoded.
     ///
     /// # Errors
-    /// [`BytesError`] if something is left.
+    /// [`BytesError`] if bytes remain.
     pub fn finish(&self) -> Result<(), BytesError> {
-        if self.at == self.bytes.len() { Ok(()) } else { self.fail("something follows the end") }
+        if self.at == self.bytes.len() { Ok(()) } else { self.fail("unexpected bytes after the end") }
     }
 }

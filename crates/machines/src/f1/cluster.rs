@@ -1,4 +1,4 @@
-//! A cluster as the cycle-level scheduler sees it: units, register file, ports.
+//! Reservations of a cluster: units, register file, ports.
 
 use super::graph::UnitKind;
 use super::machine::{F1, Geometry};
@@ -10,23 +10,21 @@ pub const NONE: u32 = u32::MAX;
 /// A vector register.
 #[derive(Clone, Copy, Debug)]
 pub struct Cell {
-    /// The value that it holds, or [`NONE`].
+    /// Its value, or [`NONE`].
     pub value: u32,
-    /// The cycle in which its first chunk is written.
+    /// The cycle in which the value's first chunk is written.
     pub at: u64,
-    /// The first cycle in which another value may start to be written: a cycle behind the last read.
+    /// The first cycle in which another value may be written: one cycle after the start of the last read.
     pub free_from: u64,
 }
 
-/// One cluster.
 #[derive(Clone, Debug)]
 pub struct Cluster {
-    /// Units by kind.
+    /// By kind.
     pub units: [Vec<Reservations>; 4],
-    /// Accesses of the register file by the bank that they start in: a stream that starts in cycle t visits bank
-    /// (c − t) mod `register_banks` in cycle c, so streams of another t mod `register_banks` never meet it.
+    /// Accesses of the register file, by the bank in which they start. A stream that starts in cycle t uses bank
+    /// (c − t) mod `register_banks` in cycle c, so streams with different t mod `register_banks` never conflict.
     ports: Vec<Vec<Reservations>>,
-    /// Registers.
     pub cells: Vec<Cell>,
     /// Port from the scratchpad's crossbar.
     pub from_scratchpad: Reservations,
@@ -52,7 +50,7 @@ impl Cluster {
         }
     }
 
-    /// Nothing begins before `cycle` any more.
+    /// Drops reservations before `cycle`; no action will start earlier.
     pub fn close(&mut self, cycle: u64) {
         let ports =
             [&mut self.from_scratchpad, &mut self.to_scratchpad, &mut self.from_clusters, &mut self.to_clusters];
@@ -60,12 +58,12 @@ impl Cluster {
         units.chain(ports).for_each(|timeline| timeline.close(cycle));
     }
 
-    /// Register of a value, if it is here.
+    /// Register of a value, if it is in this cluster.
     pub fn find(&self, value: u32) -> Option<usize> {
         self.cells.iter().position(|cell| cell.value == value)
     }
 
-    /// Ports free for streams that start in `at`.
+    /// Number of free ports for streams that start in `at`.
     pub fn free_ports(&self, at: u64, duration: u64) -> usize {
         let ports = &self.ports[at as usize % self.ports.len()];
         ports.iter().filter(|port| port.is_free(at, duration)).count()
@@ -79,8 +77,8 @@ impl Cluster {
         }
     }
 
-    /// Reserves the ports that [`ports_for`](Self::ports_for) has found: of ports that are free for the operands, one may not be free long
-    /// enough for a result that meets them, which therefore comes first.
+    /// Reserves the ports found by [`ports_for`](Self::ports_for). A result in the operands' bank is reserved
+    /// first: some of the ports that are free for the operands may not be free long enough for it.
     pub fn take_ports(&mut self, at: u64, reads: usize, write: Option<u64>, duration: u64) {
         let (meeting, behind) = match write {
             Some(write) if self.meets(write - at, duration) => (Some(write), None),
@@ -91,14 +89,14 @@ impl Cluster {
         }
     }
 
-    /// The unit of `kind` that is free first from `from` on, and when.
+    /// The unit of `kind` that is free first from `from` on, and that cycle.
     pub fn unit(&self, kind: UnitKind, from: u64, duration: u64) -> Option<(usize, u64)> {
         let starts = self.units[kind as usize].iter().enumerate();
         starts.map(|(index, unit)| (index, unit.earliest(from, duration))).min_by_key(|&(_, at)| at)
     }
 
-    /// Whether a register file can take a result, `latency` cycles behind so many reads, at all: one that begins in the bank of its operands
-    /// while they are still read meets them there in every cycle.
+    /// Whether a register file can accept a result `latency` cycles after `reads` reads. A result that starts
+    /// in the operands' bank while they are read shares the bank with them in every cycle.
     pub fn takes_result(&self, reads: usize, latency: u64, duration: u64) -> bool {
         reads + usize::from(self.meets(latency, duration)) <= self.ports[0].len()
     }
@@ -107,7 +105,8 @@ impl Cluster {
         latency.is_multiple_of(self.ports.len() as u64) && latency < duration
     }
 
-    /// Whether an instruction that starts in `at` finds ports for its reads, and for a result written in `write`.
+    /// Whether an instruction that starts in `at` finds ports for its reads, and for a result written in
+    /// `write`.
     pub fn ports_for(&self, at: u64, reads: usize, write: Option<u64>, duration: u64) -> bool {
         let Some(write) = write else { return self.free_ports(at, duration) >= reads };
         let same = self.meets(write - at, duration);

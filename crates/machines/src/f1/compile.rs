@@ -1,4 +1,4 @@
-//! From a kernel program to a schedule, all phases in a row; and to one that the checker has accepted.
+//! From a kernel program to a schedule, through all phases, optionally checked.
 
 use super::action::{Action, Timed};
 use super::advance::advance;
@@ -19,43 +19,43 @@ use polyfabric_program::rns::kernel::KernelProgram;
 use std::ops::Deref;
 use std::time::Duration;
 
-/// Instructions up to which a program is scheduled in several orders: a longer one takes minutes and gigabytes in each.
+/// Maximum number of instructions for which several orders are tried; longer programs take minutes and
+/// gigabytes per order.
 const TRIED: usize = 1 << 22;
 
-/// Who decides what is on chip when.
+/// Algorithm of phase 2, which decides what is on chip when.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scheduler {
     /// Phase 2 of the paper: instructions and loads by priority (section 4.3).
     #[default]
     Priority,
-    /// Code scheduling to minimise register usage, on the whole graph (section 8.3).
+    /// Code scheduling to minimize register usage, on the whole graph (section 8.3).
     Csr {
-        /// When to give up; never without it.
+        /// Time limit, if any.
         limit: Option<Duration>,
     },
 }
 
-/// A program as F1 executes it.
+/// A program compiled for F1.
 #[derive(Clone, Debug)]
 pub struct Compiled {
     /// The machine on the program's ring.
     pub geometry: Geometry,
-    /// The instructions, and what their leaves and results are.
+    /// The instructions, and the meaning of leaves and results.
     pub translation: Translation,
-    /// Phase 1: operations that share a hint, in order; none where the scheduler mixes them.
+    /// Phase 1: operations that share a hint, in order; empty if the scheduler mixes them.
     pub groups: Vec<Group>,
-    /// Phase 2: what is on chip when.
+    /// Phase 2: loads, stores and evictions.
     pub movement: Movement,
-    /// Phase 3: what every component does in every cycle.
+    /// Phase 3: actions of every component with their cycles.
     pub actions: Vec<Timed>,
 }
 
 /// A compiled program that the checker has accepted.
 #[derive(Clone, Debug)]
 pub struct Accepted {
-    /// The program.
     pub compiled: Compiled,
-    /// What the checker saw.
+    /// The checker's results.
     pub checked: Checked,
 }
 
@@ -73,22 +73,21 @@ impl Compiled {
         streams(&self.translation.graph, &self.actions, machine, &self.geometry)
     }
 
-    /// Every event on `machine`.
+    /// All events on `machine`.
     pub fn events<'a>(&'a self, machine: &'a F1) -> Expansion<'a> {
         Expansion::of_existing(&self.translation.graph, &self.actions, machine, &self.geometry)
     }
 
-    /// What the names in the events stand for.
+    /// The meaning of the events' values.
     pub fn names(&self) -> Names<'_> {
         Names::new(&self.translation, &self.geometry)
     }
 
-    /// Bytes between chip and memory.
     pub fn traffic(&self, machine: &F1) -> Traffic {
         Traffic::of(&self.events(machine), &self.names())
     }
 
-    /// Vectors loaded and stored.
+    /// Number of vectors loaded and stored.
     pub fn off_chip(&self) -> [u64; 2] {
         let count = |of: fn(&Action) -> bool| self.actions.iter().filter(|timed| of(&timed.action)).count() as u64;
         [count(|action| matches!(action, Action::Load { .. })), count(|action| matches!(action, Action::Store { .. }))]
@@ -98,24 +97,24 @@ impl Compiled {
 /// Why a program does not run on F1.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CompileError {
-    /// Its ring does not suit.
+    /// The machine does not support the ring.
     #[error(transparent)]
     Geometry(#[from] GeometryError),
-    /// An operation, or a modulus, that no unit serves.
+    /// No unit supports an operation or a modulus.
     #[error(transparent)]
     Translation(#[from] TranslationError),
     /// The register files are too small.
     #[error(transparent)]
     Cycle(#[from] CycleError),
-    /// The scheduler takes too long.
+    /// The scheduler exceeds its time limit.
     #[error(transparent)]
     Intractable(#[from] Intractable),
-    /// The checker refuses the schedule.
-    #[error("the schedule is illegal, {0}. This is a fault of the compiler")]
+    /// The checker rejects the schedule.
+    #[error("the schedule is illegal, {0}. This is a bug in the compiler")]
     Violation(#[from] Violation),
 }
 
-/// Compiles and checks `program`, as the paper does.
+/// Compiles and checks `program` as in the paper.
 ///
 /// # Errors
 /// [`CompileError`].
@@ -123,7 +122,7 @@ pub fn compile(machine: &F1, program: &KernelProgram) -> Result<Accepted, Compil
     compile_with(machine, program, Scheduler::Priority)
 }
 
-/// Compiles and checks `program` with a scheduler of data movement.
+/// Compiles and checks `program` with `scheduler` as phase 2.
 ///
 /// # Errors
 /// [`CompileError`].
@@ -133,7 +132,7 @@ pub fn compile_with(machine: &F1, program: &KernelProgram, scheduler: Scheduler)
     Ok(Accepted { compiled, checked })
 }
 
-/// Compiles `program` for whoever holds the schedule against machine and program then.
+/// Compiles `program` without the checker; the caller checks and audits the schedule.
 ///
 /// # Errors
 /// [`CompileError`].
@@ -156,7 +155,7 @@ pub fn scheduled(machine: &F1, program: &KernelProgram, scheduler: Scheduler) ->
     Ok(Compiled { geometry, translation, groups, movement, actions })
 }
 
-/// Of several orders the one whose schedule ends first, with phases 2 and 3 of it.
+/// Schedules several orders with phases 2 and 3; returns the shortest schedule.
 fn soonest(
     (first, others): (Ordered, Vec<Ordered>),
     machine: &F1,
@@ -178,7 +177,7 @@ fn soonest(
     Ok(best)
 }
 
-/// Phase 3 with runs of equal operations in all clusters at once, if there are any, and without; whichever is shorter.
+/// Phase 3 with and without lockstep runs of equal operations; returns the shorter schedule.
 fn shortest(
     ordered: &Ordered,
     movement: &Movement,
@@ -186,12 +185,12 @@ fn shortest(
     geometry: &Geometry,
 ) -> Result<Scheduled, CycleError> {
     let apart = cycle::schedule(&ordered.translation.graph, &ordered.home, movement, &[], machine, geometry)?;
-    // Where runs leave no room for what comes behind them there is no such schedule.
+    // If runs leave no registers for later instructions, there is no such schedule.
     let together = together(ordered, movement, machine, geometry).unwrap_or(None);
     Ok(together.filter(|together| together.end < apart.end).unwrap_or(apart))
 }
 
-/// Phase 3 with runs of equal operations in all clusters at once; nothing if there are none that have a schedule.
+/// Phase 3 with lockstep runs of equal operations; `None` if no run has a schedule.
 pub(super) fn together(
     ordered: &Ordered,
     movement: &Movement,
@@ -221,7 +220,7 @@ pub(super) fn together(
     }
 }
 
-/// Gives the instructions the numbers of their places in `sequence`, as phase 3 expects.
+/// Renumbers the instructions in the order of `sequence`, as phase 3 expects.
 fn renumber(ordered: &mut Ordered, sequence: Sequence) -> Sequence {
     let graph = &ordered.translation.graph;
     let is_result = |&value: &u32| graph.vector(value as usize).as_result().is_some();

@@ -10,23 +10,22 @@ use super::machine::{F1, GeometryError, LowThroughput, WORD_BYTES};
 use super::network::{Network, with_network};
 use super::order::order;
 use super::saved::{SavedError, load as load_saved, save};
+use super::specs;
 use super::stream::{encode, text};
 use super::translate::translate;
-use super::{reproduce, specs};
 use crate::audit::residue::Meaning;
 use crate::contract::estimate::Estimate;
 use crate::contract::options::{Given, OptionError, OptionSpec, OptionValues, seconds};
 use crate::contract::residue::{Group, Instructed, MappedResidue, ResidueMachine};
-use crate::contract::{Described, Family, Figures, Machine, MachineError, Mapper, Target};
+use crate::contract::{Family, Figures, Machine, MachineError, Mapper, Target};
 use crate::engine::description::{Description, FigureError, FigureSpec};
 use crate::engine::list::EventList;
 use crate::engine::schedule::Resources;
-use crate::reproduce::prediction::{Prediction, ReproduceError};
 use crate::rns::replay::{Given as Operands, replay};
 use polyfabric_program::rns::kernel::{Conversion, KernelProgram};
 use polyfabric_program::rns::lowering::{Hoisting, Rescaling, RnsLowering, RotationOrder};
-use polyfabric_runtime::Progress;
 use polyfabric_schemes::rns::{GadgetLiteral, KeySet, RnsPolynomial};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Machines of clusters of vector units.
@@ -120,14 +119,6 @@ impl Machine for F1Machine {
     fn file(&self) -> &'static str {
         include_str!("../../../../machines/f1.toml")
     }
-
-    fn published(&self) -> &'static str {
-        reproduce::PUBLISHED
-    }
-
-    fn predictions(&self, machine: &Described, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
-        reproduce::predictions(machine, progress)
-    }
 }
 
 impl Mapper for RnsVector {
@@ -137,6 +128,10 @@ impl Mapper for RnsVector {
 
     fn specs(&self) -> &'static [FigureSpec] {
         specs::SPECS
+    }
+
+    fn quantities(&self, machine: &Description) -> Result<BTreeMap<&'static str, f64>, FigureError> {
+        Ok(BTreeMap::from([("ntt_multipliers", F1::new(machine)?.ntt_multipliers() as f64)]))
     }
 
     fn options(&self) -> &'static [OptionSpec] {

@@ -1,15 +1,17 @@
-//! Register-pressure-aware scheduling in place of phase 2, for comparison (section 8.3): Goodman and Hsu, "Code scheduling and
-//! register allocation in large basic blocks", 1988, on the whole dataflow graph, a scratchpad frame being a register.
+//! Register-pressure-aware scheduling as an alternative to phase 2 (section 8.3): Goodman and Hsu, "Code
+//! scheduling and register allocation in large basic blocks", 1988. It schedules the whole dataflow graph, with
+//! scratchpad frames as registers.
 //!
-//! Their integrated prepass scheduling is list scheduling that switches between two rules. While more registers are available than
-//! a threshold, CSP takes the ready instruction with the longest path behind it. Else CSR takes the one that leaves the fewest
-//! values alive; among equals one that completes the operands of another, then the longest path. Registers are allocated
-//! afterwards, in the order that results; where they do not suffice, the value whose next use lies furthest ahead is spilled.
+//! Integrated prepass scheduling is list scheduling that switches between two rules. While the number of
+//! available registers exceeds a threshold, CSP selects the ready instruction with the longest path to the end.
+//! Otherwise CSR selects the one that leaves the fewest live values; ties are broken by completing another
+//! instruction's operands, then by the longest path. Registers are allocated afterwards in the resulting order.
+//! If they do not suffice, the value with the furthest next use is spilled.
 //!
-//! What the article does not say, for it is of processors that issue one instruction a cycle and of loads that are instructions: a
-//! leaf's load is an instruction of the memory channel; every unit of the machine issues; the threshold is the number of units,
-//! each of which may have a result under way; and without an available register nothing that adds a live value is
-//! issued while a result is under way.
+//! The article assumes processors that issue one instruction per cycle, with loads as instructions. Our
+//! interpretation for F1: a leaf's load is an instruction of the memory channel. Every unit issues. The
+//! threshold is the number of units, each of which may have a result in flight. Without an available register,
+//! no instruction that adds a live value is issued while a result is in flight.
 
 use super::graph::{Graph, UnitKind};
 use super::machine::{F1, Geometry};
@@ -19,24 +21,24 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::{Duration, Instant};
 
-/// The memory channel, beside the kinds of unit.
+/// Index of the memory channel, after the kinds of unit.
 const CHANNEL: usize = 4;
 
-/// Instructions between two looks at the clock.
+/// Number of instructions between checks of the time limit.
 const LOOK: usize = 1024;
 
-/// The time that was given did not suffice.
+/// The time limit was exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error(
-    "CSR is intractable for this program in the time given: after {:.1} s {placed} of {of} loads and instructions have their \
-     place; give it more time, or take the priority scheduler", spent.as_secs_f64()
+    "CSR is intractable for this program within the time limit: after {:.1} s, {placed} of {of} loads and instructions are \
+     scheduled. Raise the limit, or use the priority scheduler", spent.as_secs_f64()
 )]
 pub struct Intractable {
-    /// Time until it was given up.
+    /// Time spent.
     pub spent: Duration,
-    /// Loads and instructions that have their place.
+    /// Loads and instructions scheduled.
     pub placed: usize,
-    /// All of them.
+    /// All loads and instructions.
     pub of: usize,
 }
 
@@ -45,35 +47,35 @@ pub struct Intractable {
 pub struct Sequence {
     /// Values by number, in the order in which they are loaded (leaves) or computed (results).
     pub values: Vec<u32>,
-    /// The most values alive at a time, if registers were without limit.
+    /// Maximum number of live values with unlimited registers.
     pub alive: usize,
-    /// End of the schedule on the simplified machine without spills, cycles.
+    /// Length of the schedule on the simplified machine without spills, in cycles.
     pub cycles: u64,
 }
 
-/// How good a choice is under CSR: the smaller, the better.
+/// Rank of a choice under CSR; smaller is better.
 type Pressure = (i32, bool, Reverse<u64>);
 
 struct Scheduler<'a> {
     graph: &'a Graph,
     capacity: usize,
     threshold: usize,
-    /// Cycles until a value is there, by kind of unit and for the channel.
+    /// Latency of a value, by kind of unit and for the channel.
     latency: Vec<u64>,
     /// Longest path from a value's start to the end of the program.
     path: Vec<u64>,
     placed: Vec<bool>,
-    /// Operands of an instruction that are not there yet.
+    /// Number of operands that an instruction lacks.
     missing: Vec<u8>,
-    /// Users of a value that have no place yet.
+    /// Unscheduled users of a value.
     remaining: Vec<u32>,
-    /// Whether some user lacks this value alone.
+    /// Whether some user lacks only this value.
     completes: Vec<bool>,
-    /// Ready values by path, and by pressure; entries may be out of date, but never better than what is true.
+    /// Ready values by path and by pressure; entries may be outdated, but never better than the truth.
     by_path: [BinaryHeap<(u64, Reverse<u32>)>; 5],
     by_pressure: [BinaryHeap<Reverse<(Pressure, u32)>>; 5],
     under_way: BinaryHeap<Reverse<(u64, u32)>>,
-    /// When each unit, and the channel, takes the next vector.
+    /// First free cycle of each unit and the channel.
     free: [BinaryHeap<Reverse<u64>>; 5],
     occupancy: [u64; 5],
     alive: usize,
@@ -122,7 +124,7 @@ impl<'a> Scheduler<'a> {
         for (index, latency) in latency[..graph.len()].iter_mut().enumerate() {
             *latency = geometry.latency(graph.function(index)) + 1;
         }
-        // Leaves are read by results alone, and results by later ones.
+        // Only results read leaves, and only later results read results.
         for number in (0..graph.len()).rev().chain(graph.len()..values) {
             let behind = graph.users(number).iter().map(|&user| path[user as usize]).max().unwrap_or(0);
             path[number] = latency[number] + behind;
@@ -160,7 +162,7 @@ impl<'a> Scheduler<'a> {
         scheduler
     }
 
-    /// What computes or loads a value.
+    /// The unit that computes a value, or the channel that loads it.
     fn resource(&self, value: u32) -> usize {
         match self.graph.vector(value as usize).as_result() {
             Some(index) => self.graph.function(index).unit() as usize,
@@ -168,7 +170,7 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// Live values more than before, whether no other instruction becomes ready, and the path.
+    /// Change in live values, whether no other instruction becomes ready, and the path.
     fn pressure(&self, value: u32) -> Pressure {
         let number = value as usize;
         let born = i32::from(!self.graph.users(number).is_empty());
@@ -179,7 +181,7 @@ impl<'a> Scheduler<'a> {
         (born - dying as i32, !self.completes[number], Reverse(self.path[number]))
     }
 
-    /// Enters a ready value into the queues, or again when its pressure has become better.
+    /// Inserts a ready value into the queues, or reinserts it after its pressure has improved.
     fn offer(&mut self, value: u32) {
         let resource = self.resource(value);
         self.by_path[resource].push((self.path[value as usize], Reverse(value)));
@@ -195,7 +197,7 @@ impl<'a> Scheduler<'a> {
         !self.placed[value as usize] && operands == 0
     }
 
-    /// What is there by `now` lets its users go on.
+    /// Values that arrive by `now` complete operands of their users.
     fn arrivals(&mut self, now: u64) {
         while let Some(&Reverse((at, value))) = self.under_way.peek() {
             if at > now {
@@ -219,7 +221,7 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// The best ready value whose unit is free, by the rule that holds now.
+    /// The best ready value with a free unit, by the current rule.
     fn choose(&mut self, now: u64) -> Option<(usize, u32)> {
         let available = self.capacity.saturating_sub(self.alive);
         let free: Vec<usize> =
@@ -268,7 +270,7 @@ impl<'a> Scheduler<'a> {
             match self.remaining[operand as usize] {
                 0 => self.alive -= 1,
                 1 => {
-                    // Its last reader frees it from now on.
+                    // Its last reader now frees it.
                     let last = self.graph.users(operand as usize).iter().find(|&&user| !self.placed[user as usize]);
                     if let Some(&last) = last.filter(|&&last| self.ready(last)) {
                         self.improve(last);
@@ -279,7 +281,7 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// The next cycle in which a value arrives, or a unit that has something to do is free.
+    /// The next cycle in which a value arrives, or a unit with ready values is free.
     fn next_event(&self, now: u64) -> Option<u64> {
         let arrival = self.under_way.peek().map(|&Reverse((at, _))| at);
         let busy = (0..5).filter(|&resource| !self.by_pressure[resource].is_empty());
@@ -288,7 +290,7 @@ impl<'a> Scheduler<'a> {
     }
 }
 
-/// Numbers of what instruction `index` reads, each once.
+/// Operands of instruction `index` by number, without duplicates.
 fn distinct(graph: &Graph, index: usize) -> impl Iterator<Item = u32> + '_ {
     graph.distinct_operands(index).iter().map(|&operand| graph.number(operand) as u32)
 }
@@ -298,15 +300,16 @@ struct Allocation<'a> {
     capacity: usize,
     present: Vec<bool>,
     saved: Vec<bool>,
-    /// Present values by next use, furthest first; entries may be out of date.
+    /// Values on chip by next use, furthest first; entries may be outdated.
     furthest: BinaryHeap<(u32, u32)>,
-    /// First user not executed, as an index into the value's users.
+    /// First user not yet executed, as an index into the value's users.
     cursor: Vec<u32>,
     held: usize,
     movement: Movement,
 }
 
-/// Allocates frames to `sequence`, whose instructions are in the order of their numbers, and spills where they do not suffice.
+/// Allocates frames to `sequence`, whose instructions are in order of their numbers, and spills values if
+/// frames do not suffice.
 pub fn allocate(graph: &Graph, sequence: &Sequence, machine: &F1, geometry: &Geometry) -> Movement {
     let values = graph.values();
     let mut output = vec![false; values];
@@ -333,9 +336,9 @@ pub fn allocate(graph: &Graph, sequence: &Sequence, machine: &F1, geometry: &Geo
                 allocation.load(operand);
             }
         }
-        // What dies with this instruction gives its place to the result.
+        // A value that dies with this instruction gives its frame to the result.
         if !distinct(graph, index).any(|operand| allocation.last_use(operand)) {
-            allocation.make_room();
+            allocation.spill();
         }
         allocation.movement.steps.push(Step::Execute(value));
         for operand in distinct(graph, index) {
@@ -381,14 +384,14 @@ impl Allocation<'_> {
     }
 
     fn load(&mut self, value: u32) {
-        self.make_room();
+        self.spill();
         self.movement.steps.push(Step::Load(value));
         self.insert(value);
     }
 
-    /// Spills the value whose next use lies furthest ahead, where no frame is left. What the next instruction reads lies nearest, and
-    /// no machine has fewer than four frames.
-    fn make_room(&mut self) {
+    /// Spills the value with the furthest next use, if no frame is free. The next instruction's operands have
+    /// the nearest uses, and every machine has at least four frames.
+    fn spill(&mut self) {
         while self.held >= self.capacity {
             let Some((claimed, value)) = self.furthest.pop() else { return };
             if !self.present[value as usize] || self.next_use(value) != Some(claimed) {

@@ -1,14 +1,15 @@
 //! Phase 3: clusters, registers, crossbars and banks, cycle by cycle (section 4.4).
 //!
-//! Takes the steps of phase 2 in order and gives each the first cycle in which everything that it needs is free. It adds
-//! no load and no store; it moves loads to their earliest cycle. An instruction runs in the cluster that phase 1 dealt it to. An operand
-//! comes from a register, or streams into the unit from the scratchpad or from another cluster's register, whichever is sooner; it is
-//! put into a register on its way if it is read again before what it displaces. A result stays in a register if it is read from there
-//! soon, else it streams to the scratchpad. Instructions are taken in the order in which their results are wanted, so what a long pipeline
-//! reads is read well before its turn, when registers are rare: its operands stream, unless another cluster wants them at the same time.
-//! Clusters that want a vector in the same cycle share one read of it, where the crossbars can send it to several (`delivery`).
-//! Every transfer and every unit moves a chunk a cycle, so a reader may follow its writer by a cycle. Runs of equal operations come as
-//! they were planned for all clusters at once (`run`).
+//! Processes the steps of phase 2 in order and gives each the first cycle in which all its resources are free.
+//! It adds no loads or stores, but moves loads to their earliest cycle. Phase 1 has assigned each instruction
+//! to a cluster. An operand comes from a register, or streams into the unit from the scratchpad or from another
+//! cluster's register, whichever is sooner. It is also written to a register if it is read again before the
+//! register's current value. A result stays in a register if it is read there soon; otherwise it streams to the
+//! scratchpad. Instructions are in the order in which their results are needed, so a long pipeline reads its
+//! operands long before other uses of the registers. Its operands therefore stream, unless another cluster
+//! needs them at the same time. Clusters that need a vector in the same cycle share one read, if the crossbars
+//! can multicast (`delivery`). Every transfer and every unit processes one chunk per cycle, so a reader may
+//! follow its writer by one cycle. Lockstep runs of equal operations use their own plan (`run`).
 
 use super::action::{Action, Destination, Frame, Register, Source, Timed};
 use super::bank::{Bank, Way};
@@ -29,17 +30,18 @@ mod room;
 mod run;
 mod spread;
 
-/// Instructions of a cluster ahead within which a vector is worth a register.
+/// Look-ahead, in instructions of a cluster, within which a vector deserves a register.
 const HERE: usize = 64;
 
-/// Instructions of a cluster ahead within which another cluster is expected to fetch a vector from a register.
+/// Look-ahead, in instructions of a cluster, within which another cluster is expected to fetch a vector from a
+/// register.
 const ELSEWHERE: usize = 2;
 
-/// Vectors by which a result may be ready before those of the instructions ahead of it. What comes sooner waits in a register that they
-/// need.
+/// Vectors by which a result may precede those of earlier instructions. Earlier results would occupy registers
+/// that those need.
 const EARLY: u64 = 2;
 
-/// Readers of a value that are looked at for its next use in a cluster.
+/// Number of readers examined for a value's next use in a cluster.
 const LOOKED_AT: usize = 48;
 
 /// A value's copy in the scratchpad.
@@ -48,44 +50,26 @@ struct Held {
     frame: Frame,
     /// The cycle in which its first chunk is written.
     at: u64,
-    /// The first cycle in which another value may start to be written.
+    /// The first cycle in which another value may be written.
     free_from: u64,
 }
 
 /// Why there is no schedule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CycleError {
-    /// All registers of a cluster are taken by operands.
+    /// Operands occupy all registers of a cluster.
+    #[error("instruction {instruction} finds no register in cluster {cluster}: its register file has too few vectors")]
+    Registers { instruction: u32, cluster: usize },
+    /// An instruction's operands and its result conflict in every cycle; a bug in the compiler.
     #[error(
-        "instruction {instruction} finds no register in cluster {cluster}: its register file holds too few vectors"
+        "instruction {instruction} finds no cycle in cluster {cluster}, although nothing is reserved. This is a bug in the compiler"
     )]
-    Registers {
-        /// Instruction.
-        instruction: u32,
-        /// Cluster.
-        cluster: usize,
-    },
-    /// An instruction's operands and its result are in each other's way in every cycle: a fault of the compiler.
-    #[error(
-        "instruction {instruction} finds no cycle in cluster {cluster}, although nothing is reserved any more. This is a fault of the compiler"
-    )]
-    Ports {
-        /// Instruction.
-        instruction: u32,
-        /// Cluster.
-        cluster: usize,
-    },
-    /// Phase 2 asked for more than fits, or for what is not there: a fault of the compiler.
-    #[error("phase 2 asks for value {value} in a way that does not hold: {what}. This is a fault of the compiler")]
-    Movement {
-        /// Value.
-        value: u32,
-        /// What does not hold.
-        what: &'static str,
-    },
+    Ports { instruction: u32, cluster: usize },
+    /// Phase 2 exceeds the capacity, or refers to an absent value; a bug in the compiler.
+    #[error("phase 2 schedules value {value} wrongly: {what}. This is a bug in the compiler")]
+    Movement { value: u32, what: &'static str },
 }
 
-/// What every component does.
 pub struct Scheduled {
     /// In the order of the steps, not of time.
     pub actions: Vec<Timed>,
@@ -101,38 +85,39 @@ struct Scheduler<'a> {
     clusters: Vec<Cluster>,
     banks: Vec<Bank>,
     stacks: Vec<Reservations>,
-    /// Of each bank, the free frames by the cycle from which they can be written.
+    /// For each bank, its free frames by the cycle from which they can be written.
     free: Vec<BinaryHeap<Reverse<(u64, u16)>>>,
     held: Vec<Option<Held>>,
-    /// Clusters whose registers hold the value, one bit each.
+    /// Clusters with the value in a register, as a bit set.
     copies: Vec<u32>,
     remaining: Vec<u32>,
     issued: Vec<bool>,
     output: Vec<bool>,
     cursor: Vec<u32>,
-    /// The cycle in which off-chip memory holds a computed value.
+    /// The cycle from which a computed value is in off-chip memory.
     stored: HashMap<u32, u64>,
     /// The cluster of every instruction.
     home: &'a [u16],
-    /// The last start of an instruction of short latency in every cluster.
+    /// The last start of an instruction with short latency, by cluster.
     front: Vec<u64>,
-    /// Of every place, as [`Geometry::line`] numbers them, the cycles of the last reads for a crossbar, which further clusters can still receive.
+    /// For every place, numbered by [`Geometry::line`], the cycles of its last reads for a crossbar; further
+    /// clusters can join them.
     given: Vec<VecDeque<u64>>,
     multicast: bool,
     register_banks: u64,
-    /// The bank in which a value is wanted.
+    /// The bank in which a value should be stored.
     preferred: HashMap<u32, u16>,
-    /// When vectors are read from each bank.
+    /// Times at which vectors are read from each bank.
     spread: Spread,
-    /// The cycle in which the last chunk of all actions so far has come to its place.
+    /// The cycle in which the last chunk of all actions so far arrives.
     end: u64,
     /// The same without loads and stores.
     idle: u64,
     actions: Vec<Timed>,
 }
 
-/// Gives every step its cycle, and every instruction its place in its cluster, `home`. Of `runs`, those that the scratchpad does not serve go
-/// the way of all other instructions.
+/// Determines the cycles of all steps and the registers of instructions in their clusters, `home`. Instructions
+/// of `runs` that the scratchpad cannot serve are scheduled like all others.
 ///
 /// # Errors
 /// [`CycleError`] if the register files are too small.
@@ -209,7 +194,8 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// Notes the banks in which a run wants its values: those of the operation that reads them, the vectors of the hint over all of them.
+    /// Records the banks in which a run needs its values: those of the reading operation; hint vectors are
+    /// spread over all banks.
     fn prefer(&mut self, run: &Run) {
         let columns = &run.columns;
         let hint = (0..).zip(&run.hint).map(|(index, &value)| (value, columns.bank_of_hint(index)));
@@ -258,9 +244,9 @@ impl<'a> Scheduler<'a> {
         self.actions.push(Timed { cycle, action });
     }
 
-    /// A free frame for a value, in the bank in which it is wanted if there is one, else in the one from which fewest others are read when it is; and
-    /// the cycle from which it can be written.
-    /// A bank that is `busy` is taken only where no other has room.
+    /// A free frame for a value, and the cycle from which it can be written. It is in the preferred bank, or
+    /// else in the bank with the fewest reads at the time of the value's reads. The `busy` bank is used only if
+    /// all others are full.
     fn take_frame(&mut self, value: u32, busy: Option<u16>) -> Result<(Frame, u64), CycleError> {
         let first = |bank: u16| self.free[bank as usize].peek().map(|&Reverse((from, index))| (from, index, bank));
         let mut places: Vec<_> = (0..self.free.len() as u16).filter_map(first).collect();
@@ -276,11 +262,11 @@ impl<'a> Scheduler<'a> {
     }
 
     /// Whether some bank has a free frame.
-    fn has_room(&self) -> bool {
+    fn has_free_frame(&self) -> bool {
         self.free.iter().any(|frames| !frames.is_empty())
     }
 
-    /// The first cycle from `from` on in which a vector can go that way through a bank.
+    /// The first cycle from `from` on in which a bank can transfer a vector in direction `way`.
     fn through_bank(&self, bank: u16, way: Way, from: u64) -> u64 {
         self.banks[bank as usize].earliest(way, from, self.geometry.occupancy)
     }
@@ -292,10 +278,10 @@ impl<'a> Scheduler<'a> {
         Ok(())
     }
 
-    /// Loads a value to a frame that can be written from a cycle on; the cycle in which it arrives.
+    /// Loads a value to a frame that can be written from a given cycle on; returns the cycle of arrival.
     fn load_to(&mut self, value: u32, (frame, from): (Frame, u64)) -> Result<u64, CycleError> {
         let duration = self.geometry.transfer;
-        // A value that was spilled is read back after its store.
+        // A spilled value is reloaded only after its store.
         let stored = self.stored.get(&value).copied().unwrap_or(0);
         let mut start = from.saturating_sub(self.load_latency).max(stored);
         let (stack, start) = loop {
@@ -318,7 +304,7 @@ impl<'a> Scheduler<'a> {
         Ok(arrival)
     }
 
-    /// Stores a value; it is written back first if only a register holds it.
+    /// Stores a value; a value that is only in a register is first written back.
     fn store(&mut self, value: u32) -> Result<(), CycleError> {
         if self.held[value as usize].is_none() {
             let register =
@@ -345,13 +331,13 @@ impl<'a> Scheduler<'a> {
         self.stacks[stack].reserve(start, duration);
         self.banks[held.frame.bank as usize].reserve(Way::Memory, start, self.geometry.occupancy);
         self.held[value as usize] = Some(Held { free_from: held.free_from.max(start + 1), ..held });
-        // Read from the cycle after the one in which it is whole.
+        // Readable one cycle after it is complete.
         self.stored.insert(value, start + duration.max(self.geometry.occupancy) + 1);
         self.push(start, Action::Store { stack: stack as u16, frame: held.frame, value });
         Ok(())
     }
 
-    /// A register that holds a value: the one that has held it longest.
+    /// The oldest register copy of a value.
     fn any_copy(&self, value: u32) -> Option<Register> {
         let copies = self.copies[value as usize];
         let holders = (0..self.clusters.len()).filter(|cluster| copies >> cluster & 1 == 1);
@@ -404,7 +390,7 @@ impl<'a> Scheduler<'a> {
         Ok(())
     }
 
-    /// The instruction that reads a value next in a cluster; [`NONE`] if none does soon.
+    /// The next instruction in a cluster that reads a value soon, or [`NONE`].
     fn next_use(&mut self, value: u32, cluster: usize) -> u32 {
         let users = self.unissued(value);
         let (issued, home) = (&self.issued, self.home);
@@ -412,7 +398,7 @@ impl<'a> Scheduler<'a> {
         users.iter().take(LOOKED_AT).find(here).copied().unwrap_or(NONE)
     }
 
-    /// The readers of a value from the first on that is not issued.
+    /// The readers of a value, from the first unissued one on.
     fn unissued(&mut self, value: u32) -> &'a [u32] {
         let users = self.graph.users(value as usize);
         let cursor = &mut self.cursor[value as usize];
@@ -422,13 +408,15 @@ impl<'a> Scheduler<'a> {
         &users[*cursor as usize..]
     }
 
-    /// The next reader of a value, if it comes soon enough behind `instruction` for another cluster to fetch the value from a register.
+    /// The next reader of a value, if it is close enough to `instruction` for another cluster to fetch the
+    /// value from a register.
     fn soon(&mut self, value: u32, instruction: u32) -> Option<u32> {
         let near = ELSEWHERE * self.clusters.len();
         self.unissued(value).first().copied().filter(|reader| reader.saturating_sub(instruction) as usize <= near)
     }
 
-    /// Until which instruction a value read or made by `instruction` in `cluster` is worth a register; `None` if it is not.
+    /// The instruction until which a value read or computed by `instruction` in `cluster` deserves a register,
+    /// if any.
     fn worth(&mut self, value: u32, cluster: usize, instruction: u32) -> Option<u32> {
         let next = self.next_use(value, cluster);
         if next != NONE && next.saturating_sub(instruction) as usize <= HERE * self.clusters.len() {
@@ -437,8 +425,8 @@ impl<'a> Scheduler<'a> {
         self.soon(value, instruction)
     }
 
-    /// A register of a cluster for a value that arrives about `wanted` and is next used by `until`, and the cycle from which it can be
-    /// written. Values in `pinned` stay, and so do those that are used sooner.
+    /// A register of a cluster for a value that arrives about `wanted` and is next used by `until`, and the
+    /// cycle from which it can be written. Values in `pinned`, and values used sooner, are not displaced.
     fn take_register(
         &mut self,
         cluster: usize,
@@ -477,21 +465,21 @@ impl<'a> Scheduler<'a> {
         Ok(Some((index, self.clusters[cluster].cells[index].free_from)))
     }
 
-    /// Of the empty registers of a cluster that can be written in `at` the one freed last, so that the others stay for what comes
-    /// earlier; `index` if there is none.
+    /// Among a cluster's empty registers that can be written in `at`, the one freed last, to keep the others
+    /// for earlier values; `index` if there is none.
     fn freed_last(&self, cluster: usize, index: usize, at: u64) -> usize {
         let cells = &self.clusters[cluster].cells;
         let empty = (0..cells.len()).filter(|&other| cells[other].value == NONE && cells[other].free_from <= at);
         empty.max_by_key(|&other| cells[other].free_from).unwrap_or(index)
     }
 
-    /// Whether an instruction's result comes a vector or more behind its operands.
+    /// Whether an instruction's result starts at least one vector after its operands.
     fn is_long(&self, instruction: u32) -> bool {
         self.geometry.latency(self.graph.function(instruction as usize)) >= self.geometry.occupancy
     }
 
-    /// The operands of an instruction: registers, or where they stream from, each with the first cycle in which it leaves; and the
-    /// first cycle in which the registers can be read.
+    /// The operands of an instruction: registers, or sources of streams with their first cycle; and the first
+    /// cycle in which the registers can be read.
     fn operands(
         &mut self,
         values: &[u32],
@@ -517,14 +505,14 @@ impl<'a> Scheduler<'a> {
                 true => self.soon(value, instruction).filter(|&reader| usize::from(home[reader as usize]) != cluster),
                 false => self.worth(value, cluster, instruction),
             };
-            // Half of the clusters can give it to the other half.
+            // If half of the clusters have a copy, they can send it to the others.
             let given = self.copies[value as usize].count_ones() as usize * 2 >= self.clusters.len();
             let until = until.filter(|&reader| usize::from(home[reader as usize]) == cluster || !given);
             if let Some(until) = until {
                 *place = self.bring(value, cluster, target, values, (instruction, until))?.map(|(index, _)| index);
             }
         }
-        // Two streams pass different crossbars.
+        // Two streams must use different crossbars.
         let mut streams = Vec::with_capacity(values.len());
         for position in 0..values.len() {
             if let Some(index) = found[position] {
@@ -543,7 +531,8 @@ impl<'a> Scheduler<'a> {
                 origins.min_by_key(|&origin| self.preference(origin.0, self.arrival(origin, cluster, target, false)));
             streams.push(match best {
                 Some(origin) => origin,
-                // Both lie in the scratchpad alone: the second goes through a register, whatever that displaces.
+                // If both are only in the scratchpad, the second one goes through a register, whatever that
+                // displaces.
                 None => {
                     let instead = self.bring(value, cluster, target, values, (instruction, 0))?;
                     let (index, at) = instead.ok_or(CycleError::Registers { instruction, cluster })?;
@@ -555,7 +544,7 @@ impl<'a> Scheduler<'a> {
         Ok((streams, ready))
     }
 
-    /// The first cycle in which every operand of an instruction can be read somewhere on chip.
+    /// The first cycle in which every operand of an instruction can be read on chip.
     fn operands_exist(&self, values: &[u32]) -> u64 {
         let first = |&value: &u32| {
             let number = value as usize;

@@ -1,10 +1,12 @@
-//! What a program will take, as far as phase 1 shows it: before any movement or cycle is decided (section 4.2, algorithmic choice).
+//! Estimates a program after phase 1, before data movement and cycles are decided (section 4.2, algorithmic
+//! choice).
 //!
-//! The order of the groups says how often a hint is used before it has to make room, so the traffic is that of a scratchpad that is
-//! filled group by group: what a group reads from outside is loaded where it is not held, and what is needed furthest ahead makes room.
-//! In a group units, ports of crossbars and channels are each as long at work as their share of instructions and vectors takes, and the
-//! longest of them is the group's time. The program's is the sum. That loads for the next group overlap with this one's work shortens a
-//! schedule, and that clusters have few registers lengthens it; both are left out, so this serves for comparing only.
+//! The order of the groups determines how often a hint is used before it is evicted. So the traffic is that of
+//! a scratchpad filled group by group: a group loads absent operands, and values with the furthest next use are
+//! evicted. Within a group, each unit, crossbar port and channel is busy for its share of instructions and
+//! vectors, and the group takes as long as the busiest. The program's time is the sum. The estimate ignores
+//! that loads overlap with the previous group, which shortens a schedule, and that registers are few, which
+//! lengthens it. So it serves only to compare programs.
 
 use super::graph::{Graph, LeafClass, UnitKind};
 use super::machine::{F1, Geometry, WORD_BYTES};
@@ -13,7 +15,7 @@ use polyfabric_kernels::cancel;
 use polyfabric_schemes::rns::KeyId;
 use std::collections::{BinaryHeap, HashMap};
 
-/// What is loaded: the kinds of units in their order, the crossbars' ports, the channels.
+/// The loaded resources: kinds of units in their order, crossbar ports, channels.
 pub const RESOURCES: [&str; 8] =
     ["ntt", "automorphism", "multiply", "add", "from scratchpad", "between clusters", "to scratchpad", "hbm"];
 
@@ -22,24 +24,23 @@ const BETWEEN: usize = 5;
 const TO_SCRATCHPAD: usize = 6;
 const HBM: usize = 7;
 
-/// Cycles that each of [`RESOURCES`] is at work.
+/// Busy cycles of each of [`RESOURCES`].
 pub type Cycles = [f64; RESOURCES.len()];
 
-/// Load of a program on a machine, by the order of its operations.
+/// Load of a program on a machine, for a given order of its operations.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Estimate {
-    /// Of each group, with its hint.
+    /// Load of each group, with its hint.
     pub groups: Vec<(Option<KeyId>, Cycles)>,
     /// Bytes of hints from memory.
     pub hint_bytes: u64,
-    /// Bytes of hints if each came once.
+    /// Bytes of hints if each is loaded once.
     pub hint_bytes_once: u64,
-    /// All other bytes to memory and from it.
+    /// All other bytes to and from memory.
     pub other_bytes: u64,
 }
 
 impl Estimate {
-    /// Of `ordered` on `machine`.
     pub fn new(ordered: &Ordered, machine: &F1, geometry: &Geometry) -> Self {
         let graph = &ordered.translation.graph;
         let group_of = group_of(ordered);
@@ -73,7 +74,7 @@ impl Estimate {
         }
     }
 
-    /// Of the whole program.
+    /// Load of the whole program.
     pub fn cycles(&self) -> Cycles {
         let mut sum = Cycles::default();
         for (_, load) in &self.groups {
@@ -82,17 +83,17 @@ impl Estimate {
         sum
     }
 
-    /// Of each group the resource that is longest at work, cycles.
+    /// Busy cycles of each group's busiest resource.
     pub fn longest(&self) -> impl Iterator<Item = f64> {
         self.groups.iter().map(|(_, load)| load.iter().copied().fold(0.0, f64::max))
     }
 
-    /// The estimate: of each group the longest.
+    /// The estimated cycles: the sum over groups of the busiest resource.
     pub fn total(&self) -> f64 {
         self.longest().sum()
     }
 
-    /// What is longest at work over the whole program.
+    /// The busiest resource of the whole program.
     pub fn busiest(&self) -> &'static str {
         let named = RESOURCES.into_iter().zip(self.cycles());
         named.max_by(|a, b| a.1.total_cmp(&b.1)).map_or("", |(name, _)| name)
@@ -105,8 +106,8 @@ fn group_of(ordered: &Ordered) -> Vec<u32> {
     groups.flat_map(|(number, group)| std::iter::repeat_n(number, group.instructions as usize)).collect()
 }
 
-/// Adds the vectors over each of the three crossbars, if a cluster keeps what it reads until the group ends. What several clusters read
-/// from outside the group they hand on to each other, so that half of it comes over either crossbar.
+/// Adds the vectors on each of the three crossbars, if a cluster keeps its operands until the group ends.
+/// Clusters share operands from outside the group, so half of them use each crossbar.
 fn ports(graph: &Graph, group_of: &[u32], home: &[u16], vectors: &mut [[u64; RESOURCES.len()]]) {
     let mut readers: Vec<(u32, u16)> = Vec::new();
     let mut outputs = graph.outputs().iter().filter_map(|output| output.as_result()).collect::<Vec<_>>();
@@ -135,15 +136,16 @@ fn ports(graph: &Graph, group_of: &[u32], home: &[u16], vectors: &mut [[u64; RES
     }
 }
 
-/// What is held from group to group.
+/// Contents of the scratchpad between groups.
 struct Scratchpad {
     capacity: usize,
-    /// The groups that read a value from outside, in order, and which is next: of values that some group does.
+    /// The groups that read a value from outside, in order, with the next one; only for values with such
+    /// groups.
     uses: HashMap<u32, Uses>,
-    /// Held values by the group that needs them next, furthest first; entries may be out of date.
+    /// Values on chip by the group of their next use, furthest first; entries may be outdated.
     held: BinaryHeap<(u32, u32)>,
     count: usize,
-    /// Vectors loaded and stored: of hints, of all others.
+    /// Vectors loaded and stored: of hints, and of all others.
     moved: [u64; 2],
 }
 
@@ -174,7 +176,7 @@ impl Scratchpad {
         Self { capacity, uses, held: BinaryHeap::new(), count: 0, moved: [0; 2] }
     }
 
-    /// Adds the vectors over the channels; those of hints, and all others.
+    /// Adds the vectors on the channels; returns those of hints and all others.
     fn run(mut self, graph: &Graph, group_of: &[u32], vectors: &mut [[u64; RESOURCES.len()]]) -> [u64; 2] {
         let mut before = 0;
         for index in 0..graph.len() {
@@ -201,7 +203,7 @@ impl Scratchpad {
 
     fn read(&mut self, value: u32, group: u32, hint: bool) {
         let Some(uses) = self.uses.get_mut(&value) else { return };
-        // A value that this group has made, or has read before.
+        // A value that this group has computed, or has read before.
         if uses.groups.get(uses.next) != Some(&group) {
             return;
         }
@@ -218,7 +220,7 @@ impl Scratchpad {
         }
     }
 
-    /// Keeps `value` until its next use, if there is one, and something else that is needed later makes room.
+    /// Keeps `value` until its next use, if there is one; evicts a value needed later if necessary.
     fn hold(&mut self, value: u32) {
         let Some(uses) = self.uses.get_mut(&value) else { return };
         let next = uses.groups.get(uses.next).copied();

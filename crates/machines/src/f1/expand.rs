@@ -1,19 +1,19 @@
-//! What an action occupies, reads and writes: the one place that says so.
+//! Expands actions to events: the only definition of what an action occupies, reads and writes.
 //!
-//! A compiled program is a list of compact [`Action`]s. Here each becomes the events that the checker, the report, the audit and the
-//! replay see, in order of time:
+//! A compiled program is a list of compact [`Action`]s. Each expands to events for the checker, the report, the
+//! audit and the replay, in order of time:
 //!
 //! | action | events |
 //! |---|---|
 //! | load, store | the channel of a stack, between off-chip memory and a frame |
 //! | fetch | a cluster's port from the scratchpad: frame to register |
 //! | forward | a cluster's port from the other clusters: register to register |
-//! | write-back | a register file's way to the crossbar, then the cluster's port to the scratchpad |
+//! | write-back | a register file's output to the crossbar, then the cluster's port to the scratchpad |
 //! | execute | for each operand that streams, the port that it comes through, onto a wire to the unit; the unit; for a result that streams, the cluster's port to the scratchpad |
 //!
-//! A vector is in a crossbar for as long as `network` says. Ports into a cluster are counted from when it enters the crossbar, those to the
-//! scratchpad from when it leaves it: all streams of a port are moved by the same cycles, so they meet as they do at its other end.
-//! A bank's port and accesses, and a register file's, are those of the memories.
+//! A vector is in a crossbar for `network` cycles. Ports into a cluster are reserved from the entry into the
+//! crossbar, and ports to the scratchpad from the exit. All streams of a port shift by the same cycles, so
+//! conflicts are the same at both ends. The memories have the ports and accesses of banks and register files.
 
 use super::action::{Action, Destination, Frame, Register, Source, Timed};
 use super::fetch;
@@ -39,7 +39,7 @@ pub const INPUT: ClassId = ClassId(1);
 /// Results of instructions.
 pub const RESULT: ClassId = ClassId(2);
 
-/// Functions of the units, in the order of their kinds of operation.
+/// Functions of the units, in the order of their operation kinds.
 pub static FUNCTIONS: [(&str, UnitKind); 9] = [
     ("ntt", UnitKind::Ntt),
     ("intt", UnitKind::Ntt),
@@ -64,14 +64,14 @@ const STORE: KindId = KindId(FETCH.0 + 7);
 const HBM: MemoryId = MemoryId(0);
 const SCRATCHPAD: MemoryId = MemoryId(1);
 const REGISTERS: MemoryId = MemoryId(2);
-/// The first of three wires a cluster.
+/// The first of three wires per cluster.
 const WIRES: u16 = 3;
 
 const FROM_SCRATCHPAD: &str = "crossbars.from_scratchpad";
 const TO_SCRATCHPAD: &str = "crossbars.to_scratchpad";
 const BETWEEN_CLUSTERS: &str = "crossbars.between_clusters";
 
-/// What a wire of a cluster leads from.
+/// Wires of a cluster, by source.
 #[derive(Clone, Copy)]
 enum Wire {
     /// The scratchpad, to the units.
@@ -82,13 +82,11 @@ enum Wire {
     Results,
 }
 
-/// Kind of operation of a function.
 pub fn kind_of(function: Function) -> KindId {
     let place = FUNCTIONS.iter().position(|(name, _)| *name == function.name());
     KindId(place.unwrap_or(FUNCTIONS.len()) as u16)
 }
 
-/// Name of a value in the events.
 pub fn value(graph: &Graph, number: u32) -> Value {
     let class = match graph.vector(number as usize).as_leaf().map(|leaf| graph.leaves()[leaf]) {
         Some(LeafClass::Hint) => HINT,
@@ -98,7 +96,7 @@ pub fn value(graph: &Graph, number: u32) -> Value {
     Value { class, ciphertext: Value::NONE, iteration: Value::NONE, index: number }
 }
 
-/// The units, ports, channels and memories of a machine for rings of one degree: from its figures alone.
+/// The units, ports, channels and memories of a machine for rings of one degree, from its figures only.
 pub fn resources(machine: &F1, geometry: &Geometry) -> Resources {
     let mut builder = ScheduleBuilder::new();
     let vector = geometry.vector.get() as f64;
@@ -127,7 +125,7 @@ pub fn resources(machine: &F1, geometry: &Geometry) -> Resources {
     memories(&mut builder, machine, geometry);
     for (name, kind) in &FUNCTIONS {
         let busy = geometry.occupancy_of(*kind);
-        // A unit of low throughput gives its result at the full rate, at the end of the time that it takes.
+        // A low-throughput unit produces its result at the full rate, at the end of its busy time.
         let latency = geometry.latency_of(*kind) + geometry.occupancy - busy;
         let made = builder.kind(*name, kind.name(), vector / busy as f64, latency);
         builder.does(made, engine::Function::Compute(std::slice::from_ref(name)));
@@ -183,7 +181,7 @@ fn memories(builder: &mut ScheduleBuilder, machine: &F1, geometry: &Geometry) {
     }
 }
 
-/// Judges `actions` of which nothing is known.
+/// Checks untrusted `actions`.
 ///
 /// # Errors
 /// The first [`Violation`].
@@ -196,9 +194,9 @@ pub fn check(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &Geometry
 enum Part {
     /// Its own component.
     Main,
-    /// The port that operand 0 or 1 comes through.
+    /// The port of operand 0 or 1.
     Operand(u8),
-    /// The port that what it makes goes to the scratchpad through.
+    /// The result's port to the scratchpad.
     Result,
 }
 
@@ -210,20 +208,20 @@ pub struct Expansion<'a> {
     actions: Cow<'a, [Timed]>,
     resources: Resources,
     line: u64,
-    /// Number of the first unit of each kind, and of the first port of each way.
+    /// Index of the first unit of each kind, and of the first port in each direction.
     units: [usize; 4],
     ports: usize,
-    /// Kind of operation of each of the graph's functions.
+    /// Operation kind of each of the graph's functions.
     kinds: Vec<KindId>,
-    /// When its instructions start, once somebody has asked.
+    /// Start cycles of instructions, computed on demand.
     instructions: OnceCell<Instructions>,
 }
 
 impl<'a> Expansion<'a> {
-    /// Of `actions` of which nothing is known, best in order of their cycles.
+    /// Untrusted `actions`, preferably in order of their cycles.
     ///
     /// # Errors
-    /// A [`Violation`] for a unit, a place or a value that does not exist, and for an operand that leaves before cycle 0.
+    /// A [`Violation`] for an absent unit, place or value, and for an operand that is sent before cycle 0.
     pub fn new(
         graph: &'a Graph,
         actions: &'a [Timed],
@@ -241,7 +239,7 @@ impl<'a> Expansion<'a> {
         Ok(expansion)
     }
 
-    /// Of `actions` that name only what there is: a compiler's, and those that [`Self::new`] has seen.
+    /// Trusted `actions`: a compiler's, or those that [`Self::new`] has checked.
     pub fn of_existing(graph: &'a Graph, actions: &'a [Timed], machine: &'a F1, geometry: &'a Geometry) -> Self {
         let mut actions = Cow::Borrowed(actions);
         if !actions.is_sorted_by_key(|timed| timed.cycle) {
@@ -259,7 +257,7 @@ impl<'a> Expansion<'a> {
         Self { graph, machine, geometry, actions, resources, line, units, ports, kinds, instructions: OnceCell::new() }
     }
 
-    /// Whether everything that an action names is there; what is not.
+    /// The error names what an action refers to that does not exist.
     fn exists(&self, timed: &Timed) -> Result<(), &'static str> {
         let holds = |there: bool, what| if there { Ok(()) } else { Err(what) };
         let frame = |frame: Frame| {
@@ -334,14 +332,14 @@ impl<'a> Expansion<'a> {
         Resource((self.ports + way * self.machine.clusters + usize::from(cluster)) as u32)
     }
 
-    /// A stream of one vector, a chunk a cycle from `first` on.
+    /// A stream of one vector, one chunk per cycle from `first` on.
     fn stream(&self, place: Place, value: Value, first: u64) -> Access {
         let first = first as u32;
         let last = first + self.geometry.occupancy as u32 - 1;
         Access { place, value, first, last, order: Order::Stream, bytes: self.line }
     }
 
-    /// The operands of an instruction, each of its sources once.
+    /// The operands of an instruction, with each source once.
     fn operands(&self, instruction: u32, sources: [Source; 2]) -> impl Iterator<Item = (u8, Source, Value)> {
         let vectors = self.graph.operands(instruction as usize);
         let repeats = vectors.len() == 2 && vectors[0] == vectors[1] && sources[0] == sources[1];
@@ -371,7 +369,7 @@ impl<'a> Expansion<'a> {
         }
     }
 
-    /// Makes `event` the event of a part that starts in `start`.
+    /// Fills `event` with a part that starts in `start`.
     fn fill(&self, action: Action, part: Part, start: i64, event: &mut Event) {
         event.reads.clear();
         event.writes.clear();
@@ -399,7 +397,7 @@ impl<'a> Expansion<'a> {
                 let value = self.value(value);
                 self.transfer(event, STORE, stack);
                 event.reads.push(self.stream(self.frame(frame), value, 0));
-                // It can be read back when all of it is there.
+                // It can be reloaded only when complete.
                 let off_chip = Place { memory: HBM, offset: 0, bytes: self.line };
                 let last = self.geometry.transfer.max(self.geometry.occupancy) as u32 - 1;
                 event.writes.push(Access { last, order: Order::Any, ..self.stream(off_chip, value, 0) });
@@ -523,7 +521,7 @@ impl EventList for Expansion<'_> {
             ControlFlow::Continue(())
         };
         for (index, timed) in (0..).zip(self.actions.iter()) {
-            // Nothing of the actions from here on starts before their operands leave.
+            // No operand of the remaining actions is sent before this cycle.
             let earliest = timed.cycle.saturating_sub(self.machine.depth.network) as i64;
             if until(&mut calendar, earliest).is_break() {
                 return;

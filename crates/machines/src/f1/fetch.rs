@@ -1,8 +1,8 @@
-//! When the instructions themselves come: the streams lie in off-chip memory too (section 3).
+//! Times of the instruction fetches: the streams are also in off-chip memory (section 3).
 //!
-//! They are fetched in the order of their start, far ahead, over whatever the stacks have idle. The program starts when its first
-//! instructions are there; where later ones cannot all come in idle time, it starts so much later that they can. Nothing else changes,
-//! for every action moves by the same number of cycles.
+//! Instructions are fetched in order of their start, far ahead, in idle cycles of the memory stacks. The
+//! program starts when its first instructions have arrived. If idle cycles do not suffice for later
+//! instructions, the whole program is delayed. All actions move by the same number of cycles.
 
 use super::action::{Action, Timed};
 use super::graph::{Graph, UnitKind};
@@ -12,33 +12,33 @@ use crate::engine::calendar::Calendar;
 use crate::engine::list::Instructions;
 use polyfabric_kernels::cancel;
 
-/// Of an operation that reads for no crossbar.
+/// For an operation that reads for no crossbar.
 const NO_LINE: u32 = u32::MAX;
 
-/// An operation that a component is told.
+/// An instruction of a component.
 struct Notice {
     component: u32,
-    /// Bytes of its instruction without the cycles to wait.
+    /// Bytes of the instruction without its wait cycles.
     bytes: u8,
     /// The line that it reads for a crossbar.
     line: u32,
 }
 
-/// The last instruction of a component so far.
+/// The latest instruction of a component.
 #[derive(Clone, Copy)]
 struct Last {
     component: Component,
     begin: u64,
     instructions: u64,
-    /// Its place among the starts.
+    /// Its index among the starts.
     start: u32,
-    /// Its bytes without the cycles to wait.
+    /// Its bytes without the wait cycles.
     bytes: u8,
 }
 
-/// The components of a machine, numbered.
+/// Numbers the components of a machine.
 struct Numbers {
-    /// Of the first unit of each kind, of register files, ports, banks and stacks.
+    /// First index of each kind of unit, of register files, ports, banks and stacks.
     units: [usize; 4],
     registers: usize,
     ports: usize,
@@ -75,7 +75,8 @@ impl Numbers {
     }
 }
 
-/// When the instructions of `actions` start, which are in order of time: the streams' bytes by cycle, without the streams.
+/// The start cycles and bytes of the instructions of `actions`, which are in order of time, without building
+/// the streams.
 pub fn instructions(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &Geometry) -> Instructions {
     let numbers = Numbers::new(machine);
     let components = numbers.stacks + machine.stacks;
@@ -115,7 +116,7 @@ pub fn instructions(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &G
     };
     for timed in actions {
         cancel::check();
-        // Nothing of the actions from here on starts before their operands leave.
+        // No operand of the remaining actions is sent before this cycle.
         until(&mut calendar, &kinds, timed.cycle.saturating_sub(machine.depth.network) as i64);
         each(graph, timed, machine, geometry, |component, cycle, operation, read| {
             let number = numbers.of(component);
@@ -136,7 +137,7 @@ pub fn instructions(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &G
     Instructions { starts, bytes, latency: machine.memory_latency }
 }
 
-/// `actions` so much later that each of their instructions has come, in order of time.
+/// Delays `actions` until every instruction arrives in time; returns them in order of time.
 pub fn behind(mut actions: Vec<Timed>, graph: &Graph, machine: &F1, geometry: &Geometry) -> Vec<Timed> {
     actions.sort_by_key(|timed| timed.cycle);
     let delay = delay(&instructions(graph, &actions, machine, geometry), &actions, machine, geometry);
@@ -144,16 +145,16 @@ pub fn behind(mut actions: Vec<Timed>, graph: &Graph, machine: &F1, geometry: &G
     actions
 }
 
-/// Cycles by which `actions` must start later so that the stacks bring each of the `instructions` before it starts.
+/// The delay of `actions` such that the stacks deliver each of the `instructions` before its start.
 fn delay(instructions: &Instructions, actions: &[Timed], machine: &F1, geometry: &Geometry) -> u64 {
     let busy = actions.iter().filter(|timed| matches!(timed.action, Action::Load { .. } | Action::Store { .. }));
     let starts: Vec<u64> = busy.map(|timed| timed.cycle).collect();
     let transfer = geometry.transfer;
-    // Transfers that have ended, those that have begun, and the cycles of stacks that the instructions take.
+    // Transfers that have ended, transfers that have started, and the stack cycles of instructions.
     let (mut ended, mut begun, mut bytes, mut worst) = (0, 0, 0, 0_f64);
     for &(cycle, more) in &instructions.starts {
         bytes += more;
-        // What starts within a latency of the first action is asked for before that one.
+        // Instructions that start within one latency of the first action are requested before it.
         let ahead = machine.memory_latency.saturating_sub(cycle);
         let until = cycle.saturating_sub(machine.memory_latency);
         while starts.get(begun).is_some_and(|&start| start <= until) {

@@ -1,8 +1,9 @@
-//! The instruction-level dataflow graph: one instruction a residue vector, in order of priority (section 4.2).
+//! The instruction-level dataflow graph: one instruction per residue vector, in order of priority (section
+//! 4.2).
 //!
-//! Instruction i defines one value and has priority i: the smaller, the sooner. What it reads are results of earlier
-//! instructions and leaves, which lie in off-chip memory from the start. Built once, read by every phase: 20 bytes an
-//! instruction and 4 an operand.
+//! Instruction i defines one value and has priority i; smaller is sooner. Its operands are results of earlier
+//! instructions, and leaves, which are in off-chip memory from the start. All phases read the same graph, with
+//! 20 bytes per instruction and 4 per operand.
 
 pub use crate::rns::function::Function;
 use polyfabric_kernels::cancel;
@@ -14,7 +15,6 @@ use std::collections::HashMap;
 pub enum UnitKind {
     /// Four-step NTT, both directions.
     Ntt,
-    /// Automorphism.
     Automorphism,
     /// Modular multiplier.
     Multiply,
@@ -23,7 +23,7 @@ pub enum UnitKind {
 }
 
 impl UnitKind {
-    /// All, in report order.
+    /// All kinds, in report order.
     pub const ALL: [Self; 4] = [Self::Ntt, Self::Automorphism, Self::Multiply, Self::Add];
 
     /// Name in reports and machine files.
@@ -38,7 +38,7 @@ impl UnitKind {
 }
 
 impl Function {
-    /// The unit that does it.
+    /// The unit that executes the function.
     pub fn unit(self) -> UnitKind {
         match self {
             Self::ForwardNtt { .. } | Self::InverseNtt { .. } => UnitKind::Ntt,
@@ -49,7 +49,7 @@ impl Function {
     }
 }
 
-/// What a leaf is, for traffic by class (figure 9a).
+/// Class of a leaf, for traffic by class (figure 9a).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum LeafClass {
@@ -63,10 +63,10 @@ pub enum LeafClass {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Vector(u32);
 
-/// Marks a [`Vector`] that is a leaf.
+/// Flag of a [`Vector`] that is a leaf.
 const LEAF: u32 = 1 << 31;
 
-/// The most instructions of a graph, and the most leaves: both are numbered together in 32 bits, of which one tells them apart.
+/// Maximum number of instructions, and of leaves: a value has 32 bits, of which one distinguishes the two.
 pub const MOST: usize = LEAF as usize - 1;
 
 impl Vector {
@@ -78,27 +78,26 @@ impl Vector {
         Self(instruction as u32)
     }
 
-    /// Index of the leaf, if it is one.
+    /// Index of the leaf, if the value is one.
     pub fn as_leaf(self) -> Option<usize> {
         (self.0 & LEAF != 0).then_some((self.0 & !LEAF) as usize)
     }
 
-    /// Index of the instruction that defines it, if there is one.
+    /// Index of the defining instruction, if there is one.
     pub fn as_result(self) -> Option<usize> {
         (self.0 & LEAF == 0).then_some(self.0 as usize)
     }
 }
 
-/// The graph.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     functions: Vec<Function>,
-    /// For each instruction its function, as an index.
+    /// For each instruction, the index of its function.
     function: Vec<u32>,
     operands: Vec<[Vector; 2]>,
     leaves: Vec<LeafClass>,
     outputs: Vec<Vector>,
-    /// Users of each value (results first, then leaves), in order, and where they start.
+    /// Users of each value (results first, then leaves), in order, and the start of each value's users.
     users: Vec<u32>,
     starts: Vec<u32>,
 }
@@ -109,7 +108,6 @@ impl Graph {
         self.function.len()
     }
 
-    /// Whether there is no instruction.
     pub fn is_empty(&self) -> bool {
         self.function.is_empty()
     }
@@ -119,7 +117,7 @@ impl Graph {
         self.len() + self.leaves.len()
     }
 
-    /// Number of a value among all: results first.
+    /// Number of a value; results come first.
     pub fn number(&self, vector: Vector) -> usize {
         match vector.as_leaf() {
             Some(leaf) => self.len() + leaf,
@@ -132,28 +130,26 @@ impl Graph {
         if number < self.len() { Vector::result(number) } else { Vector::leaf(number - self.len()) }
     }
 
-    /// What instruction `index` does.
     pub fn function(&self, index: usize) -> Function {
         self.functions[self.function[index] as usize]
     }
 
-    /// The place of what instruction `index` does among [`Self::functions`].
+    /// Index of instruction `index`'s function in [`Self::functions`].
     pub fn function_number(&self, index: usize) -> usize {
         self.function[index] as usize
     }
 
-    /// What instruction `index` reads.
     pub fn operands(&self, index: usize) -> &[Vector] {
         &self.operands[index][..self.function(index).operands()]
     }
 
-    /// What instruction `index` reads, each once.
+    /// Operands without duplicates.
     pub fn distinct_operands(&self, index: usize) -> &[Vector] {
         let operands = self.operands(index);
         if operands.len() == 2 && operands[0] == operands[1] { &operands[..1] } else { operands }
     }
 
-    /// What each instruction does: its functions, each once.
+    /// The distinct functions.
     pub fn functions(&self) -> &[Function] {
         &self.functions
     }
@@ -163,17 +159,17 @@ impl Graph {
         &self.leaves
     }
 
-    /// The values that must end up in off-chip memory.
+    /// The values that must be stored off chip.
     pub fn outputs(&self) -> &[Vector] {
         &self.outputs
     }
 
-    /// The instructions that read a value, in order; one that reads it twice stands once.
+    /// The instructions that read a value, in order, without duplicates.
     pub fn users(&self, number: usize) -> &[u32] {
         &self.users[self.starts[number] as usize..self.starts[number + 1] as usize]
     }
 
-    /// Instructions of each kind of unit, in the order of [`UnitKind::ALL`].
+    /// Number of instructions of each kind of unit, in the order of [`UnitKind::ALL`].
     pub fn counts(&self) -> [u64; 4] {
         let mut counts = [0; 4];
         for &function in &self.function {
@@ -191,26 +187,24 @@ pub struct GraphBuilder {
 }
 
 impl GraphBuilder {
-    /// Number of instructions so far.
     pub fn len(&self) -> usize {
         self.graph.len()
     }
 
-    /// Whether there is no instruction yet.
     pub fn is_empty(&self) -> bool {
         self.graph.is_empty()
     }
 
-    /// A vector in off-chip memory.
+    /// Adds a vector in off-chip memory.
     pub fn leaf(&mut self, class: LeafClass) -> Vector {
         self.graph.leaves.push(class);
         Vector::leaf(self.graph.leaves.len() - 1)
     }
 
-    /// The next instruction; its result.
+    /// Adds an instruction; returns its result.
     ///
     /// # Panics
-    /// If the number of operands is not the function's, or one is not defined before.
+    /// If the number of operands is wrong, or one is not yet defined.
     pub fn push(&mut self, function: Function, operands: &[Vector]) -> Vector {
         cancel::check();
         assert_eq!(operands.len(), function.operands());

@@ -1,21 +1,23 @@
-//! What an instruction of a program lifts from several limbs to one: phase 1 keeps such work together by what it lifts, not by limb.
+//! Finds the values that instructions lift from several limbs to one. Phase 1 groups such work by source, not
+//! by limb.
 //!
-//! A digit of three limbs is lifted to each limb by three products, their sum and a transform, and what a division drops is so as well. A
-//! cluster that does this for one limb after another keeps the digit's vectors in its registers and sends a vector a limb to the scratchpad;
-//! one that does a limb with all its digits receives every vector of every digit again for each limb, over a port that hints need.
+//! A digit of three limbs is lifted to each limb by three products, their sum and a transform; dropped limbs of
+//! a division likewise. A cluster that does this for all limbs in sequence keeps the digit's vectors in its
+//! registers and sends one vector per limb to the scratchpad. A cluster that processes one limb with all digits
+//! receives every vector of every digit again for each limb, over a port that hints need.
 
 use super::graph::{Function, Graph, LeafClass, Vector};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// The source of what lifts nothing, or from one limb alone.
+/// The source of an instruction that lifts nothing, or from one limb only.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// From which other limbs an instruction lifts, alone or with others.
+/// The limbs from which an instruction lifts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
     Nowhere,
-    /// One limb, of whose vectors a large ring has several.
+    /// One limb, with several vectors in a large ring.
     One(u16),
     Several,
 }
@@ -30,15 +32,15 @@ impl Origin {
     }
 }
 
-/// Whether an instruction reads a vector of a hint.
+/// Whether an instruction reads a hint vector.
 pub(super) fn reads_hint(graph: &Graph, index: usize) -> bool {
     let hint = |operand: &Vector| operand.as_leaf().is_some_and(|leaf| graph.leaves()[leaf] == LeafClass::Hint);
     graph.operands(index).iter().any(hint)
 }
 
-/// Of each instruction its source: the first of the vectors of two or more other limbs that it lifts to its limb, alone or with others of
-/// the same operation. What goes on with the sum in that limb without a hint has the same source. `operation` is that of each
-/// instruction.
+/// For each instruction, its source: the first vector of the two or more other limbs that it lifts to its limb,
+/// alone or with other instructions of the same operation. Instructions that process the sum further in that
+/// limb, without a hint, have the same source. `operation` is that of each instruction.
 pub(super) fn sources(graph: &Graph, operation: &[u32]) -> Vec<u32> {
     let mut sources = vec![NONE; graph.len()];
     let mut from = vec![Origin::Nowhere; graph.len()];
@@ -58,7 +60,7 @@ pub(super) fn sources(graph: &Graph, operation: &[u32]) -> Vec<u32> {
             from[index] = from[index].and(lifted);
         }
     }
-    // The parts of a sum have the sum's.
+    // The parts of a sum have the sum's source.
     for index in (0..graph.len()).rev() {
         if from[index] == Origin::Nowhere {
             continue;
@@ -79,7 +81,7 @@ pub(super) fn sources(graph: &Graph, operation: &[u32]) -> Vec<u32> {
     sources
 }
 
-/// How many digits of several limbs the `instructions` multiply with a hint.
+/// Number of digits with several limbs that the `instructions` multiply by a hint.
 pub(super) fn digits(graph: &Graph, sources: &[u32], instructions: Range<u32>) -> usize {
     let products = instructions.map(|index| index as usize).filter(|&index| reads_hint(graph, index));
     let lifted = products.flat_map(|index| graph.operands(index)).filter_map(|operand| operand.as_result());
@@ -88,7 +90,7 @@ pub(super) fn digits(graph: &Graph, sources: &[u32], instructions: Range<u32>) -
 
 #[cfg(test)]
 mod tests {
-    //! Is what lifts a digit of several limbs told from what else is done in a limb?
+    //! Are lifts of digits with several limbs distinguished from other work in a limb?
     use super::super::graph::GraphBuilder;
     use super::*;
 
@@ -120,13 +122,13 @@ mod tests {
         expected.extend([NONE; 4]);
         assert_eq!(found, expected);
         assert_eq!(digits(&graph, &found, 0..graph.len() as u32), 1);
-        // Of another operation's vectors nothing is known.
+        // Nothing is known of another operation's vectors.
         let apart: Vec<u32> = (0..graph.len() as u32).collect();
         assert!(sources(&graph, &apart).iter().all(|&source| source == NONE));
     }
 
     #[test]
-    fn several_vectors_of_one_limb_are_no_digit_of_several() {
+    fn several_vectors_of_one_limb_are_not_a_digit_of_several() {
         let mut builder = GraphBuilder::default();
         let halves = [0, 1].map(|subpolynomial| {
             let leaf = builder.leaf(LeafClass::Input);

@@ -1,4 +1,4 @@
-//! F1's figures, checked, and the latencies that follow from its structure.
+//! F1's figures, and the latencies that follow from its structure.
 
 use super::action::Source;
 use super::graph::{Function, UnitKind};
@@ -9,25 +9,24 @@ use polyfabric_kernels::RingDegree;
 /// Bytes of a residue (section 3: 32-bit words).
 pub const WORD_BYTES: u64 = 4;
 
-/// Registers in the arithmetic units.
+/// Pipeline registers of the arithmetic units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PipelineDepth {
-    /// Cycles of a modular multiplier.
     pub multiplier: u64,
-    /// Cycles of a modular adder.
     pub adder: u64,
     /// Cycles through a crossbar.
     pub network: u64,
 }
 
-/// Units of lower throughput than the paper's own, of which there are as many more (section 8.3, table 5).
+/// Units with a lower throughput than the paper's, in a correspondingly larger number (section 8.3, table 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LowThroughput {
-    /// NTT units that work on one stage of butterflies at a time, as HEAX's do: E/2 butterflies a cycle, so a vector
-    /// occupies a unit for log2 N passes of G cycles. It enters in the first pass and leaves in the last.
+    /// NTT units that process one stage of butterflies at a time, as in HEAX: E/2 butterflies per cycle, so a
+    /// vector occupies a unit for log2 N passes of G cycles. It enters in the first pass and leaves in the
+    /// last.
     Ntt,
-    /// Automorphism units that move one element a cycle through a memory. A vector enters and leaves at E elements a cycle,
-    /// and occupies a unit for N cycles.
+    /// Automorphism units that move one element per cycle through a memory. A vector enters and leaves at E
+    /// elements per cycle, and occupies a unit for N cycles.
     Automorphism,
 }
 
@@ -35,7 +34,6 @@ impl LowThroughput {
     /// Both, in the order of table 5.
     pub const ALL: [Self; 2] = [Self::Ntt, Self::Automorphism];
 
-    /// The kind of unit.
     pub fn kind(self) -> UnitKind {
         match self {
             Self::Ntt => UnitKind::Ntt,
@@ -43,7 +41,7 @@ impl LowThroughput {
         }
     }
 
-    /// How many such units have the throughput of one of the paper's, on vectors of `degree`.
+    /// Number of such units with the throughput of one full unit, on vectors of `degree`.
     fn units(self, degree: RingDegree, lanes: usize) -> usize {
         match self {
             Self::Ntt => degree.get().ilog2() as usize,
@@ -52,53 +50,49 @@ impl LowThroughput {
     }
 }
 
-/// One F1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct F1 {
-    /// Clock in Hz.
     pub clock_hz: f64,
-    /// Compute clusters.
     pub clusters: usize,
-    /// Lanes E of a functional unit, also words a cycle of every port.
+    /// Lanes E of a functional unit; also words per cycle of every port.
     pub lanes: usize,
     /// Units of each kind in a cluster, in the order of [`UnitKind::ALL`].
     pub units: [usize; 4],
     /// Bytes of a cluster's register file.
     pub register_file: u64,
-    /// Banks of a register file, over which each vector is striped.
+    /// Banks of a register file; each vector is striped over all of them.
     pub register_banks: usize,
-    /// Accesses of a register or scratchpad bank a cycle (memories are double-pumped).
+    /// Accesses per cycle of a register or scratchpad bank (memories are double-pumped).
     pub accesses_per_cycle: usize,
     /// Whether a crossbar can send one read of a bank or of a register file to several clusters.
     pub multicast: bool,
-    /// Scratchpad banks.
     pub banks: usize,
     /// Bytes of a scratchpad bank.
     pub bank_bytes: u64,
-    /// HBM2 stacks, each with its own channel.
+    /// HBM2 stacks, with one channel each.
     pub stacks: usize,
-    /// Bytes a cycle of a stack.
+    /// Bytes per cycle of a stack.
     pub stack_bytes: f64,
-    /// Cycles from a request to its first byte, at worst.
+    /// Maximum number of cycles from a request to its first byte.
     pub memory_latency: u64,
-    /// Registers in the arithmetic units.
+    /// Pipeline registers of the arithmetic units.
     pub depth: PipelineDepth,
-    /// The kind of unit that has low throughput, if there is one.
+    /// The kind of unit with low throughput, if any.
     pub low_throughput: Option<LowThroughput>,
 }
 
-/// Registers of a cluster, or frames of a bank, that have a number.
+/// Maximum number of registers in a cluster, or of frames in a bank, as their numbers have 16 bits.
 const MOST_NUMBERS: u64 = u16::MAX as u64;
 
-/// Frames of the scratchpad that the checker keeps account of: some 450 MiB.
+/// Maximum number of scratchpad frames that the checker supports, with some 450 MiB.
 const MOST_FRAMES: u64 = 1 << 20;
 
-/// A machine on rings of one degree: everything in cycles and vectors.
+/// A machine on rings of one degree, in cycles and vectors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Geometry {
     /// N of the ring.
     pub degree: RingDegree,
-    /// Elements of a vector: N, or E² where a ring is larger and its polynomials are several vectors.
+    /// Elements of a vector: N, or E² if a ring is larger and its polynomials are several vectors.
     pub vector: RingDegree,
     /// Lanes and chunks.
     pub shape: Shape,
@@ -108,65 +102,54 @@ pub struct Geometry {
     unit_occupancy: [u64; 4],
     /// Cycles that a vector occupies the channel of a stack.
     pub transfer: u64,
-    /// Cycles from a load's start to its first chunk in the scratchpad. A stack's interface holds back what comes slower than readers
-    /// take it (section 3: data that arrives earlier is buffered), so that from then on a chunk is written a cycle.
+    /// Cycles from a load's start to its first chunk in the scratchpad. If the channel is slower than readers, a
+    /// stack's interface delays the data (section 3: data that arrives earlier is buffered), so that afterwards one
+    /// chunk is written per cycle.
     pub load_latency: u64,
-    /// Vectors in a cluster's register file.
+    /// Vectors per cluster's register file.
     pub registers: usize,
-    /// Vectors in a scratchpad bank.
+    /// Vectors per scratchpad bank.
     pub frames: usize,
-    /// Cycles from the first chunk in to the first chunk out: forward and inverse NTT, automorphism, multiply, add.
+    /// Cycles from the first chunk in to the first chunk out: NTT, automorphism, multiply, add.
     latency: [u64; 4],
 }
 
 /// Why a ring does not run on a machine.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum GeometryError {
-    /// The ring does not fit the units.
     #[error("the ring does not fit the units: {0}")]
     Shape(#[from] ShapeError),
     /// Too few vectors fit a memory.
     #[error(
-        "{memory} of {bytes} bytes holds {vectors} vectors of {degree} residues, and at least {needed} are needed: take a \
+        "{memory} of {bytes} bytes has space for {vectors} vectors of {degree} residues, and at least {needed} are needed: use a \
          smaller ring, or enlarge it in the machine file"
     )]
     Capacity {
-        /// Memory.
         memory: &'static str,
-        /// Its size.
         bytes: u64,
-        /// Vectors that fit.
         vectors: u64,
         /// N.
         degree: usize,
-        /// Vectors that are needed.
         needed: u64,
     },
-    /// More vectors than have a number, or than a check of schedules keeps account of.
+    /// More vectors than the numbering or the checker supports.
     #[error(
-        "{memory} of {bytes} bytes holds {vectors} vectors of {degree} residues, and schedules place {most} at most: take a \
+        "{memory} of {bytes} bytes has space for {vectors} vectors of {degree} residues, and schedules place {most} at most: use a \
          larger ring, or reduce it in the machine file"
     )]
     Many {
-        /// Memory.
         memory: &'static str,
-        /// Its size.
         bytes: u64,
         /// Vectors that fit.
         vectors: u64,
         /// Elements of a vector.
         degree: usize,
-        /// Vectors that schedules place there.
+        /// Maximum number of vectors that schedules place there.
         most: u64,
     },
-    /// More units than have a number.
-    #[error("{units} {kind} units of low throughput in a cluster; there are at most 255: take fewer of the full ones")]
-    Units {
-        /// Kind of unit.
-        kind: &'static str,
-        /// How many.
-        units: usize,
-    },
+    /// More units than the numbering supports.
+    #[error("{units} {kind} units of low throughput in a cluster; at most 255 are supported: use fewer full units")]
+    Units { kind: &'static str, units: usize },
 }
 
 impl F1 {
@@ -188,7 +171,7 @@ impl F1 {
             }
             Ok(vectors as usize)
         };
-        // Two operands and a result of one instruction, and room for one vector on its way.
+        // Two operands and a result of one instruction, and one vector in transit.
         let registers = fits("a register file", self.register_file, 4, MOST_NUMBERS)?;
         let frames = fits("a scratchpad bank", self.bank_bytes, 1, MOST_NUMBERS)?;
         fits("the scratchpad", self.bank_bytes * self.banks as u64, 4, MOST_FRAMES)?;
@@ -205,7 +188,7 @@ impl F1 {
             let passes = variant.units(vector, self.lanes) as u64;
             unit_occupancy[kind] = passes * occupancy;
             latency[kind] = match variant {
-                // The last pass gives a chunk a cycle; every pass goes through a butterfly's registers.
+                // The last pass produces one chunk per cycle; every pass uses a butterfly's registers.
                 LowThroughput::Ntt => (passes - 1) * occupancy + passes * butterfly,
                 LowThroughput::Automorphism => passes * occupancy,
             };
@@ -225,12 +208,13 @@ impl F1 {
         })
     }
 
-    /// Elements of the vectors that polynomials of `degree` are.
+    /// Elements per vector for polynomials of `degree`.
     fn vector(&self, degree: RingDegree) -> RingDegree {
         RingDegree::new(self.lanes.saturating_mul(self.lanes)).map_or(degree, |longest| degree.min(longest))
     }
 
-    /// The machine with units of low throughput, as many as have the throughput of the full ones on vectors of `degree`.
+    /// The machine with low-throughput units, in the number that preserves the throughput on vectors of
+    /// `degree`.
     ///
     /// # Errors
     /// [`GeometryError::Units`] if a cluster has too many of them.
@@ -244,22 +228,22 @@ impl F1 {
         }
     }
 
-    /// Multipliers of an NTT unit that is built as section 5.2 describes it: a butterfly's in each of log2 E layers of both networks, as the
-    /// negacyclic transform of either direction has a factor in all of them; one for each lane between the networks; and in the first layer one
-    /// for each operand that its butterfly does not multiply, which reduces residues of another limb.
+    /// Multipliers of an NTT unit as section 5.2 describes it. Each of the log2 E layers of both networks has
+    /// one per butterfly, as the negacyclic transform has a factor in all layers, in both directions. There is
+    /// one per lane between the networks. The first layer has one for each operand that its butterfly does not
+    /// multiply, to reduce residues of another limb.
     pub fn ntt_multipliers(&self) -> u64 {
         let (lanes, layers) = (self.lanes as u64, u64::from(self.lanes.ilog2()));
         2 * layers * (lanes / 2) + lanes + lanes / 2
     }
 
-    /// Units of a kind on the chip.
+    /// Number of units of a kind on the chip.
     pub fn unit_count(&self, kind: UnitKind) -> usize {
         self.units[kind as usize] * self.clusters
     }
 }
 
 impl Geometry {
-    /// The vectors of a polynomial.
     pub fn subpolynomials(&self) -> Subpolynomials {
         Subpolynomials::new(self.degree, self.vector)
     }
@@ -269,18 +253,18 @@ impl Geometry {
         self.latency_of(function.unit())
     }
 
-    /// The same of a kind of unit.
+    /// The latency of a kind of unit.
     pub fn latency_of(&self, kind: UnitKind) -> u64 {
         self.latency[kind as usize]
     }
 
-    /// Lines of the scratchpad and of all register files.
+    /// Number of lines of the scratchpad and all register files.
     pub(super) fn lines(&self, machine: &F1) -> usize {
         machine.banks * self.frames + machine.clusters * self.registers
     }
 
-    /// The line that a crossbar takes a vector from, numbered through a scratchpad of so many `banks` and then the register files; none
-    /// for a unit's own register file.
+    /// The line from which a crossbar reads a vector, numbered through a scratchpad of `banks` banks and then
+    /// the register files; `None` for a unit's local register file.
     pub(super) fn line(&self, of: Source, banks: usize) -> Option<usize> {
         match of {
             Source::Register(_) => None,

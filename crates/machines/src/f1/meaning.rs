@@ -1,4 +1,4 @@
-//! What the names in F1's events stand for, for the audit and the replay.
+//! The meaning of the values in F1's events, for the audit and the replay.
 
 use super::expand::RESULT;
 use super::machine::Geometry;
@@ -10,7 +10,6 @@ use crate::rns::step::Step;
 use crate::rns::subpolynomials::Subpolynomials;
 use std::collections::HashSet;
 
-/// See the module's documentation.
 pub struct Names<'a> {
     translation: &'a Translation,
     subpolynomials: Subpolynomials,
@@ -18,7 +17,6 @@ pub struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// Of a program's translation.
     pub fn new(translation: &'a Translation, geometry: &Geometry) -> Self {
         let graph = &translation.graph;
         let outputs = graph.outputs().iter().map(|&output| graph.number(output) as u32).collect();

@@ -1,7 +1,9 @@
 //! F1: wide-vector units in clusters, a banked scratchpad, and a compiler that decides every cycle (Feldmann et al., MICRO 2021).
 //!
-//! [`graph`] holds one instruction a residue vector; [`order`] puts them in order (phase 1), [`movement`] decides what is on chip (phase 2; [`csr`] is another one, for comparison), [`cycle`] when and where
-//! everything happens (phase 3), and [`expand`] says what each action occupies, for the checker, the audit and the report that all machines share. [`units`] is what the units do.
+//! [`graph`] has one instruction per residue vector. Phase 1 ([`order`]) orders them. Phase 2 ([`movement`], or
+//! [`csr`] for comparison) decides what is on chip when. Phase 3 ([`cycle`]) determines cycles and places.
+//! [`expand`] defines the events of each action, for the shared checker, audit and report. [`units`] models the
+//! functional units.
 
 pub mod action;
 mod advance;
@@ -24,7 +26,6 @@ pub mod meaning;
 pub mod movement;
 pub mod network;
 pub mod order;
-pub mod reproduce;
 mod reservations;
 pub mod saved;
 pub mod specs;

@@ -1,10 +1,11 @@
-//! Phase 2: when a vector comes on chip and which one makes room (section 4.3).
+//! Phase 2: decides when vectors are loaded and which ones are evicted (section 4.3).
 //!
-//! The machine is seen as a scratchpad with all units attached, each as long at work as a vector occupies it. One instruction at a time is scheduled, the one of highest
-//! priority among those whose operands are on chip. A load has the priority of its most urgent user and is issued as soon as
-//! bandwidth and space allow; one that comes long before its turn takes no room that results will need until then. Room is made by dropping dead vectors first, then the vector whose next use lies furthest
-//! ahead, if it lies further ahead than that of the one that comes; a vector that off-chip memory does not hold is
-//! stored first.
+//! The machine is simplified to a scratchpad with all units attached; a vector occupies a unit for its
+//! duration. Instructions are scheduled one at a time, by priority among those whose operands are on chip. A
+//! load has the priority of its most urgent user, and is issued as soon as bandwidth and space allow. A load
+//! long before its use must not occupy space that results will need. Dead vectors are evicted first, then the
+//! vector with the furthest next use, if this is later than the loaded vector's. A vector without a copy off
+//! chip is stored first.
 
 use super::graph::{Graph, UnitKind};
 use super::machine::{F1, Geometry};
@@ -13,54 +14,52 @@ use polyfabric_kernels::cancel;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Instructions ahead within which a load may take another value's place, by as many as the register files hold results: loads come in
-/// bursts, and a burst takes longer than what runs meanwhile if it begins late. Further ahead it would displace what is used
-/// again, or results, which come back at the price of two transfers.
+/// Look-ahead, in instructions, within which a load may evict another value, in addition to the number of
+/// results that the register files can store. Loads come in bursts, and a burst that starts late takes longer
+/// than the instructions meanwhile. With a longer look-ahead, loads would evict values that are used again, or
+/// results, which cost two transfers.
 const NEAR: u32 = 128;
 
-/// Instructions of which a [`Profile`] keeps the most alone.
+/// Number of instructions per span of a [`Profile`].
 const SPAN: usize = 256;
 
 /// One step of the schedule, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Bring a value on chip.
+    /// Loads a value.
     Load(u32),
-    /// Drop a value that off-chip memory holds too.
+    /// Evicts a value that has a copy off chip.
     Drop(u32),
-    /// Store a value that off-chip memory does not hold, then drop it.
+    /// Stores a value without a copy off chip, then evicts it.
     Spill(u32),
-    /// Execute an instruction.
     Execute(u32),
-    /// Store a result of the program.
+    /// Stores a result of the program.
     Store(u32),
 }
 
-/// Order of the instructions with all loads, spills and stores.
+/// The instructions in order with all loads, spills and stores.
 #[derive(Clone, Debug, Default)]
 pub struct Movement {
-    /// Steps in order.
+    /// In order.
     pub steps: Vec<Step>,
-    /// The most values on chip at a time.
+    /// Maximum number of values on chip.
     pub peak: usize,
-    /// End of the schedule on the simplified machine, cycles.
+    /// Length of the schedule on the simplified machine, in cycles.
     pub cycles: u64,
 }
 
-/// Where a value is.
+/// The place of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Not computed yet.
     Undefined,
     /// Off chip only.
     Away,
     /// On chip from this cycle on.
     Present(u64),
-    /// Without further use.
     Dead,
 }
 
-/// Next use of a value that no instruction reads any more.
+/// Next use of a value without remaining readers.
 const NEVER: u32 = u32::MAX;
 
 struct Scheduler<'a> {
@@ -70,30 +69,31 @@ struct Scheduler<'a> {
     occupancy: [u64; 4],
     load_latency: u64,
     state: Vec<State>,
-    /// Whether off-chip memory holds the value.
+    /// Whether the value has a copy off chip.
     saved: Vec<bool>,
     output: Vec<bool>,
     issued: Vec<bool>,
     /// First user not known to be issued, as an index into the value's users.
     cursor: Vec<u32>,
-    /// Users not issued yet.
+    /// Number of users not issued yet.
     remaining: Vec<u32>,
     missing: Vec<u8>,
-    /// Present values by next use, furthest first; entries may be out of date.
+    /// Values on chip by next use, furthest first; entries may be outdated.
     victims: BinaryHeap<(u32, u32)>,
     /// Values off chip by next use, soonest first.
     loads: BinaryHeap<Reverse<(u32, u32)>>,
     /// Instructions whose operands are on chip from a cycle on.
     arriving: BinaryHeap<Reverse<(u64, u32)>>,
     ready: [BinaryHeap<Reverse<u32>>; 4],
-    /// Instructions of which a unit was free and room for the result was not.
+    /// Instructions with a free unit but without space for the result.
     waiting: Vec<u32>,
     units: [BinaryHeap<Reverse<u64>>; 4],
     channel_free: u64,
-    /// Results that the register files hold.
+    /// Number of results in the register files.
     results_held: u32,
-    /// How far instructions may run ahead of the most urgent open one: by as many as the register files hold results, or half of that. Without a limit
-    /// units that have little to do work through the whole program, and phase 3 finds no room for what they make.
+    /// Maximum distance of instructions ahead of the most urgent open one: the number of results that fit the register
+    /// files, or half of it. Without this limit, idle units run ahead through the whole program, and phase 3 has no
+    /// space for their results.
     window: u32,
     present: usize,
     first_open: u32,
@@ -101,11 +101,11 @@ struct Scheduler<'a> {
     movement: Movement,
 }
 
-/// How many results wait for a reader while instructions go in order.
+/// Number of live results if instructions are executed in order.
 struct Profile {
-    /// Behind each instruction.
+    /// After each instruction.
     behind: Vec<u32>,
-    /// The most in so many spans of [`SPAN`] instructions from each on: in one, two, four, ...
+    /// The maximum over 1, 2, 4, ... spans of [`SPAN`] instructions, from each span on.
     most: Vec<Vec<u32>>,
 }
 
@@ -134,7 +134,8 @@ impl Profile {
         Self { behind, most }
     }
 
-    /// By how many more results wait at some time between two instructions, with the rest of their spans, than before the first of them.
+    /// The increase in live results between two instructions, rounded to whole spans, relative to the first of
+    /// them.
     fn growth(&self, from: u32, to: u32) -> u32 {
         let (first, last) = (from as usize / SPAN, to as usize / SPAN);
         let level = (last - first + 1).ilog2() as usize;
@@ -231,7 +232,7 @@ impl<'a> Scheduler<'a> {
                 }
             }
             if progress {
-                // Room may have come up for those that found none.
+                // There may now be space for waiting instructions.
                 for instruction in std::mem::take(&mut self.waiting) {
                     self.ready[self.graph.function(instruction as usize).unit() as usize].push(Reverse(instruction));
                 }
@@ -255,7 +256,7 @@ impl<'a> Scheduler<'a> {
         channel.into_iter().chain(arrival).chain(unit).filter(|&at| at > now).min().unwrap_or(now + 1)
     }
 
-    /// The instruction that reads the value next; [`NEVER`] if none does.
+    /// The next instruction that reads a value, or [`NEVER`].
     fn next_use(&mut self, number: u32) -> u32 {
         let users = self.graph.users(number as usize);
         let cursor = &mut self.cursor[number as usize];
@@ -265,8 +266,8 @@ impl<'a> Scheduler<'a> {
         users.get(*cursor as usize).copied().unwrap_or(NEVER)
     }
 
-    /// Makes room for a value next used by `user`, if the furthest value present is used later than that.
-    /// `urgent`: the most urgent instruction of all needs the room.
+    /// Makes space for a value next used by `user`, by evicting values used later. `urgent`: the most urgent
+    /// instruction needs the space.
     fn make_room(&mut self, user: u32, urgent: bool) -> bool {
         while self.present >= self.capacity {
             let Some(&(claimed, number)) = self.victims.peek() else { return false };
@@ -276,7 +277,7 @@ impl<'a> Scheduler<'a> {
             }
             let next = self.next_use(number);
             if next != claimed {
-                // A newer entry says so.
+                // A newer entry is in the heap.
                 self.victims.pop();
                 continue;
             }
@@ -330,7 +331,7 @@ impl<'a> Scheduler<'a> {
         self.graph.operands(instruction as usize).iter().map(arrival).max().unwrap_or(0)
     }
 
-    /// Issues the most urgent load, if there is room for it.
+    /// Issues the most urgent load, if there is space for it.
     fn load(&mut self, now: u64) -> bool {
         let Some(&Reverse((user, number))) = self.loads.peek() else { return false };
         let near = user <= self.first_open.saturating_add(NEAR * self.results_held);
@@ -348,10 +349,10 @@ impl<'a> Scheduler<'a> {
         true
     }
 
-    /// Executes an instruction at `now`; false if its result has no room.
+    /// Executes an instruction at `now`; returns false if there is no space for its result.
     fn execute(&mut self, instruction: u32, now: u64) -> bool {
         if self.issued[instruction as usize] || self.missing[instruction as usize] > 0 {
-            // An operand was dropped since; the instruction comes back with it.
+            // An operand was evicted; reloading it makes the instruction ready again.
             return true;
         }
         let arrival = self.operands_ready(instruction);
@@ -360,9 +361,9 @@ impl<'a> Scheduler<'a> {
             return true;
         }
         let operands = self.graph.distinct_operands(instruction as usize);
-        // What dies with this instruction gives its place to the result.
+        // An operand that dies here gives its space to the result.
         let dying = operands.iter().any(|&vector| self.remaining[self.graph.number(vector)] == 1);
-        // A result that nobody reads leaves as soon as it is stored.
+        // A result without readers leaves when it is stored.
         let next = self.graph.users(instruction as usize).first().copied().unwrap_or(instruction);
         if !dying && !self.make_room(next, instruction == self.first_open) {
             return false;
@@ -382,7 +383,8 @@ impl<'a> Scheduler<'a> {
         let kind = self.graph.function(instruction as usize).unit() as usize;
         self.units[kind].pop();
         self.units[kind].push(Reverse(now + self.occupancy[kind]));
-        // Pipelines have no depth here: else transforms would run ahead of what reads them, and registers hold all of them.
+        // Pipelines have no latency here. Otherwise transforms would run ahead of their readers and fill all
+        // registers.
         self.insert(instruction, now + 1);
         if self.output[instruction as usize] {
             self.movement.steps.push(Step::Store(instruction));
@@ -400,7 +402,7 @@ impl<'a> Scheduler<'a> {
 
 #[cfg(test)]
 mod tests {
-    //! Is the room that results will need known in advance, and is it left to them?
+    //! Is the future space of results predicted, and do loads leave it free?
     use super::*;
     use crate::f1::graph::{Function, GraphBuilder, LeafClass, Vector};
     use crate::f1::tests::{geometry, paper};
@@ -434,9 +436,9 @@ mod tests {
     }
 
     #[test]
-    fn loads_that_come_early_leave_room_to_results() {
-        // Each entry is an input and polynomials of it, one behind the other, with 12 powers alive at a time. All inputs can come from the
-        // start, and are three times as many as there is room for.
+    fn early_loads_leave_space_for_results() {
+        // Each entry is an input with polynomials of it in sequence, with 12 live powers. All inputs could be
+        // loaded at the start, and are three times as many as fit.
         let (entries, depth, polynomials) = (60, 12, 20);
         let mut builder = GraphBuilder::default();
         for _ in 0..entries {
@@ -457,6 +459,6 @@ mod tests {
         let movement = schedule(&graph, &machine, &geometry(&machine, 1024), Pace::Early);
         let loads = movement.steps.iter().filter(|step| matches!(step, Step::Load(_))).count();
         let others = movement.steps.iter().filter(|step| matches!(step, Step::Drop(_) | Step::Spill(_))).count();
-        assert_eq!((loads, others), (entries, 0), "loads, and values that made room");
+        assert_eq!((loads, others), (entries, 0), "loads, and evicted values");
     }
 }

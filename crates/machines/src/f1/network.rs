@@ -1,5 +1,5 @@
-//! Other networks between clusters and scratchpad banks than the paper's crossbars (section 6 names these three), with their latency
-//! and their area and power, which grow with the crosspoints of all switches.
+//! Alternatives to the paper's crossbars between clusters and scratchpad banks (section 6 names all three),
+//! with their latency, area and power. Area and power are proportional to the crosspoints of all switches.
 
 use super::machine::F1;
 use super::specs::SPECS;
@@ -9,34 +9,33 @@ use crate::engine::description::{
 };
 use std::fmt;
 
-/// What connects clusters and banks. All are non-blocking (section 6 names these three): every cycle's connections are known in advance, and
-/// all ways through a network are as long, so a stream may change its way between cycles and rearrangeable networks suffice. They connect
-/// an input to one output; one read for several clusters is the crossbar's alone.
+/// Network between clusters and banks. All are non-blocking (section 6): the compiler knows every cycle's
+/// connections, and all paths through a network have the same length. So a stream may change its path between
+/// cycles, and rearrangeable networks suffice. They connect an input to one output; only the crossbar can
+/// multicast.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Network {
-    /// One switch: the paper's choice.
+    /// One switch, the paper's choice.
     #[default]
     Crossbar,
-    /// Three stages of smaller crossbars, as many in the middle as a switch at the edge has ports (Clos 1953).
+    /// Three stages of smaller crossbars; the middle stage has as many as an edge switch has ports (Clos 1953).
     Clos,
-    /// Stages of 2 × 2 switches, 2·log2 of the ports − 1 (Beneš 1965).
+    /// 2·log2(ports) − 1 stages of 2 × 2 switches (Beneš 1965).
     Benes,
 }
 
 impl Network {
-    /// All, with their names.
+    /// All networks with their names.
     pub const ALL: [(&'static str, Self); 3] =
         [("crossbar", Self::Crossbar), ("clos", Self::Clos), ("benes", Self::Benes)];
 
-    /// Their names.
     pub const NAMES: [&'static str; 3] = [Self::ALL[0].0, Self::ALL[1].0, Self::ALL[2].0];
 
-    /// The network of that name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(known, _)| *known == name).map(|&(_, network)| network)
     }
 
-    /// Switches that a vector passes from `inputs` to `outputs`, a cycle each.
+    /// Switches between `inputs` and `outputs`, one cycle each.
     pub fn stages(self, inputs: usize, outputs: usize) -> u64 {
         match self {
             Self::Crossbar => 1,
@@ -45,7 +44,7 @@ impl Network {
         }
     }
 
-    /// Crosspoints of all switches; of Clos' networks the one with the fewest.
+    /// Crosspoints of all switches; for Clos, of the smallest network.
     pub fn crosspoints(self, inputs: usize, outputs: usize) -> usize {
         let ports = ports(inputs, outputs);
         let clos = |edge: usize| {
@@ -60,7 +59,7 @@ impl Network {
     }
 }
 
-/// Ports on a side of a network that has as many on both, a power of two.
+/// Ports per side of a network with equal sides, a power of two.
 fn ports(inputs: usize, outputs: usize) -> usize {
     inputs.max(outputs).max(2).next_power_of_two()
 }
@@ -72,7 +71,7 @@ impl fmt::Display for Network {
     }
 }
 
-/// Crosspoints of the three networks of a machine: two between clusters and banks, one between clusters.
+/// Crosspoints of a machine's three networks: two between clusters and banks, one between clusters.
 fn crosspoints(network: Network, machine: &F1) -> f64 {
     let (clusters, banks) = (machine.clusters, machine.banks);
     (2 * network.crosspoints(clusters, banks) + network.crosspoints(clusters, clusters)) as f64
@@ -81,7 +80,7 @@ fn crosspoints(network: Network, machine: &F1) -> f64 {
 /// `description`, whose file describes crossbars, with another network.
 ///
 /// # Errors
-/// [`MachineError`] if the description is none of this mapper's, or a figure leaves its range.
+/// [`MachineError`] if the description is for another mapper, or a figure leaves its range.
 pub fn with_network(description: &Description, network: Network) -> Result<Description, MachineError> {
     let machine = F1::new(description)?;
     let mut literal = description.literal().clone();
@@ -91,7 +90,7 @@ pub fn with_network(description: &Description, network: Network) -> Result<Descr
     let networks = literal.components.values_mut().filter(|part| part.activity.iter().any(|name| name == "crossbars"));
     for ComponentLiteral { area, power, holds_for, .. } in networks {
         if let Some(depth) = &depth {
-            // The factor is the law by which they follow these.
+            // The factor follows from these figures.
             holds_for.insert("units.pipeline.network".to_owned(), HeldLiteral::One(depth.clone()));
             holds_for.insert("units.crossbar.multicast".to_owned(), HeldLiteral::One(Written::Flag(false)));
         }
@@ -102,7 +101,7 @@ pub fn with_network(description: &Description, network: Network) -> Result<Descr
     Ok(Description::check(description.file(), &literal, SPECS)?.choose(SPECS, &choices)?)
 }
 
-/// Puts a network of so many stages in the place of crossbars: the cycles through it, if those of crossbars are known.
+/// Replaces crossbars by a network with `stages` stages; returns the latency, if that of crossbars is known.
 fn give_network(literal: &mut DescriptionLiteral, network: Network, stages: u64) -> Option<Written> {
     let mut depth = None;
     let source = |figure: &mut FigureLiteral| figure.source = format!("{network}; {}", figure.source);
@@ -123,7 +122,7 @@ fn give_network(literal: &mut DescriptionLiteral, network: Network, stages: u64)
     depth
 }
 
-/// Multiplies a figure that is known.
+/// Scales a known figure.
 fn multiply(figure: &mut FigureLiteral, factor: f64) {
     figure.value = match figure.value {
         Written::Integer(value) => Written::Number(value as f64 * factor),

@@ -1,17 +1,20 @@
-//! Phase 1: the order of homomorphic operations, of the instructions of each, and the cluster of each (section 4.2).
+//! Phase 1: orders homomorphic operations and their instructions, and assigns instructions to clusters (section
+//! 4.2).
 //!
-//! Homomorphic operations that are independent and use the same hint form a group; groups are list-scheduled, the one with the operation
-//! that stands first in the program first: what is begun is finished before more is begun. A group with fewer operations than
-//! there is room for lets full groups go first, and wider ones. What uses no hint joins the group that it follows.
+//! Independent homomorphic operations with the same hint form a group. Groups are list-scheduled; the group
+//! with the first operation in program order comes first, so that started work is finished. A group with fewer
+//! operations than fit lets full and wider groups go first. Operations without a hint join the group that they
+//! follow.
 //!
-//! Within a group instructions are cut into stages, between which values change limbs (a digit that is lifted to every other
-//! limb), as late as the group allows. In a stage, what one operation does in one limb is a task: it holds a few vectors and reads the
-//! hint's vectors of that limb. What lifts a digit of several limbs to others is a stage of its own, and a cluster does the limbs of a digit one
-//! behind the other (`lift.rs`). What reads the hint comes first in a stage, and is dealt out by itself. Operations that read each other's results are a lane. Tasks are dealt out lane by lane in contiguous
-//! shares of equal load, so that clusters take the same limb of different operations at the same time, and a vector of the hint that
-//! comes to one of them is passed on to the others. Whose turn it is to take it from the scratchpad changes from vector to vector.
-//! Without a hint there is nothing to share, and what matters is that lanes stay in their clusters and go side by side, so that one
-//! works while another waits for a unit's latency.
+//! Within a group, instructions are divided into stages, as late as possible; between stages, values change
+//! limbs (a digit is lifted to all other limbs). In a stage, the work of one operation in one limb is a task:
+//! it needs a few vectors and the hint vectors of that limb. Lifting a digit with several limbs is a separate
+//! stage, and a cluster processes all target limbs of a digit in sequence (`lift.rs`). Instructions that read
+//! the hint come first in a stage, and are assigned separately. Operations that read each other's results are a
+//! lane. Tasks are assigned lane by lane in contiguous shares of equal load. So clusters process the same limb
+//! of different operations at the same time, and pass hint vectors to each other. The cluster that reads a hint
+//! vector from the scratchpad rotates from vector to vector. Without a hint there is nothing to share. Then
+//! lanes stay in their clusters and run in parallel, to hide the latency of units.
 
 use super::graph::{Graph, GraphBuilder, UnitKind, Vector};
 use super::lift::{NONE, digits, reads_hint, sources};
@@ -25,87 +28,87 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 use std::ops::Range;
 
-/// Polynomials of a limb that an operation of a group holds on chip, about: inputs, digits, sums of both parts. What is lifted from several limbs is
-/// held beside them.
+/// Approximate number of polynomials per limb that an operation of a group needs on chip: inputs, digits, sums
+/// of both parts. Values lifted from several limbs come in addition.
 const HELD: usize = 6;
 
-/// The same where all clusters do the same at once, limb by limb: a result takes the place of what it is made of.
+/// The same for lockstep runs, where results replace their operands limb by limb.
 const HELD_IN_STEP: usize = 4;
 
-/// Clusters by which the turn to go first moves with each digit and with each instruction of a digit: odd numbers, so that all clusters
-/// have theirs.
+/// Rotation, in clusters, of the first position with each digit and with each instruction of a digit: odd, so
+/// that all clusters get it.
 const TURN: [u32; 2] = [5, 3];
 
-/// Operations that use one hint in a row.
+/// Consecutive operations with one hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// The hint.
     pub hint: Option<KeyId>,
-    /// Homomorphic operations.
+    /// Number of homomorphic operations.
     pub operations: usize,
-    /// Its instructions.
+    /// Number of instructions.
     pub instructions: u32,
 }
 
-/// How far ahead of its turn an instruction comes, in this order and in phase 2. Results that are early wait in registers or take a port twice;
-/// those that are late are waited for. Which costs more nobody knows before phase 3. The shares of [`Pace::Close`] were found by trial on a look-up.
+/// How early instructions are scheduled, in this order and in phase 2. Early results occupy registers or use a
+/// port twice; late results stall their readers. Only phase 3 shows which costs more. The fractions of
+/// [`Pace::Close`] were tuned on the database lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// By its reader's pipeline, if that is long.
+    /// By the latency of its reader's pipeline, if that is long.
     Early,
-    /// By half of it, and by a quarter of a vector if it is short; phase 2 looks half as far ahead.
+    /// By half of this latency, or a quarter of a vector if it is short; phase 2 looks half as far ahead.
     Close,
 }
 
 /// A program in order.
 #[derive(Clone, Debug)]
 pub struct Ordered {
-    /// The program, its instructions in order of priority.
+    /// The program, with its instructions in order of priority.
     pub translation: Translation,
     /// The cluster of every instruction.
     pub home: Vec<u16>,
-    /// The groups, in order.
+    /// In order.
     pub groups: Vec<Group>,
-    /// Groups in a row whose operations are equal and as many as there are clusters.
+    /// Consecutive groups with equal operations, one per cluster.
     pub runs: Vec<Run>,
-    /// How far ahead of their turns instructions come.
     pub pace: Pace,
 }
 
-/// A homomorphic operation: instructions that stand together in the translation.
+/// A homomorphic operation: consecutive instructions in the translation.
 struct Operation {
     instructions: Range<u32>,
     hint: Option<KeyId>,
     limbs: usize,
-    /// Digits that are lifted from several limbs each: all of them wait for the hint.
+    /// Digits that are lifted from several limbs each; all of them wait for the hint.
     digits: usize,
     /// Operations that read its results.
     readers: Vec<u32>,
-    /// Operations that it waits for.
+    /// Number of operations that it waits for.
     waits: u32,
 }
 
-/// How many operations that share a hint are a group, at most.
+/// Maximum number of operations in a group with one hint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Width {
-    /// As many as there is room for, one for each cluster.
+    /// As many as fit, one per cluster.
     Full,
-    /// Of those so many that clusters share them evenly: fewer use the hint at a time, and no cluster has more to do than another.
+    /// The largest number that fits and divides evenly among the clusters: fewer share the hint, but loads are
+    /// balanced.
     Even,
-    /// The same of as many as there is room for if they go in step, beside a hint that comes and goes.
+    /// Likewise, with the space that lockstep operations need, and a hint that may be evicted.
     InStep,
 }
 
-/// Orders `translation` for `machine`, with groups as wide as there is room for.
+/// Orders `translation` for `machine`, with the widest groups that fit.
 pub fn order(translation: Translation, machine: &F1, geometry: &Geometry) -> Ordered {
     let sources = sources_of(&translation);
     let (operations, groups) = grouped(&translation, &sources, Width::Full, machine, geometry);
     arranged(&translation, &sources, &operations, &groups, machine)
 }
 
-/// The orders in which a program is tried: groups as wide as there is room for, and, where these are others and the program has at most
-/// so many instructions as are `tried`, groups that clusters share evenly, with instructions close to their turns, and wider ones whose operations can go in step. Which is better nobody
-/// knows before phase 3: narrow groups spill less and load hints more often.
+/// The orders to try: the widest groups that fit; and, for programs of at most `tried` instructions and if
+/// different, evenly divided groups at a close pace, and wider groups that can run in lockstep. Only phase 3
+/// shows which is best: narrow groups spill less but reload hints more often.
 pub fn orders(translation: Translation, tried: usize, machine: &F1, geometry: &Geometry) -> (Ordered, Vec<Ordered>) {
     let sources = sources_of(&translation);
     let (operations, full) = grouped(&translation, &sources, Width::Full, machine, geometry);
@@ -115,14 +118,14 @@ pub fn orders(translation: Translation, tried: usize, machine: &F1, geometry: &G
         let (operations, even) = grouped(&translation, &sources, Width::Even, machine, geometry);
         if even != full {
             let ordered = arranged(&translation, &sources, &operations, &even, machine);
-            // What goes in step has its own rules of when it begins.
+            // Lockstep runs determine their own starts.
             let pace = if ordered.runs.is_empty() { Pace::Close } else { Pace::Early };
             others.push(Ordered { pace, ..ordered });
         }
         let (operations, in_step) = grouped(&translation, &sources, Width::InStep, machine, geometry);
         if ![&full, &even].contains(&&in_step) {
             let ordered = arranged(&translation, &sources, &operations, &in_step, machine);
-            // Where it is for a small part of the program it is not worth a third schedule.
+            // A third schedule is worthwhile only if lockstep runs cover much of the program.
             let in_step = ordered.runs.iter().map(Run::instructions).sum::<usize>();
             others.extend((2 * in_step >= translation.graph.len()).then_some(ordered));
         }
@@ -130,10 +133,10 @@ pub fn orders(translation: Translation, tried: usize, machine: &F1, geometry: &G
     (first, others)
 }
 
-/// Operations, and the groups of their numbers.
+/// Operations, and the groups by operation number.
 type Grouped = (Vec<Operation>, Vec<Vec<u32>>);
 
-/// Of each instruction what it lifts.
+/// The source of each instruction.
 fn sources_of(translation: &Translation) -> Vec<u32> {
     sources(&translation.graph, &operation_of(&operations(translation), translation.graph.len()))
 }
@@ -191,7 +194,7 @@ fn arranged(
     Ordered { translation: reordered(translation, &order), home, groups: described, runs, pace: Pace::Early }
 }
 
-/// Where each instruction stands in `order`.
+/// The position of each instruction in `order`.
 pub(super) fn places(order: &[u32]) -> Vec<u32> {
     let mut places = vec![0; order.len()];
     for (place, &index) in (0..).zip(order) {
@@ -200,7 +203,7 @@ pub(super) fn places(order: &[u32]) -> Vec<u32> {
     places
 }
 
-/// The homomorphic operations, and how they depend on each other.
+/// The homomorphic operations with their dependences.
 fn operations(translation: &Translation) -> Vec<Operation> {
     let graph = &translation.graph;
     let mut operations: Vec<Operation> = Vec::new();
@@ -263,7 +266,8 @@ fn group(operations: &mut [Operation], width: Width, capacity: usize, clusters: 
         for operation in ready.drain(..) {
             waiting.entry(operations[operation as usize].hint).or_default().insert(operation);
         }
-        // As many as two thirds of the scratchpad hold, or all of it if they go in step; one for each cluster, if they share a hint.
+        // As many as fit two thirds of the scratchpad, or all of it in lockstep; at most one per cluster, if
+        // they share a hint.
         let most = |hint: Option<KeyId>, those: &BTreeSet<u32>| {
             let largest = |of: fn(&Operation) -> usize| those.iter().map(|&o| of(&operations[o as usize])).max();
             let limbs = largest(|operation| operation.limbs).unwrap_or(1);
@@ -281,7 +285,8 @@ fn group(operations: &mut [Operation], width: Width, capacity: usize, clusters: 
                 }
             }
         };
-        // The first in the program, unless it would use its hint for few: then one that is full or without a hint, or the widest.
+        // The first in program order; if its group is narrow, then one that is full or without a hint, or the
+        // widest.
         let narrow = |hint: Option<KeyId>, those: &BTreeSet<u32>| hint.is_some() && those.len() < most(hint, those);
         let first = waiting.iter().min_by_key(|(_, those)| those.first());
         let Some((&hint, those)) = first.and_then(|(&hint, those)| {
@@ -298,7 +303,7 @@ fn group(operations: &mut [Operation], width: Width, capacity: usize, clusters: 
             waiting.insert(hint, chosen.split_off(&next));
         }
         let mut members: Vec<u32> = chosen.into_iter().collect();
-        // What follows without a hint of its own joins.
+        // Operations without a hint join the group that they follow.
         let mut next = 0;
         while next < members.len() {
             let member = members[next] as usize;
@@ -322,25 +327,25 @@ fn group(operations: &mut [Operation], width: Width, capacity: usize, clusters: 
 struct Arranger<'a> {
     graph: &'a Graph,
     operation: Vec<u32>,
-    /// Changes of limb or source until the group's end; then the stage.
+    /// Number of changes of limb or source until the group's end; later the stage.
     stage: Vec<u32>,
-    /// What an instruction lifts from several limbs, or [`NONE`] ([`sources`]).
+    /// The source of an instruction, or [`NONE`] ([`sources`]).
     source: Vec<u32>,
-    /// Place in the order of a task.
+    /// Position in the order of a task.
     digit: Vec<u32>,
-    /// The group of every operation that is in one.
+    /// The group of every grouped operation.
     group: Vec<u32>,
-    /// The task of every instruction, by its number in its group.
+    /// The index of each instruction's task in its group.
     task: Vec<u32>,
-    /// Operands from its group that an instruction waits for.
+    /// Number of operands from its group that an instruction waits for.
     waits: Vec<u32>,
-    /// Its place in its group by its key alone.
+    /// Position in its group by its key alone.
     place: Vec<u32>,
     home: Vec<u16>,
     clusters: u32,
 }
 
-/// Work of one operation in one limb, in one stage.
+/// Work of one operation in one limb and stage.
 #[derive(Clone, Copy, Debug, Default)]
 struct Task {
     /// Stage, source, limb and operation.
@@ -348,22 +353,22 @@ struct Task {
     /// Instructions by kind of unit.
     load: [u32; 4],
     cluster: u32,
-    /// Place among the cluster's tasks of the stage.
+    /// Position among the cluster's tasks of the stage.
     round: u32,
-    /// Operations before it in its lane.
+    /// Number of earlier operations in its lane.
     depth: u32,
-    /// Whether it reads a hint.
     hinted: bool,
 }
 
 impl Task {
-    /// Its half of a stage: what reads the hint comes first, and is dealt out by itself, so that each operation has as many clusters for it
-    /// as another one and those that want the same vector want it at the same time. What else there is to do differs from operation to operation.
+    /// Its half of a stage. Tasks that read the hint come first and are assigned separately, so that all
+    /// operations get equally many clusters for them, and clusters need the same vector at the same time. The
+    /// other work differs between operations.
     fn half(&self) -> (u32, bool) {
         (self.key.0, !self.hinted)
     }
 
-    /// Vectors that its busiest unit takes.
+    /// Number of vectors on its busiest unit.
     fn cost(&self) -> u64 {
         let [ntt, automorphism, multiply, add] = self.load;
         u64::from(ntt.max(automorphism).max(multiply.div_ceil(2)).max(add.div_ceil(2)).max(1))
@@ -371,7 +376,7 @@ impl Task {
 }
 
 impl Arranger<'_> {
-    /// Appends the instructions of the operations `members`, the group of this number, to `order`.
+    /// Appends the instructions of `members`, the operations of group `group`, to `order`.
     fn arrange(&mut self, group: u32, members: &[u32], operations: &[Operation], order: &mut Vec<u32>) {
         members.iter().for_each(|&member| self.group[member as usize] = group);
         let instructions: Vec<u32> =
@@ -392,15 +397,15 @@ impl Arranger<'_> {
         self.append(group, &keyed, order);
     }
 
-    /// Whether an instruction is of an operation of that group.
+    /// Whether an instruction belongs to an operation of the group.
     fn is_in(&self, group: u32, index: usize) -> bool {
         self.group[self.operation[index] as usize] == group
     }
 
-    /// The stage of each of a group's instructions: as late as what follows allows.
+    /// Determines the stage of each instruction of a group, as late as possible.
     fn cut_into_stages(&mut self, group: u32, instructions: &[u32]) {
         let graph = self.graph;
-        // Backwards: how many changes of limb or source follow in this group.
+        // Backwards: the number of later changes of limb or source in this group.
         let mut last = 0;
         for &index in instructions.iter().rev() {
             let index = index as usize;
@@ -416,7 +421,7 @@ impl Arranger<'_> {
         }
     }
 
-    /// The digit of each of a group's instructions, which are in tasks: its place along the chain of sums of its task.
+    /// Determines the digit of each instruction of a group: its position along its task's chain of sums.
     fn count_digits(&mut self, group: u32, instructions: &[u32]) {
         let graph = self.graph;
         let is_sum = |index: u32| graph.function(index as usize).unit() == UnitKind::Add;
@@ -427,8 +432,8 @@ impl Arranger<'_> {
             let before = made.map(|operand| self.digit[operand]).max().unwrap_or(0);
             self.digit[index as usize] = before + u32::from(is_sum(index));
         }
-        // What is summed up comes just before its sum, and the sums of a chain one behind the other: of what is summed up first and transformed
-        // then, no more waits than the next sum wants.
+        // An addend comes just before its sum, and the sums of a chain are consecutive. So of values that are
+        // summed and then transformed, only those for the next sum are live.
         for &index in instructions.iter().rev() {
             let task = self.task[index as usize];
             let users = graph.users(index as usize).iter();
@@ -440,9 +445,10 @@ impl Arranger<'_> {
         }
     }
 
-    /// A group's instructions by the order that their tasks want, dependencies apart. Each has its task's cluster then.
+    /// A group's instructions in the order of their tasks, ignoring dependences; also sets each instruction's
+    /// cluster.
     fn keyed(&mut self, instructions: &[u32], tasks: &[Task]) -> Vec<u32> {
-        // Of each task's instructions of a digit, so many have a key: there are no more digits than sums.
+        // Each task gets a range of keys per digit; there are at most as many digits as sums.
         let mut first = 0;
         let mut starts: Vec<u32> = Vec::with_capacity(tasks.len());
         for task in tasks {
@@ -465,7 +471,8 @@ impl Arranger<'_> {
         keys.into_iter().map(|(_, [.., index])| index).collect()
     }
 
-    /// Appends a group's instructions to `order` as they are `keyed`, as far as the dependencies between operations of the group allow.
+    /// Appends a group's instructions to `order` as `keyed`, subject to the dependences between the group's
+    /// operations.
     fn append(&mut self, group: u32, keyed: &[u32], order: &mut Vec<u32>) {
         let graph = self.graph;
         let mut ready: BinaryHeap<Reverse<u32>> = BinaryHeap::new();
@@ -481,7 +488,7 @@ impl Arranger<'_> {
             cancel::check();
             let index = keyed[place as usize];
             order.push(index);
-            // Those of later groups wait for nobody yet.
+            // Instructions of later groups are not counted yet.
             for &user in graph.users(index as usize) {
                 let Some(left) = self.waits[user as usize].checked_sub(1) else { continue };
                 self.waits[user as usize] = left;
@@ -492,7 +499,7 @@ impl Arranger<'_> {
         }
     }
 
-    /// The tasks of a group's instructions, in the order in which they are dealt out: by stage, limb and operation.
+    /// The tasks of a group's instructions, by stage, limb and operation.
     fn tasks(&mut self, instructions: &[u32]) -> Vec<Task> {
         let graph = self.graph;
         let key_of = |this: &Self, index: u32| {
@@ -514,7 +521,7 @@ impl Arranger<'_> {
         tasks
     }
 
-    /// The instructions of every lane, if clusters can be dealt out to them evenly.
+    /// The instructions of every lane, if clusters divide evenly among the lanes.
     fn in_lanes(&self, members: &[u32], operations: &[Operation]) -> Vec<Vec<u32>> {
         let lanes = self.lanes(members, operations);
         let count = lanes.values().map(|&(lane, _)| lane + 1).max().unwrap_or(0);
@@ -528,8 +535,8 @@ impl Arranger<'_> {
         instructions
     }
 
-    /// The lane of every operation in `members`, and how many operations are before it there: what reads another one's result is in the
-    /// lane of that one.
+    /// The lane of each of `members`, with the number of earlier operations in it. An operation is in the lane
+    /// of the operation whose result it reads.
     fn lanes(&self, members: &[u32], operations: &[Operation]) -> HashMap<u32, (u32, u32)> {
         let mut lanes: HashMap<u32, (u32, u32)> = HashMap::with_capacity(members.len());
         let mut next = 0;
@@ -551,7 +558,8 @@ impl Arranger<'_> {
         lanes
     }
 
-    /// Without a hint to share: what a lane does in a limb goes to the cluster that has least to do, all lanes of a cluster side by side.
+    /// Assigns lanes without a common hint: a lane's work in a limb goes to the least busy cluster, and all
+    /// lanes of a cluster are interleaved.
     fn deal_lanes(&self, tasks: &mut [Task], lanes: &HashMap<u32, (u32, u32)>) {
         let mut loads: BTreeMap<(u32, u32, u16), u64> = BTreeMap::new();
         for task in &*tasks {
@@ -572,7 +580,7 @@ impl Arranger<'_> {
         }
     }
 
-    /// Gives every task its cluster, stage by stage: contiguous shares of equal load, lane by lane and in each limb by limb.
+    /// Assigns tasks to clusters, stage by stage, in contiguous shares of equal load, by lane and then by limb.
     fn deal(&self, tasks: &mut [Task], lanes: &HashMap<u32, (u32, u32)>) {
         let by_lane = |(number, task): (usize, &Task)| {
             let (_, source, limb, operation) = task.key;
@@ -588,7 +596,7 @@ impl Arranger<'_> {
                 let cost = task.cost();
                 let share = ((before + cost / 2) * u64::from(self.clusters) / total).min(u64::from(self.clusters) - 1);
                 before += cost;
-                // What the operations of a lane do in a limb is one round: a chain goes on where its values are.
+                // The operations of a lane in one limb form one round, so that a chain stays with its values.
                 let chain = (lane, source, limb);
                 if share as u32 != cluster {
                     (cluster, round) = (share as u32, 0);
@@ -615,7 +623,7 @@ pub(super) fn reordered(translation: &Translation, order: &[u32]) -> Translation
     };
     let mut origins = Vec::with_capacity(order.len());
     for &old in order {
-        // The order follows the dependencies, so every operand has its place.
+        // The order respects dependences, so every operand has a position.
         let operands: Vec<Vector> =
             graph.operands(old as usize).iter().filter_map(|&operand| moved(&place, operand)).collect();
         place[old as usize] = Some(builder.push(graph.function(old as usize), &operands));

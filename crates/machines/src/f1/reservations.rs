@@ -1,11 +1,11 @@
-//! When a port, a unit or a channel is free.
+//! Reservations of a port, a unit or a channel.
 
 use std::collections::VecDeque;
 
-/// Busy intervals that are remembered, if nothing else is asked for; what lies before them counts as busy.
+/// Default number of busy intervals to remember; all earlier cycles count as busy.
 const REMEMBERED: usize = 48;
 
-/// The reservations of one resource: sorted, disjoint, touching ones merged.
+/// The reservations of one resource: sorted, disjoint, adjacent ones merged.
 #[derive(Clone, Debug)]
 pub struct Reservations {
     busy: VecDeque<(u64, u64)>,
@@ -21,12 +21,12 @@ impl Default for Reservations {
 }
 
 impl Reservations {
-    /// Free, and remembers so many busy intervals.
+    /// A free resource that remembers `remembered` busy intervals.
     pub fn remembering(remembered: usize) -> Self {
         Self { busy: VecDeque::new(), floor: 0, remembered }
     }
 
-    /// The first cycle from `from` on at which `duration` cycles are free.
+    /// The first cycle from `from` on with `duration` free cycles.
     pub fn earliest(&self, from: u64, duration: u64) -> u64 {
         let mut at = from.max(self.floor);
         let first = self.first(|(_, end)| end > at);
@@ -39,8 +39,8 @@ impl Reservations {
         at
     }
 
-    /// The place of the first busy interval that lies `behind` something, as do all after it. It is sought from the end, where most
-    /// of what is asked for lies.
+    /// The index of the first busy interval for which `behind` is true; it is then true for all later ones.
+    /// Searches from the end, where most queries are.
     fn first(&self, behind: impl Fn((u64, u64)) -> bool) -> usize {
         let (mut high, mut step) = (self.busy.len(), 1);
         let mut low = loop {
@@ -60,7 +60,7 @@ impl Reservations {
         high
     }
 
-    /// Nothing can be reserved before `cycle` any more.
+    /// Forbids reservations before `cycle`.
     pub fn close(&mut self, cycle: u64) {
         self.busy.clear();
         self.floor = cycle;
@@ -71,7 +71,7 @@ impl Reservations {
         self.earliest(at, duration) == at
     }
 
-    /// Reserves `duration` cycles from `at` on, which are free.
+    /// Reserves `duration` free cycles from `at` on.
     pub fn reserve(&mut self, at: u64, duration: u64) {
         let end = at + duration;
         let position = self.first(|(start, _)| start >= at);
@@ -96,7 +96,7 @@ impl Reservations {
 
 #[cfg(test)]
 mod tests {
-    //! Does a timeline never give a cycle twice, and always the first free one?
+    //! Is a cycle never reserved twice, and is the first free cycle always found?
     use super::*;
     use proptest::prelude::*;
 
@@ -109,7 +109,7 @@ mod tests {
                 let at = timeline.earliest(from, duration);
                 let free = |at: u64| !taken[at as usize..(at + duration) as usize].contains(&true);
                 prop_assert!(at >= from && free(at));
-                // Before the floor earlier gaps may be forgotten.
+                // Gaps before the floor may be forgotten.
                 prop_assert!((from.max(timeline.floor)..at).all(|earlier| !free(earlier)));
                 timeline.reserve(at, duration);
                 taken[at as usize..(at + duration) as usize].fill(true);

@@ -1,13 +1,14 @@
-//! A compiled program as bytes, and back: what the compiler found out, beside the program and the machine.
+//! Serializes a compiled program: the compiler's decisions, without program and machine.
 //!
-//! The bytes hold the order of the instructions, the groups and the actions. Whoever reads them has the program, from which the
-//! instructions follow, and the machine; nothing that time or results depend on is believed: the order must be one of these instructions that
-//! respects their dependencies, and the checker simulates the actions. So a file of another program, of another machine or from a
-//! stranger is refused, or is a schedule that holds. What a report says of groups, and of phase 2's own estimate, is as the file has it.
+//! The bytes contain the order of the instructions, the groups and the actions. The reader supplies the
+//! program, which determines the instructions, and the machine. Nothing that affects time or results is
+//! trusted: the order must be a permutation of the instructions that respects their dependences, and the
+//! checker simulates the actions. So a file for another program or machine, or a forged one, is rejected unless
+//! its schedule is valid. A report's data on groups and phase 2's estimate come from the file unchecked.
 //!
-//! `PFF1`, a version byte, then numbers as in the streams: N; instructions; leaves; for each instruction in order its number in the
-//! translation; groups, each a leaf of its hint and 1 or 0, operations, instructions; peak and cycles of phase 2;
-//! actions, each its kind, cycle and fields.
+//! `PFF1`, a version byte, then numbers as in the streams: N; instructions; leaves; for each instruction in
+//! order its number in the translation; groups, each with a leaf of its hint and 1, or 0, operations,
+//! instructions; peak and cycles of phase 2; actions, each with its kind, cycle and fields.
 
 use super::action::{Action, Destination, Frame, Register, Source, Timed};
 use super::bytes::{BytesError, Reader, put};
@@ -25,51 +26,33 @@ use polyfabric_program::rns::kernel::KernelProgram;
 const MAGIC: &[u8; 4] = b"PFF1";
 const VERSION: u8 = 4;
 
-/// Cycles that no schedule reaches: days at any clock.
+/// Upper bound on cycles: days at any clock.
 const LATEST: u64 = 1 << 48;
 
-/// Why bytes are no compiled program of the given one.
+/// Why bytes are not a compiled form of the program.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SavedError {
-    /// Another kind of file.
-    #[error("this is no compiled program; `simulate --save` writes them")]
+    #[error("this is not a compiled program; `simulate --save` writes them")]
     Magic,
-    /// Another version of the format.
-    #[error("a compiled program of version {0}, and this package reads version {VERSION}: compile it again")]
+    #[error("a compiled program of version {0}, but this package reads version {VERSION}: compile it again")]
     Version(u8),
-    /// Damaged.
     #[error("{0}; the compiled program is damaged: compile it again")]
     Bytes(#[from] BytesError),
-    /// Of another program.
-    #[error("it has {found} {what}, and the program given has {expected}: it was compiled from another program")]
-    Program {
-        /// What is counted.
-        what: &'static str,
-        /// In the bytes.
-        found: u64,
-        /// In the program.
-        expected: u64,
-    },
-    /// Its order is not one of the program's instructions.
-    #[error(
-        "place {place} of its order holds what cannot stand there: it was compiled from another program, or is damaged"
-    )]
-    Order {
-        /// Where.
-        place: usize,
-    },
-    /// The ring does not suit the machine.
+    /// It was compiled from another program.
+    #[error("it has {found} {what}, but the program has {expected}: it was compiled from another program")]
+    Program { what: &'static str, found: u64, expected: u64 },
+    /// Its order is not a permutation of the program's instructions that respects dependences.
+    #[error("position {place} of its order is invalid: it was compiled from another program, or is damaged")]
+    Order { place: usize },
     #[error(transparent)]
     Geometry(#[from] GeometryError),
-    /// The program does not suit the machine.
     #[error(transparent)]
     Translation(#[from] TranslationError),
-    /// The checker refuses the schedule.
-    #[error("the schedule does not hold on this machine: {0}")]
+    /// The checker rejects the schedule.
+    #[error("the schedule is illegal on this machine: {0}")]
     Violation(#[from] Violation),
 }
 
-/// The bytes of `compiled`.
 pub fn save(compiled: &Compiled) -> Vec<u8> {
     let Translation { graph, leaves, numbers, .. } = &compiled.translation;
     let mut bytes = MAGIC.to_vec();
@@ -98,7 +81,7 @@ pub fn save(compiled: &Compiled) -> Vec<u8> {
     bytes
 }
 
-/// The kind of an action, and its numbers.
+/// The kind of an action, and its fields.
 fn fields(action: Action) -> (u8, [Option<u64>; 7]) {
     let frame = |frame: Frame| [frame.bank, frame.index].map(u64::from);
     let register = |register: Register| [register.cluster, register.index].map(u64::from);
@@ -116,7 +99,7 @@ fn fields(action: Action) -> (u8, [Option<u64>; 7]) {
         Action::WriteBack { register: from, frame: to, value } => (3, moved(register(from), frame(to), value)),
         Action::Forward { from, to, value } => (4, moved(register(from), register(to), value)),
         Action::Execute { instruction, cluster, unit, operands, result } => {
-            // A place is one number: its kind in the lowest two bits, and two of 16 bits.
+            // A place is one number: its kind in the lowest two bits, then two fields of 16 bits.
             let place = |kind: u64, [a, b]: [u64; 2]| kind | a << 2 | b << 18;
             let [first, second] = operands.map(|operand| match operand {
                 Source::Register(index) => place(0, [0, index.into()]),
@@ -132,7 +115,7 @@ fn fields(action: Action) -> (u8, [Option<u64>; 7]) {
     }
 }
 
-/// The compiled program that [`save`] wrote, checked again. What phase 2 decided step by step is not among it.
+/// Reads and checks a program written by [`save`]. Phase 2's steps are not included.
 ///
 /// # Errors
 /// [`SavedError`].
@@ -169,7 +152,7 @@ pub fn load(bytes: &[u8], machine: &F1, program: &KernelProgram) -> Result<Accep
     Ok(Accepted { compiled, checked })
 }
 
-/// An order of all instructions in which each follows what it reads.
+/// An order of all instructions in which each follows its operands.
 fn order(reader: &mut Reader<'_>, graph: &Graph) -> Result<Vec<u32>, SavedError> {
     let mut placed = vec![false; graph.len()];
     let mut order = Vec::with_capacity(graph.len());

@@ -3,7 +3,6 @@
 use super::machine::{F1, PipelineDepth};
 use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, energy, figure};
 
-/// Every figure.
 pub const SPECS: &[FigureSpec] = &[
     figure("clock", Dimension::Frequency, 1e6, 1e11, "the clock"),
     figure("units.cluster.count", Dimension::Count, 1.0, 32.0, "the number of compute clusters"),
@@ -18,7 +17,7 @@ pub const SPECS: &[FigureSpec] = &[
     figure("units.crossbar.multicast", Dimension::Flag, 0.0, 1.0, "whether several clusters can receive one read"),
     figure("memories.register_file.capacity", Dimension::Bytes, 1024.0, 268435456.0, "a cluster's register file"),
     figure("memories.register_file.banks", Dimension::Count, 1.0, 64.0, "the banks of a register file"),
-    figure("memories.register_file.accesses", Dimension::Count, 1.0, 8.0, "the accesses of a memory bank a cycle"),
+    figure("memories.register_file.accesses", Dimension::Count, 1.0, 8.0, "the accesses of a memory bank per cycle"),
     figure("memories.scratchpad.bank", Dimension::Bytes, 1024.0, 134217728.0, "a scratchpad bank"),
     figure("memories.scratchpad.banks", Dimension::Count, 1.0, 256.0, "the scratchpad banks"),
     figure("channels.hbm.count", Dimension::Count, 1.0, 64.0, "the memory stacks"),
@@ -28,10 +27,9 @@ pub const SPECS: &[FigureSpec] = &[
 ];
 
 impl F1 {
-    /// The machine of a checked description.
     ///
     /// # Errors
-    /// [`FigureError`] when a figure is unknown or two contradict each other.
+    /// [`FigureError`] if a figure is unknown or two contradict each other.
     pub fn new(description: &Description) -> Result<Self, FigureError> {
         let d = description;
         let count = |key| d.count(key).map(|value| value as usize);
@@ -77,7 +75,7 @@ impl F1 {
         together(
             "memories.register_file.banks",
             "memories.register_file.accesses",
-            "two operands and a result of one instruction need three accesses a cycle",
+            "two operands and a result of one instruction need three accesses per cycle",
             machine.register_banks * machine.accesses_per_cycle >= 3 && machine.accesses_per_cycle >= 2,
         )?;
         Ok(machine)

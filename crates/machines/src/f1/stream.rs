@@ -1,14 +1,16 @@
-//! The instruction streams: one for each component, each instruction an operation and the cycles to wait until the next (section 3).
+//! The instruction streams, one per component: each instruction is an operation and the cycles to wait until
+//! the next (section 3).
 //!
 //! | component | operations |
 //! |---|---|
-//! | functional unit | what it does to the vector that arrives |
-//! | register file | give or take a register's vector |
+//! | functional unit | a function of the arriving vector |
+//! | register file | send or receive a register's vector |
 //! | crossbar port of a cluster | connect to a bank or to another cluster |
-//! | scratchpad bank | give or take a frame's vector |
+//! | scratchpad bank | send or receive a frame's vector |
 //! | memory stack | load or store a vector by number |
 //!
-//! In the binary form, which parses back, every number is a varint of seven bits a byte; in the readable form an instruction is a line.
+//! In the binary form, which parses back, every number is a varint with seven bits per byte; the text form has
+//! one instruction per line.
 
 use super::action::{Action, Destination, Source, Timed};
 use super::bytes::{BytesError, Reader, put};
@@ -18,29 +20,25 @@ use polyfabric_kernels::cancel;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::{self, Write};
 
-/// A component with a stream of its own.
+/// A component with a separate stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Component {
     /// A functional unit: kind, cluster, number.
     Unit(UnitKind, u16, u8),
-    /// A cluster's register file.
     Registers(u16),
     /// A cluster's port: 0 from the scratchpad, 1 to it, 2 from the other clusters.
     Port(u8, u16),
-    /// A scratchpad bank.
     Bank(u16),
-    /// A memory stack.
     Stack(u16),
 }
 
-/// What a component does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// A unit's function.
     Compute(Function),
-    /// Give the vector in a register or frame.
+    /// Send the vector in a register or frame.
     Give(u16),
-    /// Take a vector into a register or frame.
+    /// Receive a vector into a register or frame.
     Take(u16),
     /// Connect to a bank or cluster.
     Connect(u16),
@@ -53,41 +51,38 @@ pub enum Operation {
 /// An operation, and the cycles from its start to the next one's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Instruction {
-    /// What to do.
     pub operation: Operation,
-    /// Cycles to wait; 0 after the last.
+    /// 0 after the last.
     pub wait: u64,
 }
 
 impl Instruction {
-    /// Bytes of the compact form.
+    /// Bytes of the binary form.
     pub fn bytes(self) -> u64 {
         self.operation.bytes() + bytes_of(self.wait)
     }
 }
 
 impl Operation {
-    /// Bytes of the compact form, without the cycles to wait.
+    /// Bytes of the binary form, without the wait cycles.
     pub fn bytes(self) -> u64 {
         let (_, [first, second]) = code(self);
         1 + first.map_or(0, bytes_of) + second.map_or(0, bytes_of)
     }
 }
 
-/// A component's instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stream {
-    /// Whose.
     pub component: Component,
-    /// The cycle of the first one.
+    /// The cycle of the first instruction.
     pub begin: u64,
     /// In order.
     pub instructions: Vec<Instruction>,
 }
 
-/// Why bytes are no streams.
+/// Why bytes are not streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}; the file is damaged or none of instruction streams")]
+#[error("{0}; the file is damaged or has no instruction streams")]
 pub struct StreamError(#[from] BytesError);
 
 /// The streams of a schedule, in the order of their components.
@@ -114,8 +109,8 @@ pub fn streams(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &Geomet
     events.into_iter().map(stream).collect()
 }
 
-/// The operations of an action: calls `at` with the component, the cycle and the operation, and with the place from which a crossbar
-/// takes a vector, if it does: that gives once to as many clusters as a crossbar connects to it in the same cycle.
+/// Calls `at` for each operation of an action, with component, cycle, operation, and the source of a crossbar's
+/// read, if any. One read serves all clusters that connect to it in the same cycle.
 pub(super) fn each(
     graph: &Graph,
     timed: &Timed,
@@ -176,13 +171,13 @@ pub(super) fn each(
     }
 }
 
-/// Bytes of a number, seven bits of it a byte.
+/// Bytes of a varint.
 pub(super) fn bytes_of(number: u64) -> u64 {
     u64::from((64 - (number | 1).leading_zeros()).div_ceil(7))
 }
 
 impl Component {
-    /// Bytes of the heading of its stream of so many instructions in the compact form.
+    /// Bytes of the header of a stream with `instructions` instructions in the binary form.
     pub(super) fn head_bytes(self, begin: u64, instructions: u64) -> u64 {
         let [kind, first, second] = self.numbers();
         [kind, first, second, begin, instructions].map(bytes_of).iter().sum()
@@ -199,7 +194,7 @@ impl Component {
     }
 }
 
-/// The compact form of all streams.
+/// The binary form of all streams.
 pub fn encode(streams: &[Stream]) -> Vec<u8> {
     let mut bytes = Vec::new();
     put(&mut bytes, streams.len() as u64);
@@ -222,7 +217,7 @@ pub fn encode(streams: &[Stream]) -> Vec<u8> {
 /// Code and operands of an operation.
 fn code(operation: Operation) -> (u8, [Option<u64>; 2]) {
     let one = |number: u64| [Some(number), None];
-    // Nearly always the first subpolynomial, and so no more than the limb.
+    // The subpolynomial is almost always 0, so this is as short as the limb.
     let of_subpolynomial = |limb: u16, subpolynomial: u16| u64::from(subpolynomial) << 16 | u64::from(limb);
     let two = |a: u16, b: u32| [Some(u64::from(a)), Some(u64::from(b))];
     match operation {
@@ -251,7 +246,7 @@ fn code(operation: Operation) -> (u8, [Option<u64>; 2]) {
     }
 }
 
-/// The streams that [`encode`] wrote.
+/// Decodes the output of [`encode`].
 ///
 /// # Errors
 /// [`StreamError`].
@@ -358,7 +353,7 @@ impl fmt::Display for Operation {
     }
 }
 
-/// The readable form of all streams: a heading with the first cycle, then an instruction a line.
+/// The text form of all streams: a header with the first cycle, then one instruction per line.
 pub fn text(streams: &[Stream]) -> String {
     let mut text = String::new();
     for stream in streams {

@@ -1,8 +1,8 @@
-//! From a kernel program to instructions on residue vectors (section 4.2, translation).
+//! Translates a kernel program to instructions on residue vectors (section 4.2).
 //!
-//! Composite operations are replaced by their bodies, operations on several limbs by one instruction a limb, or by one for each vector
-//! where a polynomial is several. A residue that is lifted to another modulus needs no instruction of its own where the unit that takes it
-//! next reduces it; else it is multiplied by 1.
+//! Composite operations are replaced by their bodies, and operations on several limbs by one instruction per
+//! limb, or per vector if a polynomial has several. A residue that is lifted to another modulus needs no
+//! separate instruction if its reader's unit reduces it; otherwise it is multiplied by 1.
 
 use super::graph::{Function, Graph, GraphBuilder, LeafClass, MOST, Vector};
 use crate::rns::leaf::{Leaf, LeafSubpolynomial};
@@ -18,72 +18,62 @@ use std::sync::Arc;
 /// A result of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// Name of the output.
     pub name: Arc<str>,
-    /// Which power of the secret key.
+    /// The power of the secret key.
     pub part: u16,
-    /// Its limbs, with the vectors of each in order.
+    /// Each limb with its vectors in order.
     pub limbs: Vec<(LimbId, Vec<Vector>)>,
-    /// Domain of the vectors.
     pub domain: Domain,
 }
 
 /// A program as a graph.
 #[derive(Clone, Debug)]
 pub struct Translation {
-    /// The graph.
     pub graph: Graph,
-    /// What its leaves are, in order.
+    /// The meaning of its leaves, in order.
     pub leaves: Vec<LeafSubpolynomial>,
-    /// What its results are.
+    /// The meaning of its results.
     pub outputs: Vec<Output>,
-    /// The moduli that limbs index.
+    /// Indexed by limb.
     pub moduli: Arc<[Modulus]>,
-    /// For each instruction, which homomorphic operation it serves: a run of equal numbers is one.
+    /// For each instruction, the homomorphic operation that it belongs to; consecutive equal numbers are one
+    /// operation.
     pub origins: Vec<u32>,
-    /// For each instruction, which one it was before any was moved.
+    /// For each instruction, its original number before reordering.
     pub numbers: Vec<u32>,
 }
 
 /// Why a program has no translation.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TranslationError {
-    /// A modulus that the multiplier does not serve.
+    /// The multiplier does not support the modulus.
     #[error(
-        "limb {limb} is modulo {modulus}; the machine's multipliers serve primes below 2^32 that are 1 modulo 2^16: choose a set of \
+        "limb {limb} is modulo {modulus}; the machine's multipliers support primes below 2^32 that are 1 modulo 2^16: choose a set of \
          that class, in a file `primes = \"1-mod-2^16\"`"
     )]
-    Modulus {
-        /// Limb.
-        limb: usize,
-        /// Its modulus.
-        modulus: u64,
-    },
-    /// An operation that no unit does.
+    Modulus { limb: usize, modulus: u64 },
+    /// No unit supports the operation.
     #[error("operation `{op}`: {what}; lower the program with another choice")]
     Operation {
-        /// Name of the operation.
         op: &'static str,
-        /// What no unit does.
+        /// The unsupported property.
         what: &'static str,
     },
-    /// More instructions, or vectors in memory, than have a number.
+    /// More instructions or leaves than the numbering supports.
     #[error(
-        "the program is {count} {what} or more, and F1's compiler numbers {MOST} of them: cut it into programs that run one after the other"
+        "the program has {count} {what} or more, but F1's compiler supports {MOST}: split it into programs that run in sequence"
     )]
     Large {
-        /// Of what.
         what: &'static str,
-        /// How many there are when it is given up.
+        /// Count at which the translation stops.
         count: usize,
     },
-    /// The program is not consistent.
     #[error(transparent)]
     Program(#[from] KernelError),
-    /// A modulus has no transform of the ring, whose polynomials are several vectors.
+    /// The modulus has no transform of a ring with several vectors per polynomial.
     #[error(transparent)]
     Ntt(#[from] NttError),
-    /// A permutation that is no automorphism.
+    /// A permutation that is not an automorphism.
     #[error(transparent)]
     Element(#[from] GaloisElementError),
 }
@@ -94,17 +84,17 @@ struct Translator<'a> {
     builder: GraphBuilder,
     leaves: Vec<LeafSubpolynomial>,
     known: HashMap<LeafSubpolynomial, Vector>,
-    /// The transforms whose roots the subpolynomials of a limb's polynomials have.
+    /// The transforms that provide the subpolynomials' roots, by limb.
     transforms: HashMap<u16, Ntt<u64>>,
     /// The vectors of each value, limb by limb in order.
     values: Vec<Vec<Vector>>,
     reduced: Vec<bool>,
 }
 
-/// Translates `program`, whose polynomials are in `subpolynomials`.
+/// Translates `program`; its polynomials are split into `subpolynomials`.
 ///
 /// # Errors
-/// [`TranslationError`] for moduli that are not F1's, or operations that its units do not have.
+/// [`TranslationError`] for unsupported moduli or operations.
 pub fn translate(program: &KernelProgram, subpolynomials: Subpolynomials) -> Result<Translation, TranslationError> {
     for (limb, modulus) in program.moduli.iter().enumerate() {
         if modulus.bits() > 32 || PrimeForm::new(*modulus).is_err() {
@@ -148,7 +138,7 @@ pub fn translate(program: &KernelProgram, subpolynomials: Subpolynomials) -> Res
     Ok(Translation { graph: builder.finish(), leaves, outputs, moduli: program.moduli.clone(), origins, numbers })
 }
 
-/// Holds that so many have a number each.
+/// Checks that `count` does not exceed the numbering.
 fn numbered(what: &'static str, count: usize, most: usize) -> Result<(), TranslationError> {
     if count > most { Err(TranslationError::Large { what, count }) } else { Ok(()) }
 }
@@ -169,7 +159,7 @@ impl Translator<'_> {
         limbs.iter().flat_map(of_limb).map(vector).collect()
     }
 
-    /// One instruction for each vector of a limb on those of the operands.
+    /// One instruction for each vector of each limb.
     fn each(&mut self, op: &Op, limbs: &LimbSet, function: impl Fn(usize, u16) -> Function) -> Vec<Vector> {
         let (values, builder, subpolynomials) = (&self.values, &mut self.builder, self.subpolynomials.count());
         let instruction = |place: usize| {
@@ -180,7 +170,7 @@ impl Translator<'_> {
         (0..limbs.len() * subpolynomials).map(instruction).collect()
     }
 
-    /// A polynomial's vectors, limb by limb, through what leads from them to as many others.
+    /// Maps each limb's vectors to equally many others.
     fn polynomials(
         &mut self,
         op: &Op,
@@ -217,7 +207,8 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Values to coefficients: the same butterflies backwards, of which the last layer divides by the subpolynomials.
+    /// Values to coefficients: the same butterflies in reverse; the last layer divides by the number of
+    /// subpolynomials.
     fn inverse(&mut self, limb: u16, polynomial: &mut [Vector]) -> Result<(), TranslationError> {
         for (subpolynomial, vector) in (0..).zip(&mut *polynomial) {
             *vector = self.builder.push(Function::InverseNtt { limb, subpolynomial }, &[*vector]);
@@ -244,7 +235,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// What X^(`half`·M) is modulo each of the `half` subpolynomials from `first` on.
+    /// X^(`half`·M) modulo each of the `half` subpolynomials from `first` on.
     fn root(&mut self, limb: u16, first: usize, half: usize) -> Result<u64, TranslationError> {
         if !self.transforms.contains_key(&limb) {
             self.transforms.insert(limb, self.subpolynomials.transform(self.program.modulus(LimbId(limb)))?);
@@ -252,7 +243,7 @@ impl Translator<'_> {
         Ok(self.subpolynomials.power(&self.transforms[&limb], first, half))
     }
 
-    /// σ of an element: a permutation of each vector, which is another one's then.
+    /// An automorphism permutes each vector, and the vectors.
     fn automorphism(
         &mut self,
         limb: u16,
@@ -327,7 +318,7 @@ impl Translator<'_> {
                         Some(&vectors[operand.index()][position * subpolynomials..][..subpolynomials])
                     })
                 };
-                // The program's check has seen that an operand has each limb.
+                // The program has been checked, so an operand has each limb.
                 limbs.iter().filter_map(held).flatten().copied().collect()
             }
             OpKind::BaseConversion { conversion, .. } => return self.base_conversion(op, limbs, *conversion),
@@ -338,7 +329,7 @@ impl Translator<'_> {
         })
     }
 
-    /// Σ y_i·(B/b_i) modulo each target, y_i shifted by half of b_i and back where the representatives are balanced.
+    /// Σ y_i·(B/b_i) modulo each target; for balanced representatives, y_i is shifted by half of b_i and back.
     fn base_conversion(
         &mut self,
         op: &Op,
@@ -354,7 +345,7 @@ impl Translator<'_> {
         }
         let shifted = conversion != Conversion::Approximate;
         let reduced = self.reduced[op.results[0].index()];
-        // The program's check has seen that these are coefficients.
+        // The program has been checked, so these are coefficients.
         let values = false;
         let moduli = &self.program.moduli;
         let modulus = |limb: LimbId| moduli[limb.index()];
@@ -391,7 +382,8 @@ impl Translator<'_> {
                 let factor = cofactor(from, to);
                 shift = to.add(shift, to.multiply(factor, to.reduce(modulus(from).value() / 2)));
                 let constant = factor as u32;
-                // A single digit's factor is 1. Neither the sum with a constant nor every reader reduces it.
+                // The factor of a single digit is 1. Neither the sum with a constant nor every reader reduces
+                // it.
                 let term = match single && reduced {
                     true => digit,
                     false => builder.push(Function::MultiplyConstant { limb, constant }, &[digit]),
@@ -410,8 +402,8 @@ impl Translator<'_> {
     }
 }
 
-/// For each value whether all that reads it reduces what it takes in: products with constants, and transforms, unless butterflies between
-/// vectors come before them.
+/// For each value, whether all its readers reduce their operand: products with constants, and transforms
+/// without preceding butterflies between vectors.
 fn reduced_by_readers(program: &KernelProgram, subpolynomials: Subpolynomials) -> Vec<bool> {
     let mut reduced = vec![true; program.values.len()];
     for op in &program.ops {
@@ -430,14 +422,14 @@ fn reduced_by_readers(program: &KernelProgram, subpolynomials: Subpolynomials) -
 
 #[cfg(test)]
 mod tests {
-    //! Is a program that has more of something than numbers refused, with what to do?
+    //! Is a program that exceeds the numbering rejected with a fix?
     use super::*;
 
     #[test]
-    fn what_has_no_number_is_refused() {
+    fn too_large_programs_are_rejected() {
         assert_eq!(numbered("instructions", 7, 7), Ok(()));
         let refused = numbered("instructions", 8, 7).expect_err("one too many");
         assert_eq!(refused, TranslationError::Large { what: "instructions", count: 8 });
-        assert!(refused.to_string().contains("cut it into programs"), "{refused}");
+        assert!(refused.to_string().contains("split it into programs"), "{refused}");
     }
 }

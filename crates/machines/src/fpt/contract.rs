@@ -2,18 +2,17 @@
 
 use super::emit::chip::Chip;
 use super::machine::Fpt;
-use super::{Mapped, map, reproduce, specs};
-use crate::contract::torus::{MappedTorus, TorusMachine};
-use crate::contract::{Described, Family, Figures, Machine, MachineError, Mapper, Target};
+use super::{Mapped, map, specs};
+use crate::contract::torus::{Decisions, MappedTorus, TorusMachine};
+use crate::contract::{Family, Figures, Machine, MachineError, Mapper, Target};
 use crate::engine::description::{Description, FigureError, FigureSpec};
 use crate::engine::schedule::{Resources, ScheduleBuilder};
-use crate::reproduce::prediction::{Prediction, ReproduceError};
 use crate::torus::figures::fixed_point;
 use polyfabric_kernels::fixed::Structure;
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::Arithmetic;
-use polyfabric_runtime::Progress;
 use polyfabric_schemes::tfhe::Parameters;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// FPT, and the mapper for machines of its kind.
@@ -29,14 +28,6 @@ impl Machine for FptKind {
 
     fn file(&self) -> &'static str {
         include_str!("../../../../machines/fpt.toml")
-    }
-
-    fn published(&self) -> &'static str {
-        reproduce::PUBLISHED
-    }
-
-    fn predictions(&self, machine: &Described, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
-        reproduce::predictions(machine, progress)
     }
 }
 
@@ -100,5 +91,27 @@ impl TorusMachine for Figures<Fpt> {
         let Mapped { schedule, labels, .. } =
             map(figures, program).map_err(|cause| MachineError::mapping(self.description(), &program.name, cause))?;
         Ok(MappedTorus { schedule, labels, primary: &["fft", "mac", "ifft"] })
+    }
+
+    fn decisions(&self, program: &KernelProgram) -> Result<Decisions, MachineError> {
+        let shape = self
+            .get()?
+            .shape(&program.parameters)
+            .map_err(|cause| MachineError::mapping(self.description(), &program.name, cause))?;
+        let quantities = BTreeMap::from([
+            ("points", shape.points as f64),
+            ("forward_points", shape.widths.0 as f64),
+            ("inverse_points", shape.widths.1 as f64),
+            ("forward_kernels", shape.side_rows as f64),
+            ("inverse_kernels", shape.side as f64),
+            ("multipliers", shape.macs() as f64),
+            ("cmux_cycles", shape.cmux as f64),
+            ("depth_cycles", shape.depth as f64),
+            ("ciphertexts", shape.in_flight as f64),
+            ("period_cycles", shape.period as f64),
+            ("iterations", shape.lwe_dimension as f64),
+            ("key_bytes", shape.key() as f64),
+        ]);
+        Ok(Decisions { quantities, instructions: Vec::new() })
     }
 }

@@ -1,37 +1,35 @@
-//! When everything runs: the tasks dispatched. The pipeline is rigid: a batch's first cycle fixes every cycle of it.
+//! Dispatches the tasks. The pipeline is rigid: the first cycle of a batch determines all its other cycles.
 
 use super::machine::{Fpt, Shape};
 use super::software::{Action, Task, Tasks, Unit};
 use crate::torus::channels;
 use crate::torus::dispatcher::{self, Started, Times};
 
-/// When everything ran.
 pub struct Timeline {
-    /// Start and completion cycle of each task; of a blind rotation, the cycle in which its first ciphertext reaches the rotator.
+    /// Start and completion cycle of each task. A blind rotation starts when its first ciphertext reaches the rotator.
     pub times: Times,
 }
 
-/// Cycles from the first element out of the test polynomials' RAM to the first one in the accumulators' registers: the barrel shifter of the
-/// input is a rotator of its own, which takes nothing off and orders what it has turned in the same way.
+/// Cycles from the first element read from the test polynomials' RAM to the first one in the accumulators' registers. A
+/// second barrel shifter rotates the input; it reorders its output as the rotator does, but subtracts nothing.
 pub fn load_latency(shape: &Shape) -> i64 {
     shape.to_decompose()
 }
 
-/// From the start of an iteration's key on its channels to the first ciphertext's rotation, at least: how far ahead of the pipeline
-/// its inputs begin.
+/// Cycles by which a batch's loads precede its first rotation: enough for the first accumulator and for the first key.
 pub fn lead(machine: &Fpt, shape: &Shape) -> i64 {
     let key = machine.memory_latency as i64 + shape.key_cycles + 1 - shape.to_multiply();
     (load_latency(shape) + shape.group).max(key).max(0)
 }
 
-/// From a batch's first rotation to its last result in the output buffer.
+/// Cycles from a batch's first rotation to its last result in the output buffer.
 pub fn through(shape: &Shape, count: u64) -> i64 {
     let iterations = (shape.lwe_dimension as i64 - 1) * shape.period;
     let last = (count as i64 - 1) * shape.cmux;
     iterations + last + shape.to_accumulate() + shape.accumulate + shape.cmux + 1
 }
 
-/// Bytes a cycle of what moves a task's bytes.
+/// Bytes per cycle of `unit`.
 pub fn rate(machine: &Fpt, unit: Unit) -> f64 {
     match unit {
         Unit::LinkIn | Unit::LinkOut => machine.link_bytes,
@@ -40,7 +38,7 @@ pub fn rate(machine: &Fpt, unit: Unit) -> f64 {
     }
 }
 
-/// Cycles from the first byte sent to the first one there.
+/// Cycles from the first byte sent to the first byte received.
 pub fn latency(machine: &Fpt, unit: Unit) -> i64 {
     match unit {
         Unit::LinkIn | Unit::LinkOut => machine.link_latency as i64,
@@ -49,7 +47,6 @@ pub fn latency(machine: &Fpt, unit: Unit) -> i64 {
     }
 }
 
-/// Runs `tasks` on `machine`.
 pub fn run(machine: &Fpt, tasks: &Tasks) -> Timeline {
     let counts: Vec<u64> =
         tasks.batches.iter().flat_map(|batch| batch.tasks.clone().map(|_| u64::from(batch.count))).collect();

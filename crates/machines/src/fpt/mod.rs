@@ -1,16 +1,14 @@
 //! FPT: one streaming CMUX pipeline, in fixed point.
 //!
-//! From a kernel program to a schedule: [`crate::torus::workload`] reads what the program asks for, [`machine`] builds the pipeline for
-//! its parameter set, [`software`] cuts the work into batches and writes their tasks, [`hardware`] dispatches them, and `emit` writes
-//! every event of the rigid pipeline, which never waits. What FPT leaves to its host (modulus switch, key switch, linear layers) is
-//! done by a host whose figures are the machine file's.
+//! From a kernel program to a schedule: [`crate::torus::workload`] extracts the program's work, [`machine`] computes
+//! the pipeline for its parameter set, [`software`] splits the work into batches and tasks, [`hardware`] dispatches the
+//! tasks, and `emit` writes every event of the rigid pipeline, which never stalls. FPT leaves modulus switches, key
+//! switches and linear layers to its host; the machine file describes this host.
 
 pub mod contract;
 pub(crate) mod emit;
 pub mod hardware;
 pub mod machine;
-pub mod reproduce;
-pub mod resources;
 pub mod software;
 pub mod specs;
 
@@ -24,23 +22,20 @@ use machine::Fpt;
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use software::{SoftwareError, Tasks};
 
-/// A program on the chip.
+/// A program mapped to the chip.
 pub struct Mapped {
-    /// Its tasks.
     pub tasks: Tasks,
-    /// When they ran.
     pub timeline: Timeline,
-    /// Every event.
     pub schedule: Schedule,
-    /// The meaning of its values.
+    /// The meaning of each value in the schedule.
     pub labels: Labels,
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests ask for its units"))]
     pub(crate) chip: emit::chip::Chip,
 }
 
-/// Maps `program` onto `machine`.
 ///
 /// # Errors
-/// [`SoftwareError`] when the program's shape, its bodies or its sizes do not fit the machine.
+/// [`SoftwareError`] if the program does not fit the machine.
 pub fn map(machine: &Fpt, program: &KernelProgram) -> Result<Mapped, SoftwareError> {
     let tasks = software::schedule(machine, program)?;
     let timeline = hardware::run(machine, &tasks);

@@ -1,9 +1,10 @@
-//! Batches (section 3.2): cuts a program's work into batches of as many ciphertexts as the pipeline holds, and writes what each has to do
-//! as tasks with what they wait for.
+//! Splits a program's work into batches that fill the pipeline (section 3.2), and writes each batch as tasks with
+//! dependences.
 //!
-//! A batch of look-ups goes from the host, which switches its modulus, over the link to HBM, into the input FIFO while the batch before is
-//! in the pipeline, once round for each key element, and back the same way. The host switches keys and computes linear layers. Test
-//! polynomials stay in their RAM until their place is needed.
+//! The host switches the modulus of a batch of lookups and sends the rotation amounts over the link to HBM. They are
+//! loaded into the input FIFO while the pipeline processes the previous batch. The batch passes the pipeline once per
+//! key element and returns the same way. The host switches keys and computes linear layers. Test polynomials stay in
+//! their RAM until their place is reused.
 
 use super::machine::{AMOUNT_BYTES, ELEMENT_BYTES, Fpt, Shape, ShapeError};
 use crate::torus::dispatcher::{Priority, Task as Scheduled, Wait};
@@ -15,31 +16,25 @@ use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
-/// What takes one task at a time.
+/// A resource that executes one task at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Unit {
-    /// The host's processor.
     Host,
-    /// The host's memory.
     HostMemory,
-    /// The link to the card.
     LinkIn,
-    /// The link back.
     LinkOut,
-    /// The HBM pseudo-channel of ciphertexts and test polynomials.
+    /// The HBM pseudo-channel for ciphertexts and test polynomials.
     Hbm,
-    /// The pipeline.
     Cmux,
 }
 
-/// What a task does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
     /// Modulus switch of a batch, on the host.
     ModulusSwitch,
     /// Rotation amounts of a batch, host to HBM.
     Send,
-    /// The same, HBM to input FIFO.
+    /// Rotation amounts, HBM to input FIFO.
     Prefetch,
     /// A test polynomial, HBM to its RAM.
     LoadTable,
@@ -47,30 +42,26 @@ pub enum Action {
     Rotate,
     /// Extracted ciphertexts, output buffer to HBM.
     Drain,
-    /// The same, HBM to host.
+    /// Extracted ciphertexts, HBM to host.
     Return,
     /// Key switch of a batch, on the host.
     KeySwitch,
     /// Rows of a linear layer, on the host.
     Linear,
-    /// Results of the host to its memory.
+    /// Results of the host, to its memory.
     Store,
 }
 
-/// A task with its needs.
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// What it does.
     pub action: Action,
-    /// Where it runs.
     pub unit: Unit,
-    /// Entry of the host's buffer; of a test polynomial, its place in the RAM.
+    /// Entry of the host's buffer, or of the test polynomials' RAM.
     pub entry: u64,
-    /// Test polynomial.
+    /// Index of the test polynomial.
     pub table: u32,
-    /// What it waits for.
     pub waits: Vec<Wait>,
-    /// Cycles of one of its ciphertexts on the host; bytes of all of a transfer.
+    /// Cycles per ciphertext on the host; total bytes of a transfer.
     pub amount: u64,
 }
 
@@ -89,80 +80,72 @@ impl Scheduled for Task {
     }
 }
 
-/// Ciphertexts that go together.
+/// Ciphertexts processed together.
 #[derive(Clone, Debug)]
 pub struct Batch {
     /// Index of its work.
     pub work: usize,
-    /// First element of the work; first row of a linear layer.
+    /// First element of the work, or first row of a linear layer.
     pub first: u32,
-    /// Elements.
     pub count: u32,
-    /// Number of batches of look-ups before it, over the whole program: selects entries and key buffers.
+    /// Number of earlier batches of lookups in the program; selects entries and key buffers.
     pub sequence: u64,
-    /// Its tasks.
     pub tasks: Range<u32>,
-    /// Test polynomials and their places in the RAM.
+    /// Test polynomials, with their places in the RAM.
     pub tables: Vec<(u32, u64)>,
 }
 
 impl Batch {
-    /// Its elements.
     pub fn elements(&self) -> Range<u32> {
         self.first..self.first + self.count
     }
 
-    /// The same, to index with.
+    /// [`Self::elements`] as indices.
     pub fn range(&self) -> Range<usize> {
         self.first as usize..(self.first + self.count) as usize
     }
 }
 
-/// A program's tasks, with all that the dispatch needs.
+/// A program's tasks, and the data to dispatch them.
 #[derive(Clone, Debug)]
 pub struct Tasks {
-    /// The pipeline.
     pub shape: Shape,
-    /// Work of the program.
     pub works: Vec<Work>,
-    /// For each blind-rotation operation, its forward transforms in stream order and what they drain.
+    /// For each blind rotation, its forward transforms in stream order with the sums they complete.
     pub plans: HashMap<u32, IterationPlan>,
     /// Entries of the host's buffer.
     pub host: Ring,
-    /// Tasks, in program order.
+    /// In program order.
     pub tasks: Vec<Task>,
-    /// Batches, in order.
+    /// In program order.
     pub batches: Vec<Batch>,
 }
 
 /// Why a program does not fit the machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SoftwareError {
-    /// The program's shape.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
-    /// The blind rotation's body.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// The parameter set.
     #[error(transparent)]
     Shape(#[from] ShapeError),
-    /// Sums that the accumulators do not form.
+    /// The accumulators cannot form these sums.
     #[error(
-        "the blind rotation has {forwards} forward transforms and {chains} sums in the transform domain, and the pipeline makes one sum \
-         a column of {rows} rows: lower the program for the machine (accumulation `transform-domain`, shared input transforms)"
+        "the blind rotation has {forwards} forward transforms and {chains} sums in the transform domain, and the pipeline forms one sum \
+         per column of {rows} rows: lower the program for the machine (accumulation `transform-domain`, shared input transforms)"
     )]
     Sums {
         /// Forward transforms of the body.
         forwards: usize,
-        /// Its sums.
+        /// Sums of the body.
         chains: usize,
         /// Rows of the key.
         rows: u64,
     },
 }
 
-/// Entries of each buffer that two batches take in turn.
+/// Entries of each double buffer.
 pub const BUFFERS: u64 = 2;
 
 struct Writer<'a> {
@@ -170,23 +153,22 @@ struct Writer<'a> {
     tasks: Tasks,
     /// The task that stores each item; inputs have none.
     stored: HashMap<Item, u32>,
-    /// What must be done before an entry of the host's buffer is filled again.
+    /// For each entry of the host's buffer, the completion that frees it.
     host_users: HashMap<u64, Wait>,
     host_next: u64,
-    /// Test polynomials in the RAM, the oldest first: place, the task that loads it.
+    /// Test polynomials in the RAM, oldest first: polynomial, place, loading task.
     tables: VecDeque<(u32, u64, u32)>,
-    /// The last batch that uses a place of the RAM.
+    /// The last blind rotation that uses each place of the RAM.
     table_users: HashMap<u64, u32>,
-    /// Prefetch, blind rotation, drain and return of the last batches of look-ups.
+    /// Prefetch, blind rotation, drain and return of the last batches of lookups.
     last: VecDeque<[u32; 4]>,
     sequence: u64,
     key_switch_work: u64,
 }
 
-/// Writes the tasks of `program` for `machine`.
 ///
 /// # Errors
-/// [`SoftwareError`] when the program's shape, its bodies or its sizes do not fit the machine.
+/// [`SoftwareError`] if the program does not fit the machine.
 pub fn schedule(machine: &Fpt, program: &KernelProgram) -> Result<Tasks, SoftwareError> {
     let works = read(program)?;
     let parameters = &program.parameters;
@@ -247,7 +229,7 @@ pub fn schedule(machine: &Fpt, program: &KernelProgram) -> Result<Tasks, Softwar
     Ok(writer.tasks)
 }
 
-/// The body's forward transforms, one sum a column.
+/// The plan of `body`, which must form one sum per column.
 fn planned(body: &polyfabric_program::tfhe::kernel::Body, shape: &Shape) -> Result<IterationPlan, SoftwareError> {
     let plan = plan(body, shape.polynomials as u32)?;
     let whole = (0..).zip(&plan.forwards).all(|(number, forward)| {
@@ -260,7 +242,7 @@ fn planned(body: &polyfabric_program::tfhe::kernel::Body, shape: &Shape) -> Resu
     Ok(plan)
 }
 
-/// Whether the buffers hold what two batches need.
+/// Checks that each buffer fits two batches.
 fn fits(machine: &Fpt, shape: &Shape, set: &str) -> Result<(), ShapeError> {
     let batches = BUFFERS * shape.in_flight;
     let checks = [
@@ -297,7 +279,7 @@ impl Writer<'_> {
         self.tasks.tasks.len() as u32 - 1
     }
 
-    /// Cycles of the host for `work` multiplications and additions.
+    /// Host cycles for `work` multiplications and additions.
     fn host_cycles(&self, work: u64) -> u64 {
         crate::torus::channels::cycles(work, self.machine.host_rate) as u64
     }
@@ -306,7 +288,7 @@ impl Writer<'_> {
         items.iter().filter_map(|item| self.stored.get(item)).map(|&task| Wait::all(task)).collect()
     }
 
-    /// The next entry of the host's buffer, and what frees it.
+    /// The next entry of the host's buffer, and the completion that frees it.
     fn host_entry(&mut self) -> (u64, Option<Wait>) {
         let entry = self.host_next % self.tasks.host.entries;
         self.host_next += 1;
@@ -318,7 +300,7 @@ impl Writer<'_> {
         self.tasks.batches.push(Batch { work, first, count, sequence: self.sequence, tasks, tables });
     }
 
-    /// Loads the tables of a batch that are not in the RAM; their places, and what to wait for.
+    /// Loads the tables that are not in the RAM; returns the places and the completions to wait for.
     fn load_tables(&mut self, tables: &[u32]) -> (Vec<(u32, u64)>, Vec<Wait>) {
         let polynomial = self.tasks.shape.polynomial;
         let places = self.machine.tables / polynomial;
@@ -333,7 +315,7 @@ impl Writer<'_> {
             let place = if (self.tables.len() as u64) < places {
                 self.tables.len() as u64
             } else {
-                // The oldest that this batch does not use itself.
+                // The oldest table that this batch does not use.
                 let oldest = self.tables.iter().position(|held| !wanted.contains(&held.0)).unwrap_or(0);
                 self.tables.remove(oldest).map_or(0, |held| held.1)
             };
@@ -352,7 +334,7 @@ impl Writer<'_> {
         let (_, first, count) = batch;
         let range = first as usize..(first + count) as usize;
         let start = self.tasks.tasks.len() as u32;
-        // The batch that used the same buffers before.
+        // The previous batch with the same buffers.
         let before = self.last.iter().rev().nth(BUFFERS as usize - 1).copied();
         let after = |index: usize| before.map(|tasks| Wait::all(tasks[index]));
 
@@ -409,7 +391,7 @@ impl Writer<'_> {
         self.store(results, entry, self.tasks.shape.small(), switched);
     }
 
-    /// Stores results of `bytes` each that lie in an entry of the host's buffer.
+    /// Stores results of `bytes` each from an entry of the host's buffer.
     fn store(&mut self, results: &[Item], entry: u64, bytes: u64, after: u32) {
         let bytes = results.len() as u64 * bytes;
         let stored = self.task(Action::Store, Unit::HostMemory, entry, bytes, vec![Wait::all(after)]);
@@ -431,7 +413,7 @@ impl Writer<'_> {
         let (entry, free) = self.host_entry();
         let mut waits = self.producers(&sources);
         waits.extend(free);
-        // All rows take the time of the longest, so that batches of one shape are alike.
+        // All rows take as long as the longest, so that equal batches can be folded into a loop.
         let terms = rows.clone().map(|row| matrix.row(row).count() as u64 + 1).max().unwrap_or(1);
         let cycles = self.host_cycles(terms * (layer.dimension as u64 + 1));
         let computed = self.task(Action::Linear, Unit::Host, entry, cycles, waits);

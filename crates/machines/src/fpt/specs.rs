@@ -4,10 +4,9 @@ use super::machine::{Balance, Fpt};
 use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, energy, figure, joined};
 use crate::torus::figures::{SCALING, STAGES, depth, stage_spec, stage_widths};
 
-/// Every figure.
 pub const SPECS: &[FigureSpec] = &joined::<{ OWN.len() + SCALING.len() }>(&[OWN, SCALING]);
 
-/// Those that other machines of the family do not have, or not alike.
+/// Figures that are specific to FPT.
 const OWN: &[FigureSpec] = &[
     figure("clock", Dimension::Frequency, 1e6, 1e11, "the clock"),
     figure(
@@ -37,27 +36,33 @@ const OWN: &[FigureSpec] = &[
         Dimension::Flag,
         0.0,
         1.0,
-        "whether the host starts a batch before the one before has come back",
+        "whether the host starts a batch before the previous batch returns",
     ),
     figure("units.host.rate", Dimension::Rate, 0.01, 1e6, "the multiplications and additions of the host"),
     figure("memories.fifo.capacity", Dimension::Bytes, 64.0, 1e12, "the size of the input FIFO"),
     figure("memories.tables.capacity", Dimension::Bytes, 64.0, 1e12, "the size of the test polynomials' RAM"),
     figure("memories.outputs.capacity", Dimension::Bytes, 64.0, 1e12, "the size of the output buffer"),
     figure("memories.hbm.capacity", Dimension::Bytes, 64.0, 1e12, "the size of the ciphertexts' pseudo-channel"),
-    figure("memories.host.capacity", Dimension::Bytes, 64.0, 1e12, "the host's buffer of ciphertexts on their way"),
+    figure(
+        "memories.host.capacity",
+        Dimension::Bytes,
+        64.0,
+        1e12,
+        "the size of the host's buffer for ciphertexts in transit",
+    ),
     figure("channels.hbm.key_channels", Dimension::Count, 1.0, 1024.0, "the pseudo-channels of the bootstrapping key"),
     figure("channels.hbm.bandwidth", Dimension::Bandwidth, 1e6, 1e15, "the bandwidth of one pseudo-channel"),
     figure("channels.hbm.latency", Dimension::Cycles, 0.0, 1e6, "the latency of the memory"),
     energy("channels.hbm.energy"),
     figure("channels.host_link.bandwidth", Dimension::Bandwidth, 1e6, 1e15, "the bandwidth of the host link, each way"),
-    figure("channels.host_link.latency", Dimension::Cycles, 0.0, 1e9, "from the host's call to the first byte there"),
+    figure("channels.host_link.latency", Dimension::Cycles, 0.0, 1e9, "the latency of the host link"),
     figure("channels.host_memory.bandwidth", Dimension::Bandwidth, 1e6, 1e15, "the bandwidth of the host's memory"),
     figure(
         "machine.arithmetic.coefficient",
         Dimension::Bits,
         32.0,
         32.0,
-        "the width of an element of a ciphertext outside of the pipeline",
+        "the width of an element of a ciphertext outside the pipeline",
     ),
     figure("machine.arithmetic.key", Dimension::Bits, 8.0, 58.0, "the width of a key point's part"),
     figure("machine.arithmetic.forward", Dimension::Bits, 8.0, 58.0, "the width of a part in the forward transform"),
@@ -69,10 +74,9 @@ const OWN: &[FigureSpec] = &[
 ];
 
 impl Fpt {
-    /// The machine of a checked description.
     ///
     /// # Errors
-    /// [`FigureError`] when a figure is unknown or two contradict each other.
+    /// [`FigureError`] if a figure is unknown or two contradict each other.
     pub fn new(description: &Description) -> Result<Self, FigureError> {
         let d = description;
         let fft_unrolled = d.flag("units.cmux.fft_unrolled")?;
@@ -112,7 +116,7 @@ impl Fpt {
         let (second, second_value) = ("units.cmux.largest_ring", machine.largest_ring);
         for (first, first_value) in widths {
             if !(first_value.is_power_of_two() && second_value.is_power_of_two()) {
-                let cause = "points a cycle and ring degrees are powers of two, as the transforms are";
+                let cause = "the transforms need powers of two as points per cycle and ring degrees";
                 let file = d.file().to_owned();
                 return Err(FigureError::Together { file, first, first_value, second, second_value, cause });
             }

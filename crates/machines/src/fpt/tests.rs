@@ -1,5 +1,4 @@
-//! Does FPT's schedule obey every rule that the checker knows, take the cycles that the structure implies, and compute the right
-//! ciphertexts, to the very cycle?
+//! Does FPT's schedule pass the checker, take the cycles that the structure implies, and compute the right ciphertexts?
 
 use super::machine::{Balance, Fpt};
 use super::software::Action;
@@ -21,7 +20,7 @@ fn machine() -> Fpt {
     Fpt::new(&description()).expect("its figures fit")
 }
 
-/// The other architecture, with kernels for the small rings of tests.
+/// The other design of the external product.
 fn unrolled_dot_product() -> Fpt {
     Fpt { balance: Balance::DotProductUnrolled, ..machine() }
 }
@@ -68,7 +67,7 @@ fn networks_are_legal() {
 }
 
 #[test]
-fn a_cmux_takes_what_section_5_says() {
+fn cmux_cycles_match_section_5() {
     // (256/128) · 6 = 12 cycles and (512/128) · 4 = 16; a batch of 12 fills 144 and 192.
     for (set, cycles, macs) in [("fpt-I", 12, 384), ("fpt-II", 16, 256)] {
         let shape = machine().shape(&parameters(set)).expect("it fits");
@@ -82,7 +81,7 @@ fn a_cmux_takes_what_section_5_says() {
 }
 
 #[test]
-fn batches_follow_each_other_without_a_gap_and_one_ciphertext_takes_as_long_as_twelve() {
+fn batches_follow_without_a_gap_and_one_ciphertext_takes_nearly_as_long_as_twelve() {
     let machine = machine();
     let parameters = shape(40, 2, 512, 2);
     let of = |count: usize| {
@@ -94,13 +93,13 @@ fn batches_follow_each_other_without_a_gap_and_one_ciphertext_takes_as_long_as_t
     let rotates = mapped.tasks.tasks.iter().zip(&mapped.timeline.times.starts);
     let starts: Vec<i64> = rotates.filter(|(task, _)| task.action == Action::Rotate).map(|(_, &start)| start).collect();
     assert!(starts.len() == 9 && starts.windows(2).all(|pair| pair[1] - pair[0] == period), "{starts:?}");
-    // Only what the others take on the links and the host is less.
+    // A full batch takes longer only on the links and the host.
     let (one, twelve) = (of(1), of(12));
     assert!(one < twelve && twelve - one < period as u64 / 2, "{one} and {twelve}");
 }
 
 #[test]
-fn a_slow_key_stretches_the_period_and_a_shallow_batch_is_as_deep_as_the_structure() {
+fn slow_key_stretches_the_period_and_batch_covers_the_latency() {
     let parameters = parameters("fpt-I");
     let slow = Fpt { key_channels: 1, ..machine() };
     let shape = slow.shape(&parameters).expect("it fits");
@@ -111,7 +110,7 @@ fn a_slow_key_stretches_the_period_and_a_shallow_batch_is_as_deep_as_the_structu
 }
 
 #[test]
-fn sets_that_do_not_fit_say_so() {
+fn sets_that_do_not_fit_are_rejected() {
     let small = Fpt { largest_ring: 512, ..machine() };
     let message = |machine: &Fpt, parameters: &Parameters| {
         map(machine, &lookups(parameters, &exact(), 3, 1, false)).err().expect("it does not fit").to_string()
@@ -177,7 +176,7 @@ fn one_cycle_off_gives_wrong_ciphertexts() {
         let mut schedule = std::mem::take(&mut mapped.schedule);
         change(&mapped, &mut schedule);
         mapped.schedule = schedule;
-        assert!(check(&mapped.schedule, &[]).is_err(), "{name}: the checker sees it too");
+        assert!(check(&mapped.schedule, &[]).is_err(), "{name}: the checker also rejects it");
         assert_ne!(scene.replay(&mapped.schedule, &mapped.labels), Some(expected.clone()), "{name}");
     };
     type Of = fn(&Mapped) -> crate::engine::schedule::KindId;
@@ -200,7 +199,7 @@ fn one_cycle_off_gives_wrong_ciphertexts() {
         let kind = mapped.chip.kinds.rotate;
         each_event(&mut schedule.items, &mut |event| event.start += i64::from(event.op.kind == kind));
     });
-    wrong("both keys go to one half of the buffer", &|mapped, schedule| {
+    wrong("both keys use one half of the buffer", &|mapped, schedule| {
         let (kind, key) = (mapped.chip.kinds.key, mapped.tasks.shape.key());
         each_event(&mut schedule.items, &mut |event| {
             for write in event.writes.iter_mut().filter(|_| event.op.kind == kind) {

@@ -1,9 +1,9 @@
-//! The XPUs' dispatch of one blind-rotation instruction: event by event, iteration by iteration, until the events repeat.
+//! Schedules one blind-rotation instruction on the XPUs, event by event, until the iterations repeat.
 //!
-//! Private-A2 multicasts one key stream to all XPUs, so they run in lockstep, and the rows of an array with them: row r
-//! sees the key r cycles later, as in any systolic array. One row is therefore simulated, and the others are shifted.
-//! Each unit takes its work in stream order, as soon as its input, the unit behind it and the buffers are ready; nothing
-//! stops inside the pipeline, and once the iterations settle they are one repeated block ([`crate::torus::steady`]).
+//! Private-A2 multicasts one key stream, so all XPUs run in lockstep. In an array, row r receives the key r cycles
+//! after row 0, as in any systolic array. So one row is simulated, and the others are shifted. Each unit processes its
+//! work in stream order, as soon as its input, the next unit and the buffers are ready. The pipeline never stalls
+//! inside. Settled iterations become one loop ([`crate::torus::steady`]).
 
 use super::latency;
 use crate::torus::iteration::{Forward, Inverse, IterationPlan};
@@ -11,56 +11,54 @@ use crate::torus::pipeline::{self, PipelineDepth};
 use crate::torus::steady::{Iterate, Settled, Steady, settle};
 use std::collections::HashMap;
 
-/// Cycles of every step for one parameter set on one machine.
+/// Durations and latencies for one parameter set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StepCycles {
-    /// A polynomial on a row's path.
+    /// Duration of a polynomial on a row's path.
     pub polynomial: i64,
-    /// A polynomial through an IFFT unit and back to Private-A1.
+    /// Duration of a polynomial on an IFFT unit and back to Private-A1.
     pub inverse: i64,
-    /// Cycles between one row's stream and that of the row that shares its FFT unit: 0 with merge-split.
+    /// Cycles between the streams of two rows that share an FFT unit: 0 with merge-split.
     pub pair_offset: i64,
-    /// Largest shift of a row against row 0 from the VPE array on.
+    /// Largest delay of a row relative to row 0, from the VPE array on.
     pub skew: i64,
-    /// First coefficient to first digit.
+    /// From first coefficient to first digit.
     pub decomposition: i64,
-    /// First digit to first point of the spectrum, split included.
+    /// From first digit to first point of the spectrum, including the split.
     pub forward: i64,
-    /// First point to first sum.
+    /// From first point to first sum.
     pub multiply: i64,
-    /// First sum to first coefficient.
+    /// From first sum to first coefficient.
     pub backward: i64,
-    /// First coefficient to first accumulated coefficient in Private-A1.
+    /// From first coefficient to first accumulated coefficient in Private-A1.
     pub accumulate: i64,
-    /// One key iteration on the key's memory channels.
+    /// Transfer of one iteration's key on its memory channels.
     pub key: i64,
-    /// Cycles after it that the channels leave to other transfers.
+    /// Cycles after a key transfer that the channels reserve for other transfers.
     pub key_gap: i64,
-    /// Request to first byte.
+    /// From request to first byte.
     pub key_latency: i64,
 }
 
-/// What [`StepCycles`] is made from.
+/// Rates from which [`StepCycles`] follows.
 #[derive(Clone, Copy, Debug)]
 pub struct PathRates {
-    /// Folded points a cycle of a row's path.
+    /// Folded points per cycle of a row's path.
     pub row_points: u64,
-    /// Folded points a cycle of an IFFT unit.
+    /// Folded points per cycle of an IFFT unit.
     pub inverse_points: u64,
-    /// Points a cycle that delay the stream inside the FFT unit.
+    /// Points per cycle inside the FFT unit, which determine its delay.
     pub fft_points: u64,
-    /// Whether two rows' polynomials are merged in one transform.
+    /// Whether one transform merges the polynomials of two rows.
     pub merge_split: bool,
-    /// Rows that share an FFT unit.
+    /// Rows per FFT unit.
     pub rows_per_fft: u64,
-    /// Rows of the array.
     pub rows: u64,
-    /// Columns of the array.
     pub columns: u64,
 }
 
 impl StepCycles {
-    /// Cycles of every step for ring degree N; `key` is the time of the key's transfer and of the gap after it.
+    /// For ring degree N. `key` has the durations of the key's transfer and of the gap after it.
     pub fn new(ring_degree: u64, rates: &PathRates, depth: PipelineDepth, key: (i64, i64), key_latency: u64) -> Self {
         let size = ring_degree / 2;
         let polynomial = pipeline::polynomial_cycles(size, rates.row_points);
@@ -84,25 +82,19 @@ impl StepCycles {
     }
 }
 
-/// Start cycles of one forward transform's events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForwardTimes {
-    /// Decomposition unit.
     pub decomposition: i64,
-    /// FFT unit.
     pub transform: i64,
-    /// VPE row.
     pub multiply: i64,
 }
 
-/// Start cycles of one inverse transform's events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InverseTimes {
-    /// IFFT unit.
     pub transform: i64,
     /// Accumulation in Private-A1.
     pub accumulate: i64,
-    /// POLY-ACC register of its column that is drained.
+    /// The POLY-ACC register that is drained.
     pub register: u8,
 }
 
@@ -122,34 +114,32 @@ pub struct WaveTimes {
 pub struct IterationTimes {
     /// Transfer of the key into Private-A2.
     pub key: i64,
-    /// Buffer of Private-A2 that the key is in.
+    /// The key's buffer in Private-A2.
     pub key_buffer: u8,
-    /// Each wave.
     pub waves: Vec<WaveTimes>,
 }
 
-/// One blind-rotation instruction's events, relative to its dispatch.
+/// Events of one blind-rotation instruction, relative to its dispatch.
 #[derive(Clone, Debug)]
 pub struct Rotation {
-    /// Its iterations.
     pub iterations: Settled<IterationTimes>,
-    /// For each wave, the cycle at which its last accumulator is complete in Private-A1, in every row.
+    /// For each wave, the cycle in which its last accumulator is complete in Private-A1, in every row.
     pub wave_done: Vec<i64>,
-    /// From here on the next instruction may be dispatched: the decomposition units are free.
+    /// First cycle in which the next instruction may be dispatched, as the decomposition units are free.
     pub issue_end: i64,
     /// The last cycle of any event.
     pub end: i64,
 }
 
 impl Rotation {
-    /// Start of the first key transfer of `length` cycles that is not over in `cycle`.
+    /// Start of the first key transfer, of `length` cycles, that ends after `cycle`.
     pub fn key_after(&self, cycle: i64, length: i64) -> Option<i64> {
         let comes = |key: i64| (key + length > cycle).then_some(key);
         let of = |times: &[IterationTimes]| times.iter().find_map(|times| comes(times.key));
         of(&self.iterations.prologue)
             .or_else(|| {
                 let Steady { pair: [first, second], period, rounds, .. } = self.iterations.steady.as_ref()?;
-                // The first pair whose second transfer is not over.
+                // The first pair whose second transfer ends after `cycle`.
                 let round = (cycle - length - second.key).div_euclid(*period) + 1;
                 let round = round.max(0);
                 let begin = round * period;
@@ -159,7 +149,7 @@ impl Rotation {
     }
 }
 
-/// Free-at times of the array's resources, relative to some origin.
+/// First free cycle of each resource of the array, relative to some origin.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ArrayState {
     decomposition: i64,
@@ -175,7 +165,7 @@ pub struct ArrayState {
 }
 
 impl ArrayState {
-    /// Everything free from cycle 0 on.
+    /// All resources are free from cycle 0.
     pub fn new(columns: usize, key_buffers: usize) -> Self {
         Self {
             decomposition: 0,
@@ -191,9 +181,9 @@ impl ArrayState {
         }
     }
 
-    /// The same state, seen from `cycles` later. Nothing on a row starts before that, so what became free earlier counts as
-    /// free then. The key's transfers may already have run ahead, as far as Private-A2 holds keys and no earlier than that takes: so
-    /// rotations that find the XPUs idle for some time or for longer have the same events.
+    /// The same state relative to a cycle `cycles` later. No event of a row starts before that cycle, so earlier free
+    /// times are clamped to it. Key transfers may precede it, but no earlier than Private-A2 can buffer keys. So
+    /// rotations on XPUs that were idle for any time have the same events.
     #[must_use]
     pub fn rebased(&self, cycles: i64, steps: &StepCycles) -> Self {
         let mut state = self.clone();
@@ -213,8 +203,8 @@ impl ArrayState {
         state
     }
 
-    /// Keeps the key's channel from starting before `cycle`.
-    pub fn hold_channel(&mut self, cycle: i64) {
+    /// Prevents transfers on the key's channel before `cycle`.
+    pub fn reserve_channel(&mut self, cycle: i64) {
         self.channel = self.channel.max(cycle);
     }
 
@@ -239,9 +229,9 @@ struct IterationRun<'a> {
     plan: &'a IterationPlan,
     cycles: &'a StepCycles,
     state: ArrayState,
-    /// Per wave and polynomial: when the accumulator is complete in every row.
+    /// Per wave and polynomial: cycle in which the accumulator is complete in every row.
     ready: Vec<Vec<i64>>,
-    /// The same for the accumulator that the running iteration makes of it.
+    /// Likewise for the accumulator that the current iteration computes.
     coming: Vec<i64>,
 }
 
@@ -268,7 +258,7 @@ impl IterationRun<'_> {
         times
     }
 
-    /// The register turns over once the last product of the slowest row is in.
+    /// The register is drained after the last product of the slowest row.
     fn inverse(&mut self, inverse: &Inverse, closed: i64, register: u8) -> InverseTimes {
         let c = self.cycles;
         let transform = self.state.backward.max(closed).max(self.state.accumulate - c.backward);
@@ -282,14 +272,13 @@ impl IterationRun<'_> {
         InverseTimes { transform, accumulate, register }
     }
 
-    /// The next iteration of all waves.
     fn next_iteration(&mut self) -> IterationTimes {
         let c = *self.cycles;
         let buffer = self.state.next_key_buffer as usize;
         self.state.next_key_buffer = ((buffer + 1) % self.state.key_buffers.len()) as u8;
         let key = self.state.channel.max(self.state.key_buffers[buffer] - c.key_latency);
         self.state.channel = key + c.key + c.key_gap;
-        // A register between the banks' multicast and the array.
+        // There is a register between the banks' multicast and the array.
         let key_ready = key + c.key_latency + c.key + KEY_HOP;
         let mut waves = Vec::with_capacity(self.ready.len());
         for wave in 0..self.ready.len() {
@@ -308,7 +297,7 @@ impl IterationRun<'_> {
             self.ready[wave].copy_from_slice(&self.coming);
             waves.push(WaveTimes { forwards, inverses, registers });
         }
-        // The cycle of the key's last read.
+        // Cycle of the key's last read.
         self.state.key_buffers[buffer] = self.state.multiply - KEY_HOP - 1;
         IterationTimes { key, key_buffer: buffer as u8, waves }
     }
@@ -348,7 +337,8 @@ impl Iterate for IterationRun<'_> {
     }
 }
 
-/// Runs one instruction on `state`, both relative to its dispatch at cycle 0; `waves` ciphertexts are resident in a row.
+/// Schedules one instruction with `waves` resident ciphertexts per row; the result and `state` are relative to its
+/// dispatch.
 pub fn rotate(plan: &IterationPlan, cycles: &StepCycles, waves: usize, state: ArrayState) -> (Rotation, ArrayState) {
     let polynomials = plan.polynomials as usize;
     let mut run =
@@ -361,14 +351,14 @@ pub fn rotate(plan: &IterationPlan, cycles: &StepCycles, waves: usize, state: Ar
     (rotation, run.state)
 }
 
-/// Remembers rotations: equal states give equal events.
+/// Caches rotations: equal states give equal events.
 #[derive(Default)]
 pub struct RotationCache {
     known: HashMap<(usize, usize, ArrayState), (std::rc::Rc<Rotation>, ArrayState)>,
 }
 
 impl RotationCache {
-    /// As [`rotate`], for the plan with identifier `plan_index`.
+    /// As [`rotate`], for the plan with index `plan_index`.
     pub fn rotate(
         &mut self,
         plan_index: usize,

@@ -1,16 +1,16 @@
-//! The banks of Private-B and of the Shared buffer, as the hardware scheduler books them.
+//! Port reservations for the banks of Private-B and the Shared buffer.
 //!
-//! A bank is read and written one vector a cycle, whoever asks: lane groups, links and channels. What would take a port beyond
-//! that waits until others have passed.
+//! A bank reads one vector and writes one vector per cycle, for all lane groups, links and channels together. An
+//! instruction or a part of a transfer that would exceed a port waits.
 
 use super::emit::places::Places;
 use crate::engine::schedule::{Access, Event, MemoryId};
 use std::collections::HashMap;
 
-/// Loads are counted in 2^-16 bytes a cycle, rounded down, as the checker does.
+/// Rates are in units of 2^-16 bytes per cycle, rounded down, as in the checker.
 const SCALE: u64 = 1 << 16;
 
-/// What an event asks of one port of a bank, in cycles from its start on.
+/// Bytes per cycle on one port of a bank, in cycles relative to an event's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demand {
     port: usize,
@@ -19,7 +19,7 @@ pub struct Demand {
     load: u64,
 }
 
-/// What has been booked, in cycles from 0 on.
+/// Reserved bytes per cycle, in absolute cycles.
 #[derive(Clone, Copy, Debug)]
 struct Booking {
     first: i64,
@@ -27,9 +27,9 @@ struct Booking {
     load: u64,
 }
 
-/// The ports of all banks: of each one that reads and one that writes.
+/// The read and write ports of all banks.
 pub(crate) struct Banks {
-    /// By memory: its first port, and the bytes of a bank.
+    /// For each memory, its first port, and the bytes of a bank.
     memories: HashMap<MemoryId, (usize, u64)>,
     capacity: u64,
     booked: Vec<Vec<Booking>>,
@@ -50,7 +50,7 @@ impl Banks {
         }
     }
 
-    /// What `events` ask, in cycles from 0 on.
+    /// The demands of `events`, relative to cycle 0.
     pub fn demands<'e>(&self, events: impl IntoIterator<Item = &'e Event>) -> Vec<Demand> {
         let mut demands: Vec<Demand> = Vec::new();
         for event in events {
@@ -70,7 +70,7 @@ impl Banks {
         demands
     }
 
-    /// An access moves evenly over the banks that its place lies in.
+    /// An access spreads evenly over the banks of its place.
     fn of(&self, access: &Access, direction: usize, start: i64) -> impl Iterator<Item = Demand> + use<> {
         let place = access.place;
         let banks = self.memories.get(&place.memory).filter(|_| access.bytes > 0).map(|&(port, bank)| {
@@ -85,18 +85,18 @@ impl Banks {
         })
     }
 
-    /// First cycle from `now` on, from which on there is room for `demands`.
+    /// First cycle from `now` on in which `demands` fit.
     pub fn earliest(&self, demands: &[Demand], now: i64) -> i64 {
         let mut start = now;
-        while let Some(free) = demands.iter().find_map(|demand| self.held_up(demand, demands, start)) {
+        while let Some(free) = demands.iter().find_map(|demand| self.retry_at(demand, demands, start)) {
             start = free;
         }
         start
     }
 
-    /// The next cycle that is worth a try if `demand`, one of `all`, finds no room from `start` on. What is too much without
-    /// others waits for nobody: the checker refuses it.
-    fn held_up(&self, demand: &Demand, all: &[Demand], start: i64) -> Option<i64> {
+    /// The next cycle to try if `demand`, one of `all`, does not fit from `start` on. A demand that exceeds the port by
+    /// itself does not wait; the checker rejects it.
+    fn retry_at(&self, demand: &Demand, all: &[Demand], start: i64) -> Option<i64> {
         let (first, last) = (start + demand.first, start + demand.last);
         let own = all.iter().filter(|other| other.port == demand.port);
         let own: Vec<Booking> = own
@@ -113,7 +113,8 @@ impl Banks {
         others().filter(|other| covers(other, over)).map(|other| other.last + 1 - demand.first).min()
     }
 
-    /// Books `demands` of what starts in cycle `start`; before cycle `now` nothing starts any more.
+    /// Reserves `demands` for a start in cycle `start`. No later call starts before `now`, so older reservations are
+    /// dropped.
     pub fn book(&mut self, demands: &[Demand], start: i64, now: i64) {
         for demand in demands {
             let booked = &mut self.booked[demand.port];

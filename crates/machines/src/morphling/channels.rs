@@ -1,5 +1,5 @@
-//! Transfers on the memory channels, which spread over them item by item ([`crate::torus::channels`]). Where the key has
-//! channels of its own, a run of items is one event. Where it shares them, a run is cut at the key's transfers, between items.
+//! Spreads transfers over the memory channels, item by item ([`crate::torus::channels`]). If the key has separate
+//! channels, a run of items is one event. If it shares them, key transfers split a run between items.
 
 use super::array::Rotation;
 use super::instruction::{Instruction, Opcode};
@@ -8,7 +8,7 @@ use crate::torus::channels::{BURST_BYTES, Items, Next, Part, spread};
 use crate::torus::sizes::COEFFICIENT_BYTES;
 use std::rc::Rc;
 
-/// What instruction `i` of the DMA stream moves.
+/// The items of DMA instruction `i`.
 pub fn items(i: &Instruction) -> Items {
     let amount = u64::from(i.amount);
     match i.opcode {
@@ -18,39 +18,38 @@ pub fn items(i: &Instruction) -> Items {
     }
 }
 
-/// When each channel is free, and when the bootstrapping key needs it.
+/// Free times of the channels, and later transfers of the bootstrapping key.
 pub struct Channels {
     free: Vec<i64>,
-    /// Blind rotations whose key is still to come, with their dispatch.
+    /// Blind rotations with later key transfers, and their dispatch.
     keys: Vec<(i64, Rc<Rotation>)>,
 }
 
 impl Channels {
-    /// All free.
     pub fn new(machine: &Morphling) -> Self {
         Self { free: vec![0; machine.channels as usize], keys: Vec::new() }
     }
 
-    /// A blind rotation was dispatched at cycle `origin`.
+    /// Registers a blind rotation dispatched at cycle `origin`.
     pub fn rotate(&mut self, origin: i64, rotation: Rc<Rotation>) {
         self.keys.push((origin, rotation));
     }
 
-    /// First cycle from which on the key's channels are free of everything else that has been dispatched.
+    /// First cycle in which all transfers on the key's channels are done, except keys.
     pub fn key_free(&self, machine: &Morphling) -> i64 {
         self.free[..machine.key_channels as usize].iter().copied().max().unwrap_or(0)
     }
 
-    /// Takes `items` from cycle `now` on, on the key's channels, before the first key. Returns the parts, and the first cycle
-    /// in which one of the channels that they are on is free again.
+    /// Transfers `items` from cycle `now` on the key's channels, before the first key. Returns the parts, and the first
+    /// cycle in which one of their channels is free.
     pub fn take_before_keys(&mut self, machine: &Morphling, items: Items, now: i64) -> (Vec<Part>, i64) {
         let channels = 0..machine.key_channels as u32;
         spread(items, channels, &mut self.free, now, machine.channel_bytes, |left| Next::Take(left.count))
     }
 
-    /// Takes `items` from cycle `now` on; the key's transfers take `key` cycles. `banks` books the banks of a part, or says when
-    /// they are free of what holds it up. Returns the parts, and the first cycle in which one of the channels that they are on is
-    /// free again.
+    /// Transfers `items` from cycle `now` on. The key's transfers take `key` cycles. `banks` reserves the banks of a
+    /// part, or returns the cycle in which the busy bank is free. Returns the parts, and the first cycle in which one
+    /// of their channels is free.
     pub fn take(
         &mut self,
         machine: &Morphling,
@@ -69,7 +68,7 @@ impl Channels {
             let Some(start) = next_key(keys, at, key) else { return Next::Take(left) };
             let (room, mut count) = (start - at, left);
             while count > 0 && machine.channel_cycles(count * items.bytes) > room {
-                // As many as fit, or one less where the last cycle is not full.
+                // All that fit, or one fewer if the last cycle is partial.
                 let fitting = (room.max(0) as f64 * machine.channel_bytes / items.bytes as f64) as u64;
                 count = fitting.min(count - 1);
             }
@@ -86,7 +85,7 @@ impl Channels {
     }
 }
 
-/// The key transfer of `key` cycles, if any, that is under way in `cycle` or the next after it.
+/// The next key transfer, of `key` cycles, that ends after `cycle`.
 fn next_key(keys: &[(i64, Rc<Rotation>)], cycle: i64, key: i64) -> Option<i64> {
     let next = |(origin, rotation): &(i64, Rc<Rotation>)| Some(origin + rotation.key_after(cycle - origin, key)?);
     keys.iter().filter_map(next).min()

@@ -2,15 +2,15 @@
 
 use super::emit::resources::Chip;
 use super::machine::Morphling;
-use super::{Mapped, map, reproduce, specs};
-use crate::contract::torus::{MappedTorus, TorusMachine};
-use crate::contract::{Described, Family, Figures, Machine, MachineError, Mapper, Target};
+use super::software::Unit;
+use super::{Mapped, map, specs};
+use crate::contract::torus::{Decisions, Instruction, MappedTorus, TorusMachine};
+use crate::contract::{Family, Figures, Machine, MachineError, Mapper, Target};
 use crate::engine::description::{Description, FigureError, FigureSpec};
 use crate::engine::schedule::{Resources, ScheduleBuilder};
-use crate::reproduce::prediction::{Prediction, ReproduceError};
 use polyfabric_program::tfhe::kernel::KernelProgram;
-use polyfabric_runtime::Progress;
 use polyfabric_schemes::tfhe::Parameters;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Morphling, and the mapper for machines of its kind.
@@ -26,14 +26,6 @@ impl Machine for MorphlingKind {
 
     fn file(&self) -> &'static str {
         include_str!("../../../../machines/morphling.toml")
-    }
-
-    fn published(&self) -> &'static str {
-        reproduce::PUBLISHED
-    }
-
-    fn predictions(&self, machine: &Described, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
-        reproduce::predictions(machine, progress)
     }
 }
 
@@ -72,5 +64,22 @@ impl TorusMachine for Figures<Morphling> {
         let Mapped { schedule, labels, .. } =
             map(figures, program).map_err(|cause| MachineError::mapping(self.description(), &program.name, cause))?;
         Ok(MappedTorus { schedule, labels, primary: &["fft", "vpe", "lanes"] })
+    }
+
+    fn decisions(&self, program: &KernelProgram) -> Result<Decisions, MachineError> {
+        let Mapped { streams, timeline, .. } = map(self.get()?, program)
+            .map_err(|cause| MachineError::mapping(self.description(), &program.name, cause))?;
+        let unit = |unit| match unit {
+            Unit::Dma | Unit::KeyDma => "dma",
+            Unit::Link => "link",
+            Unit::Array => "array",
+            Unit::Lanes(_) => "lanes",
+        };
+        let timed = streams.nodes.iter().zip(&timeline.starts).zip(&timeline.ends);
+        let instructions = timed.map(|((node, &start), &end)| {
+            let (unit, action) = (unit(node.unit), node.instruction.opcode.name());
+            Instruction { unit, action, start, end }
+        });
+        Ok(Decisions { quantities: BTreeMap::new(), instructions: instructions.collect() })
     }
 }

@@ -1,12 +1,11 @@
-//! The hardware scheduler (section V-E): dispatches instructions when what they wait for is done and their unit is free.
+//! The hardware scheduler (section V-E): dispatches an instruction when its dependences are done and its unit is free.
 //!
-//! The simulation is [`crate::torus::dispatcher`]'s. The key-switch key goes first: channels are prioritised for it whenever a
-//! key switch needs it (section IV-C). A transfer spreads over the memory channels ([`super::channels`]); the next one is taken
-//! when the first of its channels is free again. The XPUs' blind rotations are dispatched event by event in [`super::array`],
-//! with the state that the previous one left.
+//! [`crate::torus::dispatcher`] runs the simulation. Loads of the key-switch key have priority on the channels (section
+//! IV-C). A transfer spreads over the memory channels ([`super::channels`]); the next transfer starts when the first of
+//! its channels is free. [`super::array`] schedules blind rotations, starting from the state after the previous one.
 //!
-//! What two would take from one bank of Private-B or of the Shared buffer at a time, one of them waits for (`banks.rs`). Four
-//! groups that switch keys with one tile either read its rows each in an order of its own, or share what is read
+//! Instructions and transfers that would exceed a bank of Private-B or of the Shared buffer wait (`banks.rs`). Lane
+//! groups that switch keys with the same tile either read its rows in different orders or share a multicast
 //! (`machine.key_switch.multicast`).
 
 use super::array::{ArrayState, Rotation, RotationCache, StepCycles};
@@ -21,63 +20,58 @@ use crate::torus::dispatcher::{self, Started};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// When everything ran.
 pub struct Timeline {
-    /// Start cycle of each node.
     pub starts: Vec<i64>,
-    /// Completion cycle of each node: its last result is in place.
+    /// Completion cycle of each node, when its last result is written.
     pub ends: Vec<i64>,
-    /// Parts of each transfer, on the memory channels, relative to its start.
+    /// Parts of each transfer on the memory channels, relative to its start.
     pub parts: Parts,
     /// Events of each blind rotation, relative to its start.
     pub rotations: HashMap<u32, Rc<Rotation>>,
-    /// Of each node, in which order it reads rows of a key: a key switch by a tile those of the tile.
+    /// For each node, the order in which it reads rows of a key.
     pub(crate) rows: Vec<KeyRows>,
     /// Cycles that instructions and parts of transfers waited for banks.
     pub bank_waits: i64,
-    /// Cycles of every step on the XPUs.
     pub steps: StepCycles,
-    /// First cycle after everything.
     pub cycles: i64,
 }
 
-/// The parts of every transfer: networks have millions of nodes, and few transfers differ in their parts.
+/// The parts of all transfers. Networks have millions of nodes but few distinct part lists, so these are shared.
 #[derive(Debug)]
 pub struct Parts {
-    /// Of each node, its parts among those that differ; the first are none.
+    /// For each node, an index into `distinct`; index 0 is the empty list.
     of: Vec<u32>,
-    differing: Vec<Rc<[Part]>>,
+    distinct: Vec<Rc<[Part]>>,
     known: HashMap<Rc<[Part]>, u32>,
 }
 
 impl Parts {
     fn new(nodes: usize) -> Self {
         let none: Rc<[Part]> = Rc::new([]);
-        Self { of: vec![0; nodes], differing: vec![Rc::clone(&none)], known: HashMap::from([(none, 0)]) }
+        Self { of: vec![0; nodes], distinct: vec![Rc::clone(&none)], known: HashMap::from([(none, 0)]) }
     }
 
     fn set(&mut self, node: u32, parts: &[Part]) {
         let number = self.known.get(parts).copied().unwrap_or_else(|| {
-            let (parts, number): (Rc<[Part]>, _) = (parts.into(), self.differing.len() as u32);
-            self.differing.push(Rc::clone(&parts));
+            let (parts, number): (Rc<[Part]>, _) = (parts.into(), self.distinct.len() as u32);
+            self.distinct.push(Rc::clone(&parts));
             self.known.insert(parts, number);
             number
         });
         self.of[node as usize] = number;
     }
 
-    /// A number that two nodes have both if and only if their parts are the same.
+    /// An index that two nodes share if and only if their parts are equal.
     pub fn number(&self, node: u32) -> u32 {
         self.of[node as usize]
     }
 
-    /// The parts of a node; none of what is no transfer.
+    /// The parts of a node; empty if the node is not a transfer.
     pub fn of(&self, node: u32) -> &[Part] {
-        &self.differing[self.number(node) as usize]
+        &self.distinct[self.number(node) as usize]
     }
 }
 
-/// Runs the program of `places`.
 pub(crate) fn run(places: &Places<'_>) -> Timeline {
     let (machine, streams) = (places.machine, places.streams);
     let sizes = &streams.layout.sizes;
@@ -104,7 +98,7 @@ pub(crate) fn run(places: &Places<'_>) -> Timeline {
     Timeline { starts: times.starts, ends: times.ends, parts, rotations, rows, bank_waits, steps, cycles }
 }
 
-/// The multicast that began last: its cycle, who reads, and the group and tile that it serves.
+/// The latest multicast: its cycle, its readers, and its group and tile.
 #[derive(Clone, Copy)]
 struct Multicast {
     start: i64,
@@ -120,15 +114,15 @@ struct Chip<'a> {
     banks: Banks,
     rows: Vec<KeyRows>,
     multicast: Option<Multicast>,
-    /// What the key switches of one group by one tile ask of banks: by their lane group, the tile's entry, whether sums come before,
-    /// and the order of rows. A group has hundreds of tiles.
+    /// Cached bank demands of one group's key switches, by lane group, the tile's entry, whether earlier sums are read,
+    /// and order of rows. A group has hundreds of tiles.
     switches: (u32, SwitchDemands),
     bank_waits: i64,
     machine: &'a Morphling,
     streams: &'a Streams,
     steps: StepCycles,
     state: ArrayState,
-    /// Cycle that the state is relative to.
+    /// Cycle to which the state is relative.
     origin: i64,
     cache: RotationCache,
     channels: Channels,
@@ -146,16 +140,16 @@ impl Chip<'_> {
         }
     }
 
-    /// Starts an instruction as soon as its banks have room for it.
+    /// Starts an instruction as soon as its banks are free.
     fn operate(&mut self, node: u32, now: i64) -> Started {
         let info = &self.streams.nodes[node as usize];
         let mut best: Option<(i64, Rc<[Demand]>, KeyRows)> = None;
         for rows in self.orders(node, now) {
             let demands = self.demands(node, rows);
             let start = self.banks.earliest(&demands, now);
-            // What another group reads comes in that cycle and in no other.
-            let comes = rows != KeyRows::Brought || start == now;
-            if comes && best.as_ref().is_none_or(|&(earliest, ..)| start < earliest) {
+            // A multicast's receiver must start in the multicast's cycle.
+            let possible = rows != KeyRows::Received || start == now;
+            if possible && best.as_ref().is_none_or(|&(earliest, ..)| start < earliest) {
                 best = Some((start, demands, rows));
             }
             if best.as_ref().is_some_and(|&(start, ..)| start == now) {
@@ -172,7 +166,7 @@ impl Chip<'_> {
         Started { start, end: free + i64::from(info.latency), free, waves: Vec::new() }
     }
 
-    /// What an instruction asks of banks if it reads a key's rows in this order.
+    /// Bank demands of an instruction if it reads a key's rows in order `rows`.
     fn demands(&mut self, node: u32, rows: KeyRows) -> Rc<[Demand]> {
         let (places, info) = (self.places, &self.streams.nodes[node as usize]);
         let i = &info.instruction;
@@ -189,7 +183,7 @@ impl Chip<'_> {
         Rc::clone(known.entry(key).or_insert_with(|| of_banks(&self.banks)))
     }
 
-    /// The orders in which a key switch may read the rows of its tile, the best one first.
+    /// Possible orders in which a key switch may read the rows of its tile, best first.
     fn orders(&self, node: u32, now: i64) -> Vec<KeyRows> {
         let i = &self.streams.nodes[node as usize].instruction;
         if i.opcode != Opcode::KeySwitch {
@@ -201,12 +195,12 @@ impl Chip<'_> {
         let shares = self.multicast.filter(|one| (one.start, one.group, one.tile) == (now, i.group, i.part));
         let mut orders = vec![KeyRows::Multicast(0)];
         if shares.is_some() {
-            orders.insert(0, KeyRows::Brought);
+            orders.insert(0, KeyRows::Received);
         }
         orders
     }
 
-    /// Remembers an order of rows: a multicast, and who takes part in it.
+    /// Records an order of rows, and for a multicast its receivers.
     fn order(&mut self, node: u32, start: i64, rows: KeyRows) {
         self.rows[node as usize] = rows;
         let i = &self.streams.nodes[node as usize].instruction;
@@ -214,7 +208,7 @@ impl Chip<'_> {
             (KeyRows::Multicast(_), _) => {
                 self.multicast = Some(Multicast { start, node, group: i.group, tile: i.part });
             }
-            (KeyRows::Brought, Some(one)) => {
+            (KeyRows::Received, Some(one)) => {
                 if let KeyRows::Multicast(members) = &mut self.rows[one.node as usize] {
                     *members |= 1 << i.unit;
                 }
@@ -241,7 +235,7 @@ impl Chip<'_> {
             Ok(())
         };
         let (parts, free) = match info.unit {
-            // Private-A2 has the key's rate, and nobody else writes to it.
+            // Private-A2 accepts the key's rate, and nothing else writes to it.
             Unit::KeyDma => self.channels.take_before_keys(self.machine, items, now),
             _ => self.channels.take(self.machine, items, now, self.steps.key, in_banks),
         };
@@ -259,9 +253,10 @@ impl Chip<'_> {
         let plan = self.streams.plan_of[&instruction.operation];
         let waves = u64::from(instruction.count).div_ceil(machine.positions()) as usize;
         let mut state = self.state.rebased(now - self.origin, &self.steps);
-        // What the channels have begun, they finish. Where others use them, what they do until now is known and no key.
+        // Channels finish the transfers that they have started. On shared channels, all transfers before now are known,
+        // so no key transfer may start earlier.
         let begun = self.channels.key_free(machine) - now;
-        state.hold_channel(if machine.shares_channels() { begun.max(0) } else { begun });
+        state.reserve_channel(if machine.shares_channels() { begun.max(0) } else { begun });
         let (rotation, after) = self.cache.rotate(plan, &self.streams.plans[plan], &self.steps, waves, state);
         if machine.shares_channels() {
             self.channels.rotate(now, Rc::clone(&rotation));

@@ -1,4 +1,4 @@
-//! The instructions of the three streams: DMA, XPU and VPU; as words of 32 bytes and as text, both of which parse back.
+//! The instructions of the DMA, XPU and VPU streams, with a binary form of 32-byte words and a text form.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,20 +6,18 @@ use std::str::FromStr;
 /// Bytes of an instruction word.
 pub const WORD_BYTES: usize = 32;
 
-/// The stream that an instruction is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stream {
     /// Transfers between HBM and the buffers.
     Dma,
     /// Blind rotation, and transfers between Private-A1 and the Shared buffer.
     Xpu,
-    /// Everything that the lane groups do.
+    /// Instructions of the lane groups.
     Vpu,
 }
 
 macro_rules! opcodes {
     ($($(#[$doc:meta])* $name:ident = $code:literal, $stream:ident, $text:literal;)*) => {
-        /// What an instruction does.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Opcode { $($(#[$doc])* $name = $code,)* }
 
@@ -27,12 +25,11 @@ macro_rules! opcodes {
             /// Every opcode.
             pub const ALL: &'static [Opcode] = &[$(Opcode::$name,)*];
 
-            /// Its name in the text form.
+            /// Name in the text form.
             pub fn name(self) -> &'static str {
                 match self { $(Opcode::$name => $text,)* }
             }
 
-            /// Its stream.
             pub fn stream(self) -> Stream {
                 match self { $(Opcode::$name => Stream::$stream,)* }
             }
@@ -81,21 +78,20 @@ opcodes! {
     Linear = 0x43, Vpu, "vpu.linear";
 }
 
-/// One instruction. Which buffers it waits for follows from the buffer entries that it names: the hardware scheduler
-/// keeps one full/empty mark for each.
+/// The buffer entries that an instruction names determine its dependences: the hardware scheduler has one full/empty
+/// mark per entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Instruction {
-    /// What it does.
     pub opcode: Opcode,
-    /// Lane group, or the number of XPUs that take part.
+    /// Lane group, or the number of active XPUs.
     pub unit: u8,
     /// Wave of the group.
     pub wave: u8,
     /// Entry of the ring buffer that it fills or drains.
     pub entry: u8,
-    /// Ciphertexts.
+    /// Number of ciphertexts.
     pub count: u16,
-    /// Part of a wave or tile of a key, where it is cut.
+    /// Part of a wave, or tile of a key.
     pub part: u16,
     /// Operation of the kernel program.
     pub operation: u32,
@@ -105,47 +101,40 @@ pub struct Instruction {
     pub first: u32,
     /// Elements of one ciphertext or polynomial.
     pub length: u32,
-    /// Bytes moved, or iterations.
+    /// Bytes of a transfer, or iterations.
     pub amount: u32,
 }
 
-/// An instruction word or line that is none.
+/// Why a word or a line is not an instruction.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InstructionError {
-    /// No such opcode.
     #[error("instruction {position}: opcode {found} is not defined")]
     Opcode {
-        /// Word or line, from 0.
+        /// Index of the word or line.
         position: usize,
-        /// What stands there.
         found: String,
     },
-    /// A stream that ends inside a word.
+    /// The stream ends inside a word.
     #[error("the instruction stream of {bytes} bytes is not a whole number of {WORD_BYTES}-byte words")]
-    Length {
-        /// Its bytes.
-        bytes: usize,
-    },
-    /// A reserved byte is set.
+    Length { bytes: usize },
     #[error("instruction {position}: reserved bytes are not zero")]
     Reserved {
-        /// Word, from 0.
+        /// Index of the word.
         position: usize,
     },
-    /// A field that is missing, unknown or out of range.
+    /// A field is missing, unknown or out of range.
     #[error("instruction {position}: field `{field}` is {found}")]
     Field {
-        /// Line, from 0.
+        /// Index of the line.
         position: usize,
-        /// The field.
         field: String,
-        /// What is wrong.
+        /// The value, or the problem.
         found: String,
     },
 }
 
 impl Instruction {
-    /// As a word: little-endian fields in the order of the structure, four reserved bytes at the end.
+    /// The word: little-endian fields in the order of the structure, then four reserved bytes.
     pub fn encode(&self) -> [u8; WORD_BYTES] {
         let mut word = [0; WORD_BYTES];
         word[..4].copy_from_slice(&[self.opcode as u8, self.unit, self.wave, self.entry]);
@@ -237,7 +226,7 @@ fn parse_line(position: usize, line: &str) -> Result<Instruction, InstructionErr
         };
         let parsed = value.parse::<u32>().ok().filter(|&value| value <= LIMITS[index]);
         values[index] =
-            Some(parsed.ok_or_else(|| field(name, format!("`{value}`, above {} or no number", LIMITS[index])))?);
+            Some(parsed.ok_or_else(|| field(name, format!("`{value}`, not a number from 0 to {}", LIMITS[index])))?);
     }
     let get = |index: usize| values[index].ok_or_else(|| field(NAMES[index], "missing".to_owned()));
     Ok(Instruction {
@@ -255,15 +244,15 @@ fn parse_line(position: usize, line: &str) -> Result<Instruction, InstructionErr
     })
 }
 
-/// Words of a stream, one after the other.
+/// Concatenates the words of `instructions`.
 pub fn encode(instructions: &[Instruction]) -> Vec<u8> {
     instructions.iter().flat_map(Instruction::encode).collect()
 }
 
-/// Reads [`encode`]'s words.
+/// Parses the output of [`encode`].
 ///
 /// # Errors
-/// [`InstructionError`] with the first word that is none.
+/// [`InstructionError`] for the first invalid word.
 pub fn decode(bytes: &[u8]) -> Result<Vec<Instruction>, InstructionError> {
     if !bytes.len().is_multiple_of(WORD_BYTES) {
         return Err(InstructionError::Length { bytes: bytes.len() });
@@ -271,15 +260,15 @@ pub fn decode(bytes: &[u8]) -> Result<Vec<Instruction>, InstructionError> {
     bytes.chunks_exact(WORD_BYTES).enumerate().map(|(position, word)| Instruction::decode(position, word)).collect()
 }
 
-/// Text of a stream, one instruction a line.
+/// The text form, one instruction per line.
 pub fn print(instructions: &[Instruction]) -> String {
     instructions.iter().map(|instruction| format!("{instruction}\n")).collect()
 }
 
-/// Reads [`print()`]'s lines; empty ones are skipped.
+/// Parses the output of [`print()`]; ignores empty lines.
 ///
 /// # Errors
-/// [`InstructionError`] with the first line that is none.
+/// [`InstructionError`] for the first invalid line.
 pub fn parse(text: &str) -> Result<Vec<Instruction>, InstructionError> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     lines.map(|(position, line)| parse_line(position, line)).collect()
@@ -287,7 +276,7 @@ pub fn parse(text: &str) -> Result<Vec<Instruction>, InstructionError> {
 
 #[cfg(test)]
 mod tests {
-    //! Does every instruction come back from its word and its line, and is nothing else taken for one?
+    //! Do instructions survive both forms, and is invalid input rejected?
 
     use super::*;
     use proptest::prelude::*;

@@ -1,26 +1,26 @@
-//! Latencies of what Morphling's XPUs and VPU add to the pipeline that machines of the family share.
+//! Latencies of Morphling's XPUs and VPU, in addition to those of [`crate::torus::pipeline`].
 
 use crate::torus::pipeline::{PipelineDepth, polynomial_cycles};
 
-/// What merge-split adds to a forward transform of `size` points: a stage ahead of it, as two polynomials are one of twice the points, whose factors are
-/// quarter turns, so it is additions alone; then the Coef buffer holds half of a result before its mirror half arrives, and an addition splits
-/// them; the shift is wiring (section V-A.3).
+/// Additional latency of merge-split in a forward transform of `size` points (section V-A.3). Merging two polynomials
+/// doubles the points and needs one more stage; its factors are quarter turns, so it is an addition. Then the Coef
+/// buffer stores half of a result until the mirrored half arrives, and an addition splits them. The shift is wiring.
 pub fn split(size: u64, points: u64, depth: PipelineDepth) -> u64 {
     depth.adder + coef_buffer(size, points) + depth.adder
 }
 
-/// From a point to its mirror image, of the first that have both.
+/// Cycles from a point to its mirror image in the Coef buffer.
 pub fn coef_buffer(size: u64, points: u64) -> u64 {
     polynomial_cycles(size, points).div_ceil(2)
 }
 
-/// From a spectrum point at a VPE to its sum in the POLY-ACC register (section V-A.2); `columns` - 1 hops bring the input
-/// to the last column of the row.
+/// From a spectrum point at a VPE to its sum in the POLY-ACC register (section V-A.2); `columns` − 1 hops reach the
+/// last column of the row.
 pub fn multiply_accumulate(columns: u64, depth: PipelineDepth) -> u64 {
     depth.complex_multiplier() + depth.adder + columns - 1
 }
 
-/// From a bank of Private-B or of the Shared buffer to a vector register: the bank and the crossbar (section V-D).
+/// From a bank of Private-B or of the Shared buffer to a vector register, through the crossbar (section V-D).
 pub fn register_load(depth: PipelineDepth) -> u64 {
     depth.memory
 }
@@ -30,8 +30,8 @@ pub fn vector_lane(depth: PipelineDepth) -> u64 {
     depth.memory - 1 + depth.multiplier + 2 * depth.adder
 }
 
-/// From a lane to a bank of Private-B or of the Shared buffer: a register of the crossbar (section V-D), one of those that
-/// [`PipelineDepth::memory`] counts.
+/// From a lane to a bank of Private-B or of the Shared buffer: a register of the crossbar (section V-D), which
+/// [`PipelineDepth::memory`] includes.
 pub const RESULT_RETURN: u64 = 1;
 
 #[cfg(test)]
@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn half_a_polynomial_and_two_adders() {
         let depth = PipelineDepth { adder: 1, multiplier: 3, memory: 2 };
-        // N = 1024: 512 points at 8 a cycle pass in 64 cycles.
+        // N = 1024: 512 points at 8 per cycle pass in 64 cycles.
         assert_eq!(split(512, 8, depth), 34);
     }
 }

@@ -1,4 +1,4 @@
-//! Where things lie: how many ciphertexts stay resident, and the ring buffers in each memory, from capacities in bytes.
+//! Divides the memories into ring buffers, and determines the number of resident ciphertexts.
 
 use super::machine::{Morphling, POINT_BYTES};
 use crate::torus::channels::BURST_BYTES;
@@ -6,99 +6,75 @@ use crate::torus::sizes::{Ring, Sizes};
 use polyfabric_schemes::tfhe::Parameters;
 use std::ops::Range;
 
-/// A parameter set that does not fit the machine.
+/// Why a parameter set does not fit the machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LayoutError {
-    /// A memory is too small.
     #[error(
-        "{memory} holds {available} bytes and {needed} are needed for {content} of set `{set}`: choose a smaller parameter \
-         set, or enlarge `memories.{memory}.capacity` in the machine file"
+        "`memories.{memory}.capacity` is {available} bytes and {needed} are needed for {content} of set `{set}`: choose a smaller parameter \
+         set, or enlarge it in the machine file"
     )]
-    Memory {
-        /// The memory.
-        memory: &'static str,
-        /// Its bytes.
-        available: u64,
-        /// Bytes needed at least.
-        needed: u64,
-        /// What for.
-        content: &'static str,
-        /// Name of the set.
-        set: String,
-    },
-    /// The transforms have too few stages.
+    Memory { memory: &'static str, available: u64, needed: u64, content: &'static str, set: String },
     #[error(
-        "set `{set}` has ring degree N = {ring_degree} and the FFT and IFFT units hold rings of up to N = {largest}: choose \
+        "set `{set}` has ring degree N = {ring_degree} and the FFT and IFFT units support rings of up to N = {largest}: choose \
          a set with a smaller ring, or enlarge `units.fft.largest_ring` in the machine file"
     )]
-    Ring {
-        /// Name of the set.
-        set: String,
-        /// Its ring degree.
-        ring_degree: u64,
-        /// Largest ring degree of the machine.
-        largest: u64,
-    },
+    Ring { set: String, ring_degree: u64, largest: u64 },
 }
 
-/// The memories' division for look-ups of one parameter set.
+/// The division of the memories for one parameter set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Sizes of the objects.
     pub sizes: Sizes,
-    /// Accumulators that each resident ciphertext holds: one, or two when sums leave the transform domain.
+    /// Accumulators per resident ciphertext: one, or two if sums leave the transform domain.
     pub accumulators: u64,
-    /// Resident ciphertexts of a row: waves of a group.
+    /// Resident ciphertexts per row: waves of a group.
     pub waves: u64,
-    /// Groups of waves in a row's bank: two let the next group load while one runs.
+    /// Groups in a row's bank; with two, the next group is loaded while one is processed.
     pub halves: u64,
     /// Bytes of one resident ciphertext in its bank.
     pub resident_bytes: u64,
-    /// Rows of an XPU that leave for the Shared buffer together.
+    /// Rows of an XPU that are stored to the Shared buffer together.
     pub store_rows: u64,
-    /// Each bank of the Shared buffer: rotation amounts of its positions of a wave, and a stripe of the wave's tables, on the way
-    /// in.
+    /// Input ring in each bank of the Shared buffer: rotation amounts of the bank's positions of a wave, and a stripe
+    /// of the wave's tables.
     pub shared_in: Ring,
-    /// Each bank of the Shared buffer: rotated accumulators of its positions, on the way out; an entry holds `store_rows` rows of
-    /// every XPU.
+    /// Output ring in each bank of the Shared buffer: rotated accumulators of the bank's positions. An entry has
+    /// `store_rows` rows of every XPU.
     pub shared_out: Ring,
-    /// Bytes of a bank of the Shared buffer.
     pub shared_bank: u64,
-    /// Each set of banks of Private-B: a share of each tile of the key-switch key, from its first bank on.
+    /// Ring in each set of Private-B, at its start: a share of each tile of the key-switch key.
     pub tiles: Ring,
-    /// Mask elements of a tile of the key-switch key.
+    /// Mask elements per tile of the key-switch key.
     pub tile_elements: u64,
-    /// Each set: extracted ciphertexts of its lane group's positions of a wave. This ring and the next three end with the set: its
-    /// key lies in another bank, if there is room.
+    /// Ring in each set: extracted ciphertexts of its lane group's positions of a wave. This ring and the next three
+    /// end with the set, so that keys are in another bank if possible.
     pub large: Ring,
-    /// Each set: operands and sums of linear layers.
+    /// Ring in each set: operands and sums of linear layers.
     pub linear: Ring,
-    /// Each set: sums of the key switch, for its lane group's part of a group.
+    /// Ring in each set: sums of the key switch, for its lane group's part of a group.
     pub sums: Ring,
-    /// Each set: ciphertexts of a wave, on the way in.
+    /// Ring in each set: ciphertexts of a wave, as input.
     pub small_in: Ring,
-    /// Sets of banks of Private-B, one for each lane group.
+    /// Sets of banks of Private-B, one per lane group.
     pub sets: u64,
-    /// Bytes of a set.
+    /// Bytes per set.
     pub set_bytes: u64,
-    /// Bytes of a bank of Private-A2.
+    /// Bytes per bank of Private-A2.
     pub key_bank: u64,
-    /// Banks of Private-A2 that hold the key, and a share of the twiddle factors each.
+    /// Banks of Private-A2 with keys; each also has a share of the twiddle factors.
     pub key_banks: u64,
-    /// Offset of the twiddle factors in each of them: behind the key's buffers.
+    /// Offset of the twiddle factors in each bank, after the key's buffers.
     twiddles_at: u64,
 }
 
-/// Bursts of twiddle factors that lie together in a bank of Private-A2.
+/// Contiguous bursts of twiddle factors in a bank of Private-A2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TwiddlePiece {
-    /// First byte.
     pub offset: u64,
-    /// Number of bursts.
     pub bursts: u64,
 }
 
-/// Bytes of a key-switch-key tile: long enough a burst, small enough to lie twice in Private-B.
+/// Bytes of a key-switch-key tile: large enough for long bursts, small enough for two in Private-B.
 const TILE_BYTES: u64 = 1 << 18;
 
 /// Part of a polynomial of the bootstrapping key, and its place in Private-A2.
@@ -108,18 +84,16 @@ pub struct KeyPiece {
     pub row: u32,
     /// Column of the GGSW ciphertext.
     pub column: u32,
-    /// First byte.
     pub offset: u64,
-    /// Bytes.
     pub bytes: u64,
 }
 
 impl Layout {
-    /// Divides the memories of `machine` for groups whose waves use at most `tables` different tables; with or without room
-    /// for linear layers.
+    /// Divides the memories of `machine` for groups whose waves use at most `tables` distinct tables, with or without
+    /// linear layers.
     ///
     /// # Errors
-    /// [`LayoutError`] when not even one ciphertext a row fits.
+    /// [`LayoutError`] if not even one ciphertext per row fits.
     pub fn new(
         machine: &Morphling,
         parameters: &Parameters,
@@ -144,13 +118,13 @@ impl Layout {
         }
 
         let (resident_bytes, waves, halves) = reside(machine, &sizes, accumulators)
-            .map_err(|needed| fail("private_a1", machine.private_a1, needed, "one resident accumulator a row"))?;
-        // Each column's keys lie in a bank of their own, beside its share of the twiddle factors.
+            .map_err(|needed| fail("private_a1", machine.private_a1, needed, "one resident accumulator per row"))?;
+        // Each column's keys have a separate bank, which also has a share of the twiddle factors.
         let banks = machine.private_a2_banks;
         let keys = machine.key_buffers * sizes.key_rows * sizes.spectrum;
         let column = keys + twiddle_bursts(&sizes).div_ceil(machine.columns) * BURST_BYTES;
         if column * banks > machine.private_a2 {
-            let content = "the key's buffers, one bank a column, and the twiddle factors";
+            let content = "the key's buffers, one bank per column, and the twiddle factors";
             return Err(fail("private_a2", machine.private_a2, column * banks, content));
         }
 
@@ -184,23 +158,23 @@ impl Layout {
         })
     }
 
-    /// Byte of Private-B that lies `offset` bytes into set `set`.
+    /// Offset in Private-B of byte `offset` of set `set`.
     pub fn in_set(&self, set: u64, offset: u64) -> u64 {
         set * self.set_bytes + offset
     }
 
-    /// Bytes of a test polynomial in each bank of the Shared buffer; the last ones may have less.
+    /// Bytes of a test polynomial per bank of the Shared buffer; the last banks may have fewer.
     pub fn table_stripe(&self, machine: &Morphling) -> u64 {
         table_stripe(machine, &self.sizes)
     }
 
-    /// Rows of a tile of the key-switch key that lie in set `set`: a row is a product of one mask element and level.
+    /// Rows of a tile of the key-switch key in set `set`. A row is the key's product for one mask element and level.
     pub fn tile_rows(&self, set: u64) -> Range<u64> {
         let rows = self.tile_elements * self.sizes.key_switch_levels;
         set * rows / self.sets..(set + 1) * rows / self.sets
     }
 
-    /// The twiddle factors in Private-A2: a share in the bank of each column.
+    /// The twiddle factors in Private-A2: one share in the bank of each column.
     pub fn twiddles(&self) -> Vec<TwiddlePiece> {
         let bursts = twiddle_bursts(&self.sizes);
         let share = |bank: u64| {
@@ -210,13 +184,13 @@ impl Layout {
         (0..self.key_banks).map(share).filter(|piece| piece.bursts > 0).collect()
     }
 
-    /// Byte offset in Private-A2 of column `column` of the key in buffer `buffer`: its rows follow one another.
+    /// Byte offset in Private-A2 of column `column` of the key in buffer `buffer`. Its rows are contiguous.
     pub fn key_column(&self, buffer: u64, column: u64) -> u64 {
         column * self.key_bank + buffer * self.sizes.key_rows * self.sizes.spectrum
     }
 
-    /// Stripe `index` of `stripes` of a key, column after column and in each row after row: the parts of the key's polynomials that
-    /// it holds, with their places in buffer `buffer`.
+    /// Stripe `index` of `stripes` of a key in column-major order: its parts of the key's polynomials, with their
+    /// places in buffer `buffer`.
     pub fn key_stripe(&self, buffer: u64, index: u64, stripes: u64) -> Vec<KeyPiece> {
         let Sizes { key, key_rows, spectrum, polynomials, .. } = self.sizes;
         let length = key.div_ceil(stripes);
@@ -232,10 +206,10 @@ impl Layout {
     }
 }
 
-/// Bytes of a resident ciphertext in a row's bank of Private-A1, how many waves of them a group has, and how many groups lie there.
+/// Bytes of a resident ciphertext in a row's bank of Private-A1, waves per group, and groups per bank.
 ///
 /// # Errors
-/// The bytes that the whole memory needs at least.
+/// The minimum size of the whole memory in bytes.
 fn reside(machine: &Morphling, sizes: &Sizes, accumulators: u64) -> Result<(u64, u64, u64), u64> {
     let resident_bytes = accumulators * sizes.accumulator + sizes.rotations;
     let capacity = machine.row_bank() / resident_bytes;
@@ -246,7 +220,7 @@ fn reside(machine: &Morphling, sizes: &Sizes, accumulators: u64) -> Result<(u64,
     Ok((resident_bytes, waves, if capacity >= 2 * waves { 2 } else { 1 }))
 }
 
-/// The division of Private-B; see the fields of [`Layout`] of the same names.
+/// The division of Private-B; see the fields of [`Layout`] with the same names.
 struct PrivateB {
     sets: u64,
     set_bytes: u64,
@@ -258,14 +232,14 @@ struct PrivateB {
     small_in: Ring,
 }
 
-/// Divides each lane group's set of Private-B, for groups of `waves` waves, with or without room for linear layers.
+/// Divides each lane group's set of Private-B for groups of `waves` waves, with or without linear layers.
 ///
 /// # Errors
-/// The bytes that the whole memory needs at least.
+/// The minimum size of the whole memory in bytes.
 fn divide(machine: &Morphling, sizes: &Sizes, waves: u64, linear_layers: bool) -> Result<PrivateB, u64> {
     let (sets, set_bytes) = (machine.lane_groups, machine.private_b / machine.lane_groups);
     let served = machine.group_positions();
-    // A quarter for linear layers: their operands stream through, so more would only lengthen the bursts.
+    // Linear layers get a quarter: their operands stream, so more would only lengthen the bursts.
     let linear_bytes = if linear_layers { set_bytes / 4 } else { 0 };
     let switches = u64::from(sizes.key_switch_levels > 0);
     let contents = [
@@ -296,11 +270,11 @@ fn divide(machine: &Morphling, sizes: &Sizes, waves: u64, linear_layers: bool) -
     Ok(PrivateB { sets, set_bytes, tiles, tile_elements, large, linear, sums, small_in })
 }
 
-/// The rings of a bank of the Shared buffer, for waves of `tables` tables and groups of `waves` waves, and how many rows of an XPU
-/// leave together: as many as fit.
+/// The rings of a bank of the Shared buffer, for waves of `tables` tables and groups of `waves` waves, and the number
+/// of rows of an XPU stored together, as many as fit.
 ///
 /// # Errors
-/// The bytes that the whole buffer needs at least.
+/// The minimum size of the whole buffer in bytes.
 fn share(machine: &Morphling, sizes: &Sizes, tables: u64, waves: u64) -> Result<(Ring, Ring, u64), u64> {
     let (banks, bank) = (machine.shared_banks, machine.shared / machine.shared_banks);
     let in_bytes = positions_in_bank(machine) * sizes.rotations + tables * table_stripe(machine, sizes);
@@ -324,22 +298,23 @@ fn share(machine: &Morphling, sizes: &Sizes, tables: u64, waves: u64) -> Result<
     Ok((shared_in, Ring { offset: shared_in.end(), entry_bytes: out_bytes, entries: entries_out }, store_rows))
 }
 
-/// Bytes of a test polynomial in each bank of the Shared buffer, whole bursts.
+/// Bytes of a test polynomial per bank of the Shared buffer, in whole bursts.
 fn table_stripe(machine: &Morphling, sizes: &Sizes) -> u64 {
     (sizes.polynomial / BURST_BYTES).div_ceil(machine.shared_banks) * BURST_BYTES
 }
 
-/// Positions of a wave that a bank of the Shared buffer serves.
+/// Positions of a wave per bank of the Shared buffer.
 pub fn positions_in_bank(machine: &Morphling) -> u64 {
     machine.positions() / machine.shared_banks
 }
 
-/// Most accumulators that a bank of the Shared buffer takes of one store of `store_rows` rows of every XPU.
+/// Maximum number of accumulators that one store of `store_rows` rows of every XPU writes to a bank of the Shared
+/// buffer.
 fn stored(machine: &Morphling, store_rows: u64) -> u64 {
     (0..machine.positions()).map(|position| stored_before(machine, store_rows, position) + 1).max().unwrap_or(0)
 }
 
-/// Positions before `position` that share its bank of the Shared buffer and leave the XPUs together with it.
+/// Number of positions before `position` in the same bank of the Shared buffer and the same store.
 pub fn stored_before(machine: &Morphling, store_rows: u64, position: u64) -> u64 {
     let of_bank = positions_in_bank(machine);
     let part = |position: u64| position % machine.rows / store_rows;
@@ -352,7 +327,7 @@ pub fn twiddle_bytes(sizes: &Sizes) -> u64 {
     sizes.ring_degree * POINT_BYTES
 }
 
-/// The same in bursts of a channel.
+/// Twiddle factors in bursts of a channel.
 fn twiddle_bursts(sizes: &Sizes) -> u64 {
     twiddle_bytes(sizes).div_ceil(BURST_BYTES)
 }

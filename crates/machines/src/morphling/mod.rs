@@ -1,8 +1,8 @@
 //! Morphling: 2D systolic arrays of vector processing elements with transform-domain reuse.
 //!
-//! From a kernel program to a schedule in four steps: [`crate::torus::workload`] reads what the program asks for,
-//! [`software`] writes the DMA, XPU and VPU instruction streams, [`hardware`] dispatches them, and the event lists that
-//! result become the engine's schedule. [`crate::torus::pipeline`] and [`latency`] hold the latency of every unit.
+//! From a kernel program to a schedule: [`crate::torus::workload`] extracts the program's work, [`software`] writes the
+//! DMA, XPU and VPU instruction streams, [`hardware`] dispatches them, and `emit` writes the events.
+//! [`crate::torus::pipeline`] and [`latency`] define the latency of every unit.
 
 pub mod array;
 pub(crate) mod banks;
@@ -14,7 +14,6 @@ pub mod instruction;
 pub mod latency;
 pub mod layout;
 pub mod machine;
-pub mod reproduce;
 pub mod rotator;
 pub mod software;
 pub mod specs;
@@ -33,22 +32,18 @@ use machine::Morphling;
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use software::{SoftwareError, Streams};
 
-/// A program on the chip.
+/// A program mapped to the chip.
 pub struct Mapped {
-    /// Its instruction streams.
     pub streams: Streams,
-    /// When they ran.
     pub timeline: Timeline,
-    /// Every event.
     pub schedule: Schedule,
-    /// The meaning of its values.
+    /// The meaning of each value in the schedule.
     pub labels: Labels,
 }
 
-/// Maps `program` onto `machine`.
 ///
 /// # Errors
-/// [`SoftwareError`] when the program's shape, its bodies or its sizes do not fit the machine.
+/// [`SoftwareError`] if the program does not fit the machine.
 pub fn map(machine: &Morphling, program: &KernelProgram) -> Result<Mapped, SoftwareError> {
     let mut streams = software::schedule(machine, program)?;
     let mut builder = ScheduleBuilder::new();
@@ -56,7 +51,7 @@ pub fn map(machine: &Morphling, program: &KernelProgram) -> Result<Mapped, Softw
     let places = Places { machine, program, streams: &streams, chip, labels: Labeler::default() };
     let timeline = hardware::run(&places);
     let Places { chip, labels, .. } = places;
-    // A tenth of a large network's memory, and nobody asks again.
+    // No longer needed, and a tenth of a large network's memory.
     streams.waits = software::Waits::default();
     let places = Places { machine, program, streams: &streams, chip, labels };
     let schedule = emit::emit(&places, &timeline, builder);

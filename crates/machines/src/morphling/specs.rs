@@ -4,17 +4,16 @@ use super::machine::{FOLDED_BYTES, Morphling, Network};
 use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, energy, figure, joined, optional};
 use crate::torus::figures::{FIXED_POINT, depth};
 
-/// A figure that components alone read.
-const fn beside_area(key: &'static str, most: f64, meaning: &'static str) -> FigureSpec {
+/// An optional figure that only components use.
+const fn area_rate(key: &'static str, most: f64, meaning: &'static str) -> FigureSpec {
     optional(key, Dimension::Rate, 1.0, most, meaning)
 }
 
 const MERGES: &str = "machine.arithmetic.merges";
 
-/// Every figure.
 pub const SPECS: &[FigureSpec] = &joined::<{ OWN.len() + FIXED_POINT.len() }>(&[OWN, FIXED_POINT]);
 
-/// Those that other machines of the family do not have, or not alike.
+/// Figures that are specific to Morphling.
 const OWN: &[FigureSpec] = &[
     figure("clock", Dimension::Frequency, 1e6, 1e11, "the clock"),
     figure("units.xpu.count", Dimension::Count, 1.0, 64.0, "the number of XPUs"),
@@ -41,19 +40,19 @@ const OWN: &[FigureSpec] = &[
         Dimension::Flag,
         0.0,
         1.0,
-        "whether the replay takes two polynomials through one complex transform, bit for bit",
+        "whether the replay computes two polynomials in one complex transform, bit for bit",
     ),
-    figure("units.fft.points", Dimension::Rate, 1.0, 256.0, "folded points a cycle of an FFT unit"),
-    figure("units.path.points", Dimension::Rate, 1.0, 128.0, "folded points a cycle of a row's path and IFFT unit"),
-    beside_area("units.fft.area_points", 256.0, "points a cycle of the FFT unit whose area the file has"),
-    beside_area("units.path.area_points", 128.0, "points a cycle of the path whose area the file has"),
+    figure("units.fft.points", Dimension::Rate, 1.0, 256.0, "folded points per cycle of an FFT unit"),
+    figure("units.path.points", Dimension::Rate, 1.0, 128.0, "folded points per cycle of a row's path and IFFT unit"),
+    area_rate("units.fft.area_points", 256.0, "points per cycle of the FFT unit whose area the file lists"),
+    area_rate("units.path.area_points", 128.0, "points per cycle of the path whose area the file lists"),
     figure("units.pipeline.adder", Dimension::Cycles, 1.0, 64.0, "the registers of an adder"),
     figure("units.pipeline.multiplier", Dimension::Cycles, 1.0, 64.0, "the registers of a multiplier"),
-    figure("units.pipeline.memory", Dimension::Cycles, 1.0, 64.0, "the registers on the way to or from a bank"),
+    figure("units.pipeline.memory", Dimension::Cycles, 1.0, 64.0, "the registers between a unit and a bank"),
     figure("units.vpu.groups", Dimension::Count, 1.0, 64.0, "the lane groups of the VPU"),
     figure("units.vpu.lanes", Dimension::Count, 1.0, 4096.0, "the lanes of a group"),
-    figure("units.vpu.registers", Dimension::Count, 3.0, 1024.0, "the vectors that a group's register file holds"),
-    figure("units.vpu.register_loads", Dimension::Count, 1.0, 64.0, "the vectors a cycle that come to it"),
+    figure("units.vpu.registers", Dimension::Count, 3.0, 1024.0, "the vectors in a group's register file"),
+    figure("units.vpu.register_loads", Dimension::Count, 1.0, 64.0, "the vectors per cycle loaded into it"),
     figure(
         "machine.key_switch.multicast",
         Dimension::Flag,
@@ -64,11 +63,11 @@ const OWN: &[FigureSpec] = &[
     figure("units.fft.largest_ring", Dimension::Count, 16.0, 65536.0, "the largest ring degree of the transforms"),
     figure("memories.poly_acc.capacity", Dimension::Bytes, 64.0, 1e9, "the size of one POLY-ACC register"),
     figure("units.xpu.accumulators", Dimension::Count, 1.0, 32.0, "the accumulator adders of an XPU: one for each row"),
-    figure("memories.private_a1.streams", Dimension::Count, 3.0, 16.0, "the polynomials that a row reads at a time"),
+    figure("memories.private_a1.streams", Dimension::Count, 3.0, 16.0, "the polynomials that a row reads in parallel"),
     figure("memories.private_a1.capacity", Dimension::Bytes, 1024.0, 1e12, "the size of Private-A1"),
     figure("memories.private_a2.capacity", Dimension::Bytes, 1024.0, 1e12, "the size of Private-A2"),
-    figure("memories.private_a2.banks", Dimension::Count, 1.0, 64.0, "the banks of Private-A2, one a VPE column"),
-    figure("memories.private_a2.buffers", Dimension::Count, 2.0, 64.0, "the key iterations that Private-A2 holds"),
+    figure("memories.private_a2.banks", Dimension::Count, 1.0, 64.0, "the banks of Private-A2, one per VPE column"),
+    figure("memories.private_a2.buffers", Dimension::Count, 2.0, 64.0, "the keys of an iteration that fit Private-A2"),
     figure("memories.private_b.capacity", Dimension::Bytes, 1024.0, 1e12, "the size of Private-B"),
     figure("memories.private_b.banks", Dimension::Count, 1.0, 1024.0, "the banks of Private-B"),
     figure("memories.shared.capacity", Dimension::Bytes, 1024.0, 1e12, "the size of the Shared buffer"),
@@ -108,7 +107,7 @@ const OWN: &[FigureSpec] = &[
         Dimension::Count,
         1.0,
         16.0,
-        "the ciphertexts of a row that use one key in turn",
+        "the ciphertexts of a row that use one key in sequence",
     ),
     figure(
         "machine.arithmetic.coefficient",
@@ -120,10 +119,9 @@ const OWN: &[FigureSpec] = &[
 ];
 
 impl Morphling {
-    /// The machine of a checked description.
     ///
     /// # Errors
-    /// [`FigureError`] when a figure is unknown or two contradict each other.
+    /// [`FigureError`] if a figure is unknown or two contradict each other.
     pub fn new(description: &Description) -> Result<Self, FigureError> {
         let d = description;
         let machine = Self {
@@ -243,7 +241,7 @@ impl Morphling {
         together(
             "units.fft.points",
             "units.path.points",
-            "points a cycle are powers of two, as the transforms are",
+            "the transforms need powers of two as points per cycle",
             self.fft_points.is_power_of_two() && self.path_points.is_power_of_two(),
         )
     }

@@ -1,5 +1,3 @@
-//! The machine for the tests of this folder.
-
 use super::machine::Morphling;
 
 pub fn machine() -> Morphling {

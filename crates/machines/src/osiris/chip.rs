@@ -1,4 +1,4 @@
-//! The machine's units, channels, memories, classes and operations under the engine's names, from its file alone.
+//! Declares the machine's units, channels, memories, value classes and operation kinds to the engine.
 
 use super::machine::Osiris;
 use super::mod_change::ModChangeUnits;
@@ -10,34 +10,28 @@ use crate::engine::schedule::{
 };
 use crate::rns::leaf::Leaf;
 
-/// What the names in a schedule stand for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chip {
-    /// The NTT unit at the beginning of a change of modulus, and the one at its end.
+    /// The two NTT units of a change of modulus: inverse, then forward.
     pub ntt: [Resource; 2],
-    /// The array.
     pub array: Resource,
-    /// Of each Hadamard unit, the first behind the second NTT unit, what multiplies digits by keys: half of each cell's multipliers.
+    /// For each Hadamard unit, the half of each cell's multipliers that multiplies digits by keys. The first
+    /// unit follows the second NTT unit.
     pub keys: Vec<Resource>,
-    /// The other half, for diagonals and all else.
+    /// The other half, for diagonals and all other arithmetic.
     pub diagonals: Vec<Resource>,
-    /// Key generators of each Hadamard unit, one a cell.
+    /// Key generators of each Hadamard unit, one per cell.
     pub generators: Vec<Vec<Resource>>,
-    /// The automorphism unit.
     pub automorphism: Resource,
-    /// Off-chip memory.
     pub channel: Resource,
-    /// The scratchpads.
     pub scratchpad: MemoryId,
-    /// Off-chip memory, as a place.
     pub off_chip: MemoryId,
-    /// From the first NTT unit to the array, on to the second, on to the Hadamard unit.
+    /// From the first NTT unit to the array, to the second NTT unit, to the Hadamard unit.
     pub wires: [MemoryId; 3],
     /// From each generator.
     pub mask_wires: Vec<Vec<MemoryId>>,
-    /// From the NTT unit beside each Hadamard unit: diagonals made of one limb.
+    /// To each Hadamard unit from its NTT unit: diagonals extended from one limb.
     pub diagonal_wires: Vec<MemoryId>,
-    /// Kinds of operations.
     pub kinds: Kinds,
     classes: Classes,
 }
@@ -52,37 +46,33 @@ struct Classes {
     carried: ClassId,
 }
 
-/// What units do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kinds {
-    /// By limbs that are interleaved, less one.
+    /// By number of interleaved limbs, minus one.
     inverse: Vec<KindId>,
     forward: Vec<KindId>,
-    /// Limbs that are made of one, and transformed.
+    /// Limbs extended from one limb, then transformed.
     extension: Vec<KindId>,
-    /// By source limbs, less one.
+    /// By number of source limbs, minus one.
     conversion: Vec<KindId>,
-    /// By kind: how its unit is set up.
+    /// The unit's mode for each kind.
     modes: Vec<Option<Mode>>,
     /// The division at the end of a change of modulus.
     pub division: KindId,
     /// Of digits and key rows.
     pub inner_product: KindId,
-    /// Other arithmetic, on one polynomial.
+    /// Other element-wise arithmetic on one polynomial.
     pub pointwise: KindId,
-    /// The same on two with one factor.
+    /// The same on two polynomials with a common factor.
     pub both: KindId,
-    /// Of a key's rows.
+    /// Masks of a key's rows.
     pub masks: KindId,
-    /// Of one limb.
     pub automorphism: KindId,
-    /// From memory.
     pub load: KindId,
-    /// To memory.
     pub store: KindId,
 }
 
-/// What an operation of some kind does.
+/// The operation of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Does {
     /// Values to coefficients.
@@ -91,21 +81,16 @@ pub enum Does {
     Forward,
     /// Coefficients of one limb to values of others.
     Extension,
-    /// A base conversion.
     Conversion,
     /// The division at the end of a change of modulus.
     Division,
-    /// An inner product.
     InnerProduct,
-    /// Other arithmetic, on one polynomial.
+    /// Other element-wise arithmetic on one polynomial.
     Pointwise,
-    /// The same on two with one factor.
+    /// The same on two polynomials with a common factor.
     Both,
-    /// Masks.
     Masks,
-    /// An automorphism.
     Automorphism,
-    /// A load or a store.
     Move,
 }
 
@@ -118,7 +103,7 @@ impl Kinds {
             let of = |interleaved| {
                 let latency = ahead + NttUnit::latency(shape, interleaved, depth);
                 let kind = builder.kind(format!("{what}, {interleaved} limbs interleaved"), "ntt", lanes, latency);
-                // The direction, and how long the delays are.
+                // The direction and the length of the delays.
                 builder.in_mode(kind, Mode((interleaved << 1 | usize::from(direction == Direction::Forward)) as u16))
             };
             interleaved.map(of).collect()
@@ -167,37 +152,35 @@ impl Kinds {
         kinds
     }
 
-    /// How the unit is set up for operations of `kind`, if it has to be.
+    /// The mode that the unit needs for operations of `kind`, if any.
     pub fn mode(&self, kind: KindId) -> Option<Mode> {
         self.modes.get(usize::from(kind.0)).copied().flatten()
     }
 
-    /// Inverse transform, conversion and transform of `alpha` source limbs, with `interleaved` limbs interleaved.
+    /// Inverse transform, conversion and transform of `alpha` source limbs, with `interleaved` limbs
+    /// interleaved.
     pub fn mod_change(&self, alpha: usize, interleaved: usize) -> [KindId; 3] {
         [self.inverse[interleaved - 1], self.conversion[alpha - 1], self.forward[interleaved - 1]]
     }
 
-    /// An inverse transform of so many limbs interleaved.
     pub fn inverse(&self, interleaved: usize) -> KindId {
         self.inverse[interleaved - 1]
     }
 
-    /// A conversion of so many source limbs.
     pub fn conversion(&self, alpha: usize) -> KindId {
         self.conversion[alpha - 1]
     }
 
-    /// A transform of so many limbs interleaved.
     pub fn transform(&self, interleaved: usize) -> KindId {
         self.forward[interleaved - 1]
     }
 
-    /// A transform of so many limbs interleaved that are made of one.
+    /// Transform of `interleaved` limbs that are extended from one limb.
     pub fn extension(&self, interleaved: usize) -> KindId {
         self.extension[interleaved - 1]
     }
 
-    /// What operations of `kind` do; those of no other kind move something.
+    /// All kinds that are not listed move data.
     pub fn does(&self, kind: KindId) -> Does {
         let among = |kinds: &[KindId]| kinds.first() <= Some(&kind) && Some(&kind) <= kinds.last();
         let single = [
@@ -220,7 +203,6 @@ impl Kinds {
 }
 
 impl Chip {
-    /// Units, channels, memories, classes and kinds.
     pub fn declare(builder: &mut ScheduleBuilder, machine: &Osiris, units: &ModChangeUnits) -> Self {
         let mut unit = |name: String, class: &str| builder.unit(name, class, WaitCategory::Pipeline);
         let ntt = [0, 1].map(|number| unit(format!("ntt{number}"), "ntt"));
@@ -281,7 +263,7 @@ impl Chip {
         }
     }
 
-    /// The name of a limb.
+    /// The value of a limb in the schedule.
     pub fn value(&self, tasks: &Tasks, residue: Residue) -> Value {
         let class = match tasks.leaves[residue.0 as usize] {
             Some(Leaf::Input { .. }) => self.classes.input,
@@ -292,33 +274,34 @@ impl Chip {
         Value { class, ciphertext: Value::NONE, iteration: Value::NONE, index: residue.0 }
     }
 
-    /// The name of limb number `index` of what passes from a round to the next, as the one or as the other names it.
+    /// The value of limb `index` that one round passes to the next, as the producing or (if `given`) the
+    /// consuming round labels it.
     pub fn carried(&self, index: u32, given: bool) -> Value {
         let ciphertext = u32::from(given);
         Value { class: self.classes.carried, ciphertext, iteration: Value::NONE, index }
     }
 
-    /// The name of limb number `index` of a program's inputs.
+    /// The value of limb `index` of the program's inputs.
     pub fn input(&self, index: u32) -> Value {
         Value { class: self.classes.input, ciphertext: Value::NONE, iteration: Value::NONE, index }
     }
 
-    /// The name of limb number `index` of all keys that rounds have.
+    /// The value of limb `index` among the keys that all rounds share.
     pub fn shared_key(&self, index: u32) -> Value {
         Value { class: self.classes.key, ciphertext: Value::NONE, iteration: Value::NONE, index }
     }
 
-    /// The name of a stream on a wire.
+    /// The value of a stream on a wire.
     pub fn stream(&self, number: u32) -> Value {
         Value { class: self.classes.stream, ciphertext: Value::NONE, iteration: Value::NONE, index: number }
     }
 
-    /// The number of the stream of that name.
+    /// The inverse of [`Self::stream`].
     pub fn stream_number(&self, value: Value) -> Option<usize> {
         (value.class == self.classes.stream).then_some(value.index as usize)
     }
 
-    /// The cell of the key generator that does `op`, if one does.
+    /// The cell of the key generator that executes `op`, if any.
     pub fn cell(&self, op: OpRef) -> Option<usize> {
         (op.kind == self.kinds.masks).then_some(op.iteration as usize)
     }

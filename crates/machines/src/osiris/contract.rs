@@ -12,18 +12,17 @@ use crate::contract::estimate::Estimate;
 use crate::contract::options::Given;
 use crate::contract::residue::{MappedResidue, ResidueMachine};
 use crate::contract::rounds::MappedBody;
-use crate::contract::{Described, Family, Figures, Machine, MachineError, Mapper, Target};
+use crate::contract::{Family, Figures, Machine, MachineError, Mapper, Target};
 use crate::engine::description::{Description, FigureError, FigureSpec};
 use crate::engine::list::EventList;
 use crate::engine::schedule::{Item, Resources, Schedule, ScheduleBuilder};
-use crate::reproduce::prediction::{Prediction, ReproduceError};
 use crate::rns::leaf::Leaf;
 use crate::rns::rounds::SharedKeys;
 use polyfabric_program::rns::kernel::{KernelProgram, Rounds};
 use polyfabric_program::rns::lowering::RnsLowering;
-use polyfabric_runtime::Progress;
 use polyfabric_schemes::rns::{GadgetLiteral, KeySet, RnsPolynomial};
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Osiris, and machines of systolic units like its own.
@@ -49,14 +48,6 @@ impl Machine for OsirisKind {
     fn file(&self) -> &'static str {
         include_str!("../../../../machines/osiris.toml")
     }
-
-    fn published(&self) -> &'static str {
-        super::reproduce::PUBLISHED
-    }
-
-    fn predictions(&self, machine: &Described, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
-        super::reproduce::predictions(machine, progress)
-    }
 }
 
 impl Mapper for OsirisKind {
@@ -74,6 +65,27 @@ impl Mapper for OsirisKind {
 
     fn build(&self, description: &Arc<Description>) -> Result<Target, FigureError> {
         Ok(Target::Residue(Arc::new(Figures::read(description, Osiris::new)?)))
+    }
+
+    fn quantities(&self, machine: &Description) -> Result<BTreeMap<&'static str, f64>, FigureError> {
+        let of = Osiris::new(machine)?.structure();
+        Ok(BTreeMap::from([
+            ("ntt_multipliers", of.ntt_multipliers as f64),
+            ("base_conversion_multipliers", of.base_conversion_multipliers as f64),
+            ("hadamard_multipliers", of.hadamard_multipliers as f64),
+            ("hadamard_multipliers_at_work", of.hadamard_multipliers_at_work as f64),
+            ("limb_extension_multipliers", of.limb_extension_multipliers as f64),
+            ("switches", of.switches as f64),
+            ("mask_blocks", of.mask_blocks as f64),
+            ("setting_bytes", of.setting_bytes),
+            ("mask_ring_bytes", of.mask_ring_bytes),
+            ("delay_bytes", of.delay_bytes),
+            ("twiddle_bytes", of.twiddle_bytes),
+            ("stage_twiddle_bytes", of.stage_twiddle_bytes),
+            ("whole_twiddle_bytes", of.whole_twiddle_bytes),
+            ("skew_bytes", of.skew_bytes),
+            ("scratchpad_bytes", of.scratchpad_bytes),
+        ]))
     }
 }
 

@@ -1,18 +1,19 @@
-//! What a schedule goes by and no decision of it changes: what tasks read and give, the units that they pass, and how long the way to the end is.
+//! Properties of tasks that do not depend on the schedule: operands, results, units, and the longest path to
+//! the program's end.
 
 use super::layout::{Cycle, Free, Layout, Planner};
 use super::tasks::{MapError, Residue, Task, Tasks};
 use crate::engine::schedule::Mode;
 use std::collections::HashMap;
 
-/// Tasks in the order of the program among which the next is chosen.
+/// Number of the next tasks in program order that the scheduler considers.
 pub const WINDOW: usize = 1024;
 
-/// Lists of residues, one behind the other.
+/// Concatenated lists of residues.
 #[derive(Debug, Default)]
 struct Lists {
     residues: Vec<Residue>,
-    /// Where each ends.
+    /// End of each list.
     ends: Vec<usize>,
 }
 
@@ -32,55 +33,56 @@ impl Lists {
     }
 }
 
-/// A unit that is passed.
+/// A unit that a task uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Passed {
-    /// Its number.
+    /// Index of the unit.
     unit: usize,
-    /// How it is set up.
+    /// Mode of the unit.
     mode: Option<Mode>,
-    /// Cycles from the task's start until the first tile enters it; less than none of what is drawn ahead.
+    /// Cycles from the task's start to its first tile in the unit; negative for masks, which are generated
+    /// ahead.
     enters: Cycle,
-    /// Cycles until that is through.
+    /// Latency of the first tile in the unit.
     latency: Cycle,
 }
 
-/// The units of a kind of task.
+/// The units that a kind of task uses.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Form {
-    /// Of each way to do it.
+    /// Units of each alternative.
     ways: Vec<Vec<Passed>>,
-    /// Cycles of the last one, which are the same of all ways.
+    /// Duration of the last unit, the same in all alternatives.
     cycles: Cycle,
 }
 
 impl Form {
-    /// The first cycle in which such a task may begin, as far as units go that are `free` ([`Layout::units`]), and cycles of its last one.
+    /// The first cycle in which `free` units ([`Layout::units`]) allow such a task to start, and the duration
+    /// of its last unit.
     pub fn units(&self, free: &[Free]) -> (Cycle, Cycle) {
         (self.ways.iter().map(|way| begin(way, free)).min().unwrap_or(0), self.cycles)
     }
 }
 
-/// Tasks as they depend on each other.
+/// Dependences between tasks.
 #[derive(Debug)]
 pub struct Flow {
     operands: Lists,
     results: Lists,
-    /// By task: the number of its form.
+    /// By task, the index of its form.
     pub forms: Vec<usize>,
-    /// Every form.
     pub by_form: Vec<Form>,
-    /// By task: the cycles from its begin to the program's end, if units were never busy and memory took no time.
+    /// By task, the longest path to the program's end, with unlimited units and instant memory.
     pub ways: Vec<Cycle>,
-    /// By task: limbs that are of use while it is done, if tasks come in the order of the program.
+    /// By task, the number of live limbs in program order.
     pub live: Vec<usize>,
 }
 
 impl Flow {
-    /// Of `tasks`, laid out by `planner`.
+    /// From `tasks`; `planner` lays them out.
     ///
     /// # Errors
-    /// [`MapError`] if no unit can do a task.
+    /// [`MapError`] if no unit can execute a task.
     pub fn of(tasks: &Tasks, planner: &Planner<'_>) -> Result<Self, MapError> {
         let operands = Lists::of(tasks.tasks.iter().map(|task| task.kernel.operands()));
         let results = Lists::of(tasks.tasks.iter().map(|task| task.kernel.results()));
@@ -104,22 +106,21 @@ impl Flow {
         Ok(flow)
     }
 
-    /// What task `number` reads from the scratchpads, each limb once.
+    /// Limbs that task `number` reads from the scratchpads, without duplicates.
     pub fn operands(&self, number: usize) -> &[Residue] {
         self.operands.get(number)
     }
 
-    /// What task `number` computes.
     pub fn results(&self, number: usize) -> &[Residue] {
         self.results.get(number)
     }
 
-    /// The most limbs that are of use at once, if tasks come in the order of the program.
+    /// Maximum number of live limbs in program order.
     pub fn most_live(&self) -> usize {
         self.live.iter().copied().max().unwrap_or(0)
     }
 
-    /// Of every task the cycles from its begin to the program's end; `spans` are their own.
+    /// By task, the longest path to the program's end; `spans` are the tasks' latencies and durations.
     fn longest(&self, spans: Vec<(Cycle, Cycle)>, residues: usize) -> Vec<Cycle> {
         let mut behind: Vec<Cycle> = vec![0; residues];
         let mut ways = spans;
@@ -135,12 +136,12 @@ impl Flow {
         ways.into_iter().map(|(way, _)| way).collect()
     }
 
-    /// By task: limbs that are of use while it is done, if tasks come in the order of the program. A limb that lies in memory anyway is so only from
-    /// one use to the next.
+    /// By task, the number of live limbs in program order. A limb that is also off chip is live only from one
+    /// use to the next.
     fn in_order(&self, tasks: &Tasks) -> Vec<usize> {
         let count = tasks.tasks.len();
         let mut last: Vec<Option<usize>> = vec![None; tasks.leaves.len()];
-        // Where each begins and ends to be of use, one behind.
+        // Differences of the live count, in program order.
         let mut change = vec![0i64; count + 2];
         let mut hold = |from: usize, to: usize| {
             change[from] += 1;
@@ -167,7 +168,7 @@ impl Flow {
     }
 }
 
-/// The units that a way passes, each once: what is first to enter one that is passed more than once has to wait for it.
+/// The units that an alternative uses, without duplicates. If it uses one twice, the earliest entry counts.
 fn passed(layout: &Layout) -> Vec<Passed> {
     let mut units: Vec<Passed> = Vec::new();
     for segment in &layout.segments {
@@ -181,7 +182,7 @@ fn passed(layout: &Layout) -> Vec<Passed> {
     units
 }
 
-/// The first cycle in which a task may begin that passes those units.
+/// The first cycle in which a task that uses these units may start.
 fn begin(way: &[Passed], free: &[Free]) -> Cycle {
     way.iter()
         .fold(0, |start, &Passed { unit, mode, enters, latency }| start.max(free[unit].begin(mode, latency) - enters))

@@ -1,8 +1,10 @@
-//! What one task asks of the units: which streams pass which of them when, counted from the task's start.
+//! The units of one task: which streams pass which units at which cycles, relative to the task's start.
 //!
-//! A limb that is one of S interleaved ones passes with its tiles S cycles apart, from the cycle of its place on. The key generator gives the tiles
-//! of a limb in an order of its own, and an inner product takes its operands in that order; an automorphism gives tiles in another order
-//! than it takes them. What passes in such an order has to be there whole. All else streams: a tile is read as soon as it has been written.
+//! With S interleaved limbs, the tiles of one limb are S cycles apart, starting in the cycle of the limb's
+//! position. The key generator produces the tiles of a limb in its own order, and an inner product reads its
+//! operands in that order. An automorphism writes tiles in an order that differs from its input's. Operands
+//! that are read in such an order must be complete first. All other operands stream: a tile is read as soon as
+//! it has been written.
 
 use super::chip::Chip;
 use super::machine::Osiris;
@@ -13,102 +15,96 @@ use crate::engine::schedule::{KindId, MemoryId, Mode, Order, Resource};
 use polyfabric_kernels::cancel;
 use polyfabric_schemes::rns::LimbId;
 
-/// When something happens, in cycles.
+/// A point in time or a duration in cycles.
 pub type Cycle = i64;
 
-/// A limb that is read from a place in the scratchpads, or written to one, by one segment.
+/// A limb that a segment reads from or writes to the scratchpads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tap {
-    /// The limb.
     pub residue: Residue,
-    /// Cycle of the first tile, after the segment's start.
+    /// Cycle of the first tile, relative to the segment's start.
     pub first: Cycle,
     /// Cycle of the last tile.
     pub last: Cycle,
-    /// In which order.
     pub order: Order,
 }
 
-/// What a segment reads or writes.
+/// An operand or a result of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Port {
     /// A limb in the scratchpads.
     Place(Tap),
-    /// A wire, by its number in the layout.
+    /// A wire, by its index in the layout.
     Wire(usize),
 }
 
-/// From when on a unit takes something up.
+/// Availability of a unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Free {
-    /// The cycle from which on it may.
+    /// First cycle in which it can accept input.
     pub input: Cycle,
-    /// The cycle from which on it may give its first result: all that it has taken up is out.
+    /// First cycle in which it can produce a result, after all previous ones have left.
     pub output: Cycle,
-    /// How it is set up; at first it may be in any way.
+    /// Its mode; `None` initially, when any mode is possible.
     pub mode: Option<Mode>,
 }
 
 impl Free {
-    /// The first cycle in which it may begin what takes `latency` cycles in `mode`: an NTT unit that is set up in another way has to be empty.
+    /// The first start of an operation with `latency` in `mode`. An NTT unit must be empty before it changes
+    /// its mode.
     pub fn begin(&self, mode: Option<Mode>, latency: Cycle) -> Cycle {
         let changes = self.mode.is_some() && self.mode != mode;
         self.input.max(if changes { self.output } else { self.output - latency })
     }
 }
 
-/// One unit's part.
+/// The part of a task on one unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Segment {
-    /// The unit.
     pub resource: Resource,
-    /// What it does.
     pub kind: KindId,
-    /// How the unit is set up for it.
     pub mode: Option<Mode>,
-    /// Cycles after the task's start; of what is drawn ahead, before it.
+    /// Cycles after the task's start; negative for masks, which are generated ahead.
     pub offset: Cycle,
     /// Cycles from the first tile in to the first tile out.
     pub latency: Cycle,
     /// Cycles until the unit is free.
     pub cycles: Cycle,
-    /// Elements.
+    /// Number of elements.
     pub work: u64,
     /// In order.
     pub reads: Vec<Port>,
     /// In order.
     pub writes: Vec<Port>,
-    /// Of a key generator its cell; of limbs that pass one after the other, which.
+    /// The cell of a key generator, or the index of a limb if limbs pass in sequence.
     pub part: Option<usize>,
 }
 
 /// A stream between two units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// The wire.
     pub memory: MemoryId,
-    /// Limbs.
+    /// Number of limbs.
     pub limbs: usize,
-    /// Cycles that it takes.
+    /// Duration.
     pub cycles: Cycle,
 }
 
-/// One way to do a task.
+/// One alternative to execute a task.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layout {
-    /// Units, upstream first.
+    /// In stream order.
     pub segments: Vec<Segment>,
-    /// Streams between them.
     pub links: Vec<Link>,
 }
 
 impl Layout {
-    /// Cycles from the task's start until the first tile of its last unit is there, and until that unit is free.
+    /// Cycles from the task's start to the first tile out of its last unit, and that unit's duration.
     pub fn span(&self) -> (Cycle, Cycle) {
         self.segments.last().map_or((0, 0), |last| (last.offset + last.latency, last.cycles))
     }
 
-    /// The first cycle in which it may begin as far as units go that are `free`, by their numbers.
+    /// The first cycle in which `free` units, by index, allow the task to start.
     pub fn units(&self, free: &[Free]) -> Cycle {
         self.segments.iter().fold(0, |start, segment| {
             let free = free[segment.resource.0 as usize];
@@ -116,21 +112,19 @@ impl Layout {
         })
     }
 
-    /// A stream on `memory` from a segment to one behind it.
+    /// A stream on `memory` from a segment to a later one.
     fn link(&mut self, memory: MemoryId, limbs: usize, cycles: Cycle) -> Port {
         self.links.push(Link { memory, limbs, cycles });
         Port::Wire(self.links.len() - 1)
     }
 }
 
-/// Where layouts are made.
+/// Computes layouts for a machine.
 #[derive(Clone, Copy)]
 pub struct Planner<'a> {
-    /// The machine.
     pub machine: &'a Osiris,
-    /// Its units on the program's ring.
+    /// The machine's units on the program's ring.
     pub units: ModChangeUnits,
-    /// Their names.
     pub chip: &'a Chip,
 }
 
@@ -143,25 +137,25 @@ impl Planner<'_> {
         self.units.shape.degree().get() as u64
     }
 
-    /// A limb at `place` of interleaved ones whose tiles come `spacing` cycles apart, as it is read.
+    /// The read of a limb at position `place` of interleaved limbs whose tiles are `spacing` cycles apart.
     fn read(&self, residue: Residue, place: usize, spacing: usize) -> Port {
         let first = place as Cycle;
         let last = first + (self.tiles() - 1) * spacing as Cycle;
         Port::Place(Tap { residue, first, last, order: Order::Stream })
     }
 
-    /// The same as it is written: all limbs are said to be there with the last one.
+    /// The write of such a limb. All interleaved limbs count as complete with the last one.
     fn write(&self, residue: Residue, place: usize, spacing: usize, latency: Cycle) -> Port {
         let (first, last) = (latency + place as Cycle, latency + self.tiles() * spacing as Cycle - 1);
         Port::Place(Tap { residue, first, last, order: Order::Stream })
     }
 
-    /// A limb in an order of the unit's own.
+    /// A limb in a unit-specific order of tiles.
     fn whole(&self, residue: Residue, latency: Cycle) -> Port {
         Port::Place(Tap { residue, first: latency, last: latency + self.tiles() - 1, order: Order::Any })
     }
 
-    /// Every way to do `task`.
+    /// All alternatives to execute `task`.
     ///
     /// # Errors
     /// [`MapError`] if no unit can.
@@ -179,7 +173,7 @@ impl Planner<'_> {
         sides.map(way).collect()
     }
 
-    /// How operation `op` does `kernel`, with the Hadamard unit of that side if it is done by one.
+    /// The layout of `kernel` for operation `op`; `side` selects the Hadamard unit, if one is used.
     fn way(&self, op: u32, kernel: &Kernel, side: usize) -> Result<Layout, MapError> {
         Ok(match kernel {
             Kernel::ModChange { sources, targets, division, results, .. } => {
@@ -214,7 +208,7 @@ impl Planner<'_> {
         Layout { segments: vec![segment], links: Vec::new() }
     }
 
-    /// A change of modulus, with the division behind it if there is one.
+    /// A change of modulus, and the division that may follow it.
     fn mod_change(
         &self,
         op: u32,
@@ -225,7 +219,7 @@ impl Planner<'_> {
     ) -> Result<Layout, MapError> {
         let ModChangeUnits { shape, height, depth } = self.units;
         let (alpha, spacing) = (sources.len(), sources.len().max(targets.len()));
-        // Targets are cut into streams that fit; sources stay together.
+        // Targets are split into streams that fit; sources are not.
         if spacing > self.machine.limbs {
             return Err(MapError::Interleaved { op, limbs: spacing, most: self.machine.limbs });
         }
@@ -272,7 +266,7 @@ impl Planner<'_> {
         Ok(layout)
     }
 
-    /// What is kept, less the remainders that come with `reads`, by the product of the dropped limbs.
+    /// (kept − remainders) / (product of the dropped limbs); `reads` are the remainders.
     fn division(
         &self,
         kept: &[Residue],
@@ -297,7 +291,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Single limbs, each a limb's cycles behind the one before.
+    /// Single limbs in sequence, each a limb's duration after the previous one.
     fn one_after_the_other(&self, limbs: Vec<Layout>) -> Layout {
         let mut whole = Layout::default();
         for (number, one) in limbs.into_iter().enumerate() {
@@ -318,7 +312,7 @@ impl Planner<'_> {
         whole
     }
 
-    /// Limbs through the first NTT unit alone.
+    /// Limbs through the first NTT unit only.
     fn inverse(&self, sources: &[(LimbId, Residue)], results: &[Residue]) -> Layout {
         let spacing = sources.len();
         let latency = NttUnit::latency(self.units.shape, spacing, self.units.depth) as Cycle;
@@ -337,7 +331,7 @@ impl Planner<'_> {
         Layout { segments: vec![segment], links: Vec::new() }
     }
 
-    /// Coefficients that lie in the scratchpads through the array, a tile of each limb in turn.
+    /// Coefficients from the scratchpads through the array, alternating between limbs tile by tile.
     fn convert(&self, sources: &[(LimbId, Residue)], results: &[Residue]) -> Layout {
         let ModChangeUnits { shape, height, depth } = self.units;
         let spacing = sources.len().max(results.len());
@@ -357,7 +351,7 @@ impl Planner<'_> {
         Layout { segments: vec![segment], links: Vec::new() }
     }
 
-    /// Coefficients that lie in the scratchpads through the second NTT unit, and the division behind it if there is one.
+    /// Coefficients from the scratchpads through the second NTT unit, and the division that may follow.
     fn forward(&self, targets: &[(LimbId, Residue)], kept: Option<&[Residue]>, results: &[Residue]) -> Layout {
         let spacing = targets.len();
         let latency = NttUnit::latency(self.units.shape, spacing, self.units.depth) as Cycle;
@@ -386,7 +380,8 @@ impl Planner<'_> {
         layout
     }
 
-    /// An inner product of one limb with rows of a key. Masks are drawn ahead: the task begins where they meet what is in the scratchpads.
+    /// An inner product of one limb with rows of a key. Masks are generated ahead; the task starts when they
+    /// meet the operands from the scratchpads.
     fn key_product(&self, side: usize, terms: &[(u16, Residue, Residue)], results: &[Residue; 2]) -> Layout {
         let (cycles, work) = (self.tiles(), self.limb_words());
         let latency = HadamardUnit::key_latency(self.machine.hadamard_height, self.units.depth) as Cycle;
@@ -425,7 +420,7 @@ impl Planner<'_> {
         layout
     }
 
-    /// Point by point, behind the transform that makes the diagonal if one does.
+    /// Element-wise arithmetic, after the transform of an extended diagonal, if there is one.
     fn pointwise(&self, side: usize, limbs: usize, diagonal: Option<Extended>, halves: &[Half]) -> Layout {
         let cycles = self.tiles() * limbs as Cycle;
         let work = limbs as u64 * self.limb_words();
@@ -436,7 +431,7 @@ impl Planner<'_> {
             let transform = NttUnit::latency(self.units.shape, limbs, self.units.depth);
             let transform = (LimbExtension::latency(self.units.depth) + transform) as Cycle;
             layout.segments.push(Segment {
-                // The first Hadamard unit stands behind the second NTT unit.
+                // The first Hadamard unit follows the second NTT unit.
                 resource: self.chip.ntt[1 - side.min(1)],
                 kind: self.chip.kinds.extension(limbs),
                 mode: self.chip.kinds.mode(self.chip.kinds.extension(limbs)),
@@ -451,7 +446,7 @@ impl Planner<'_> {
             reads.push(wire);
             offset = transform + 1;
         }
-        // Each limb stands at its place among those of its polynomial.
+        // A limb keeps its position among the limbs of its polynomial.
         reads.extend(read_with_places(halves).map(|(place, residue)| self.read(residue, place, limbs)));
         let results = (0..limbs).flat_map(|limb| halves.iter().map(move |half| (limb, half.results[limb])));
         let writes = results.map(|(limb, result)| self.write(result, limb, limbs, latency)).collect();

@@ -1,4 +1,4 @@
-//! Osiris's figures, checked, and what follows from them.
+//! Osiris's figures, and the properties that follow from them.
 
 use super::mod_change::ModChangeUnits;
 use super::steps::StepSchedules;
@@ -17,7 +17,6 @@ use polyfabric_program::rns::lowering::{Hoisting, RnsLowering, RotationOrder, Se
 use polyfabric_schemes::rns::GadgetLiteral;
 use std::sync::Arc;
 
-/// Every figure that the mapper reads from a machine file.
 pub const SPECS: &[FigureSpec] = &[
     figure("clock", Dimension::Frequency, 1e6, 1e11, "the clock"),
     figure("units.ntt.lanes", Dimension::Count, 2.0, 65536.0, "the lanes of every unit"),
@@ -28,8 +27,8 @@ pub const SPECS: &[FigureSpec] = &[
     figure("units.hadamard.height", Dimension::Count, 2.0, 64.0, "the cells of a column of a Hadamard unit"),
     figure("units.pipeline.multiplier", Dimension::Cycles, 1.0, 64.0, "the registers of a multiplier"),
     figure("memories.scratchpad.capacity", Dimension::Bytes, 1024.0, 1e12, "the scratchpads"),
-    figure("memories.scratchpad.reads", Dimension::Count, 1.0, 256.0, "the tiles that are read a cycle"),
-    figure("memories.scratchpad.writes", Dimension::Count, 1.0, 256.0, "the tiles that are written a cycle"),
+    figure("memories.scratchpad.reads", Dimension::Count, 1.0, 256.0, "the tiles read per cycle"),
+    figure("memories.scratchpad.writes", Dimension::Count, 1.0, 256.0, "the tiles written per cycle"),
     figure("channels.hbm.bandwidth", Dimension::Bandwidth, 1e6, 1e15, "the bandwidth of the memory"),
     figure("channels.hbm.latency", Dimension::Cycles, 1.0, 1e6, "the latency of the memory"),
     energy("channels.hbm.energy"),
@@ -39,109 +38,108 @@ pub const SPECS: &[FigureSpec] = &[
         Dimension::Count,
         0.0,
         (HOISTING.len() - 1) as f64,
-        "what rotations share: 0 nothing, 1 digits, 2 divisions too",
+        "what rotations share: 0 nothing, 1 digits, 2 digits and divisions",
     ),
-    figure("machine.dataflow.limb_extension", Dimension::Flag, 0.0, 1.0, "whether diagonals are made of one limb"),
+    figure(
+        "machine.dataflow.limb_extension",
+        Dimension::Flag,
+        0.0,
+        1.0,
+        "whether diagonals are extended from one limb",
+    ),
     figure(
         "machine.dataflow.steps",
         Dimension::Count,
         0.0,
         (STEPS.len() - 1) as f64,
-        "by what steps are chosen: 0 products, 1 rates of units and memory, 2 schedules, 3 none but a rotation for each diagonal",
+        "how steps are chosen: 0 by products, 1 by rates of units and memory, 2 by schedules, 3 one rotation per diagonal",
     ),
     figure(
         "machine.dataflow.giant_step_centric",
         Dimension::Flag,
         0.0,
         1.0,
-        "whether each rotated ciphertext is added to the sums of all giant steps at once",
+        "whether each rotated ciphertext is added to the sums of all giant steps immediately",
     ),
     figure(
         "machine.dataflow.fused_rescale",
         Dimension::Flag,
         0.0,
         1.0,
-        "whether products are divided by P and rescaled at once",
+        "whether the division by P is fused with the rescaling",
     ),
     figure(
         "machine.dataflow.limb_interleaving",
         Dimension::Flag,
         0.0,
         1.0,
-        "whether limbs pass interleaved, or one after the other",
+        "whether limbs pass interleaved instead of in sequence",
     ),
 ];
 
-/// By figure `machine.dataflow.hoisting`: what rotations share.
+/// Indexed by figure `machine.dataflow.hoisting`.
 const HOISTING: [Hoisting; 3] = [Hoisting::None, Hoisting::Single, Hoisting::Double];
 
-/// By figure `machine.dataflow.steps`: how steps are chosen.
+/// Indexed by figure `machine.dataflow.steps`.
 const STEPS: [StepsBy; 4] = [StepsBy::Products, StepsBy::Rates, StepsBy::Schedules, StepsBy::Diagonals];
 
-/// The figure that is no count among those that have to go together.
+/// The only figure in [`Osiris::new`]'s pair checks that is not a count.
 const BANDWIDTH: &str = "channels.hbm.bandwidth";
 
-/// By what the numbers of baby and giant steps of a matrix are chosen.
+/// Criterion for the numbers of baby and giant steps of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepsBy {
     /// The fewest modular products.
     Products,
-    /// The least time by rates of units and memory.
+    /// The shortest time by rates of units and memory.
     Rates,
-    /// The shortest checked schedule of the product alone.
+    /// The shortest checked schedule of the matrix product.
     Schedules,
-    /// A rotation for each diagonal, and no giant step.
+    /// One rotation per diagonal, without giant steps.
     Diagonals,
 }
 
-/// One Osiris.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Osiris {
-    /// Clock in Hz.
     pub clock_hz: f64,
-    /// p: lanes of every unit.
+    /// Lanes of every unit, p.
     pub lanes: usize,
     /// Stages of an NTT unit: log2 of the largest ring.
     pub stages: u32,
-    /// Limbs that the delays of an NTT unit can interleave.
+    /// Maximum number of limbs that the delays of an NTT unit interleave.
     pub limbs: usize,
     /// Rows of the base conversion array.
     pub height: usize,
-    /// Hadamard units.
     pub hadamard_units: usize,
-    /// Cells of a column of one: the most digits of a key switch.
+    /// Cells per column of a Hadamard unit: the maximum number of digits in a key switch.
     pub hadamard_height: usize,
-    /// Registers in the arithmetic.
+    /// Pipeline registers of the arithmetic.
     pub depth: PipelineDepth,
     /// Bits of a residue.
     pub word_bits: u64,
     /// Bytes of the scratchpads.
     pub scratchpad: u64,
-    /// Tiles that are read from the scratchpads, and written to them, in a cycle.
+    /// Tiles read from and written to the scratchpads per cycle.
     pub port_tiles: (u64, u64),
-    /// Bytes a cycle from memory.
+    /// Bytes per cycle from memory.
     pub memory_bytes: f64,
     /// Cycles from a request to its first byte.
     pub memory_latency: u64,
-    /// What rotations share.
     pub hoisting: Hoisting,
-    /// Whether public polynomials that multiply are made of one limb.
+    /// Whether public factors are extended from one limb on the fly.
     pub limb_extension: bool,
-    /// By what the numbers of baby and giant steps are chosen.
     pub steps: StepsBy,
-    /// Whether a rotated ciphertext is used up before the next one is made.
+    /// Whether a rotated ciphertext is consumed before the next one is computed.
     pub giant_step_centric: bool,
-    /// Whether a division by P after a product divides by the dropped primes too.
+    /// Whether a division by P after a product also rescales.
     pub fused_rescale: bool,
-    /// How limbs pass.
     pub tiling: Tiling,
 }
 
 impl Osiris {
-    /// The machine of a checked description.
     ///
     /// # Errors
-    /// [`FigureError`] when a figure is unknown or two contradict each other.
+    /// [`FigureError`] if a figure is unknown or two contradict each other.
     pub fn new(d: &Description) -> Result<Self, FigureError> {
         let count = |key| d.count(key).map(|value| value as usize);
         let machine = Self {
@@ -182,31 +180,32 @@ impl Osiris {
         together(
             "units.ntt.lanes",
             "units.ntt.stages",
-            "lanes are a power of two, as the transforms are, and at most as many as the largest ring has residues",
+            "lanes must be a power of two and at most the degree of the largest ring",
             machine.lanes.is_power_of_two() && machine.lanes.ilog2() <= machine.stages,
         )?;
         let memory = machine.memory_bytes / machine.tile_bytes();
         let (units, height) = (machine.hadamard_units as f64, machine.hadamard_height as f64);
-        // What waits between the units of a change of modulus is written and read twice more, if limbs pass one after the other.
+        // Without interleaving, buffered tiles between the units of a change of modulus are written once more
+        // and read once more.
         let waiting = if machine.tiling == Tiling::LimbByLimb { 2.0 + 1.0 } else { 0.0 };
-        // Interleaved limbs pass within (N/p - 1)·S + 1 cycles, which of the smallest ring, N/p = 2, are half of S·N/p.
+        // Interleaved limbs pass within (N/p − 1)·S + 1 cycles, which for the smallest ring, N/p = 2, is half
+        // of S·N/p.
         let reads = units * (2.0 * height + 2.0 * 5.0) + 2.0 + 1.0 + waiting;
         let writes = units * (2.0 * 2.0 + 2.0 * 2.0) + 2.0 + 1.0 + waiting;
         let ports = [
             (
                 ("memories.scratchpad.reads", machine.port_tiles.0 as f64, reads),
                 "units.hadamard.height",
-                "all units may read at once: two tiles a cell of each Hadamard unit and five for a diagonal, one each the first NTT unit and the \
-                 automorphism unit, and memory; those of interleaved limbs twice on the smallest ring",
-                "what memory takes in a cycle is read beside all that the units may read at once: raise the tiles that are read with the bandwidth",
+                "all units may read at once: two tiles per cell of each Hadamard unit and five for a diagonal, one each for the first NTT \
+                 unit, the automorphism unit and memory; interleaved limbs need twice as many on the smallest ring",
+                "the port must serve memory in addition to all units: raise the tiles read per cycle with the bandwidth",
             ),
             (
                 ("memories.scratchpad.writes", machine.port_tiles.1 as f64, writes),
                 "units.hadamard.count",
-                "all units may write at once: two tiles for each of a Hadamard unit's two jobs, one each the second NTT unit and the automorphism \
-                 unit, and memory; those of interleaved limbs twice on the smallest ring",
-                "what memory brings in a cycle is written beside all that the units may write at once: raise the tiles that are written with the \
-                 bandwidth",
+                "all units may write at once: two tiles for each of a Hadamard unit's two jobs, one each for the second NTT unit, the \
+                 automorphism unit and memory; interleaved limbs need twice as many on the smallest ring",
+                "the port must serve memory in addition to all units: raise the tiles written per cycle with the bandwidth",
             ),
         ];
         for ((figure, tiles, of_units), structure, units_cause, memory_cause) in ports {
@@ -216,16 +215,16 @@ impl Osiris {
         Ok(machine)
     }
 
-    /// The machine's units on rings of `degree`.
+    /// The machine's units for rings of `degree`.
     ///
     /// # Errors
-    /// [`ShapeError`] if the ring does not fit them.
+    /// [`ShapeError`] if the ring does not fit.
     pub fn units(&self, degree: RingDegree) -> Result<ModChangeUnits, ShapeError> {
         let shape = Shape::new(degree, self.lanes, self.stages)?;
         Ok(ModChangeUnits { shape, height: self.height, depth: self.depth })
     }
 
-    /// Whether array and Hadamard units are high enough for `task`.
+    /// Whether the array and the Hadamard units have enough rows for `task`.
     ///
     /// # Errors
     /// [`MapError::Height`], [`MapError::Digits`].
@@ -248,7 +247,6 @@ impl Osiris {
         }
     }
 
-    /// Bytes of a tile.
     pub fn tile_bytes(&self) -> f64 {
         (self.lanes as u64 * self.word_bits) as f64 / 8.0
     }
@@ -258,12 +256,13 @@ impl Osiris {
         (degree.get() as u64 * self.word_bits).div_ceil(8)
     }
 
-    /// How CKKS programs are lowered for the machine, with key switches as `gadget` cuts them.
+    /// The lowering of CKKS programs for the machine, with key switches according to `gadget`.
     ///
-    /// Digits are lifted as they are: the array has one multiplier more in its first row (section IV-C), no adder. A division rounds to the
-    /// nearest, since the mean of what it would cut off is multiplied by the secret. Rotations switch first, as hoisting wants it (section
-    /// III). A division by P after a product is fused with the rescaling (section VI). Diagonals that are made of one limb are encoded so
-    /// that their coefficients fit it.
+    /// Digits are lifted approximately: the first row of the array has one additional multiplier (section IV-C)
+    /// but no adder. A division rounds to nearest, as the mean of a truncation error would be multiplied by the
+    /// secret. Rotations switch keys first, as hoisting requires (section III). A division by P after a product
+    /// is fused with the rescaling (section VI). Diagonals for limb extension are encoded with coefficients
+    /// that fit the limb.
     pub fn lowering(&self, gadget: GadgetLiteral) -> RnsLowering {
         RnsLowering {
             conversion: Conversion::Approximate,
@@ -283,11 +282,11 @@ impl Osiris {
         }
     }
 
-    /// What the steps of a matrix take, in cycles on the largest ring.
+    /// Costs of the steps of a matrix, in cycles on the largest ring.
     pub fn step_rates(&self) -> StepRates {
         let limb_bytes = (self.word_bits << self.stages) as f64 / 8.0;
         let limb = ((1u64 << self.stages) / self.lanes as u64) as f64;
-        // Half of a key comes from a seed, and either NTT unit makes diagonals for the Hadamard unit beside it.
+        // Half of a key is generated from its seed, and each NTT unit extends diagonals for its Hadamard unit.
         let diagonal =
             if self.limb_extension { limb / self.hadamard_units as f64 } else { limb_bytes / self.memory_bytes };
         StepRates {
@@ -299,7 +298,7 @@ impl Osiris {
         }
     }
 
-    /// What the units are made of.
+    /// Quantities of components.
     pub fn structure(&self) -> Structure {
         let word_bytes = |words: usize| words as f64 * self.word_bits as f64 / 8.0;
         let largest = RingDegree::new(1 << self.stages).ok();
@@ -331,44 +330,43 @@ impl Osiris {
         KeyGenerator::latency(self.lanes)
     }
 
-    /// Cycles through the automorphism unit on rings of `shape`.
+    /// Latency of the automorphism unit on rings of `shape`.
     pub fn automorphism_latency(&self, shape: Shape) -> u64 {
         AutomorphismUnit::latency(shape)
     }
 }
 
-/// Multipliers, switches and words of storage, as they follow from the units.
+/// Multipliers, switches and storage that the units imply.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Structure {
     /// Modular multipliers of both NTT units.
     pub ntt_multipliers: usize,
-    /// Of the base conversion array.
+    /// Modular multipliers of the base conversion array.
     pub base_conversion_multipliers: usize,
-    /// Of the Hadamard units.
+    /// Modular multipliers of the Hadamard units.
     pub hadamard_multipliers: usize,
-    /// Of these the ones that can be at work.
+    /// Multipliers of the Hadamard units that can be busy.
     pub hadamard_multipliers_at_work: usize,
-    /// Before the NTT units, beside each Hadamard unit, to make limbs of one: in none of the paper's counts.
+    /// Multipliers for limb extension before the NTT units; the paper does not count them.
     pub limb_extension_multipliers: usize,
     /// Two-by-two switches of the automorphism unit.
     pub switches: usize,
-    /// Settings of all switches for one rotation of the largest ring: the paper has no memory for them.
+    /// Settings of all switches for one rotation of the largest ring; the paper has no memory for them.
     pub setting_bytes: f64,
-    /// The rings of all key generators: the paper has no generator's parts.
+    /// The rings of all key generators; the paper gives no parts of a generator.
     pub mask_ring_bytes: f64,
-    /// Blocks of ChaCha that all key generators make a cycle.
+    /// ChaCha blocks per cycle of all key generators.
     pub mask_blocks: usize,
     /// Delays of both NTT units.
     pub delay_bytes: f64,
-    /// Two tables of factors a limb, for each direction, once.
+    /// Two tables of factors per limb and direction, stored once.
     pub twiddle_bytes: f64,
-    /// The same with what each stage of both NTT units reads for itself.
+    /// The same with a separate copy for each stage of both NTT units.
     pub stage_twiddle_bytes: f64,
-    /// What tables of all factors of one direction would take.
+    /// Tables of all factors of one direction, for comparison.
     pub whole_twiddle_bytes: f64,
-    /// Registers before and behind the base conversion array.
+    /// Registers before and after the base conversion array.
     pub skew_bytes: f64,
-    /// The scratchpads.
     pub scratchpad_bytes: f64,
 }
 
@@ -376,10 +374,5 @@ impl Structure {
     /// All modular multipliers that the paper counts.
     pub fn multipliers(&self) -> usize {
         self.ntt_multipliers + self.base_conversion_multipliers + self.hadamard_multipliers
-    }
-
-    /// Scratchpads and delays: what the paper counts as SRAM.
-    pub fn memory_bytes(&self) -> f64 {
-        self.scratchpad_bytes + self.delay_bytes
     }
 }

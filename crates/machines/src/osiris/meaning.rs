@@ -1,4 +1,4 @@
-//! What the names in a schedule stand for, for the audit.
+//! The meaning of a schedule's values and operations, for the audit.
 
 use super::chip::Does;
 use super::schedule::Scheduled;
@@ -14,11 +14,10 @@ use polyfabric_program::rns::kernel::{KernelProgram, LimbSet};
 use polyfabric_schemes::rns::{LimbId, Part};
 use std::collections::{HashMap, HashSet};
 
-/// See the module's documentation.
 pub struct Names<'a> {
     scheduled: &'a Scheduled,
     program: &'a KernelProgram,
-    /// Number of each stream's first vector, and one behind the last.
+    /// Index of each stream's first vector, then the total.
     streams: Vec<usize>,
     outputs: HashSet<Residue>,
 }
@@ -32,7 +31,6 @@ fn product(a: usize, b: usize) -> Term {
 }
 
 impl<'a> Names<'a> {
-    /// Of a schedule of `program`.
     pub fn new(scheduled: &'a Scheduled, program: &'a KernelProgram) -> Self {
         let mut next = scheduled.tasks.leaves.len();
         let mut streams = vec![next];
@@ -48,7 +46,7 @@ impl<'a> Names<'a> {
         self.program.modulus(limb)
     }
 
-    /// What the Hadamard unit does to one limb, with the places of the operands among what it reads.
+    /// The sum that the Hadamard unit computes for one limb; `at` are the operands' indices among the reads.
     fn pointwise(&self, limb: LimbId, what: Pointwise, at: &[usize]) -> Sum {
         let minus_one = self.modulus(limb).neg(1);
         let (terms, addend) = match what {
@@ -63,9 +61,9 @@ impl<'a> Names<'a> {
         Sum { limb: limb.0, terms, addend }
     }
 
-    /// Limb by limb, of each polynomial.
+    /// The sums of each polynomial, limb by limb.
     fn halves(&self, limbs: &LimbSet, what: &[Pointwise], diagonal: bool, halves: &[Half]) -> Vec<Sum> {
-        // A diagonal that an NTT unit makes comes first, on the wire.
+        // A diagonal from an NTT unit is the first read, on the wire.
         let behind = if diagonal { limbs.len() } else { 0 };
         let places: HashMap<Residue, usize> =
             read_at_once(halves).into_iter().enumerate().map(|(place, residue)| (residue, behind + place)).collect();
@@ -80,7 +78,7 @@ impl<'a> Names<'a> {
         sums
     }
 
-    /// What is kept, less the remainder, by the product of the dropped limbs: remainders come first.
+    /// (kept − remainder) / (product of the dropped limbs); the remainders are the first reads.
     fn division(
         &self,
         dropped: impl Iterator<Item = LimbId> + Clone,
@@ -136,7 +134,7 @@ impl Meaning for Names<'_> {
                 Step::Generated(LeafSubpolynomial { leaf, subpolynomial: 0 })
             }
             (Kernel::KeyProduct { limb, terms, .. }, Does::InnerProduct) => {
-                // Digit and body one after the other, and then the masks.
+                // Digits and bodies alternate; the masks follow.
                 let count = terms.len();
                 let body = (0..count).map(|term| product(2 * term, 2 * term + 1)).collect();
                 let mask = (0..count).map(|term| product(2 * term, 2 * count + term)).collect();

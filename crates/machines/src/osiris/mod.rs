@@ -1,16 +1,16 @@
 //! Osiris (Ebel and Reagen): a systolic machine for CKKS.
 //!
-//! - [`units`]: what each functional unit does to a stream of tiles, element by element and cycle by cycle.
-//! - [`tiling`]: in which order the tiles of several limbs pass a port: limb interleaving, and the naive order.
+//! - [`units`]: each functional unit, register by register, on a stream of tiles.
+//! - [`tiling`]: the order of the tiles of several limbs on a port: interleaved or limb by limb.
 //! - [`mod_change`]: inverse transform, base conversion and transform as one stream, in both orders.
-//! - [`machine`]: the figures of a machine file, and what follows from them.
-//! - [`chip`]: the same under the engine's names.
-//! - [`tasks`], [`layout`], [`schedule`], [`replay`]: a kernel program as work, as pipelines of units, as a schedule of the engine, and on real
-//!   ciphertexts.
-//! - [`flow`], [`room`]: what the schedule goes by, and the places of limbs.
-//! - [`steps`]: baby and giant steps of a matrix, weighed by schedules.
+//! - [`machine`]: the figures of a machine file, and the properties that follow.
+//! - [`chip`]: the machine's resources in the engine.
+//! - [`tasks`], [`layout`], [`schedule`], [`replay`]: a kernel program as tasks, as pipelines of units, as a
+//!   schedule, and on real ciphertexts.
+//! - [`flow`], [`room`]: dependences between tasks, and the allocation of the scratchpads.
+//! - [`steps`]: baby and giant steps of a matrix, chosen by schedules.
 //! - [`rounds`]: bodies of programs that repeat.
-//! - [`meaning`], [`contract`], [`reproduce`]: the schedule's names for the audit, the machine among the others, the paper's tables.
+//! - [`meaning`], [`contract`]: interfaces to the audit and to other crates.
 
 pub mod chip;
 pub mod contract;
@@ -20,7 +20,6 @@ pub mod machine;
 pub mod meaning;
 pub mod mod_change;
 pub mod replay;
-pub mod reproduce;
 pub mod room;
 pub mod rounds;
 pub mod schedule;

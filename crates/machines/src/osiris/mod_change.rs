@@ -1,11 +1,14 @@
-//! Changing a modulus: inverse transform, base conversion, transform (algorithm 1), with limbs interleaved or one after the other.
+//! Changes of modulus: inverse transform, base conversion, transform (algorithm 1), with limbs interleaved or
+//! in sequence.
 //!
-//! Interleaved, a tile goes from unit to unit in the cycle in which it leaves: no buffer stands between them, and α limbs become β in one
-//! stream of max(α, β)·N/p cycles. The price are the commutators' delays, which are as many times longer.
+//! With interleaving, a unit passes each tile to the next unit in the cycle in which the tile leaves. No
+//! buffers are needed, and α limbs become β limbs in one stream of max(α, β)·N/p cycles. The cost is longer
+//! delays in the commutators, by the number of limbs.
 //!
-//! One limb after the other, the array has to wait until the last source limb has a tile, and the second transform until the first target limb
-//! has all of its tiles, as the array gives a tile of every target in turn: two buffers hold what waits, α and β limbs.
-//! While another change of modulus uses the same buffers, each place has to be read before it is written again.
+//! With limbs in sequence, the array must wait for a tile of the last source limb. The second transform must
+//! wait for all tiles of the first target limb, as the array alternates between targets. Two buffers store α
+//! and β limbs meanwhile. If another change of modulus uses the same buffers, each place must be read before it
+//! is overwritten.
 
 use super::tiling::{TileOrder, Tiling, join};
 use super::units::base_conversion::HeightError;
@@ -15,61 +18,58 @@ use super::units::{
 use polyfabric_kernels::ntt::NttError;
 use std::collections::HashMap;
 
-/// The units that a change of modulus passes: two NTT units, and the array between them.
+/// The two NTT units and the array that a change of modulus uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModChangeUnits {
-    /// Ring and lanes.
     pub shape: Shape,
     /// Rows of the array.
     pub height: usize,
-    /// Registers in the arithmetic.
+    /// Pipeline registers of the arithmetic.
     pub depth: PipelineDepth,
 }
 
-/// Why a change of modulus does not pass.
+/// Why a change of modulus fails.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModChangeError {
     /// More source limbs than rows.
     #[error(transparent)]
     Height(#[from] HeightError),
-    /// A modulus without transform.
+    /// A modulus without a transform.
     #[error(transparent)]
     Ntt(#[from] NttError),
-    /// Tiles that do not meet: the schedule is wrong.
+    /// Tiles do not meet; the schedule is wrong.
     #[error(transparent)]
     Lockstep(#[from] LockstepError),
-    /// A unit wants a tile that has not been written to a buffer: the schedule is wrong.
+    /// A unit reads a tile before it is written to a buffer; the schedule is wrong.
     #[error("cycle {cycle}: tile {index} of limb {limb} is not in the buffer before {unit}")]
     Missing {
-        /// Cycle.
         cycle: u64,
         /// Unit that reads.
         unit: &'static str,
-        /// Limb.
         limb: usize,
-        /// Number of the tile.
+        /// Index of the tile.
         index: usize,
     },
 }
 
-/// When the tiles of one change of modulus enter the units, by cycle after the first.
+/// The cycles in which the tiles of one change of modulus enter the units, relative to the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModChangeSchedule {
     units: ModChangeUnits,
     tiling: Tiling,
     /// α and β.
     limbs: (usize, usize),
-    /// Cycle in which each block of the array begins.
+    /// Start of each block in the array.
     blocks: Vec<u64>,
     /// Cycle in which the first tile of each target limb enters the second NTT unit.
     transforms: Vec<u64>,
 }
 
-/// A tile's stay in a buffer: written in one cycle, read for the last time in another.
+/// Live range of a tile in a buffer: the cycles of its write and of its last read.
 type LiveRange = (u64, u64);
 
 impl ModChangeSchedule {
-    /// α = `sources` limbs to β = `targets`.
+    /// From α = `sources` limbs to β = `targets`.
     pub fn new(units: ModChangeUnits, tiling: Tiling, sources: usize, targets: usize) -> Self {
         let ModChangeUnits { shape, height, depth } = units;
         let period = sources.max(targets);
@@ -82,13 +82,13 @@ impl ModChangeSchedule {
                 (0..targets as u64).map(|target| inverse + conversion + target).collect(),
             ),
             Tiling::LimbByLimb => {
-                // The array reads limb i of a block i cycles after the block's begin, and a cycle after it was written at the earliest:
-                // the last limb decides.
+                // The array reads limb i of a block i cycles after the block's start, and at least one cycle
+                // after its write: the last limb determines the start.
                 let last = inverse + (sources as u64 - 1) * tiles + 1 - (sources as u64 - 1);
                 let blocks: Vec<u64> = (0..tiles).map(|index| last + index * period as u64).collect();
                 let mut free = 0;
                 let transform = |target: u64| {
-                    // No tile may be missing later on, and the last comes latest.
+                    // No tile may be missing later, and the last one arrives latest.
                     let whole = blocks[tiles as usize - 1] + conversion + target + 1;
                     let begin = (whole.saturating_sub(tiles - 1)).max(blocks[0] + conversion + target + 1).max(free);
                     free = begin + tiles;
@@ -116,7 +116,7 @@ impl ModChangeSchedule {
         }
     }
 
-    /// Cycle after the last tile out, of a change that has the units to itself.
+    /// Cycle after the last tile out, if no other change of modulus uses the units.
     pub fn cycles(&self) -> u64 {
         let last = self
             .transforms
@@ -130,7 +130,7 @@ impl ModChangeSchedule {
         2 * NttUnit::buffer_words(self.units.shape, self.spacing())
     }
 
-    /// Stays in the buffer before the array, and in the one behind it.
+    /// Live ranges in the buffers before and after the array.
     fn live_ranges(&self) -> [Vec<LiveRange>; 2] {
         if self.tiling == Tiling::Interleaved {
             return [Vec::new(), Vec::new()];
@@ -148,11 +148,11 @@ impl ModChangeSchedule {
         [before.collect(), behind.collect()]
     }
 
-    /// Most words that the buffers between the units hold at once, before and behind the array.
+    /// Maximum number of words in the buffers before and after the array.
     pub fn buffer_words(&self) -> [usize; 2] {
         self.live_ranges().map(|live_ranges| {
             let written = live_ranges.iter().map(|&(written, _)| (written, 1i64));
-            // A place is free for another tile from the cycle of its last read on.
+            // A place is free from the cycle of its last read on.
             let read = live_ranges.iter().map(|&(_, read)| (read, -1i64));
             let mut changes: Vec<(u64, i64)> = written.chain(read).collect();
             changes.sort_unstable();
@@ -164,8 +164,8 @@ impl ModChangeSchedule {
         })
     }
 
-    /// Cycles from a change of modulus to the next one of the same kind, with `copies` of each buffer in turn: until every unit is free and
-    /// every place has been read.
+    /// Cycles between two changes of modulus of the same kind, with `copies` of each buffer used alternately:
+    /// until every unit is free and every place has been read.
     pub fn period(&self, copies: u64) -> u64 {
         let tiles = self.units.shape.tiles() as u64;
         let spacing = self.spacing() as u64;
@@ -185,14 +185,14 @@ impl ModChangeSchedule {
         units.into_iter().chain(places).max().unwrap_or(0)
     }
 
-    /// Carries the change out on `values`, limbs as their tiles one after the other, in the units, each tile at its cycle. The target limbs in
-    /// the same form, and the cycle after the last tile out.
+    /// Executes the change on `values`, in the units, each tile at its cycle. A limb is the concatenation of
+    /// its tiles. Returns the target limbs and the cycle after the last tile out.
     ///
     /// # Errors
-    /// [`ModChangeError`] if the array is too low, a modulus has no transform, or tiles do not meet.
+    /// [`ModChangeError`] if the array has too few rows, a modulus has no transform, or tiles do not meet.
     ///
     /// # Panics
-    /// Unless the table and the values are of the schedule's limbs.
+    /// If the table or the values do not match the schedule's limbs.
     pub fn run(&self, table: &BaseTable, values: &[Vec<u64>]) -> Result<(Vec<Vec<u64>>, u64), ModChangeError> {
         let ModChangeUnits { shape, height, depth } = self.units;
         assert_eq!((table.source_count(), table.target_count()), self.limbs, "the conversion of the schedule");
@@ -223,20 +223,20 @@ impl ModChangeSchedule {
         Ok((limbs.ok_or(missing)?, end))
     }
 
-    /// What the array reads from the buffer before it, and when.
+    /// The array's reads from the buffer before it, with their cycles.
     fn array_reads(&self) -> Vec<(u64, (usize, usize))> {
         let read = |index: usize, limb: usize| (self.blocks[index] + limb as u64, (limb, index));
         (0..self.blocks.len()).flat_map(|index| (0..self.limbs.0).map(move |limb| read(index, limb))).collect()
     }
 
-    /// What the second NTT unit reads from the buffer before it, and when.
+    /// The second NTT unit's reads from the buffer before it, with their cycles.
     fn transform_reads(&self) -> Vec<(u64, (usize, usize))> {
         let read = |limb: usize, index: usize| (self.transforms[limb] + index as u64, (limb, index));
         (0..self.limbs.1).flat_map(|limb| (0..self.units.shape.tiles()).map(move |index| read(limb, index))).collect()
     }
 }
 
-/// Tiles that wait between two units.
+/// Tiles stored between two units.
 struct Buffer {
     reader: &'static str,
     tiles: HashMap<(usize, usize), Tile>,
@@ -247,7 +247,7 @@ impl Buffer {
         Self { reader, tiles: HashMap::new() }
     }
 
-    /// One cycle: the tile that is wanted leaves, if it was written before; then `tile` is written.
+    /// One cycle: the wanted tile leaves, if it was written in an earlier cycle; then `tile` is written.
     fn pass(
         &mut self,
         cycle: u64,
@@ -265,7 +265,8 @@ impl Buffer {
 
 #[cfg(test)]
 mod tests {
-    //! Do the three units give the kernels' change of modulus in both orders, in the cycles that the schedule says; and what does each order cost?
+    //! Do the three units compute the kernels' change of modulus in both orders, in the scheduled cycles, and
+    //! what does each order cost?
 
     use super::super::units::test_support::{DEPTH, convert, moduli, residues, shape};
     use super::*;
@@ -316,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn interleaved_limbs_leave_every_n_over_p_cycles_without_a_buffer() {
+    fn interleaved_limbs_need_no_buffer() {
         let schedule = at_the_top(Tiling::Interleaved);
         assert_eq!(schedule.period(1), 26 * 128);
         assert_eq!(schedule.buffer_words(), [0, 0]);
@@ -326,21 +327,23 @@ mod tests {
     }
 
     #[test]
-    fn limbs_one_after_the_other_wait_in_buffers() {
+    fn sequential_limbs_are_buffered() {
         let (naive, interleaved) = (at_the_top(Tiling::LimbByLimb), at_the_top(Tiling::Interleaved));
         let [before, behind] = naive.buffer_words();
-        // All source limbs but what the array has read when the last of them comes; nearly all target limbs.
+        // All source limbs, except for the tiles that the array has read when the last limb arrives; nearly all
+        // target limbs.
         assert!((13 * 65536..=14 * 65536).contains(&before), "{before} words before the array");
-        assert!((24 * 65536..=26 * 65536).contains(&behind), "{behind} words behind it");
+        assert!((24 * 65536..=26 * 65536).contains(&behind), "{behind} words after it");
         assert_eq!(naive.delay_words(), 2 * (65536 - 512));
-        // Alone it is the faster one, as its delays are short. One buffer each: the next change waits for its places. Two each: the units' rate.
+        // A single change is faster without interleaving, as delays are short. With one buffer each, the next
+        // change waits for its places; with two each, it runs at the units' rate.
         assert_eq!((naive.cycles(), interleaved.cycles()), (9_119, 10_641));
         assert_eq!((naive.period(1), interleaved.period(1)), (6_351, 3_328));
         assert_eq!(naive.period(2), interleaved.period(1));
     }
 
     #[test]
-    fn a_tile_that_is_read_too_early_is_told() {
+    fn early_reads_are_reported() {
         let shape = shape(6, 8);
         let moduli = moduli(6, 4);
         let basis = |moduli: &[Modulus]| RnsBasis::new(moduli.to_vec()).unwrap();

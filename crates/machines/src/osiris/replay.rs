@@ -1,7 +1,9 @@
-//! A schedule carried out on real ciphertexts: every event in the order of its start, every tile through its unit in its cycle.
+//! Executes a schedule on real ciphertexts: events in order of their start, and every tile through its unit in
+//! its cycle.
 //!
-//! What an event reads is what lies at the place that it names, in the cycle in which it begins to read; tiles on a wire enter the next unit a
-//! cycle after they left the last. So a schedule that is wrong gives wrong words, or is told.
+//! An event reads the content of the places that it names, in the cycle of its first read. Tiles on a wire
+//! enter the next unit one cycle after they left the previous one. So a wrong schedule gives wrong words or an
+//! error.
 
 use super::machine::Osiris;
 use super::rounds::Body;
@@ -28,44 +30,29 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Why a schedule cannot be carried out.
+/// Why a schedule cannot be executed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// A key is not in the set.
     #[error(transparent)]
     Key(#[from] MissingKey),
-    /// Masks that come from no seed.
-    #[error("{key} has no seed, and the machine makes masks from it: make the keys anew")]
-    Seed {
-        /// The key.
-        key: KeyId,
-    },
-    /// A key or an input lacks a limb.
-    #[error(
-        "limb {limb} of what the program reads is not there: make keys and inputs for the set that it is lowered with"
-    )]
-    Limb {
-        /// The limb.
-        limb: LimbId,
-    },
-    /// A read of what is not there.
-    #[error("cycle {cycle}: {unit} reads what is not there. This is a fault of the mapper")]
-    NotThere {
-        /// Cycle.
-        cycle: i64,
-        /// Unit.
-        unit: String,
-    },
-    /// Tiles that do not meet.
+    /// The key's masks have no seed.
+    #[error("{key} has no seed, but the machine generates masks from one: generate the keys again")]
+    Seed { key: KeyId },
+    #[error("limb {limb} of an input or key is missing: generate keys and inputs for the program's parameter set")]
+    Limb { limb: LimbId },
+    /// An event reads data that is absent.
+    #[error("cycle {cycle}: {unit} reads data that is absent. This is a bug in the mapper")]
+    NotThere { cycle: i64, unit: String },
+    /// Tiles do not meet.
     #[error(transparent)]
     Lockstep(#[from] LockstepError),
-    /// A modulus without transform.
+    /// A modulus without a transform.
     #[error(transparent)]
     Ntt(#[from] NttError),
-    /// A ring that the lanes do not stream.
+    /// The lanes do not support the ring.
     #[error(transparent)]
     Streaming(#[from] StreamingError),
-    /// Limbs that are no basis.
+    /// The limbs are not a basis.
     #[error(transparent)]
     Basis(#[from] RnsBasisError),
     /// A conversion from too many limbs.
@@ -75,18 +62,20 @@ pub enum ReplayError {
 
 type Words = Arc<Vec<u64>>;
 
-/// What came to a place, and in which cycles its first tile and its last.
+/// The content written to a place, with the cycles of its first and last tile.
 struct Version {
-    /// When tiles begin to come.
+    /// Cycle of the first tile.
     begins: i64,
-    /// From when on the first is known to be there: the last's, if they come in an order of their own.
+    /// Cycle from which the first tile is certainly there; that of the last tile if tiles arrive in a
+    /// unit-specific order.
     first: i64,
     last: i64,
     words: Words,
 }
 
 impl Version {
-    /// Whether it comes over what `access` reads from cycle `first` to `last` before that is read: tile by tile, where both move them in one order.
+    /// Whether this version overwrites data that `access` reads in cycles `first` to `last` before the read. If
+    /// both are in stream order, tiles are compared one by one.
     fn comes_before(&self, access: &Access, (first, last): (i64, i64)) -> bool {
         let in_order = access.order == Order::Stream && self.first == self.begins;
         if in_order { self.first < first || self.last < last } else { self.begins < last }
@@ -107,30 +96,30 @@ impl InRound<'_> {
     }
 }
 
-/// What simulated storage holds.
+/// Contents of the simulated storage.
 struct Replay<'a> {
     machine: &'a Osiris,
     scheduled: &'a Scheduled,
     program: &'a KernelProgram,
     keys: &'a KeySet,
     inputs: &'a [&'a RnsPolynomial],
-    /// By place in the scratchpads: what was written. A unit of long latency may have begun before one whose results come to the same place
-    /// earlier.
+    /// By place in the scratchpads, the versions written. A unit with long latency may start before one whose
+    /// results are written to the same place earlier.
     frames: HashMap<u64, Vec<Version>>,
-    /// By wire: tiles, with the cycle in which they left their unit.
+    /// By wire, tiles with the cycle in which they left their unit.
     wires: HashMap<u16, VecDeque<(i64, Tile)>>,
-    /// What was stored, by its name.
+    /// Stored values.
     outputs: HashMap<Value, Words>,
-    /// Of a program that repeats: the round of the event at hand.
+    /// The round of the current event, in a program that repeats.
     round: Option<InRound<'a>>,
-    /// Keys with masks from their seed.
+    /// Keys with their masks expanded from the seed.
     seeded: HashMap<KeyId, SwitchingKey>,
 }
 
-/// Carries `events`, those of `scheduled` or changed ones, out; the outputs of `program`, in order.
+/// Executes `events`, those of `scheduled` or modified ones, and returns the outputs of `program` in order.
 ///
 /// # Errors
-/// [`ReplayError`] if a key or an input is not there, or the schedule is wrong.
+/// [`ReplayError`] if a key or an input is missing, or the schedule is wrong.
 pub fn replay(
     machine: &Osiris,
     scheduled: &Scheduled,
@@ -150,13 +139,14 @@ pub fn replay(
     replay.all_outputs()
 }
 
-/// Carries a schedule of `rounds` out, their own or a changed one, whose `bodies` are on `machine`; the outputs of the last round, in order.
+/// Executes a schedule of `rounds`, theirs or a modified one, with `bodies` mapped to `machine`. Returns the
+/// outputs of the last round in order.
 ///
 /// # Errors
-/// [`ReplayError`] if a key or an input is not there, or the schedule is wrong.
+/// [`ReplayError`] if a key or an input is missing, or the schedule is wrong.
 ///
 /// # Panics
-/// If there is no body, or a round of another one.
+/// If there is no body, or a round has a body that is not among `bodies`.
 pub fn replay_rounds(
     machine: &Osiris,
     (rounds, bodies): (&Rounds, &[&Body]),
@@ -197,7 +187,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// From now on events are of round `number`, if there is one.
+    /// Starts round `number`, if it exists.
     fn enter(&mut self, rounds: &'a Rounds, bodies: &'a [&'a Body], number: usize) -> Option<()> {
         let round = rounds.rounds.get(number)?;
         let body = bodies[round.body];
@@ -225,7 +215,8 @@ impl Replay<'_> {
         ReplayError::NotThere { cycle: event.start, unit }
     }
 
-    /// The limb that lies where `access` reads: each tile has come before it is read, and nothing has come over it before its last is.
+    /// The limb at the place of `access`. Each tile must arrive before its read, and no other version may
+    /// overwrite it before the last read.
     fn read(&self, event: &Event, access: &Access) -> Result<Words, ReplayError> {
         let (first, last) = (event.start + i64::from(access.first), event.start + i64::from(access.last));
         let there = |version: &&Version| match access.order {
@@ -239,7 +230,7 @@ impl Replay<'_> {
         found.map(|version| version.words.clone()).ok_or_else(|| self.not_there(event))
     }
 
-    /// The same for a unit that takes residues modulo `modulus`: a wrong schedule may bring those of another limb.
+    /// Like [`Self::read`], with residues checked against `modulus`: a wrong schedule may deliver another limb.
     fn read_modulo(&self, event: &Event, access: &Access, modulus: Modulus) -> Result<Words, ReplayError> {
         let words = self.read(event, access)?;
         match words.iter().all(|&word| word < modulus.value()) {
@@ -253,13 +244,13 @@ impl Replay<'_> {
         let begins = event.start + i64::from(access.first);
         let first = if access.order == Order::Any { last } else { begins };
         let versions = self.frames.entry(access.place.offset).or_default();
-        // Whoever reads later begins later: of what is there already, only the last matters.
+        // Later events read later, so only the newest complete version matters.
         let newest = versions.iter().map(|version| version.last).filter(|&last| last < event.start).max();
         versions.retain(|version| newest.is_none_or(|newest| version.last >= newest));
         versions.push(Version { begins, first, last, words });
     }
 
-    /// Limbs that leave a unit as tiles, to the places of `accesses`.
+    /// Writes limbs that leave a unit as tiles to the places of `accesses`.
     fn write_tiles(
         &mut self,
         event: &Event,
@@ -273,12 +264,13 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// The tiles that pass the wire while `access` reads it, with the cycle after the event's start in which each enters.
+    /// The tiles on the wire while `access` reads it, with the cycle in which each enters, relative to the
+    /// event's start.
     fn take(&mut self, event: &Event, access: &Access) -> Result<Vec<(u64, Tile)>, ReplayError> {
         let wire = self.wires.entry(access.place.memory.0).or_default();
         let last = u64::from(access.last);
         let after = |cycle: i64| u64::try_from(cycle + 1 - event.start).ok();
-        // What came before the event began has passed nobody.
+        // A tile that arrived before the event's start has no reader.
         if wire.front().is_some_and(|&(cycle, _)| after(cycle).is_none()) {
             return Err(self.not_there(event));
         }
@@ -360,7 +352,6 @@ impl Replay<'_> {
         }
     }
 
-    /// A load or a store.
     fn transfer(&mut self, event: &Event) -> Result<(), ReplayError> {
         let (read, write) = (&event.reads[0], &event.writes[0]);
         if write.place.memory != self.scheduled.chip.scratchpad {
@@ -377,7 +368,7 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// What lies in memory from the start under a name.
+    /// The leaf with this value, if it is in memory from the start.
     fn leaf_named(&self, name: Value) -> Option<Leaf> {
         let residue = match self.round {
             None => name.index,
@@ -387,23 +378,23 @@ impl Replay<'_> {
             }
         };
         let leaf = self.scheduled.tasks.leaves.get(residue as usize).copied().flatten()?;
-        // A later round takes what was stored.
+        // Later rounds read values that were stored.
         let given = matches!(leaf, Leaf::Input { .. }) && self.round.is_some_and(|round| !round.first());
         (!given).then_some(leaf)
     }
 
-    /// The key that is meant where the program of the event at hand names `key`.
+    /// In the current round, the key for the program's `key`.
     fn key(&self, key: KeyId) -> KeyId {
         self.round.map_or(key, |round| round.round.key(key))
     }
 
-    /// The public polynomial of that number of the program of the event at hand.
+    /// In the current round, public polynomial `number` of the program.
     fn plaintext(&self, number: u32) -> &PublicPolynomial {
         let own = self.round.and_then(|round| round.round.plaintexts.as_ref());
         &own.unwrap_or(&self.program.plaintexts)[number as usize]
     }
 
-    /// A limb as it lies off chip, in the order of the units.
+    /// A limb in off-chip memory, in the order of the units.
     fn leaf(&self, leaf: Leaf) -> Result<Vec<u64>, ReplayError> {
         let degree = self.program.degree;
         let mut words = vec![0; degree.get()];
@@ -436,7 +427,7 @@ impl Replay<'_> {
         Ok(EvaluationOrder::BitReversed.convert(self.order(), degree, &words))
     }
 
-    /// A unit's part in a change of modulus.
+    /// The part of one unit in a change of modulus.
     fn mod_change(
         &mut self,
         event: &Event,
@@ -472,12 +463,12 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// The limbs that lie where `accesses` read, modulo `moduli`.
+    /// The limbs at the places of `accesses`, modulo `moduli`.
     fn limbs(&self, event: &Event, accesses: &[Access], moduli: &[Modulus]) -> Result<Vec<Words>, ReplayError> {
         accesses.iter().zip(moduli).map(|(access, &modulus)| self.read_modulo(event, access, modulus)).collect()
     }
 
-    /// What the array makes of tiles that enter in their cycles.
+    /// The array's results for tiles that enter in their cycles.
     fn convert(
         &self,
         tiles: Vec<(u64, Tile)>,
@@ -494,7 +485,7 @@ impl Replay<'_> {
         Ok(stream(&mut unit, tiles, latency + spacing as u64)?)
     }
 
-    /// Limbs through an NTT unit alone.
+    /// Limbs through an NTT unit only.
     fn transform(
         &self,
         event: &Event,
@@ -508,7 +499,7 @@ impl Replay<'_> {
         Ok(stream(&mut unit, tiles, NttUnit::latency(shape, spacing, depth))?)
     }
 
-    /// What is kept, less the remainder, by the product of the dropped limbs: an inner product with two constants.
+    /// (kept − remainder) / (product of the dropped limbs), as an inner product with two constants.
     fn division(&mut self, event: &Event, dropped: &[Modulus], moduli: Vec<Modulus>) -> Result<(), ReplayError> {
         let [remainders, kept @ ..] = &event.reads[..] else { return Err(self.not_there(event)) };
         let kept = self.limbs(event, kept, &moduli)?;
@@ -528,7 +519,7 @@ impl Replay<'_> {
         self.write_tiles(event, &event.writes, pairs.into_iter().map(|[quotient, _]| quotient))
     }
 
-    /// What the Hadamard unit makes of inner products that enter in their cycles.
+    /// The Hadamard unit's results for inner products that enter in their cycles.
     fn inner_products(&self, moduli: Vec<Modulus>, products: Vec<(u64, KeyProduct)>) -> Vec<[Tile; 2]> {
         let (height, depth) = (self.machine.hadamard_height, self.scheduled.units.depth);
         let mut unit = HadamardUnit::new(moduli, height, depth);
@@ -587,7 +578,7 @@ impl Replay<'_> {
         self.write_tiles(event, &writes[1..], mask)
     }
 
-    /// Limbs interleaved, as partial sums + diagonal · parts.
+    /// Interleaved limbs as partial sums + diagonal · parts.
     fn pointwise(
         &mut self,
         event: &Event,
@@ -600,7 +591,7 @@ impl Replay<'_> {
         let lanes = shape.lanes();
         let moduli: Vec<Modulus> = limbs.iter().map(|limb| self.modulus(limb)).collect();
         let (wired, stored) = event.reads.split_at(usize::from(extended));
-        // Where the wire ends, a tile enters with its own number, and else in the order of the tiles.
+        // At the end of a wire a tile has its index; otherwise tiles are in order.
         let mut diagonals: HashMap<(usize, usize), (u64, Words)> = HashMap::new();
         for read in wired {
             for (cycle, tile) in self.take(event, read)? {
@@ -670,7 +661,8 @@ impl Replay<'_> {
         self.write_tiles(event, &event.writes, tiles)
     }
 
-    /// A public polynomial's values modulo `limbs`, of its coefficients modulo `from`, each tile of which enters for every limb.
+    /// A public polynomial's values modulo `limbs`, from its coefficients modulo `from`; each tile enters once
+    /// per limb.
     fn extend(&mut self, event: &Event, from: LimbId, limbs: &LimbSet) -> Result<(), ReplayError> {
         let (shape, depth, spacing) = (self.shape(), self.scheduled.units.depth, limbs.len());
         let coefficients = self.read_modulo(event, &event.reads[0], self.modulus(from))?;
@@ -689,7 +681,7 @@ impl Replay<'_> {
         self.scheduled.tasks.outputs.iter().map(|limbs| self.output(limbs)).collect()
     }
 
-    /// The name of a limb in the schedule.
+    /// The value of a limb in the schedule.
     fn name(&self, residue: Residue) -> Option<Value> {
         let own = self.scheduled.chip.value(&self.scheduled.tasks, residue);
         match self.round {
@@ -701,14 +693,14 @@ impl Replay<'_> {
         }
     }
 
-    /// An output as its limbs were stored.
+    /// An output, from its stored limbs.
     fn output(&self, limbs: &[(LimbId, Residue)]) -> Result<RnsPolynomial, ReplayError> {
         let (degree, ids) = (self.program.degree, limbs.iter().map(|&(limb, _)| limb).collect::<Vec<_>>());
         let mut polynomial = RnsPolynomial::zero(degree, &ids, Domain::Evaluation);
         for (position, &(_, residue)) in limbs.iter().enumerate() {
             let missing =
                 ReplayError::NotThere { cycle: self.scheduled.schedule.cycles(), unit: "the caller".to_owned() };
-            // What the caller gave lies in memory from the start.
+            // The caller's data is in memory from the start.
             let words = match self.scheduled.tasks.leaves[residue.0 as usize] {
                 Some(leaf) => Arc::new(self.leaf(leaf)?),
                 None => self.name(residue).and_then(|name| self.outputs.get(&name)).cloned().ok_or(missing)?,

@@ -1,59 +1,60 @@
-//! The places of limbs in the scratchpads, and which of them is given up where none is free.
+//! Allocation of limbs to places in the scratchpads, and eviction.
 
 use super::layout::Cycle;
 use super::tasks::Residue;
 use std::collections::BTreeSet;
 
-/// What a place holds, with all that decides on whether it is given up.
+/// The limb in a place, with the properties that decide on eviction.
 #[derive(Clone, Copy, Debug)]
 pub struct Held {
-    /// The limb.
     pub residue: Residue,
-    /// Whether it is on its way, or there; else it is a result of the task at hand.
+    /// Whether it is loaded or loading; otherwise it is a result of the current task.
     pub known: bool,
-    /// Whether it lies off chip too.
+    /// Whether it is also off chip.
     pub off_chip: bool,
-    /// The first task that is still to read it.
+    /// The next task that reads it.
     pub next: u32,
-    /// From when on its place may be written.
+    /// First cycle in which its place may be written.
     pub free: Cycle,
 }
 
 impl Held {
-    /// Whether its place can be given up at once: it lies off chip too, and is needed after task `current`, which its operands are not.
+    /// Whether it can be evicted without a store: it is also off chip, and the next task to read it comes after
+    /// `current`.
     fn spare(&self, current: usize) -> bool {
         self.known && self.off_chip && self.next as usize > current
     }
 }
 
-/// All places. They are looked through for each limb that is brought or computed, so what decides lies side by side.
+/// All places. Each load and each result searches them, so the relevant data is contiguous.
 #[derive(Debug)]
 pub struct Room {
-    /// Those that hold nothing, with the cycle from which on each may be written.
+    /// Empty places, each with the first cycle in which it may be written.
     empty: BTreeSet<(Cycle, usize)>,
     /// By place.
     held: Vec<Option<Held>>,
 }
 
 impl Room {
-    /// So many places, all free.
+    /// `places` empty places.
     pub fn new(places: usize) -> Self {
         Self { empty: (0..places).map(|place| (0, place)).collect(), held: vec![None; places] }
     }
 
-    /// All places.
+    /// Number of places.
     pub fn places(&self) -> usize {
         self.held.len()
     }
 
-    /// How many hold nothing.
+    /// Number of empty places.
     pub fn empty(&self) -> usize {
         self.empty.len()
     }
 
-    /// The place for a limb that is `wanted` in that cycle, and from when on it may be written: one that is free by then, as late as possible, so that
-    /// those that are free earlier remain for what comes earlier; else the one given up by then that is needed last; else the first of both. None where
-    /// nothing can be given up at once by task `current`.
+    /// A place for a limb that is `wanted` in that cycle, and the first cycle in which it may be written.
+    /// Prefers an empty place that is free by then, as late as possible, to keep earlier ones for earlier
+    /// limbs. Otherwise evicts the limb that is free by then and needed last. Otherwise takes the place that is
+    /// free first. `None` if task `current` cannot evict without a store.
     pub fn find(&self, wanted: Cycle, current: usize) -> Option<(Cycle, usize)> {
         if let Some(&found) = self.empty.range(..=(wanted, usize::MAX)).next_back() {
             return Some(found);
@@ -71,7 +72,7 @@ impl Room {
         last.map(|(_, free, place)| (free, place)).or(first)
     }
 
-    /// What is needed last of that which is known and not `pinned`, rather what lies off chip too.
+    /// The limb needed last among those known and not `pinned`; limbs that are also off chip are preferred.
     pub fn needed_last(&self, pinned: impl Fn(Residue) -> bool) -> Option<Residue> {
         let mut best = None;
         for held in self.held.iter().flatten().filter(|held| held.known) {
@@ -83,18 +84,18 @@ impl Room {
         best.map(|(.., residue)| residue)
     }
 
-    /// Gives `place`, which was free from that cycle on, to `held`; what it held until then.
+    /// Puts `held` into `place`, which was free from cycle `free` on; returns its previous limb.
     pub fn put(&mut self, (free, place): (Cycle, usize), held: Held) -> Option<Residue> {
         self.empty.remove(&(free, place));
         self.held[place].replace(held).map(|before| before.residue)
     }
 
-    /// What is known of what `place` holds has changed.
+    /// Updates the properties of the limb in `place`.
     pub fn update(&mut self, place: usize, held: Held) {
         self.held[place] = Some(held);
     }
 
-    /// `place` holds nothing any more, and may be written from cycle `free` on.
+    /// Empties `place`, which may be written from cycle `free` on.
     pub fn leave(&mut self, place: usize, free: Cycle) {
         self.held[place] = None;
         self.empty.insert((free, place));
@@ -103,7 +104,7 @@ impl Room {
 
 #[cfg(test)]
 mod tests {
-    //! Which place is taken, and which is given up?
+    //! Which place is allocated, and which limb is evicted?
 
     use super::*;
 
@@ -111,7 +112,7 @@ mod tests {
         Held { residue: Residue(residue), known: true, off_chip: true, next, free }
     }
 
-    /// All places of it, holding that.
+    /// A scratchpad full of `held`.
     fn full(held: &[Held]) -> Room {
         let mut room = Room::new(held.len());
         for (place, &held) in held.iter().enumerate() {
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_free_place_is_taken_as_late_as_it_may_be_written() {
+    fn the_latest_free_place_in_time_is_allocated() {
         let mut room = full(&[held(0, 9, 0), held(1, 9, 0), held(2, 9, 0)]);
         for (place, free) in [(0, 10), (1, 20), (2, 30)] {
             room.leave(place, free);
@@ -129,32 +130,28 @@ mod tests {
         assert_eq!((room.empty(), room.places()), (3, 3));
         assert_eq!(room.find(25, 0), Some((20, 1)));
         assert_eq!(room.find(20, 0), Some((20, 1)));
-        assert_eq!(room.find(5, 0), Some((10, 0)), "the first, where none is free by then");
+        assert_eq!(room.find(5, 0), Some((10, 0)), "the first one if none is free by then");
         assert_eq!(room.put((10, 0), held(3, 9, 0)), None);
-        assert_eq!(
-            (room.empty(), room.find(15, 0)),
-            (2, Some((0, 0))),
-            "what is held and spare by then, before what is free later"
-        );
+        assert_eq!((room.empty(), room.find(15, 0)), (2, Some((0, 0))), "spare by then, before one that is free later");
     }
 
     #[test]
-    fn of_what_lies_off_chip_too_that_is_given_up_which_is_needed_last() {
+    fn among_limbs_that_are_also_off_chip_the_last_needed_is_evicted() {
         let computed = Held { off_chip: false, ..held(4, 50, 0) };
         let coming = Held { known: false, ..held(5, 50, 0) };
         let room = full(&[held(0, 7, 5), held(1, 9, 5), held(2, 30, 40), held(3, 2, 0), computed, coming]);
         assert_eq!(room.find(10, 2), Some((5, 1)));
         assert_eq!(room.find(40, 2), Some((40, 2)));
-        assert_eq!(room.find(4, 2), Some((5, 0)), "the first of all, where none may be written by then");
+        assert_eq!(room.find(4, 2), Some((5, 0)), "the first of all, if none may be written by then");
         assert_eq!(room.find(40, 30), None, "none is needed later");
     }
 
     #[test]
-    fn what_is_needed_last_goes_to_memory_unless_it_is_in_use() {
+    fn the_last_needed_limb_is_stored_unless_in_use() {
         let computed = |residue, next| Held { off_chip: false, ..held(residue, next, 0) };
         let coming = Held { known: false, ..computed(3, 99) };
         let room = full(&[computed(0, 7), computed(1, 9), held(2, 9, 0), coming]);
-        assert_eq!(room.needed_last(|_| false), Some(Residue(2)), "rather what lies off chip too");
+        assert_eq!(room.needed_last(|_| false), Some(Residue(2)), "preferably one that is also off chip");
         assert_eq!(room.needed_last(|residue| residue == Residue(2)), Some(Residue(1)));
         assert_eq!(room.needed_last(|_| true), None);
     }

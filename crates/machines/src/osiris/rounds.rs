@@ -1,7 +1,8 @@
-//! A body of a program that repeats, scheduled once, with the names that its values have in every round.
+//! A body of a program that repeats, scheduled once, with values for every round.
 //!
-//! What a round computes, its streams and its public polynomials are named by its number. What it takes from the round before is named as that named
-//! it, and the first round's inputs as inputs; limbs of keys that all rounds read have a number of their own.
+//! Results, streams and public polynomials of a round have values with the round's index. An operand from the
+//! previous round has the value of its producer; in the first round it has the value of an input. Key limbs
+//! that all rounds read have the same value in all.
 
 use super::machine::Osiris;
 use super::meaning::Names;
@@ -16,33 +17,32 @@ use polyfabric_program::rns::kernel::KernelProgram;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A body on the machine.
+/// A body mapped to the machine.
 #[derive(Debug)]
 pub struct Body {
-    /// Its schedule, without the events, which are the items below.
+    /// Its schedule; the events are in `items` instead.
     pub scheduled: Scheduled,
-    /// Its program.
     pub program: Arc<KernelProgram>,
     /// Cycles from its first load to its last store.
     pub cycles: u64,
-    /// Names of the limbs in round 0, by residue: of the first round of a program, and of others.
+    /// By residue, the values of the limbs in round 0: as a program's first round, and as a later one.
     names: [Vec<Value>; 2],
-    /// The residues of these names.
+    /// The inverse of `names`.
     residues: [HashMap<Value, u32>; 2],
-    /// Events in the order of the schedule, with the names of other rounds.
+    /// Events in order of the schedule, with the values of later rounds.
     items: Arc<Vec<Item>>,
 }
 
-/// The place of the names of a first round, and of others.
+/// Index for a first round, or for later ones.
 fn form(first: bool) -> usize {
     usize::from(!first)
 }
 
 impl Body {
-    /// `program` as a body; `own` says which keys rounds may have others in the place of.
+    /// `program` as a body; `own` selects the keys that differ between rounds.
     ///
     /// # Errors
-    /// [`MapError`] if it does not fit, or gives what it was given.
+    /// [`MapError`] if it does not fit, or returns an input unchanged.
     pub fn new(
         machine: &Osiris,
         program: &Arc<KernelProgram>,
@@ -66,14 +66,14 @@ impl Body {
             let Item::Event(event) = item else { continue };
             event.op.ciphertext = 0;
             for access in event.reads.iter_mut().chain(&mut event.writes) {
-                // The schedule's own names all have one.
+                // Every value of the schedule has a replacement.
                 access.value = name(self, access.value).unwrap_or(access.value);
             }
         }
         items
     }
 
-    /// The events, for the first round of a program, or for others.
+    /// The events of a program's first round, or of later rounds.
     pub fn items(&self, first: bool) -> Arc<Vec<Item>> {
         match first {
             false => Arc::clone(&self.items),
@@ -81,18 +81,17 @@ impl Body {
         }
     }
 
-    /// Units, channels and memories.
     pub fn resources(&self) -> &Resources {
         &self.scheduled.schedule.resources
     }
 
-    /// The limb that has `name`, unless that is a stream's.
+    /// The limb with value `name`; `None` for a stream.
     pub fn residue(&self, first: bool, name: Value) -> Option<Residue> {
         self.residues[form(first)].get(&name).copied().map(Residue)
     }
 }
 
-/// The name of every limb in round 0.
+/// The value of every limb in round 0.
 fn names(
     scheduled: &Scheduled,
     program: &KernelProgram,
@@ -101,7 +100,7 @@ fn names(
     keys: &mut SharedKeys,
 ) -> Result<Vec<Value>, MapError> {
     let (chip, tasks) = (&scheduled.chip, &scheduled.tasks);
-    // Limbs of all parts are numbered one after the other.
+    // The limbs of all parts are numbered consecutively.
     let mut inputs: Vec<(u32, _)> = Vec::new();
     let mut next = 0;
     for (.., value) in program.inputs() {

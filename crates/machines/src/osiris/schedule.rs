@@ -1,20 +1,22 @@
-//! From work to the engine's schedule.
+//! List scheduling of tasks onto units, memory and scratchpads.
 //!
-//! A task is a pipeline of units that hand tiles on through registers ([`super::layout`]). Tasks are taken one after the other, each as early
-//! as units, operands and room allow: of those whose operands are on their way, among the next `WINDOW` in the order of the program, the one that
-//! can begin first, or of those that would keep it from beginning, the one with the longest way to the end. So branches of a program that
-//! have nothing to do with each other fill each other's gaps.
+//! A task is a pipeline of units connected by registers ([`super::layout`]). Tasks are scheduled one by one,
+//! each as early as units, operands and scratchpad space allow. The candidates are the next `WINDOW` tasks in
+//! program order whose operands are scheduled. Take the candidate that can start first, and all candidates
+//! whose units would delay it. The one with the longest path to the end is scheduled. So independent branches
+//! of a program fill each other's gaps.
 //!
-//! Memory brings what is read as soon as the channel and a place are free. Each limb of a polynomial has a place of its own. Where room is
-//! short, what is needed last gives its place up: what lies off chip too at once, else after a store. A task ahead of the oldest one
-//! takes only places that are free, and leaves enough for the oldest.
+//! Memory loads operands as soon as the channel and a place are free. Each limb of a polynomial has a separate
+//! place. If no place is free, the limb needed last is evicted: immediately if it is also off chip, otherwise
+//! after a store. A task ahead of the oldest one uses only free places and leaves enough for the oldest.
 //!
-//! What is needed last is often what was read last, as a key in a program that repeats: its place is free when its reader ends, and a load that
-//! waits for that keeps the channel from running ahead. So of what lies off chip too and is needed after the task at hand, that gives its place up
-//! which is needed last of those whose place may be written by then; if there is none, the one whose place is free first.
+//! The limb needed last is often the one read last, such as a key in a program that repeats. Its place is free
+//! only when its reader ends, and a load that waits for that stalls the channel. So among limbs that are also
+//! off chip and needed after the current task, the scheduler evicts the one needed last whose place is free in
+//! time. If there is none, it evicts the one whose place is free first.
 //!
-//! How much room tasks ahead may take is a choice without a best answer: what they give waits in the scratchpads, and may push out what the oldest
-//! ones need. So a program is scheduled by either rule of `Ahead`, and the shorter schedule is taken.
+//! The scratchpad space for tasks ahead has no best choice: their results occupy places and may evict operands
+//! of the oldest tasks. So each program is scheduled with both rules of `Ahead`, and the shorter schedule wins.
 
 use super::chip::Chip;
 use super::flow::{Flow, WINDOW};
@@ -29,68 +31,65 @@ use polyfabric_kernels::cancel;
 use polyfabric_program::rns::kernel::KernelProgram;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How much room a task ahead of the oldest one may take.
+/// Scratchpad space that tasks ahead of the oldest one may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ahead {
-    /// All that the oldest does not need.
+    /// All space that the oldest task does not need.
     Free,
-    /// What all tasks up to it leave, if they came in the order of the program.
+    /// The space that all tasks up to it would leave in program order.
     InOrder,
 }
 
-/// A program on the machine.
+/// A program mapped to the machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scheduled {
-    /// The schedule.
     pub schedule: Schedule,
-    /// What its names stand for; an event's `body_op` is the number of its task.
+    /// An event's `body_op` is the index of its task.
     pub chip: Chip,
-    /// The work.
     pub tasks: Tasks,
-    /// Limbs of each stream on a wire, by its number.
+    /// Number of limbs of each stream on a wire.
     pub streams: Vec<u16>,
-    /// Ring and units.
     pub units: ModChangeUnits,
-    /// How limbs pass.
     pub tiling: Tiling,
 }
 
-/// A limb on its way through the program.
+/// The state of a limb during scheduling.
 #[derive(Clone, Debug)]
 struct State {
     frame: Option<usize>,
-    /// Whether it is on its way, or lies in memory from the start.
+    /// Whether its producer or load is scheduled, or it is in memory from the start.
     known: bool,
-    /// The cycle in which the event begins that writes it: what reads it begins later, so that events in order of their start follow the data.
+    /// Start of the event that writes it. Readers start later, so events in order of their start follow the
+    /// data.
     begun: Cycle,
-    /// Cycles in which its first and its last tile are there, at the place.
+    /// Cycles in which its first and last tile are in place.
     first: Cycle,
     last: Cycle,
     last_read: Cycle,
-    /// From when on it lies off chip; nothing if it does not.
+    /// Cycle from which it is off chip, if it is.
     off_chip: Option<Cycle>,
-    /// Tasks that are still to read it, in order.
+    /// Remaining readers, in order.
     uses: Vec<u32>,
     output: bool,
 }
 
 impl State {
-    /// From when on the place of what nobody reads any more may be written.
+    /// Cycle from which the place of a limb without remaining readers may be written.
     fn free(&self) -> Cycle {
         self.last_read.max(self.last + 1)
     }
 }
 
-/// A task of the window whose operands are on their way, with what [`Scheduler::choose`] weighs. What depends on operands is found anew where one of them
-/// has come or gone: tasks are many, and few change from one choice to the next.
+/// A candidate task with the quantities that [`Scheduler::choose`] compares. Quantities that depend on operands
+/// are recomputed only if an operand is loaded or evicted, as few tasks change between choices.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     number: usize,
-    /// Limbs that it needs a place for.
+    /// Number of limbs that need a place.
     missing: usize,
-    /// Limbs that it reads and that have to come from memory.
+    /// Number of operands to load from memory.
     loads: Cycle,
-    /// The first cycle in which it may begin as far as operands in the scratchpads go.
+    /// First cycle in which the operands in the scratchpads allow it to start.
     ready: Cycle,
 }
 
@@ -107,28 +106,27 @@ struct Scheduler<'a> {
     /// Cycles of a limb on the channel.
     transfer: Cycle,
     states: Vec<State>,
-    /// Limbs of each stream on a wire so far.
+    /// Number of limbs of each stream so far.
     streams: Vec<u16>,
     rule: Ahead,
-    /// Tasks that came before their turn.
+    /// Tasks scheduled ahead of the oldest one.
     early: BTreeSet<usize>,
-    /// Limbs that those gave.
+    /// Number of limbs that those tasks produced.
     waiting: usize,
-    /// By task: operands that are not on their way yet.
+    /// By task, the number of operands not yet scheduled.
     unknown: Vec<u32>,
-    /// Tasks of the window that are not done, with every way to do each.
+    /// Unscheduled tasks of the window, each with all its layouts.
     window: BTreeMap<usize, Vec<Layout>>,
-    /// Those whose operands all are on their way, in order.
+    /// Candidates, in program order.
     open: Vec<Open>,
-    /// By task: whether what is known of it as an open one is out of date.
+    /// By task, whether its entry in `open` is outdated.
     stale: Vec<bool>,
-    /// The first task that is not in the window yet.
+    /// The first task after the window.
     next: usize,
-    /// The task at hand.
     current: usize,
 }
 
-/// `program` on `machine`.
+/// Schedules `program` on `machine`.
 ///
 /// # Errors
 /// [`MapError`] if the program does not fit.
@@ -148,7 +146,7 @@ pub fn schedule(machine: &Osiris, program: &KernelProgram) -> Result<Scheduled, 
         let flow = Flow::of(&tasks, &planner)?;
         let by = |rule| by_rule(planner, program, &builder, (&tasks, &flow), rule);
         let eager = by(Ahead::Free)?;
-        // Where nothing is ever short of room, both are the same.
+        // Without any shortage of space, both rules give the same schedule.
         if flow.most_live() * 8 < (machine.scratchpad / machine.limb_bytes(program.degree)) as usize {
             eager
         } else {
@@ -160,15 +158,15 @@ pub fn schedule(machine: &Osiris, program: &KernelProgram) -> Result<Scheduled, 
     Ok(Scheduled { schedule, chip, tasks, streams, units, tiling: machine.tiling })
 }
 
-/// A schedule by one rule.
+/// The result of one rule.
 struct Made {
     schedule: Schedule,
     streams: Vec<u16>,
-    /// The cycle in which its last store ends.
+    /// End of its last store.
     end: Cycle,
 }
 
-/// `program` by one rule; `builder` has the units.
+/// Schedules `program` by one rule; `builder` has the units.
 fn by_rule(
     planner: Planner<'_>,
     program: &KernelProgram,
@@ -209,7 +207,7 @@ fn by_rule(
     Ok(Made { schedule: builder.finish(), streams, end })
 }
 
-/// Every limb before the program begins.
+/// Initial states of all limbs.
 fn states(tasks: &Tasks, flow: &Flow) -> Vec<State> {
     let state = |leaf: bool| State {
         frame: None,
@@ -239,7 +237,7 @@ impl Scheduler<'_> {
         &mut self.states[residue.0 as usize]
     }
 
-    /// Every task.
+    /// Schedules all tasks.
     fn run(&mut self) -> Result<(), MapError> {
         let stage = cancel::stage("scheduling", self.tasks.tasks.len());
         while self.next < self.tasks.tasks.len() || !self.window.is_empty() {
@@ -272,24 +270,24 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// The operands of task `number` of the window are all on their way.
+    /// Adds task `number` of the window to the candidates.
     fn open(&mut self, number: usize) {
         let place = self.open.partition_point(|open| open.number < number);
         self.open.insert(place, Open { number, missing: 0, loads: 0, ready: 0 });
     }
 
-    /// Limbs that task `number` needs a place for.
+    /// Number of limbs that task `number` needs places for.
     fn missing(&self, number: usize) -> usize {
         let operands = self.flow.operands(number).iter();
         self.flow.results(number).len() + operands.filter(|&&operand| self.state(operand).frame.is_none()).count()
     }
 
-    /// Brings what is known of open tasks up to date.
+    /// Recomputes outdated candidates.
     fn refresh(&mut self) {
         let mut open = std::mem::take(&mut self.open);
         for task in &mut open {
             if std::mem::take(&mut self.stale[task.number]) {
-                // Ways differ in units alone.
+                // The alternatives of a task differ only in units.
                 let (ready, loads) = self.operands_of(&self.window[&task.number][0]);
                 *task = Open { missing: self.missing(task.number), loads, ready, ..*task };
             }
@@ -297,19 +295,19 @@ impl Scheduler<'_> {
         self.open = open;
     }
 
-    /// A limb has come to the scratchpads, or gone: what reads it is weighed anew.
+    /// Marks the readers of a limb that was loaded or evicted.
     fn touched(&mut self, residue: Residue) {
         for &reader in &self.states[residue.0 as usize].uses {
             self.stale[reader as usize] = true;
         }
     }
 
-    /// The task that comes next.
+    /// The task to schedule next.
     fn choose(&self) -> Option<usize> {
         let (&oldest, _) = self.window.first_key_value()?;
         let (places, all) = (self.room.empty(), self.room.places());
         let reserve = self.missing(oldest);
-        // Tasks that do not fit even in their order leave a quarter to those ahead.
+        // Even if tasks do not fit in program order, a quarter remains for tasks ahead.
         let most = all - all / 4;
         let (mut peak, mut seen) = (0, oldest);
         let mut units = vec![None; self.flow.by_form.len()];
@@ -340,13 +338,15 @@ impl Scheduler<'_> {
         competing.max_by_key(way).map(|&(.., number)| number)
     }
 
-    /// The first cycle in which a task may begin, as far as units and operands go; what has to come from memory comes over a free channel.
+    /// The first cycle in which units and operands allow a task to start; missing operands are loaded over a
+    /// free channel.
     fn earliest(&self, layout: &Layout) -> Cycle {
         let (ready, loads) = self.operands_of(layout);
         layout.units(&self.free).max(ready).max(self.loaded_from(loads))
     }
 
-    /// The first cycle in which a task may begin, as far as operands in the scratchpads go, and how many it reads that are not there.
+    /// The first cycle in which the operands in the scratchpads allow a task to start, and the number of
+    /// operands to load.
     fn operands_of(&self, layout: &Layout) -> (Cycle, Cycle) {
         let (mut ready, mut loads) = (0, 0);
         for segment in &layout.segments {
@@ -363,7 +363,7 @@ impl Scheduler<'_> {
         (ready, loads)
     }
 
-    /// From when on so many limbs can be there that have to come; at once if there are none.
+    /// First cycle in which `loads` limbs can be loaded; 0 if there are none.
     fn loaded_from(&self, loads: Cycle) -> Cycle {
         if loads == 0 {
             return 0;
@@ -372,7 +372,7 @@ impl Scheduler<'_> {
         channel + self.planner.machine.memory_latency as Cycle + loads * self.transfer
     }
 
-    /// Does task `number`.
+    /// Schedules task `number`.
     fn take(&mut self, number: usize, layouts: Vec<Layout>) -> Result<(), MapError> {
         self.current = number;
         let (task, flow) = (&self.tasks.tasks[number], self.flow);
@@ -403,7 +403,7 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// What nobody reads any more gives its place up.
+    /// Frees the place of a limb without remaining readers.
     fn leave(&mut self, residue: Residue) {
         let state = &mut self.states[residue.0 as usize];
         if state.uses.is_empty() && !state.output {
@@ -415,7 +415,7 @@ impl Scheduler<'_> {
         self.changed(residue);
     }
 
-    /// What decides on whether a limb's place is given up has changed.
+    /// Updates a limb's properties for eviction.
     fn changed(&mut self, residue: Residue) {
         if let Some(frame) = self.state(residue).frame {
             self.room.update(frame, self.held(residue));
@@ -428,7 +428,7 @@ impl Scheduler<'_> {
         Held { residue, known: state.known, off_chip: state.off_chip.is_some(), next, free: state.free() }
     }
 
-    /// The events of a task that begins in cycle `start`.
+    /// Adds the events of a task that starts in cycle `start`.
     fn emit(&mut self, number: usize, task: &Task, start: Cycle, layout: Layout) {
         let first_stream = self.streams.len();
         self.streams.extend(layout.links.iter().map(|link| link.limbs as u16));
@@ -477,7 +477,7 @@ impl Scheduler<'_> {
         }
     }
 
-    /// `residue` is on its way: one operand less is missing for each task that reads it.
+    /// `residue` is scheduled: its readers miss one operand less.
     fn open_for(&mut self, residue: Residue) {
         for index in 0..self.state(residue).uses.len() {
             let reader = self.state(residue).uses[index] as usize;
@@ -504,8 +504,8 @@ impl Scheduler<'_> {
         MapError::Capacity { op, frames: self.room.places(), bytes: self.frame_bytes }
     }
 
-    /// A place for `residue`, which is `wanted` in that cycle, and from when on it may be written ([`Room::find`]). Operands of the task at hand stay
-    /// where they are.
+    /// A place for `residue`, which is `wanted` in that cycle, and the first cycle in which it may be written
+    /// ([`Room::find`]). Operands of the current task are not evicted.
     fn place(&mut self, op: u32, residue: Residue, wanted: Cycle) -> Result<Cycle, MapError> {
         let found = match self.room.find(wanted, self.current) {
             Some(found) => found,
@@ -521,7 +521,7 @@ impl Scheduler<'_> {
         Ok(free)
     }
 
-    /// Gives up the place of what is needed last; if it lies nowhere else, it goes to memory first.
+    /// Evicts the limb needed last, after a store if it is not off chip.
     fn evict(&mut self, op: u32) -> Result<(Cycle, usize), MapError> {
         let current = self.current as u32;
         let pinned = |residue: Residue| self.state(residue).uses.binary_search(&current).is_ok();
@@ -534,7 +534,7 @@ impl Scheduler<'_> {
         state.frame.map(|frame| (state.free(), frame)).ok_or_else(|| self.full(op))
     }
 
-    /// A limb to memory.
+    /// Stores a limb to memory.
     fn save(&mut self, op: u32, residue: Residue, start: Cycle) {
         let (cycles, chip) = (self.transfer, self.planner.chip);
         let reads = vec![self.access(chip.scratchpad, residue, (0, cycles - 1), Order::Stream)];
@@ -546,7 +546,7 @@ impl Scheduler<'_> {
         self.changed(residue);
     }
 
-    /// Brings what does not lie in the scratchpads.
+    /// Loads a limb that is not in the scratchpads.
     fn fetch(&mut self, op: u32, residue: Residue) -> Result<(), MapError> {
         let Some(there) = self.state(residue).off_chip.filter(|_| self.state(residue).frame.is_none()) else {
             return Ok(());
@@ -555,7 +555,7 @@ impl Scheduler<'_> {
         let latency = self.planner.machine.memory_latency as Cycle;
         let channel = self.free[chip.channel.0 as usize].input.max(there);
         let free = self.place(op, residue, channel + latency)?;
-        // A store for its place has taken the channel.
+        // A store for its place may have occupied the channel.
         let start = self.free[chip.channel.0 as usize].input.max(there).max(free - latency);
         let reads = vec![self.access(chip.off_chip, residue, (0, cycles - 1), Order::Any)];
         let writes = vec![self.access(chip.scratchpad, residue, (latency, latency + cycles - 1), Order::Stream)];
@@ -567,7 +567,7 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// A limb over the channel.
+    /// A transfer of a limb on the channel.
     fn transfer(&mut self, kind: KindId, kernel_op: u32, start: Cycle, reads: Vec<Access>, writes: Vec<Access>) {
         let op = OpRef { kind, kernel_op, body_op: Value::NONE, ciphertext: Value::NONE, iteration: Value::NONE };
         let (cycles, work, resource) = (self.transfer, self.frame_bytes, self.planner.chip.channel);
@@ -575,19 +575,19 @@ impl Scheduler<'_> {
         self.free[resource.0 as usize].input = start + cycles;
     }
 
-    /// Every output to memory, in the order in which they are there.
+    /// Stores all outputs in the order in which they are complete.
     fn store(&mut self) -> Result<(), MapError> {
         let op = self.program.ops.len() as u32;
         let mut outputs: Vec<Residue> = self.tasks.outputs.iter().flatten().map(|&(_, residue)| residue).collect();
         outputs.sort_unstable();
         outputs.dedup();
-        // What has made room lies there already, and so does what the caller gave.
+        // Evicted limbs and the caller's data are already there.
         outputs.retain(|&output| self.state(output).off_chip.is_none());
         outputs.sort_by_key(|&output| self.state(output).first);
         let cycles = self.transfer;
         for output in outputs {
             let state = self.state(output);
-            // As fast as memory takes it, behind the last tile in the end.
+            // As fast as the channel allows; the last tile is stored after it is written.
             let ready = (state.first + 1).max(state.last + 1 - (cycles - 1));
             let start = self.free[self.planner.chip.channel.0 as usize].input.max(ready);
             self.save(op, output, start);
@@ -596,7 +596,7 @@ impl Scheduler<'_> {
     }
 }
 
-/// The first cycle in which a segment that reads `tap` may begin.
+/// The first start of a segment that reads `tap`.
 fn readable(state: &State, tap: &Tap) -> Cycle {
     let there = match tap.order {
         Order::Any => state.last + 1 - tap.first,

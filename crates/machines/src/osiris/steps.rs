@@ -1,12 +1,14 @@
-//! How many baby steps and giant steps a matrix has: by schedules.
+//! Chooses the numbers of baby and giant steps of a matrix by scheduling.
 //!
-//! The paper optimises the ratio of baby to giant steps for each level and bandwidth (section VII-C). So the product of a matrix and a ciphertext
-//! alone is lowered with each power-of-two width, scheduled, and checked, and the width with the fewest cycles is taken. Sums of more giant steps than
-//! the scratchpads hold go to memory and come back, in the schedule as in what it takes; so no bound of their number is given (section V has
-//! one of four, since "we find it more efficient to simply reduce the number of giant steps").
+//! The paper optimizes the ratio of baby to giant steps for each level and bandwidth (section VII-C). So the
+//! product of a matrix and a ciphertext is lowered with each power-of-two width, scheduled and checked, and the
+//! width with the fewest cycles wins. Sums that do not fit the scratchpads are spilled, at their cost in the
+//! schedule. So the number of giant steps is unbounded. (Section V bounds it by four, since "we find it more
+//! efficient to simply reduce the number of giant steps".)
 //!
-//! A product depends on the places of the diagonals and not on what they hold, so it is tried with empty ones. What was found is kept for the
-//! life of the process: programs ask for the same matrices again and again.
+//! A product's schedule depends on the diagonals' positions but not on their values, so it is scheduled with
+//! empty diagonals. Results are cached for the life of the process, since programs use the same matrices
+//! repeatedly.
 
 use super::machine::Osiris;
 use super::schedule::schedule;
@@ -26,7 +28,7 @@ use polyfabric_program::rns::noise::{Encryption, NoiseModel};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// What was found in this process, by machine and product.
+/// Results of this process, by machine and product.
 type Known = Mutex<HashMap<String, Arc<TriedMatrix>>>;
 
 fn known() -> &'static Known {
@@ -34,36 +36,36 @@ fn known() -> &'static Known {
     KNOWN.get_or_init(Known::default)
 }
 
-/// Finds steps by scheduling products on one machine.
+/// Chooses steps by scheduling products on one machine.
 #[derive(Debug)]
 pub struct StepSchedules {
     machine: Osiris,
     asked: Mutex<Vec<Arc<TriedMatrix>>>,
 }
 
-/// Modular multiplications of a program's work, by the paper's kernels (figure 11). A butterfly counts twice, once for its twiddle factor, as it has
-/// two multipliers (section IV-B).
+/// Modular multiplications of a program, by the paper's kernels (figure 11). A butterfly counts twice, as it
+/// has a second multiplier for its twiddle factor (section IV-B).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Multiplications {
-    /// Decompositions: transforms, conversions.
+    /// Decompositions: transforms and conversions.
     pub decompose: f64,
-    /// Divisions by P, and by primes that are dropped.
+    /// Divisions by P and by dropped primes.
     pub mod_down: f64,
     /// Inner products with keys.
     pub keys: f64,
-    /// Products with diagonals, and the transforms that make these of one limb.
+    /// Products with diagonals, and the transforms of limb extension.
     pub diagonals: f64,
     /// Other products of residues.
     pub others: f64,
 }
 
 impl Multiplications {
-    /// Of `tasks` on rings of `degree`.
+    /// For `tasks` on rings of `degree`.
     pub fn of(tasks: &Tasks, degree: usize) -> Self {
         let (n, stages) = (degree as f64, f64::from(degree.ilog2()));
         let transform = n * stages;
         let mut sum = Self::default();
-        // Of a change of modulus whose last part is to come.
+        // For a change of modulus whose last part follows.
         let mut begun = 0.0;
         for task in &tasks.tasks {
             match &task.kernel {
@@ -102,13 +104,12 @@ impl Multiplications {
         sum
     }
 
-    /// All of them.
     pub fn total(&self) -> f64 {
         self.decompose + self.mod_down + self.keys + self.diagonals + self.others
     }
 }
 
-/// Stands in for what diagonals hold: coefficients that fit a limb.
+/// Stands in for diagonals: coefficients that fit a limb.
 #[derive(Debug)]
 struct Empty(Arc<[i64]>);
 
@@ -123,21 +124,20 @@ impl PlaintextEncoder for Empty {
 }
 
 impl StepSchedules {
-    /// On `machine`.
     pub fn new(machine: Osiris) -> Self {
         Self { machine, asked: Mutex::default() }
     }
 
-    /// Every width that is tried for `matrix`.
+    /// All widths to try for `matrix`.
     fn candidates(matrix: &MatrixProduct<'_>) -> Vec<Steps> {
         let mut all = Steps::candidates(matrix.offsets);
-        // Wider runs may cut no more.
+        // Wider runs may not reduce the number of steps.
         let size = |steps: &Steps| (steps.babies.len(), steps.giants.len());
         all.dedup_by(|later, earlier| size(later) == size(earlier));
         all
     }
 
-    /// The product alone with so many baby steps: seconds, and what figure 11 draws.
+    /// Schedules the product with `width` baby steps: seconds, and the quantities of figure 11.
     fn timed(&self, matrix: &MatrixProduct<'_>, width: i64) -> Option<(f64, Vec<(&'static str, f64)>)> {
         let program = product(matrix, width).ok()?;
         let scheduled = schedule(&self.machine, &program).ok()?;
@@ -184,7 +184,7 @@ impl StepSchedules {
             diagonals: matrix.offsets.len(),
             level: matrix.level,
             limbs: matrix.chain.limbs(matrix.level).len(),
-            // What fits with no width is refused when the program is mapped, with its cause.
+            // If no width fits, mapping the program reports the cause.
             width: best.map_or(fallback, |(_, width)| width),
             tried,
         }
@@ -224,12 +224,12 @@ impl StepSearch for StepSchedules {
     }
 }
 
-/// `matrix` times a ciphertext that comes from memory and goes back there.
+/// `matrix` times a ciphertext, from memory to memory.
 fn product(matrix: &MatrixProduct<'_>, width: i64) -> Result<KernelProgram, LoweringError> {
     let &MatrixProduct { chain, choice, level, offsets, period } = matrix;
     let width = u32::try_from(width).unwrap_or(u32::MAX);
     let choice = RnsLowering { steps: StepRule::Width(width), ..choice.clone() };
-    // Errors play no part.
+    // Errors are irrelevant here.
     let model =
         NoiseModel { degree: chain.degree(), error_deviation: 3.2, secret_weight: 1.0, encryption: Encryption::Secret };
     let empty = Empty(vec![0; chain.degree().get()].into());
@@ -243,7 +243,7 @@ fn product(matrix: &MatrixProduct<'_>, width: i64) -> Result<KernelProgram, Lowe
 
 #[cfg(test)]
 mod tests {
-    //! Are steps those with the shortest schedule, found once, and are their figures what the kernels do?
+    //! Do steps have the shortest schedule, are they searched once, and do the figures match the kernels?
 
     use super::*;
     use crate::osiris::machine::StepsBy;
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shortest_schedule_is_taken_and_remembered() {
+    fn the_shortest_schedule_wins_and_is_cached() {
         for hoisting in [Hoisting::None, Hoisting::Single, Hoisting::Double] {
             let (first, again) = tried(hoisting);
             assert!(Arc::ptr_eq(&first, &again), "{hoisting:?}");
@@ -279,30 +279,30 @@ mod tests {
             assert_eq!(first.tried.iter().map(|way| way.width).collect::<Vec<_>>(), [1, 2, 4, 8]);
             let seconds = |way: &TriedWidth| way.seconds.expect("it fits");
             let least = first.tried.iter().map(seconds).fold(f64::INFINITY, f64::min);
-            let taken = first.tried.iter().find(|way| way.width == first.width).expect("a width");
-            assert!((seconds(taken) - least).abs() < 1e-12, "{hoisting:?}");
+            let chosen = first.tried.iter().find(|way| way.width == first.width).expect("a width");
+            assert!((seconds(chosen) - least).abs() < 1e-12, "{hoisting:?}");
         }
     }
 
     #[test]
-    fn figures_count_what_the_kernels_do() {
+    fn figures_match_the_kernels() {
         let (matrix, _) = tried(Hoisting::Double);
         let (n, limbs, special, digits) = (16384.0, 6.0, 2.0, 3.0);
         for way in &matrix.tried {
             let figure = |name: &str| way.figures.iter().find(|(other, _)| *other == name).expect("a figure").1;
             let keys = (way.babies + way.giants - 2) as f64;
             assert!((figure("keys") - keys * 2.0 * digits * (limbs + special) * n).abs() < 0.5, "{way:?}");
-            // The other half of a key is made of its seed.
+            // The other half of a key is generated from its seed.
             assert!((figure("key_bytes") - keys * digits * (limbs + special) * n * 5.0).abs() < 0.5, "{way:?}");
-            // Every diagonal is over P too, but those of the vector that is not rotated.
+            // Diagonals are also over P, except those of the unrotated vector.
             let rotated = (8 - way.giants) as f64 * (limbs + special) + way.giants as f64 * limbs;
             assert!((figure("diagonals") - rotated * n * (2.0 + 14.0)).abs() < 0.5, "{way:?}");
             assert!(figure("utilisation") > 0.0 && figure("utilisation") < 1.0);
-            // Operands come before anything can begin, and what waits is not at work.
+            // Operands are loaded first, and stalled units are not busy.
             assert!(figure("memory_waits") > 0.0 && figure("memory_waits") < 1.0 - figure("utilisation"));
             assert!((0.0..=figure("memory_waits")).contains(&figure("key_waits")));
         }
-        // A division of each rotated ciphertext by itself waits for the rotation's key.
+        // Without hoisting, each rotated ciphertext's division waits for the rotation's key.
         let (none, _) = tried(Hoisting::None);
         let mut figures = none.tried.iter().flat_map(|way| &way.figures);
         assert!(figures.any(|&(name, share)| name == "key_waits" && share > 0.0), "{none:?}");

@@ -1,18 +1,20 @@
-//! A kernel program as kernels of the units: streams of residues, of one limb or of several interleaved.
+//! Translates a kernel program to kernels of the units: streams of residues, of one limb or of several
+//! interleaved limbs.
 //!
-//! Selecting limbs and putting them together only names residues, and so does the part of a raised digit that it had before. Composites stay
-//! whole: a raise or a division is one stream through both NTT units and the array, an inner product one stream a limb. Other arithmetic is a
-//! stream of all limbs; where both parts of a ciphertext meet the same factor one after the other, the Hadamard unit's cells take them at once
+//! Selecting and joining limbs only renames residues, as does the original part of a raised digit. Composite
+//! operations stay whole: a raise or a division is one stream through both NTT units and the array, and an
+//! inner product is one stream per limb. Other arithmetic is one stream of all limbs. If both parts of a
+//! ciphertext are multiplied by the same factor in sequence, the Hadamard unit's cells process them in parallel
 //! (section IV-E).
 //!
-//! A public polynomial that only multiplies comes as one limb of coefficients, of the widest prime, and an NTT unit makes the others of it as
-//! they are wanted (on-the-fly limb extension, section V), if its coefficients fit that limb.
+//! A public polynomial that is only a factor is loaded as one limb of coefficients, modulo the widest prime, if
+//! they fit it. An NTT unit extends it to the other limbs on demand (on-the-fly limb extension, section V).
 //!
-//! More limbs than the delays of an NTT unit interleave pass in several streams, as equal as can be. A change of modulus takes its source
-//! through the first NTT unit once more for each.
+//! If there are more limbs than the delays of an NTT unit can interleave, they pass in several streams of
+//! nearly equal size. A change of modulus then passes its source through the first NTT unit once per stream.
 //!
-//! Where limbs pass one after the other, the array's order is not that of the NTT units: a change of modulus is three tasks, and coefficients
-//! wait in the scratchpads between them.
+//! Without interleaving, the array's order differs from that of the NTT units. A change of modulus is then
+//! three tasks, with coefficients in the scratchpads between them.
 
 use super::tiling::Tiling;
 use super::units::ShapeError;
@@ -25,11 +27,11 @@ use polyfabric_schemes::rns::{Domain, KeyId, LimbId, Part};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Number of a limb of a polynomial.
+/// Index of a limb of a polynomial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Residue(pub u32);
 
-/// What the Hadamard unit does to one limb.
+/// Operation of the Hadamard unit on one limb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pointwise {
     /// a + b.
@@ -48,106 +50,99 @@ pub enum Pointwise {
     AddConstant(u64),
 }
 
-/// What passes the units as a whole: the paper's kernels, and the parts that one comes in where limbs pass one after the other.
+/// A unit of work that passes the units as a whole: a kernel of the paper, or one of its parts if limbs are not
+/// interleaved.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kernel {
-    /// Source limbs through both NTT units and the array to target limbs; and what is kept, less that, divided by the source's product.
+    /// Source limbs through both NTT units and the array to target limbs, then optionally (kept − result) /
+    /// (product of the source limbs).
     ModChange {
-        /// Source limbs, with their residues.
+        /// With their residues.
         sources: Vec<(LimbId, Residue)>,
-        /// Target limbs.
         targets: Vec<LimbId>,
-        /// The representative: approximate or balanced.
+        /// The representative, approximate or balanced.
         conversion: Conversion,
-        /// Residues that the remainder is taken from, by target.
+        /// The kept residues, by target.
         division: Option<Vec<Residue>>,
         /// By target.
         results: Vec<Residue>,
     },
-    /// Limbs through the first NTT unit one after the other: what the array takes.
+    /// Limbs in sequence through the first NTT unit, as input of the array.
     Inverse {
-        /// The limbs, with their residues.
+        /// With their residues.
         sources: Vec<(LimbId, Residue)>,
-        /// Their coefficients.
+        /// Coefficients.
         results: Vec<Residue>,
     },
-    /// Coefficients through the array.
     Convert {
-        /// Source limbs, with their coefficients.
+        /// With their coefficients.
         sources: Vec<(LimbId, Residue)>,
-        /// Target limbs.
         targets: Vec<LimbId>,
-        /// The representative: approximate or balanced.
+        /// The representative, approximate or balanced.
         conversion: Conversion,
         /// Coefficients, by target.
         results: Vec<Residue>,
     },
-    /// Coefficients through the second NTT unit, limb after limb; and what is kept, less that, divided by the product of what is dropped.
+    /// Coefficients through the second NTT unit, limb by limb, then optionally (kept − result) / (product of
+    /// the dropped limbs).
     Forward {
-        /// The limbs, with their coefficients.
+        /// With their coefficients.
         targets: Vec<(LimbId, Residue)>,
-        /// Residues that the remainder is taken from, by limb, and the limbs that are dropped.
+        /// The kept residues by limb, and the dropped limbs.
         division: Option<(Vec<Residue>, Vec<LimbId>)>,
         /// By limb.
         results: Vec<Residue>,
     },
-    /// An inner product with rows of a key, of one limb.
+    /// An inner product of one limb with rows of a key.
     KeyProduct {
-        /// The key.
         key: KeyId,
-        /// The limb.
         limb: LimbId,
         /// Row, digit and body.
         terms: Vec<(u16, Residue, Residue)>,
-        /// Of body and mask.
+        /// Body and mask.
         results: [Residue; 2],
     },
-    /// Point by point, limbs interleaved.
+    /// Element-wise arithmetic on interleaved limbs.
     Pointwise {
-        /// The limbs.
         limbs: LimbSet,
-        /// What is done, by limb.
+        /// By limb.
         what: Vec<Pointwise>,
-        /// The factor of all halves, made from one limb.
+        /// The common factor, extended from one limb.
         diagonal: Option<Extended>,
-        /// One polynomial, or two that share their factor.
+        /// One polynomial, or two with a common factor.
         halves: Vec<Half>,
     },
-    /// An automorphism of one limb.
     Automorphism {
-        /// The limb.
         limb: LimbId,
         /// X → X^g.
         element: GaloisElement,
-        /// Operand.
         operand: Residue,
-        /// Result.
         result: Residue,
     },
 }
 
-/// A public polynomial that is made of one limb.
+/// A public polynomial that is extended from one limb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extended {
-    /// Number among the program's.
+    /// Index among the program's plaintexts.
     pub plaintext: u32,
-    /// The limb that lies in memory, as coefficients.
+    /// The limb in memory, as coefficients.
     pub from: LimbId,
-    /// Its residue.
+    /// The residue of that limb.
     pub source: Residue,
 }
 
-/// One polynomial of a pointwise operation.
+/// One polynomial of an element-wise operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Half {
-    /// By operand, then by limb; nothing for the factor that an NTT unit makes.
+    /// By operand, then by limb; without the factor from an NTT unit.
     pub operands: Vec<Vec<Residue>>,
     /// By limb.
     pub results: Vec<Residue>,
 }
 
 impl Kernel {
-    /// How many limbs pass one by one, if they do: the NTT units' order where limbs are not interleaved.
+    /// Number of limbs if they pass in sequence; `None` if they are interleaved.
     pub fn in_turn(&self, tiling: Tiling) -> Option<usize> {
         let limbs = match self {
             Self::Inverse { sources, .. } => sources.len(),
@@ -162,7 +157,7 @@ impl Kernel {
         (tiling == Tiling::LimbByLimb).then_some(limbs)
     }
 
-    /// Whether it is done by one of the Hadamard units, whichever is free.
+    /// Whether a Hadamard unit executes it; either one can.
     pub fn on_a_hadamard_unit(&self) -> bool {
         match self {
             Self::KeyProduct { .. } | Self::Pointwise { .. } => true,
@@ -174,7 +169,7 @@ impl Kernel {
         }
     }
 
-    /// What is done to limb number `limb` alone, of a kernel whose limbs pass one by one.
+    /// The part for limb `limb` alone, of a kernel with limbs in sequence.
     pub fn part(&self, limb: usize) -> Self {
         let one = |residues: &[Residue]| residues.get(limb).copied().into_iter().collect::<Vec<_>>();
         match self {
@@ -202,7 +197,7 @@ impl Kernel {
         }
     }
 
-    /// What an event does whose part is number `part`.
+    /// The computation of an event with part `part`.
     pub fn of_event(&self, tiling: Tiling, part: u32) -> Option<Cow<'_, Self>> {
         match self.in_turn(tiling) {
             None => Some(Cow::Borrowed(self)),
@@ -210,7 +205,7 @@ impl Kernel {
         }
     }
 
-    /// The residues that are read from the scratchpads, each once.
+    /// Residues read from the scratchpads, without duplicates.
     pub fn operands(&self) -> Vec<Residue> {
         match self {
             Self::ModChange { sources, division, .. } => {
@@ -231,7 +226,6 @@ impl Kernel {
         }
     }
 
-    /// The residues that are computed.
     pub fn results(&self) -> Vec<Residue> {
         match self {
             Self::ModChange { results, .. }
@@ -245,12 +239,12 @@ impl Kernel {
     }
 }
 
-/// What the Hadamard unit reads of the operands of `halves`: each residue once, in order of its first use.
+/// The Hadamard unit's reads for the operands of `halves`, without duplicates, in order of first use.
 pub fn read_at_once(halves: &[Half]) -> Vec<Residue> {
     read_with_places(halves).map(|(_, residue)| residue).collect()
 }
 
-/// The same with their places among the limbs. A residue is of one limb, so it stands at one place of every polynomial that has it.
+/// The same with each limb's position. A residue has the same position in every polynomial that contains it.
 pub fn read_with_places(halves: &[Half]) -> impl Iterator<Item = (usize, Residue)> {
     let lists = halves.iter().flat_map(|half| &half.operands);
     lists.clone().enumerate().flat_map(move |(number, list)| {
@@ -262,21 +256,19 @@ pub fn read_with_places(halves: &[Half]) -> impl Iterator<Item = (usize, Residue
     })
 }
 
-/// A kernel of one operation of the program.
+/// A kernel for one operation of the program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
-    /// The operation.
     pub op: u32,
-    /// What is done.
     pub kernel: Kernel,
 }
 
 /// A program as kernels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tasks {
-    /// In the order of the program.
+    /// In program order.
     pub tasks: Vec<Task>,
-    /// By residue: where it comes from, unless a task computes it.
+    /// By residue, its source unless a task computes it.
     pub leaves: Vec<Option<Leaf>>,
     /// Residues of each output, by limb.
     pub outputs: Vec<Vec<(LimbId, Residue)>>,
@@ -285,119 +277,85 @@ pub struct Tasks {
 /// Why a program does not run on the machine.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum MapError {
-    /// The ring.
     #[error(transparent)]
     Shape(#[from] ShapeError),
     /// A conversion from more limbs than the array has rows.
     #[error("operation {op}: {cause}")]
-    Height {
-        /// Operation.
-        op: u32,
-        /// Cause.
-        cause: HeightError,
-    },
-    /// A modulus that the words do not hold.
+    Height { op: u32, cause: HeightError },
+    /// A modulus wider than the words.
     #[error(
         "limb {limb} is modulo {modulus}, of {bits} bits, and the machine's words have {word_bits}: choose a set of smaller primes, such \
          as osiris-III"
     )]
-    Word {
-        /// Limb.
-        limb: usize,
-        /// Modulus.
-        modulus: u64,
-        /// Its width.
-        bits: u32,
-        /// The machine's.
-        word_bits: u64,
-    },
+    Word { limb: usize, modulus: u64, bits: u32, word_bits: u64 },
     /// More limbs in one stream than the delays interleave.
     #[error(
-        "operation {op} interleaves {limbs} limbs, and the delays of the NTT units are made for {most}: choose a set of fewer limbs, or \
+        "operation {op} interleaves {limbs} limbs, but the delays of the NTT units support {most}: choose a set with fewer limbs, or \
          longer delays in the machine file (`units.ntt.limbs`)"
     )]
     Interleaved {
-        /// Operation.
         op: u32,
-        /// Limbs.
         limbs: usize,
-        /// What the delays are made for.
+        /// Maximum that the delays support.
         most: usize,
     },
     /// More digits than a column of the Hadamard unit has cells.
     #[error(
-        "operation {op} multiplies {digits} digits by a key, and the Hadamard unit's columns have {height} cells: choose a set of fewer \
+        "operation {op} multiplies {digits} digits by a key, and the Hadamard unit's columns have {height} cells: choose a set with fewer \
          digits, or higher columns in the machine file (`units.hadamard.height`)"
     )]
-    Digits {
-        /// Operation.
-        op: u32,
-        /// Digits.
-        digits: usize,
-        /// Cells.
-        height: usize,
-    },
-    /// An operation that the units do not do.
+    Digits { op: u32, digits: usize, height: usize },
+    /// An operation that the units do not support.
     #[error(
         "operation {op}, `{name}`, {cause}: run the program on the processor, or on another machine (`polyfabric machines`)"
     )]
-    Operation {
-        /// Operation.
-        op: u32,
-        /// Its name.
-        name: &'static str,
-        /// What is wrong with it.
-        cause: &'static str,
-    },
-    /// A body that gives the next round a limb that it did not compute, or one limb twice.
+    Operation { op: u32, name: &'static str, cause: &'static str },
+    /// A body whose next round gets a limb that it did not compute, or one limb twice.
     #[error(
-        "of `{output}` a limb is one that it was given, or there twice: give the next round what is computed, each limb once"
+        "a limb of `{output}` is an unchanged input, or occurs twice: pass only computed limbs to the next round, each once"
     )]
-    Given {
-        /// Name of the output.
-        output: String,
-    },
-    /// Not enough room for what is needed at once.
+    Given { output: String },
+    /// The scratchpads are too small for one operation.
     #[error(
-        "operation {op} needs more than the {frames} limbs of {bytes} bytes that the scratchpads hold: choose a smaller ring or level, or \
+        "operation {op} needs more than the {frames} limbs of {bytes} bytes that fit the scratchpads: choose a smaller ring or level, or \
          enlarge them in the machine file (`memories.scratchpad.capacity`)"
     )]
     Capacity {
-        /// Operation.
         op: u32,
         /// Limbs that fit.
         frames: usize,
-        /// Bytes of a limb.
+        /// Bytes per limb.
         bytes: u64,
     },
 }
 
-/// What is collected while a program is read.
+/// State while a program is translated.
 struct Reader<'a> {
     program: &'a KernelProgram,
     tiling: Tiling,
-    /// Limbs in a stream at most.
+    /// Maximum number of limbs per stream.
     most: usize,
-    /// The limb that others are made of.
+    /// The limb from which others are extended.
     source: LimbId,
     tasks: Tasks,
-    /// By value: the residue of each of its limbs.
+    /// By value, the residue of each limb.
     values: Vec<Vec<Residue>>,
     known: HashMap<Leaf, Residue>,
     inputs: usize,
-    /// By value: whether it only multiplies.
+    /// By value, whether it is only a factor.
     factors: Vec<bool>,
-    /// Public polynomials that are made of one limb, by value.
+    /// Public polynomials that are extended from one limb, by value.
     extended: HashMap<ValueId, Extended>,
-    /// By where coefficients lie: whether they fit the limb that others are made of. Plaintexts that stand in for others share theirs.
+    /// By address of the coefficients, whether they fit `source`. Placeholder plaintexts share coefficients.
     narrow: HashMap<usize, bool>,
 }
 
 impl Tasks {
-    /// The kernels of `program`, with public polynomials made of one limb if they may be `extended`, and at most `most` limbs interleaved.
+    /// The kernels of `program`. If `extended`, public polynomials are extended from one limb if possible; at
+    /// most `most` limbs are interleaved.
     ///
     /// # Errors
-    /// [`MapError::Operation`] for what the units do not do.
+    /// [`MapError::Operation`] for an operation that the units do not support.
     pub fn of(program: &KernelProgram, extended: bool, (tiling, most): (Tiling, usize)) -> Result<Self, MapError> {
         let tasks = Self { tasks: Vec::new(), leaves: Vec::new(), outputs: Vec::new() };
         let mut factors = vec![extended; program.values.len()];
@@ -448,7 +406,8 @@ impl Tasks {
     }
 }
 
-/// Whether two operations are one for the Hadamard unit: the same on two polynomials, with one factor.
+/// Whether the Hadamard unit can merge two operations: the same operation on two polynomials with a common
+/// factor.
 fn shares_its_factor(first: &Op, second: &Op) -> bool {
     if first.kind != second.kind || second.operands.contains(&first.results[0]) {
         return false;
@@ -488,18 +447,18 @@ impl Reader<'_> {
         self.tasks.tasks.push(Task { op, kernel });
     }
 
-    /// The residues of what `op` defines.
+    /// The residues of the results of `op`.
     fn op(&mut self, index: u32, op: &Op) -> Result<Vec<Vec<Residue>>, MapError> {
         let refuse = |cause| Err(MapError::Operation { op: index, name: op.kind.name(), cause });
         let value = |result: usize| self.program.value(op.results[result]);
         if value(0).domain != Domain::Evaluation {
-            return refuse("gives coefficients, which no unit of the machine gives by itself");
+            return refuse("yields coefficients, which no unit of the machine can output by itself");
         }
         let limbs = value(0).limbs.clone();
         let leaves = |reader: &mut Self, leaf: &dyn Fn(LimbId) -> Leaf| -> Vec<Residue> {
             limbs.iter().map(|limb| reader.residue(Some(leaf(limb)))).collect()
         };
-        let no_exact = "asks for the exact representative, and the array gives the approximate or the balanced one";
+        let no_exact = "needs the exact representative, but the array computes the approximate or the balanced one";
         let result = match &op.kind {
             OpKind::Input { .. } => {
                 let index = self.inputs;
@@ -537,13 +496,13 @@ impl Reader<'_> {
                 limbs.iter().zip(operands).map(one).collect()
             }
             OpKind::ModUp { digit, window: None, conversion, .. } => {
-                // Of one limb the balanced representative is the exact one.
+                // For one limb, the balanced representative is the exact one.
                 let conversion = if digit.len() == 1 { one_limb(*conversion) } else { *conversion };
                 if conversion == Conversion::Centred {
                     return refuse(no_exact);
                 }
                 if self.program.value(op.operands[0]).domain != Domain::Evaluation {
-                    return refuse("raises coefficients, and the stream begins with an inverse transform");
+                    return refuse("raises coefficients, but the stream begins with an inverse transform");
                 }
                 let targets = limbs.difference(digit);
                 let raised = self.mod_change(index, (op.operands[0], digit), &targets, conversion, None);
@@ -563,26 +522,26 @@ impl Reader<'_> {
             }
             OpKind::InnerProduct { key, rows } => return Ok(self.key_product(index, op, *key, rows, &limbs)),
             OpKind::ModDown { .. } => {
-                return refuse("takes a message modulo t to a smaller modulus, as BGV does, and no unit keeps it");
+                return refuse("switches a message modulo t to a smaller modulus, as in BGV, which no unit supports");
             }
             OpKind::ModUp { .. } | OpKind::SubDigit { .. } => {
-                return refuse("cuts a limb into bits, and no unit does");
+                return refuse("splits a limb into bits, which no unit supports");
             }
             OpKind::Key { .. } | OpKind::ForwardNtt | OpKind::InverseNtt | OpKind::BaseConversion { .. } => {
-                return refuse("is part of a composite operation, which the units take whole");
+                return refuse("is part of a composite operation, which the units execute only as a whole");
             }
         };
         Ok(vec![result])
     }
 
-    /// Whether the coefficients of a plaintext are between −q/2 and q/2 for the limb that others are made of.
+    /// Whether a plaintext's coefficients are between −q/2 and q/2 for the limb from which others are extended.
     fn is_narrow(&mut self, plaintext: u32) -> bool {
         let (program, modulus) = (self.program, self.program.modulus(self.source));
         let plaintext = &program.plaintexts[plaintext as usize];
         *self.narrow.entry(plaintext.address()).or_insert_with(|| plaintext.fits(modulus))
     }
 
-    /// Two operations on polynomials of the same limbs; one after the other if their limbs differ.
+    /// Two operations on polynomials with the same limbs; executed separately if their limbs differ.
     fn both(&mut self, index: u32, ops: [&Op; 2]) -> Result<Vec<Vec<Residue>>, MapError> {
         let limbs = ops.map(|op| self.program.value(op.results[0]));
         if limbs[0] == limbs[1] {
@@ -598,7 +557,7 @@ impl Reader<'_> {
         let value = self.program.value(ops[0].results[0]);
         let limbs = value.limbs.clone();
         if value.domain != Domain::Evaluation {
-            let cause = "gives coefficients, which no unit of the machine gives by itself";
+            let cause = "yields coefficients, which no unit of the machine can output by itself";
             return Err(MapError::Operation { op: index, name: ops[0].kind.name(), cause });
         }
         let what = match &ops[0].kind {
@@ -609,7 +568,7 @@ impl Reader<'_> {
             OpKind::Scale { factors } => factors.iter().map(|&factor| Pointwise::Scale(factor)).collect(),
             OpKind::AddConstant { addends } => addends.iter().map(|&addend| Pointwise::AddConstant(addend)).collect(),
             OpKind::Multiply => vec![Pointwise::Multiply; limbs.len()],
-            other => unreachable!("{} is not done point by point", other.name()),
+            other => unreachable!("{} is not element-wise", other.name()),
         };
         let factor = ops[0].operands.get(1).filter(|_| matches!(what[0], Pointwise::Multiply | Pointwise::MultiplyAdd));
         let diagonal = factor.and_then(|factor| self.extended.get(factor).copied());
@@ -702,7 +661,7 @@ impl Reader<'_> {
     }
 }
 
-/// The ranges of `limbs` limbs in as few streams of `most` as can be, as equal as can be.
+/// Splits `limbs` limbs into the fewest streams of at most `most`, of nearly equal size.
 fn streams(limbs: usize, most: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
     let count = limbs.div_ceil(most.max(1)).max(1);
     (0..count).map(move |number| number * limbs / count..(number + 1) * limbs / count)
@@ -711,11 +670,11 @@ fn streams(limbs: usize, most: usize) -> impl Iterator<Item = std::ops::Range<us
 /// The factor of a division by the product of `drop`, modulo `modulus`.
 pub(super) fn inverse_of_product(modulus: Modulus, drop: impl Iterator<Item = Modulus>) -> u64 {
     let product = drop.fold(1, |product, prime| modulus.multiply(product, modulus.reduce(prime.value())));
-    // Distinct primes: there is an inverse.
+    // Distinct primes, so there is an inverse.
     modulus.inverse(product).unwrap_or(0)
 }
 
-/// The conversion from a single limb as the array does it: balanced is exact there.
+/// The conversion from a single limb in the array: balanced is exact there.
 fn one_limb(conversion: Conversion) -> Conversion {
     if conversion == Conversion::Centred { Conversion::Balanced } else { conversion }
 }

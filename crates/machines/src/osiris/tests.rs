@@ -1,4 +1,4 @@
-//! Do schedules of CKKS programs pass the checker, and give the interpreter's words when the units carry them out?
+//! Do schedules of CKKS programs pass the checker, and do their replays match the interpreter?
 
 mod ciphertexts;
 mod rounds;
@@ -37,23 +37,22 @@ fn described(text: &str) -> Description {
     Description::check("machines/osiris.toml", &literal, SPECS).expect("its figures")
 }
 
-/// The machine of the file.
 fn paper() -> Osiris {
     Osiris::new(&described(TEXT)).expect("a machine")
 }
 
-/// One with fewer lanes, as much less bandwidth, and fewer rows, for small rings.
+/// With fewer lanes, less bandwidth in proportion, and fewer rows, for small rings.
 fn small() -> Osiris {
     Osiris { lanes: 32, height: 4, memory_bytes: paper().memory_bytes / 16.0, ..paper() }
 }
 
-/// `machine` with one limb after the other, and the ports for what waits between the units.
+/// `machine` without interleaving, with ports for the buffers between the units.
 fn limb_by_limb(machine: Osiris) -> Osiris {
     let (reads, writes) = machine.port_tiles;
     Osiris { tiling: Tiling::LimbByLimb, limbs: 1, port_tiles: (reads + 3, writes + 3), ..machine }
 }
 
-/// A program with keys, inputs, and what the interpreter makes of them.
+/// A program with keys, inputs, and the interpreter's outputs.
 struct Case {
     program: KernelProgram,
     keys: KeySet,
@@ -91,13 +90,13 @@ impl Case {
         replay(machine, scheduled, &scheduled.schedule, &self.program, &self.keys, &given)
     }
 
-    /// The cycles of the program, checked and replayed.
+    /// Checks and replays the program; returns its cycles.
     fn check(&self, machine: &Osiris) -> u64 {
         let scheduled = self.schedule(machine);
         let checked = check(&scheduled.schedule, &["ntt".to_owned()]).unwrap_or_else(|violation| panic!("{violation}"));
         let names = Names::new(&scheduled, &self.program);
         audit(&self.program, &scheduled.schedule, &names).unwrap_or_else(|error| panic!("{error}"));
-        assert!(self.replay(machine, &scheduled).expect("it is carried out") == self.expected);
+        assert!(self.replay(machine, &scheduled).expect("the replay succeeds") == self.expected);
         checked.cycles
     }
 }
@@ -113,7 +112,7 @@ fn random(ring: &Ring, limbs: &LimbSet, seed: &mut u64) -> RnsPolynomial {
     polynomial
 }
 
-/// A ring of so many limbs of Q and P, of 40 bits, cut into digits of so many limbs.
+/// A ring with `limbs` limbs of Q and P of 40 bits, and digits of `digit` limbs.
 fn ring(log2: u32, limbs: usize, digit: usize) -> (Arc<Ring>, Arc<Gadget>) {
     let degree = RingDegree::new(1 << log2).expect("a degree");
     let primes = PrimeClass::of_degree(degree).of_bits(40, limbs + digit).expect("primes");
@@ -123,7 +122,7 @@ fn ring(log2: u32, limbs: usize, digit: usize) -> (Arc<Ring>, Arc<Gadget>) {
     (ring, Arc::new(gadget))
 }
 
-/// Both parts of what a switched polynomial adds.
+/// Both parts of a key switch's result.
 fn key_switch(builder: &mut KernelBuilder, gadget: &Gadget, a: ValueId, key: KeyId, drop: &LimbSet) -> [ValueId; 2] {
     let limbs = |limbs: &[_]| LimbSet::new(limbs.iter().copied());
     let all = limbs(gadget.q()).union(&limbs(gadget.special()));
@@ -133,7 +132,6 @@ fn key_switch(builder: &mut KernelBuilder, gadget: &Gadget, a: ValueId, key: Key
     [body, mask].map(|sum| builder.mod_down(sum, drop.clone(), Conversion::Balanced, None).expect("a division"))
 }
 
-/// One key switch of a polynomial.
 fn one_key_switch(ring: &Ring, gadget: &Gadget) -> KernelProgram {
     let mut builder = KernelBuilder::new("key switch", ring.degree(), ring.moduli()).expect("moduli");
     let q = LimbSet::new(gadget.q().iter().copied());
@@ -144,7 +142,8 @@ fn one_key_switch(ring: &Ring, gadget: &Gadget) -> KernelProgram {
     builder.finish().expect("a program")
 }
 
-/// A product with its rescaling fused into the key switch, rotated by two amounts whose digits are shared, and summed.
+/// A product with its rescaling fused into the key switch, rotated by two amounts with shared digits, and
+/// summed.
 fn multiply_and_rotate(ring: &Ring, gadget: &Gadget) -> KernelProgram {
     let mut builder = KernelBuilder::new("multiply and rotate", ring.degree(), ring.moduli()).expect("moduli");
     let q = LimbSet::new(gadget.q().iter().copied());
@@ -177,13 +176,13 @@ fn multiply_and_rotate(ring: &Ring, gadget: &Gadget) -> KernelProgram {
 }
 
 #[test]
-fn programs_of_small_rings_give_the_interpreters_words() {
+fn programs_of_small_rings_match_the_interpreter() {
     for (log2, limbs, digit) in [(6, 4, 2), (8, 5, 2), (10, 3, 3)] {
         let (ring, gadget) = ring(log2, limbs, digit);
         for program in [one_key_switch(&ring, &gadget), multiply_and_rotate(&ring, &gadget)] {
             let case = Case::new(&ring, &gadget, program);
             let roomy = case.check(&small());
-            // With room for few limbs keys come again, and what is computed later waits for a place.
+            // With few places, keys are reloaded, and later results wait for a place.
             let tight = Osiris { scratchpad: 40 * small().limb_bytes(ring.degree()), ..small() };
             assert!(case.check(&tight) >= roomy);
         }
@@ -191,7 +190,7 @@ fn programs_of_small_rings_give_the_interpreters_words() {
 }
 
 #[test]
-fn limbs_one_after_the_other_give_the_same_words() {
+fn sequential_limbs_give_the_same_words() {
     for (log2, limbs, digit) in [(6, 4, 2), (8, 5, 2), (10, 3, 3)] {
         let (ring, gadget) = ring(log2, limbs, digit);
         for program in [one_key_switch(&ring, &gadget), multiply_and_rotate(&ring, &gadget)] {
@@ -204,9 +203,9 @@ fn limbs_one_after_the_other_give_the_same_words() {
     }
 }
 
-/// The scheduler weighs a task by its form and by its first way.
+/// The scheduler evaluates a task by its form and its first layout.
 #[test]
-fn ways_to_do_a_task_differ_in_units_alone_and_its_form_has_them_all() {
+fn layouts_of_a_task_differ_only_in_units_and_its_form_has_them_all() {
     let (ring, gadget) = ring(8, 5, 2);
     let program = multiply_and_rotate(&ring, &gadget);
     for machine in [small(), limb_by_limb(small())] {
@@ -240,8 +239,8 @@ fn ways_to_do_a_task_differ_in_units_alone_and_its_form_has_them_all() {
 }
 
 #[test]
-fn a_change_of_modulus_takes_what_its_own_schedule_says_either_way() {
-    // Memory brings limbs faster than they pass.
+fn cycles_of_a_change_of_modulus_match_its_schedule_in_both_orders() {
+    // Memory loads limbs faster than the units process them.
     let interleaved = Osiris { memory_bytes: 5120.0, memory_latency: 1, ..paper() };
     let (ring, gadget) = ring(14, 12, 5);
     let mut builder = KernelBuilder::new("raise", ring.degree(), ring.moduli()).expect("moduli");
@@ -258,15 +257,15 @@ fn a_change_of_modulus_takes_what_its_own_schedule_says_either_way() {
         let mut scheduled = case.schedule(&machine);
         let [first, last] = scheduled.chip.ntt;
         let begin = events(&mut scheduled).find(|event| event.resource == first).expect("it begins").start;
-        // A limb after the other is an event each.
+        // With limbs in sequence, each limb is one event.
         let ends = events(&mut scheduled).filter(|event| event.resource == last).flat_map(|event| {
             let start = event.start;
             event.writes.iter().map(move |write| start + i64::from(write.last) + 1)
         });
         let end = ends.max().expect("results");
         let alone = ModChangeSchedule::new(scheduled.units, machine.tiling, alpha, beta);
-        // A register stands between units that hand tiles on, a place is read a cycle after it was written, and all limbs that were interleaved are
-        // said to be there with the last.
+        // There is a register between units, a place is read one cycle after its write, and all interleaved
+        // limbs are complete with the last one.
         let cycles = alone.cycles() as i64;
         assert!(
             (cycles..=cycles + 4 + beta as i64).contains(&(end - begin)),
@@ -278,7 +277,7 @@ fn a_change_of_modulus_takes_what_its_own_schedule_says_either_way() {
 }
 
 #[test]
-fn the_array_waits_for_the_last_limb_where_they_come_in_turn() {
+fn the_array_waits_for_the_last_sequential_limb() {
     let (ring, gadget) = ring(8, 4, 2);
     let case = Case::new(&ring, &gadget, one_key_switch(&ring, &gadget));
     let machine = limb_by_limb(small());
@@ -286,13 +285,13 @@ fn the_array_waits_for_the_last_limb_where_they_come_in_turn() {
     let mut wrong = right.clone();
     let array = right.chip.array;
     events(&mut wrong).find(|event| event.resource == array).expect("a conversion").start -= 2;
-    assert!(check(&wrong.schedule, &[]).is_err(), "the checker sees it");
+    assert!(check(&wrong.schedule, &[]).is_err(), "the checker rejects it");
     let outcome = case.replay(&machine, &wrong);
     assert!(outcome.is_err() || outcome.is_ok_and(|words| words != case.expected), "the words show it");
 }
 
 #[test]
-fn more_limbs_than_the_delays_hold_pass_in_several_streams() {
+fn more_limbs_than_the_delays_support_pass_in_several_streams() {
     let (ring, gadget) = ring(8, 5, 2);
     for program in [one_key_switch(&ring, &gadget), multiply_and_rotate(&ring, &gadget)] {
         let case = Case::new(&ring, &gadget, program);
@@ -303,7 +302,7 @@ fn more_limbs_than_the_delays_hold_pass_in_several_streams() {
     }
 }
 
-/// A product dropped to fewer limbs, and so many more of the same that nothing reads.
+/// A product reduced to fewer limbs, and `in_vain` more of the same that nothing reads.
 fn dropped_product(ring: &Ring, gadget: &Gadget, in_vain: usize) -> KernelProgram {
     let mut builder = KernelBuilder::new("dropped", ring.degree(), ring.moduli()).expect("moduli");
     let q = LimbSet::new(gadget.q().iter().copied());
@@ -318,7 +317,7 @@ fn dropped_product(ring: &Ring, gadget: &Gadget, in_vain: usize) -> KernelProgra
 }
 
 #[test]
-fn limbs_that_a_program_drops_are_computed_and_no_others_in_vain() {
+fn only_dropped_limbs_are_computed_without_a_reader() {
     let (ring, gadget) = ring(6, 4, 2);
     let case = Case::new(&ring, &gadget, dropped_product(&ring, &gadget, 0));
     case.check(&small());
@@ -341,11 +340,11 @@ fn an_exact_raise_from_one_limb_is_the_balanced_one() {
     };
     Case::new(&ring, &gadget, program(&one)).check(&small());
     let refused = schedule(&small(), &program(&LimbSet::range(0..2))).expect_err("the array has no exact one");
-    assert!(refused.to_string().contains("asks for the exact representative"), "{refused}");
+    assert!(refused.to_string().contains("the exact representative"), "{refused}");
 }
 
 #[test]
-fn a_key_switch_at_the_largest_ring_gives_the_interpreters_words() {
+fn a_key_switch_at_the_largest_ring_matches_the_interpreter() {
     let (ring, gadget) = ring(16, 6, 3);
     let case = Case::new(&ring, &gadget, one_key_switch(&ring, &gadget));
     let cycles = case.check(&paper());
@@ -355,7 +354,8 @@ fn a_key_switch_at_the_largest_ring_gives_the_interpreters_words() {
     assert!(case.check(&fast) < cycles);
 }
 
-/// So many parts one behind the other, all alike: the digits of a polynomial times the keys of so many rotations, summed and divided.
+/// `parts` equal parts in sequence: the digits of a polynomial times the keys of `rotations` rotations, summed
+/// and divided.
 fn repeated(ring: &Ring, gadget: &Gadget, parts: usize, rotations: i64) -> KernelProgram {
     let mut builder = KernelBuilder::new("parts", ring.degree(), ring.moduli()).expect("moduli");
     let q = LimbSet::new(gadget.q().iter().copied());
@@ -383,13 +383,14 @@ fn repeated(ring: &Ring, gadget: &Gadget, parts: usize, rotations: i64) -> Kerne
 }
 
 #[test]
-fn parts_that_are_alike_take_no_longer_one_behind_the_other() {
+fn equal_parts_take_equally_long() {
     let (ring, gadget) = ring(8, 4, 2);
-    // Keys find no room till the next part, which begins within the tasks among which the next is chosen, or behind them.
-    // Of 60 limbs with fast memory a part's rotations come every 72 cycles, as the channel brings the twelve limbs of a key, or every 131, by how the part
-    // begins: with as many digits, twelve limbs of sums, six that are rotated, eighteen of the next rotation and a key for the third all places are taken when
-    // the next load could begin, which waits for the sum to give some up, and so does each one behind it. The second of four parts falls into that; with ten
-    // limbs more none does, with ten fewer the first too.
+    // Keys are evicted before the next part, whose tasks enter the window early or not at all. With 60 places
+    // and fast memory, rotations start every 72 cycles, the time to load the twelve limbs of a key, or every
+    // 131 cycles. The latter happens if all places are occupied when the next load could start: twelve limbs of
+    // digits, twelve of sums, six being rotated, eighteen of the next rotation, and a key for the third. The
+    // load then waits for the sum to release places, and so does every later load. This happens in the second
+    // of four parts; with ten more places in none, with ten fewer also in the first.
     for (rotations, frames, memory, most) in
         [(40, 60, 1.0, 1.0), (40, 60, 4.0, 1.1), (40, 200, 4.0, 1.0), (120, 60, 4.0, 1.0), (120, 200, 1.0, 1.0)]
     {
@@ -414,13 +415,13 @@ fn events(scheduled: &mut Scheduled) -> impl Iterator<Item = &mut crate::engine:
 }
 
 #[test]
-fn a_wrong_schedule_is_refused_and_gives_wrong_words() {
+fn wrong_schedules_are_rejected_and_give_wrong_words() {
     let (ring, gadget) = ring(8, 4, 2);
     let case = Case::new(&ring, &gadget, one_key_switch(&ring, &gadget));
     let (machine, right) = (small(), case.schedule(&small()));
-    assert!(case.replay(&machine, &right).expect("it is carried out") == case.expected);
+    assert!(case.replay(&machine, &right).expect("the replay succeeds") == case.expected);
     let hadamard = right.chip.keys.clone();
-    // A read of another place; a start before the operands are there.
+    // A read of another place; a start before the operands arrive.
     let wrongs: [&dyn Fn(&mut Scheduled); 2] = [
         &|wrong| {
             let event = events(wrong).find(|event| hadamard.contains(&event.resource)).expect("an inner product");
@@ -434,47 +435,47 @@ fn a_wrong_schedule_is_refused_and_gives_wrong_words() {
     for wrong in wrongs {
         let mut scheduled = right.clone();
         wrong(&mut scheduled);
-        assert!(check(&scheduled.schedule, &[]).is_err(), "the checker sees it");
+        assert!(check(&scheduled.schedule, &[]).is_err(), "the checker rejects it");
         let outcome = case.replay(&machine, &scheduled);
         assert!(outcome.is_err() || outcome.is_ok_and(|words| words != case.expected), "the words show it");
     }
 }
 
 #[test]
-fn programs_that_do_not_fit_are_told() {
+fn programs_that_do_not_fit_are_rejected() {
     let (ring, gadget) = ring(8, 6, 2);
     let program = one_key_switch(&ring, &gadget);
-    let told = |machine: Osiris| schedule(&machine, &program).expect_err("it does not fit").to_string();
+    let message = |machine: Osiris| schedule(&machine, &program).expect_err("it does not fit").to_string();
     let machine = small();
     let frame = machine.limb_bytes(ring.degree());
     assert_eq!(
         [
-            told(Osiris { stages: 7, ..machine.clone() }),
-            told(Osiris { height: 1, ..machine.clone() }),
-            told(Osiris { limbs: 1, ..machine.clone() }),
-            told(Osiris { hadamard_height: 2, ..machine.clone() }),
-            told(Osiris { word_bits: 36, ..machine.clone() }),
-            told(Osiris { scratchpad: 12 * frame, ..machine }),
+            message(Osiris { stages: 7, ..machine.clone() }),
+            message(Osiris { height: 1, ..machine.clone() }),
+            message(Osiris { limbs: 1, ..machine.clone() }),
+            message(Osiris { hadamard_height: 2, ..machine.clone() }),
+            message(Osiris { word_bits: 36, ..machine.clone() }),
+            message(Osiris { scratchpad: 12 * frame, ..machine }),
         ],
         [
-            "units of 32 lanes and 7 stages take rings of degree 32 to 2^7, not 256: choose a set of such a ring, or change lanes and \
+            "units of 32 lanes and 7 stages support rings of degree 32 to 2^7, not 256: choose a set with such a ring, or change lanes and \
              stages in the machine file",
             "operation 1: a base conversion from 2 limbs does not fit an array of 1 rows: choose a set whose digits and special \
              primes are at most 1 limbs, or a higher array in the machine file",
-            "operation 1 interleaves 2 limbs, and the delays of the NTT units are made for 1: choose a set of fewer limbs, or longer \
+            "operation 1 interleaves 2 limbs, but the delays of the NTT units support 1: choose a set with fewer limbs, or longer \
              delays in the machine file (`units.ntt.limbs`)",
-            "operation 4 multiplies 3 digits by a key, and the Hadamard unit's columns have 2 cells: choose a set of fewer digits, or \
+            "operation 4 multiplies 3 digits by a key, and the Hadamard unit's columns have 2 cells: choose a set with fewer digits, or \
              higher columns in the machine file (`units.hadamard.height`)",
             "limb 0 is modulo 1099511603713, of 40 bits, and the machine's words have 36: choose a set of smaller primes, such as \
              osiris-III",
-            "operation 5 needs more than the 12 limbs of 1280 bytes that the scratchpads hold: choose a smaller ring or level, or \
+            "operation 5 needs more than the 12 limbs of 1280 bytes that fit the scratchpads: choose a smaller ring or level, or \
              enlarge them in the machine file (`memories.scratchpad.capacity`)",
         ]
     );
 }
 
 #[test]
-fn scratchpads_that_are_far_too_small_are_told_by_what_does_not_fit() {
+fn far_too_small_scratchpads_are_rejected_when_mapping() {
     let own = crate::registry::description("osiris").expect("a file");
     let machine = own.changed(&[("memories.scratchpad.capacity".to_owned(), 1e5)]).expect("figures");
     let cause = machine.area_cause().expect("its area's law does not go so far");
@@ -490,18 +491,18 @@ fn scratchpads_that_are_far_too_small_are_told_by_what_does_not_fit() {
 }
 
 #[test]
-fn figures_that_contradict_each_other_are_told() {
+fn contradicting_figures_are_rejected() {
     for (key, written, value, said) in [
-        ("units.ntt.lanes", "lanes = { value = 512", 500, "lanes are a power of two"),
+        ("units.ntt.lanes", "lanes = { value = 512", 500, "lanes must be a power of two"),
         ("memories.scratchpad.reads", "reads = { value = 37", 34, "all units may read at once"),
         ("memories.scratchpad.writes", "writes = { value = 21", 18, "all units may write at once"),
-        // The units' own would do.
-        ("memories.scratchpad.reads", "reads = { value = 37", 35, "raise the tiles that are read with the bandwidth"),
+        // The units' tiles alone would fit.
+        ("memories.scratchpad.reads", "reads = { value = 37", 35, "raise the tiles read per cycle with the bandwidth"),
         (
             "memories.scratchpad.writes",
             "writes = { value = 21",
             19,
-            "raise the tiles that are written with the bandwidth",
+            "raise the tiles written per cycle with the bandwidth",
         ),
     ] {
         assert!(TEXT.contains(written), "{written}");
@@ -515,17 +516,18 @@ fn figures_that_contradict_each_other_are_told() {
 #[test]
 fn parts_follow_from_the_units() {
     let structure = paper().structure();
-    // 16 stages of 256 butterflies of two multipliers, twice; 17 rows of 512; four in each of 2·512·3 cells.
+    // 16 stages of 256 butterflies with two multipliers, twice; 17 rows of 512; four in each of 2·512·3 cells.
     assert_eq!(structure.ntt_multipliers, 2 * 16 * 256 * 2);
     assert_eq!(structure.base_conversion_multipliers, 17 * 512);
     assert_eq!(structure.hadamard_multipliers, 2 * 512 * 3 * 4);
-    // 40 limbs of N − p words of five bytes, twice; √N + √N factors a limb, of both directions.
+    // 40 limbs of N − p words of five bytes, twice; √N + √N factors per limb, in both directions.
     assert_eq!(structure.delay_bytes, 2.0 * 40.0 * (65536.0 - 512.0) * 5.0);
     assert_eq!(structure.twiddle_bytes, 2.0 * 40.0 * 512.0 * 5.0);
-    // Stage s has the 2^(16 - s) powers that it multiplies by, as products of two entries: 256 + 256, 256 + 128, 128 + 128, .., 2 + 1.
+    // Stage s has the 2^(16 − s) powers that it multiplies by, as products of two entries: 256 + 256, 256 +
+    // 128, 128 + 128, .., 2 + 1.
     let by_stage: u32 = (1..=16).map(|bits: u32| (1 << bits.div_ceil(2)) + (1 << (bits / 2))).sum();
     assert_eq!((by_stage, structure.stage_twiddle_bytes), (1785, 2.0 * 2.0 * 40.0 * 1785.0 * 5.0));
-    // Of three cells' two for keys and one cell's for diagonals; one before each NTT unit.
+    // Two per cell for keys in three cells, and those of one cell for diagonals; one before each NTT unit.
     assert_eq!(structure.hadamard_multipliers_at_work, 2 * 512 * 8);
     assert_eq!(structure.limb_extension_multipliers, 2 * 512);
     // 128 tiles, 17 columns of 256 switches.
@@ -534,12 +536,12 @@ fn parts_follow_from_the_units() {
     assert_eq!(structure.mask_blocks, 6 * 160);
     // 4,096 words in each of six generators: two cycles of 1,280 numbers and a tile of 512.
     assert_eq!(structure.mask_ring_bytes, 6.0 * 4096.0 * 5.0);
-    // N of one direction.
+    // N factors of one direction.
     assert_eq!(structure.whole_twiddle_bytes, 40.0 * 65536.0 * 5.0);
 }
 
 #[test]
-fn what_the_paper_does_not_count_is_a_part_of_the_file_as_large_as_the_units_say() {
+fn file_parts_outside_the_papers_count_match_the_units() {
     let (machine, structure) = (described(TEXT), paper().structure());
     let part = |name: &str| machine.components().iter().find(|part| part.name == name).expect("a part").clone();
     let (multiplier, extension) = (part("ntt_multipliers"), part("limb_extension"));
@@ -547,12 +549,13 @@ fn what_the_paper_does_not_count_is_a_part_of_the_file_as_large_as_the_units_say
     let each =
         |of: &crate::engine::description::Component| (of.area_mm2.unwrap() / of.count, of.power_w.unwrap() / of.count);
     assert_eq!(each(&extension), each(&multiplier));
-    // A block of ChaCha has so much of a multiplier as of its transistors, as both are made to gates (docs/rtl.md).
+    // A ChaCha block has the area of a multiplier times the ratio of their transistors after synthesis
+    // (docs/rtl.md).
     let (blocks, ratio) = (part("mask_blocks"), 485_976.0 / 179_936.0);
     let times = structure.mask_blocks as f64 * ratio;
     assert!((blocks.area_mm2.unwrap() / (times * each(&multiplier).0) - 1.0).abs() < 0.01, "{blocks:?}");
     assert!((blocks.power_w.unwrap() / (times * each(&multiplier).1) - 1.0).abs() < 0.01, "{blocks:?}");
-    // Settings of two rotations and rings of masks, as dense as the scratchpads are said to be.
+    // Settings of two rotations and rings of masks, with the density of the scratchpads.
     let scratchpad = part("scratchpad");
     for (name, bytes) in
         [("automorphism_settings", 2.0 * structure.setting_bytes), ("mask_rings", structure.mask_ring_bytes)]

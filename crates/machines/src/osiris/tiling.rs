@@ -1,35 +1,32 @@
-//! In which order the tiles of several limbs pass a port (section IV-B, figures 2 and 4).
+//! The order of the tiles of several limbs on a port (section IV-B, figures 2 and 4).
 //!
-//! Limb interleaving sends one tile of each limb, then the next tile of each: tile c of limb l in cycle c·S + l, S being at least the
-//! number of limbs. All kernels take their input and give their output in this order, so a unit's output is the next one's input.
-//! The naive order sends a limb after the other: tile c of limb l in cycle l·(N/p) + c.
+//! Limb interleaving sends one tile of each limb, then the next tile of each: tile c of limb l in cycle c·S +
+//! l, with S at least the number of limbs. All kernels read and write in this order, so the output of a unit
+//! can be the input of the next one. The naive order sends the limbs in sequence: tile c of limb l in cycle
+//! l·(N/p) + c.
 
 use super::units::{Shape, Tile};
 
-/// The order of several limbs' tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tiling {
-    /// A tile of each limb in turn.
+    /// Alternates between limbs tile by tile.
     Interleaved,
     /// All tiles of a limb, then those of the next.
     LimbByLimb,
 }
 
-/// The tiles of `limbs` limbs on a port, by cycle after the first.
+/// The tiles of `limbs` limbs on a port, by cycle relative to the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TileOrder {
-    /// Ring and lanes.
     pub shape: Shape,
-    /// Limbs.
     pub limbs: usize,
-    /// Cycles from a tile of a limb to its next one: S if limbs are interleaved, 1 if not.
+    /// Cycles between tiles of a limb: S if limbs are interleaved, otherwise 1.
     pub spacing: usize,
-    /// The order.
     pub tiling: Tiling,
 }
 
 impl TileOrder {
-    /// `limbs` limbs interleaved, their tiles `spacing` cycles apart.
+    /// `limbs` limbs interleaved, with `spacing` cycles between tiles of one limb.
     ///
     /// # Panics
     /// If `spacing` is less than `limbs`.
@@ -38,7 +35,7 @@ impl TileOrder {
         Self { shape, limbs, spacing, tiling: Tiling::Interleaved }
     }
 
-    /// `limbs` limbs, one after the other.
+    /// `limbs` limbs in sequence.
     pub fn limb_by_limb(shape: Shape, limbs: usize) -> Self {
         Self { shape, limbs, spacing: 1, tiling: Tiling::LimbByLimb }
     }
@@ -52,7 +49,7 @@ impl TileOrder {
         cycle as u64
     }
 
-    /// Limb and number of the tiles, in order of their cycles.
+    /// Limb and index of the tiles, in order of their cycles.
     pub fn tiles(self) -> impl Iterator<Item = (usize, usize)> {
         let (outer, inner) = match self.tiling {
             Tiling::Interleaved => (self.shape.tiles(), self.limbs),
@@ -66,7 +63,7 @@ impl TileOrder {
         })
     }
 
-    /// Cycles that the port is taken: from the first tile until the next limbs may begin.
+    /// Cycles that the port is busy, from the first tile until the next limbs can start.
     pub fn cycles(&self) -> u64 {
         let cycles = match self.tiling {
             Tiling::Interleaved => self.shape.tiles() * self.spacing,
@@ -75,10 +72,10 @@ impl TileOrder {
         cycles as u64
     }
 
-    /// The tiles of `limbs`, each given as its tiles one after the other, with the cycle of each.
+    /// Splits `limbs`, each the concatenation of its tiles, into tiles with their cycles.
     ///
     /// # Panics
-    /// Unless there are so many limbs, of N words each.
+    /// If the number of limbs is wrong, or a limb does not have N words.
     pub fn cut<L: AsRef<Vec<u64>>>(self, limbs: &[L]) -> impl Iterator<Item = (u64, Tile)> {
         assert_eq!(limbs.len(), self.limbs, "the limbs of the order");
         let lanes = self.shape.lanes();
@@ -89,7 +86,7 @@ impl TileOrder {
     }
 }
 
-/// The limbs whose tiles have come, each as its tiles one after the other; `None` if one is missing or came twice.
+/// Joins tiles to limbs, each the concatenation of its tiles; `None` if a tile is missing or occurs twice.
 pub fn join(shape: Shape, limbs: usize, tiles: impl IntoIterator<Item = Tile>) -> Option<Vec<Vec<u64>>> {
     let mut joined = vec![vec![Vec::new(); shape.tiles()]; limbs];
     for tile in tiles {
@@ -105,7 +102,7 @@ pub fn join(shape: Shape, limbs: usize, tiles: impl IntoIterator<Item = Tile>) -
 
 #[cfg(test)]
 mod tests {
-    //! Is each tile in one cycle, in both orders?
+    //! Does each tile have one cycle, in both orders?
 
     use super::super::units::test_support::{moduli, residues, shape};
     use super::*;
@@ -128,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_is_joined_again() {
+    fn join_inverts_cut() {
         let shape = shape(6, 4);
         let limbs = residues(shape, &moduli(6, 3), 3);
         for order in [TileOrder::interleaved(shape, 3, 4), TileOrder::limb_by_limb(shape, 3)] {

@@ -1,67 +1,56 @@
-//! What units do to residue vectors.
+//! Functions that units apply to vectors of residues.
 
-/// What a functional unit does to one vector, or to two. Elements are residues modulo the limb; transforms and products with a constant
-/// reduce what they take in, so that a residue modulo one limb becomes its lift to another. A constant is added to such residues too, but to be
-/// reduced the sum has to go through one of those. All others take residues modulo their own limb.
+/// Function of a unit on one or two vectors. Operands are residues modulo the function's limb, except where
+/// [`Self::takes_any_word`] holds. Transforms and products with a constant reduce their operand, so a residue modulo
+/// one limb becomes its lift to another. A constant may also be added to an unreduced residue; one of those functions
+/// must then reduce the sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Function {
-    /// Coefficients modulo any limb to values modulo `limb`: the unit reduces what it takes in (listing 1, line 7).
+    /// Coefficients modulo any limb to values modulo `limb`: the unit reduces its input (listing 1, line 7).
     ForwardNtt {
-        /// Modulus of the result.
         limb: u16,
-        /// Which of a polynomial's vectors ([`super::subpolynomials`]).
+        /// Index among the vectors of a polynomial ([`super::subpolynomials`]).
         subpolynomial: u16,
     },
     /// Values to coefficients.
     InverseNtt {
-        /// Modulus.
         limb: u16,
-        /// Which of a polynomial's vectors.
         subpolynomial: u16,
     },
-    /// σ of X → X^element.
+    /// The Galois automorphism X → X^element.
     Automorphism {
-        /// Modulus.
         limb: u16,
-        /// Galois element.
         element: u32,
-        /// Which of a polynomial's vectors comes out.
+        /// Index of the resulting vector.
         subpolynomial: u16,
         /// Whether the vector holds values instead of coefficients.
         values: bool,
     },
-    /// Element-wise product of two vectors.
     Multiply {
-        /// Modulus.
         limb: u16,
     },
-    /// Every element times a constant of the instruction.
+    /// Every element times an immediate constant.
     MultiplyConstant {
         /// Modulus of the result; the operand may be modulo another limb.
         limb: u16,
-        /// The constant, canonical.
+        /// Reduced modulo `limb`.
         constant: u32,
     },
-    /// Element-wise sum of two vectors.
     Add {
-        /// Modulus.
         limb: u16,
     },
-    /// First vector minus second.
     Subtract {
-        /// Modulus.
         limb: u16,
     },
-    /// Every element negated.
     Negate {
-        /// Modulus.
         limb: u16,
     },
-    /// Every element plus a constant of the instruction, less the modulus if that is not below 0: congruent, and reduced if the element was.
+    /// Every element plus an immediate constant, less the modulus if the sum reaches it. The result is reduced if the
+    /// element was.
     AddConstant {
         /// Modulus of the result; the operand may be modulo another limb.
         limb: u16,
-        /// The constant, canonical.
+        /// Reduced modulo `limb`.
         constant: u32,
         /// Whether the vector holds values instead of coefficients.
         values: bool,
@@ -69,7 +58,7 @@ pub enum Function {
 }
 
 impl Function {
-    /// Name in texts.
+    /// Name in printed schedules.
     pub fn name(self) -> &'static str {
         match self {
             Self::ForwardNtt { .. } => "ntt",
@@ -99,7 +88,6 @@ impl Function {
         }
     }
 
-    /// Number of operands.
     pub fn operands(self) -> usize {
         match self {
             Self::Multiply { .. } | Self::Add { .. } | Self::Subtract { .. } => 2,
@@ -107,12 +95,12 @@ impl Function {
         }
     }
 
-    /// Whether operands may be words that are not reduced modulo the limb, as residues modulo another one are not.
+    /// Whether operands may be any words, such as residues modulo another limb.
     pub fn takes_any_word(self) -> bool {
         matches!(self, Self::ForwardNtt { .. } | Self::MultiplyConstant { .. } | Self::AddConstant { .. })
     }
 
-    /// Whether the result of such operands is not reduced either.
+    /// Whether an unreduced operand gives an unreduced result.
     pub fn leaves_unreduced(self) -> bool {
         matches!(self, Self::AddConstant { .. })
     }

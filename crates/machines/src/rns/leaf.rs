@@ -1,42 +1,32 @@
-//! What off-chip memory holds from the start.
+//! Limbs in off-chip memory when a program starts.
 
 use polyfabric_schemes::rns::{KeyId, LimbId, Part};
 use std::fmt;
 
-/// A limb of a polynomial that lies in off-chip memory.
+/// A limb in off-chip memory when the program starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Leaf {
-    /// A limb of an input of the program.
     Input {
-        /// Which of the program's inputs.
         index: usize,
-        /// Limb.
         limb: LimbId,
     },
     /// A limb of a public polynomial.
     Plaintext {
-        /// Index into the program's plaintexts.
         plaintext: u32,
-        /// Limb.
         limb: LimbId,
-        /// Whether values are wanted instead of coefficients.
+        /// Whether the limb is in the evaluation domain.
         values: bool,
     },
-    /// A limb of a switching key: a vector of a hint.
+    /// A limb of a switching key; F1's paper calls it a hint.
     Hint {
-        /// Key.
         key: KeyId,
-        /// Row.
         row: u16,
-        /// Half of the row.
         part: Part,
-        /// Limb.
         limb: LimbId,
     },
 }
 
 impl Leaf {
-    /// Its limb.
     pub fn limb(self) -> LimbId {
         match self {
             Self::Input { limb, .. } | Self::Plaintext { limb, .. } | Self::Hint { limb, .. } => limb,
@@ -44,12 +34,10 @@ impl Leaf {
     }
 }
 
-/// One vector of a leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LeafSubpolynomial {
-    /// The polynomial.
     pub leaf: Leaf,
-    /// Which of its vectors.
+    /// Index among the vectors of the limb.
     pub subpolynomial: u16,
 }
 

@@ -1,5 +1,5 @@
-//! What machines that execute programs on residue polynomials share: what their units do to vectors, what vectors in memory are, how long
-//! polynomials are cut, the traffic by class, and the replay.
+//! Shared by all RNS machines: functions of units, vectors in off-chip memory, the split of large polynomials, off-chip
+//! traffic by class, and replay.
 
 pub mod function;
 pub mod leaf;

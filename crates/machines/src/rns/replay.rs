@@ -1,8 +1,8 @@
-//! A schedule carried out on real residues, event by event in the order of time.
+//! Executes a schedule on real residues, event by event in order of time.
 //!
-//! Vectors lie in simulated memories, at the places that the events name: what an event computes with is what it finds there, whatever it
-//! was meant to find. So a wrong schedule gives wrong words. A vector moves as a whole in the cycle of its first element; within a cycle
-//! everything is read before anything is written.
+//! Vectors are stored in simulated memories at the places that the events name. An event computes with the words that
+//! it finds there, so a wrong schedule gives wrong words. A vector moves as a whole in the cycle of its first element.
+//! Within a cycle, all reads come before all writes.
 
 use super::function::Function;
 use super::leaf::{Leaf, LeafSubpolynomial};
@@ -22,82 +22,57 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-/// Residues of one vector.
 pub type Words = Arc<[u64]>;
 
-/// How a machine's units compute.
+/// The arithmetic of a machine's units.
 pub trait Arithmetic {
-    /// What a unit gives for its operands, the second being the first where there is one.
+    /// The result of `function`. A unary function ignores `b`; callers pass `a` twice.
     ///
     /// # Errors
-    /// [`ReplayError::Arithmetic`] if no unit does that.
+    /// [`ReplayError::Arithmetic`] if no unit computes `function`.
     fn execute(&self, function: Function, a: &[u64], b: &[u64]) -> Result<Words, ReplayError>;
 
-    /// Residues of the program as the units take them: what off-chip memory is given to hold.
+    /// Converts the program's residues to the units' representation, for off-chip memory.
     fn enter(&self, limb: LimbId, domain: Domain, residues: Words) -> Words;
 
-    /// Of what the units give, the program's residues.
+    /// The inverse of [`Self::enter`].
     fn leave(&self, limb: LimbId, domain: Domain, words: Words) -> Words;
 }
 
-/// Why a schedule cannot be carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// The machine's units do not compute modulo a limb of the program, or not that.
+    /// The machine's units lack the function or the modulus.
     #[error(transparent)]
     Arithmetic(Cause),
-    /// A modulus has no transform of the ring.
+    /// The modulus has no root of unity of the ring's order.
     #[error(transparent)]
     Ntt(#[from] NttError),
-    /// A switching key is missing.
     #[error(transparent)]
     Key(#[from] MissingKey),
-    /// A switching key has not the limbs that the program reads.
-    #[error("a switching key has no limb {limb}; make the program's own keys")]
-    Hint {
-        /// Limb.
-        limb: usize,
-    },
-    /// An input that does not suit the program.
-    #[error("input {index} has no limb {limb} of the program's ring; give the program's inputs, in order")]
-    Input {
-        /// Which of the program's inputs.
-        index: usize,
-        /// Limb.
-        limb: usize,
-    },
-    /// A place is read that nothing was written to. The checker refuses such schedules.
-    #[error("cycle {cycle}: a place is read that nothing was written to; check the schedule first")]
-    Empty {
-        /// Cycle.
-        cycle: i64,
-    },
-    /// An event that computes or moves nothing that its meaning knows. The audit refuses such schedules.
-    #[error("cycle {cycle}: an event does nothing that the mapper has a meaning for; audit the schedule first")]
-    Meaning {
-        /// Cycle.
-        cycle: i64,
-    },
-    /// An output that never left the chip. The audit refuses such schedules.
-    #[error("output {output} is not stored whole; audit the schedule first")]
-    Lost {
-        /// Which of the program's outputs.
-        output: usize,
-    },
+    #[error("a switching key has no limb {limb}; generate the keys for this program")]
+    Hint { limb: usize },
+    #[error("input {index} has no limb {limb} of the program's ring; pass the program's inputs in order")]
+    Input { index: usize, limb: usize },
+    /// The checker rejects such schedules.
+    #[error("cycle {cycle}: an event reads a place before any write; check the schedule first")]
+    Empty { cycle: i64 },
+    /// The audit rejects such schedules.
+    #[error("cycle {cycle}: an event has no meaning; audit the schedule first")]
+    Meaning { cycle: i64 },
+    /// The audit rejects such schedules.
+    #[error("output {output} is not stored completely; audit the schedule first")]
+    Lost { output: usize },
 }
 
-/// What a program is given.
+/// A program with its keys and inputs.
 pub struct Given<'a> {
-    /// The program.
     pub program: &'a KernelProgram,
-    /// Its switching keys.
     pub keys: &'a KeySet,
-    /// Its inputs, in order.
+    /// In the program's order.
     pub inputs: &'a [&'a RnsPolynomial],
 }
 
 impl Given<'_> {
-    /// What the words of a leaf are.
     fn domain(&self, leaf: Leaf) -> Domain {
         match leaf {
             Leaf::Input { index, .. } => self.inputs.get(index).map_or(Domain::Evaluation, |input| input.domain()),
@@ -106,7 +81,6 @@ impl Given<'_> {
         }
     }
 
-    /// The residues of a vector that lies in off-chip memory.
     fn words(&self, of: LeafSubpolynomial, subpolynomials: Subpolynomials) -> Result<Words, ReplayError> {
         Ok(self.polynomial(of.leaf)?[subpolynomials.range(usize::from(of.subpolynomial))].into())
     }
@@ -140,25 +114,22 @@ impl Given<'_> {
     }
 }
 
-/// A memory and what lies in it.
 enum Store {
     Addressed(HashMap<u64, Words>),
-    /// Vectors on a wire, by the cycle in which they are put there.
+    /// Vectors on a wire, by the cycle of their write.
     Wire(VecDeque<(i64, Words)>, i64),
     ByValue(HashMap<Value, Words>),
 }
 
-/// An event whose accesses are not all done.
 struct InFlight {
     op: OpRef,
     operands: Vec<Words>,
-    /// Reads and writes still to come.
+    /// Remaining reads. `left` counts remaining reads and writes.
     reads: usize,
     left: usize,
     result: Option<Words>,
 }
 
-/// An access that is due.
 struct Due {
     access: Access,
     write: bool,
@@ -175,7 +146,7 @@ struct Replay<'a> {
     free: Vec<usize>,
 }
 
-/// Carries out a schedule; the outputs of the program, in order.
+/// Executes a schedule and returns the program's outputs in order.
 ///
 /// # Errors
 /// [`ReplayError`].
@@ -206,7 +177,7 @@ pub fn replay(
 }
 
 impl Replay<'_> {
-    /// Does all that is due before cycle `until`.
+    /// Performs all accesses due before cycle `until`.
     fn until(&mut self, calendar: &mut Calendar<Due>, until: i64) -> Result<(), ReplayError> {
         let mut due = Vec::new();
         while let Some(cycle) = calendar.next_before(until) {
@@ -291,7 +262,6 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// What an event gives, from what it has read.
     fn result(&self, cycle: i64, index: usize) -> Result<Words, ReplayError> {
         let InFlight { op, operands, .. } = &self.in_flight[index];
         let first = operands.first().ok_or(ReplayError::Empty { cycle })?;

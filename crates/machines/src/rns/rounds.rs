@@ -1,32 +1,32 @@
-//! Schedules of programs that repeat: bodies, each scheduled once, put one behind the other.
+//! Schedules of programs that repeat: each body is scheduled once, and rounds follow one another.
 //!
-//! A body begins with nothing on the chip and ends when all is stored and idle, so its next round, or that of another body, begins in the cycle in which
-//! it ends. What comes again and again, a body or a row of bodies, is a loop.
+//! A body starts with an empty chip and ends when all results are stored. So a round starts in the cycle in which the
+//! previous round ends. Repeated sequences of bodies become loops.
 
 use crate::engine::schedule::{Item, Repeat, Resources, Schedule, Shift};
 use crate::rns::leaf::Leaf;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Numbers of the limbs of keys that all rounds have under one name.
+/// Numbers for key limbs that several rounds read. All rounds use the same value for such a limb.
 #[derive(Clone, Debug, Default)]
 pub struct SharedKeys(HashMap<Leaf, u32>);
 
 impl SharedKeys {
-    /// The number of `leaf`, another one than those of all other leaves.
+    /// A number unique to `leaf`.
     pub fn number(&mut self, leaf: Leaf) -> u32 {
         let next = self.0.len() as u32;
         *self.0.entry(leaf).or_insert(next)
     }
 }
 
-/// Events of a body, and the cycles until all of them are over.
+/// Events of a body, and its length in cycles.
 pub type Timed = (Arc<Vec<Item>>, u64);
 
-/// The longest row of bodies that is sought for: further apart, nothing comes again that is worth a loop.
+/// The longest repeated sequence of bodies that becomes a loop.
 const LONGEST_ROW: usize = 16;
 
-/// Rounds of a sequence, with what repeats as a loop.
+/// Rounds in order, with repetitions as loops.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Nest {
     One(usize),
@@ -42,7 +42,7 @@ impl Nest {
     }
 }
 
-/// Loops from the front: at each place the row that covers most when it comes again, of those the shortest.
+/// Greedy from the front: at each position, the repeated sequence that covers most rounds, then the shortest one.
 fn runs(sequence: &[usize]) -> Vec<Nest> {
     let mut found = Vec::new();
     let mut rest = sequence;
@@ -62,7 +62,7 @@ fn runs(sequence: &[usize]) -> Vec<Nest> {
     found
 }
 
-/// The items of `runs`, and the cycles that they take; names are moved on by a round's number.
+/// The items of `runs` and their length in cycles. Each round shifts the ciphertext index by one.
 fn items(runs: &[Nest], bodies: &[Timed]) -> (Vec<Item>, u64) {
     let (mut made, mut start, mut number) = (Vec::new(), 0, 0);
     for run in runs {
@@ -91,14 +91,14 @@ fn items(runs: &[Nest], bodies: &[Timed]) -> (Vec<Item>, u64) {
     (made, start as u64)
 }
 
-/// The schedule of `sequence`, by the numbers of its rounds' `bodies`.
+/// The schedule of `sequence`, a list of indices into `bodies`.
 pub fn schedule(resources: Resources, sequence: &[usize], bodies: &[Timed]) -> Schedule {
     Schedule { resources, items: items(&runs(sequence), bodies).0 }
 }
 
 #[cfg(test)]
 mod tests {
-    //! Are all rounds there, in order, each from the end of the one before on, and is what repeats a loop?
+    //! Are all rounds present, in order and back to back, and are repetitions loops?
 
     use super::*;
     use crate::engine::schedule::{Event, KindId, OpRef, Resource, Value};
@@ -127,7 +127,7 @@ mod tests {
             let sequence: Vec<usize> = (0..length)
                 .map(|_| {
                     state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                    // Few different ones, so that there are rows.
+                    // Few distinct bodies, so that sequences repeat.
                     [0, 0, 0, 1, 0, 2][(state >> 33) as usize % (1 + length % 6)]
                 })
                 .collect();
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_bodies_are_loops_and_rows_within_them_too() {
+    fn repeated_sequences_become_nested_loops() {
         let pattern = [0, 0, 0, 1, 2];
         let sequence: Vec<usize> = pattern.iter().copied().cycle().take(52).collect();
         let row = vec![Nest::Loop(3, vec![Nest::One(0)]), Nest::One(1), Nest::One(2)];

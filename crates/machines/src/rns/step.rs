@@ -1,70 +1,54 @@
-//! What a unit does that takes several vectors at once.
+//! Operations of units that read several vectors.
 
 use super::function::Function;
 use super::leaf::LeafSubpolynomial;
 use polyfabric_program::rns::kernel::{Conversion, LimbSet};
 use polyfabric_schemes::rns::LimbId;
 
-/// What an event computes of the vectors that it reads, in the order in which it names them.
+/// The computation of an event on the vectors that it reads, in the order of its reads.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// A function of one vector, or of two.
+    /// A function of one or two vectors.
     One(Function),
-    /// Of every vector its transform, modulo the limb at its place.
-    Transforms {
-        /// Values to coefficients, or the other way.
-        inverse: bool,
-        /// Limbs.
-        limbs: LimbSet,
-    },
-    /// Coefficients modulo some limbs to coefficients modulo others.
+    /// Transforms each vector modulo the limb at the same position in `limbs`.
+    Transforms { inverse: bool, limbs: LimbSet },
+    /// Base conversion of coefficients.
     Conversion {
-        /// Limbs of what is read.
         from: LimbSet,
-        /// Limbs of the results.
         to: LimbSet,
-        /// Which representative.
+        /// The representative that the conversion yields.
         conversion: Conversion,
     },
-    /// Sums of products, element by element.
+    /// Element-wise sums of products.
     Sums(Vec<Sum>),
-    /// A public polynomial's values modulo some limbs, made of its coefficients modulo one, between −q/2 and q/2.
-    Extension {
-        /// The polynomial.
-        plaintext: u32,
-        /// Limb of what is read.
-        from: LimbId,
-        /// Limbs of the results.
-        to: LimbSet,
-    },
-    /// A vector made of what a machine carries, as a mask is of its seed.
+    /// Values of a public polynomial modulo several limbs, from its coefficients modulo one limb, lifted to between
+    /// −q/2 and q/2.
+    Extension { plaintext: u32, from: LimbId, to: LimbSet },
+    /// A vector generated on the chip, such as a key's mask from its seed.
     Generated(LeafSubpolynomial),
 }
 
-/// A sum of products modulo one limb.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
-    /// Modulus of operands and result.
     pub limb: u16,
-    /// Terms.
     pub terms: Vec<Term>,
-    /// Canonical constant beside them.
+    /// Constant term, reduced modulo `limb`.
     pub addend: u64,
 }
 
-/// A constant times one vector that is read, or the product of two.
+/// A constant times one vector, or times the product of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Term {
-    /// Canonical constant.
+    /// Reduced modulo the limb.
     pub factor: u64,
-    /// Place of a vector among those that are read.
+    /// Index among the vectors read.
     pub a: usize,
-    /// Place of a second one.
+    /// Index of the second factor.
     pub b: Option<usize>,
 }
 
 impl Step {
-    /// Name in texts, and in a mapper's list of what a kind of operation may do.
+    /// Name in printed schedules, and in a mapper's list of the steps of each kind.
     pub fn name(&self) -> &'static str {
         match self {
             Self::One(function) => function.name(),

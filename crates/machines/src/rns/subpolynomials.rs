@@ -1,11 +1,12 @@
-//! Rings larger than a unit's vectors: residue polynomials of several vectors (section 3: 32K elements and more).
+//! Rings larger than a unit's vectors: a limb of several vectors (F1, section 3: 32K elements and more).
 //!
-//! With M = N / subpolynomials elements in a vector, X^N + 1 = Π_k (X^M − ω_k). Subpolynomial j of the coefficients is those of X^(jM) to
-//! X^(jM + M − 1). Subpolynomial k of the values is those at the roots of X^M − ω_k; in bit-reversed order they stand in a row.
-//! log2 subpolynomials layers of butterflies on whole vectors lead from a polynomial to its remainders modulo the X^M − ω_k, and a unit from
-//! each remainder to its values: it multiplies by the powers of a root of −ω_k before a transform of M elements, as it does by
-//! those of ψ where a polynomial is one vector. Automorphisms exchange subpolynomials, and permute each by an affine map of its places, as
-//! the automorphism unit does anyway.
+//! A vector has M = N / count elements, and X^N + 1 = Π_k (X^M − ω_k). In the coefficient domain, subpolynomial j has
+//! the coefficients of X^(jM) to X^(jM + M − 1). In the evaluation domain, subpolynomial k has the values at the roots
+//! of X^M − ω_k, which are contiguous in bit-reversed order. Butterflies on whole vectors, log2 count layers of them,
+//! map a polynomial to its remainders modulo the X^M − ω_k. A unit then maps each remainder to its values: it
+//! multiplies by the powers of a root of −ω_k before a transform of M elements. With one vector per polynomial these
+//! are the powers of ψ. An automorphism exchanges subpolynomials and permutes each by an affine map, which the
+//! automorphism unit supports.
 
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::automorphism::{GaloisElement, ValuePermutation};
@@ -14,7 +15,7 @@ use polyfabric_kernels::modular::Modulus;
 use polyfabric_kernels::ntt::{EvaluationOrder, Ntt, NttError};
 use std::ops::Range;
 
-/// How the polynomials of a ring are cut.
+/// The split of a ring's polynomials into vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subpolynomials {
     degree: RingDegree,
@@ -22,32 +23,32 @@ pub struct Subpolynomials {
 }
 
 impl Subpolynomials {
-    /// Polynomials of `degree` N in vectors of `vector` M elements, which divides N.
+    /// `vector` (M) must divide `degree` (N).
     pub fn new(degree: RingDegree, vector: RingDegree) -> Self {
         Self { degree, vector }
     }
 
-    /// Vectors of a polynomial.
+    /// Vectors per polynomial.
     pub fn count(self) -> usize {
         self.degree.get() / self.vector.get()
     }
 
-    /// The transform of the whole ring, which gives the subpolynomials' roots.
+    /// The transform of the whole ring; its root yields the subpolynomials' roots.
     ///
     /// # Errors
-    /// [`NttError`] if the modulus has none.
+    /// [`NttError`] if the modulus has no such root.
     pub fn transform(self, modulus: Modulus) -> Result<Ntt<u64>, NttError> {
         Ntt::new(self.degree, modulus)
     }
 
-    /// x^(`vectors`·M) for the roots x of the subpolynomials from `subpolynomial` on, of which `vectors` have it in common.
+    /// x^(`vectors`·M), the same for all roots x of the `vectors` subpolynomials from `subpolynomial` on.
     pub fn power(self, transform: &Ntt<u64>, subpolynomial: usize, vectors: usize) -> u64 {
         let number = EvaluationOrder::BitReversed.value_at(self.degree, subpolynomial * self.vector.get());
         let exponent = (2 * number + 1) * vectors * self.vector.get() % (2 * self.degree.get());
         transform.modulus().power(transform.root(), exponent as u64)
     }
 
-    /// The subpolynomial whose values an automorphism brings to `subpolynomial`.
+    /// The subpolynomial whose values an automorphism moves to `subpolynomial`.
     pub fn source(self, element: GaloisElement, subpolynomial: usize) -> usize {
         let order = EvaluationOrder::BitReversed;
         let from = element.source(order.value_at(self.degree, subpolynomial * self.vector.get()));
@@ -55,7 +56,7 @@ impl Subpolynomials {
         order.value_at(self.degree, from) / self.vector.get()
     }
 
-    /// The values of a remainder modulo X^M − ω_`subpolynomial`: those of the polynomial of as many coefficients.
+    /// The values of a remainder modulo X^M − ω_`subpolynomial`.
     pub fn forward(self, transform: &Ntt<u64>, subpolynomial: usize, remainder: Vec<u64>) -> Vec<u64> {
         let mut whole = remainder;
         whole.resize(self.degree.get(), 0);
@@ -63,9 +64,10 @@ impl Subpolynomials {
         self.cut(whole, subpolynomial)
     }
 
-    /// The remainder modulo X^M − ω_`subpolynomial` that has `values`.
+    /// Inverse of [`Self::forward`].
     pub fn inverse(self, transform: &Ntt<u64>, subpolynomial: usize, values: Vec<u64>) -> Vec<u64> {
-        // The polynomial that has them, and 0 at the other subpolynomials' roots, is the remainder times Σ_j (X^M / ω)^j / subpolynomials.
+        // The polynomial with `values`, and 0 at the roots of the other subpolynomials, is the remainder times Σ_j (X^M
+        // / ω)^j / count.
         let mut whole = self.laid(values, subpolynomial);
         transform.inverse(&mut whole);
         let (modulus, count) = (transform.modulus(), self.count() as u64);
@@ -76,7 +78,7 @@ impl Subpolynomials {
         remainder
     }
 
-    /// Subpolynomial `subpolynomial` after an automorphism, of its source's values.
+    /// An automorphism's result in `subpolynomial`, from the values of its source.
     pub fn permute(self, element: GaloisElement, subpolynomial: usize, source: &[u64]) -> Vec<u64> {
         let whole = self.laid(source.to_vec(), self.source(element, subpolynomial));
         let mut moved = vec![0; self.degree.get()];
@@ -84,7 +86,7 @@ impl Subpolynomials {
         self.cut(moved, subpolynomial)
     }
 
-    /// A polynomial's words that are 0 but for one subpolynomial.
+    /// Words of a polynomial that is 0 outside one subpolynomial.
     fn laid(self, words: Vec<u64>, subpolynomial: usize) -> Vec<u64> {
         let mut whole = words;
         let before = self.range(subpolynomial).start;
@@ -93,7 +95,6 @@ impl Subpolynomials {
         whole
     }
 
-    /// A subpolynomial of a polynomial's words.
     fn cut(self, mut whole: Vec<u64>, subpolynomial: usize) -> Vec<u64> {
         let Range { start, end } = self.range(subpolynomial);
         whole.truncate(end);
@@ -101,7 +102,7 @@ impl Subpolynomials {
         whole
     }
 
-    /// Places of a subpolynomial in a polynomial's words.
+    /// Positions of a subpolynomial among a polynomial's words.
     pub fn range(self, subpolynomial: usize) -> Range<usize> {
         subpolynomial * self.vector.get()..(subpolynomial + 1) * self.vector.get()
     }
@@ -109,13 +110,13 @@ impl Subpolynomials {
 
 #[cfg(test)]
 mod tests {
-    //! Are the values of a subpolynomial what a unit's own transform gives after another multiplication?
+    //! Does a unit's own transform, after the extra multiplication, give the values of a subpolynomial?
     use super::*;
     use polyfabric_kernels::ntt::four_step::FourStep;
     use polyfabric_kernels::primes::PrimeClass;
 
     #[test]
-    fn a_four_step_transform_after_the_subpolynomials_powers_gives_its_values() {
+    fn four_step_transform_after_scaling_gives_the_values() {
         for (degree, vector, lanes) in [(64, 16, 4), (128, 64, 8), (32_768, 16_384, 128)] {
             let [ring, short] = [degree, vector].map(|count| RingDegree::new(count).expect("a degree"));
             let prime = PrimeClass::of_degree(ring).and(PrimeClass::ONE_MOD_WORD).of_bits(32, 1).expect("a prime")[0];
@@ -126,7 +127,7 @@ mod tests {
             let own = Ntt::<u64>::new(short, modulus).expect("a transform").root();
             let remainder: Vec<u64> = (0..vector as u64).map(|i| modulus.reduce(i * 2_654_435_761 + 7)).collect();
             for subpolynomial in 0..subpolynomials.count() {
-                // A root of X^M - omega over one of X^M + 1: of the values, one after the other comes.
+                // The ratio of a root of X^M − ω to a root of X^M + 1.
                 let number = EvaluationOrder::BitReversed.value_at(ring, subpolynomial * vector) as u64;
                 let root = modulus.power(transform.root(), 2 * number + 1);
                 let ratio = modulus.multiply(root, modulus.inverse(own).expect("a root"));

@@ -1,29 +1,27 @@
-//! Bytes between chip and memory, as a compiler of residue polynomials sees them: what has to come once, and what comes for want of room.
+//! Off-chip bytes by class: compulsory traffic, and reloads and spills for lack of on-chip memory.
 
 use crate::audit::residue::Meaning;
 use crate::engine::list::{EventList, Source, each};
 use crate::engine::schedule::{Access, Item, MemoryKind, Resources, Traffic as Class, Value};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Bytes by class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Hints, once each.
+    /// First load of each hint.
     pub hints: u64,
-    /// Hints that had to come again.
+    /// Reloads of hints.
     pub hints_again: u64,
-    /// Inputs once each, and results.
+    /// First load of each input, and stores of results.
     pub inputs_outputs: u64,
-    /// Inputs that had to come again.
+    /// Reloads of inputs.
     pub inputs_again: u64,
-    /// Intermediate values that came back.
+    /// Loads of spilled values.
     pub intermediate_loads: u64,
-    /// Intermediate values that made room.
+    /// Spills.
     pub intermediate_stores: u64,
 }
 
 impl Traffic {
-    /// Of the events of a schedule.
     pub fn of(list: &dyn EventList, meaning: &dyn Meaning) -> Self {
         let resources = list.resources();
         let off_chip = |memory: u16| resources.memories[usize::from(memory)].kind == MemoryKind::OffChip;
@@ -66,39 +64,38 @@ impl Traffic {
         .into()
     }
 
-    /// Everything.
     pub fn total(&self) -> u64 {
         self.classes().values().sum()
     }
 
-    /// What came or went for want of room: all but hints and inputs once each, and results.
+    /// Reloads and spills.
     pub fn not_compulsory(&self) -> u64 {
         self.total() - self.hints - self.inputs_outputs
     }
 }
 
-/// Bytes of one round of a schedule whose bodies repeat.
+/// Traffic of one round of a schedule with repeated bodies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoundTraffic {
-    /// All but limbs of keys that other rounds read too.
+    /// Excludes key limbs that other rounds also read.
     own: Traffic,
-    /// Limbs of keys that other rounds read too, once each.
+    /// Key limbs that other rounds also read, each counted once.
     shared: HashMap<Value, u64>,
-    /// These as often as they come.
+    /// The same limbs with every load counted.
     shared_loads: u64,
-    /// What it stores for the next round.
+    /// Bytes stored for the next round.
     given: u64,
 }
 
 impl RoundTraffic {
-    /// Of the events of a body, named as in round 0.
+    /// From the events of a body, with the values of round 0.
     pub fn of(resources: &Resources, items: &[Item]) -> Self {
         let off_chip =
             |access: &Access| resources.memories[usize::from(access.place.memory.0)].kind == MemoryKind::OffChip;
         let (mut round, mut seen) = (Self::default(), HashSet::new());
         each(items, 1, &mut |event, _| {
             for write in event.writes.iter().filter(|write| off_chip(write)) {
-                // What is named as the next round's is for that.
+                // Values with index 1 belong to the next round.
                 *(if write.value.ciphertext == 1 { &mut round.given } else { &mut round.own.intermediate_stores }) +=
                     write.bytes;
             }
@@ -125,7 +122,7 @@ impl RoundTraffic {
 }
 
 impl Traffic {
-    /// Of rounds one after the other, the last with `true` beside it: what that gives are results, and what others give goes and comes back.
+    /// Sums rounds; the flag marks the last one. Its output is the program's result; other rounds' output is a spill.
     pub fn of_rounds<'a>(rounds: impl Iterator<Item = (&'a RoundTraffic, bool)>) -> Self {
         let (mut sum, mut known, mut shared) = (Self::default(), HashMap::new(), 0);
         for (round, last) in rounds {

@@ -1,5 +1,5 @@
-//! Does Strix's schedule obey every rule that the checker knows, take the cycles that the structure implies, and compute the
-//! right ciphertexts?
+//! Does Strix's schedule pass the checker, take the cycles that the structure implies, and compute the right
+//! ciphertexts?
 
 use crate::contract::Described;
 use crate::contract::torus;
@@ -65,7 +65,7 @@ fn networks_are_legal() {
 
 #[test]
 fn cores_stream_without_a_gap() {
-    // Epoch after epoch, a ciphertext takes n · l · N/8 cycles of its core.
+    // In every epoch, a ciphertext takes n · l · N/8 cycles of its core.
     for (set, l) in [("strix-I", 2u64), ("strix-II", 3), ("strix-III", 3), ("strix-IV", 2)] {
         let (machine, parameters) = (machine(), parameters(set));
         let step = parameters.ring_degree().get() as u64 / 8;
@@ -79,20 +79,20 @@ fn cores_stream_without_a_gap() {
 }
 
 #[test]
-fn a_ciphertext_alone_goes_round_the_pipeline_in_every_iteration() {
-    // N = 1024, l = 2: a stream of 2 · 128 cycles; rotator 3, decomposer 2, FFT 172 (nine butterflies of 5, shuffling 127),
-    // VMA 5, IFFT 172, accumulator 3, whose result is read in its last cycle.
+fn single_ciphertext_waits_for_the_pipeline_in_every_iteration() {
+    // N = 1024, l = 2: a stream of 2 · 128 cycles. Latencies: rotator 3, decomposer 2, FFT 172 (nine butterflies of 5,
+    // shuffling 127), VMA 5, IFFT 172, accumulator 3, whose result is read in its last cycle.
     let machine = machine();
     let of = |n: usize, count: usize| cycles(&machine, &program(&machine, &shape(n, 1, 1024, 2), count, 1, false));
-    // Longer ciphertexts take a few cycles more to come.
+    // Longer ciphertexts take a few more cycles to load.
     let near = |taken: u64, iteration: u64| (20 * iteration..20 * iteration + 64).contains(&taken);
     let (alone, three) = (of(60, 8) - of(40, 8), of(60, 24) - of(40, 24));
     assert!(near(alone, 256 + 356), "{alone}");
-    // Three of them in a core take turns without a gap.
+    // Three ciphertexts fill a core's pipeline.
     assert!(near(three, 3 * 256), "{three}");
 }
 
-/// How programs of a set are lowered for the machine with `readings`.
+/// The lowering for the machine with `readings`.
 fn chosen(readings: &[(&str, &str)], parameters: &Parameters) -> TfheLowering {
     let machine = description().choose(readings).expect("readings of the file");
     torus::lowering(&machine, parameters, KeySwitchOrder::After).expect("a 32-bit set")
@@ -138,7 +138,7 @@ fn printed_for(parameters: &Parameters) -> Arithmetic {
     torus::arithmetic(&description(), parameters).expect("a 32-bit set")
 }
 
-/// Share of look-ups of +-1/8 whose sign comes out wrong, and values that left their width.
+/// Fraction of lookups of ±1/8 with the wrong sign, and the number of saturated values.
 fn wrong_signs(scene: &Scene, machine: &Pipeline) -> (f64, u64) {
     let mapped = mapped(machine, &scene.program);
     let outputs = replay(&mapped.schedule, &mapped.labels, &scene.program, &scene.server, &scene.inputs, &NoProgress)
@@ -183,7 +183,7 @@ fn a_wrong_schedule_gives_wrong_ciphertexts() {
         let kind = mapped.chip.kinds.multiply;
         each_event(&mut schedule.items, &mut |event| event.start -= i64::from(event.op.kind == kind));
     });
-    wrong("the rotator follows the accumulators before they are through", &|mapped, schedule| {
+    wrong("the rotator reads the accumulators too early", &|mapped, schedule| {
         let kind = mapped.chip.kinds.accumulate;
         each_event(&mut schedule.items, &mut |event| {
             for write in event.writes.iter_mut().filter(|_| event.op.kind == kind) {
@@ -191,7 +191,7 @@ fn a_wrong_schedule_gives_wrong_ciphertexts() {
             }
         });
     });
-    wrong("both keys go to one buffer", &|mapped, schedule| {
+    wrong("both keys use one buffer", &|mapped, schedule| {
         let (kind, keys) = (mapped.chip.kinds.key, mapped.tasks.layout.keys);
         each_event(&mut schedule.items, &mut |event| {
             for write in event.writes.iter_mut().filter(|_| event.op.kind == kind) {
@@ -199,7 +199,7 @@ fn a_wrong_schedule_gives_wrong_ciphertexts() {
             }
         });
     });
-    wrong("a key switch leaves a tile out", &|mapped, schedule| {
+    wrong("a key switch omits a tile", &|mapped, schedule| {
         let kind = mapped.chip.kinds.key_switch;
         let last = std::cell::Cell::new(true);
         each_event(&mut schedule.items, &mut |event| {

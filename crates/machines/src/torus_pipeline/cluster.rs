@@ -1,8 +1,8 @@
-//! The PBS clusters' dispatch of one blind rotation, and the key-switch clusters' of one key switch.
+//! Start cycles of a blind rotation on the PBS clusters and of a key switch on the key-switch clusters.
 //!
-//! The key is multicast, so all cores run in lockstep and one is simulated. Units of a cluster are one pipeline without a
-//! queue: a step's start at the decomposer fixes all others. A step starts when the one before has passed, when its
-//! accumulator is complete, and so that it meets its key at the multipliers.
+//! All cores receive the multicast key and run in lockstep, so one core is simulated. The units of a cluster form a
+//! pipeline without queues: a step's start at the decomposer determines its cycle in all others. A step starts when the
+//! previous step has entered, its accumulator is complete, and its key arrives at the multipliers in time.
 
 use super::layout::Layout;
 use super::machine::{Pipeline, StepCycles};
@@ -10,40 +10,38 @@ use super::streams::Steps;
 use crate::torus::steady::{Iterate, Settled, Steady, settle};
 use std::collections::VecDeque;
 
-/// Buffers of complete sums behind multipliers that accumulate, beside that of running ones: one is drained while the other is filled.
+/// Buffers for complete sums after accumulating multipliers, in addition to the running sums: a double buffer.
 pub const SUM_BUFFERS: u8 = 2;
 
-/// Cycles from the global scratchpad to the clusters: the multicast's register.
+/// Cycles from the global scratchpad to the clusters: the register of the multicast.
 pub const KEY_HOP: i64 = 1;
 
 /// Start cycles of one iteration of all ciphertexts of a core.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IterationTimes {
-    /// Transfer of the key into the global scratchpad.
     pub key: i64,
-    /// Buffer that the key is in.
+    /// Index of the key's buffer.
     pub buffer: u8,
     /// For each ciphertext and step, the start at the decomposer.
     pub waves: Vec<Vec<i64>>,
     /// For each ciphertext and drain, the start at the inverse transform.
     pub drains: Vec<Vec<i64>>,
-    /// For each ciphertext, the buffer behind the multipliers that its sums are in, where they accumulate.
+    /// For each ciphertext, the buffer of its complete sums, if the multipliers accumulate.
     pub sums: Vec<u8>,
 }
 
-/// One blind rotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rotation {
-    /// All iterations but the last.
+    /// All iterations except the last.
     pub iterations: Settled<IterationTimes>,
-    /// The last iteration, whose sums leave for the key-switch cluster's memory.
+    /// The last iteration; its results go to the key-switch cluster's memory.
     pub last: IterationTimes,
     /// For each ciphertext, the start of the sample extraction.
     pub extractions: Vec<i64>,
 }
 
 impl IterationTimes {
-    /// The same, `cycles` earlier.
+    /// Shifted to `cycles` earlier.
     #[must_use]
     pub fn before(&self, cycles: i64) -> Self {
         let before = |times: &[Vec<i64>]| {
@@ -54,7 +52,7 @@ impl IterationTimes {
     }
 }
 
-/// The same loop, `cycles` earlier.
+/// Shifts a loop to `cycles` earlier.
 fn settled_before<T: Clone>(settled: &Settled<T>, before: impl Fn(&T) -> T) -> Settled<T> {
     Settled {
         prologue: settled.prologue.iter().map(&before).collect(),
@@ -67,7 +65,7 @@ fn settled_before<T: Clone>(settled: &Settled<T>, before: impl Fn(&T) -> T) -> S
 }
 
 impl Rotation {
-    /// The same, `cycles` earlier.
+    /// Shifted to `cycles` earlier.
     #[must_use]
     pub fn before(&self, cycles: i64) -> Self {
         Self {
@@ -78,23 +76,21 @@ impl Rotation {
     }
 }
 
-/// What a rotation leaves behind for the next.
+/// State of the clusters between rotations: cycles from which resources are free.
 #[derive(Clone, Debug)]
 pub struct ClusterState {
-    /// The decomposer is free.
     decomposer: i64,
-    /// The inverse transforms are free.
     inverse: i64,
-    /// Buffers behind the multipliers may be overwritten from here on, the next one first.
+    /// Buffers of complete sums, each with the cycle from which it may be overwritten, in order of use.
     sums: VecDeque<(u8, i64)>,
-    /// The key's channels are free.
+    /// Channels of the key.
     channel: i64,
-    /// Key buffers may be overwritten from here on, the next one first.
+    /// Key buffers, likewise.
     buffers: VecDeque<(u8, i64)>,
 }
 
 impl ClusterState {
-    /// Everything free from cycle 0 on.
+    /// All resources are free from cycle 0.
     pub fn new(buffers: u64) -> Self {
         let all = |count: u8| (0..count).map(|buffer| (buffer, 0)).collect();
         Self { decomposer: 0, inverse: 0, sums: all(SUM_BUFFERS), channel: 0, buffers: all(buffers as u8) }
@@ -104,12 +100,11 @@ impl ClusterState {
 struct IterationRun<'a> {
     steps: &'a Steps,
     cycles: &'a StepCycles,
-    /// Whether the multipliers accumulate.
     accumulates: bool,
     state: ClusterState,
     /// For each ciphertext, the first cycle in which its accumulator can be read.
     ready: Vec<i64>,
-    /// The first cycle in which the last step may reach the accumulator.
+    /// First cycle in which the last iteration may write its results.
     hold: i64,
 }
 
@@ -144,7 +139,7 @@ impl IterationRun<'_> {
             for drain in &self.steps.drains {
                 let mut start = starts.get(drain.step).copied().unwrap_or(0) + c.to_multiply() + c.multiply;
                 if self.accumulates {
-                    // An element is read the cycle after it is written, the last one too.
+                    // Every element is read at the earliest one cycle after its write, including the last one.
                     start = (start + (c.polynomial - c.drain).max(0)).max(self.state.inverse);
                     self.state.inverse = start + c.drain;
                 }
@@ -189,8 +184,8 @@ impl Iterate for IterationRun<'_> {
     }
 }
 
-/// Runs one blind rotation of ciphertexts that are in the local scratchpads from the cycles `loaded` on, from `state`, which
-/// it moves on. Extracted ciphertexts may be written from cycle `hold` on.
+/// Schedules one blind rotation and updates `state`. `loaded` has the cycles from which the ciphertexts are in the
+/// local scratchpads. Extracted ciphertexts may be written from cycle `hold` on.
 pub fn rotate(
     (steps, cycles, accumulates): (&Steps, &StepCycles, bool),
     loaded: &[i64],
@@ -201,56 +196,54 @@ pub fn rotate(
     let iterations = settle(&mut run, steps.iterations.saturating_sub(1));
     let last = run.next(true);
     *state = run.state;
-    // Sums are read from the scratchpad a cycle after they are written, as they come.
+    // The extraction reads each coefficient one cycle after its write to the scratchpad.
     let extractions = run.ready.iter().map(|ready| ready + 1 - cycles.drain).collect();
     Rotation { iterations, last, extractions }
 }
 
-/// Start cycles of one tile of a key switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TileTimes {
-    /// Transfer of the tile into the global scratchpad.
     pub load: i64,
-    /// Buffer that it is in.
+    /// Index of the tile's buffer.
     pub buffer: u8,
-    /// The clusters, and the multicast with them.
+    /// Start on the clusters and of the multicast.
     pub switch: i64,
 }
 
 impl TileTimes {
-    /// The same, `cycles` earlier.
+    /// Shifted to `cycles` earlier.
     #[must_use]
     pub fn before(&self, cycles: i64) -> Self {
         Self { load: self.load - cycles, switch: self.switch - cycles, ..*self }
     }
 }
 
-/// Cycles of a key switch's tiles.
+/// Durations of a tile of the key-switch key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TileCycles {
-    /// A tile on its channels.
+    /// Transfer on the channels.
     pub load: i64,
-    /// A tile through the clusters, for all ciphertexts of a core.
+    /// Processing by the clusters, for all ciphertexts of a core.
     pub switch: i64,
-    /// Request to first byte.
+    /// From request to first byte.
     pub memory: i64,
 }
 
 impl TileCycles {
-    /// Those of `waves` ciphertexts a core.
+    /// For `waves` ciphertexts per core.
     pub fn new(machine: &Pipeline, layout: &Layout, steps: &StepCycles, waves: u64) -> Self {
         let sizes = &layout.sizes;
         let digits = layout.tile_elements * sizes.key_switch_levels;
         Self {
             load: machine.channel_cycles((digits * sizes.small).div_ceil(machine.switch_channels)),
-            // A sum is read for the next tile after it has left the pipeline.
+            // The next tile reads a sum only after its write.
             switch: machine.switch_cycles(digits, sizes.lwe_dimension + 1, waves).max(steps.switch),
             memory: steps.memory,
         }
     }
 }
 
-/// What a key switch leaves behind for the next.
+/// State of the key-switch clusters between key switches.
 #[derive(Clone, Debug)]
 pub struct SwitchState {
     cluster: i64,
@@ -259,12 +252,12 @@ pub struct SwitchState {
 }
 
 impl SwitchState {
-    /// Everything free from cycle 0 on.
+    /// All resources are free from cycle 0.
     pub fn new(buffers: u64) -> Self {
         Self { cluster: 0, channel: 0, buffers: (0..buffers as u8).map(|buffer| (buffer, 0)).collect() }
     }
 
-    /// The clusters are taken by other work until cycle `until`.
+    /// Reserves the clusters until cycle `until`.
     pub fn take(&mut self, until: i64) {
         self.cluster = self.cluster.max(until);
     }
@@ -302,19 +295,18 @@ impl Iterate for SwitchRun {
     }
 }
 
-/// One key switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeySwitch {
-    /// All tiles but the last.
+    /// All tiles except the last.
     pub tiles: Settled<TileTimes>,
-    /// The last tile, whose sums are the result.
+    /// The last tile completes the sums.
     pub last: TileTimes,
-    /// The clusters take up nothing more of it.
+    /// Cycle from which the clusters are free.
     pub free: i64,
 }
 
 impl KeySwitch {
-    /// The same, `cycles` earlier.
+    /// Shifted to `cycles` earlier.
     #[must_use]
     pub fn before(&self, cycles: i64) -> Self {
         let tiles = settled_before(&self.tiles, |times| times.before(cycles));
@@ -322,7 +314,7 @@ impl KeySwitch {
     }
 }
 
-/// Runs one key switch of `tiles` tiles, of ciphertexts that are there from cycle `ready` on.
+/// Schedules one key switch of `tiles` tiles; its ciphertexts are available from cycle `ready` on.
 pub fn switch(tiles: usize, cycles: TileCycles, ready: i64, state: &mut SwitchState) -> KeySwitch {
     let mut run = SwitchRun { cycles, state: state.clone(), ready };
     let settled = settle(&mut run, tiles.saturating_sub(1));

@@ -4,13 +4,14 @@ use super::emit::resources::Chip;
 use super::machine::Pipeline;
 use super::streams::accumulation;
 use super::{Mapped, map, specs};
-use crate::contract::torus::{MappedTorus, TorusMachine};
+use crate::contract::torus::{Decisions, MappedTorus, TorusMachine};
 use crate::contract::{Family, Figures, MachineError, Mapper, Target};
 use crate::engine::description::{Description, FigureError, FigureSpec};
 use crate::engine::schedule::{Resources, ScheduleBuilder};
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::{KeySwitchOrder, TfheLowering};
 use polyfabric_schemes::tfhe::Parameters;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Machines composed of streaming cores.
@@ -61,5 +62,15 @@ impl TorusMachine for Figures<Pipeline> {
         let Mapped { schedule, labels, .. } =
             map(figures, program).map_err(|cause| MachineError::mapping(self.description(), &program.name, cause))?;
         Ok(MappedTorus { schedule, labels, primary: &["fft", "vma", "key_switch"] })
+    }
+
+    fn decisions(&self, program: &KernelProgram) -> Result<Decisions, MachineError> {
+        let Mapped { tasks, timeline, .. } = map(self.get()?, program)
+            .map_err(|cause| MachineError::mapping(self.description(), &program.name, cause))?;
+        let quantities = BTreeMap::from([
+            ("ciphertexts_a_core", tasks.layout.waves as f64),
+            ("cycles_to_accumulator", timeline.steps.fill() as f64),
+        ]);
+        Ok(Decisions { quantities, instructions: Vec::new() })
     }
 }

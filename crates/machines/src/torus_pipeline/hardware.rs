@@ -1,4 +1,4 @@
-//! When everything runs: the tasks dispatched, transfers on their channels, and the clusters' steps.
+//! Dispatches the tasks, transfers on their channels, and the clusters' steps.
 
 use super::cluster::{ClusterState, KEY_HOP, KeySwitch, Rotation, SwitchState, TileCycles, rotate, switch};
 use super::machine::{Pipeline, StepCycles};
@@ -8,21 +8,18 @@ use crate::torus::dispatcher::{self, Started};
 use polyfabric_schemes::tfhe::Parameters;
 use std::collections::HashMap;
 
-/// When everything ran.
 pub struct Timeline {
-    /// Start cycle of each task.
     pub starts: Vec<i64>,
-    /// Completion cycle of each task: its last result is in place.
+    /// Completion cycle of each task, when its last result is written.
     pub ends: Vec<i64>,
-    /// Parts of each transfer, on the channels.
+    /// Parts of each transfer on the channels.
     pub parts: HashMap<u32, Vec<Part>>,
     /// Blind rotations, in absolute cycles.
     pub rotations: HashMap<u32, Rotation>,
     /// Key switches, in absolute cycles.
     pub switches: HashMap<u32, KeySwitch>,
-    /// Cycles of every step.
     pub steps: StepCycles,
-    /// Cycles of a tile of the key-switch key, for each key switch.
+    /// Durations of a tile, for each key switch.
     pub tiles: HashMap<u32, TileCycles>,
 }
 
@@ -31,7 +28,6 @@ pub fn link_latency(machine: &Pipeline) -> i64 {
     2 * machine.depth.memory as i64 - 1
 }
 
-/// Runs `tasks` of a program with `parameters` on `machine`.
 pub fn run(machine: &Pipeline, parameters: &Parameters, tasks: &Tasks) -> Timeline {
     let mut chip = Chip {
         machine,
@@ -56,13 +52,13 @@ struct Chip<'a> {
     machine: &'a Pipeline,
     tasks: &'a Tasks,
     steps: StepCycles,
-    /// When each channel is free.
+    /// First free cycle of each channel.
     channels: Vec<i64>,
     cluster: ClusterState,
     switch: SwitchState,
-    /// Extracted ciphertexts may be overwritten from here on.
+    /// First cycle in which extracted ciphertexts may be overwritten.
     large_free: i64,
-    /// When each wave of the next rotation is in the local scratchpads.
+    /// For each wave of the next rotation, the cycle from which it is in the local scratchpads.
     admitted: Vec<i64>,
     parts: HashMap<u32, Vec<Part>>,
     rotations: HashMap<u32, Rotation>,
@@ -86,7 +82,7 @@ impl Chip<'_> {
                 let free = now + task.occupancy;
                 let mut end = free + link_latency(self.machine);
                 if task.action == Action::Admit {
-                    // A test polynomial is turned by an amount that has just come.
+                    // The last rotation amount arrives one cycle before it rotates the test polynomial.
                     end += 1;
                     self.admitted[task.wave as usize] = end;
                 }
@@ -108,7 +104,7 @@ impl Chip<'_> {
         Started { start, end, free, waves: Vec::new() }
     }
 
-    /// The steps begin as early as their waves allow, which may be before the decision.
+    /// Steps start as early as their waves allow, possibly before the dispatch decision.
     fn rotate(&mut self, index: u32, task: &Task, now: i64) -> Started {
         let epoch = self.tasks.epochs.iter().find(|epoch| epoch.rotation == Some(index));
         let Some(epoch) = epoch else { return Started { start: now, end: now, free: now, waves: Vec::new() } };
@@ -120,7 +116,7 @@ impl Chip<'_> {
         let loaded = &self.admitted[..waves];
         let running = (steps, &self.steps, self.machine.accumulates);
         let rotation = rotate(running, loaded, self.large_free, &mut self.cluster);
-        // A wave is read out when its last coefficient has been extracted.
+        // A wave is done when its last coefficient has been extracted.
         let done = |&start: &i64| (start + self.steps.extraction() + 1).max(now);
         let waves: Vec<i64> = rotation.extractions.iter().map(done).collect();
         let end = waves.iter().copied().max().unwrap_or(now);

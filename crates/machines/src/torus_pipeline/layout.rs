@@ -1,99 +1,77 @@
-//! Where things lie: the sections of the local and the global scratchpad, from capacities in bytes.
+//! Divides the local and the global scratchpad into sections.
 
 use super::machine::Pipeline;
 use crate::torus::sizes::{Ring, Sizes};
 use polyfabric_schemes::tfhe::Parameters;
 
-/// What a program needs room for.
+/// The sizes that a program needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// Ciphertexts of the largest batch.
     pub ciphertexts: u64,
-    /// Different test polynomials of an epoch, at most.
+    /// Maximum number of distinct test polynomials per epoch.
     pub tables: u64,
-    /// Whether keys are switched.
+    /// Whether the program switches keys.
     pub switches: bool,
-    /// Bytes of the largest ciphertext of a linear layer, 0 without one.
+    /// Bytes of the largest ciphertext of a linear layer, or 0.
     pub linear: u64,
 }
 
-/// A parameter set that does not fit the machine.
+/// Why a parameter set does not fit the machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LayoutError {
-    /// A memory is too small.
     #[error(
         "`memories.{memory}.capacity` is {available} bytes and {needed} are needed for {content} of set `{set}`: choose a \
          smaller parameter set, or enlarge it in the machine file"
     )]
-    Memory {
-        /// The memory.
-        memory: &'static str,
-        /// Its bytes.
-        available: u64,
-        /// Bytes needed at least.
-        needed: u64,
-        /// What for.
-        content: &'static str,
-        /// Name of the set.
-        set: String,
-    },
-    /// The transforms have too few stages.
+    Memory { memory: &'static str, available: u64, needed: u64, content: &'static str, set: String },
     #[error(
-        "set `{set}` has ring degree N = {ring_degree} and the transforms hold rings of up to N = {largest}: choose a set with \
+        "set `{set}` has ring degree N = {ring_degree} and the transforms support rings of up to N = {largest}: choose a set with \
          a smaller ring, or enlarge `units.core.largest_ring` in the machine file"
     )]
-    Ring {
-        /// Name of the set.
-        set: String,
-        /// Its ring degree.
-        ring_degree: u64,
-        /// Largest ring degree of the machine.
-        largest: u64,
-    },
+    Ring { set: String, ring_degree: u64, largest: u64 },
 }
 
-/// The scratchpads' division for one parameter set.
+/// The sections of the scratchpads for one parameter set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Sizes of the objects.
     pub sizes: Sizes,
-    /// Ciphertexts of a core in an epoch: the core-level batch.
+    /// Ciphertexts per core in an epoch: the core-level batch.
     pub waves: u64,
-    /// Local: accumulator and rotation amounts of each ciphertext; the PBS cluster's section.
+    /// Local, PBS cluster: accumulator and rotation amounts of each ciphertext.
     pub resident: Ring,
-    /// Local: extracted ciphertexts, under the large key; the key-switch cluster's section, as the next two.
+    /// Local, key-switch cluster: extracted ciphertexts under the large key.
     pub large: Ring,
-    /// Local: sums of the key switch.
+    /// Local, key-switch cluster: sums of the key switch.
     pub sums: Ring,
-    /// Local: sums of linear layers.
+    /// Local, key-switch cluster: sums of linear layers.
     pub linear: Ring,
-    /// Global: keys of the bootstrapping key's iterations.
+    /// Global: the bootstrapping key of one iteration per entry.
     pub keys: Ring,
     /// Global: tiles of the key-switch key.
     pub tiles: Ring,
-    /// Mask elements of a tile of the key-switch key, 0 without one.
+    /// Mask elements per tile of the key-switch key, or 0.
     pub tile_elements: u64,
-    /// Global: ciphertexts on their way in, a wave of every core an entry.
+    /// Global: ciphertexts to be processed, one wave per entry.
     pub incoming: Ring,
     /// Global: test polynomials of an epoch.
     pub tables: Ring,
-    /// Global: ciphertexts on their way out, a wave of every core an entry.
+    /// Global: results, one wave per entry.
     pub outgoing: Ring,
     /// Global: operands of linear layers.
     pub operands: Ring,
 }
 
-/// Bytes of a tile of the key-switch key, at most: long bursts, and many tiles in the global scratchpad.
+/// Maximum bytes of a tile of the key-switch key: enough for long bursts, and many tiles fit the global scratchpad.
 const TILE_BYTES: u64 = 1 << 20;
 
-/// Bytes of a block of operands of a linear layer, at most.
+/// Maximum bytes of a block of operands of a linear layer.
 const OPERAND_BYTES: u64 = 1 << 20;
 
 impl Layout {
-    /// Divides the scratchpads of `machine`.
     ///
     /// # Errors
-    /// [`LayoutError`] when not even one ciphertext a core fits.
+    /// [`LayoutError`] if not even one ciphertext per core fits.
     pub fn new(machine: &Pipeline, parameters: &Parameters, needs: Needs) -> Result<Self, LayoutError> {
         let ring_degree = parameters.ring_degree().get() as u64;
         let sizes = machine.sizes(parameters);
@@ -105,7 +83,7 @@ impl Layout {
             |memory, available, needed, content| LayoutError::Memory { memory, available, needed, content, set: set() };
         let resident = sizes.accumulator + sizes.rotations;
         let switched = if needs.switches { sizes.small } else { 0 };
-        // An eighth for linear layers: their sums stay while operands stream by.
+        // Linear layers get an eighth for their sums, which stay while operands stream.
         let linear = if needs.linear > 0 { machine.local / 8 } else { 0 };
         let per_wave = resident + sizes.large + switched;
         let fitting = machine.local.saturating_sub(linear) / per_wave;
@@ -140,7 +118,7 @@ impl Layout {
         };
         let keys = section(sizes.key, machine.key_buffers);
         let tiles = section(tile_elements * element_bytes, if element_bytes > 0 { machine.key_buffers } else { 0 });
-        // A wave of all cores an entry; one epoch's while the next one's come.
+        // Two epochs: one is processed while the next one is loaded.
         let incoming = section(machine.cores * sizes.large.max(sizes.small), 2 * waves);
         let tables = section(needs.tables.max(1) * sizes.polynomial, 2);
         let outgoing = section(machine.cores * sizes.large.max(sizes.small), waves);
@@ -167,22 +145,22 @@ impl Layout {
         })
     }
 
-    /// Ciphertexts of an epoch: device-level times core-level batch.
+    /// Ciphertexts per epoch: device-level times core-level batch.
     pub fn epoch(&self, machine: &Pipeline) -> u64 {
         machine.cores * self.waves
     }
 
-    /// Byte offset of the rotation amounts in the resident entry `wave`.
+    /// Byte offset of the rotation amounts in resident entry `wave`.
     pub fn rotations(&self, wave: u64) -> u64 {
         self.resident.entry(wave) + self.sizes.accumulator
     }
 
-    /// Ciphertexts of `bytes` each in a block of operands.
+    /// Number of ciphertexts of `bytes` each in a block of operands.
     pub fn operand_block(&self, bytes: u64) -> u64 {
         (self.operands.entry_bytes / bytes).max(1)
     }
 
-    /// Sums of `bytes` each that a core holds of a linear layer.
+    /// Number of sums of `bytes` each of a linear layer that fit one core.
     pub fn linear_rows(&self, bytes: u64) -> u64 {
         (self.linear.entry_bytes / bytes).max(1)
     }

@@ -1,4 +1,4 @@
-//! The machine's figures, checked, under one choice of readings.
+//! The machine's figures, and the durations and latencies that follow from them.
 
 use super::streams::accumulation;
 use crate::torus::channels;
@@ -7,20 +7,20 @@ use crate::torus::sizes::{COEFFICIENT_BYTES, Sizes};
 use polyfabric_program::tfhe::lowering::Accumulation;
 use polyfabric_schemes::tfhe::Parameters;
 
-/// Cycles of a bank alone.
+/// Cycles of a bank's read without a crossbar.
 const BANK_READ: u64 = 1;
 
-/// Cycles of a tree of adders.
+/// Cycles of an adder tree.
 fn tree(depth: PipelineDepth, inputs: u64) -> u64 {
     depth.adder * u64::from(inputs.next_power_of_two().ilog2())
 }
 
-/// A stage's own figures, where it does not follow the core's.
+/// Figures of one stage that override the core's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stage {
-    /// What one unit of it takes a cycle: coefficients of a rotator, decomposer or accumulator, points of the others.
+    /// Per unit and cycle: coefficients of a rotator, decomposer or accumulator; points of the others.
     pub lanes: Option<u64>,
-    /// Cycles from an element in to the element out.
+    /// Cycles from the first input element to the first output element.
     pub latency: Option<u64>,
 }
 
@@ -29,43 +29,36 @@ pub struct Stage {
 pub struct Stages {
     /// Rotator and subtraction.
     pub rotator: Stage,
-    /// Decomposer.
     pub decomposer: Stage,
-    /// Forward transform.
     pub forward: Stage,
     /// Multipliers with their adder tree.
     pub multiply: Stage,
-    /// Inverse transform.
     pub inverse: Stage,
-    /// Accumulator.
     pub accumulator: Stage,
 }
 
-/// One machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pipeline {
-    /// Clock in Hz.
     pub clock_hz: f64,
     /// Streaming cores: TvLP.
     pub cores: u64,
-    /// Complex points a cycle of a transform, and of every path in the transform domain: CLP.
+    /// Complex points per cycle of a transform, and of every path in the transform domain: CLP.
     pub lanes: u64,
-    /// Polynomials that enter the transforms side by side, one FFT unit each: PLP.
+    /// Polynomials transformed in parallel, with one FFT unit each: PLP.
     pub rows: u64,
-    /// Columns of the key that are multiplied side by side, one VMA, IFFT and accumulator each: CoLP.
+    /// Columns of the key multiplied in parallel, with one VMA, IFFT and accumulator each: CoLP.
     pub columns: u64,
     /// Whether N coefficients become N/2 complex points.
     pub folding: bool,
-    /// What stages have of their own.
     pub stages: Stages,
-    /// Whether the multipliers sum all rows of the key in the transform domain, in buffers behind them (running sums, and two of complete ones); else
-    /// each step's rows alone.
+    /// Whether the multipliers accumulate all rows of the key in the transform domain, in buffers for running sums and
+    /// two sets of complete sums. Otherwise they sum only the rows of each step.
     pub accumulates: bool,
-    /// Inverse transforms, with an accumulator each, where the multipliers accumulate: as many as columns if not given.
+    /// Inverse transforms after accumulating multipliers, each with an accumulator; default: the number of columns.
     pub inverses: Option<u64>,
-    /// Registers in the arithmetic units.
+    /// Pipeline registers of the arithmetic units.
     pub depth: PipelineDepth,
-    /// Largest ring degree that the transforms have stages and the buffers have room for.
+    /// Largest ring degree that the transforms and buffers support.
     pub largest_ring: u64,
     /// Bytes of a complex point of the bootstrapping key.
     pub point_bytes: u64,
@@ -73,106 +66,106 @@ pub struct Pipeline {
     pub local: u64,
     /// Bytes of the global scratchpad.
     pub global: u64,
-    /// Bytes a cycle that the local and the global scratchpad read and write, each where the file gives it.
+    /// Bytes per cycle of the read and write ports of the local and the global scratchpad, if the file has them.
     pub ports: [(Option<u64>, Option<u64>); 2],
-    /// Key iterations, and tiles of the key-switch key, that the global scratchpad holds.
+    /// Entries of the global scratchpad for keys of an iteration, and for tiles of the key-switch key.
     pub key_buffers: u64,
-    /// Whether a bus sends what it reads to all cores at once; else every core has a bus of its own.
+    /// Whether one bus multicasts to all cores. Otherwise every core has a separate bus.
     pub multicast: bool,
-    /// Bytes a cycle of all buses that bring the bootstrapping key to a core.
+    /// Bytes per cycle, in total, of the buses that carry the bootstrapping key to a core.
     pub key_bus: u64,
-    /// Bytes a cycle of the bus that brings the key-switch key to a core.
+    /// Bytes per cycle of the bus that carries the key-switch key to a core.
     pub switch_bus: u64,
-    /// Bytes a cycle between the global scratchpad and one core, in each direction.
+    /// Bytes per cycle between the global scratchpad and one core, in each direction.
     pub link: u64,
-    /// Ciphertexts of a core that share a key iteration, at most.
+    /// Maximum number of ciphertexts per core that share an iteration's key.
     pub batch: u64,
-    /// Digits that a key-switch cluster multiplies side by side: its CLP.
+    /// Digits that a key-switch cluster multiplies in parallel: its CLP.
     pub switch_lanes: u64,
-    /// Elements of the result that it sums side by side: its CoLP.
+    /// Result elements that a key-switch cluster sums in parallel: its CoLP.
     pub switch_columns: u64,
-    /// Channels of the bootstrapping key, the first ones.
+    /// The first channels, for the bootstrapping key.
     pub key_channels: u64,
-    /// Channels of the key-switch key, the next ones.
+    /// The next channels, for the key-switch key.
     pub switch_channels: u64,
-    /// Channels of everything else, the last ones.
+    /// The last channels, for all other data.
     pub ciphertext_channels: u64,
-    /// Bytes a cycle of one channel.
+    /// Bytes per cycle of one channel.
     pub channel_bytes: f64,
     /// Cycles from a request to its first byte.
     pub memory_latency: u64,
 }
 
-/// Cycles of every step for one ring degree: latencies from an element in to the element out.
+/// Durations and latencies for one ring degree. A latency counts from the first input element to the first output
+/// element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepCycles {
-    /// A polynomial on its path; the slowest unit's, and the key bus's.
+    /// Duration of a polynomial on its path: that of the slowest unit or of the key bus.
     pub polynomial: i64,
-    /// A polynomial from the multipliers' sum to the accumulator: the same, but where the multipliers accumulate.
+    /// Duration of a polynomial from sum to accumulator; differs from `polynomial` only if the multipliers accumulate.
     pub drain: i64,
-    /// From a step to the next one of the same ciphertext, whose sums it continues.
+    /// Minimum distance of two steps of one ciphertext, as the second continues the first one's sums.
     pub spacing: i64,
-    /// Rotator: both pointers' banks and the reorder unit, the subtraction.
+    /// Latency of the rotator: the banks of both pointers, the reorder unit, the subtraction.
     pub rotate: i64,
-    /// Decomposer: the rounding addition, the carry.
+    /// Latency of the decomposer: the rounding addition, the carry.
     pub decompose: i64,
-    /// Forward transform.
+    /// Latency of the forward transform.
     pub forward: i64,
-    /// Multiplier and adder tree.
+    /// Latency of multiplier and adder tree.
     pub multiply: i64,
-    /// Inverse transform.
+    /// Latency of the inverse transform.
     pub backward: i64,
-    /// Accumulator, into its buffer or the local scratchpad.
+    /// Latency of the accumulator, into its buffer or the local scratchpad.
     pub accumulate: i64,
-    /// Key-switch cluster: a bank's read, decomposer, multiplier and adder tree, accumulator, of the last of its columns.
+    /// Latency of the last column of a key-switch cluster: a bank's read, decomposer, multiplier and adder tree,
+    /// accumulator.
     pub switch: i64,
-    /// One key iteration on its channels.
+    /// Transfer of one iteration's key on its channels.
     pub key: i64,
-    /// Request to first byte.
+    /// From request to first byte.
     pub memory: i64,
 }
 
 impl StepCycles {
-    /// Cycles from the first digit to the first coefficient at the accumulator.
     pub fn to_accumulator(&self) -> i64 {
         self.to_multiply() + self.multiply + self.backward
     }
 
-    /// Cycles from the first digit to the first point at the multipliers.
     pub fn to_multiply(&self) -> i64 {
         self.decompose + self.forward
     }
 
-    /// A polynomial through the sample extraction.
+    /// Duration of the sample extraction of a polynomial.
     pub fn extraction(&self) -> i64 {
         self.polynomial.max(self.drain)
     }
 
-    /// Cycles from the first coefficient read by the rotator to the first one that the next iteration can read, without the
-    /// stream itself.
+    /// Cycles from the rotator's first read to the first coefficient that the next iteration can read, excluding the
+    /// stream.
     pub fn fill(&self) -> i64 {
         self.rotate + self.to_accumulator() + self.accumulate - 1
     }
 }
 
 impl Pipeline {
-    /// Complex points of a polynomial of N coefficients.
+    /// Complex points of a polynomial with N coefficients.
     pub fn points(&self, ring_degree: u64) -> u64 {
         if self.folding { ring_degree / 2 } else { ring_degree }
     }
 
-    /// Points a cycle of a unit of `stage`, in the transform domain.
+    /// Points per cycle of a unit of `stage` in the transform domain.
     pub fn points_of(&self, stage: Stage) -> u64 {
         stage.lanes.unwrap_or(self.lanes)
     }
 
-    /// Folded points a cycle of the same: a pair of coefficients each, which take two of N points without folding.
+    /// Likewise in folded points. A folded point is a pair of coefficients; without folding it takes two points.
     pub fn folded_points_of(&self, stage: Stage) -> f64 {
         let points = self.points_of(stage) as f64;
         if self.folding { points } else { points / 2.0 }
     }
 
-    /// Coefficients a cycle of a unit of `stage`: as many as a transform takes if it says nothing.
+    /// Coefficients per cycle of a unit of `stage`; by default those of a transform.
     pub fn coefficients_of(&self, stage: Stage) -> u64 {
         stage.lanes.unwrap_or(if self.folding { 2 * self.lanes } else { self.lanes })
     }
@@ -182,10 +175,10 @@ impl Pipeline {
         self.inverses.unwrap_or(self.columns)
     }
 
-    /// Bytes a cycle that the units read of the local scratchpad and write to it, and of the global one.
+    /// Bytes per cycle that the units read from and write to the local scratchpad, and the global one.
     ///
-    /// Local: the rotator's two pointers with a rotation amount each, the old accumulator, the extractor, the key-switch
-    /// cluster, the links. All polynomials of an accumulator are set while one comes over the link.
+    /// Local: the rotator's two pointers with a rotation amount each, the old accumulator, the extractor, the
+    /// key-switch cluster, the links. One polynomial from the link initializes all polynomials of an accumulator.
     pub fn working_ports(&self) -> [(u64, u64); 2] {
         let coefficients = |stage, units: u64| units * self.coefficients_of(stage) * COEFFICIENT_BYTES;
         let (by_row, by_column) =
@@ -202,7 +195,7 @@ impl Pipeline {
         [local, (buses + links + transfers, links + transfers)]
     }
 
-    /// Bytes a cycle of the scratchpads' ports: those of the file, or as wide as the units want them.
+    /// Bytes per cycle of the scratchpads' ports: from the file, or as many as the units need.
     pub fn port_widths(&self) -> [(u64, u64); 2] {
         let needed = self.working_ports();
         [0, 1].map(|memory| {
@@ -211,12 +204,11 @@ impl Pipeline {
         })
     }
 
-    /// Bytes of the objects of `parameters`.
     pub fn sizes(&self, parameters: &Parameters) -> Sizes {
         Sizes::new(parameters, self.points(parameters.ring_degree().get() as u64) * self.point_bytes)
     }
 
-    /// Bits that a polynomial's transform has for each of its coefficients.
+    /// Bits of a transformed polynomial per coefficient.
     pub fn spectrum_bits(&self) -> u32 {
         (8 * self.points(self.largest_ring) * self.point_bytes / self.largest_ring) as u32
     }
@@ -226,28 +218,28 @@ impl Pipeline {
         channels::cycles(bytes, self.channel_bytes)
     }
 
-    /// Cycles of a key-switch cluster for a vector of `digits` times a matrix of as many rows and `elements` columns, for
-    /// `vectors` of them one after the other. A tile of the matrix, as wide and high as the cluster, stays while all vectors
-    /// pass; the next tile comes over the bus in the meantime.
+    /// Cycles of a key-switch cluster to multiply `vectors` vectors of `digits` elements by a matrix with `elements`
+    /// columns. A tile of the matrix, the size of the cluster, stays while all vectors pass, and the bus loads the next
+    /// tile meanwhile.
     pub fn switch_cycles(&self, digits: u64, elements: u64, vectors: u64) -> i64 {
         let tiles = digits.div_ceil(self.switch_lanes) * elements.div_ceil(self.switch_columns);
         (tiles * vectors.max(self.switch_tile_cycles())) as i64
     }
 
-    /// Cycles in which such a tile comes over its bus.
+    /// Cycles to load one tile of the matrix.
     pub fn switch_tile_cycles(&self) -> u64 {
         (self.switch_lanes * self.switch_columns * COEFFICIENT_BYTES).div_ceil(self.switch_bus)
     }
 
-    /// From a ciphertext's first element, and the first words of a tile of the key-switch key, to the sum of the tile's last column, back in its bank. A
-    /// lane has a bank of its own, so its words pass no crossbar; columns start as their words come, and the last of them with the last words.
+    /// Cycles from a ciphertext's first element, and the first words of a tile, to the write of the sum of the tile's
+    /// last column. Each lane has a separate bank, so there is no crossbar. Columns start as their words arrive; the
+    /// last column starts with the last words.
     fn switch_latency(&self) -> u64 {
         let depth = self.depth;
         let products = depth.multiplier + tree(depth, self.switch_lanes);
         BANK_READ + 2 * depth.adder + products + pipeline::accumulate(depth) + self.switch_tile_cycles() - 1
     }
 
-    /// Cycles of every step for `parameters`.
     pub fn steps(&self, parameters: &Parameters) -> StepCycles {
         let (depth, sizes) = (self.depth, self.sizes(parameters));
         let size = self.points(sizes.ring_degree);
@@ -259,7 +251,8 @@ impl Pipeline {
         let Stages { rotator, decomposer, forward, multiply, inverse, accumulator } = self.stages;
         let latency = |stage: Stage, law: u64| stage.latency.unwrap_or(law) as i64;
         let transform = |stage| latency(stage, pipeline::transform(size, self.points_of(stage), depth));
-        // Of a set's rows and columns: a machine that has more of either leaves them idle, and their part of the bus.
+        // Only the set's own rows and columns count; additional ones of the machine idle, as does their part of the
+        // bus.
         let key_points = size * rows.min(sizes.polynomials * u64::from(levels)) * sizes.polynomials;
         let bus = (key_points * self.point_bytes).div_ceil(self.key_bus);
         let coefficients = |stage| sizes.ring_degree.div_ceil(self.coefficients_of(stage));
@@ -268,7 +261,7 @@ impl Pipeline {
         let back = points(inverse).max(coefficients(accumulator));
         let front = front.into_iter().fold(1, u64::max);
         let (polynomial, drain) = if self.accumulates { (front, back) } else { (front.max(back), front.max(back)) };
-        // A sum in buffers behind the multipliers goes through an adder beside the tree's.
+        // Running sums need one adder in addition to the tree.
         let running = if self.accumulates { depth.adder } else { 0 };
         let multiply = latency(multiply, depth.complex_multiplier() + tree(depth, rows) + running);
         let accumulate = latency(accumulator, pipeline::accumulate(depth));

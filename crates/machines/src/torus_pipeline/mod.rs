@@ -1,13 +1,13 @@
 //! The mapper `torus-pipeline`: streaming cores for TFHE, composed in a machine file.
 //!
-//! A core is a pipeline of stages (rotator, decomposer, forward transform, multipliers with an adder tree, inverse transform,
-//! accumulator), a key-switch cluster, and a local scratchpad. Ciphertexts are batched on two levels (Strix, section IV): one of every core
-//! is a wave, and the waves of a core share what is multicast of the keys. Cores, lanes of every stage, memories, buses and channels are the
-//! file's.
+//! A core is a pipeline of stages (rotator, decomposer, forward transform, multipliers with an adder tree, inverse
+//! transform, accumulator), a key-switch cluster, and a local scratchpad. Ciphertexts are batched on two levels (Strix,
+//! section IV): a wave has one ciphertext per core, and all waves of a core share each multicast key. The file sets the
+//! number of cores, the lanes of each stage, memories, buses and channels.
 //!
-//! From a kernel program to a schedule in four steps: [`crate::torus::workload`] reads what the program asks for,
-//! [`software`] cuts it into epochs and writes their tasks, [`hardware`] dispatches them with the steps of the PBS and the
-//! key-switch clusters ([`cluster`], [`streams`]), and what results becomes the engine's schedule.
+//! From a kernel program to a schedule: [`crate::torus::workload`] extracts the program's work, [`software`] splits it
+//! into epochs and tasks, [`hardware`] dispatches the tasks with the steps of the PBS and key-switch clusters
+//! ([`cluster`], [`streams`]), and `emit` writes the events.
 
 pub mod cluster;
 pub mod contract;
@@ -31,23 +31,20 @@ use machine::Pipeline;
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use software::{SoftwareError, Tasks};
 
-/// A program on the chip.
+/// A program mapped to the chip.
 pub struct Mapped {
-    /// Its tasks.
     pub tasks: Tasks,
-    /// When they ran.
     pub timeline: Timeline,
-    /// Every event.
     pub schedule: Schedule,
-    /// The meaning of its values.
+    /// The meaning of each value in the schedule.
     pub labels: Labels,
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests ask for its units"))]
     pub(crate) chip: emit::resources::Chip,
 }
 
-/// Maps `program` onto `machine`.
 ///
 /// # Errors
-/// [`SoftwareError`] when the program's shape, its bodies or its sizes do not fit the machine.
+/// [`SoftwareError`] if the program does not fit the machine.
 pub fn map(machine: &Pipeline, program: &KernelProgram) -> Result<Mapped, SoftwareError> {
     let tasks = software::schedule(machine, program)?;
     let timeline = hardware::run(machine, &program.parameters, &tasks);

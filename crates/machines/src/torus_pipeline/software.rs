@@ -1,10 +1,10 @@
-//! Epochs (section IV-C): cuts a program's work into epochs of device-level times core-level batch ciphertexts, and writes
-//! what each has to do as tasks with what they wait for.
+//! Splits a program's work into epochs of device-level times core-level batch ciphertexts (section IV-C), and writes
+//! each epoch as tasks with dependences.
 //!
-//! A wave is one ciphertext of every core: they are loaded, admitted to the local scratchpads, and sent back together. A
-//! blind rotation waits for all its waves and for what frees the places that it writes; when it is dispatched its steps are
-//! placed as early as each wave allows, so the wait of the decision costs no cycle. The key switch of an epoch runs on
-//! clusters of its own, while the next epoch's blind rotation is under way.
+//! A wave is one ciphertext per core: its ciphertexts are loaded, admitted to the local scratchpads, and returned
+//! together. A blind rotation waits for all its waves and for the places that it overwrites. At dispatch its steps are
+//! placed as early as each wave allows, so the wait costs no cycle. The key switch of an epoch runs on separate
+//! clusters during the next epoch's blind rotation.
 
 use super::layout::{Layout, LayoutError, Needs};
 use super::machine::Pipeline;
@@ -20,22 +20,19 @@ use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// What takes one task at a time. All cores are in lockstep.
+/// A resource that executes one task at a time. All cores are in lockstep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Unit {
-    /// The channels of ciphertexts and tables; a task spreads over them.
+    /// The channels for ciphertexts and tables; a task uses all of them.
     Channels,
     /// Point-to-point links, global to local scratchpads.
     Admission,
-    /// PBS clusters.
     Pbs,
-    /// Key-switch clusters.
     Switch,
     /// Point-to-point links, local to global scratchpad.
     Return,
 }
 
-/// What a task does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
     /// Ciphertexts of a wave, HBM to global scratchpad.
@@ -44,15 +41,14 @@ pub enum Action {
     LoadTables,
     /// A wave to the local scratchpads: modulus switch, and the rotated test polynomials.
     Admit,
-    /// A wave of ciphertexts under the large key to the local scratchpads.
+    /// A wave of ciphertexts under the large key, to the local scratchpads.
     AdmitLarge,
     /// Blind rotation and sample extraction of the epoch.
     Rotate,
-    /// Key switch of the epoch.
     Switch,
-    /// A wave of extracted ciphertexts to the global scratchpad.
+    /// A wave of extracted ciphertexts, to the global scratchpad.
     ReturnLarge,
-    /// A wave of key-switched ciphertexts to the global scratchpad.
+    /// A wave of key-switched ciphertexts, to the global scratchpad.
     ReturnSmall,
     /// Ciphertexts of a wave, global scratchpad to HBM.
     Store,
@@ -60,38 +56,34 @@ pub enum Action {
     LoadOperands,
     /// A block of columns of a linear layer, for a block of rows.
     Linear,
-    /// Sums of a linear layer to the global scratchpad, and to HBM.
+    /// Sums of a linear layer, to the global scratchpad.
     ReturnSums,
-    /// The same, to HBM.
+    /// Sums of a linear layer, global scratchpad to HBM.
     StoreSums,
 }
 
-/// A task with its needs.
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// What it does.
     pub action: Action,
-    /// Where it runs.
     pub unit: Unit,
-    /// Wave of the epoch; of a linear layer, the number of the pass over all its rows, or of a row of each core.
+    /// Wave of the epoch. In a linear layer: the number of the pass over its rows, or of the row in each core's share.
     pub wave: u64,
-    /// Ring entry that it fills or reads, in the global scratchpad.
+    /// Ring entry in the global scratchpad that the task writes or reads.
     pub entry: u64,
-    /// First element of the work; first row of a linear layer's block.
+    /// First element of the work, or first row of a linear layer's block.
     pub first: u32,
-    /// Elements; rows.
+    /// Number of elements or rows.
     pub count: u32,
     /// Columns of a linear layer's block.
     pub columns: Range<usize>,
-    /// Whether a linear layer's block is the first of its rows, and the last; of a store, whether keys have been switched.
+    /// Whether a linear layer's block is the first and the last of its rows. For a store: whether keys have been
+    /// switched.
     pub ends: (bool, bool),
-    /// What it moves, for a transfer.
+    /// Items of a transfer.
     pub items: Items,
-    /// What it waits for.
     pub waits: Vec<Wait>,
-    /// Cycles that it holds the unit, where the machine's state does not say.
+    /// Cycles that the task occupies the unit, if the machine's state does not determine them.
     pub occupancy: i64,
-    /// What goes before it.
     pub priority: Priority,
 }
 
@@ -107,79 +99,71 @@ impl Scheduled for Task {
     }
 }
 
-/// Wave of a key switch's completion that means: it has begun, and its end is known.
+/// In a wait for a key switch, this wave means that the key switch has started; its end is then known.
 pub const BEGUN: u8 = 0;
 
-/// Ciphertexts that go through the chip together.
+/// Ciphertexts processed together.
 #[derive(Clone, Debug)]
 pub struct Epoch {
     /// Index of its work.
     pub work: usize,
     /// First element of the work.
     pub first: u32,
-    /// Elements.
     pub count: u32,
-    /// Number of epochs before it, over the whole program: selects ring entries.
+    /// Number of earlier epochs in the program; selects ring entries.
     pub sequence: u64,
-    /// Its tasks.
     pub tasks: Range<u32>,
-    /// The blind rotation among them.
+    /// Index of the blind-rotation task.
     pub rotation: Option<u32>,
-    /// The key switch among them.
+    /// Index of the key-switch task.
     pub switch: Option<u32>,
 }
 
 impl Epoch {
-    /// Its elements, of the work's.
+    /// Elements, as indices into the work.
     pub fn range(&self) -> Range<usize> {
         self.first as usize..(self.first + self.count) as usize
     }
 
-    /// Waves that are not empty.
+    /// Number of non-empty waves.
     pub fn waves(&self, machine: &Pipeline) -> u64 {
         u64::from(self.count).div_ceil(machine.cores)
     }
 
-    /// Elements of wave `wave`, as a range of the work's elements.
+    /// Elements of wave `wave`, as indices into the work.
     pub fn elements(&self, machine: &Pipeline, wave: u64) -> Range<u32> {
         let start = self.first + (wave * machine.cores) as u32;
         start..(start + machine.cores as u32).min(self.first + self.count)
     }
 }
 
-/// A program's tasks, with all that the dispatch needs.
+/// A program's tasks, and the data to dispatch them.
 #[derive(Clone, Debug)]
 pub struct Tasks {
-    /// Work of the program.
     pub works: Vec<Work>,
-    /// For each blind-rotation operation, its steps.
+    /// The steps of each blind rotation.
     pub steps: HashMap<u32, Steps>,
-    /// Division of the scratchpads.
     pub layout: Layout,
-    /// Tasks, in program order.
+    /// In program order.
     pub tasks: Vec<Task>,
-    /// Epochs, in order.
+    /// In program order.
     pub epochs: Vec<Epoch>,
 }
 
 /// Why a program does not fit the machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SoftwareError {
-    /// The program's shape.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
-    /// The blind rotation's body.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// Its sums.
     #[error(transparent)]
     Steps(#[from] StepsError),
-    /// The scratchpads.
     #[error(transparent)]
     Layout(#[from] LayoutError),
 }
 
-/// A place that is filled again.
+/// A buffer entry that several tasks reuse.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Place {
     Resident(u64),
@@ -197,7 +181,7 @@ struct Writer<'a> {
     tasks: Tasks,
     /// The task that stores each item; inputs have none.
     stored: HashMap<Item, u32>,
-    /// Tasks that must be done before a place is filled again.
+    /// Tasks that must finish before a place is overwritten.
     users: HashMap<Place, Vec<Wait>>,
     sequence: u64,
     incoming: u64,
@@ -205,10 +189,9 @@ struct Writer<'a> {
     operands: u64,
 }
 
-/// Writes the tasks of `program` for `machine`.
 ///
 /// # Errors
-/// [`SoftwareError`] when the program's shape, its bodies or its sizes do not fit the machine.
+/// [`SoftwareError`] if the program does not fit the machine.
 pub fn schedule(machine: &Pipeline, program: &KernelProgram) -> Result<Tasks, SoftwareError> {
     let works = read(program)?;
     let mut needs = Needs::default();
@@ -227,7 +210,7 @@ pub fn schedule(machine: &Pipeline, program: &KernelProgram) -> Result<Tasks, So
                     by_operation.insert(bootstraps.blind_rotation, steps(machine, &plan)?);
                 }
                 needs.ciphertexts = needs.ciphertexts.max(bootstraps.sources.len() as u64);
-                // Tables of any stretch as long as the largest epoch that there can be.
+                // Distinct tables of the largest possible epoch.
                 let most = (machine.cores * machine.batch) as usize;
                 let tables = bootstraps.tables.chunks(most).map(|tables| distinct(tables).len() as u64).max();
                 needs.tables = needs.tables.max(tables.unwrap_or(1));
@@ -273,7 +256,7 @@ pub fn bytes_of(layer: &LinearLayer) -> u64 {
     (layer.dimension as u64 + 1) * COEFFICIENT_BYTES
 }
 
-/// Rows of `rows` that core `core` computes.
+/// The share of `rows` that core `core` computes.
 pub fn core_rows(machine: &Pipeline, rows: Range<usize>, core: u64) -> Range<usize> {
     let share = rows.len().div_ceil(machine.cores as usize);
     let start = (rows.start + share * core as usize).min(rows.end);
@@ -340,7 +323,7 @@ impl Writer<'_> {
         bytes.div_ceil(self.machine.link) as i64
     }
 
-    /// Loads a wave's ciphertexts of `bytes` into the global scratchpad.
+    /// Loads a wave's ciphertexts, `bytes` each, into the global scratchpad.
     fn load(&mut self, items: &[Item], epoch: &Epoch, wave: u64, bytes: u64) -> u32 {
         let elements = epoch.elements(self.machine, wave);
         let entry = self.incoming % self.tasks.layout.incoming.entries;
@@ -420,7 +403,7 @@ impl Writer<'_> {
         self.switch(&work.results, epoch, admitted);
     }
 
-    /// What frees a place, where it is not enough that a key switch has begun.
+    /// The waits for `place` if the start of a key switch does not suffice.
     fn after_switch(&self, place: Place) -> Vec<Wait> {
         self.free(place).into_iter().map(|wait| Wait::all(wait.node)).collect()
     }
@@ -442,7 +425,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Sends a wave's `results` of `bytes` to the global scratchpad and to HBM; the first of the two tasks.
+    /// Sends a wave's `results`, `bytes` each, to the global scratchpad and to HBM; returns the first of the two tasks.
     fn send(
         &mut self,
         action: Action,
@@ -474,7 +457,7 @@ impl Writer<'_> {
         returned
     }
 
-    /// A linear layer, on the key-switch clusters: weights in the place of digits, operands in that of the key.
+    /// A linear layer on the key-switch clusters: weights replace digits, and operands replace the key.
     fn linear(&mut self, layer: &LinearLayer, matrix: &Matrix) {
         let layout = self.tasks.layout;
         let bytes = bytes_of(layer);
@@ -488,7 +471,7 @@ impl Writer<'_> {
                 rows.clone().flat_map(|row| matrix.row(row).map(|(column, _)| column / block)).collect();
             blocks.sort_unstable();
             blocks.dedup();
-            // Rows without weights pass once for their bias.
+            // Rows without weights need one pass for their bias.
             let passes = blocks.len().max(1);
             let share = core_rows(self.machine, rows.clone(), 0).len() as u64;
             let mut last = self.free(Place::LinearSums);
@@ -525,7 +508,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The sums leave as many at a time as fit the outgoing entries; the last task that reads them.
+    /// Sends the sums, one row per core at a time; returns the last task that reads them.
     fn send_sums(&mut self, layer: &LinearLayer, rows: Range<usize>, ready: Vec<Wait>) -> u32 {
         let bytes = bytes_of(layer);
         let share = core_rows(self.machine, rows.clone(), 0).len();

@@ -12,33 +12,38 @@ const fn lanes(key: &'static str, meaning: &'static str) -> FigureSpec {
 }
 
 const fn latency(key: &'static str) -> FigureSpec {
-    let meaning = "the cycles from an element in to the element out, if they do not follow from the stage's structure";
+    let meaning = "the latency of the stage, if it does not follow from the stage's structure";
     optional(key, Dimension::Cycles, 1.0, 1e6, meaning)
 }
 
 const fn port(key: &'static str) -> FigureSpec {
-    optional(key, Dimension::PortRate, 1.0, 1e9, "the width of a memory's port, if not as wide as its units want it")
+    optional(key, Dimension::PortRate, 1.0, 1e9, "the width of a memory's port, if not as wide as its units need")
 }
 
-/// Every figure.
 pub const SPECS: &[FigureSpec] = &joined::<{ OWN.len() + FIXED_POINT.len() }>(&[OWN, FIXED_POINT]);
 
-/// Those that other machines of the family do not have, or not alike.
+/// Figures that are specific to this mapper.
 const OWN: &[FigureSpec] = &[
     figure("clock", Dimension::Frequency, 1e6, 1e11, "the clock"),
     figure("units.core.count", Dimension::Count, 1.0, 64.0, "the streaming cores, TvLP"),
-    figure("units.core.lanes", Dimension::Count, 2.0, 256.0, "the complex points a cycle of a transform, CLP"),
-    figure("units.core.rows", Dimension::Count, 1.0, 16.0, "the polynomials side by side, PLP: FFT units"),
-    figure("units.core.columns", Dimension::Count, 1.0, 16.0, "the key's columns side by side, CoLP: IFFT units"),
+    figure("units.core.lanes", Dimension::Count, 2.0, 256.0, "the complex points per cycle of a transform, CLP"),
+    figure("units.core.rows", Dimension::Count, 1.0, 16.0, "the polynomials in parallel, PLP: FFT units"),
+    figure("units.core.columns", Dimension::Count, 1.0, 16.0, "the key's columns in parallel, CoLP: IFFT units"),
     figure("units.core.folding", Dimension::Flag, 0.0, 1.0, "whether N coefficients become N/2 points"),
     figure("units.core.largest_ring", Dimension::Count, 16.0, 65536.0, "the largest ring degree of the transforms"),
-    figure("units.core.batch", Dimension::Count, 1.0, 128.0, "the ciphertexts of a core that share a key, at most"),
-    lanes("units.rotator.lanes", "the coefficients a cycle of a rotator, if not as many as a transform takes"),
-    lanes("units.decomposer.lanes", "the coefficients a cycle of a decomposer, if not as many as a transform takes"),
-    lanes("units.forward.lanes", "the points a cycle of a forward transform, if not CLP"),
-    lanes("units.multiply.lanes", "the points a cycle of a multiplier, if not CLP"),
-    lanes("units.inverse.lanes", "the points a cycle of an inverse transform, if not CLP"),
-    lanes("units.accumulator.lanes", "the coefficients a cycle of an accumulator, if not as many as a transform gives"),
+    figure(
+        "units.core.batch",
+        Dimension::Count,
+        1.0,
+        128.0,
+        "the largest number of ciphertexts per core that share a key",
+    ),
+    lanes("units.rotator.lanes", "the coefficients per cycle of a rotator, if not those of a transform"),
+    lanes("units.decomposer.lanes", "the coefficients per cycle of a decomposer, if not those of a transform"),
+    lanes("units.forward.lanes", "the points per cycle of a forward transform, if not CLP"),
+    lanes("units.multiply.lanes", "the points per cycle of a multiplier, if not CLP"),
+    lanes("units.inverse.lanes", "the points per cycle of an inverse transform, if not CLP"),
+    lanes("units.accumulator.lanes", "the coefficients per cycle of an accumulator, if not those of a transform"),
     latency("units.rotator.latency"),
     latency("units.decomposer.latency"),
     latency("units.forward.latency"),
@@ -50,20 +55,20 @@ const OWN: &[FigureSpec] = &[
         Dimension::Flag,
         0.0,
         1.0,
-        "whether the multipliers sum all rows of the key, in buffers behind them; each step's alone if not given",
+        "whether the multipliers accumulate all rows of the key in buffers (default: only the rows of a step)",
     ),
     optional(
         INVERSES,
         Dimension::Count,
         1.0,
         16.0,
-        "the inverse transforms, with an accumulator each, behind multipliers that accumulate; as many as columns if not given",
+        "the inverse transforms, each with an accumulator, after accumulating multipliers (default: the number of columns)",
     ),
     figure("units.pipeline.adder", Dimension::Cycles, 1.0, 64.0, "the registers of an adder"),
     figure("units.pipeline.multiplier", Dimension::Cycles, 1.0, 64.0, "the registers of a multiplier"),
-    figure("units.pipeline.memory", Dimension::Cycles, 1.0, 64.0, "the registers on the way to or from a bank"),
-    figure("units.switch.lanes", Dimension::Count, 1.0, 256.0, "the digits side by side in a key-switch cluster, CLP"),
-    figure("units.switch.columns", Dimension::Count, 1.0, 256.0, "the sums side by side in a key-switch cluster, CoLP"),
+    figure("units.pipeline.memory", Dimension::Cycles, 1.0, 64.0, "the registers between a unit and a bank"),
+    figure("units.switch.lanes", Dimension::Count, 1.0, 256.0, "the digits in parallel in a key-switch cluster, CLP"),
+    figure("units.switch.columns", Dimension::Count, 1.0, 256.0, "the sums in parallel in a key-switch cluster, CoLP"),
     figure("memories.local.capacity", Dimension::Bytes, 1024.0, 1e12, "the size of a core's local scratchpad"),
     figure("memories.global.capacity", Dimension::Bytes, 1024.0, 1e12, "the size of the global scratchpad"),
     figure(
@@ -71,7 +76,7 @@ const OWN: &[FigureSpec] = &[
         Dimension::Count,
         1.0,
         2.0,
-        "the key iterations that the global scratchpad holds: two where one is filled while the other is read",
+        "the keys of an iteration in the global scratchpad: two for a double buffer",
     ),
     port("memories.local.read_rate"),
     port("memories.local.write_rate"),
@@ -89,7 +94,7 @@ const OWN: &[FigureSpec] = &[
         Dimension::Flag,
         0.0,
         1.0,
-        "whether one read of a key goes to all cores; else each has buses of its own. Yes if not given",
+        "whether one read of a key goes to all cores (default), instead of a separate bus per core",
     ),
     figure(
         "channels.switch_bus.rate",
@@ -116,7 +121,7 @@ const OWN: &[FigureSpec] = &[
 ];
 
 /// The optional figure `key`.
-fn given<T>(
+fn optional_figure<T>(
     d: &Description,
     key: &str,
     value: impl Fn(&Description, &str) -> Result<T, FigureError>,
@@ -130,7 +135,7 @@ fn count(d: &Description, key: &str) -> Result<u64, FigureError> {
 
 fn stages(d: &Description) -> Result<Stages, FigureError> {
     let stage = |name: &str| -> Result<Stage, FigureError> {
-        let of = |what: &str| given(d, &format!("units.{name}.{what}"), count);
+        let of = |what: &str| optional_figure(d, &format!("units.{name}.{what}"), count);
         Ok(Stage { lanes: of("lanes")?, latency: of("latency")? })
     };
     Ok(Stages {
@@ -144,10 +149,9 @@ fn stages(d: &Description) -> Result<Stages, FigureError> {
 }
 
 impl Pipeline {
-    /// The machine of a checked description.
     ///
     /// # Errors
-    /// [`FigureError`] when a figure is unknown or two contradict each other.
+    /// [`FigureError`] if a figure is unknown or two contradict each other.
     pub fn new(description: &Description) -> Result<Self, FigureError> {
         let d = description;
         let (key, switch) = (d.count("channels.hbm.key_channels")?, d.count("channels.hbm.switch_channels")?);
@@ -161,8 +165,8 @@ impl Pipeline {
             columns: d.count("units.core.columns")?,
             folding: d.flag("units.core.folding")?,
             stages: stages(d)?,
-            accumulates: given(d, ACCUMULATES, |d, key| Ok(d.flag(key)?))?.unwrap_or(false),
-            inverses: given(d, INVERSES, count)?,
+            accumulates: optional_figure(d, ACCUMULATES, |d, key| Ok(d.flag(key)?))?.unwrap_or(false),
+            inverses: optional_figure(d, INVERSES, count)?,
             depth: depth(d)?,
             largest_ring: d.count("units.core.largest_ring")?,
             point_bytes: d.count("machine.arithmetic.point")?.div_ceil(8),
@@ -170,10 +174,16 @@ impl Pipeline {
             global: d.count("memories.global.capacity")?,
             key_buffers: d.count("memories.global.buffers")?,
             ports: [
-                (given(d, "memories.local.read_rate", count)?, given(d, "memories.local.write_rate", count)?),
-                (given(d, "memories.global.read_rate", count)?, given(d, "memories.global.write_rate", count)?),
+                (
+                    optional_figure(d, "memories.local.read_rate", count)?,
+                    optional_figure(d, "memories.local.write_rate", count)?,
+                ),
+                (
+                    optional_figure(d, "memories.global.read_rate", count)?,
+                    optional_figure(d, "memories.global.write_rate", count)?,
+                ),
             ],
-            multicast: given(d, "channels.key_bus.multicast", |d, key| Ok(d.flag(key)?))?.unwrap_or(true),
+            multicast: optional_figure(d, "channels.key_bus.multicast", |d, key| Ok(d.flag(key)?))?.unwrap_or(true),
             key_bus: d.count("channels.key_bus.rate")?,
             switch_bus: d.count("channels.switch_bus.rate")?,
             link: d.count("channels.link.rate")?,
@@ -206,19 +216,19 @@ impl Pipeline {
             [("units.core.lanes", self.lanes), ("units.forward.lanes", forward), ("units.inverse.lanes", inverse)];
         for width in widths {
             if !(width.1.is_power_of_two() && largest.1.is_power_of_two()) {
-                let cause = "points a cycle and ring degrees are powers of two, as the transforms are";
+                let cause = "the transforms need powers of two as points per cycle and ring degrees";
                 return Err(together(width, largest, cause));
             }
         }
         if let Some(inverses) = self.inverses {
             let accumulates = (ACCUMULATES, u64::from(self.accumulates));
             if !self.accumulates {
-                let cause = "multipliers that sum a step's rows alone give every column to an inverse transform of its own: remove the \
+                let cause = "multipliers that do not accumulate need one inverse transform per column: remove the \
                              count, or let the multipliers accumulate";
                 return Err(together((INVERSES, inverses), accumulates, cause));
             }
             if inverses > self.columns {
-                let cause = "an inverse transform without a column has nothing to do: give at most as many as columns";
+                let cause = "an inverse transform without a column would idle: use at most one per column";
                 return Err(together((INVERSES, inverses), ("units.core.columns", self.columns), cause));
             }
         }
@@ -226,7 +236,7 @@ impl Pipeline {
         let (point, width) = (("machine.arithmetic.point", d.count("machine.arithmetic.point")?), (key, d.count(key)?));
         if point.1 < 2 * width.1 {
             let cause =
-                "a point of the key is a real and an imaginary part of this width: give it at least twice the bits";
+                "a point of the key has a real and an imaginary part of this width: use at least twice the bits";
             return Err(together(point, width, cause));
         }
         let ports = [
@@ -238,7 +248,7 @@ impl Pipeline {
         for (key, own, needed) in ports {
             if let Some(own) = own.filter(|&own| own < needed) {
                 let (key, value, needed) = (key.to_owned(), own as f64, needed as f64);
-                let cause = "bytes a cycle: the units, buses and links on it would collide. Give a wider port, fewer lanes or slower links";
+                let cause = "bytes per cycle: its units, buses and links would collide. Use a wider port, fewer lanes or slower links";
                 return Err(FigureError::TooSmall { file: file(), key, value, needed, cause });
             }
         }

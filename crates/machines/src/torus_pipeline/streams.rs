@@ -1,16 +1,17 @@
-//! A blind-rotation iteration as the PBS cluster streams it: which rows of the key pass the transforms side by side, and what the inverse
-//! transforms take of their sums.
+//! The stream of a blind-rotation iteration through a PBS cluster: which rows of the key pass in parallel, and which
+//! sums the inverse transforms receive.
 //!
-//! PLP polynomials enter the FFT units at a time: a step. Their products with one column of the key are summed in the adder tree, in the
-//! transform domain. Then there are two ways. What one step yields goes through the column's IFFT and is summed in the accumulator, in
-//! the coefficient domain (Strix, section IV-B): FFT and IFFT units have equally many polynomials to transform. Or buffers behind the
-//! multipliers sum the steps too, and after the last one each column is transformed once (FPT, section 3.3).
+//! A step passes PLP polynomials through the FFT units in parallel. The adder tree sums their products with one column
+//! of the key in the transform domain. Two designs exist. Either the column's IFFT transforms each step's sum, and the
+//! accumulator adds it in the coefficient domain (Strix, section IV-B); then FFT and IFFT units transform equally many
+//! polynomials. Or buffers after the multipliers accumulate all steps, and each column is transformed once, after the
+//! last step (FPT, section 3.3).
 
 use super::machine::{Pipeline, StepCycles};
 use crate::torus::iteration::{Forward, Inverse, IterationPlan};
 use polyfabric_program::tfhe::lowering::Accumulation;
 
-/// One row of the key in a step: an FFT unit's polynomial.
+/// One row of the key in a step, processed by one FFT unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepRow {
     /// Index of the forward transform in the body.
@@ -23,36 +24,34 @@ pub struct StepRow {
     pub level: u32,
 }
 
-/// Rows that pass side by side.
+/// Rows processed in parallel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The rows.
     pub rows: Vec<StepRow>,
-    /// Polynomials that the rotator reads at the beginning of the step; none if the decomposer still holds them.
+    /// Polynomials that the rotator reads at the start of the step; none if they are still in the decomposer's buffer.
     pub rotates: Vec<u32>,
 }
 
-/// Columns that pass the inverse transforms side by side.
+/// Columns that pass the inverse transforms in parallel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drain {
     /// The step that completes their sums.
     pub step: usize,
-    /// For each column, the inverse transform of its sum, in the order of columns.
+    /// The inverse transform of each column's sum, in the order of columns.
     pub inverses: Vec<Inverse>,
 }
 
 /// All steps of an iteration, in stream order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Steps {
-    /// Polynomials of the accumulator: k + 1.
+    /// Polynomials of the accumulator, k + 1.
     pub polynomials: u32,
-    /// Iterations: n.
+    /// Number of iterations, n.
     pub iterations: usize,
-    /// The steps.
     pub steps: Vec<Step>,
-    /// What the inverse transforms take, in their order.
+    /// In the order of the inverse transforms.
     pub drains: Vec<Drain>,
-    /// Polynomials that the decomposer holds at a time, at most.
+    /// Maximum number of polynomials in the decomposer's buffer.
     pub held: u32,
 }
 
@@ -67,7 +66,7 @@ impl Steps {
         self.drains.iter().enumerate().filter(move |(_, drain)| drain.step == step)
     }
 
-    /// Whether the last drain of a column is drain `number`, and how many of it came before.
+    /// Whether drain `number` is the last one of `column`, and the number of earlier drains of the column.
     pub fn order(&self, number: usize, column: u32) -> (bool, usize) {
         let has = |drain: &&Drain| drain.inverses.iter().any(|inverse| inverse.column == column);
         let before = self.drains[..number].iter().filter(has).count();
@@ -76,7 +75,7 @@ impl Steps {
 }
 
 impl Step {
-    /// Polynomials whose digits pass.
+    /// Polynomials of the step's digits.
     pub fn polynomials(&self) -> Vec<u32> {
         let mut polynomials: Vec<u32> = self.rows.iter().map(|row| row.polynomial).collect();
         polynomials.sort_unstable();
@@ -88,7 +87,7 @@ impl Step {
 /// Why a body does not fit the PBS cluster.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StepsError {
-    /// Sums that no step forms.
+    /// The steps do not form these sums.
     #[error(
         "the blind rotation sums {rows} rows of the key in the transform domain, and its steps pass {expected}: lower the \
          program for the machine (accumulation `split`, {polynomials} polynomials and {levels} levels at a time, shared input \
@@ -104,36 +103,36 @@ pub enum StepsError {
         /// Levels of a step.
         levels: u32,
     },
-    /// Sums that the buffers behind the multipliers do not form.
+    /// The buffers after the multipliers do not form these sums.
     #[error(
-        "the blind rotation has {forwards} forward transforms and {chains} sums in the transform domain, and the machine makes one sum \
-         a column of {rows} rows: lower the program for the machine (accumulation `transform-domain`, shared input transforms)"
+        "the blind rotation has {forwards} forward transforms and {chains} sums in the transform domain, and the machine forms one sum \
+         per column of {rows} rows: lower the program for the machine (accumulation `transform-domain`, shared input transforms)"
     )]
     Whole {
         /// Forward transforms of the body.
         forwards: usize,
-        /// Its sums.
+        /// Sums of the body.
         chains: usize,
         /// Rows of the key.
         rows: u32,
     },
-    /// Stages that hold less of a stream than passes.
+    /// The pipeline's latency is shorter than the stream of a polynomial.
     #[error(
         "a polynomial of set `{set}` takes {stream} cycles on its path, and {path} pass from the rotator's read to the accumulator's write: \
-         the sum would overwrite what is still rotated. Give the stages more lanes, or at least that latency"
+         the sum would overwrite coefficients that the rotator still reads. Use more lanes, or a latency of at least {stream} cycles"
     )]
     Short {
-        /// Name of the set.
         set: String,
         /// Cycles of a polynomial.
         stream: i64,
-        /// Cycles of the path.
+        /// Latency of the path.
         path: i64,
     },
 }
 
-/// Where a machine sums the products of k + 1 = `width` polynomials with l = `levels`: its PLP units take whole polynomials
-/// first, and several levels of each if there are more units than polynomials; all of them where the multipliers accumulate.
+/// Where `machine` sums the products of k + 1 = `width` polynomials with l = `levels`. Accumulating multipliers sum all
+/// of them. Otherwise the PLP units process whole polynomials first, and several levels of each if there are more units
+/// than polynomials.
 pub fn accumulation(machine: &Pipeline, width: u32, levels: u32) -> Accumulation {
     if machine.accumulates {
         return Accumulation::TransformDomain;
@@ -143,7 +142,7 @@ pub fn accumulation(machine: &Pipeline, width: u32, levels: u32) -> Accumulation
     Accumulation::Split { polynomials, levels: (units / width).clamp(1, levels) }
 }
 
-/// Whether a polynomial of set `set` is through the rotator before its sum comes back to where it lies.
+/// Whether a polynomial leaves the rotator before its sum is written to the same place.
 ///
 /// # Errors
 /// [`StepsError::Short`] if not.
@@ -158,7 +157,7 @@ pub fn passes(cycles: &StepCycles, set: &str) -> Result<(), StepsError> {
 /// Arranges `plan` in steps of `machine`.
 ///
 /// # Errors
-/// [`StepsError`] when the body forms other sums than the steps do.
+/// [`StepsError`] if the body and the steps form different sums.
 pub fn steps(machine: &Pipeline, plan: &IterationPlan) -> Result<Steps, StepsError> {
     let width = plan.polynomials;
     let levels = plan.forwards.iter().map(|forward| forward.level + 1).max().unwrap_or(1);
@@ -198,7 +197,7 @@ pub fn steps(machine: &Pipeline, plan: &IterationPlan) -> Result<Steps, StepsErr
             StepRow { operation, row: forward.products[0].row, polynomial, level }
         });
         let mut rows: Vec<StepRow> = rows.collect();
-        // In the order in which the body sums them.
+        // In the body's order of summation.
         rows.sort_unstable_by_key(|row| (row.level, row.polynomial));
         let mut rotates: Vec<u32> = rows.iter().filter(|_| part == 0).map(|row| row.polynomial).collect();
         rotates.sort_unstable();
@@ -209,7 +208,7 @@ pub fn steps(machine: &Pipeline, plan: &IterationPlan) -> Result<Steps, StepsErr
     Ok(Steps::new(plan, steps, drains))
 }
 
-/// Arranges `plan` for multipliers that accumulate.
+/// Arranges `plan` for accumulating multipliers.
 fn accumulated(machine: &Pipeline, plan: &IterationPlan) -> Result<Steps, StepsError> {
     let width = plan.polynomials as usize;
     let levels = plan.forwards.iter().map(|forward| forward.level + 1).max().unwrap_or(1);
@@ -243,7 +242,7 @@ fn accumulated(machine: &Pipeline, plan: &IterationPlan) -> Result<Steps, StepsE
 
 #[cfg(test)]
 mod tests {
-    //! Does every row of the key pass exactly once, beside the rows that it is summed with?
+    //! Does every row of the key pass exactly once, in parallel with the rows of its sum?
 
     use super::super::test_support::machine;
     use super::*;
@@ -309,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn other_sums_are_refused() {
+    fn other_sums_are_rejected() {
         let error = of(&machine(), 1, 2, Accumulation::TransformDomain).expect_err("four rows in one sum");
         assert!(error.to_string().contains("sums 4 rows of the key"), "{error}");
     }

@@ -1,4 +1,4 @@
-//! A machine for tests, and programs as it wants them.
+//! A machine for tests, and its lowering.
 
 use super::contract::MAPPER;
 use super::machine::Pipeline;
@@ -7,14 +7,14 @@ use crate::contract::Mapper;
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_schemes::tfhe::Parameters;
 
-/// The first machine of the project that is composed of streaming cores.
+/// The first built-in machine with streaming cores.
 pub fn machine() -> Pipeline {
     let machines = crate::descriptions().expect("every file is right");
     let own = machines.iter().find(|machine| machine.mapper() == MAPPER.name()).expect("a machine of the mapper");
     Pipeline::new(own).expect("its figures fit")
 }
 
-/// How `machine` wants programs of `parameters`, with exact products.
+/// The lowering for `machine`, with exact products.
 pub fn lowering(machine: &Pipeline, parameters: &Parameters) -> TfheLowering {
     let mut choice = TfheLowering::new(KeySwitchOrder::After, Arithmetic::ExactInteger);
     let width = parameters.glwe_dimension().get() as u32 + 1;

@@ -1,4 +1,5 @@
-//! Are machines composed of any figures scheduled legally, do they compute their programs bit for bit, and is what cannot be refused?
+//! Do random machines get legal schedules that compute their programs bit for bit, and are impossible machines
+//! rejected?
 
 use super::contract::MAPPER;
 use super::machine::{Pipeline, Stage, Stages};
@@ -15,10 +16,10 @@ use crate::registry::parse;
 use crate::torus::test_support::{Scene, lookups, network, parameters, shape};
 use polyfabric_program::tfhe::kernel::KernelProgram;
 
-/// A machine of no paper, from nothing.
+/// A complete example machine, not from a paper.
 const OWN: &str = include_str!("../../../../examples/own-tfhe-machine.toml");
 
-/// A generator of the next choice, of so many.
+/// A pseudo-random choice.
 struct Draw(u64);
 
 impl Draw {
@@ -75,15 +76,15 @@ impl Draw {
 }
 
 fn judged(machine: &Pipeline, program: &KernelProgram, mapped: &Mapped) {
-    let told = || format!("{machine:?}, {}", program.parameters.name());
-    let folded = check(&mapped.schedule, &["fft".to_owned()]).unwrap_or_else(|error| panic!("{error}: {}", told()));
+    let context = || format!("{machine:?}, {}", program.parameters.name());
+    let folded = check(&mapped.schedule, &["fft".to_owned()]).unwrap_or_else(|error| panic!("{error}: {}", context()));
     let every = check_every_round(&mapped.schedule, &["fft".to_owned()]).expect("every round is legal");
-    assert_eq!((folded.cycles, &folded.stalls), (every.cycles, &every.stalls), "{}", told());
-    audit(program, &mapped.schedule, &mapped.labels).unwrap_or_else(|error| panic!("{error}: {}", told()));
+    assert_eq!((folded.cycles, &folded.stalls), (every.cycles, &every.stalls), "{}", context());
+    audit(program, &mapped.schedule, &mapped.labels).unwrap_or_else(|error| panic!("{error}: {}", context()));
 }
 
 #[test]
-fn any_composition_is_legal_and_computes_the_program_or_is_refused() {
+fn random_machines_are_legal_or_rejected() {
     let mut draw = Draw(1);
     let (mut legal, mut refused) = (0, 0);
     for _ in 0..80 {
@@ -101,7 +102,7 @@ fn any_composition_is_legal_and_computes_the_program_or_is_refused() {
                 judged(&machine, &program, &mapped);
                 legal += 1;
             }
-            // Too little memory, too few columns, or stages that hold less than passes.
+            // Too little memory, too few columns, or stages with too little latency.
             Err(SoftwareError::Layout(_) | SoftwareError::Plan(_) | SoftwareError::Steps(StepsError::Short { .. })) => {
                 refused += 1
             }
@@ -112,7 +113,7 @@ fn any_composition_is_legal_and_computes_the_program_or_is_refused() {
 }
 
 #[test]
-fn replays_are_the_interpreter_bit_for_bit_however_sums_are_formed() {
+fn replay_matches_the_interpreter_for_all_ways_to_sum() {
     let set = parameters("toy-256");
     let wide = parameters("toy-512-k2");
     let own = Pipeline::new(&parse("own.toml", OWN).expect("the example is right")).expect("its figures fit");
@@ -134,7 +135,7 @@ fn replays_are_the_interpreter_bit_for_bit_however_sums_are_formed() {
 }
 
 #[test]
-fn one_inverse_transform_suffices_where_multipliers_accumulate() {
+fn one_inverse_transform_suffices_if_multipliers_accumulate() {
     // N = 1024, l = 2: two steps of 64 cycles, then two columns of 64 cycles through one inverse transform.
     let own = Pipeline::new(&parse("own.toml", OWN).expect("the example is right")).expect("its figures fit");
     let cycles = |machine: &Pipeline, n: usize| {
@@ -145,7 +146,7 @@ fn one_inverse_transform_suffices_where_multipliers_accumulate() {
     let an_iteration = |machine: &Pipeline| (cycles(machine, 60) - cycles(machine, 40)) / 20.0 / 16.0;
     let (one, two) = (an_iteration(&own), an_iteration(&Pipeline { inverses: Some(2), ..own.clone() }));
     assert!((128.0..129.0).contains(&one) && (128.0..129.0).contains(&two), "{one} and {two} cycles a ciphertext");
-    // Without, each step's sums go back by themselves: as fast, with two inverse transforms.
+    // Without accumulation, each step's sums are transformed separately: as fast, with two inverse transforms.
     let split = an_iteration(&Pipeline { accumulates: false, inverses: None, ..own.clone() });
     assert!((128.0..129.0).contains(&split), "{split}");
     let narrow = Stages { inverse: Stage { lanes: Some(4), latency: None }, ..own.stages };
@@ -154,8 +155,8 @@ fn one_inverse_transform_suffices_where_multipliers_accumulate() {
 }
 
 #[test]
-fn a_cluster_that_switches_keys_all_the_time_is_said_to_be_at_work() {
-    // Of elements that its columns divide, and not.
+fn busy_key_switch_cluster_has_full_utilization() {
+    // The result's elements are a multiple of the cluster's columns in some cases only.
     let parameters = shape(31, 1, 256, 1);
     for (switch_lanes, switch_columns) in [(1, 1), (1, 3), (8, 1), (2, 8), (4, 32)] {
         let machine = Pipeline { switch_lanes, switch_columns, cores: 2, ..machine() };
@@ -169,18 +170,19 @@ fn a_cluster_that_switches_keys_all_the_time_is_said_to_be_at_work() {
 }
 
 #[test]
-fn a_key_switch_cluster_takes_its_parts_and_the_last_columns_words() {
+fn key_switch_latency_is_the_parts_and_the_last_columns_words() {
     let switch = |machine: &Pipeline| machine.steps(&shape(3, 1, 256, 1)).switch;
-    // A bank, the decomposer's two adders, a multiplier, a tree of eight lanes, an accumulator; the eighth column's words come seven cycles behind the first's.
+    // A bank, the decomposer's two adders, a multiplier, a tree of eight lanes, an accumulator; the eighth column's
+    // words arrive seven cycles after the first's.
     let strix = machine();
     assert_eq!(switch(&strix), 1 + 2 + 3 + 3 + 3 + 7);
-    // With a bus that brings them all at once it is the parts alone; with half of its own it takes eight cycles more.
+    // A bus that carries all words at once leaves only the parts; a bus of half the width adds eight cycles.
     assert_eq!(switch(&Pipeline { switch_bus: 256, ..strix.clone() }), 12);
     assert_eq!(switch(&Pipeline { switch_bus: 16, ..strix }), 27);
 }
 
 #[test]
-fn columns_that_a_set_has_not_do_not_slow_it_down() {
+fn unused_columns_cost_no_cycles() {
     let parameters = shape(20, 1, 1024, 1);
     let cycles = |machine: &Pipeline| {
         let program = lookups(&parameters, &lowering(machine, &parameters), 64, 1, false);
@@ -193,7 +195,7 @@ fn columns_that_a_set_has_not_do_not_slow_it_down() {
 }
 
 #[test]
-fn a_rate_is_the_same_a_cycle_and_a_second() {
+fn rates_per_cycle_and_per_second_agree() {
     let a_second = OWN.replace("rate = { value = 512, unit = \"bits/cycle\"", "rate = { value = 76.8, unit = \"GB/s\"");
     assert_ne!(a_second, OWN);
     let of = |text: &str| Pipeline::new(&parse("own.toml", text).expect("it is right")).expect("its figures fit");
@@ -201,18 +203,14 @@ fn a_rate_is_the_same_a_cycle_and_a_second() {
 }
 
 #[test]
-fn figures_that_contradict_each_other_are_refused_with_the_remedy() {
+fn contradicting_figures_are_rejected_with_a_fix() {
     let refused = |from: &str, to: &str| {
         assert!(OWN.contains(from), "{from}");
         let error: MachineError = parse("own.toml", &OWN.replacen(from, to, 1)).expect_err("it is refused");
         error.to_string()
     };
     let message = refused("accumulates = { value = true", "accumulates = { value = false");
-    assert_eq!(
-        message,
-        "own.toml: `units.inverse.count` is 1 and `units.multiply.accumulates` is 0: multipliers that sum a step's rows alone give \
-         every column to an inverse transform of its own: remove the count, or let the multipliers accumulate"
-    );
+    assert!(message.contains("`units.inverse.count` is 1 and `units.multiply.accumulates` is 0"), "{message}");
     let message = refused("[units.inverse]\ncount = { value = 1", "[units.inverse]\ncount = { value = 3");
     assert!(message.contains("`units.inverse.count` is 3 and `units.core.columns` is 2"), "{message}");
     let message = refused("lanes = { value = 8", "lanes = { value = 12");
@@ -229,11 +227,8 @@ fn figures_that_contradict_each_other_are_refused_with_the_remedy() {
     );
     assert!(message.contains("`machine.arithmetic.point` is 64 and `machine.arithmetic.key` is 33"), "{message}");
     let port = "[memories.local]\nread_rate = { value = 16, unit = \"bytes/cycle\", source = \"chosen\" }";
-    assert_eq!(
-        refused("[memories.local]", port),
-        "own.toml: `memories.local.read_rate` is 16 and at least 680 are needed, bytes a cycle: the units, buses and links on it would \
-         collide. Give a wider port, fewer lanes or slower links"
-    );
+    let message = refused("[memories.local]", port);
+    assert!(message.contains("`memories.local.read_rate` is 16 and at least 680 are needed"), "{message}");
     let message = refused("rate = { value = 256, unit = \"bits/cycle\"", "rate = { value = 0.001, unit = \"GB/s\"");
     assert!(message.contains("`channels.link.rate` = 0.001") && message.contains("lies between 1.2 and"), "{message}");
     let message = refused("rate = { value = 256, unit = \"bits/cycle\"", "rate = { value = 10, unit = \"GB/s\"");
@@ -246,21 +241,18 @@ fn figures_that_contradict_each_other_are_refused_with_the_remedy() {
 }
 
 #[test]
-fn a_path_that_is_too_short_for_its_stream_is_refused() {
+fn too_short_a_path_is_rejected() {
     let quick = Stage { lanes: None, latency: Some(1) };
     let stages = Stages { forward: quick, inverse: quick, ..Stages::default() };
     let machine = Pipeline { stages, ..machine() };
     let parameters = shape(5, 1, 1024, 2);
     let program = lookups(&parameters, &lowering(&machine, &parameters), 3, 1, false);
     let error = map(&machine, &program).err().expect("its sums overtake the rotator").to_string();
-    assert!(
-        error.starts_with("a polynomial of set `shape-5-1-1024-2` takes 128 cycles on its path, and 15 pass"),
-        "{error}"
-    );
+    assert!(error.starts_with("a polynomial of set `shape-5-1-1024-2` takes 128 cycles"), "{error}");
 }
 
 #[test]
-fn every_figure_of_the_example_is_one_of_the_mappers() {
+fn example_uses_this_mapper() {
     let machine = parse("own.toml", OWN).expect("the example is right");
     assert_eq!(machine.mapper(), MAPPER.name());
 }

@@ -1,4 +1,4 @@
-//! Has a machine with another figure the area and power of that machine, or none at all, whoever changed it?
+//! Does a machine with a changed figure have the right area and power, or none?
 
 use crate::common::{SHAPE, all_machines};
 use polyfabric_machines::contract::options::Given;
@@ -11,19 +11,20 @@ use polyfabric_program::tfhe::lowering::KeySwitchOrder;
 use polyfabric_schemes::tfhe::noise::Transform;
 use polyfabric_schemes::tfhe::sets;
 
-/// The machine with another value of figure `key`, for each value that it takes of some around its own.
+/// The machine with other values of figure `key` around its value, as far as they are accepted.
 fn others(machine: &Described, key: &str, own: f64) -> Vec<Described> {
     let values = [2.0 * own, own / 2.0, own + 1.0, own - 1.0, 0.75 * own];
     values.into_iter().filter_map(|value| machine.changed(&[(key.to_owned(), value)]).ok()).collect()
 }
 
-/// Whether readings set a figure: area and power are then given for the values of all of them.
+/// Whether readings set the figure; area and power are then defined for the values of all of them.
 fn of_readings(machine: &Described, key: &str) -> bool {
     let mut options = machine.literal().readings.values().flat_map(|reading| reading.options.values());
     options.any(|option| option.figures.contains_key(key))
 }
 
-/// The machine with area and power: where its file gives them for another option of a reading than the default, with that as its default.
+/// A machine with area and power: if the file gives them only for another option of a reading, with this option
+/// as the default.
 fn powered(machine: Described) -> Described {
     if machine.area_cause().is_none() {
         return machine;
@@ -40,7 +41,7 @@ fn powered(machine: Described) -> Described {
     found.expect("an option that area and power are of")
 }
 
-/// What a small program takes: cycles and energy.
+/// Cycles and energy of a small program.
 fn taken(machine: &Described) -> (u64, Option<f64>) {
     let report = match machine.target() {
         Target::Torus(_) => {
@@ -69,13 +70,13 @@ fn area_and_power_follow_every_figure_or_are_unknown() {
             let Some(value) = figure.value else { continue };
             let others = others(&machine, key, value / scale);
             for other in &others {
-                // Whoever writes the value into the file has the same machine.
+                // A file with the value describes the same machine.
                 let text = toml::to_string(other.literal()).expect("it is text");
                 let written = parse("changed.toml", &text).expect("it was accepted");
                 assert_eq!(totals(&written), totals(other), "{name}, {key}");
                 assert_eq!(written.area_cause(), other.area_cause(), "{name}, {key}");
             }
-            // The value of another reading is one that area and power are of, too.
+            // Area and power may also be defined for the value of another reading.
             let Some(other) = others.iter().find(|other| totals(other) != own).or(others.first()) else { continue };
             if let Some(cause) = other.area_cause() {
                 assert!(cause.contains(&format!("`{key}`")), "{name}, {key}: {cause}");
@@ -84,7 +85,7 @@ fn area_and_power_follow_every_figure_or_are_unknown() {
             } else if totals(other) != own {
                 by_law += 1;
             } else if !of_readings(&machine, key) {
-                // Of what lies outside the chip, time or energy are those of the other value.
+                // Figures of off-chip components change time or energy.
                 let outside = [".latency", ".energy", ".count"].iter().any(|end| key.ends_with(end));
                 assert!(key.starts_with("channels.") && outside, "{name}: {key} changes neither area nor power");
                 let own = taken(&machine);
@@ -96,7 +97,7 @@ fn area_and_power_follow_every_figure_or_are_unknown() {
 }
 
 #[test]
-fn a_fraction_of_a_part_and_memory_without_energy_are_refused() {
+fn fractional_parts_and_memory_without_energy_are_rejected() {
     let (fraction, energy) = ("is no whole number", "the memory's energy lies between 0.001 and");
     for (name, key, value, cause) in [
         ("morphling", "units.path.points", 8.9, fraction),
@@ -116,8 +117,8 @@ fn a_fraction_of_a_part_and_memory_without_energy_are_refused() {
 }
 
 #[test]
-fn a_width_is_the_same_a_cycle_and_a_second() {
-    // 64 bytes a cycle of 1.2 GHz.
+fn widths_per_cycle_and_per_second_agree() {
+    // 64 bytes per cycle at 1.2 GHz.
     let machine = description("morphling").expect("it comes with the project");
     let text = toml::to_string(machine.literal()).expect("it is text");
     let a_cycle = "[channels.network.key]\nvalue = 64\nunit = \"bytes/cycle\"";
@@ -133,10 +134,11 @@ fn a_width_is_the_same_a_cycle_and_a_second() {
 }
 
 #[test]
-fn lanes_alone_make_a_wider_osiris_or_a_narrower_one() {
+fn lanes_alone_make_osiris_wider_or_narrower() {
     let osiris = description("osiris").expect("it comes with the project");
     let at = |lanes| osiris.changed(&[("units.ntt.lanes".to_owned(), lanes)]).expect("what follows of lanes does so");
-    // A ring so large that limbs are most of the time; with more lanes than the machine's own it is the array's length, which grows with them.
+    // A ring so large that the time is mostly limbs. With more lanes than the paper's, the length of the array
+    // dominates, which grows with them.
     let program = build(Operation::Permute, Shape { log2_degree: 15, ..SHAPE }).expect("a program");
     let cycles =
         |machine: &Described| residue::map(machine, &program, "", &Given::new()).expect("it fits").report().cycles;
@@ -149,13 +151,13 @@ fn lanes_alone_make_a_wider_osiris_or_a_narrower_one() {
 }
 
 #[test]
-fn area_is_unknown_where_a_part_does_not_follow() {
+fn area_is_unknown_if_a_part_has_no_law() {
     let unknown = |machine: &Described, key: &str| {
         assert_eq!((machine.area_mm2(), machine.power_w()), (None, None), "{key}");
         let cause = machine.area_cause().expect("it is unknown");
         assert!(cause.contains(&format!("`{key}`")), "{cause}");
     };
-    // Published for one reading alone.
+    // Published for one reading only.
     for (name, fact, option, key) in [
         ("strix", "folding", "off", "units.core.folding"),
         ("strix", "transform", "part", "machine.arithmetic.point"),
@@ -167,12 +169,12 @@ fn area_is_unknown_where_a_part_does_not_follow() {
         let machine = description(name).expect("it comes with the project");
         unknown(&machine.choose(&[(fact, option)]).expect("a reading"), key);
     }
-    // FPT's power is that of the formats and of the architecture that were built.
+    // FPT's power is that of the formats and the architecture that were built.
     let fpt = description("fpt").expect("it comes with the project");
     let of = |choices: &[(&str, &str)]| fpt.choose(choices).expect("readings");
     assert_eq!(of(&[("widths", "printed"), ("kernels", "one-at-a-time")]).power_w(), Some(99.0));
     unknown(&of(&[("widths", "printed"), ("balance", "dot-product")]), "units.cmux.fft_unrolled");
-    // In one part by a law, in another that no law is known of.
+    // One part follows a law, another part has no known law.
     let own =
         parse("own.toml", include_str!("../../../../examples/own-tfhe-machine.toml")).expect("the example is right");
     let osiris = description("osiris").expect("it comes with the project");

@@ -1,4 +1,4 @@
-//! Is a unit that has to be set up anew empty first, on every machine whose operations have modes?
+//! Is a unit empty before it changes its mode, on every machine whose operations have modes?
 
 use crate::common::{Listed, all_machines, changes_of_modulus};
 use crate::torus_machines;
@@ -19,7 +19,7 @@ fn has_modes(resources: &Resources) -> bool {
     resources.kinds.iter().any(|kind| kind.mode.is_some())
 }
 
-/// The machines of the residue family with modes, with a program that has their units set up in several.
+/// The RNS machines with modes, with a program that uses several modes of their units.
 fn residue_machines() -> Vec<(Described, Listed)> {
     let program = changes_of_modulus();
     let own = all_machines().into_iter().filter_map(|machine| {
@@ -35,7 +35,7 @@ fn residue_machines() -> Vec<(Described, Listed)> {
     own.collect()
 }
 
-/// Of every machine with modes, its name and what it has.
+/// Every machine with modes: its name and resources.
 fn resources() -> Vec<(String, Resources)> {
     let torus = torus_machines().into_iter().map(|(machine, program)| {
         let mapped = torus::map(&machine, &program).expect("it fits");
@@ -47,7 +47,7 @@ fn resources() -> Vec<(String, Resources)> {
 
 const OCCUPANCY: u32 = 3;
 
-/// An element, for three cycles.
+/// An event of one element, for three cycles.
 fn bare(resources: &Resources, resource: usize, kind: usize, start: i64) -> Event {
     let (none, parts) = (Value::NONE, resources.kinds[kind].parts);
     let op = OpRef { kind: KindId(kind as u16), kernel_op: none, body_op: none, ciphertext: none, iteration: none };
@@ -65,13 +65,13 @@ fn judged(resources: &Resources, events: [Event; 2]) -> Result<(), Violation> {
 }
 
 #[test]
-fn a_mode_that_is_changed_a_cycle_early_is_refused_and_at_the_cycle_is_not() {
+fn mode_changes_are_rejected_one_cycle_early_and_accepted_on_time() {
     let mut changed = 0;
     for (name, resources) in resources() {
         let moded = resources.units.iter().enumerate().flat_map(|(unit, of)| {
             let own = resources.kinds.iter().enumerate().filter(|(_, kind)| kind.class == of.class);
             let own: Vec<usize> = own.filter(|(_, kind)| kind.mode.is_some()).map(|(kind, _)| kind).collect();
-            // Each with the next one, and with the last.
+            // Pairs of each operation with the next one, and with the last one.
             let next = own.windows(2).map(|pair| (pair[0], pair[1])).collect::<Vec<_>>();
             let last = own.last().copied();
             next.into_iter().chain(own.into_iter().zip(last)).map(move |(a, b)| (unit, a, b)).collect::<Vec<_>>()
@@ -105,10 +105,10 @@ fn a_mode_that_is_changed_a_cycle_early_is_refused_and_at_the_cycle_is_not() {
             changed += 1;
         }
     }
-    assert!(changed > 0, "what is tested here is tested of no machine");
+    assert!(changed > 0, "no machine was tested");
 }
 
-/// Events that have their unit set up anew, by number, with the first cycle in which it is empty.
+/// Events that change their unit's mode, by index, with the first cycle in which the unit is empty.
 fn changes<'a>(resources: &Resources, events: impl Iterator<Item = &'a Event>) -> Vec<(usize, i64)> {
     let mut units: HashMap<u32, (u16, i64)> = HashMap::new();
     let mut changes = Vec::new();
@@ -128,9 +128,9 @@ fn changes<'a>(resources: &Resources, events: impl Iterator<Item = &'a Event>) -
 }
 
 #[test]
-fn an_event_that_changes_its_units_mode_a_cycle_early_is_refused() {
+fn events_that_change_a_mode_one_cycle_early_are_rejected() {
     let machines = residue_machines();
-    assert!(!machines.is_empty(), "what is tested here is tested of no machine");
+    assert!(!machines.is_empty(), "no machine was tested");
     for (machine, listed) in machines {
         check(Source::List(&listed), &[]).unwrap_or_else(|violation| panic!("{}: {violation}", machine.name()));
         let changes = changes(&listed.resources, listed.events.iter());
@@ -144,7 +144,7 @@ fn an_event_that_changes_its_units_mode_a_cycle_early_is_refused() {
 }
 
 #[test]
-fn so_is_one_of_a_round_that_repeats() {
+fn events_of_repeated_rounds_that_change_a_mode_early_are_rejected() {
     let bodies = vec![changes_of_modulus()];
     let rounds = Rounds { name: "alike".into(), bodies, rounds: vec![Round::of(0); 8] };
     for (machine, _) in residue_machines() {
@@ -152,7 +152,7 @@ fn so_is_one_of_a_round_that_repeats() {
         let right = whole.schedule();
         check(right, &[]).unwrap_or_else(|violation| panic!("{}: {violation}", machine.name()));
         let mut refused = 0;
-        // In every body, what changes a mode within it.
+        // In every body, the events that change a mode within it.
         let mut wrong = right.clone();
         crate::loops(&mut wrong.items, &mut |repeat| {
             let body = Arc::make_mut(&mut repeat.body);

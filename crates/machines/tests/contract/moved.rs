@@ -1,4 +1,4 @@
-//! Is a schedule refused that moves less than its values are, past the ports that they have to pass, or without the instructions that say so?
+//! Is a schedule rejected that moves less than whole values, bypasses ports, or lacks instructions?
 
 use crate::common::Listed;
 use crate::residue_family::Case;
@@ -11,7 +11,7 @@ use polyfabric_machines::engine::schedule::{
 };
 use std::sync::Arc;
 
-/// Something wrong with all events that it is about; how many accesses it has changed.
+/// A change of all matching events; returns the number of changed accesses.
 type Change<'a> = (&'a str, &'a dyn Fn(&Resources, &mut Event) -> usize);
 
 fn accesses(event: &mut Event) -> impl Iterator<Item = &mut Access> {
@@ -23,7 +23,7 @@ fn holds(resources: &Resources, access: &Access, memory: impl Fn(&MemoryKind) ->
     class.bits > 0 && memory(&resources.memories[usize::from(access.place.memory.0)].kind)
 }
 
-/// Transfers of nothing.
+/// Transfers of no bytes.
 fn nothing_over_channels(resources: &Resources, event: &mut Event) -> usize {
     if resources.as_channel(event.resource).is_none() {
         return 0;
@@ -32,7 +32,7 @@ fn nothing_over_channels(resources: &Resources, event: &mut Event) -> usize {
     accesses(event).map(|access| access.bytes = 0).count()
 }
 
-/// Stores of nothing.
+/// Stores of no bytes.
 fn nothing_stored(resources: &Resources, event: &mut Event) -> usize {
     if resources.as_channel(event.resource).is_none() {
         return 0;
@@ -41,13 +41,13 @@ fn nothing_stored(resources: &Resources, event: &mut Event) -> usize {
     event.writes.iter_mut().filter(|write| holds(resources, write, off_chip)).map(|write| write.bytes = 0).count()
 }
 
-/// Values that take no room.
+/// Values that occupy no space.
 fn no_room(resources: &Resources, event: &mut Event) -> usize {
     let on_chip = |kind: &MemoryKind| matches!(kind, MemoryKind::OnChip { .. } | MemoryKind::Lines(_));
     accesses(event).filter(|access| holds(resources, access, on_chip)).map(|access| access.place.bytes = 1).count()
 }
 
-/// Ports that nothing passes.
+/// Accesses of no bytes.
 fn nothing_over_ports(resources: &Resources, event: &mut Event) -> usize {
     if resources.as_channel(event.resource).is_some() {
         return 0;
@@ -56,7 +56,7 @@ fn nothing_over_ports(resources: &Resources, event: &mut Event) -> usize {
     accesses(event).filter(|access| holds(resources, access, any)).map(|access| access.bytes = 0).count()
 }
 
-/// Inputs and keys that units read where they lie, off the chip.
+/// Inputs and keys that units read directly off chip.
 fn straight_from_memory(resources: &Resources, event: &mut Event) -> usize {
     let off_chip = resources.memories.iter().position(|memory| memory.kind == MemoryKind::OffChip).expect("it has one");
     let beside = resources.kinds[usize::from(event.op.kind.0)].off_chip;
@@ -75,7 +75,7 @@ const CHANGES: [Change; 5] = [
     ("inputs and keys read off the chip", &straight_from_memory),
 ];
 
-/// Stores of a word, from places of a word.
+/// Stores of a single word.
 fn a_word_stored(resources: &Resources, event: &mut Event) -> usize {
     let off_chip = |kind: &MemoryKind| *kind == MemoryKind::OffChip;
     if !event.writes.iter().any(|write| holds(resources, write, off_chip)) {
@@ -84,7 +84,7 @@ fn a_word_stored(resources: &Resources, event: &mut Event) -> usize {
     accesses(event).filter(|access| access.bytes > 4).map(|access| (access.bytes, access.place.bytes) = (4, 4)).count()
 }
 
-/// Halves that are read twice.
+/// Operands of which one half is read twice.
 fn half_twice(resources: &Resources, event: &mut Event) -> usize {
     let on_chip = |kind: &MemoryKind| matches!(kind, MemoryKind::OnChip { .. });
     let twice = |read: &Access| match holds(resources, read, on_chip) && read.place.bytes.is_multiple_of(2) {
@@ -99,14 +99,14 @@ fn half_twice(resources: &Resources, event: &mut Event) -> usize {
     event.reads.len() - before
 }
 
-/// A word of each operand on the chip.
+/// One word of each operand on the chip.
 fn a_word_of_each(resources: &Resources, event: &mut Event) -> usize {
     let on_chip = |kind: &MemoryKind| matches!(kind, MemoryKind::OnChip { .. });
     let held = event.reads.iter_mut().filter(|read| holds(resources, read, on_chip) && read.bytes > 4);
     held.map(|read| read.bytes = 4).count()
 }
 
-/// An operand that is read when the results are there.
+/// An operand that is read when the results are written.
 fn late(resources: &Resources, event: &mut Event) -> bool {
     let any = |kind: &MemoryKind| *kind != MemoryKind::Scoreboard;
     let last = event.writes.iter().filter(|write| holds(resources, write, any)).map(|write| write.last).max();
@@ -118,7 +118,8 @@ fn late(resources: &Resources, event: &mut Event) -> bool {
     true
 }
 
-/// The last element of an operand from the scratchpads, read as the last result comes: a unit that has to have it earlier.
+/// The last element of an operand from the scratchpads, read with the last result by a unit that needs it
+/// earlier.
 fn with_the_last_result(resources: &Resources, event: &mut Event) -> bool {
     let kind = &resources.kinds[usize::from(event.op.kind.0)];
     let any = |memory: &MemoryKind| *memory != MemoryKind::Scoreboard;
@@ -142,7 +143,7 @@ fn every(items: &mut [Item], change: &mut dyn FnMut(&mut Event)) {
 }
 
 #[test]
-fn values_that_are_not_moved_whole_are_refused() {
+fn partially_moved_values_are_rejected() {
     let (mut met, mut met_alone) = ([0; CHANGES.len()], [0; 2]);
     for (machine, program) in torus_machines() {
         let mapped = torus::map(&machine, &program).expect("it fits");
@@ -155,7 +156,7 @@ fn values_that_are_not_moved_whole_are_refused() {
             assert!(refused || changed == 0, "{}: {what}", machine.name());
             *met += changed;
         }
-        // Of all kinds that compute, one event.
+        // One event of each kind that computes.
         let base = &mapped.schedule;
         for kind in crate::kinds(base) {
             let name = &base.resources.kinds[usize::from(kind)].name;
@@ -183,7 +184,7 @@ fn values_that_are_not_moved_whole_are_refused() {
 }
 
 #[test]
-fn parts_of_values_are_not_taken_for_the_whole() {
+fn parts_of_values_do_not_count_as_the_whole() {
     let moves = |function: Function| matches!(function, Function::Move { .. });
     let (others, extracts) = (|function| !moves(function), |function| function == Function::SampleExtract);
     let of: [(&dyn Fn(Function) -> bool, Change); 4] = [
@@ -215,7 +216,7 @@ fn parts_of_values_are_not_taken_for_the_whole() {
 }
 
 #[test]
-fn a_computed_value_is_not_taken_for_one_that_is_given() {
+fn computed_values_do_not_count_as_inputs() {
     let mut renamed = 0;
     for (machine, program) in torus_machines() {
         let mapped = torus::map(&machine, &program).expect("it fits");
@@ -229,7 +230,7 @@ fn a_computed_value_is_not_taken_for_one_that_is_given() {
             every(&mut schedule.items, &mut |event| {
                 for read in event.reads.iter_mut().filter(|read| off_chip(read)) {
                     let as_given = Value { class: given, ..read.value };
-                    // Of a program's first ciphertexts that is what they are.
+                    // A program's inputs really are off chip from the start.
                     let computed = !resources.value_classes[usize::from(read.value.class.0)].input;
                     if computed && crate::stands_for_data(&mapped.labels, read.value) {
                         (read.value, changed) = (as_given, changed + 1);
@@ -242,11 +243,11 @@ fn a_computed_value_is_not_taken_for_one_that_is_given() {
             renamed += changed;
         }
     }
-    assert!(renamed > 0, "no program reads a result of its own from off the chip");
+    assert!(renamed > 0, "no program reads one of its results from off chip");
 }
 
 #[test]
-fn values_that_no_program_has_are_refused() {
+fn values_outside_the_program_are_rejected() {
     let mut met = [0; 2];
     for (machine, program) in torus_machines() {
         let mapped = torus::map(&machine, &program).expect("it fits");
@@ -265,7 +266,7 @@ fn values_that_no_program_has_are_refused() {
                         stands_for_data && access.value.index != before
                     });
                     let refused = judged(&machine, &program, &mapped, &schedule).is_err();
-                    // The audit is asked by itself too: whatever the checker would have found, it must come to an end.
+                    // The audit also runs alone: it must terminate without the checker's verdict.
                     let held = audit(&program, &schedule, &mapped.labels);
                     let name = &schedule.resources.kinds[usize::from(kind)].name;
                     assert!(refused || held.is_err() || !changed, "{}: {name}", machine.name());
@@ -282,7 +283,7 @@ fn computes(resources: &Resources, event: &Event) -> bool {
     !matches!(function, Function::Move { .. }) && !event.writes.is_empty()
 }
 
-/// Holds that one event of each kind of a unit is refused with `change`, of every machine.
+/// Checks on every machine that `change` of one event of each computing kind is rejected.
 fn refused_of_each_kind(change: impl Fn(&Resources, &mut Event) -> bool) {
     let (mut of_torus, mut of_residues) = (0, 0);
     for (machine, program) in torus_machines() {
@@ -312,13 +313,13 @@ fn refused_of_each_kind(change: impl Fn(&Resources, &mut Event) -> bool) {
 }
 
 #[test]
-fn an_operand_that_comes_with_the_last_result_or_later_is_refused() {
+fn operands_that_arrive_with_the_last_result_or_later_are_rejected() {
     refused_of_each_kind(late);
     refused_of_each_kind(with_the_last_result);
 }
 
 #[test]
-fn units_that_no_instruction_starts_are_refused() {
+fn units_without_an_instruction_are_rejected() {
     let mut instructed = 0;
     for case in Case::all().into_iter().filter(|case| case.listed.resources.instructed) {
         let mut none = case.listed.clone();

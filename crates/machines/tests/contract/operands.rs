@@ -1,4 +1,4 @@
-//! Does every result have its own operand, if several are made of one ciphertext?
+//! Does each of several results from one ciphertext have its own operand?
 
 use crate::{first, judged, torus_machines};
 use polyfabric_machines::audit::{AuditError, audit};
@@ -7,11 +7,11 @@ use polyfabric_machines::engine::schedule::Event;
 use polyfabric_machines::torus::labels::{Labeler, Meaning};
 
 #[test]
-fn a_register_that_names_an_operand_once_for_several_results_is_refused() {
+fn registers_that_list_a_shared_operand_once_are_rejected() {
     let mut refused = 0;
     for (machine, program) in torus_machines() {
         let mapped = torus::map(&machine, &program).expect("it fits");
-        // Values that say what they hold, and not how often.
+        // Values with their content but without its multiplicity.
         let (mut schedule, labeler) = (mapped.schedule.clone(), Labeler::default());
         first(&mut schedule.items, &mut |event| {
             for access in event.reads.iter_mut().chain(&mut event.writes) {
@@ -31,7 +31,7 @@ fn a_register_that_names_an_operand_once_for_several_results_is_refused() {
 }
 
 #[test]
-fn an_operand_of_several_results_that_comes_once_less_is_refused() {
+fn shared_operands_that_are_read_once_too_few_are_rejected() {
     let mut changed = 0;
     for (machine, program) in torus_machines() {
         let mapped = torus::map(&machine, &program).expect("it fits");

@@ -1,4 +1,4 @@
-//! Machines of residue polynomials: do their schedules compute their programs, and is every one refused that has one thing wrong?
+//! RNS machines: do schedules compute their programs, and is every schedule with one error rejected?
 
 use crate::common::{Listed, SHAPE, all_machines, keys_and_inputs};
 use polyfabric_kernels::RingDegree;
@@ -58,7 +58,7 @@ impl Case {
         own.flat_map(|machine| [Operation::Permute, Operation::Multiply].map(|of| Self::new(machine, of))).collect()
     }
 
-    /// What the judge says: the audit, then the checker.
+    /// The verdict of the audit, then of the checker.
     pub fn judged(&self, listed: &Listed) -> Result<(), String> {
         let meaning = self.simulated.mapped().meaning();
         hold(&self.machine, &self.program, &Given::new(), &*meaning, listed).map_err(|error| error.to_string())?;
@@ -88,7 +88,7 @@ fn schedules_compute_their_programs_and_no_others() {
 }
 
 #[test]
-fn an_event_that_is_missing_or_doubled_is_refused_whatever_its_kind() {
+fn missing_or_duplicate_events_of_any_kind_are_rejected() {
     for case in Case::all() {
         for index in case.listed.samples() {
             let kind = case.listed.kind(index);
@@ -101,7 +101,7 @@ fn an_event_that_is_missing_or_doubled_is_refused_whatever_its_kind() {
 }
 
 #[test]
-fn an_event_of_half_the_work_is_refused_whatever_its_kind() {
+fn events_with_half_the_work_are_rejected() {
     for case in Case::all() {
         for index in case.listed.samples() {
             let changed = case.listed.with(index, |event| event.work /= 2);
@@ -111,12 +111,12 @@ fn an_event_of_half_the_work_is_refused_whatever_its_kind() {
 }
 
 #[test]
-fn an_operand_that_is_another_value_is_refused() {
+fn wrong_operands_are_rejected() {
     for case in Case::all() {
         let mut refused = 0;
         for index in case.listed.samples() {
             for place in 0..case.listed.events[index].reads.len() {
-                // Another value of its class, wherever that lies.
+                // Another value of its class, at any place.
                 let own = case.listed.events[index].reads[place];
                 let other = |read: &&Access| {
                     read.value.class == own.value.class
@@ -136,7 +136,7 @@ fn an_operand_that_is_another_value_is_refused() {
     }
 }
 
-/// A mapper that takes two of its leaves for each other.
+/// A mapper that confuses two leaves.
 struct Exchanged<'a> {
     own: &'a dyn Meaning,
     leaves: [LeafSubpolynomial; 2],
@@ -182,7 +182,7 @@ impl Meaning for Exchanged<'_> {
 }
 
 #[test]
-fn a_wrong_key_row_half_or_input_is_refused() {
+fn wrong_key_rows_halves_or_inputs_are_rejected() {
     for case in Case::all() {
         let meaning = case.simulated.mapped().meaning();
         let mut loaded: Vec<LeafSubpolynomial> = Vec::new();
@@ -212,7 +212,7 @@ fn a_wrong_key_row_half_or_input_is_refused() {
 }
 
 #[test]
-fn a_cycle_earlier_or_later_is_refused_or_computes_the_same() {
+fn shifts_by_a_cycle_are_rejected_or_compute_the_same() {
     for case in Case::all() {
         let mut refused = [0; 2];
         for index in case.listed.samples() {
@@ -230,7 +230,7 @@ fn a_cycle_earlier_or_later_is_refused_or_computes_the_same() {
 }
 
 #[test]
-fn two_on_one_unit_port_or_channel_are_refused() {
+fn conflicts_on_a_unit_port_or_channel_are_rejected() {
     for case in Case::all() {
         let mut last: HashMap<u32, usize> = HashMap::new();
         let mut moved = BTreeSet::new();
@@ -249,10 +249,10 @@ fn two_on_one_unit_port_or_channel_are_refused() {
     }
 }
 
-/// Of every place, the cycles in which it is read or written, whether it is written, and by which event.
+/// For every place, the cycles of its reads and writes, whether it is written, and the event.
 type Uses = HashMap<(u16, u64), Vec<(i64, bool, usize)>>;
 
-/// Of every place on the chip, when it is read and written, and by which events.
+/// The uses of every place on the chip.
 fn by_place(listed: &Listed) -> Uses {
     let mut uses = Uses::new();
     for (index, event) in listed.events.iter().enumerate() {
@@ -273,7 +273,7 @@ fn by_place(listed: &Listed) -> Uses {
 }
 
 #[test]
-fn a_read_before_the_last_part_and_an_overwrite_before_the_last_read_are_refused() {
+fn early_reads_and_early_overwrites_are_rejected() {
     let mut overwrites = 0;
     for case in Case::all() {
         let (mut early, mut over) = (0, 0);
@@ -284,9 +284,9 @@ fn a_read_before_the_last_part_and_an_overwrite_before_the_last_read_are_refused
                     continue;
                 }
                 let to = match (write, again) {
-                    // The reader in the very cycle of the write, so that no part of it is there in time.
+                    // The reader starts in the cycle of the write, so its operand arrives too late.
                     (true, false) if early < 20 => first,
-                    // The next value a cycle before the last read.
+                    // The next value is written one cycle before the last read.
                     (false, true) if over < 20 => first - 1,
                     _ => continue,
                 };
@@ -301,14 +301,14 @@ fn a_read_before_the_last_part_and_an_overwrite_before_the_last_read_are_refused
         assert!(early > 5, "{}: {early} reads", case.name());
         overwrites += over;
     }
-    // A machine with room for all of a small program writes nothing over.
+    // A machine whose memories fit a small program completely overwrites nothing.
     assert!(overwrites > 0);
 }
 
-/// What a unit makes of nothing that is there, as a key generator its masks: a limb is not begun before the unit is through with the last one, and is not there
-/// before its latency.
+/// Generated values, such as a key generator's masks: a limb starts only after the previous one, and is
+/// available only after the latency.
 #[test]
-fn what_is_generated_comes_no_cycle_early() {
+fn generated_values_are_never_early() {
     let (mut begun, mut given) = (0, 0);
     for case in Case::all() {
         let mut free: HashMap<u32, i64> = HashMap::new();
@@ -323,7 +323,7 @@ fn what_is_generated_comes_no_cycle_early() {
                 assert_eq!((refused.hazard, refused.legal_start), (Hazard::UnitBusy, Some(free)), "{name}: {refused}");
                 begun += 1;
             }
-            // Begun a cycle later, and given when it was.
+            // Started one cycle later, but with results in the original cycle.
             let late = case.listed.with(index, |event| {
                 event.start += 1;
                 event.writes.iter_mut().for_each(|write| (write.first, write.last) = (write.first - 1, write.last - 1));
@@ -333,11 +333,11 @@ fn what_is_generated_comes_no_cycle_early() {
             given += 1;
         }
     }
-    assert!(begun > 0 && given > begun, "what is tested here is tested of no machine");
+    assert!(begun > 0 && given > begun, "no machine was tested");
 }
 
 #[test]
-fn nothing_starts_before_its_instruction_has_come() {
+fn events_wait_for_their_instructions() {
     for case in Case::all() {
         let mut sooner = case.listed.clone();
         let Some(instructions) = &mut sooner.instructions else { continue };
@@ -350,7 +350,7 @@ fn nothing_starts_before_its_instruction_has_come() {
 }
 
 #[test]
-fn a_machine_that_is_not_the_files_is_refused() {
+fn machines_that_differ_from_the_file_are_rejected() {
     for case in Case::all() {
         let changes: [fn(&mut Resources); 4] = [
             |resources| resources.kinds[0].elements_per_cycle *= 2.0,
@@ -375,7 +375,7 @@ fn a_machine_that_is_not_the_files_is_refused() {
 }
 
 #[test]
-fn a_result_that_stays_on_the_chip_or_is_another_one_is_refused() {
+fn results_that_are_wrong_or_not_stored_are_rejected() {
     for case in Case::all() {
         let meaning = case.simulated.mapped().meaning();
         let store = |event: &Event| {
@@ -392,7 +392,7 @@ fn a_result_that_stays_on_the_chip_or_is_another_one_is_refused() {
 fn a_wrong_schedule_gives_wrong_ciphertexts() {
     for case in Case::all() {
         for index in case.listed.samples() {
-            // What the first of a kind brings may be read by nobody but the program's results.
+            // The first event of a kind may contribute only to the program's results.
             let wrong = case.replayed(&case.listed.without(index)).ok();
             let kind = case.listed.kind(index);
             assert_ne!(wrong.as_ref(), Some(&case.expected), "{} without one {kind}", case.name());

@@ -1,5 +1,5 @@
-//! Machines whose schedules keep a program's loops: is a schedule of rounds that of the program without loops, and is every one refused that has one thing
-//! wrong, in one round or in all?
+//! Machines whose schedules keep a program's loops: does a schedule of rounds match the program without loops,
+//! and is every schedule with one error rejected, in one round or in all?
 
 use super::loops;
 use crate::common::{LIMBS, all_machines, body, keys_and_inputs, next, polynomial, ring};
@@ -33,7 +33,7 @@ fn program((ring, gadget): (&Ring, &Gadget), rounds: Vec<Round>) -> Rounds {
     rounds
 }
 
-/// Of every machine of the family whether its schedules keep loops.
+/// Every machine of the family, with whether its schedules keep loops.
 fn family() -> Vec<(Described, bool)> {
     let (ring, gadget) = ring();
     let rounds = program((&ring, &gadget), vec![Round::of(0); 2]);
@@ -46,14 +46,14 @@ fn family() -> Vec<(Described, bool)> {
     all_machines().into_iter().filter_map(repeats).collect()
 }
 
-/// Those whose schedules do.
+/// The machines whose schedules keep loops.
 fn machines() -> Vec<Described> {
     let machines: Vec<_> = family().into_iter().filter_map(|(machine, repeats)| repeats.then_some(machine)).collect();
-    assert!(!machines.is_empty(), "what is tested here is tested of no machine");
+    assert!(!machines.is_empty(), "no machine was tested");
     machines
 }
 
-/// The machine with memories so small that the program hardly fits: places are written over.
+/// The machine with memories that barely fit the program, so that places are reused.
 fn crowded(machine: &Described, rounds: &Rounds) -> Described {
     let capacity = |(key, figure): (&String, &Figure)| {
         let (_, unit) = Dimension::of_unit(&figure.written.unit).expect("a unit");
@@ -68,17 +68,17 @@ fn crowded(machine: &Described, rounds: &Rounds) -> Described {
         WholeRounds::map(&machine, rounds.clone(), &Given::new()).is_ok().then_some(machine)
     };
     let (mut fits, mut least) = (1.0, machine.clone());
-    // Halves of the room, and then the last of them in small steps.
+    // Halve the memories, then reduce them in small steps.
     for step in [0.5, 0.9] {
         while let Some(smaller) = with(step * fits) {
             (fits, least) = (step * fits, smaller);
         }
     }
-    assert!(fits < 1.0, "{} has no memory that can be smaller", machine.name());
+    assert!(fits < 1.0, "{} has no memory that could be smaller", machine.name());
     least
 }
 
-/// A program that repeats on a machine, with keys and inputs and what the interpreter makes of them.
+/// A repeated program on a machine, with keys, inputs and the interpreter's outputs.
 struct Case {
     machine: Described,
     whole: WholeRounds,
@@ -92,7 +92,7 @@ impl Case {
         Self::of(machine, (ring, gadget), program((ring, gadget), rounds))
     }
 
-    /// With little room.
+    /// With barely enough memory.
     fn crowded(machine: &Described, (ring, gadget): (&Arc<Ring>, &Arc<Gadget>), rounds: Vec<Round>) -> Self {
         let rounds = program((ring, gadget), rounds);
         Self::of(&crowded(machine, &rounds), (ring, gadget), rounds)
@@ -115,13 +115,13 @@ impl Case {
         self.machine.name()
     }
 
-    /// What the judge says: the audit, then the checker.
+    /// The verdict of the audit, then of the checker.
     fn judged(&self, schedule: &Schedule) -> Result<(), String> {
         self.whole.hold(schedule).map_err(|error| error.to_string())?;
         check(schedule, &[]).map(|_| ()).map_err(|violation| violation.to_string())
     }
 
-    /// The same of all events, and of the program without loops.
+    /// The verdict on all events of the program without loops.
     fn judged_unrolled(&self, schedule: &Schedule) -> Result<(), String> {
         let unrolled = schedule.unrolled();
         let program = self.whole.rounds().unrolled().expect("a program");
@@ -135,7 +135,7 @@ impl Case {
         self.whole.replay(schedule, &self.keys, &given).ok()
     }
 
-    /// Whether the words of a replay are the interpreter's.
+    /// Whether a replay matches the interpreter.
     fn is_right(&self, schedule: &Schedule) -> bool {
         self.replayed(schedule).is_some_and(|words| words == self.expected)
     }
@@ -145,12 +145,12 @@ impl Case {
     }
 }
 
-/// What the names in all events of a schedule of rounds mean.
+/// The meaning of the values in all events of a schedule of rounds.
 struct Unrolled<'a> {
     whole: &'a WholeRounds,
     /// By body.
     names: Vec<Box<dyn Meaning + 'a>>,
-    /// Of every name its number, its vectors, and what it is from the start.
+    /// For every value, its number, its number of vectors, and its leaf, if any.
     values: HashMap<Value, (usize, usize, Option<LeafSubpolynomial>)>,
     count: usize,
 }
@@ -188,7 +188,7 @@ impl<'a> Unrolled<'a> {
         Some(())
     }
 
-    /// The leaf that a round has in the place of its body's.
+    /// The leaf that a round uses instead of its body's.
     fn in_round(&self, number: usize, own: LeafSubpolynomial) -> LeafSubpolynomial {
         let round = &self.whole.rounds().rounds[number];
         let leaf = match own.leaf {
@@ -201,7 +201,7 @@ impl<'a> Unrolled<'a> {
         LeafSubpolynomial { leaf, ..own }
     }
 
-    /// Number of a round's public polynomial among those of all rounds.
+    /// Index of a round's public polynomial among those of all rounds.
     fn plaintext(&self, number: usize, own: u32) -> u32 {
         let rounds = self.whole.rounds();
         let before = &rounds.rounds[..number];
@@ -275,20 +275,21 @@ fn random_rounds(ring: &Ring, length: usize, state: &mut u64) -> Vec<Round> {
     rounds
 }
 
-/// Of every place, by memory and offset: the cycles in which it is read or written, whether it is written, and by which event.
+/// For every place, by memory and offset: the cycles of its reads and writes, whether it is written, and the
+/// event.
 type Uses = BTreeMap<(u16, u64), Vec<(i64, bool, usize)>>;
 
-/// A change of a loop, in words.
+/// A change of a loop, with its description.
 type Change<'a> = (&'a str, &'a dyn Fn(&mut Repeat));
 
-/// Rounds of these bodies, each with a public polynomial of its own.
+/// Rounds of these bodies, each with a different public polynomial.
 fn rounds_of(ring: &Ring, order: &[usize]) -> Vec<Round> {
     let own = |(number, &body)| Round { plaintexts: Some(vec![polynomial(ring, number)]), ..Round::of(body) };
     (0..).zip(order).map(own).collect()
 }
 
 #[test]
-fn a_machine_whose_schedules_are_without_loops_says_so() {
+fn machines_without_loops_report_it() {
     let (ring, gadget) = ring();
     let rounds = program((&ring, &gadget), vec![Round::of(0); 2]);
     let mut without = 0;
@@ -309,7 +310,7 @@ fn a_machine_whose_schedules_are_without_loops_says_so() {
 }
 
 #[test]
-fn rounds_are_judged_alike_folded_and_unrolled_and_give_the_interpreters_words() {
+fn rounds_are_accepted_folded_and_unrolled_and_match_the_interpreter() {
     let (ring, gadget) = ring();
     for machine in machines() {
         let mut state = 7;
@@ -331,9 +332,9 @@ fn rounds_are_judged_alike_folded_and_unrolled_and_give_the_interpreters_words()
 }
 
 #[test]
-fn rounds_that_are_alike_are_not_gone_through_one_by_one() {
+fn equal_rounds_are_not_simulated_one_by_one() {
     let (ring, gadget) = ring();
-    // A row of two bodies and a third: loops in a loop.
+    // A repeated sequence of two bodies: loops in a loop.
     let order = [0, 0, 0, 1].into_iter().cycle().take(4000);
     let rounds = program((&ring, &gadget), order.map(Round::of).collect());
     for machine in machines() {
@@ -345,7 +346,7 @@ fn rounds_that_are_alike_are_not_gone_through_one_by_one() {
 }
 
 #[test]
-fn what_keeps_the_events_alone_makes_the_same_schedule_and_reports_its_traffic() {
+fn incremental_mapping_gives_the_same_schedule_and_traffic() {
     let (ring, gadget) = ring();
     for machine in machines() {
         let case = Case::new(&machine, (&ring, &gadget), rounds_of(&ring, &[0, 1, 1, 2, 1, 1, 2]));
@@ -369,7 +370,7 @@ fn what_keeps_the_events_alone_makes_the_same_schedule_and_reports_its_traffic()
 }
 
 #[test]
-fn rounds_that_are_missing_doubled_exchanged_or_too_early_are_refused_either_way_and_give_other_words() {
+fn missing_duplicate_swapped_or_early_rounds_are_rejected_and_give_wrong_words() {
     let (ring, gadget) = ring();
     let of_three = |repeat: &Repeat| repeat.count == 3;
     let in_loop = |items: &mut Vec<Item>, change: &dyn Fn(&mut Repeat)| {
@@ -383,11 +384,11 @@ fn rounds_that_are_missing_doubled_exchanged_or_too_early_are_refused_either_way
         assert!(loops(items, here), "the loop of three rounds");
     };
     let changes: [Change<'_>; 5] = [
-        ("a round less", &|repeat| repeat.count = 2),
-        ("a round more", &|repeat| repeat.count = 4),
-        ("a round in the middle of the last", &|repeat| repeat.period /= 2),
-        ("names of the round before", &|repeat| repeat.origin = Shift::ciphertexts(0)),
-        ("names that stay", &|repeat| repeat.shift = Shift::default()),
+        ("one round fewer", &|repeat| repeat.count = 2),
+        ("one round more", &|repeat| repeat.count = 4),
+        ("rounds that overlap by half", &|repeat| repeat.period /= 2),
+        ("values of the previous round", &|repeat| repeat.origin = Shift::ciphertexts(0)),
+        ("values that do not change", &|repeat| repeat.shift = Shift::default()),
     ];
     for machine in machines() {
         let case = Case::new(&machine, (&ring, &gadget), rounds_of(&ring, &[0, 1, 1, 1, 2]));
@@ -414,7 +415,7 @@ fn rounds_that_are_missing_doubled_exchanged_or_too_early_are_refused_either_way
 }
 
 #[test]
-fn a_loop_whose_rounds_come_a_cycle_earlier_is_refused_or_computes_the_same() {
+fn loops_with_a_shorter_period_are_rejected_or_compute_the_same() {
     let (ring, gadget) = ring();
     for machine in machines() {
         let case = Case::new(&machine, (&ring, &gadget), rounds_of(&ring, &[0, 1, 1, 1]));
@@ -430,7 +431,7 @@ fn a_loop_whose_rounds_come_a_cycle_earlier_is_refused_or_computes_the_same() {
 }
 
 #[test]
-fn a_key_that_rounds_have_others_in_the_place_of_is_not_shared() {
+fn keys_that_differ_between_rounds_are_not_shared() {
     let (ring, gadget) = ring();
     let turn = |steps: i64| GaloisElement::rotation(ring.degree(), steps);
     let other = Round { elements: vec![(turn(1), turn(5))], ..Round::of(0) };
@@ -438,7 +439,7 @@ fn a_key_that_rounds_have_others_in_the_place_of_is_not_shared() {
         let mixed = vec![Round::of(0), other.clone(), Round::of(0)];
         let right = Case::new(&machine, (&ring, &gadget), mixed);
         assert_eq!(right.judged(right.schedule()), Ok(()));
-        // The schedule with one key for all rounds is of another program.
+        // With one key for all rounds, the schedule is for another program.
         let same = Case::new(&machine, (&ring, &gadget), vec![Round::of(0); 3]);
         assert!(right.judged(same.schedule()).is_err(), "{}: its key is shared", machine.name());
         assert!(!right.is_right(same.schedule()));
@@ -446,7 +447,7 @@ fn a_key_that_rounds_have_others_in_the_place_of_is_not_shared() {
 }
 
 #[test]
-fn a_machine_that_is_not_the_files_is_refused() {
+fn machines_that_differ_from_the_file_are_rejected() {
     let (ring, gadget) = ring();
     let changes: [fn(&mut Resources); 4] = [
         |resources| resources.kinds[0].elements_per_cycle *= 2.0,
@@ -471,7 +472,8 @@ fn a_machine_that_is_not_the_files_is_refused() {
     }
 }
 
-/// A round of a body and a loop of three of another, with little room; to be changed in the loop's body, so in all of its rounds.
+/// One round of a body and a loop of three of another, with barely enough memory; changes affect the loop's
+/// body, so all its rounds.
 struct Looped(Case);
 
 impl Looped {
@@ -522,7 +524,7 @@ impl Looped {
 }
 
 #[test]
-fn an_event_of_a_loop_that_is_missing_doubled_or_halved_is_refused_whatever_its_kind_and_gives_other_words() {
+fn missing_duplicate_or_halved_loop_events_are_rejected_and_give_wrong_words() {
     for looped in Looped::all() {
         let (case, events) = (&looped.0, looped.events());
         for index in looped.samples() {
@@ -539,14 +541,14 @@ fn an_event_of_a_loop_that_is_missing_doubled_or_halved_is_refused_whatever_its_
 }
 
 #[test]
-fn an_operand_in_a_loop_that_is_another_value_or_another_rounds_is_refused() {
+fn wrong_operands_in_a_loop_are_rejected() {
     for looped in Looped::all() {
         let (case, events) = (&looped.0, looped.events());
         let (mut others, mut before) = (0, 0);
         for index in looped.samples() {
             let kind = case.kind(&events[index]);
             for (place, own) in events[index].reads.iter().enumerate() {
-                // Another value of its class, wherever that lies.
+                // Another value of its class, at any place.
                 let other = |read: &&Access| {
                     read.value.class == own.value.class
                         && read.value != own.value
@@ -562,7 +564,7 @@ fn an_operand_in_a_loop_that_is_another_value_or_another_rounds_is_refused() {
                     others += 1;
                 }
                 if own.value.ciphertext != Value::NONE {
-                    // What another round has under the name.
+                    // The same value of another round.
                     for ciphertext in [own.value.ciphertext.checked_sub(1), Some(own.value.ciphertext + 1)] {
                         let Some(ciphertext) = ciphertext else { continue };
                         let wrong = looped.with_event(index, |event| event.reads[place].value.ciphertext = ciphertext);
@@ -577,7 +579,7 @@ fn an_operand_in_a_loop_that_is_another_value_or_another_rounds_is_refused() {
 }
 
 #[test]
-fn an_event_of_a_loop_that_comes_a_cycle_earlier_or_later_is_refused_or_computes_the_same() {
+fn shifted_loop_events_are_rejected_or_compute_the_same() {
     for looped in Looped::all() {
         let case = &looped.0;
         let mut refused = [0; 2];
@@ -595,7 +597,7 @@ fn an_event_of_a_loop_that_comes_a_cycle_earlier_or_later_is_refused_or_computes
 }
 
 #[test]
-fn two_events_of_a_loop_at_once_are_refused_on_every_unit_and_channel() {
+fn simultaneous_loop_events_are_rejected_on_every_unit_and_channel() {
     for looped in Looped::all() {
         let (case, events) = (&looped.0, looped.events());
         let mut last: HashMap<u32, usize> = HashMap::new();
@@ -614,7 +616,7 @@ fn two_events_of_a_loop_at_once_are_refused_on_every_unit_and_channel() {
 }
 
 #[test]
-fn a_read_in_a_loop_before_the_write_and_an_overwrite_before_the_last_read_are_refused() {
+fn early_reads_and_early_overwrites_in_a_loop_are_rejected() {
     for looped in Looped::all() {
         let (case, events) = (&looped.0, looped.events());
         let mut uses = Uses::new();
@@ -637,9 +639,9 @@ fn a_read_in_a_loop_before_the_write_and_an_overwrite_before_the_last_read_are_r
                     continue;
                 }
                 let to = match (write, again) {
-                    // The reader in the very cycle of the write, so that no part of it is there in time.
+                    // The reader starts in the cycle of the write, so its operand arrives too late.
                     (true, false) => first,
-                    // The next value a cycle before the last read.
+                    // The next value is written one cycle before the last read.
                     (false, true) => first - 1,
                     _ => continue,
                 };

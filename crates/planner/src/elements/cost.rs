@@ -1,7 +1,7 @@
-//! What a run of a program of TFHE takes of this computer's processors, told before it runs: from what a few look-ups take, measured once for each
-//! parameter set.
+//! Estimates the CPU time of a TFHE program before it runs, from a few timed lookups, measured once per parameter set.
 //!
-//! A set's look-ups are timed with fewer secret bits, of which they take time in proportion. Executions are cut into parts for all processors.
+//! Lookups are timed with fewer secret bits; their time is proportional to that number. The estimate includes the division of batches
+//! among processors.
 
 use super::{ElementPlan, Memory, Request, built_in};
 use crate::measure::{shortest, usual};
@@ -17,68 +17,67 @@ use polyfabric_schemes::tfhe::{ClientKey, KeyUnrolling, LweBatch, LweKind, Param
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// The LWE dimension of a set whose look-ups are timed in place of one that differs in nothing else: a look-up takes time in proportion to it, and its
-/// key is made in a fraction of a second.
+/// Maximum LWE dimension of timed lookups. A lookup's time is proportional to the dimension, and a small key is generated in a fraction
+/// of a second.
 const TIMED_DIMENSION: usize = 96;
 
-/// Look-ups of a timed batch.
+/// Batch size of the timing.
 const TIMED_BATCH: usize = 24;
 
-/// Look-ups that a processor takes side by side: fewer are taken one by one, and read the key in another form.
+/// Minimum batch that a processor executes in SIMD lanes; smaller ones run one by one and read the key in another form.
 const LANES: usize = 8;
 
-/// Look-ups of a timed chain.
+/// Length of the timed chain of lookups.
 const TIMED_CHAIN: usize = 8;
 
-/// Bytes with which fresh memory is timed: more than an allocator keeps.
+/// Size of the memory timing: larger than allocators cache.
 const FRESH_BYTES: usize = 64 << 20;
 
-/// Bytes of a small page: of fresh memory one word of each is written.
+/// Bytes of a small page; the timing writes one word of each.
 const PAGE_BYTES: usize = 4 << 10;
 
-/// Seconds of a set's keys and look-ups.
+/// Times of a set's keys and lookups, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LookupTimes {
-    /// A server's keys.
+    /// Generating the evaluation keys.
     pub keys: f64,
-    /// Of them each secret bit.
+    /// The part of it proportional to the secret bits, per bit.
     pub keys_each: f64,
-    /// Once for a key, which the first execution transforms for look-ups that a processor takes one by one.
+    /// Transforming a key once, for lookups executed one by one.
     pub alone: f64,
-    /// The same for those that it takes side by side.
+    /// Transforming a key once, for lookups in SIMD lanes.
     pub together: f64,
-    /// Once for a key that switches batches.
+    /// Preparing a key once, for batched key switches.
     pub cut: f64,
-    /// A look-up by itself.
+    /// A lookup executed by itself.
     pub single: f64,
-    /// One of those side by side.
+    /// A lookup within a batch.
     pub each: f64,
-    /// A key switch of a batch.
+    /// A key switch within a batch.
     pub switch: f64,
-    /// What a look-up that waits for another takes besides, its key switch being no batch.
+    /// Additional time of a lookup that waits for another, because its key switch is not batched.
     pub step: f64,
 }
 
-/// Look-ups of each batch.
+/// Number of lookups in each batch.
 pub fn rotation_batches(kernel: &KernelProgram) -> Vec<usize> {
     batches(kernel, |kind| matches!(kind, OpKind::BlindRotation { .. }))
 }
 
-/// Key switches of each batch: look-ups that read the same share one.
+/// Number of key switches in each batch; lookups of one value share one.
 pub fn key_switch_batches(kernel: &KernelProgram) -> Vec<usize> {
     batches(kernel, |kind| matches!(kind, OpKind::KeySwitch { .. }))
 }
 
-/// How many ciphertexts each operation of a kind gives.
+/// Number of ciphertexts that each operation of a kind produces.
 fn batches(kernel: &KernelProgram, of: impl Fn(&OpKind) -> bool) -> Vec<usize> {
     kernel.ops.iter().filter(|op| of(&op.kind)).map(|op| op.result.count()).collect()
 }
 
-/// Seconds of processor time that an execution here takes, the first with its keys: what its look-ups take, beside which linear operations take
-/// nothing.
+/// CPU seconds of an execution on this computer, including the key transforms of a first execution. Linear operations are negligible.
 ///
 /// # Errors
-/// [`Fault::Internal`] if what is timed cannot be executed.
+/// [`Fault::Internal`] if the timed programs cannot be executed.
 pub fn execution_seconds(kernel: &KernelProgram) -> Result<f64, PlanError> {
     if rotation_batches(kernel).is_empty() && key_switch_batches(kernel).is_empty() {
         return Ok(0.0);
@@ -86,7 +85,7 @@ pub fn execution_seconds(kernel: &KernelProgram) -> Result<f64, PlanError> {
     Ok(seconds_by(kernel, &lookup_times(kernel)?, &Memory::of(kernel)?, (fresh_memory()?, threads())))
 }
 
-/// The same by what look-ups and a byte of fresh memory take, on so many processors.
+/// The same for given lookup times, time per byte of fresh memory, and number of processors.
 pub(super) fn seconds_by(
     kernel: &KernelProgram,
     times: &LookupTimes,
@@ -95,7 +94,7 @@ pub(super) fn seconds_by(
 ) -> f64 {
     let sum = |batches: &[usize]| batches.iter().sum::<usize>() as f64;
     let (rotations, switches) = (rotation_batches(kernel), key_switch_batches(kernel));
-    // Each processor has its part of a batch.
+    // Every processor executes its part of a batch.
     let (apart, together): (Vec<usize>, Vec<usize>) =
         rotations.into_iter().partition(|count| count.div_ceil(processors) < LANES);
     let mut seconds = times.switch * sum(&switches);
@@ -112,8 +111,8 @@ pub(super) fn seconds_by(
     seconds * bits as f64 / timed_dimension(&kernel.parameters) as f64 + memory.server_key_transformed as f64 * fresh
 }
 
-/// Seconds of processor time that a client takes here: its server's keys in proportion to smaller ones, and as many inputs and outputs encrypted and
-/// decrypted, of which no message takes longer than another.
+/// CPU seconds of a client on this computer. Key generation is extrapolated from smaller keys; inputs and outputs are encrypted and
+/// decrypted in full, since the time does not depend on the messages.
 ///
 /// # Errors
 /// As [`execution_seconds`].
@@ -151,12 +150,12 @@ fn internal(error: impl std::fmt::Display) -> PlanError {
     PlanError::new(Fault::Internal, error)
 }
 
-/// The LWE dimension with which look-ups of a set are timed.
+/// The LWE dimension for timing lookups of a set.
 pub(super) fn timed_dimension(parameters: &Parameters) -> usize {
     TIMED_DIMENSION.min(parameters.lwe_dimension().get())
 }
 
-/// A set with `bits` secret bits of the small key and the same steps.
+/// The set with `bits` secret bits in the small key and otherwise equal parameters.
 fn with_dimension(parameters: &Parameters, bits: usize) -> Result<Parameters, PlanError> {
     let mut literal = parameters.literal().clone();
     literal.name = "timed".to_owned();
@@ -165,7 +164,7 @@ fn with_dimension(parameters: &Parameters, bits: usize) -> Result<Parameters, Pl
     Parameters::check(&literal).map_err(internal)
 }
 
-/// What keys and look-ups take with the set of a kernel program, measured when they are first asked for.
+/// Times of keys and lookups with the set of a kernel program, measured at the first request.
 fn lookup_times(kernel: &KernelProgram) -> Result<LookupTimes, PlanError> {
     static KNOWN: Mutex<Option<HashMap<(String, u32), LookupTimes>>> = Mutex::new(None);
     let set = with_dimension(&kernel.parameters, timed_dimension(&kernel.parameters))?;
@@ -175,7 +174,7 @@ fn lookup_times(kernel: &KernelProgram) -> Result<LookupTimes, PlanError> {
     if let Some(times) = known().as_ref().and_then(|known| known.get(&key)) {
         return Ok(*times);
     }
-    // Not under the lock: whoever ends this work ends nobody else's.
+    // Not under the lock: cancelling this work must not block other threads.
     let times = match set.torus_bits() {
         32 => Timed::<u32>::new(&set, unrolling)?.times()?,
         _ => Timed::<u64>::new(&set, unrolling)?.times()?,
@@ -184,14 +183,14 @@ fn lookup_times(kernel: &KernelProgram) -> Result<LookupTimes, PlanError> {
     Ok(times)
 }
 
-/// Seconds of a byte that is written for the first time, when the operating system brings its page, a large one where it has such: keys and their
-/// transforms are such, and those that are timed are too small to be.
+/// Seconds per byte of fresh memory, written for the first time (a page fault, with large pages where available). It matters for full-size
+/// keys and their transforms; the timed keys are too small to show it.
 fn fresh_memory() -> Result<f64, PlanError> {
     static KNOWN: OnceLock<f64> = OnceLock::new();
     if let Some(&known) = KNOWN.get() {
         return Ok(known);
     }
-    // None is given back meanwhile, to be brought again.
+    // Keep all allocations, so that none is reused.
     let mut held = Vec::new();
     let word = size_of::<f64>();
     let seconds = usual(
@@ -205,7 +204,7 @@ fn fresh_memory() -> Result<f64, PlanError> {
     Ok(*KNOWN.get_or_init(|| seconds / FRESH_BYTES as f64))
 }
 
-/// Look-ups of which each reads the one before.
+/// A chain of lookups in which each reads the previous result.
 fn chain() -> Result<Program, PlanError> {
     let range = |hi| Range::new(0, hi).ok_or_else(|| internal("no range of bits"));
     let odd = |hi| Table::tabulate(range(hi)?, |value| value % 2).map_err(internal);
@@ -222,13 +221,13 @@ fn chain() -> Result<Program, PlanError> {
     builder.finish().map_err(internal)
 }
 
-/// Keys of a set whose look-ups are timed.
+/// Keys of a set for timing lookups.
 struct Timed<'a, T> {
     set: &'a Parameters,
     unrolling: KeyUnrolling,
     client: ClientKey<T>,
     server: ServerKey<T>,
-    /// What executions have transformed of the server's keys.
+    /// Transforms of the evaluation keys by earlier executions.
     transformed: Arc<TransformedKey>,
 }
 
@@ -239,7 +238,7 @@ impl<'a, T: Torus> Timed<'a, T> {
         Ok(Self { set, unrolling, client, server, transformed: Arc::default() })
     }
 
-    /// A server's keys of a set with `bits` secret bits.
+    /// Time of generating evaluation keys with `bits` secret bits.
     fn keys(&self, bits: usize) -> Result<f64, PlanError> {
         let client = ClientKey::<T>::generate(&with_dimension(self.set, bits)?).map_err(internal)?;
         shortest(
@@ -248,7 +247,7 @@ impl<'a, T: Torus> Timed<'a, T> {
         )
     }
 
-    /// An execution by one thread, with keys of which `transformed` gives what has been transformed.
+    /// Time of an execution on one thread; `transformed` supplies the cached transforms.
     fn execution(
         &self,
         kernel: &KernelProgram,
@@ -270,12 +269,12 @@ impl<'a, T: Torus> Timed<'a, T> {
         )
     }
 
-    /// The same with keys that executions have transformed.
+    /// The same with cached transforms.
     fn usual_execution(&self, kernel: &KernelProgram) -> Result<f64, PlanError> {
         self.execution(kernel, || Arc::clone(&self.transformed))
     }
 
-    /// Of a built-in program one ciphertext among several, and the first execution with a key besides what each takes.
+    /// Time per ciphertext of a built-in program, and the additional time of a key's first execution.
     fn several(&self, name: &str, fewer: usize, more: usize) -> Result<(f64, f64), PlanError> {
         let of = |count| Ok::<_, PlanError>(built_in(name, self.set, count, (None, self.unrolling))?.kernel);
         let (few, many) = (of(fewer)?, of(more)?);
@@ -291,7 +290,7 @@ impl<'a, T: Torus> Timed<'a, T> {
         let (single, alone) = self.several("pbs", 1, LANES - 1)?;
         let (each, together) = self.several("pbs", LANES, TIMED_BATCH)?;
         let (mut switch, mut cut, mut step) = (0.0, 0.0, 0.0);
-        // Without a key switch no look-up reads another's result.
+        // Without a key switch, lookups cannot be chained.
         if self.set.key_switch_gadget().is_some() {
             (switch, cut) = self.several("keyswitch", LANES, TIMED_BATCH)?;
             let request = Request {

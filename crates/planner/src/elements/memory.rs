@@ -1,4 +1,4 @@
-//! What keys and ciphertexts of a program of TFHE take.
+//! Sizes of a TFHE program's keys and ciphertexts, and the memory of its server.
 
 use crate::memory::{peak, threads};
 use crate::{Fault, PlanError};
@@ -7,30 +7,30 @@ use polyfabric_runtime::tfhe::cpu::Buffers;
 use polyfabric_schemes::tfhe::KeyUnrolling;
 use serde::Serialize;
 
-/// Bytes of keys and ciphertexts.
+/// Sizes in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Memory {
-    /// Of the keys that a server holds, before it transforms them.
+    /// Evaluation keys, before transforms.
     pub server_key: u64,
-    /// Of the same in their transport form.
+    /// Evaluation keys in their transport form.
     pub server_key_compressed: u64,
-    /// Of the same in the forms that executions of the program make of them.
+    /// Evaluation keys in the forms that executions of the program derive.
     pub server_key_transformed: u64,
-    /// Of the client's keys.
+    /// Secret keys.
     pub client_key: u64,
-    /// Of the ciphertexts of all inputs.
+    /// Ciphertexts of all inputs.
     pub inputs: u64,
-    /// Of the ciphertexts of all outputs.
+    /// Ciphertexts of all outputs.
     pub outputs: u64,
-    /// Of a server at its peak, while it executes the program on this computer: its process, keys in every form, inputs, what is computed, and outputs.
+    /// Peak memory of a server on this computer: process, keys in every form, inputs, intermediate values, and outputs.
     pub server: u64,
 }
 
 impl Memory {
-    /// What keys and ciphertexts of a kernel program take.
+    /// The sizes for a kernel program.
     ///
     /// # Errors
-    /// [`Fault::Internal`] if it takes secret bits that keys are not made for.
+    /// [`Fault::Internal`] if keys do not support its unrolling.
     pub fn of(kernel: &KernelProgram) -> Result<Self, PlanError> {
         let set = &kernel.parameters;
         let unrolling = KeyUnrolling::new(kernel.choice.key_unrolling).map_err(PlanError::of(Fault::Internal))?;
@@ -45,7 +45,7 @@ impl Memory {
         let server_key = set.server_key_bytes(unrolling);
         let buffers = Buffers::of(kernel, unrolling, threads()).map_err(PlanError::of(Fault::Internal))?;
         let server_key_compressed = set.compressed_key_bytes(unrolling);
-        // The allocator keeps what the transport form took, from which keys are expanded; outputs are copied from what was computed.
+        // The allocator retains the memory of the transport form after expansion; outputs are copies of computed values.
         let held = server_key_compressed + server_key + buffers.keys + inputs + buffers.values + outputs;
         Ok(Self {
             server_key,

@@ -1,4 +1,4 @@
-//! Programs of TFHE: a program with the parameter set that carries it, the place of its key switch, its kernel program, and its noise.
+//! Plans TFHE programs: parameter set, key-switch order, kernel program, and noise.
 
 mod cost;
 mod memory;
@@ -12,7 +12,7 @@ pub use cost::{client_seconds, execution_seconds, key_switch_batches, rotation_b
 pub use memory::Memory;
 pub use widths::{DerivedWidths, derive_widths};
 
-use crate::memory::expect_room;
+use crate::memory::expect_memory;
 use crate::{DEFAULT_FAILURE_LOG2, Fault, PlanError};
 use polyfabric_machines::Described;
 use polyfabric_machines::contract::torus;
@@ -25,30 +25,30 @@ use polyfabric_program::tfhe::planning_bytes;
 use polyfabric_schemes::tfhe::noise::{Keys, Transform};
 use polyfabric_schemes::tfhe::{KeyUnrolling, Parameters};
 
-/// Bytes that planning takes for a node, in addition to its combinations and look-ups. Measured: 340, where most are sums of two digits.
+/// Bytes of planning per node, in addition to combinations and lookups. Measured: 340 if most nodes are sums of two digits.
 const NODE_BYTES: u64 = 400;
 
-/// Places of the key switch, in the order in which they are tried.
+/// Key-switch orders, in the order of trial.
 const ORDERS: [KeySwitchOrder; 3] = [KeySwitchOrder::None, KeySwitchOrder::Before, KeySwitchOrder::After];
 
-/// What is asked of a plan.
+/// Options of a plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// The set; without one the cheapest default set with which the program fails no more often than is accepted.
+    /// The set; `None` for the cheapest default set with an acceptable failure probability.
     pub parameters: Option<&'a Parameters>,
-    /// Where the key switch of a set that is named stands; without it the first place with which the program stays in its budget.
+    /// Key-switch order with a given set; `None` for the first order within the noise budget.
     pub key_switch: Option<KeySwitchOrder>,
-    /// What executes it; this computer without one.
+    /// The machine; `None` for this computer.
     pub machine: Option<&'a Described>,
-    /// log2 of the failure probability that is accepted.
+    /// log2 of the accepted failure probability.
     pub max_failure: f64,
-    /// Secret bits that an iteration of blind rotation takes.
+    /// Secret bits per blind-rotation iteration.
     pub unrolling: KeyUnrolling,
-    /// With which key inputs are encrypted.
+    /// The key that encrypts inputs.
     pub encryption: Encryption,
-    /// Bits with which every output hides how it was computed, by fresh noise of the server.
+    /// Bits of circuit privacy of every output, by the server's fresh noise.
     pub circuit_privacy: Option<f64>,
-    /// Most bytes that planning may take.
+    /// Maximum bytes for planning.
     pub memory: Option<u64>,
 }
 
@@ -67,12 +67,12 @@ impl Default for Request<'_> {
     }
 }
 
-/// A program with the set that carries it.
+/// A TFHE program planned for a parameter set.
 #[derive(Clone, Debug)]
 pub struct ElementPlan {
-    /// What is executed: it has the set, and how it was lowered.
+    /// The kernel program, with its set and lowering.
     pub kernel: KernelProgram,
-    /// The noise of its look-ups and outputs, as they are lowered.
+    /// Noise of the lookups and outputs of this lowering.
     pub noise: NoiseReport,
 }
 
@@ -80,7 +80,7 @@ fn noisy(error: NoiseError) -> PlanError {
     PlanError::new(Fault::Noise, error)
 }
 
-/// How programs with a set are lowered for what executes them. Noise is that of this lowering, and of no other.
+/// The lowering for the machine, or for this computer. The noise analysis is valid only for this lowering.
 fn lowering(
     machine: Option<&Described>,
     parameters: &Parameters,
@@ -95,7 +95,7 @@ fn lowering(
 }
 
 impl Request<'_> {
-    /// The noise with a set; with what hides outputs if that is asked for. Refused where the program fails more often than is accepted.
+    /// The noise with a set, including circuit privacy if requested. Fails if the failure probability is not acceptable.
     fn noise(
         &self,
         program: &Program,
@@ -114,16 +114,16 @@ impl Request<'_> {
 }
 
 impl ElementPlan {
-    /// Plans `program` as it is asked for.
+    /// Plans `program` with the options of `request`.
     ///
     /// # Errors
-    /// [`PlanError`]: what no set carries, what a set or a machine does not hold, with cause, place and remedy.
+    /// [`PlanError`]: no set supports the program, or a set or machine does not; with cause, location and fix.
     pub fn new(program: &Program, request: &Request<'_>) -> Result<Self, PlanError> {
         if let Some(bits) = request.circuit_privacy {
             expect_privacy_bits(bits).map_err(PlanError::of(Fault::Input))?;
         }
         let nodes = NODE_BYTES * program.nodes().len() as u64;
-        expect_room(program.name(), planning_bytes(program) + nodes, request.memory)?;
+        expect_memory(program.name(), planning_bytes(program) + nodes, request.memory)?;
         match (request.parameters, request.key_switch) {
             (None, _) => set_choice::choose(program, request),
             (Some(parameters), None) => Self::first(program, parameters, request),
@@ -131,7 +131,7 @@ impl ElementPlan {
         }
     }
 
-    /// With a set and a place of the key switch.
+    /// Plans with a given set and key-switch order.
     fn with(
         program: &Program,
         parameters: &Parameters,
@@ -145,35 +145,35 @@ impl ElementPlan {
         Ok(Self { kernel, noise })
     }
 
-    /// The first place of the key switch with which the program lowers and stays in its budget; else the first reason.
+    /// The first key-switch order within the noise budget; otherwise the first error.
     fn first(program: &Program, parameters: &Parameters, request: &Request<'_>) -> Result<Self, PlanError> {
         let mut reason: Option<PlanError> = None;
         for order in ORDERS {
             match Self::with(program, parameters, order, request) {
                 Err(error) if error.fault == Fault::Machine => return Err(error),
-                // A noise budget says more than the need of a key switch, which only rules out the first order.
+                // A noise error is more informative than a missing key switch, which only excludes the first order.
                 Err(error) => match &reason {
-                    Some(told) if told.fault == Fault::Noise || error.fault == Fault::Program => {}
+                    Some(known) if known.fault == Fault::Noise || error.fault == Fault::Program => {}
                     _ => reason = Some(error),
                 },
                 plan => return plan,
             }
         }
-        Err(reason.unwrap_or_else(|| PlanError::new(Fault::Internal, "there is no place for a key switch")))
+        Err(reason.unwrap_or_else(|| PlanError::new(Fault::Internal, "there is no key-switch order")))
     }
 }
 
-/// Real multiplications of all products of a kernel program: 4 for each complex one of transforms and products in the transform domain.
+/// Real multiplications of a kernel program: 4 per complex product, in transforms and in the transform domain.
 pub fn multiplications(kernel: &KernelProgram) -> f64 {
     let counts = count::program(kernel);
     let half = kernel.parameters.ring_degree().get() as f64 / 2.0;
     4.0 * half * (counts.transforms() as f64 * half.log2() / 2.0 + counts.multiplies as f64)
 }
 
-/// The built-in program `name` on `batch` ciphertexts, for a set and what executes it; the program decides the place of the key switch.
+/// Plans the built-in program `name` on `batch` ciphertexts, for a set and a machine; the program determines the key-switch order.
 ///
 /// # Errors
-/// [`PlanError`]: as [`builtin::build`]; what a machine does not hold.
+/// [`PlanError`]: as [`builtin::build`], or the machine does not support it.
 pub fn built_in(
     name: &str,
     parameters: &Parameters,

@@ -1,7 +1,7 @@
-//! Which default set a program of TFHE gets that names none.
+//! Chooses a default set for a TFHE program.
 
 use super::{ElementPlan, Request, multiplications, noisy};
-use crate::memory::expect_room;
+use crate::memory::expect_memory;
 use crate::{DEFAULT_FAILURE_LOG2, Fault, PlanError};
 use polyfabric_kernels::cancel;
 use polyfabric_machines::Described;
@@ -13,7 +13,7 @@ use polyfabric_program::tfhe::noise::choose_parameters;
 use polyfabric_schemes::tfhe::noise::Transform;
 use polyfabric_schemes::tfhe::{Parameters, sets};
 
-/// The cheapest default set with which `program` fails no more often than is accepted, on what executes it.
+/// The cheapest default set with which `program` has an acceptable failure probability on the machine.
 pub fn choose(program: &Program, request: &Request<'_>) -> Result<ElementPlan, PlanError> {
     match request.machine {
         None => choose_here(program, request),
@@ -33,17 +33,17 @@ fn default_sets() -> impl Iterator<Item = &'static Parameters> {
     sets::all().filter(|(entry, _)| entry.family == sets::Family::Default).map(|(_, parameters)| parameters)
 }
 
-/// How many times the products of the set of fewest a set may have that is worth scheduling: a machine takes about as long for each, within this factor
-/// (an assumption, which saves schedules of large programs).
+/// Sets with more than this multiple of the fewest products are not scheduled: a machine takes similar time per product, up to this
+/// factor (an assumption that avoids scheduling large programs).
 const WORTH_SCHEDULING: f64 = 2.0;
 
-/// log2 of a failure from which on a program may be wrong more often than right: what is asked for is a machine's time then, not a result.
+/// log2 of the failure probability from which only timing is of interest: results may be wrong more often than right.
 const TIME_ALONE: f64 = -1.0;
 
-/// A machine's transform errs differently with every set, so each is tried; of those that carry the program, the one whose schedule is the shortest.
-/// Where any failure is accepted, of those that would carry it if the machine's products were exact: a smaller set's time is that of nothing.
+/// Tries each set, because a machine's transform error depends on it, and chooses the shortest schedule. If any failure is accepted, it
+/// considers only sets that would suffice with exact products: the time of a smaller set is meaningless.
 fn choose_on(program: &Program, request: &Request<'_>, machine: &Described) -> Result<ElementPlan, PlanError> {
-    // A machine of another family refuses every set, whatever its noise.
+    // A machine of another family rejects every set.
     torus::torus_bits(machine, program.name()).map_err(PlanError::of(Fault::Machine))?;
     let mut suited: Vec<Candidate> = Vec::new();
     let mut too_small: Vec<Candidate> = Vec::new();
@@ -61,7 +61,7 @@ fn choose_on(program: &Program, request: &Request<'_>, machine: &Described) -> R
                 list.push(candidate);
             }
             Err(error) if error.fault == Fault::Noise => refused.push(parameters),
-            // Of another torus, or without the key switch that the program needs: unless every set meets it, of no account.
+            // Another torus, or no key switch: relevant only if every set fails so.
             Err(error) if error.fault == Fault::Program => faulty = faulty.or(Some(error)),
             Err(_) => {}
         }
@@ -83,7 +83,7 @@ fn choose_on(program: &Program, request: &Request<'_>, machine: &Described) -> R
         }
         let plan = ElementPlan::with(program, candidate.parameters, candidate.order, request)?;
         let mapping = torus::mapping_bytes(machine, &plan.kernel).map_err(PlanError::of(Fault::Machine))?;
-        expect_room(program.name(), mapping, request.memory)?;
+        expect_memory(program.name(), mapping, request.memory)?;
         match torus::map(machine, &plan.kernel) {
             Ok(mapped) => {
                 fewest = fewest.or(Some(candidate.products));
@@ -99,12 +99,13 @@ fn choose_on(program: &Program, request: &Request<'_>, machine: &Described) -> R
         return ElementPlan::with(program, parameters, order, request);
     }
     if let Some(error) = unmapped {
-        let message =
-            format!("{error}; that is so of every default parameter set, so name one with parameters (--params)");
+        let message = format!(
+            "{error}; this is true for every default parameter set, so name another with parameters (--params)"
+        );
         return Err(PlanError::new(Fault::Machine, message));
     }
     let remedy = match nearest(program, request, machine, refused) {
-        Some(nearest) => nearest.told(program, request, machine),
+        Some(nearest) => nearest.description(program, request, machine),
         None => "none of them runs there; name a set with parameters (--params)".to_owned(),
     };
     let message = format!(
@@ -117,14 +118,14 @@ fn choose_on(program: &Program, request: &Request<'_>, machine: &Described) -> R
     Err(PlanError::new(Fault::Noise, message))
 }
 
-/// Whether a set that is accepted carries the program, as the machine executes it but for its arithmetic.
+/// Whether an accepted set suffices when the machine's arithmetic is replaced by exact products.
 fn carries(program: &Program, request: &Request<'_>, plan: &ElementPlan) -> bool {
     let sure = Request { max_failure: DEFAULT_FAILURE_LOG2, circuit_privacy: None, ..*request };
     let (parameters, choice) = (&plan.kernel.parameters, &plan.kernel.choice);
     request.max_failure < TIME_ALONE || sure.noise(program, parameters, choice, Transform::Exact).is_ok()
 }
 
-/// A set with which a program fails no more often than is accepted.
+/// A set with an acceptable failure probability.
 struct Candidate {
     parameters: &'static Parameters,
     order: KeySwitchOrder,
@@ -135,14 +136,14 @@ fn products(plan: &ElementPlan) -> f64 {
     multiplications(&plan.kernel)
 }
 
-/// The set that would carry a program with exact products, or fail least then, and that the machine maps.
+/// The set that would suffice, or fail least, with exact products, and that the machine supports.
 struct Nearest {
     plan: ElementPlan,
     /// log2 of the failure probability with exact products.
     exact: f64,
 }
 
-/// Of `refused` the [`Nearest`] one: the cheapest that would carry the program if the machine's products were exact, else the one that would fail least.
+/// The [`Nearest`] of the rejected sets: the cheapest that would suffice with exact products, otherwise the one that would fail least.
 fn nearest(
     program: &Program,
     request: &Request<'_>,
@@ -155,7 +156,7 @@ fn nearest(
     for parameters in refused {
         stage.step();
         let Ok(plan) = ElementPlan::first(program, parameters, &accepting) else { continue };
-        // As the machine executes it, but for its arithmetic.
+        // The machine's lowering with exact products.
         let Ok(exact) = accepting.noise(program, parameters, &plan.kernel.choice, Transform::Exact) else { continue };
         let exact = exact.log2_failure;
         let rank = if exact <= request.max_failure { [f64::NEG_INFINITY, products(&plan)] } else { [exact, 0.0] };
@@ -170,10 +171,10 @@ fn nearest(
 }
 
 impl Nearest {
-    /// What is wrong with it, and how it is taken all the same.
-    fn told(&self, program: &Program, request: &Request<'_>, machine: &Described) -> String {
+    /// Describes the problem, and how to accept it.
+    fn description(&self, program: &Program, request: &Request<'_>, machine: &Described) -> String {
         let (noise, set) = (&self.plan.noise, self.plan.kernel.parameters.name());
-        // Rounded up, so that what is advised is accepted.
+        // Rounded up, so that the advice is accepted.
         let failure = ((noise.log2_failure * 10.0).ceil() / 10.0).min(0.0) + 0.0;
         let worst = noise.lookups.iter().max_by(|a, b| a.log2_failure.total_cmp(&b.log2_failure));
         let worst = worst.map_or(String::new(), |lookup| {
@@ -181,11 +182,11 @@ impl Nearest {
             format!(", most often at {place}{} %{}, which reads {}", lookup.op, lookup.node, lookup.operand)
         });
         let exact = match self.exact <= request.max_failure {
-            true => format!("which would carry it with exact products (2^{:.1})", self.exact),
-            false => format!("which does not carry it with exact products either (2^{:.1})", self.exact),
+            true => format!("which would suffice with exact products (2^{:.1})", self.exact),
+            false => format!("which does not suffice with exact products either (2^{:.1})", self.exact),
         };
         format!(
-            "the nearest that it executes is {set}, {exact}: on {} {} fails with probability 2^{failure:.1}{worst}; to take it all the same, pass \
+            "the nearest supported set is {set}, {exact}: on {} {} fails with probability 2^{failure:.1}{worst}; to accept this, pass \
              parameters=\"{set}\", max_failure={failure} (--params {set} --max-failure {failure}), or run the program on the processor",
             machine.name(),
             program.name(),
@@ -193,7 +194,7 @@ impl Nearest {
     }
 }
 
-/// What the machine's arithmetic adds to an external product of a default set: the least, and the most, as words.
+/// Smallest and largest noise that the machine's arithmetic adds to an external product of the default sets, as text.
 fn of_widths(machine: &Described) -> String {
     let deviation = |parameters: &Parameters| match torus::arithmetic(machine, parameters).ok()?.transform(parameters) {
         Transform::Measured { coefficient_variance, .. } if coefficient_variance > 0.0 => {

@@ -1,4 +1,4 @@
-//! Is the noise that of what is executed, does the cheapest set get chosen, is what fails too often refused, and what does a run take?
+//! Is the noise that of the executed lowering? Is the cheapest set chosen, are excessive failures rejected, and are times plausible?
 
 use super::cost::{LookupTimes, seconds_by, timed_dimension};
 use super::*;
@@ -8,7 +8,7 @@ use polyfabric_program::tfhe::noise::Rates;
 use polyfabric_schemes::tfhe::noise::PhaseRounding;
 use polyfabric_schemes::tfhe::sets;
 
-/// y = x² mod `messages` of each of three inputs, and the next look-up's of their sum.
+/// y = x² mod `messages` of three inputs, and then of their sum.
 fn chained(messages: i64) -> Program {
     let range = Range::new(0, messages - 1).unwrap();
     let mut builder = Builder::new("chained").unwrap();
@@ -31,14 +31,14 @@ fn shared() -> Program {
     builder.finish().unwrap()
 }
 
-/// The noise of a plan's own kernel program, computed anew.
+/// The noise of a plan's kernel program, recomputed.
 fn own_noise(program: &Program, plan: &ElementPlan) -> NoiseReport {
     let (parameters, choice) = (&plan.kernel.parameters, &plan.kernel.choice);
     let inputs = (Keys::Accepted, Encryption::Secret);
     report_encrypted(program, parameters, choice, choice.arithmetic.transform(parameters), inputs).unwrap()
 }
 
-/// The machines of the project that execute TFHE.
+/// The project's TFHE machines.
 fn machines() -> impl Iterator<Item = Described> {
     let all = polyfabric_machines::descriptions().unwrap().into_iter();
     all.filter(|machine| torus::torus_bits(machine, "any").is_ok())
@@ -77,7 +77,7 @@ fn a_machine_that_may_fail_is_timed_with_a_set_that_would_carry_the_program() {
 }
 
 #[test]
-fn a_processor_centres_phases_and_shares_rotations() {
+fn cpu_plans_center_phases_and_share_rotations() {
     let switches = |plan: &ElementPlan| -> Vec<(PhaseRounding, u32)> {
         let kinds = plan.kernel.ops.iter().map(|op| &op.kind);
         kinds
@@ -93,7 +93,7 @@ fn a_processor_centres_phases_and_shares_rotations() {
 }
 
 #[test]
-fn a_set_is_the_fastest_that_fails_no_more_often_than_is_accepted() {
+fn the_fastest_acceptable_set_is_chosen() {
     let program = chained(8);
     let of = |max_failure| ElementPlan::new(&program, &Request { max_failure, ..Request::default() }).unwrap();
     let (sure, cheap) = (of(DEFAULT_FAILURE_LOG2), of(-20.0));
@@ -117,23 +117,20 @@ fn a_set_is_the_fastest_that_fails_no_more_often_than_is_accepted() {
 }
 
 #[test]
-fn bits_of_circuit_privacy_that_are_none_are_no_matter_of_noise() {
+fn invalid_bits_of_circuit_privacy_are_an_input_error() {
     let (program, machine, set) = (chained(2), machines().next(), sets::parameters("toy-256").unwrap());
     for (parameters, machine) in [(None, None), (None, machine.as_ref()), (Some(&set), None)] {
         for bits in [-1.0, f64::NAN, 61.0] {
             let request = Request { parameters, machine, circuit_privacy: Some(bits), ..Request::default() };
             let error = ElementPlan::new(&program, &request).map(|plan| plan.noise).unwrap_err();
             assert_eq!(error.fault, Fault::Input, "{error}");
-            assert!(
-                error.to_string().ends_with("bits of circuit privacy are not to be had; ask for 0 to 60"),
-                "{error}"
-            );
+            assert!(error.to_string().ends_with("bits of circuit privacy; ask for 0 to 60"), "{error}");
         }
     }
 }
 
 #[test]
-fn what_fails_too_often_is_refused_with_the_remedy() {
+fn excessive_failures_are_rejected_with_a_remedy() {
     let program = chained(256);
     let error = ElementPlan::new(&program, &Request::default()).map(|plan| plan.noise).unwrap_err();
     assert_eq!(error.fault, Fault::Noise);
@@ -160,21 +157,21 @@ fn sums() -> Program {
         builder.output(name, sum).unwrap();
     };
     sum("inputs", x, [0, 1]);
-    // By element, the results of the first table come first.
+    // The first table's results come first.
     sum("rotation", both, [0, 2]);
     sum("rotations", both, [0, 1]);
     builder.finish().unwrap()
 }
 
 #[test]
-fn what_errs_together_counts_so() {
+fn correlated_errors_add_up() {
     let program = sums();
     let of = |encryption| {
         let request = Request { encryption, max_failure: 0.0, ..Request::default() };
         ElementPlan::new(&program, &request).unwrap().noise.outputs
     };
     let (secret, public) = (of(Encryption::Secret), of(Encryption::Public));
-    // Of two results of a rotation the errors of rounding correlate by a half and a little more, those of digits do not, against two of rotations.
+    // Rounding errors of two results of one rotation correlate by slightly more than a half; decomposition errors do not.
     let ratio = secret[1].variance / secret[2].variance;
     assert!(ratio > 1.0 && ratio < 1.7, "{ratio}");
     assert!(secret[0].squared_norm == 2.0 && public[0].squared_norm == 2.0);
@@ -192,11 +189,11 @@ fn what_errs_together_counts_so() {
         ElementPlan::new(program, &request).unwrap().noise.outputs[0].variance
     };
     let ratio = |encryption| same(&program, encryption) / same(&one, encryption);
-    // Independent errors add two variances; with a correlation of 1/2, three.
+    // Independent errors add two variances; a correlation of 1/2 makes it three.
     assert!((ratio(Encryption::Secret) - 2.0).abs() < 1e-9 && (ratio(Encryption::Public) - 3.0).abs() < 1e-9);
 }
 
-/// The name of a set that carries a program with inputs of a public key.
+/// Name of the set chosen for public-key inputs.
 fn public_set(program: &Program) -> String {
     let request = Request { encryption: Encryption::Public, max_failure: 0.0, ..Request::default() };
     ElementPlan::new(program, &request).unwrap().kernel.parameters.name().to_owned()
@@ -213,7 +210,7 @@ fn unrolled_keys_take_more_memory() {
         (Memory::of(&plan.kernel).unwrap(), set.bootstrap_key_len() as u64 * u64::from(set.torus_bits() / 8))
     };
     let ((one, key), (four, _)) = (of(KeyUnrolling::ONE), of(KeyUnrolling::FOUR));
-    // 15 ciphertexts for four bits in place of 4.
+    // 15 ciphertexts instead of 4 for four bits.
     let grown = (four.server_key - one.server_key) as f64 / key as f64;
     assert!((2.70..2.76).contains(&grown), "{grown}");
     assert!(four.server_key_compressed > one.server_key_compressed && four.server > one.server + 2 * key);
@@ -256,7 +253,7 @@ fn a_machine_of_another_family_says_so() {
 }
 
 #[test]
-fn a_fault_of_the_program_is_told_on_machines_too() {
+fn a_fault_of_the_program_is_reported_on_machines_too() {
     let mut builder = Builder::new("heavy").unwrap();
     let mut x = builder.input("x", ElementType::Torus { bits: 10 }, 2).unwrap();
     for _ in 0..2 {
@@ -272,7 +269,7 @@ fn a_fault_of_the_program_is_told_on_machines_too() {
     }
 }
 
-/// Look-ups of `count` elements, and those of their results.
+/// Lookups of `count` elements, followed by lookups of the results.
 fn two_batches(count: usize) -> Program {
     let range = Range::new(0, 3).unwrap();
     let mut builder = Builder::new("two").unwrap();
@@ -284,7 +281,7 @@ fn two_batches(count: usize) -> Program {
     builder.finish().unwrap()
 }
 
-/// Every figure is of another size, so that a sum shows how often each of them counts.
+/// Each figure has a different order of magnitude, so that a sum shows how often each counts.
 const TIMES: LookupTimes = LookupTimes {
     keys: 1e9,
     keys_each: 1e9,
@@ -298,9 +295,9 @@ const TIMES: LookupTimes = LookupTimes {
 };
 
 #[test]
-fn the_transform_of_a_key_counts_once_and_look_ups_as_a_processor_takes_them() {
+fn key_transforms_count_once_and_lookups_by_batch_size() {
     let processors = 2;
-    // Each processor takes less than eight at once and switches keys one by one; eight and more side by side, whose keys are switched in a batch.
+    // With fewer than eight per processor, lookups run one by one and key switches are not batched; with more, both are batched.
     for (count, once, each) in [(2, 100.0 + 2.0 * 2.0, 0.01), (16, 1000.0 + 1e4, 1.0)] {
         let kernel = ElementPlan::new(&two_batches(count), &Request::default()).unwrap().kernel;
         assert_eq!(rotation_batches(&kernel), [count, count]);

@@ -1,4 +1,4 @@
-//! The widths of a machine's transforms, derived for a parameter set, and what they make of a look-up.
+//! Derives the widths of a machine's transforms for a parameter set, and their effect on a lookup.
 
 use crate::{Fault, PlanError};
 use polyfabric_machines::Described;
@@ -9,21 +9,20 @@ use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowerin
 use polyfabric_runtime::Progress;
 use polyfabric_schemes::tfhe::Parameters;
 
-/// Widths for a set, and a machine that has them.
+/// Widths for a set, and the machine with these widths.
 #[derive(Clone, Debug)]
 pub struct DerivedWidths {
-    /// The widths.
     pub widths: Derived,
-    /// log2 of the probability that a look-up of a fresh ciphertext fails with them; nothing where the set carries no look-up.
+    /// log2 of the failure probability of a lookup of a fresh ciphertext; `None` if the set supports no lookup.
     pub log2_failure: Option<f64>,
-    /// The machine's file with them.
+    /// The machine file with these widths.
     pub file: String,
 }
 
-/// Widths for `parameters` on `machine`, judged by `judge`.
+/// Derives widths for `parameters` on `machine` by the criterion `judge`.
 ///
 /// # Errors
-/// [`Fault::Machine`]: a set whose torus leaves no room, a machine that has no such widths, or is of another family.
+/// [`Fault::Machine`]: the set's torus is too narrow, or the machine has no such widths or belongs to another family.
 pub fn derive_widths(
     machine: &Described,
     parameters: &Parameters,

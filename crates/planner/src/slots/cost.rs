@@ -1,5 +1,5 @@
-//! What a run of a program of CKKS or BGV takes of this computer's processors, told before it runs: of each kind of work that its steps are, as often
-//! as it occurs; and of its client's a few switching keys, and zeros encrypted and decrypted as its inputs and outputs are.
+//! Estimates the CPU time of a CKKS or BGV program before it runs: each kind of work is timed once and multiplied by its count. For the
+//! client it times a few switching keys, and encrypting and decrypting zeros.
 
 use super::SlotPlan;
 use crate::measure::usual;
@@ -14,14 +14,14 @@ use polyfabric_schemes::tfhe::no_progress;
 use polyfabric_schemes::{bgv, ckks};
 use std::collections::BTreeMap;
 
-/// Switching keys that are made to time all of a program.
+/// Number of switching keys to time.
 const TIMED_KEYS: usize = 3;
 
 fn internal(error: impl std::fmt::Display) -> PlanError {
     PlanError::new(Fault::Internal, error)
 }
 
-/// Seconds that work of a kind takes, once; none, if the ring has none of it.
+/// Seconds of one unit of work; `None` if it does not exist in this ring.
 fn of_effort(rehearsal: &mut Rehearsal, effort: Effort) -> Result<f64, PlanError> {
     let mut done = 0;
     let seconds = usual(
@@ -34,7 +34,7 @@ fn of_effort(rehearsal: &mut Rehearsal, effort: Effort) -> Result<f64, PlanError
     Ok(if done == 0 { 0.0 } else { seconds / done as f64 })
 }
 
-/// Seconds that all work takes, by what each kind that occurs takes once.
+/// Seconds of all work, given the time of one unit of each kind.
 pub(super) fn seconds_by(
     efforts: &BTreeMap<Effort, u64>,
     mut once: impl FnMut(Effort) -> Result<f64, PlanError>,
@@ -46,7 +46,6 @@ pub(super) fn seconds_by(
     Ok(seconds)
 }
 
-/// A client of either scheme.
 enum Client {
     Ckks(ckks::ClientKey),
     Bgv(bgv::ClientKey),
@@ -60,7 +59,7 @@ impl Client {
         }
     }
 
-    /// Makes the switching keys `wanted`.
+    /// Generates the switching keys `wanted`.
     fn make(&self, wanted: &[&WantedKey]) -> Result<(), PlanError> {
         match self {
             Self::Ckks(client) => {
@@ -73,7 +72,7 @@ impl Client {
         }
     }
 
-    /// Zeros in all slots, as an input or an output has them.
+    /// An encryption of zeros, in the format of an input or output.
     fn zeros(&self, of: &Terminal, slots: usize) -> Result<Ciphertext, PlanError> {
         match (self, of.encoding) {
             (Self::Ckks(client), Encoding::Ckks { level, scale, .. }) => {
@@ -87,7 +86,7 @@ impl Client {
         }
     }
 
-    /// Decrypts what [`Self::zeros`] gave of the same output.
+    /// Decrypts a result of [`Self::zeros`].
     fn read(&self, of: &Terminal, slots: usize, ciphertext: &Ciphertext) -> Result<(), PlanError> {
         match (self, of.encoding) {
             (Self::Ckks(client), Encoding::Ckks { scale, .. }) => {
@@ -103,31 +102,31 @@ impl Client {
 }
 
 impl SlotPlan {
-    /// Seconds of processor time that an execution here takes.
+    /// CPU seconds of an execution on this computer.
     ///
     /// # Errors
-    /// [`Fault::Internal`] if the kernel program is not consistent.
+    /// [`Fault::Internal`] if the kernel program is inconsistent.
     pub fn execution_seconds(&self) -> Result<f64, PlanError> {
         let begin = processor_seconds();
         let efforts = self.efforts()?;
-        // An execution finds its steps and their order as the count does.
+        // An execution orders its steps as the count does, in the same time.
         let mut seconds = processor_seconds() - begin;
         let mut rehearsal = self.rehearsal()?;
         seconds += seconds_by(&efforts, |effort| of_effort(&mut rehearsal, effort))?;
         Ok(seconds)
     }
 
-    /// Seconds of processor time that a client takes here.
+    /// CPU seconds of a client on this computer.
     ///
     /// # Errors
-    /// As [`Self::signature`]; [`Fault::Internal`] if nothing can be encrypted so.
+    /// As [`Self::signature`]; [`Fault::Internal`] if encryption fails.
     pub fn client_seconds(&self) -> Result<ClientSeconds, PlanError> {
         let signature: &Signature = &*self.signature()?;
         let (slots, outputs) = (signature.slots(), signature.terminals(true));
         let client = Client::generate(signature.set())?;
         let mut keys = usual(|| Ok(()), |()| Client::generate(signature.set()).map(drop))?;
         if !signature.keys().is_empty() {
-            // Evenly from all, which are over more limbs and over fewer.
+            // An even sample, because keys have different numbers of limbs.
             let step = signature.keys().len().div_ceil(TIMED_KEYS);
             let some: Vec<&WantedKey> = signature.keys().iter().step_by(step).collect();
             let bytes = |key: &WantedKey| self.key_bytes(key.id, key.storage) as f64;

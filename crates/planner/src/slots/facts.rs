@@ -1,4 +1,4 @@
-//! What is known of a plan, as data.
+//! A plan's facts as JSON.
 
 use super::memory::Memory;
 use super::set_choice::bootstraps_of;
@@ -20,13 +20,13 @@ fn counted(kernel: &KernelProgram) -> Result<Counts, PlanError> {
 }
 
 impl BgvPlan {
-    /// log2 of the probability that it fails, with so many inputs.
+    /// log2 of the failure probability with the given number of inputs.
     ///
     /// # Errors
     /// [`Fault::Internal`] if the kernel program cannot be counted.
     pub(super) fn failure_log2(&self, inputs: usize) -> Result<f64, PlanError> {
         let operations = &counted(self.kernel())?.limb_ops;
-        // Every digit and every remainder is transformed once at least; an encryption brings four.
+        // At least one transform per digit and per remainder; an encryption adds four polynomials.
         let polynomials = operations.ntts() + operations.key_limbs + 4 * inputs as u64;
         Ok(bgv_failure_log2(&self.lowered.plan.held, polynomials, self.parameters.ring().degree().get()))
     }
@@ -40,7 +40,7 @@ impl SlotPlan {
         }
     }
 
-    /// What is known of every encrypted node of the program: place, level, scale, and the bound of its error.
+    /// Location, level, scale and error bound of every encrypted node.
     fn nodes(&self) -> Vec<Value> {
         let describe = |id: NodeId, figures: Value| {
             let node = self.program().node(id);
@@ -81,14 +81,14 @@ impl SlotPlan {
                         "budget_bits": log2_q - 1.0 - state.noise.bound,
                     })
                 };
-                // A measured program has more outputs, behind its own nodes.
+                // A measured program has additional outputs after its own nodes.
                 let own = plan.lowered.plan.nodes.iter().filter(|(id, _)| id.index() < self.program().nodes().len());
                 own.map(|(id, state)| describe(*id, figures(state))).collect()
             }
         }
     }
 
-    /// How often each key is used, by the limbs of Q that the ciphertext has then.
+    /// Number of uses of each key, by limbs of Q.
     fn key_switches(&self) -> Vec<Value> {
         let gadget = match &self.lowering {
             Lowering::Ckks(plan) => plan.parameters.gadget(),
@@ -107,7 +107,7 @@ impl SlotPlan {
         uses.into_iter().map(row).collect()
     }
 
-    /// What a machine tried for the steps of each matrix, highest level first.
+    /// A machine's trials for the steps of each matrix, highest level first.
     fn steps(&self) -> Vec<Value> {
         let Lowering::Ckks(plan) = &self.lowering else { return Vec::new() };
         let StepRule::Search(search) = &plan.lowered.choice.steps else { return Vec::new() };
@@ -129,7 +129,7 @@ impl SlotPlan {
         matrices.iter().map(row).collect()
     }
 
-    /// log2 of the probability that an execution is wrong: of CKKS, that an output passes the bound of its error, or a bootstrapping overflows.
+    /// log2 of the failure probability: for CKKS, that an output exceeds its error bound or a bootstrapping overflows.
     ///
     /// # Errors
     /// [`Fault::Internal`] if the kernel program cannot be counted.
@@ -140,20 +140,20 @@ impl SlotPlan {
         })
     }
 
-    /// How often an execution here does each kind of work.
+    /// Counts of each kind of work in an execution.
     ///
     /// # Errors
-    /// [`Fault::Internal`] if the kernel program is not consistent.
+    /// [`Fault::Internal`] if the kernel program is inconsistent.
     pub(super) fn efforts(&self) -> Result<BTreeMap<Effort, u64>, PlanError> {
         let storage = self.key_storage();
         let drawn = |key| storage.get(&key).is_some_and(|storage| storage.seeded);
         efforts(self.kernel(), threads(), self.compact_plaintexts(), drawn).map_err(PlanError::of(Fault::Internal))
     }
 
-    /// Buffers on which each kind of that work can be done by itself, to be timed.
+    /// Buffers to time each kind of work by itself.
     ///
     /// # Errors
-    /// [`Fault::Internal`] if the kernel program is not consistent.
+    /// [`Fault::Internal`] if the kernel program is inconsistent.
     pub(super) fn rehearsal(&self) -> Result<Rehearsal, PlanError> {
         let (ring, gadget) = match &self.lowering {
             Lowering::Ckks(plan) => {

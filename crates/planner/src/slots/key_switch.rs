@@ -1,4 +1,4 @@
-//! Which key switch a program has: the parameter set's, a named one, or the one that the compiler of the machine chooses, or of this computer.
+//! Chooses the key switch: the parameter set's, a named one, or the cheapest for the machine or this computer.
 
 use crate::{Fault, PlanError};
 use polyfabric_machines::Described;
@@ -15,14 +15,14 @@ use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// Whose choice it is.
+/// How to choose the key switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeySwitchRequest {
-    /// The parameter set's.
+    /// Use the parameter set's.
     Set,
-    /// The compiler's.
+    /// Use the cheapest acceptable one.
     Compiler,
-    /// The user's, by name.
+    /// Use the named one.
     Named(String),
 }
 
@@ -36,13 +36,13 @@ impl From<&str> for KeySwitchRequest {
     }
 }
 
-/// What came of it.
+/// The chosen key switch.
 #[derive(Debug)]
 pub struct KeySwitch {
     wanted: KeySwitchRequest,
     /// Name of the variant; "set" for digits smaller than a limb.
     name: String,
-    /// A row for each variant that was weighed.
+    /// One row per variant considered.
     considered: Vec<Value>,
 }
 
@@ -85,7 +85,7 @@ fn secured<S: Set>(set: &S, variant: KeySwitchVariant, least: f64) -> Result<S, 
     let after = derived.security();
     if after.bits < least {
         return Err(format!(
-            "its special primes leave {} bits of security ({}), where the set has {}",
+            "its special primes reduce the security to {} bits ({}), from the set's {}",
             shown(after.bits),
             after.source,
             shown(least)
@@ -94,18 +94,18 @@ fn secured<S: Set>(set: &S, variant: KeySwitchVariant, least: f64) -> Result<S, 
     Ok(derived)
 }
 
-/// Bits of security that the compiler must leave: 128, or what a set of fewer has.
+/// Security that an automatic choice must keep: 128 bits, or the set's if lower.
 fn kept<S: Set>(set: &S) -> f64 {
     set.security().bits.min(STANDARD_SECURITY_BITS)
 }
 
-/// Bits of security that a variant must leave that the user names: 128, unless the set has fewer anyway and is warned of.
+/// Security that a variant named by the user must keep: 128 bits, or any if the set has less, which causes a warning.
 fn asked<S: Set>(set: &S) -> f64 {
     if set.security().bits < STANDARD_SECURITY_BITS { 0.0 } else { STANDARD_SECURITY_BITS }
 }
 
-/// `program` lowered by `lower` with the key switch that is wanted. `noise` is what is known of a plan's errors, and `accepts` says whether the
-/// compiler may take a plan: whether it is precise enough, beside the errors of the set's own, which has none beside it.
+/// Lowers `program` by `lower` with the requested key switch. `noise` extracts a plan's noise, and `accepts` decides whether a plan is
+/// precise enough compared with the set's own key switch (`None` for that one itself).
 pub fn planned<S: Set, P, N>(
     set: S,
     (program, machine): (&str, Option<&Described>),
@@ -117,9 +117,9 @@ pub fn planned<S: Set, P, N>(
 ) -> Result<(P, Option<KeySwitch>), PlanError> {
     let own = set.key_switch();
     let name_of = |variant: Option<KeySwitchVariant>| variant.map_or_else(|| "set".to_owned(), |v| v.to_string());
-    let told = |name: String, considered| Some(KeySwitch { wanted: wanted.clone(), name, considered });
+    let switch = |name: String, considered| Some(KeySwitch { wanted: wanted.clone(), name, considered });
     match &wanted {
-        KeySwitchRequest::Set => Ok((lower(set)?, machine.and_then(|_| told(name_of(own), Vec::new())))),
+        KeySwitchRequest::Set => Ok((lower(set)?, machine.and_then(|_| switch(name_of(own), Vec::new())))),
         KeySwitchRequest::Named(name) => {
             let variant = KeySwitchVariant::named(name, set.limbs());
             let message = |error| format!("{program} with parameter set {}: {error}, auto, set", set.name());
@@ -128,7 +128,7 @@ pub fn planned<S: Set, P, N>(
                 let message = format!("{program} with the key switch {variant} of {}: {reason}", set.name());
                 PlanError::new(Fault::Parameter, message)
             })?;
-            Ok((lower(derived)?, told(variant.to_string(), Vec::new())))
+            Ok((lower(derived)?, switch(variant.to_string(), Vec::new())))
         }
         KeySwitchRequest::Compiler => {
             let made = lower(set.clone())?;
@@ -155,7 +155,7 @@ pub fn planned<S: Set, P, N>(
                 let fault = if own_refused.is_some() { Fault::Noise } else { Fault::Program };
                 let chosen = chosen.map_err(PlanError::of(fault))?;
                 let rows = chosen.considered.iter().map(work).collect();
-                return Ok((chosen.program, told(variants[chosen.index].clone(), rows)));
+                return Ok((chosen.program, switch(variants[chosen.index].clone(), rows)));
             };
             let clock_hz = machine.clock_hz().map_err(PlanError::of(Fault::Machine))?;
             let chosen = choose(machine, program, &variants, weighed, kernel).map_err(|error| {
@@ -164,12 +164,12 @@ pub fn planned<S: Set, P, N>(
                 PlanError::new(fault, error)
             })?;
             let rows = chosen.considered.iter().map(|considered| row(considered, clock_hz)).collect();
-            Ok((chosen.program, told(variants[chosen.index].clone(), rows)))
+            Ok((chosen.program, switch(variants[chosen.index].clone(), rows)))
         }
     }
 }
 
-/// What this computer would do with a variant.
+/// JSON of a variant's work on this computer.
 fn work(weighed: &Weighed) -> Value {
     match &weighed.outcome {
         Err(reason) => json!({ "name": weighed.name, "refused": reason }),
@@ -179,7 +179,7 @@ fn work(weighed: &Weighed) -> Value {
     }
 }
 
-/// What a machine would take with a variant.
+/// JSON of a variant's work on a machine.
 fn row(considered: &Considered, clock_hz: f64) -> Value {
     match &considered.outcome {
         Err(reason) => json!({ "name": considered.name, "refused": reason }),
@@ -199,7 +199,7 @@ fn row(considered: &Considered, clock_hz: f64) -> Value {
 }
 
 impl KeySwitch {
-    /// Its name, who chose it, and what was weighed.
+    /// JSON of its name, who chose it, and the variants considered.
     pub fn to_json(&self) -> Value {
         let by = match self.wanted {
             KeySwitchRequest::Set => "set",

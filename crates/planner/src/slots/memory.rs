@@ -1,4 +1,4 @@
-//! Estimates memory: that of planning from the program, and that of a run from its plan, before a key is made.
+//! Estimates memory: of planning, from the program, and of a run, from its plan before keys are generated.
 
 use super::SlotPlan;
 use crate::memory::{peak, threads};
@@ -8,20 +8,20 @@ use polyfabric_program::rns::kernel::{KernelProgram, Op, OpKind, PublicPolynomia
 use polyfabric_runtime::rns::cpu;
 use polyfabric_schemes::rns::Domain;
 
-/// Bytes of the kernel operations that one of a program becomes, and of what is known of its errors.
+/// Bytes per operation of the program, for its kernel operations and noise.
 const NODE_BYTES: u64 = 32 << 10;
 
-/// The same for a bootstrapping, without its matrices.
+/// The same per bootstrapping, without its matrices.
 const BOOTSTRAP_BYTES: u64 = 32 << 20;
 
-/// Diagonals of all matrices of a bootstrapping, which are encoded once for all that a program has.
+/// Diagonals of all matrices of a bootstrapping, encoded once per program.
 const BOOTSTRAP_DIAGONALS: u64 = 400;
 
-/// Magnitude of public values from which on a coefficient may take two words: scales are below 2^60.
+/// Magnitude of public values from which coefficients may need two words, since scales are below 2^60.
 const WIDE: f64 = 8.0;
 
-/// An upper bound of what planning `program` takes with a ring of this degree: every public vector, encoded for each operation that reads it, and what each
-/// operation becomes.
+/// Upper bound of the bytes for planning `program` with ring degree `degree`: the encoded public vectors of all operations, and their
+/// kernel operations.
 pub fn planning_bytes(program: &Program, degree: usize) -> u64 {
     let encoded = |values: &Values| match values.is_scalar() {
         true => 0,
@@ -48,23 +48,23 @@ pub fn planning_bytes(program: &Program, degree: usize) -> u64 {
     bytes.sum::<u64>() + bootstrapped
 }
 
-/// Words of a prime's transform tables: N for the stages within registers, as many companions, a quarter of N for the others.
+/// Words of a prime's transform tables, as a fraction of N: N for stages within registers, N companions, N/4 for the other stages.
 const TABLE_WORDS: [usize; 2] = [9, 4];
 
-/// Polynomials over all limbs that the making of a key works with, in words: both secrets and what they come from.
+/// Working polynomials of key generation over all limbs, in words: both secrets and their sources.
 const KEY_POLYNOMIALS: usize = 4;
 
-/// Limbs that a thread works with beside the polynomials, while it makes or reads keys.
+/// Limbs that each thread needs in addition, while it generates or reads keys.
 const THREAD_LIMBS: usize = 4;
 
-/// Bytes by what they are for.
+/// Memory of a run, in bytes.
 pub struct Memory {
     pub keys: usize,
     pub inputs: usize,
     pub outputs: usize,
-    /// Public polynomials as a run reads them: their coefficients, or their transforms.
+    /// Public polynomials as a run reads them: coefficients or transforms.
     pub plaintexts: usize,
-    /// All of it at its peak.
+    /// Peak total.
     pub peak: usize,
 }
 
@@ -82,14 +82,14 @@ impl Memory {
         let outputs = kernel.outputs.iter().map(|output| kernel.value(output.value).limbs.len() * limb).sum();
         let coefficients: usize = kernel.plaintexts.iter().map(|polynomial| coefficient_bytes(polynomial)).sum();
         let plaintexts = if plan.compact_plaintexts() { coefficients } else { prepared_bytes(kernel) };
-        // Both are there while a run has the transforms.
+        // A run with transforms needs coefficients and transforms.
         let kept = if plan.compact_plaintexts() { 0 } else { plaintexts };
         let buffers = cpu::buffer_bytes(kernel, threads).map_err(PlanError::of(Fault::Internal))?;
         let tables = kernel.moduli.len() * limb * TABLE_WORDS[0] / TABLE_WORDS[1];
         let making = (KEY_POLYNOMIALS * kernel.moduli.len() + THREAD_LIMBS * threads) * limb;
         // The client decrypts copies of the outputs.
         let running = buffers + kept + inputs + 2 * outputs + THREAD_LIMBS * threads * limb;
-        // The allocator keeps what the making of keys gave back.
+        // The allocator retains the memory of key generation.
         let held = tables + coefficients + keys + making + running;
         Ok(Self { keys, inputs, outputs, plaintexts, peak: peak(held as u64) as usize })
     }
@@ -102,7 +102,7 @@ fn coefficient_bytes(polynomial: &PublicPolynomial) -> usize {
     }
 }
 
-/// Bytes of the public polynomials' transforms: of one in a power of X, each value once.
+/// Bytes of the public polynomials' transforms; one in a power of X stores each value once.
 pub fn prepared_bytes(kernel: &KernelProgram) -> usize {
     let mut known = vec![None; kernel.plaintexts.len()];
     let prepared = |op: &Op| {

@@ -1,4 +1,4 @@
-//! Programs of CKKS and BGV: a program with the parameters that carry it and its kernel program.
+//! Plans CKKS and BGV programs: parameter set, lowering, kernel program.
 
 mod cost;
 mod facts;
@@ -12,7 +12,7 @@ mod tests;
 
 pub use key_switch::{KeySwitch, KeySwitchRequest};
 
-use crate::memory::expect_room;
+use crate::memory::expect_memory;
 use crate::{DEFAULT_FAILURE_LOG2, Fault, PlanError};
 use key_switch::planned;
 use memory::{planning_bytes, prepared_bytes};
@@ -40,92 +40,83 @@ use set_choice::{
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 
-/// Bound of an output's error, as a share of its numbers, with which no larger set is tried for a machine.
+/// Relative error bound of outputs with which no larger set is tried for a machine.
 const FINE_ERROR: f64 = 1.0 / 1024.0;
 
-/// log2 of the failure probability that a CKKS program may have by default: one run in a million. Each output alone has 2^-40, and a bootstrap of
-/// many slots with a sparse secret and the range that papers choose up to 2^-27.
+/// Default log2 of the accepted failure probability of a CKKS program: one run in a million. Each output contributes 2^-40; a bootstrap of
+/// many slots with a sparse secret and the range used in papers contributes up to 2^-27.
 const CKKS_FAILURE_LOG2: f64 = -20.0;
 
-/// Most bytes of keys of which both halves are kept, and of public polynomials that are kept transformed; the keys of a bootstrapping are more.
+/// Maximum bytes of keys stored with both halves, and of public polynomials stored transformed; bootstrapping keys exceed it.
 pub const MOST_PREPARED_BYTES: usize = 4 << 30;
 
-/// A lowered CKKS program.
 #[derive(Debug)]
 pub struct CkksPlan {
-    /// Its set.
     pub parameters: ckks_scheme::Parameters,
-    /// With which key inputs are encrypted, as the errors are followed.
+    /// The key that encrypts inputs, for the noise analysis.
     encryption: Encryption,
-    /// What is executed.
     pub lowered: Lowered,
-    /// The bounds of its errors.
     pub noise: NoiseReport,
-    /// Whether a machine has yet to try the steps of its matrices, as it was lowered to be compared with others.
+    /// Whether the machine's search for matrix steps is still to do; not needed to compare variants.
     untried: bool,
 }
 
-/// A lowered BGV program.
 #[derive(Debug)]
 pub struct BgvPlan {
-    /// Its set.
     pub parameters: bgv_scheme::Parameters,
-    /// What is executed.
     pub lowered: bgv::BgvLowered,
 }
 
-/// The scheme's half of a plan.
+/// The scheme-specific part of a plan.
 #[derive(Debug)]
 pub enum Lowering {
-    /// Of CKKS.
     Ckks(CkksPlan),
-    /// Of BGV.
     Bgv(BgvPlan),
 }
 
-/// A set that is asked for.
+/// A requested parameter set.
 #[derive(Clone, Copy, Debug)]
 pub enum ParameterRequest<'a> {
-    /// One of the user.
+    /// The user's own set.
     Set(&'a ParameterSet),
-    /// A named one.
+    /// A named set.
     Name(&'a str),
 }
 
-/// What is asked of a plan.
+/// Options of a plan.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
-    /// The set; without one the smallest that carries the program.
+    /// The set; `None` for the smallest sufficient one.
     pub asked: Option<ParameterRequest<'a>>,
-    /// With which key inputs are encrypted: so errors of CKKS are followed. Limbs of BGV are chosen as if it were the public one.
+    /// The key that encrypts inputs, for the noise of CKKS. BGV always assumes the public key.
     pub encryption: Encryption,
-    /// Whether every encrypted node is an output too.
+    /// Whether every encrypted node is an output too, to measure its error.
     pub measured: bool,
-    /// What executes it; this computer without one.
+    /// The machine; `None` for this computer.
     pub machine: Option<&'a Described>,
-    /// Whose choice the key switch is.
+    /// How to choose the key switch.
     pub key_switch: KeySwitchRequest,
-    /// Bits that a set of CKKS must have which is not asked for.
+    /// Minimum bits of security of an automatically chosen CKKS set.
     pub security: f64,
-    /// log2 of the failure probability that is accepted; by default [`DEFAULT_FAILURE_LOG2`] for BGV and 2^-20 for CKKS, whose bounds of errors
-    /// hold with 2^-40 each.
+    /// log2 of the accepted failure probability; by default [`DEFAULT_FAILURE_LOG2`] for BGV, and 2^-20 for CKKS, whose error bounds are
+    /// exceeded with probability 2^-40 each.
     pub max_failure: Option<f64>,
-    /// Most bytes that planning may take.
+    /// Maximum bytes for planning.
     pub memory: Option<u64>,
 }
 
-/// A program with the parameters that carry it and its kernel program.
+/// A CKKS or BGV program planned for a parameter set.
 #[derive(Debug)]
 pub struct SlotPlan {
-    /// As the user wrote it.
+    /// The program as the user wrote it.
     written: Arc<Program>,
-    /// As it is executed: its linear code folded, and bootstraps placed where it is deeper than the set.
+    /// The program as executed: with folded linear code, and bootstraps where it needs more levels than the set has.
     folded: Folded,
-    /// The scheme's half.
+    /// The scheme-specific part.
     pub lowering: Lowering,
-    /// Which key switch it has on its machine, and why.
+    /// The key switch and the reason for it.
     key_switch: Option<KeySwitch>,
-    /// Whether its errors will be measured, so that one of which bounds say nothing may be run.
+    /// Whether errors will be measured; then a program may run even if bounds leave no precision.
     measured: bool,
     signature: OnceLock<Arc<Signature>>,
 }
@@ -138,7 +129,7 @@ fn refused(error: impl std::fmt::Display) -> PlanError {
     PlanError::new(Fault::Program, error)
 }
 
-/// `program` with an output more for every encrypted node.
+/// `program` with every encrypted node as an additional output.
 fn instrumented(program: &Program) -> Result<Program, PlanError> {
     let mut builder =
         polyfabric_program::rns::homomorphic::Builder::new(program.name(), program.scheme(), program.slots())
@@ -181,7 +172,7 @@ fn lower_ckks(
     };
     let (mut lowered, mut noise) = lower(0)?;
     let chain = ckks::chain(&parameters).map_err(parameter)?;
-    // What its author keeps at a level stays there, whatever the room.
+    // Levels chosen by the author stay, even if values do not fit there.
     if let Some(level) = noise.levels_short(&chain)
         && let Ok(higher) = lower(level)
         && higher.1.first_wrapping().is_none()
@@ -191,14 +182,14 @@ fn lower_ckks(
     Ok(CkksPlan { parameters, encryption, lowered, noise, untried })
 }
 
-/// What a CKKS program is lowered for, beside its set.
+/// Options of a CKKS lowering besides the set.
 struct For<'a> {
     encryption: Encryption,
     observed: bool,
     choice: &'a RnsLowering,
 }
 
-/// For errors alone, which no encoded vector is needed for.
+/// Skips encoding when only the noise is of interest.
 #[derive(Debug)]
 struct NoEncoder(Arc<[i64]>);
 
@@ -212,7 +203,7 @@ impl PlaintextEncoder for NoEncoder {
     }
 }
 
-/// The lowered program and its errors, `magnitudes` being known of its messages.
+/// Lowers the program and computes its noise, with known bounds `magnitudes` of its messages.
 fn lowered(
     program: &Program,
     parameters: &ckks_scheme::Parameters,
@@ -250,23 +241,23 @@ impl BgvPlan {
         &self.lowered.kernel
     }
 
-    /// Whether it fails no more often than is `accepted`, with so many inputs.
+    /// Checks that it fails with probability at most 2^`accepted`, for the given number of inputs.
     fn accepts(&self, inputs: usize, accepted: f64) -> Result<(), String> {
         let found = self.failure_log2(inputs).map_err(|error| error.to_string())?;
         if found <= accepted {
             return Ok(());
         }
-        let told = told(found);
+        let limit = accepting_limit(found);
         Err(format!(
-            "it may fail with probability 2^{found:.1}, more than 2^{accepted:.1}, unless that is accepted with max_failure={told} \
-             (--max-failure {told})"
+            "it may fail with probability 2^{found:.1}, more than 2^{accepted:.1}, unless that is accepted with max_failure={limit} \
+             (--max-failure {limit})"
         ))
     }
 }
 
-/// What a failure probability of 2^`found` is accepted with.
-fn told(found: f64) -> f64 {
-    // Not -0.
+/// The smallest integer `max_failure` that accepts 2^`found`.
+fn accepting_limit(found: f64) -> f64 {
+    // Avoids -0.0.
     found.ceil() + 0.0
 }
 
@@ -275,7 +266,7 @@ impl CkksPlan {
         &self.lowered.kernel
     }
 
-    /// If a message may wrap around, by the bounds of the inputs: bits of a modulus with which none would.
+    /// If a message may wrap around, given the inputs' bounds: the modulus bits that would prevent it.
     fn modulus_short(&self) -> Result<Option<f64>, PlanError> {
         let nodes = &self.noise.nodes;
         let short = nodes.iter().map(|node| -node.headroom).fold(0.0, f64::max);
@@ -284,7 +275,7 @@ impl CkksPlan {
         Ok((short > 0.0).then(|| chain.log2_modulus(start) + short))
     }
 
-    /// The largest bound of an output's error, as a share of its numbers; beyond all where a message may wrap around.
+    /// The largest error bound of an output relative to its values; infinite if a message may wrap around.
     fn relative_error(&self, program: &Program) -> f64 {
         if self.noise.first_wrapping().is_some() {
             return f64::INFINITY;
@@ -296,7 +287,7 @@ impl CkksPlan {
             .fold(0.0, f64::max)
     }
 
-    /// Whether no error is much larger than with the set's own key switch.
+    /// Checks that no error is much larger than with the set's own key switch.
     fn accepts(&self, own: Option<&NoiseReport>) -> Result<(), String> {
         let like = |own| self.noise.require_like(own, SPARE_BITS).map_err(|failure| failure.to_string());
         own.map_or(Ok(()), like)
@@ -306,15 +297,15 @@ impl CkksPlan {
 // -- both ---------------------------------------------------------------------------------------------------------------
 
 impl SlotPlan {
-    /// Plans `program` as it is asked for.
+    /// Plans `program` with the options of `request`.
     ///
     /// # Errors
-    /// [`PlanError`]: what no set carries, what a set or a machine does not hold, with cause, place and remedy.
+    /// [`PlanError`]: no set supports the program, or a set or machine does not; with cause, location and fix.
     pub fn new(program: &Arc<Program>, request: Request<'_>) -> Result<Self, PlanError> {
         let Request { asked, encryption, measured, machine, key_switch: wanted, security, max_failure, memory } =
             request;
-        let room = |program: &Program, degree| expect_room(program.name(), planning_bytes(program, degree), memory);
-        // No ring that holds the program's slots takes less.
+        let room = |program: &Program, degree| expect_memory(program.name(), planning_bytes(program, degree), memory);
+        // The smallest ring that fits the slots needs the least memory.
         room(program, program.slots())?;
         let (written, mut folded) = (program, fold(program).map_err(refused)?);
         let (lowering, key_switch) = match program.scheme() {
@@ -326,7 +317,7 @@ impl SlotPlan {
                     Some(ParameterRequest::Set(other)) => return Err(other_scheme(&program, other)),
                     None => match machine {
                         Some(machine) => {
-                            // As it will be planned when it is named: with its own key switch.
+                            // Lower as later, when the set is named: with its own key switch.
                             let takes = |set: &ckks_scheme::Parameters| {
                                 if room(&program, set.ring_degree().get()).is_err() {
                                     return false;
@@ -344,7 +335,7 @@ impl SlotPlan {
                 }
                 let program = &*folded.program;
                 let place = (program.name(), machine);
-                // Variants of a key switch are compared with steps by rates: what is tried for one says little of another, and takes long.
+                // Variants are compared without a search for steps, which takes long and differs little between variants.
                 let compared = wanted == KeySwitchRequest::Compiler;
                 let lower = |set: ckks_scheme::Parameters| {
                     room(program, set.ring_degree().get())?;
@@ -404,7 +395,7 @@ impl SlotPlan {
                     room(body, set.ring().degree().get())?;
                     lower_bgv(body, set, machine)
                 };
-                // Too much noise is refused by the lowering.
+                // The lowering rejects excessive noise.
                 let (inputs, accepted) = (program.inputs().count(), max_failure.unwrap_or(DEFAULT_FAILURE_LOG2));
                 let accepts = |plan: &BgvPlan, _: Option<&()>| plan.accepts(inputs, accepted);
                 let (plan, chosen) = planned(parameters, place, wanted, lower, |_| (), accepts, BgvPlan::kernel)
@@ -423,13 +414,13 @@ impl SlotPlan {
         Ok(plan)
     }
 
-    /// Refuses a plan that fails more often than is accepted.
+    /// Rejects a plan with an unacceptable failure probability.
     fn expect_failure(&self, max_failure: Option<f64>) -> Result<(), PlanError> {
         let (what, default, other) = match &self.lowering {
             Lowering::Ckks(_) => (
                 "may be wrong",
                 CKKS_FAILURE_LOG2,
-                "each output counts with 2^-40, each bootstrap with what its set leaves: give it fewer, or choose a set with a sparse ephemeral secret"
+                "each output adds 2^-40 and each bootstrap what its set leaves: use fewer, or choose a set with a sparse ephemeral secret"
                     .to_owned(),
             ),
             Lowering::Bgv(plan) => {
@@ -441,35 +432,34 @@ impl SlotPlan {
         if found <= accepted {
             return Ok(());
         }
-        let (name, set, told) = (self.program().name(), self.set(), told(found));
+        let (name, set, limit) = (self.program().name(), self.set(), accepting_limit(found));
         let message = format!(
             "{name}: with parameter set {} it {what} with probability 2^{found:.1}, more than 2^{accepted:.1}; {other}, or \
-             accept it with max_failure={told} (--max-failure {told})",
+             accept it with max_failure={limit} (--max-failure {limit})",
             set.name()
         );
         Err(PlanError::new(Fault::Noise, message))
     }
 
-    /// Refuses a plan of which a client would decrypt an output that by its bound is all error, unless errors are measured. (BGV's lowering has
-    /// ruled it out.)
+    /// Rejects a plan if the error bound of an output exceeds its values, unless errors will be measured. The BGV lowering already excludes
+    /// this.
     fn expect_results(&self) -> Result<(), PlanError> {
         match &self.lowering {
             Lowering::Ckks(_) if self.measured => Ok(()),
             Lowering::Ckks(plan) => {
-                let other = "a bound takes every error at its worst, and a whole run with measure=True (--measure) tells what is left";
-                let told = |failure| PlanError::new(Fault::Noise, format!("{failure}; {other}"));
-                plan.noise.require_something_left(self.program()).map_err(told)
+                let other = "bounds are worst cases, so measure the actual precision with measure=True (--measure)";
+                let failed = |failure| PlanError::new(Fault::Noise, format!("{failure}; {other}"));
+                plan.noise.require_something_left(self.program()).map_err(failed)
             }
             Lowering::Bgv(_) => Ok(()),
         }
     }
 
-    /// The program as it is executed.
+    /// The program as executed.
     pub fn program(&self) -> &Arc<Program> {
         &self.folded.program
     }
 
-    /// Its parameter set.
     pub fn set(&self) -> ParameterSet {
         match &self.lowering {
             Lowering::Ckks(plan) => ParameterSet::Ckks(plan.parameters.clone()),
@@ -477,7 +467,6 @@ impl SlotPlan {
         }
     }
 
-    /// What is executed.
     pub fn kernel(&self) -> &KernelProgram {
         match &self.lowering {
             Lowering::Ckks(plan) => plan.kernel(),
@@ -485,7 +474,7 @@ impl SlotPlan {
         }
     }
 
-    /// The switching keys needed, and how much of each.
+    /// The switching keys needed, and their limbs.
     pub fn keys(&self) -> &BTreeMap<KeyId, KeyUse> {
         match &self.lowering {
             Lowering::Ckks(plan) => &plan.lowered.keys,
@@ -493,10 +482,10 @@ impl SlotPlan {
         }
     }
 
-    /// What a client knows of it.
+    /// The public interface for a client.
     ///
     /// # Errors
-    /// [`Fault::Noise`] if no bit of an output would be left for it; [`Fault::Internal`] if the plan does not know an input or an output.
+    /// [`Fault::Noise`] if an output would have no precision; [`Fault::Internal`] if the plan lacks an input or output.
     pub fn signature(&self) -> Result<Arc<Signature>, PlanError> {
         if let Some(known) = self.signature.get() {
             return Ok(Arc::clone(known));
@@ -521,7 +510,7 @@ impl SlotPlan {
         Ok(Arc::clone(self.signature.get_or_init(|| made)))
     }
 
-    /// How keys are kept: both halves of each, or where that takes more than [`MOST_PREPARED_BYTES`], of those that fit.
+    /// Storage of keys: both halves of each, or of as many as fit in [`MOST_PREPARED_BYTES`].
     fn key_storage(&self) -> BTreeMap<KeyId, KeyStorage> {
         key_storage(self.keys(), MOST_PREPARED_BYTES, |id, storage| self.key_bytes(id, storage))
     }
@@ -545,26 +534,24 @@ impl SlotPlan {
         limbs * self.kernel().degree.get() * size_of::<u64>()
     }
 
-    /// Whether public polynomials are transformed at every use: where keys are kept small, or they would be too many to keep.
+    /// Whether public polynomials are transformed at each use: if keys are stored compactly, or the transforms would be too large.
     pub fn compact_plaintexts(&self) -> bool {
         self.has_seeded_keys() || prepared_bytes(self.kernel()) > MOST_PREPARED_BYTES
     }
 
-    /// Bytes of all keys.
     pub fn bytes_of_keys(&self) -> usize {
         self.key_storage().iter().map(|(&id, &storage)| self.key_bytes(id, storage)).sum()
     }
 
-    /// Whether some key has masks that are drawn at each use.
+    /// Whether the masks of some keys are regenerated at each use.
     pub fn has_seeded_keys(&self) -> bool {
         self.key_storage().values().any(|storage| storage.seeded)
     }
 
-    /// With CKKS, bounds of the errors by node where values are no larger than `magnitudes`, those of a run's inputs, in place of all inputs
-    /// within their bounds; none with BGV.
+    /// CKKS: error bounds by node for messages up to `magnitudes`, such as a run's, instead of the inputs' declared bounds. Empty for BGV.
     ///
     /// # Errors
-    /// [`Fault::Program`] if it cannot be lowered so.
+    /// [`Fault::Program`] if the lowering fails.
     pub fn bounds(&self, magnitudes: &[f64]) -> Result<BTreeMap<NodeId, f64>, PlanError> {
         let Lowering::Ckks(ckks) = &self.lowering else { return Ok(BTreeMap::new()) };
         let nothing = NoEncoder(vec![0; ckks.parameters.ring_degree().get()].into());
@@ -573,13 +560,12 @@ impl SlotPlan {
         Ok(noise.nodes.iter().map(|node| (node.node, node.bound)).collect())
     }
 
-    /// Evaluates the program in the clear on a run's inputs. `written` reads the values of each node of the program as the user wrote it,
-    /// `executed` of each as it is executed. `mapped` has of polynomials whose operand was mapped to [-1, 1] before: what it was, its
-    /// interval, in how many slots.
+    /// Evaluates the program in the clear on a run's inputs. `written` receives the values of each node as written, `executed` of each node as
+    /// executed. `mapped` lists polynomials whose operand was mapped to [-1, 1]: the original vector, its interval, and the number of slots.
     ///
     /// # Errors
-    /// [`PlanError`] where the program would decrypt to something else, which BGV's lowering has ruled out: nothing would be left of an output,
-    /// or these inputs lead out of a polynomial's interval or out of the modulus.
+    /// [`PlanError`] if decryption would be wrong: an output would be only noise, or inputs leave a polynomial's interval or the modulus. The
+    /// BGV lowering already excludes this.
     pub fn evaluate(
         &self,
         inputs: &HashMap<String, Values>,
@@ -615,12 +601,12 @@ impl SlotPlan {
         }
     }
 
-    /// The program as the user wrote it.
+    /// The program as written by the user.
     pub fn written(&self) -> &Program {
         &self.written
     }
 
-    /// Whether it is executed otherwise than it is written.
+    /// Whether the executed program differs from the written one.
     pub fn is_changed(&self) -> bool {
         self.folded.is_changed()
     }

@@ -1,10 +1,9 @@
-//! What is known of a parameter set, as data.
+//! Facts about parameter sets as JSON.
 
 use polyfabric_schemes::rns::{KeyId, KeyStorage};
 use polyfabric_schemes::{bgv, ckks};
 use serde_json::{Value, json};
 
-/// What to know of a CKKS set.
 pub fn of_ckks(set: &ckks::Parameters) -> Value {
     json!({
         "name": set.name(),
@@ -31,7 +30,6 @@ pub fn of_ckks(set: &ckks::Parameters) -> Value {
     })
 }
 
-/// What to know of a BGV set.
 pub fn of_bgv(set: &bgv::Parameters) -> Value {
     let (degree, security) = (set.ring().degree(), set.security());
     json!({

@@ -1,4 +1,4 @@
-//! Which parameter set a program on slots gets: one that is named, or the smallest that carries it.
+//! Chooses the parameter set of a CKKS or BGV program: a named set or the smallest sufficient one.
 
 use super::{parameter, refused};
 use crate::{DEFAULT_FAILURE_LOG2, Fault, PlanError};
@@ -20,7 +20,7 @@ use polyfabric_schemes::set_file::ParameterSet;
 use polyfabric_schemes::{bgv as bgv_scheme, ckks as ckks_scheme};
 use serde_json::{Value, json};
 
-/// The set's bootstrapping, for a program that asks for one.
+/// The set's bootstrapping, if the program bootstraps.
 pub fn bootstrapping(
     program: &Program,
     parameters: &ckks_scheme::Parameters,
@@ -34,12 +34,12 @@ pub fn bootstrapping(
         Op::Bootstrap { slots } => Some(slots.unwrap_or_else(|| program.slots())),
         _ => None,
     });
-    // The largest is made once, and smaller ones of it by the lowering.
+    // Create the largest; the lowering derives smaller ones.
     let slots = sizes.max().unwrap_or_else(|| program.slots());
     ckks::bootstrapping(parameters, chain, choice, slots).map_err(parameter)
 }
 
-/// How many bootstraps a program has.
+/// Number of bootstraps in a program.
 pub fn bootstraps_of(program: &Program) -> usize {
     program.nodes().iter().filter(|node| matches!(node.op, Op::Bootstrap { .. })).count()
 }
@@ -48,7 +48,7 @@ fn bootstraps(program: &Program) -> bool {
     bootstraps_of(program) > 0
 }
 
-/// The rules by which `program` gets its levels with a set.
+/// The level rules of `program` with a set.
 fn rules(parameters: &ckks_scheme::Parameters, chain: &Chain, bootstrapping: Option<&Bootstrapping>) -> PlanRules {
     let choice = ckks::choice(parameters);
     let encoder = ckks_scheme::Encoder::new(parameters.ring_degree());
@@ -57,8 +57,8 @@ fn rules(parameters: &ckks_scheme::Parameters, chain: &Chain, bootstrapping: Opt
     Target { chain, choice: &choice, model, encoder: &encoder, bootstrapping, observed: false }.rules()
 }
 
-/// The sets of `security` bits that a CKKS program may get without being asked, the smallest first: the default sets, then, as the deepest there are, those
-/// for bootstrapping; for a program that bootstraps those that can.
+/// Default CKKS sets with `security` bits, smallest first, followed by bootstrapping sets, which are the deepest. For a program that
+/// bootstraps, only the latter.
 fn candidates(program: &Program, security: f64) -> impl Iterator<Item = &'static ckks_scheme::Parameters> {
     use ckks_scheme::sets::{Family, all};
     let bootstraps = bootstraps(program);
@@ -71,8 +71,8 @@ fn candidates(program: &Program, security: f64) -> impl Iterator<Item = &'static
     all.map(|(_, parameters)| parameters).filter(move |parameters| parameters.security().bits >= security)
 }
 
-/// The first set of `security` bits that has the program's slots and levels, and a modulus of at least `log2_modulus` bits; else the one with which it
-/// takes the fewest bootstraps, if they may be placed; or why none has.
+/// The first set with `security` bits, the program's slots and levels, and a modulus of at least `log2_modulus` bits. Otherwise the set that
+/// needs the fewest bootstraps, if they can be placed, or the reason why there is none.
 pub fn choose_ckks(program: &Program, security: f64, log2_modulus: f64) -> Result<ckks_scheme::Parameters, PlanError> {
     let mut reason = None;
     for parameters in candidates(program, security) {
@@ -81,13 +81,13 @@ pub fn choose_ckks(program: &Program, security: f64, log2_modulus: f64) -> Resul
         match Levels::new(program, &chain, &rules(parameters, &chain, bootstrapping.as_ref())) {
             Ok(_) if chain.log2_modulus(chain.top()) < log2_modulus => {}
             Ok(_) => return Ok(parameters.clone()),
-            // That of the last set with enough slots, as a rule the deepest.
+            // Keep the reason of the last set with enough slots, usually the deepest.
             Err(error) => reason = Some(error),
         }
     }
     let mut fewest: Option<(usize, &ckks_scheme::Parameters)> = None;
     for parameters in candidates(program, security) {
-        // Why one has none is told of the set that the program is planned with.
+        // The reason for failure concerns the set that the program is then planned with.
         if let Ok(Some(placed)) = with_bootstraps(program, parameters)
             && fewest.is_none_or(|(bootstraps, _)| placed.bootstraps < bootstraps)
         {
@@ -101,13 +101,13 @@ pub fn choose_ckks(program: &Program, security: f64, log2_modulus: f64) -> Resul
     Err(reason.map_or_else(|| parameter(none()), refused))
 }
 
-/// Sets that the refusal of a program without one names.
+/// Maximum number of sets that an error names.
 const MOST_NAMED: usize = 4;
 
-/// Sets that are tried for a program without one.
+/// Maximum number of sets tried for a machine.
 const MOST_TRIED: usize = 8;
 
-/// The sets of primes of `word_bits` bits that have the program's levels and slots, the smallest ring and modulus first.
+/// Sets with primes of at most `word_bits` bits that have the program's levels and slots, smallest ring and modulus first.
 fn sets_of_words(program: &Program, word_bits: u32) -> Result<Vec<&'static ckks_scheme::Parameters>, PlanError> {
     use ckks_scheme::sets::{Family, all};
     let mut fitting = Vec::new();
@@ -127,8 +127,9 @@ fn sets_of_words(program: &Program, word_bits: u32) -> Result<Vec<&'static ckks_
     Ok(fitting)
 }
 
-/// Sets for a CKKS program that names none on `machine`: the smallest of `security` bits, and of 128 in any case, in primes of its words, and larger ones,
-/// should the machine not take that, or its errors be too large. Where there is none, those of fewer than 128 bits are named that the machine `takes`.
+/// Sets for a CKKS program without a named set on `machine`: the smallest with `security` (at least 128) bits and primes of its words, then
+/// larger ones in case the machine does not support it or its errors are too large. If there is none, the error names supported sets
+/// (`takes`) with less security.
 pub fn choose_ckks_on(
     program: &Program,
     machine: &Described,
@@ -146,29 +147,30 @@ pub fn choose_ckks_on(
     let name = program.name();
     let own = "give one of your own, parameters=\"FILE.toml\" (--params)";
     let accepted = |set: &&&ckks_scheme::Parameters| set.security().bits >= security && takes(set);
-    let told = |set: &&ckks_scheme::Parameters| format!("{} ({:.1} bits of security)", set.name(), set.security().bits);
-    let named: Vec<String> = fitting.iter().filter(accepted).take(MOST_NAMED).map(told).collect();
+    let named =
+        |set: &&ckks_scheme::Parameters| format!("{} ({:.1} bits of security)", set.name(), set.security().bits);
+    let named: Vec<String> = fitting.iter().filter(accepted).take(MOST_NAMED).map(named).collect();
     let remedy = if fitting.is_empty() {
-        format!("none of the project's has the levels and slots of {name}; {own}")
+        format!("none of the built-in sets has the levels and slots of {name}; {own}")
     } else if named.is_empty() {
         format!(
-            "those with the levels and slots of {name} have fewer than {least} bits of security, and it takes none of them as asked; {own}"
+            "sets with the levels and slots of {name} have less than {least} bits of security, and it supports none of them as requested; {own}"
         )
     } else {
         format!(
-            "with the levels and slots of {name} none has {least} bits of security, and there are {}; name one with parameters (--params)",
+            "no set with the levels and slots of {name} has {least} bits of security; name a less secure one with parameters (--params): {}",
             named.join(", ")
         )
     };
     let message =
-        format!("{} needs a set of primes of its words, of {word_bits} bits at most: {remedy}", machine.name());
+        format!("{} needs a set with primes of at most {word_bits} bits, its word size: {remedy}", machine.name());
     Err(PlanError::new(Fault::Parameter, message))
 }
 
-/// The program with bootstraps where it is deeper than the set; nothing if it is not, or if the set has none.
+/// The program with bootstraps added if it needs more levels than the set has; `None` if it does not, or the set has no bootstrapping.
 ///
 /// # Errors
-/// Why no bootstraps suffice.
+/// No placement of bootstraps suffices.
 pub fn with_bootstraps(program: &Program, parameters: &ckks_scheme::Parameters) -> Result<Option<Placed>, PlanError> {
     if program.scheme() != Scheme::Ckks || parameters.literal().bootstrap.is_none() {
         return Ok(None);
@@ -203,25 +205,25 @@ pub fn bgv_choice(
     }
 }
 
-/// Rings that are tried for a BGV program, smallest first.
+/// log2 of the ring degrees tried for a BGV program.
 const BGV_RINGS: std::ops::RangeInclusive<u32> = 12..=16;
 
-/// The largest degree for which a modulus can be asked to have slots: of the next one no modulus that programs take has.
+/// The largest degree with slots for suggested moduli; at the next one, no suitable modulus has slots.
 const MOST_SLOTTED: u64 = 1 << 15;
 
-/// Digits of a key switch that are tried for each: more leave more of the modulus to Q, and cost more.
+/// Numbers of key-switch digits tried per ring. More digits leave more of the modulus to Q and cost more.
 const BGV_DIGITS: [usize; 5] = [2, 3, 6, 12, 24];
 
-/// What a derived set is for.
+/// Purpose of a derived set.
 #[derive(Clone, Copy)]
 struct Purpose {
     /// t.
     modulus: u64,
-    /// Whether it bootstraps; then t is a power of two.
+    /// Whether it bootstraps; t is then a power of two.
     bootstraps: bool,
 }
 
-/// What to take in the place of a modulus that some rings have no slots for, from the degree on that has none; nothing, if all have that are tried.
+/// Alternatives to a modulus without slots in some rings, from the first such degree; `None` if all tried rings have slots.
 pub fn other_modulus(modulus: u64) -> Option<String> {
     let has_slots = |log2_degree: u32| {
         let degree = RingDegree::new(1 << log2_degree).ok()?;
@@ -231,7 +233,7 @@ pub fn other_modulus(modulus: u64) -> Option<String> {
         BGV_RINGS.take_while(|log2_degree| 1u64 << log2_degree <= MOST_SLOTTED).find(|&ring| has_slots(ring).is_none());
     let least = lacks.filter(|_| !modulus.is_power_of_two())?;
     let near = bgv_scheme::moduli_near(modulus);
-    // Products of two, and what is left of them.
+    // Wide enough for products of two residues.
     let bits = 2 * (64 - modulus.leading_zeros());
     Some(format!(
         "integers modulo {modulus} have no slots in rings of degree {} and more; {near}. Or take integers of TFHE, as pf.UInt({bits}), whose % {modulus} is \
@@ -240,20 +242,20 @@ pub fn other_modulus(modulus: u64) -> Option<String> {
     ))
 }
 
-/// Random polynomials of a program, more than any meets.
+/// Upper bound of the random polynomials that any program's execution meets.
 const MOST_POLYNOMIALS: u64 = 1 << 28;
 
-/// Deviations of a bootstrapping's rounding error that a derived set has room for: they are passed with 2^-166, a power of two more or less, and what an
-/// operand's noise takes of them is left to it.
+/// Margin of a derived set for bootstrapping's rounding error, in deviations. It is exceeded with probability about 2^-166; the rest is for
+/// the operand's noise.
 const SURE_MARGIN: f64 = 15.0;
 
-/// Whether the bounds of a program are passed with 2^-128 at most.
+/// Whether a program exceeds its bounds with probability at most 2^-128.
 fn is_sure(held: Held, degree: RingDegree) -> bool {
     bgv_failure_log2(&held, MOST_POLYNOMIALS, degree.get()) <= DEFAULT_FAILURE_LOG2
 }
 
-/// The smallest ring of 128 bits that carries the program and fails with 2^-128 at most, with as few digits as do; the smallest that carries it, if none
-/// fails so rarely; or why the largest does not.
+/// The smallest ring with 128 bits of security with which the program fails with probability at most 2^-128, with the fewest digits.
+/// Otherwise the smallest with which it decrypts at all, or the reason why the largest fails.
 pub fn choose_bgv(
     program: &Program,
     modulus: u64,
@@ -278,7 +280,7 @@ pub fn choose_bgv(
     for literal in candidates {
         let parameters = match bgv_scheme::Parameters::check(&literal) {
             Ok(parameters) => parameters,
-            // What a smaller ring lacked says more than that t has no slots in a larger one.
+            // The failure of a smaller ring is more informative than missing slots in a larger one.
             Err(error) => {
                 reason = reason.or_else(|| Some(parameter(error)));
                 continue;
@@ -303,7 +305,7 @@ pub fn choose_bgv(
     })
 }
 
-/// The set called `name`: one of the table, or one that [`choose_bgv`] has derived for some program, which keys may be of.
+/// The set `name`: from the table, or one that [`choose_bgv`] derives, so that saved keys keep their set.
 pub fn named_bgv(name: &str, modulus: u64) -> Result<bgv_scheme::Parameters, PlanError> {
     let purposes = [false, true].map(|bootstraps| Purpose { modulus, bootstraps });
     let limb_bits = named_limb_bits(name);
@@ -320,10 +322,10 @@ pub fn named_bgv(name: &str, modulus: u64) -> Result<bgv_scheme::Parameters, Pla
     }
 }
 
-/// Bits of a prime, about: what one product of a deep program uses up.
+/// Approximate bits of a prime, about what one product of a deep program consumes.
 const BGV_PRIME_BITS: u32 = 44;
 
-/// Q and P of as many bits as 128 bits of security allow, in primes of equal size, a digit of as many primes as P has.
+/// Q and P with as many bits as 128-bit security permits, in equal primes; a digit has as many primes as P.
 fn bgv_literal(log2_degree: u32, digits: usize, purpose: Purpose) -> Option<bgv_scheme::ParametersLiteral> {
     let degree = RingDegree::new(1 << log2_degree).ok()?;
     let room = largest_log2_modulus(degree, SecretDistribution::UniformTernary)?.floor() as u32;
@@ -342,23 +344,23 @@ fn bgv_literal(log2_degree: u32, digits: usize, purpose: Purpose) -> Option<bgv_
     derived(text, &format!("bgv-2p{log2_degree}-{room}-{digits}"), log2_degree, purpose)
 }
 
-/// Most bits of a limb of a set for a machine, F1's. With Osiris' 40 bits a square modulo 65537 fails with probability 2^-28 under listing 1, the one
-/// key switch of BGV that it executes; with 32 with less than 2^-128.
+/// Maximum limb width of a machine set, which is F1's. With Osiris' 40 bits, a square modulo 65537 fails with probability 2^-28 under
+/// listing 1, its only BGV key switch; with 32 bits, with less than 2^-128.
 const MOST_LIMB_BITS: u32 = 32;
 
-/// Bits of the limbs of sets for `machine`.
+/// Limb width of sets for `machine`.
 fn limb_bits(machine: &Described, program: &Program) -> Result<u32, PlanError> {
     let word_bits = residue::word_bits(machine, program.name()).map_err(PlanError::of(Fault::Machine))?;
     Ok(word_bits.min(MOST_LIMB_BITS))
 }
 
-/// Those of the set called `name`, if it is one that was derived for a machine.
+/// Limb width in the name of a set derived for a machine.
 fn named_limb_bits(name: &str) -> Option<u32> {
     let bits = name.strip_suffix(BOOTSTRAPS).unwrap_or(name).rsplit_once('x')?.1.parse().ok()?;
     (1..=MOST_LIMB_BITS).contains(&bits).then_some(bits)
 }
 
-/// The same in limbs that a machine's words hold, of primes that every machine takes: a digit a limb, one special prime.
+/// The same in limbs that fit the machine's words, with primes that every machine supports: one limb per digit and one special prime.
 fn bgv_machine_literal(log2_degree: u32, bits: u32, purpose: Purpose) -> Option<bgv_scheme::ParametersLiteral> {
     let degree = RingDegree::new(1 << log2_degree).ok()?;
     let room = largest_log2_modulus(degree, SecretDistribution::UniformTernary)?.floor() as u32;
@@ -376,18 +378,18 @@ fn bgv_machine_literal(log2_degree: u32, bits: u32, purpose: Purpose) -> Option<
     derived(text, &format!("bgv-2p{log2_degree}-{all}x{bits}"), log2_degree, purpose)
 }
 
-/// Ends the name of a set that bootstraps.
+/// Suffix of the names of sets that bootstrap.
 const BOOTSTRAPS: &str = "-bootstrap";
 
-/// e of a bootstrapping of integers modulo 2^`bits`: 2^(e−k−1) is to be at least [`SURE_MARGIN`] deviations of the rounding error. None if
-/// the sums of the bootstrapping would leave a word.
+/// Exponent e of bootstrapping modulo 2^`bits`: 2^(e−k−1) must be at least [`SURE_MARGIN`] deviations of the rounding error. `None` if sums
+/// during bootstrapping would exceed a word.
 fn bootstrap_exponent(bits: u32, degree: RingDegree) -> Option<u32> {
     let weight = SecretDistribution::UniformTernary.expected_weight(degree);
     let exponent = bits + 1 + (SURE_MARGIN * ((1.0 + weight) / 12.0).sqrt()).log2().ceil() as u32;
     (exponent + degree.log2() <= bgv_scheme::PlaintextModulus::MAX_BITS).then_some(exponent)
 }
 
-/// Refuses integers modulo 2^`bits` that no ring bootstraps.
+/// Fails for integers modulo 2^`bits` that no ring can bootstrap.
 fn expect_bootstrap(program: &Program, bits: u32) -> Result<(), PlanError> {
     let serves = |bits: u32| {
         let degrees = BGV_RINGS.filter_map(|log2_degree| RingDegree::new(1 << log2_degree).ok());
@@ -399,7 +401,7 @@ fn expect_bootstrap(program: &Program, bits: u32) -> Result<(), PlanError> {
     let most = (1..bits).rev().find(|&bits| serves(bits)).unwrap_or(0);
     let name = program.name();
     Err(refused(format!(
-        "{name}: bootstrapping serves integers modulo 2^{most} at most, and these are modulo 2^{bits}; declare them with fewer bits, such as \
+        "{name}: bootstrapping supports integers modulo at most 2^{most}, not 2^{bits}; declare them with fewer bits, such as \
          pf.Mod(256)"
     )))
 }
@@ -430,7 +432,6 @@ fn derived(
     serde_json::from_value(literal).ok()
 }
 
-/// The set called `name`.
 pub fn named_ckks(program: &Program, name: &str) -> Result<ckks_scheme::Parameters, PlanError> {
     ckks_scheme::sets::parameters(name).map_err(|unknown| match bgv_scheme::sets::named(name) {
         Ok(set) => other_scheme(program, &ParameterSet::Bgv(set)),
@@ -441,7 +442,7 @@ pub fn named_ckks(program: &Program, name: &str) -> Result<ckks_scheme::Paramete
 pub fn other_scheme(program: &Program, set: &ParameterSet) -> PlanError {
     let (name, own) = (program.name(), if set.scheme() == "BGV" { "CKKS" } else { "BGV" });
     let message = format!(
-        "{name}: parameter set {} is of {}, and the program of {own}; give one of {own}",
+        "{name}: parameter set {} is for {}, but the program is for {own}; give a set for {own}",
         set.name(),
         set.scheme()
     );

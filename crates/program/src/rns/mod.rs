@@ -1,4 +1,4 @@
-//! CKKS, BGV and ring-GSW programs: arithmetic on vectors of slots, lowered to operations on residue polynomials.
+//! CKKS, BGV and ring-GSW programs: arithmetic on vectors of slots, lowered to operations on limbs.
 
 pub mod approximation;
 pub mod builtin;

@@ -1,4 +1,4 @@
-//! What a CKKS parameter set gives the lowering: levels, error model, key-switch gadget, encoder.
+//! Derives the lowering's inputs from a CKKS parameter set: levels, noise model, key-switch gadget, encoder.
 
 use crate::rns::approximation::modular_reduction::{Nodes, ReductionLiteral};
 use crate::rns::homomorphic::Values;
@@ -10,15 +10,15 @@ use crate::rns::noise::{Encryption, NoiseModel};
 use polyfabric_schemes::ckks::{Complex, Encoder, Parameters, PrimeKind};
 use polyfabric_schemes::rns::{KeyId, SecretDistribution};
 
-/// The levels of `parameters`; values at level 0 have the parameters' scale.
+/// The chain of levels of `parameters`; level 0 has the parameters' scale.
 ///
 /// # Errors
-/// [`ChainError::Scale`] if the modulus of level 0 does not hold that scale.
+/// [`ChainError::Scale`] if the modulus of level 0 is too small for that scale.
 pub fn chain(parameters: &Parameters) -> Result<Chain, ChainError> {
     Chain::ckks(parameters.ring_degree(), parameters.moduli(), parameters.level_limbs(), parameters.scale())
 }
 
-/// How much error the operations of `parameters` add, to inputs of such an encryption.
+/// The noise model of `parameters` for inputs of the given encryption.
 pub fn model(parameters: &Parameters, encryption: Encryption) -> NoiseModel {
     let degree = parameters.ring_degree();
     NoiseModel {
@@ -29,8 +29,8 @@ pub fn model(parameters: &Parameters, encryption: Encryption) -> NoiseModel {
     }
 }
 
-/// What is fastest on a CPU, with the gadget of `parameters`; for sets that bootstrap, whose transforms are most of the work, rotations
-/// double-hoisted. With F1's primes a scale is near the error of a key switch, and rotations come before rescalings.
+/// The fastest lowering on a CPU, with the gadget of `parameters`. Bootstrapping sets hoist rotations twice, since linear transforms
+/// dominate their work. F1's primes leave a scale near the key-switch noise, so rotations come before rescalings.
 pub fn choice(parameters: &Parameters) -> RnsLowering {
     let choice = RnsLowering::new(parameters.gadget().literal().clone());
     let rescaling = match parameters.literal().primes {
@@ -49,7 +49,8 @@ pub fn choice(parameters: &Parameters) -> RnsLowering {
     }
 }
 
-/// The bootstrapping of `parameters` for vectors of `slots` slots, if the set has one. Without an ephemeral secret, under the scheme's own.
+/// The bootstrapping of `parameters` for vectors of `slots` slots, if the set has one. Without an ephemeral secret it uses the
+/// scheme's own.
 ///
 /// # Errors
 /// [`BootstrappingError`] if the set's figures do not fit its chain.
@@ -93,14 +94,13 @@ pub fn bootstrapping(
     Bootstrapping::new(literal, chain, choice).map(Some)
 }
 
-/// log2 of the least weight that the cosine's fit gives to an integer part, however rare.
+/// log2 of the minimum weight of an integer part in the fit of the cosine, however improbable it is.
 const RARE_LOG2: f64 = -24.0;
 
-/// Encodes public vectors of slots for the lowering.
 #[derive(Debug)]
 pub struct SlotEncoder<'a>(pub &'a Encoder);
 
-/// The slots of CKKS that `values` are, and their scale.
+/// The CKKS slots in `values`, and their scale.
 fn slots_of(values: &Values, scale: Scale) -> Result<(&[Complex], f64), String> {
     match (values, scale) {
         (Values::Complex(values), Scale::Real(scale)) => Ok((values, scale)),

@@ -1,5 +1,5 @@
-//! What a client knows of a program of CKKS or BGV: how its inputs are encrypted and its outputs read, with which set, and which keys it makes. Nothing of
-//! what the program computes is in it but what follows from these: levels, and which automorphisms it uses.
+//! The public interface of a CKKS or BGV program for its client: the parameter set, the encodings of inputs and outputs, and the keys
+//! to generate. It reveals the levels and automorphisms that the program uses, but no other part of the computation.
 
 use super::homomorphic::Program;
 use super::kernel::{KernelProgram, LimbSet};
@@ -14,119 +14,90 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use thiserror::Error;
 
-/// Most inputs, outputs or keys of a signature that is read.
+/// Maximum inputs, outputs or keys of a parsed signature.
 const MOST_ENTRIES: usize = 1 << 16;
 
-/// How a ciphertext's slots are encoded.
+/// Encoding of a ciphertext's slots.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Encoding {
-    /// Slots of CKKS.
     Ckks {
-        /// The level.
         level: usize,
-        /// What slots are multiplied by.
+        /// Factor of the slots.
         scale: f64,
-        /// Bound of the slots.
+        /// Bound of the slots' absolute values.
         magnitude: f64,
-        /// Bound of their error, but for a probability of 2^-40.
+        /// Bound of the error, exceeded with probability 2^-40.
         error: f64,
     },
-    /// Slots of BGV.
     Bgv {
-        /// What they are multiplied by, modulo t.
+        /// Factor of the slots modulo t.
         factor: u64,
         /// log2 of the bound of the phase.
         log2_phase: f64,
     },
 }
 
-/// An input or an output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Terminal {
-    /// Its name.
     pub name: String,
-    /// Parts of the ciphertext.
+    /// Polynomials of the ciphertext.
     pub parts: usize,
-    /// The limbs of each.
+    /// Limbs of each polynomial.
     pub limbs: Vec<LimbId>,
     /// Whether they are in the evaluation domain.
     pub evaluated: bool,
-    /// How slots are encoded.
     pub encoding: Encoding,
 }
 
-/// A switching key that the program reads.
+/// A switching key that the program needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WantedKey {
-    /// Which.
     pub id: KeyId,
-    /// Which limbs of it.
+    /// The limbs that the program reads.
     pub limbs: Vec<LimbId>,
-    /// How it lies in memory.
+    /// Storage format.
     pub storage: KeyStorage,
 }
 
-/// A parameter set as it is written.
+/// A parameter set as serialized.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SetLiteral {
-    /// Of CKKS.
     Ckks(Box<ckks::ParametersLiteral>),
-    /// Of BGV.
     Bgv(Box<bgv::ParametersLiteral>),
 }
 
-/// A signature as a file has it. Nothing about it has been checked.
+/// A signature as deserialized, not checked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SignatureLiteral {
-    /// The program's name.
     pub program: String,
-    /// Its hash, which its files of ciphertexts name.
+    /// The program's hash, which ciphertext files name.
     pub hash: ProgramHash,
-    /// Slots of its vectors.
+    /// Slots per vector.
     pub slots: usize,
-    /// The parameter set.
     pub parameters: SetLiteral,
-    /// Its inputs, in the order of the kernel program's.
+    /// In the order of the kernel program.
     pub inputs: Vec<Terminal>,
-    /// Its outputs, likewise.
+    /// In the order of the kernel program.
     pub outputs: Vec<Terminal>,
-    /// The keys that it reads.
+    /// Keys that the program needs.
     pub keys: Vec<WantedKey>,
 }
 
-/// Why a file's signature is none.
+/// Why a deserialized signature is invalid.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum SignatureError {
-    /// Its parameter set is not valid.
-    #[error("the signature of {program}: {problem}; get it again from whoever serves the program")]
-    Parameters {
-        /// The program.
-        program: String,
-        /// What is wrong with the set.
-        problem: String,
-    },
-    /// A figure is impossible with its set.
-    #[error(
-        "the signature of {program}: {what} is {found}, and {possible}; get it again from whoever serves the program"
-    )]
-    Figure {
-        /// The program.
-        program: String,
-        /// Which figure.
-        what: String,
-        /// What it is.
-        found: String,
-        /// What it may be.
-        possible: String,
-    },
+    #[error("the signature of {program}: {problem}; get it again from the program's server")]
+    Parameters { program: String, problem: String },
+    #[error("the signature of {program}: {what} is {found}, and {possible}; get it again from the program's server")]
+    Figure { program: String, what: String, found: String, possible: String },
 }
 
-/// A checked signature: made of a lowered program, or of a [`SignatureLiteral`].
+/// A checked signature, derived from a lowered program or from a [`SignatureLiteral`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Signature {
     literal: SignatureLiteral,
@@ -134,7 +105,8 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// Of the CKKS program `program`, lowered to `lowered` with errors `noise`; none if an input or an output is not known there.
+    /// The signature of the CKKS program `program`, lowered to `lowered`, with the errors `noise`. `None` if an input or output is
+    /// missing there.
     pub fn of_ckks(
         program: &Program,
         parameters: &ckks::Parameters,
@@ -159,7 +131,7 @@ impl Signature {
         Self::new(program, set, &lowered.kernel, encoding, keys)
     }
 
-    /// Of the BGV program `program`, lowered to `lowered`; none if an input or an output is not known there.
+    /// The signature of the BGV program `program`, lowered to `lowered`. `None` if an input or output is missing there.
     pub fn of_bgv(
         program: &Program,
         parameters: &bgv::Parameters,
@@ -189,7 +161,7 @@ impl Signature {
             let mut terminals: Vec<Terminal> = Vec::new();
             for (name, part, value) in polynomials {
                 match terminals.last_mut().filter(|last| last.name == name) {
-                    // Parts follow each other.
+                    // The parts of a ciphertext are consecutive.
                     Some(last) if last.parts == usize::from(part) => last.parts += 1,
                     None if part == 0 => terminals.push(Terminal {
                         name: name.to_owned(),
@@ -219,10 +191,10 @@ impl Signature {
         Some(Self { literal, set })
     }
 
-    /// A signature that was read.
+    /// Checks a deserialized signature.
     ///
     /// # Errors
-    /// [`SignatureError`] where it is not one that any program has.
+    /// [`SignatureError`] if no program can have it.
     pub fn check(literal: SignatureLiteral) -> Result<Self, SignatureError> {
         let program = &literal.program;
         let refused = |problem: String| SignatureError::Parameters { program: printable(program), problem };
@@ -239,42 +211,38 @@ impl Signature {
         Ok(Self { literal, set })
     }
 
-    /// As it is written.
+    /// The serializable form.
     pub fn literal(&self) -> &SignatureLiteral {
         &self.literal
     }
 
-    /// The parameter set.
     pub fn set(&self) -> &ParameterSet {
         &self.set
     }
 
-    /// The program's name.
     pub fn name(&self) -> &str {
         &self.literal.program
     }
 
-    /// Slots of its vectors.
+    /// Slots per vector.
     pub fn slots(&self) -> usize {
         self.literal.slots
     }
 
-    /// The inputs, or the outputs.
     pub fn terminals(&self, outputs: bool) -> &[Terminal] {
         if outputs { &self.literal.outputs } else { &self.literal.inputs }
     }
 
-    /// The input or output `name`.
     pub fn terminal(&self, outputs: bool, name: &str) -> Option<&Terminal> {
         self.terminals(outputs).iter().find(|own| own.name == name)
     }
 
-    /// The keys that the program reads.
+    /// The keys that the program needs.
     pub fn keys(&self) -> &[WantedKey] {
         &self.literal.keys
     }
 
-    /// Bytes of these keys as their client makes them: with CKKS as each is stored, with BGV in whole bytes.
+    /// Bytes of these keys when generated: as stored for CKKS, uncompressed for BGV.
     pub fn key_bytes(&self) -> usize {
         match &self.set {
             ParameterSet::Ckks(set) => {
@@ -290,26 +258,25 @@ impl Signature {
         }
     }
 
-    /// What a ciphertext of the input or output `name` is for, as its file says.
+    /// The identity of the input or output `name`, as ciphertext files store it.
     pub fn port(&self, direction: Direction, name: &str) -> Port {
         let SignatureLiteral { hash, program, .. } = &self.literal;
         Port { program: *hash, program_name: program.clone(), direction, name: name.to_owned() }
     }
 }
 
-/// A name that nobody has checked, without control characters.
+/// An untrusted name with control characters escaped.
 fn printable(name: &str) -> String {
     name.escape_debug().to_string()
 }
 
 impl Terminal {
-    /// Its limbs.
     pub fn limb_set(&self) -> LimbSet {
         LimbSet::new(self.limbs.iter().copied())
     }
 }
 
-/// A signature and its set, while it is checked.
+/// A signature under check, with its parameter set.
 struct Checks<'a> {
     literal: &'a SignatureLiteral,
     set: &'a ParameterSet,
@@ -369,7 +336,7 @@ impl Checks<'_> {
         }
         let mut ids = BTreeSet::new();
         for key in keys {
-            // Each costs its client memory, whose need is told by this list.
+            // The client allocates memory for each key, and the limit is based on this list.
             self.expect(ids.insert(key.id), &key.id.to_string(), "there twice", "each is there once")?;
             self.limbs(&key.id.to_string(), &key.limbs, 1)?;
             if let KeyId::Galois(element) | KeyId::GaloisAfter(element) = key.id {

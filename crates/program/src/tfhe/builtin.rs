@@ -1,6 +1,6 @@
-//! Built-in programs: `pbs`, `pbs+ks` and `keyswitch`, on a batch of ciphertexts.
+//! Built-in microbenchmarks: `pbs`, `pbs+ks` and `keyswitch` on a batch of ciphertexts.
 //!
-//! They are ordinary programs, on real messages: as many as the parameter set carries.
+//! Each is an ordinary program on real messages, as wide as the parameter set supports.
 
 use crate::tfhe::homomorphic::{
     Builder, ElementType, LookupResult, Program, ProgramError, ProgramErrorCause, Range, Table,
@@ -18,70 +18,48 @@ use thiserror::Error;
 /// Names of the built-in programs.
 pub const NAMES: [&str; 3] = ["pbs", "pbs+ks", "keyswitch"];
 
-/// Most bits of a message.
+/// Widest message, in bits.
 const MAX_BITS: u32 = 6;
 
-/// log2 of the failure probability of one ciphertext up to which a set is said to carry a message space.
+/// Accepted log2 failure probability of one ciphertext; determines the default message width.
 const TARGET_LOG2: f64 = -128.0;
 
-/// A built-in program in both forms.
+/// A built-in program as homomorphic and as kernel program.
 #[derive(Clone, Debug)]
 pub struct BuiltIn {
-    /// What it computes: one input `x`, one output `y`; encode, evaluate and decode with it.
+    /// One input `x`, one output `y`; use it to encode, decode and evaluate in the clear.
     pub program: Program,
-    /// What executes.
     pub kernel: KernelProgram,
-    /// Bits of a message: as many as were asked for, or the most that the set carries, and 1 at least.
+    /// Bits of a message: the requested number, or the most that the set supports (at least 1).
     pub message_bits: u32,
-    /// log2 of the probability that one ciphertext comes out wrong.
+    /// log2 of the probability that one ciphertext decodes wrongly.
     pub log2_failure: f64,
-    /// What the error of a result's phase stays within, a fraction of the torus: a larger one was not left by the program.
+    /// Bound of the phase error of a result, a fraction of the torus. A larger error did not come from the program.
     pub error_bound: f64,
 }
 
-/// Why a built-in program cannot be made.
+/// Why a built-in program cannot be built.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum BuiltInError {
-    /// There is no such program.
-    #[error("there is no built-in program {given:?}; there are {}", NAMES.join(", "))]
-    Unknown {
-        /// The name asked for.
-        given: String,
-    },
-    /// The batch is empty or too large.
+    #[error("there is no built-in program {name:?}; there are {}", NAMES.join(", "))]
+    Unknown { name: String },
     #[error("a batch of {batch} ciphertexts: {cause}")]
-    Batch {
-        /// The batch asked for.
-        batch: usize,
-        /// What is wrong.
-        cause: ProgramErrorCause,
-    },
-    /// A message of no bits, or of more than programs are built for.
+    Batch { batch: usize, cause: ProgramErrorCause },
     #[error("messages of {bits} bits; a built-in program takes 1 to {MAX_BITS}")]
-    Bits {
-        /// What was asked for.
-        bits: u32,
-    },
-    /// The set has no key switch.
+    Bits { bits: u32 },
     #[error(
         "program {program} switches keys, but parameter set {set} has no key-switch gadget; choose another set, or the program pbs"
     )]
-    NoKeySwitchKey {
-        /// The program.
-        program: &'static str,
-        /// The set.
-        set: String,
-    },
-    /// The program cannot be lowered.
+    NoKeySwitchKey { program: &'static str, set: String },
     #[error(transparent)]
     Lowering(#[from] LoweringError),
 }
 
-/// The built-in program `name` for `parameters` on `batch` ciphertexts. `choice` gives all but the place of the key
-/// switch, which the program decides; `transform` is the noise of its arithmetic.
+/// Builds the built-in program `name` for `parameters` on `batch` ciphertexts, with the widest messages that the set supports.
+/// `choice.key_switch` is ignored: the program determines it. `transform` is the noise of the arithmetic.
 ///
 /// - `pbs`: modulus switch, blind rotation, sample extraction; small key to large key.
-/// - `pbs+ks`: the same and a key switch; small key to small key.
+/// - `pbs+ks`: the same followed by a key switch; small key to small key.
 /// - `keyswitch`: large key to small key.
 ///
 /// # Errors
@@ -96,7 +74,7 @@ pub fn build(
     build_for(name, None, parameters, batch, choice, transform)
 }
 
-/// [`build`], with messages of `bits` bits, whether the set carries them or not, or as many as it carries.
+/// As [`build`], with messages of `bits` bits even if the set does not support them, or the widest supported for `None`.
 ///
 /// # Errors
 /// [`BuiltInError`].
@@ -111,7 +89,7 @@ pub fn build_for(
     if let Some(bits) = bits.filter(|bits| !(1..=MAX_BITS).contains(bits)) {
         return Err(BuiltInError::Bits { bits });
     }
-    let unknown = || BuiltInError::Unknown { given: name.to_owned() };
+    let unknown = || BuiltInError::Unknown { name: name.to_owned() };
     let name = NAMES.into_iter().find(|known| *known == name).ok_or_else(unknown)?;
     let key_switch = if name == "pbs" { KeySwitchOrder::None } else { KeySwitchOrder::After };
     if key_switch != KeySwitchOrder::None && parameters.key_switch_gadget().is_none() {
@@ -119,7 +97,7 @@ pub fn build_for(
     }
     KeyUnrolling::new(choice.key_unrolling).map_err(LoweringError::from)?;
     let choice = TfheLowering { key_switch, ..choice.clone() };
-    // Failure of one ciphertext, and the bound of its error: of the lowering that is executed.
+    // Failure probability and error bound of one ciphertext, for the lowering that is executed.
     let judged = |bits: u32| -> (f64, f64) {
         let margin = 1.0 / f64::from(4u32 << bits);
         if name == "keyswitch" {
@@ -147,7 +125,7 @@ pub fn build_for(
     Ok(BuiltIn { program, kernel, message_bits, log2_failure, error_bound })
 }
 
-/// x to y = 5x + 3 mod 2^bits (a permutation, so that a wrong read shows), or to y = x for the key switch.
+/// y = 5x + 3 mod 2^bits, a permutation so that any wrong table index shows; y = x for the key switch.
 /// Messages have a padding bit.
 fn homomorphic(name: &str, bits: u32, batch: usize) -> Result<Program, ProgramError> {
     let messages = 1i64 << bits;
@@ -167,11 +145,12 @@ fn homomorphic(name: &str, bits: u32, batch: usize) -> Result<Program, ProgramEr
     builder.finish()
 }
 
-/// Look-ups on a batch of ciphertexts `x`, with test polynomials as they are: `choice` says which of `tables` each of the `count` results `y` is of.
-/// `lowering` has the place of the key switch, and with it the keys of both. Nothing is known of their messages, so nothing is judged.
+/// A kernel program that applies caller-supplied test polynomials to a batch `x`: result i of `count` uses `tables[choice[i]]`.
+/// `lowering` determines the position of the key switch and with it the keys of `x` and `y`. The messages are unknown,
+/// so the noise is not checked.
 ///
 /// # Errors
-/// [`LoweringError`]: the set has no key switch, or a table is no polynomial of its ring.
+/// [`LoweringError`]: the set has no key switch, or a table's degree differs from the ring's.
 pub fn look_ups(
     parameters: &Parameters,
     tables: Vec<TestPolynomial>,

@@ -1,10 +1,10 @@
-//! Two-dimensional convolutions as sparse matrices: rows share weights, but every row is written out.
+//! Two-dimensional convolutions as sparse matrices; each output pixel is one row.
 
 use super::homomorphic::MAX_LENGTH;
 use super::matrix::{Matrix, MatrixBuilder, MatrixError};
 use thiserror::Error;
 
-/// An image's or a kernel's extent.
+/// Extent of an image or a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// Rows.
@@ -13,75 +13,40 @@ pub struct Extent {
     pub width: usize,
 }
 
-/// The shape of a convolution. Images are flattened with channels last: pixel (y, x), channel c is element (y · width + x) · channels + c.
+/// Shape of a convolution. Images are flattened with channels last: pixel (y, x), channel c is element (y · width + x) · channels + c.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Convolution {
-    /// The operand.
     pub image: Extent,
-    /// Channels of the operand.
     pub channels: usize,
-    /// Channels of the result.
     pub filters: usize,
-    /// A filter, in pixels.
+    /// Extent of a filter in pixels.
     pub kernel: Extent,
-    /// Pixels from one position of the kernel to the next, both ways.
+    /// Pixels between neighboring kernel positions, in both dimensions.
     pub stride: usize,
-    /// Pixels of zeros around the operand.
+    /// Zero pixels around the image.
     pub padding: usize,
 }
 
-/// Why a convolution is none.
+/// Why a shape is not a convolution.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ConvolutionError {
-    /// An extent or a count of zero, or one so large that the result has more elements than indices.
     #[error("a convolution with {what} = {value}; it must be from 1 to {max}")]
-    Size {
-        /// Which.
-        what: &'static str,
-        /// The value.
-        value: usize,
-        /// Largest taken.
-        max: usize,
-    },
-    /// The kernel is larger than the padded image.
+    Size { what: &'static str, value: usize, max: usize },
     #[error(
         "a kernel of {} x {} does not fit an image of {} x {} with {padding} pixels of padding; use a smaller kernel or more padding",
         .kernel.height, .kernel.width, .image.height, .image.width
     )]
-    Kernel {
-        /// The kernel.
-        kernel: Extent,
-        /// The image.
-        image: Extent,
-        /// Padding.
-        padding: usize,
-    },
-    /// Another number of weights than the shape has.
+    Kernel { kernel: Extent, image: Extent, padding: usize },
     #[error(
         "a convolution of {expected} weights (filters x height x width x channels) was given {found}; correct the kernel's shape"
     )]
-    Weights {
-        /// Weights of the shape.
-        expected: usize,
-        /// Weights given.
-        found: usize,
-    },
-    /// More results than a vector has elements.
+    Weights { expected: usize, found: usize },
     #[error("a convolution of {height} x {width} x {filters} results; a vector has at most {MAX_LENGTH} elements")]
-    Results {
-        /// Rows of results.
-        height: usize,
-        /// Columns of results.
-        width: usize,
-        /// Channels of the result.
-        filters: usize,
-    },
-    /// The result is no matrix.
+    Results { height: usize, width: usize, filters: usize },
     #[error(transparent)]
     Matrix(#[from] MatrixError),
 }
 
-/// Largest extent, channel count and padding.
 const MAX_SIZE: usize = 1 << 16;
 
 impl Convolution {
@@ -125,8 +90,8 @@ impl Convolution {
         }
     }
 
-    /// The matrix from the flattened image to the flattened result. `weights` has filters × kernel height × kernel width × channels
-    /// elements; as in every network, the kernel is not mirrored.
+    /// The matrix from the flattened image to the flattened result. `weights` is [filters][kernel height][kernel width][channels],
+    /// flattened. As in neural networks, the kernel is not mirrored.
     ///
     /// # Errors
     /// [`ConvolutionError`].
@@ -138,7 +103,7 @@ impl Convolution {
             return Err(ConvolutionError::Weights { expected, found: weights.len() });
         }
         let mut builder = MatrixBuilder::new(self.image.height * self.image.width * self.channels)?;
-        // The image's pixel under a kernel's, or nothing in the padding.
+        // The image pixel at `offset` from the kernel's position; `None` in the padding.
         let under = |position: usize, offset: usize, extent: usize| {
             (position * self.stride + offset).checked_sub(self.padding).filter(|&pixel| pixel < extent)
         };
@@ -159,10 +124,10 @@ impl Convolution {
         Ok(builder.finish())
     }
 
-    /// Bytes that [`Self::matrix`] takes at most: the terms of all rows.
+    /// Upper bound of the bytes that [`Self::matrix`] allocates.
     ///
     /// # Errors
-    /// [`ConvolutionError`] of its shape.
+    /// [`ConvolutionError`] if the shape is invalid.
     pub fn bytes(&self, weights: &[i64]) -> Result<u64, ConvolutionError> {
         let output = self.output()?;
         let terms = weights.iter().filter(|&&weight| weight != 0).count();
@@ -172,12 +137,12 @@ impl Convolution {
 
 #[cfg(test)]
 mod tests {
-    //! Is the matrix the textbook's sum, for every shape, and is a shape that is none told?
+    //! Compares the matrix with the textbook sum for random shapes; checks that invalid shapes are rejected.
 
     use super::*;
     use proptest::prelude::*;
 
-    /// Σ over dy, dx, c, with zeros outside.
+    /// Σ over dy, dx, c, with zeros outside the image.
     fn textbook(shape: &Convolution, weights: &[i64], image: &[i64]) -> Vec<i64> {
         let (h, w, c, p) = (shape.image.height as i64, shape.image.width as i64, shape.channels, shape.padding as i64);
         let output = shape.output().unwrap();
@@ -207,7 +172,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn as_the_textbook(
+        fn equals_the_textbook_sum(
             (height, width, channels, filters) in (1usize..7, 1usize..7, 1usize..4, 1usize..4),
             (kernel_height, kernel_width, stride, padding) in (1usize..5, 1usize..5, 1usize..4, 0usize..3),
             seed in any::<u64>(),
@@ -235,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_told() {
+    fn invalid_shapes_are_rejected() {
         let image = Extent { height: 4, width: 4 };
         let shape = Convolution {
             image,

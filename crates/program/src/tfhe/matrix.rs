@@ -1,4 +1,4 @@
-//! Sparse integer matrices: the weights of a linear layer.
+//! Sparse integer matrices, the weights of linear layers.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -6,8 +6,8 @@ use thiserror::Error;
 
 /// A `rows x columns` integer matrix in compressed sparse rows.
 ///
-/// Canonical: within a row the columns increase strictly and no stored weight is zero, so two matrices
-/// are equal exactly when they are the same linear map.
+/// Canonical: columns strictly increase within a row and no stored weight is zero. So matrices are equal if and only if they are
+/// the same linear map.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Matrix {
     columns: usize,
@@ -16,48 +16,18 @@ pub struct Matrix {
     weights: Vec<i32>,
 }
 
-/// Why rows do not form a [`Matrix`].
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum MatrixError {
-    /// A term names a column that does not exist.
     #[error("row {row} names column {column}, but the matrix has {columns} columns (0 to {last}); correct the index", last = columns.saturating_sub(1))]
-    Column {
-        /// Row of the term.
-        row: usize,
-        /// Its column.
-        column: usize,
-        /// Number of columns.
-        columns: usize,
-    },
-    /// The combined weight of one column in one row leaves 32 bits.
+    Column { row: usize, column: usize, columns: usize },
     #[error("row {row}: the weight {weight} of column {column} does not fit in 32 bits; scale the weights down")]
-    Weight {
-        /// Row of the weight.
-        row: usize,
-        /// Its column.
-        column: usize,
-        /// The weight.
-        weight: i64,
-    },
-    /// A dense row is not as long as the others.
+    Weight { row: usize, column: usize, weight: i64 },
     #[error("row {row} has {found} entries, but row 0 has {expected}; give every row the same length")]
-    Ragged {
-        /// The offending row.
-        row: usize,
-        /// Its length.
-        found: usize,
-        /// The length of row 0.
-        expected: usize,
-    },
-    /// More columns than 32-bit indices address.
+    Ragged { row: usize, found: usize, expected: usize },
     #[error("a matrix of {columns} columns exceeds the limit of 4294967295; split the vector")]
-    TooWide {
-        /// Number of columns.
-        columns: usize,
-    },
+    TooWide { columns: usize },
 }
 
-/// Builds a [`Matrix`] row by row.
 #[derive(Clone, Debug)]
 pub struct MatrixBuilder {
     matrix: Matrix,
@@ -65,8 +35,6 @@ pub struct MatrixBuilder {
 }
 
 impl MatrixBuilder {
-    /// An empty matrix with `columns` columns.
-    ///
     /// # Errors
     /// [`MatrixError::TooWide`] beyond 2^32 - 1 columns.
     pub fn new(columns: usize) -> Result<Self, MatrixError> {
@@ -77,7 +45,7 @@ impl MatrixBuilder {
         Ok(Self { matrix, scratch: Vec::new() })
     }
 
-    /// Appends the row Σ weight · column; terms come in any order, and weights of one column are summed.
+    /// Appends the row Σ weight · column. Terms may come in any order; weights of one column are summed.
     ///
     /// # Errors
     /// [`MatrixError::Column`], [`MatrixError::Weight`].
@@ -113,19 +81,18 @@ impl MatrixBuilder {
         Ok(())
     }
 
-    /// Bytes of the rows so far.
+    /// Heap bytes of the rows so far.
     pub fn bytes(&self) -> usize {
         self.matrix.bytes()
     }
 
-    /// The finished matrix.
     pub fn finish(self) -> Matrix {
         self.matrix
     }
 }
 
 impl Matrix {
-    /// The matrix with the given dense rows, all of one length.
+    /// A matrix from dense rows of equal length.
     ///
     /// # Errors
     /// [`MatrixError::Ragged`], [`MatrixError::Weight`].
@@ -141,7 +108,7 @@ impl Matrix {
         Ok(builder.finish())
     }
 
-    /// The matrix with the given sparse rows of (column, weight) terms.
+    /// A matrix from sparse rows of (column, weight) terms.
     ///
     /// # Errors
     /// As [`MatrixBuilder::push_row`].
@@ -153,27 +120,25 @@ impl Matrix {
         Ok(builder.finish())
     }
 
-    /// Number of rows: the length of the result.
     pub fn rows(&self) -> usize {
         self.row_starts.len() - 1
     }
 
-    /// Number of columns: the length of the operand.
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// Number of stored (non-zero) weights.
+    /// Number of stored (nonzero) weights.
     pub fn terms(&self) -> usize {
         self.weights.len()
     }
 
-    /// Bytes of its rows.
+    /// Heap bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.row_starts) + size_of_val(&*self.column_indices) + size_of_val(&*self.weights)
     }
 
-    /// The (column, weight) terms of row `row`, which is below [`Self::rows`].
+    /// The (column, weight) terms of row `row`.
     pub fn row(&self, row: usize) -> impl ExactSizeIterator<Item = (usize, i32)> + Clone + '_ {
         let range = self.row_starts[row]..self.row_starts[row + 1];
         self.column_indices[range.clone()]
@@ -182,7 +147,7 @@ impl Matrix {
             .map(|(&column, &weight)| (column as usize, weight))
     }
 
-    /// The column indices and the weights of row `row`, as slices of equal length.
+    /// The columns and weights of row `row`, slices of equal length.
     pub fn row_slices(&self, row: usize) -> (&[u32], &[i32]) {
         let range = self.row_starts[row]..self.row_starts[row + 1];
         (&self.column_indices[range.clone()], &self.weights[range])

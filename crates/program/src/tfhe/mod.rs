@@ -1,8 +1,8 @@
-//! TFHE programs: look-ups, gates and dot products on LWE ciphertexts.
+//! TFHE programs: lookup tables, gates and dot products on LWE ciphertexts.
 //!
-//! A user writes a [`homomorphic::Program`]: vectors of encrypted Booleans, integers or torus values, linear
-//! layers, look-ups and gates. [`lowering`] turns it into a [`kernel::KernelProgram`]: operations on
-//! ciphertexts and single polynomials, which every runtime and every machine executes.
+//! A user writes a [`homomorphic::Program`]: vectors of encrypted Booleans, integers or torus values, linear layers, lookup tables
+//! and gates. [`lowering`] turns it into a [`kernel::KernelProgram`]: operations on ciphertexts and single polynomials, which
+//! every runtime and every machine executes.
 //!
 //! ```
 //! use polyfabric_program::tfhe::homomorphic::{Builder, ElementType, LookupResult, Range, Table, evaluate};
@@ -25,7 +25,7 @@
 //! let inputs = [("x".to_owned(), vec![0, 1, 1]), ("y".to_owned(), vec![0, 0, 1])].into();
 //! assert_eq!(evaluate(&program, &inputs)?.outputs(&program)["result"], [0, 1, 0]);
 //!
-//! // The cheapest default set with which it fails with probability 2^-64 at most, and the kernel program for it.
+//! // The fastest default set with which it fails with probability at most 2^-64, and the kernel program for it.
 //! let inputs = (noise::Encryption::Secret, None);
 //! let chosen = noise::choose_parameters(&program, -64.0, KeyUnrolling::ONE, Transform::F64, inputs)?;
 //! let choice = TfheLowering::new(chosen.key_switch, Arithmetic::F64);

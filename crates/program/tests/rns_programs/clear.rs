@@ -1,4 +1,4 @@
-//! Does the clear twin compute what the operations say?
+//! Does evaluation in the clear follow the definitions of the operations?
 
 use polyfabric_program::rns::homomorphic::{
     Basis, Builder, ClearError, Complex, Diagonals, Polynomial, Scheme, Values, evaluate,
@@ -46,7 +46,7 @@ fn a_matrix_by_its_diagonals_is_the_matrix() {
 }
 
 #[test]
-fn polynomials_that_nothing_can_plan_are_refused() {
+fn excessive_degrees_are_rejected() {
     for (scheme, values, degree, most) in [
         (Scheme::Ckks, Values::real(&[1.0; 4097]), 4096, 4095),
         (Scheme::Bgv { plaintext_modulus: 65537 }, Values::integer(&[1; 65538]), 65537, 65536),
@@ -55,9 +55,9 @@ fn polynomials_that_nothing_can_plan_are_refused() {
         let x = b.input("x").expect("an input");
         let high = Polynomial { basis: Basis::Monomial, coefficients: values };
         let error = b.polynomial(x, Arc::new(high)).expect_err("a degree too high");
-        let told =
+        let message =
             format!("polynomial: degree {degree}; it is at most {most}, so compose polynomials of lower degrees");
-        assert!(error.to_string().ends_with(&told), "{error}");
+        assert!(error.to_string().ends_with(&message), "{error}");
     }
 }
 

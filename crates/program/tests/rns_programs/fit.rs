@@ -1,4 +1,4 @@
-//! Are inputs refused that lead out of an approximation's interval or of the modulus, and results of which nothing is left?
+//! Are inputs rejected that leave an approximation's interval or the modulus, and programs whose results are only noise?
 
 use super::{Zeros, chain};
 use polyfabric_program::Location;
@@ -48,27 +48,27 @@ fn an_approximations_interval_is_kept() {
     for end in [-1.0, 2.0, 2.0 + 1e-9] {
         assert_eq!(check(&program, &vector(300, end.into()), &[]), Ok(()));
     }
-    let told = |at, value| check(&program, &vector(at, value), &[]).unwrap_err().to_string();
+    let error = |at, value| check(&program, &vector(at, value), &[]).unwrap_err().to_string();
     assert_eq!(
-        told(300, Complex::from(2.5)),
-        "mine.py:7: polynomial %1: it approximates on numbers from -1 to 2, but with these inputs slot 300 of its operand holds 2.5; widen the interval, or scale the inputs"
+        error(300, Complex::from(2.5)),
+        "mine.py:7: polynomial %1: it approximates its function from -1 to 2, but with these inputs slot 300 of its operand is 2.5; widen the interval, or scale the inputs"
     );
-    assert!(told(3, Complex::from(-1.001)).contains("slot 3 of its operand holds -1.001"));
-    assert!(told(3, Complex::new(0.5, 0.25)).contains("holds 0.5 +0.25i"));
-    // Of an operand that was mapped before, its own slots count and its own interval is told.
+    assert!(error(3, Complex::from(-1.001)).contains("slot 3 of its operand is -1.001"));
+    assert!(error(3, Complex::new(0.5, 0.25)).contains("is 0.5 +0.25i"));
+    // For an operand mapped before, its own slots and interval count.
     let of = |slots| [(1, Interval { operand: NodeId(0), lo: -2.0, hi: 2.25, slots })];
     assert_eq!(check(&program, &vector(300, Complex::from(2.5)), &of(300)), Ok(()));
     let error = check(&program, &vector(300, Complex::from(2.5)), &of(301)).unwrap_err().to_string();
-    assert!(error.contains("from -2 to 2.25, but with these inputs slot 300 of its operand holds 2.5"), "{error}");
+    assert!(error.contains("from -2 to 2.25, but with these inputs slot 300 of its operand is 2.5"), "{error}");
 }
 
 #[test]
 fn coefficients_stay_within_the_modulus() {
-    // At level 0 the modulus has 50 bits and the scale 40: a coefficient may be up to 2^9.
+    // At level 0 the modulus has 50 bits and the scale 40, so a coefficient may be up to 2^9.
     let program = program(4096.0, |b, x| b.mul(x, x));
-    let told = |x: &[Complex]| check(&program, x, &[]);
-    assert_eq!(told(&vec![Complex::from(22.0); 512]), Ok(()));
-    let error = told(&vec![Complex::from(24.0); 512]).unwrap_err();
+    let checked = |x: &[Complex]| check(&program, x, &[]);
+    assert_eq!(checked(&vec![Complex::from(22.0); 512]), Ok(()));
+    let error = checked(&vec![Complex::from(24.0); 512]).unwrap_err();
     assert!(
         matches!(error, FitFailure::Wraps { coefficient, level: 1, .. } if (coefficient - 89.17).abs() < 0.01),
         "{error}"
@@ -77,14 +77,14 @@ fn coefficients_stay_within_the_modulus() {
         "mine.py:7: mul %1: with these inputs values up to 5.760e2 have coefficients up to 2^89.2 at scale 2^80.0, but half of the modulus at level 1 is 2^89.0: they would wrap around;"
     ), "{error}");
     // A single large slot has small coefficients: 4096² / 512.
-    assert!(told(&vector(5, Complex::from(4096.0))).is_err());
-    assert_eq!(told(&vector(5, Complex::from(500.0))), Ok(()));
-    let nan = told(&vec![Complex::from(1e200); 512]).unwrap_err();
+    assert!(checked(&vector(5, Complex::from(4096.0))).is_err());
+    assert_eq!(checked(&vector(5, Complex::from(500.0))), Ok(()));
+    let nan = checked(&vec![Complex::from(1e200); 512]).unwrap_err();
     assert!(matches!(nan, FitFailure::Wraps { .. }), "{nan}");
 }
 
 #[test]
-fn a_result_of_which_nothing_is_left_is_told() {
+fn a_result_that_is_only_noise_is_reported() {
     let rotated = program(1.0, |b, x| b.rotate(x, 1));
     let left = |program: &Program, gadget| report(program, gadget).require_something_left(program);
     assert_eq!(left(&rotated, GadgetLiteral::hybrid(4, 2, 2)), Ok(()));
@@ -93,17 +93,17 @@ fn a_result_of_which_nothing_is_left_is_told() {
     let text = error.to_string();
     assert!(
         text.starts_with("mine.py:7: rotate %1: errors up to 2^")
-            && text.contains("nothing would be left of output \"result\""),
+            && text.contains("output \"result\" would be only noise"),
         "{text}"
     );
-    // What is lost on the way to an output that has something left is the program's business.
+    // Precision lost before an output that keeps some is accepted.
     let added = program(1.0, |b, x| {
         let tiny = b.constant(Values::real(&[1e-30]))?;
         let lost = b.mul(x, tiny)?;
         b.add(x, lost)
     });
     assert_eq!(left(&added, GadgetLiteral::hybrid(4, 2, 2)), Ok(()));
-    // An output that is 0 has no bit to lose.
+    // An output that is 0 has no precision to lose.
     let nothing = program(1.0, |b, x| {
         let zero = b.constant(Values::real(&[0.0]))?;
         b.mul(x, zero)

@@ -1,4 +1,4 @@
-//! Does a printed kernel program read back to itself, and is a wrong or hostile text refused with the place and a remedy?
+//! Do printed kernel programs parse to themselves, and are wrong or hostile texts rejected with position and remedy?
 
 use super::{Zeros, chain};
 use polyfabric_kernels::RingDegree;
@@ -109,7 +109,7 @@ fn lowered() -> Vec<KernelProgram> {
 }
 
 #[test]
-fn what_is_printed_reads_back() {
+fn printed_programs_parse_to_themselves() {
     for program in lowered().into_iter().chain([every_operation()]) {
         let text = program.to_string();
         let read = parse_kernel(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -127,7 +127,7 @@ proptest! {
         let mut text: Vec<char> = TEXT.chars().collect();
         let at = at % text.len();
         text.splice(at..(at + length).min(text.len()), with.chars());
-        // Refused, or read as another program, which is as consistent.
+        // Rejected, or parsed as another consistent program.
         if let Ok(program) = parse_kernel(&text.into_iter().collect::<String>()) {
             program.check().unwrap();
         }
@@ -153,7 +153,7 @@ proptest! {
 }
 
 #[test]
-fn wrong_texts_are_refused_with_their_place() {
+fn wrong_texts_are_rejected_with_their_position() {
     // 97 and 193 are 1 modulo 32.
     let head = "kernel \"k\" degree 16\nmoduli [97, 193]\n";
     let cases = [
@@ -201,7 +201,7 @@ fn wrong_texts_are_refused_with_their_place() {
         ),
         (
             &format!("{head}%0 = input \"x\" part 0 coefficient {{0-1}}\n%1 = automorphism %0 by 2"),
-            "line 4, column 25: 2 is no automorphism of degree 16; take an odd number below 32",
+            "line 4, column 25: 2 is no automorphism of degree 16; use an odd number below 32",
         ),
         (
             &format!("{head}%0 = input \"x\" part 0 evaluation {{0}}\n%1 = scale %0 [97]"),
@@ -218,7 +218,7 @@ fn wrong_texts_are_refused_with_their_place() {
     }
 }
 
-/// Short texts that would take gigabytes.
+/// Short texts that would expand to gigabytes.
 #[test]
 fn short_texts_of_large_programs_are_refused() {
     let mut zeros = "kernel \"k\" degree 131072\nmoduli []\n".to_owned();
@@ -238,7 +238,7 @@ fn short_texts_of_large_programs_are_refused() {
 }
 
 #[test]
-fn the_documentations_program_reads_back() {
+fn the_documented_program_parses() {
     let page = include_str!("../../../../docs/rns-program.md");
     let lines =
         page.lines().skip_while(|line| !line.starts_with("    kernel")).take_while(|line| line.starts_with("    "));

@@ -1,4 +1,4 @@
-//! Are levels those that the program needs, and is what does not fit told with its place, its values and a remedy?
+//! Are levels minimal, and are programs that do not fit rejected with location, values and remedy?
 
 use super::chain;
 use polyfabric_program::Location;
@@ -21,7 +21,7 @@ fn at(line: u32) -> Option<Location> {
     Some(Location { file: "model.py".into(), line })
 }
 
-/// x⁴ + 3·x·y, with y used once, late.
+/// x⁴ + 3·x·y, where y is used only once, near the end.
 fn quartic() -> Program {
     program(8, |b| {
         let (x, y) = (b.input("x")?, b.input("y")?);
@@ -39,20 +39,20 @@ fn every_operation_runs_as_low_as_it_can() {
     let (program, chain) = (quartic(), chain(5));
     let plan = Plan::new(&program, &chain, &rules(LevelPolicy::Lowest, 5)).expect("a plan");
     let levels: Vec<usize> = program.iter().map(|(id, _)| plan.node(id).level).collect();
-    // x, y, x², x⁴, 3, 3y, 3xy, sum, output: y is encrypted at level 1 only, and 3·y takes no level.
+    // x, y, x², x⁴, 3, 3y, 3xy, sum, output: y is encrypted at level 1 only, and 3·y uses no level.
     assert_eq!(levels, [2, 1, 1, 0, 0, 1, 0, 0, 0]);
     assert_eq!(plan.start(&program), 2);
-    // The sum of two products is rescaled as one.
+    // The sum of two products is rescaled once.
     assert!(plan.node(NodeId(7)).rescale_due && !plan.node(NodeId(8)).rescale_due);
     let highest = Plan::new(&program, &chain, &rules(LevelPolicy::Highest, 5)).expect("a plan");
     let levels: Vec<usize> = program.iter().map(|(id, _)| highest.node(id).level).collect();
     assert_eq!(levels, [5, 5, 4, 3, 0, 5, 4, 3, 3]);
-    // Products at two levels are not summed before they are rescaled.
+    // Products at different levels are rescaled before they are added.
     assert!(!highest.node(NodeId(7)).rescale_due);
 }
 
 #[test]
-fn rotations_of_products_wait_with_their_rescaling_where_that_is_chosen() {
+fn rescaling_can_follow_rotations_of_products() {
     let program = program(8, |b| {
         let x = b.input("x")?;
         let square = b.square(x)?;
@@ -115,7 +115,7 @@ fn overrides_are_honoured() {
 }
 
 #[test]
-fn too_deep_programs_are_refused_at_the_first_node_that_does_not_fit() {
+fn too_deep_programs_are_rejected_at_the_first_failing_node() {
     let program = program(8, |b| {
         let x = b.input("x")?;
         let mut power = x;
@@ -141,7 +141,7 @@ fn impossible_levels_are_refused() {
     let high = program(8, |b| b.at(at(1)).input_with("x", Some(7), 1.0));
     assert_eq!(
         refused(&high),
-        "model.py:1: input %0 asks for level 7, but at most level 3 is there; ask for a lower level, or bootstrap before"
+        "model.py:1: input %0 requests level 7, but only level 3 is available; request a lower level, or bootstrap before"
     );
     let raised = program(8, |b| {
         let x = b.input_with("x", Some(1), 1.0)?;
@@ -149,7 +149,7 @@ fn impossible_levels_are_refused() {
     });
     assert_eq!(
         refused(&raised),
-        "model.py:2: mod_switch %1 asks for level 2, but at most level 1 is there; ask for a lower level, or bootstrap before"
+        "model.py:2: mod_switch %1 requests level 2, but only level 1 is available; request a lower level, or bootstrap before"
     );
     let bootstrapped = program(8, |b| {
         let x = b.input("x")?;
@@ -185,7 +185,7 @@ fn scales_of_all_levels_fit_together() {
             "level {level}: {product} is not {}",
             chain.scale(level - 1)
         );
-        // Deviations do not grow: primes of 40 bits below N = 2^10 are within 2^-20 of 2^40.
+        // Deviations do not grow: 40-bit primes for N = 2^10 are within 2^-20 of 2^40.
         assert!((scale.real().log2() - 40.0).abs() < 1e-3, "level {level}: {scale}");
     }
     assert_eq!(chain.scale(0), Scale::Real(40f64.exp2()));

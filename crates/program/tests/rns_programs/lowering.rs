@@ -1,4 +1,4 @@
-//! Does the lowering share what can be shared, and does it ask for the keys that are needed?
+//! Does the lowering share work, and does it request exactly the needed keys?
 
 use super::{Zeros, chain};
 use polyfabric_kernels::RingDegree;
@@ -62,9 +62,9 @@ fn dot() -> Program {
 #[test]
 fn a_sum_of_products_is_relinearised_and_rescaled_once() {
     let lazy = lowered(&dot(), |_| {});
-    // One relinearisation and three different rotations.
+    // One relinearization and three different rotations.
     assert_eq!(count(&lazy, "inner_product"), 1 + 3);
-    // Two parts each, the relinearisation's division being the rescaling too.
+    // Two parts each; the relinearization's ModDown includes the rescaling.
     assert_eq!(count(&lazy, "mod_down"), 2 + 3 * 2);
     let eager = lowered(&dot(), |choice| {
         choice.relinearisation = Relinearisation::Eager;
@@ -76,7 +76,7 @@ fn a_sum_of_products_is_relinearised_and_rescaled_once() {
 #[test]
 fn rotations_share_digits_if_the_choice_hoists() {
     let shared = lowered(&dot(), |_| {});
-    // Of the product: two digits at level 1; of the sum at level 0: one.
+    // Two digits of the product at level 1, one of the sum at level 0.
     assert_eq!(count(&shared, "mod_up"), 1 + 1);
     let alone = lowered(&dot(), |choice| choice.hoisting = Hoisting::None);
     assert_eq!(count(&alone, "mod_up"), 1 + 3);
@@ -91,7 +91,7 @@ fn keys_are_inferred_with_their_uses() {
     let mut expected = expected.to_vec();
     expected.sort();
     assert_eq!(found, expected);
-    // Each once: the product's over both limbs of Q, and a special one, rotations a level lower.
+    // Each once: the product's over both limbs of Q and a special one, the rotations' one level lower.
     let special = lowered.choice.gadget.special.len();
     let limbs = |op: &Op| lowered.kernel.value(op.results[0]).limbs.len() - special;
     let uses = lowered.kernel.ops.iter().filter_map(|op| match op.kind {
@@ -104,7 +104,7 @@ fn keys_are_inferred_with_their_uses() {
 }
 
 #[test]
-fn a_missing_key_is_told_with_the_operation_that_needs_it() {
+fn a_missing_key_is_reported_with_the_operation_that_needs_it() {
     let program = program(|b| {
         let x = b.input("x")?;
         b.at(Some(Location { file: "model.py".into(), line: 9 })).rotate(x, 4)
@@ -129,7 +129,7 @@ fn dead_code_and_trivial_operations_cost_nothing() {
         b.mul(x, unused)?;
         let one = b.constant(Values::real(&[1.0]))?;
         let same = b.mul(x, one)?;
-        // The whole vector's length.
+        // A rotation by the vector's length.
         b.rotate(same, 512)
     });
     let lowered = lowered(&program, |_| {});

@@ -1,4 +1,4 @@
-//! RNS homomorphic programs before anything runs: text, clear evaluation, levels, lowering, error messages.
+//! CKKS and BGV programs before execution: text, evaluation in the clear, levels, lowering, error messages.
 
 mod clear;
 mod fit;
@@ -15,7 +15,7 @@ use polyfabric_program::rns::kernel::PublicPolynomial;
 use polyfabric_program::rns::levels::{Chain, Scale};
 use polyfabric_program::rns::lowering::PlaintextEncoder;
 
-/// N = 2^10; `levels` of 40 bits above one of 50, then two special primes of 50 bits.
+/// N = 2^10, `levels` primes of 40 bits above one of 50, and two special primes of 50 bits.
 pub fn chain(levels: usize) -> Chain {
     let degree = RingDegree::new(1 << 10).expect("a degree");
     let class = PrimeClass::of_degree(degree);
@@ -27,7 +27,7 @@ pub fn chain(levels: usize) -> Chain {
     Chain::ckks(degree, &moduli, &limbs_at, 40f64.exp2()).expect("a chain")
 }
 
-/// Encodes everything as zero: the structure of a lowered program does not depend on it.
+/// Encodes everything as zero, since the structure of a lowered program does not depend on values.
 #[derive(Debug)]
 pub struct Zeros;
 

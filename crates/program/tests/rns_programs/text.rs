@@ -1,4 +1,4 @@
-//! Does a printed program read back to itself, and is a wrong text refused with the place and a remedy?
+//! Do printed programs parse to themselves, and are wrong texts rejected with position and remedy?
 
 use polyfabric_program::Location;
 use polyfabric_program::rns::homomorphic::{
@@ -28,7 +28,7 @@ fn values(scheme: Scheme, length: usize) -> BoxedStrategy<Values> {
     }
 }
 
-/// A step: which operation, on which of the values so far, with which number and values.
+/// A step: an operation, its operands among the previous values, a number and values.
 type Step = (u8, usize, usize, i64, Values, u32);
 
 fn program(scheme: Scheme) -> impl Strategy<Value = Program> {
@@ -82,7 +82,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn ckks_reads_back(program in program(Scheme::Ckks)) {
+    fn ckks_programs_parse_to_themselves(program in program(Scheme::Ckks)) {
         let text = program.to_string();
         let read = parse_program(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         prop_assert_eq!(read.to_string(), text);
@@ -90,7 +90,7 @@ proptest! {
     }
 
     #[test]
-    fn bgv_reads_back(program in program(Scheme::Bgv { plaintext_modulus: T })) {
+    fn bgv_programs_parse_to_themselves(program in program(Scheme::Bgv { plaintext_modulus: T })) {
         prop_assert_eq!(parse_program(&program.to_string()).expect("a program"), program);
     }
 
@@ -99,13 +99,13 @@ proptest! {
         let mut text: Vec<char> = program.to_string().chars().collect();
         let at = at.index(text.len());
         text.splice(at..(at + 1).min(text.len()), with.chars());
-        // Refused, or read as another program: both are fine.
+        // Rejected, or parsed as another program.
         let _ = parse_program(&text.into_iter().collect::<String>());
     }
 }
 
 #[test]
-fn wrong_texts_are_refused_with_their_place() {
+fn wrong_texts_are_rejected_with_their_position() {
     let cases = [
         (
             "program \"p\" ckks slots 3",
@@ -167,12 +167,12 @@ fn wrong_texts_are_refused_with_their_place() {
     ];
     for (text, expected) in cases {
         let error = parse_program(text).expect_err(text);
-        assert_eq!(error.to_string(), expected, "{text}");
+        assert_eq!(crate::facts(&error.to_string()), crate::facts(expected), "{text}: {error}");
     }
 }
 
 #[test]
-fn the_documentations_program_reads_back() {
+fn the_documented_program_parses() {
     let page = include_str!("../../../../docs/rns-program.md");
     let lines =
         page.lines().skip_while(|line| !line.starts_with("    program")).take_while(|line| line.starts_with("    "));

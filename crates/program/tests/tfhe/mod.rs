@@ -1,4 +1,4 @@
-//! Do TFHE programs print and parse back, are wrong ones refused with their place, and do large ones stay cheap?
+//! Do TFHE programs print and parse to themselves, are wrong ones rejected with their position, and do large ones stay small?
 
 mod errors;
 mod random_program;

@@ -22,7 +22,7 @@ impl Stream {
         z ^ (z >> 31)
     }
 
-    /// A number from `lo` to `hi`, both included.
+    /// A number from `lo` to `hi`, inclusive.
     pub fn between(&mut self, lo: i64, hi: i64) -> i64 {
         lo + (self.next() % (hi - lo + 1) as u64) as i64
     }
@@ -49,8 +49,7 @@ pub struct Limits {
     pub width: i64,
     /// Longest vector.
     pub length: usize,
-    /// Whether to use every operation, torus values and pinned steps among them, or only those that a run of a toy
-    /// set can check.
+    /// Whether to use every operation, including torus values and pinned steps, or only those that an execution with a toy set can check.
     pub everything: bool,
 }
 
@@ -98,7 +97,7 @@ pub fn program(stream: &mut Stream, limits: Limits) -> Program {
     builder.finish().unwrap()
 }
 
-/// One operation on random operands; `None` when its result is too wide to read.
+/// One operation on random operands; `None` if its result is too wide for a lookup.
 fn operation(stream: &mut Stream, builder: &mut Builder, nodes: &[NodeId], limits: Limits) -> Option<NodeId> {
     let a = stream.pick(nodes);
     let node = builder.nodes()[a.index()].clone();
@@ -119,7 +118,7 @@ fn operation(stream: &mut Stream, builder: &mut Builder, nodes: &[NodeId], limit
         ElementType::Integer(range) => integer(stream, builder, a, b, range, length, limits),
         ElementType::Torus { .. } => torus(stream, builder, a, b, length),
     };
-    // A value that is too wide stays in the program, unread.
+    // A value that is too wide stays in the program without readers.
     fits(builder, made).then_some(made)
 }
 
@@ -193,7 +192,7 @@ fn integer(
             let choice = (count > 1).then(|| (0..length).map(|_| stream.below(count) as u32).collect());
             let result = if boolean { LookupResult::Boolean } else { LookupResult::Integer };
             match stream.below(3) {
-                // Of the whole torus, the negative of what is half of it away: as any table on the half torus, or the sign with its zero.
+                // On the whole torus, values half a torus apart need negated results: any table on half the torus, or the sign with its zero.
                 0 if boolean || count > 1 => builder.lookup_whole(a, tables, choice, result).unwrap(),
                 0 => {
                     let sign = Table::tabulate(range, i64::signum).unwrap();

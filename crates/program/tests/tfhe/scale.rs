@@ -1,5 +1,4 @@
-//! Does a network of 230,000 look-ups stay a handful of kernel operations, with equal look-ups done once and unread ones
-//! not at all?
+//! Does a network of 230,000 lookups lower to few kernel operations, with equal lookups done once and unneeded ones removed?
 
 use polyfabric_program::tfhe::homomorphic::{Builder, ElementType, LookupResult, NodeId, Program, Range, Table};
 use polyfabric_program::tfhe::kernel::{OpKind, count};
@@ -22,13 +21,13 @@ fn window() -> Arc<Matrix> {
     Arc::new(builder.finish())
 }
 
-/// With the key switch at `order`.
+/// The noise with key-switch order `order`.
 fn noise_with(program: &Program, parameters: &Parameters, order: KeySwitchOrder) -> NoiseReport {
     report_lowered(program, parameters, &TfheLowering::new(order, Arithmetic::F64), Transform::F64).unwrap()
 }
 
 #[test]
-fn a_deep_network_lowers_to_one_batch_a_layer() {
+fn a_deep_network_lowers_to_one_batch_per_layer() {
     let mut builder = Builder::new("network").unwrap();
     let range = Range::new(0, 1).unwrap();
     let mut value = builder.input("x", ElementType::Integer(range), WIDTH).unwrap();
@@ -49,7 +48,7 @@ fn a_deep_network_lowers_to_one_batch_a_layer() {
     // The last results have the coarse step of an output.
     assert_eq!(lowered.tables.len(), 2);
     let counts = count::program(&lowered);
-    // (k+1)(l+1) transforms an iteration.
+    // (k+1)(l+1) transforms per iteration.
     assert_eq!(counts.transforms(), (WIDTH * LAYERS * 500 * 6) as u64);
     let report = noise_with(&program, &parameters, KeySwitchOrder::After);
     assert_eq!(report.lookups.len(), LAYERS);
@@ -84,11 +83,11 @@ fn equal_lookups_are_done_once_and_shared_operands_are_switched_once() {
         .collect();
     assert_eq!(switched, [10]);
     let report = noise_with(&program, &parameters, KeySwitchOrder::Before);
-    // Twice the same ciphertext: weight 2, not two independent ones.
+    // Twice the same ciphertext has weight 2, unlike two independent ones.
     assert_eq!(report.outputs[0].squared_norm, 4.0);
 }
 
-/// A sum whose means cancel and one whose means add up, of nearly the same spread: which comes first makes no difference.
+/// One sum whose means cancel and one whose means add up, with nearly equal variance; their order must not matter.
 #[test]
 fn an_output_is_as_noisy_as_its_worst_element_in_any_order() {
     const MIXED: [(usize, i64); 4] = [(0, 1), (1, -1), (2, 1), (3, -1)];

@@ -1,4 +1,4 @@
-//! Does the text form of both graphs read back to the same program, and does it refuse everything else in words?
+//! Do both text forms parse to the same program, and is everything else rejected with an explanation?
 
 use super::random_program::{Limits, Stream, inputs, program};
 use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding};
@@ -69,7 +69,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn both_graphs_read_back(seed: u64) {
+    fn both_forms_parse_to_themselves(seed: u64) {
         let mut stream = Stream::new(seed);
         let program = program(&mut stream, LIMITS);
         let text = program.to_string();
@@ -80,7 +80,7 @@ proptest! {
     }
 
     #[test]
-    fn a_program_read_back_computes_the_same(seed: u64) {
+    fn a_parsed_program_computes_the_same(seed: u64) {
         let mut stream = Stream::new(seed);
         let program = program(&mut stream, LIMITS);
         let inputs = inputs(&mut stream, &program);
@@ -89,13 +89,13 @@ proptest! {
     }
 
     #[test]
-    fn damaged_texts_are_refused_or_read_but_never_panic(seed: u64) {
+    fn damaged_texts_never_panic(seed: u64) {
         let mut stream = Stream::new(seed);
         let program = program(&mut stream, LIMITS);
         let text = program.to_string();
         let damaged_text = damaged(&mut stream, &text);
         if let Ok(read) = parse_program(&damaged_text) {
-            // What is read is a program, and prints as one.
+            // A text that parses is a program that prints.
             prop_assert_eq!(parse_program(&read.to_string()).unwrap(), read);
         }
         let kernel = lowered(&program, seed).to_string();
@@ -106,7 +106,7 @@ proptest! {
 }
 
 #[test]
-fn errors_name_the_place_the_values_and_the_remedy() {
+fn errors_name_the_position_the_values_and_the_remedy() {
     let refused = |text: &str| parse_program(text).unwrap_err().to_string();
     let input = "program \"p\"\n%0 = input \"x\" : integer[0..3] x 2 @ 1/8\n";
     let cases = [
@@ -146,7 +146,8 @@ fn errors_name_the_place_the_values_and_the_remedy() {
         ("program \"p\"", "line 1, column 1: the program \"p\" has no output; return at least one value"),
     ];
     for (text, message) in cases {
-        assert_eq!(refused(text), message, "{text}");
+        let error = refused(text);
+        assert_eq!(crate::facts(&error), crate::facts(message), "{text}: {error}");
     }
 }
 

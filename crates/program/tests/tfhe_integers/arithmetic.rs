@@ -4,7 +4,7 @@ use super::common::{Compiled, Stream, digits, kinds, wrapped};
 use polyfabric_program::tfhe::integers::{Comparison, IntegerType, Weighted};
 
 const WIDTHS: [u32; 10] = [1, 2, 3, 4, 7, 8, 16, 33, 64, 96];
-/// One look-up at a time, and very many.
+/// One lookup at a time, and very many in parallel.
 const LANES: [usize; 2] = [1, 1 << 20];
 
 #[test]
@@ -99,7 +99,7 @@ fn quotients_are_rounded_down() {
         });
         made.check(&mut stream, 12, |x| match (x[1], kind.signed) {
             (0, false) => vec![-1, x[0]],
-            // Without a meaning: whatever comes out of the magnitudes.
+            // Undefined by specification: any result of dividing the magnitudes.
             (0, true) => made.evaluate(&[vec![x[0]], vec![0]]).concat(),
             _ => vec![
                 x[0].div_euclid(x[1]) - i128::from(x[1] < 0 && x[0].rem_euclid(x[1]) != 0),
@@ -140,7 +140,7 @@ fn comparisons_and_choices() {
 }
 
 #[test]
-fn overflow_is_told() {
+fn overflow_is_reported() {
     let mut stream = Stream(7);
     for kind in kinds(&[2, 5, 8, 64]) {
         let made = Compiled::new(2, 1, &[kind, kind], |i, b, x| {
@@ -157,7 +157,7 @@ fn overflow_is_told() {
 }
 
 #[test]
-fn overflow_of_products_is_told() {
+fn overflow_of_products_is_reported() {
     let mut stream = Stream(8);
     for lanes in LANES {
         for kind in kinds(&[1, 2, 3, 4, 5, 8, 13, 32, 60]) {
@@ -176,7 +176,7 @@ fn overflow_of_products_is_told() {
 }
 
 #[test]
-fn every_product_of_narrow_integers_tells_its_overflow() {
+fn every_product_of_narrow_integers_reports_its_overflow() {
     for kind in kinds(&[1, 2, 3, 4, 5]) {
         let values: Vec<i128> = (0..1 << kind.bits).map(|value| wrapped(value, kind)).collect();
         let pairs: Vec<(i128, i128)> = values.iter().flat_map(|&x| values.iter().map(move |&y| (x, y))).collect();
@@ -195,7 +195,7 @@ fn every_product_of_narrow_integers_tells_its_overflow() {
 }
 
 #[test]
-fn a_public_factor_tells_its_overflow() {
+fn products_with_a_public_factor_report_overflow() {
     let mut stream = Stream(9);
     for kind in kinds(&[4, 7, 32]) {
         for _ in 0..6 {

@@ -1,4 +1,4 @@
-//! Programs of one operation, evaluated in the clear.
+//! Runs programs of one operation in the clear.
 
 use polyfabric_program::tfhe::homomorphic::{Builder, Program, evaluate};
 use polyfabric_program::tfhe::integers::{IntegerError, IntegerId, IntegerType, Integers};
@@ -16,7 +16,7 @@ impl Stream {
         z ^ (z >> 31)
     }
 
-    /// A value of `kind`: of any size, and often one at an end.
+    /// A value of `kind` of random size, often at an end of the range.
     pub fn value(&mut self, kind: IntegerType) -> i128 {
         let any = (u128::from(self.next()) << 64 | u128::from(self.next())) >> (self.next() % 100);
         wrapped(
@@ -32,7 +32,7 @@ impl Stream {
     }
 }
 
-/// `value` modulo 2^bits, in the type's range. Widths up to 100 bits.
+/// `value` modulo 2^bits in the type's range; for widths up to 100 bits.
 pub fn wrapped(value: i128, kind: IntegerType) -> i128 {
     let value = value & ((1 << kind.bits) - 1);
     if kind.signed && value >> (kind.bits - 1) == 1 { value - (1 << kind.bits) } else { value }
@@ -44,12 +44,12 @@ pub fn digits(value: i128, kind: IntegerType) -> Vec<u8> {
     (0..kind.digits()).map(|index| (value >> (2 * index) & 3) as u8).collect()
 }
 
-/// Widths of all sorts, signed and not.
+/// Widths of many kinds, signed and unsigned.
 pub fn kinds(bits: &[u32]) -> impl Iterator<Item = IntegerType> {
     bits.iter().flat_map(|&bits| [false, true].map(|signed| IntegerType { bits, signed }))
 }
 
-/// A program of inputs `x0`, `x1`, .. whose results are the integers that `operation` gives.
+/// A program of inputs `x0`, `x1`, .. whose results are the integers that `operation` returns.
 pub struct Compiled {
     pub program: Program,
     inputs: Vec<IntegerType>,
@@ -79,7 +79,7 @@ impl Compiled {
         Self { program: builder.finish().unwrap(), inputs: inputs.to_vec(), outputs, count }
     }
 
-    /// The results for `values`: of each input its elements, and so of each output.
+    /// The results for `values`, both given by input or output and element.
     pub fn evaluate(&self, values: &[Vec<i128>]) -> Vec<Vec<i128>> {
         let mut inputs = BTreeMap::new();
         for (index, (kind, values)) in self.inputs.iter().zip(values).enumerate() {
@@ -103,7 +103,7 @@ impl Compiled {
             .collect()
     }
 
-    /// Compares with `expected` on random values, element by element.
+    /// Compares with `expected` elementwise on random values.
     pub fn check(&self, stream: &mut Stream, rounds: usize, expected: impl Fn(&[i128]) -> Vec<i128>) {
         for _ in 0..rounds {
             let values: Vec<Vec<i128>> =

@@ -1,4 +1,4 @@
-//! Look-ups and levels of each operation, as the documentation tells them.
+//! Do operations take the documented numbers of lookups and levels?
 
 use super::common::Compiled;
 use polyfabric_program::tfhe::integers::{Amount, BitOperation, Comparison, Direction, IntegerType};
@@ -8,7 +8,7 @@ use polyfabric_program::tfhe::noise::{Encryption, choose_parameters};
 use polyfabric_schemes::tfhe::noise::Transform;
 use polyfabric_schemes::tfhe::{KeyUnrolling, sets};
 
-/// Blind rotations, and how many follow each other.
+/// Number of blind rotations, and the longest chain of them.
 pub fn cost(made: &Compiled) -> (usize, usize) {
     let parameters = sets::parameters("polyfabric-4-p128-t64").unwrap();
     let kernel = lower(&made.program, &parameters, &TfheLowering::processor(KeySwitchOrder::Before)).unwrap();
@@ -21,7 +21,7 @@ pub fn cost(made: &Compiled) -> (usize, usize) {
 }
 
 #[test]
-fn operations_cost_what_the_table_says() {
+fn costs_match_the_documented_table() {
     let mut found = Vec::new();
     for bits in [8, 32, 64] {
         let kind = IntegerType::unsigned(bits);
@@ -49,7 +49,7 @@ fn operations_cost_what_the_table_says() {
     assert_eq!(text, include_str!("costs.txt"), "{text}");
 }
 
-/// A digit is read both for what it carries and for a choice: one step of the torus suits both, so that a set of the smaller ring carries it.
+/// A digit is read for its carry and for a selection; one torus step fits both, so the set with the smaller ring suffices.
 #[test]
 fn carries_and_choices_of_one_number_need_no_larger_set() {
     let kind = IntegerType::unsigned(8);

@@ -1,5 +1,5 @@
-//! Do operations on integers of every width give what wide integers give, on random operands, with either way of carrying? And
-//! do they take the look-ups and levels that are told?
+//! Do operations on integers of every width agree with wide integers on random operands, with both ways of carrying? Do they take the
+//! documented lookups and levels?
 
 mod arithmetic;
 mod common;

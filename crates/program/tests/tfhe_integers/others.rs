@@ -68,7 +68,7 @@ fn shifts_by_encrypted_amounts() {
     }
 }
 
-/// Bit 65 of an amount stands for more digits than a word counts.
+/// Bit 65 of an amount is worth more digits than a word counts.
 #[test]
 fn shifts_by_encrypted_amounts_beyond_a_word() {
     let mut stream = Stream(17);

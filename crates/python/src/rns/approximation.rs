@@ -1,13 +1,14 @@
-//! Approximations of functions that no polynomial is.
+//! Polynomial approximations of functions.
 
-use crate::failure::{Failure, Kind, detached};
+use crate::failure::{Failure, Kind};
+use crate::workers::detached;
 use polyfabric_program::rns::approximation::minimax::CompositeSign;
 use pyo3::prelude::*;
 
 /// The end of a polynomial's interval around 0, and its Chebyshev coefficients.
 type Stage = (f64, Vec<f64>);
 
-/// The sign outside of (-gap, gap) as odd polynomials, the first applied first, and the largest error of their composition.
+/// Odd polynomials, in order of application, that approximate the sign outside (-gap, gap), and the largest error of their composition.
 #[pyfunction]
 pub fn composite_sign(py: Python<'_>, gap: f64, degrees: Vec<usize>) -> PyResult<(Vec<Stage>, f64)> {
     detached(py, || {

@@ -1,4 +1,4 @@
-//! Ciphertexts of a program in files, one an input or an output.
+//! Files of a CKKS or BGV program's ciphertexts, one per input or output.
 
 use super::run::{Origin, PySlotCiphertexts};
 use crate::failure::{Failure, Kind};
@@ -20,7 +20,7 @@ fn file(error: impl std::fmt::Display) -> Failure {
     Failure::new(Kind::File, error)
 }
 
-/// The scale of an input or output, or its correction factor.
+/// The scale of an input or output (CKKS), or its correction factor (BGV).
 fn scale(terminal: &Terminal) -> Scale {
     match terminal.encoding {
         Encoding::Ckks { scale, .. } => Scale::Real(scale),
@@ -36,7 +36,7 @@ fn named<'a>(signature: &'a Signature, outputs: bool, name: &str) -> Result<&'a 
     signature.terminal(outputs, name).ok_or_else(unknown)
 }
 
-/// Writes the ciphertext `name`; without a path, gives its bytes.
+/// Writes the ciphertext `name`; returns its bytes if `path` is `None`.
 pub fn save_one(
     ciphertexts: &PySlotCiphertexts,
     signature: &Signature,
@@ -51,7 +51,7 @@ pub fn save_one(
     write(signature, ciphertexts.origin.generation, outputs, name, Ciphertext::new(parts), path)
 }
 
-/// Writes `ciphertext`, which is the input or the output `name`; without a path, gives its bytes.
+/// Writes `ciphertext`, the input or output `name`; returns its bytes if `path` is `None`.
 pub fn write(
     signature: &Signature,
     generation: KeyGeneration,
@@ -76,14 +76,14 @@ pub fn write(
     }
 }
 
-/// A ciphertext as its file says, or as the program takes it.
+/// The format of a ciphertext, as found in a file or as expected by the program.
 #[derive(PartialEq)]
 struct Form {
     parts: usize,
     limbs: LimbSet,
     values: bool,
     scale: Scale,
-    /// None for BGV, whose slots are the ring's.
+    /// `None` for BGV, which uses all slots of the ring.
     slots: Option<usize>,
 }
 
@@ -107,7 +107,7 @@ fn form_of(ciphertext: &Ciphertext, scale: Scale, slots: Option<usize>) -> Form 
     }
 }
 
-/// What a file of one ciphertext holds.
+/// The content of a file with one ciphertext.
 struct Read {
     set: ParameterSet,
     generation: KeyGeneration,
@@ -116,11 +116,11 @@ struct Read {
     form: Form,
 }
 
-/// Reads the file of one ciphertext.
+/// Reads a file with one ciphertext.
 fn load_one(set: &ParameterSet, source: &Source) -> Result<Read, Failure> {
     let several = |count: usize| {
         file(format!(
-            "{}: {count} ciphertexts, where one is needed; bring the file that was written for this program",
+            "{}: {count} ciphertexts, but one is expected; use the file that was written for this program",
             source.name()
         ))
     };
@@ -144,7 +144,7 @@ fn load_one(set: &ParameterSet, source: &Source) -> Result<Read, Failure> {
     }
 }
 
-/// Fails where a file is of another program, whatever its set.
+/// Fails if a file belongs to another program, whatever its set.
 pub fn expect_own(signature: &Signature, outputs: bool, files: &BTreeMap<String, Source>) -> Result<(), Failure> {
     files.iter().try_for_each(|(name, source)| {
         let port = load_one(signature.set(), source)?.port;
@@ -152,7 +152,7 @@ pub fn expect_own(signature: &Signature, outputs: bool, files: &BTreeMap<String,
     })
 }
 
-/// Reads all inputs, or outputs, each from its file.
+/// Reads all inputs or outputs, each from its file.
 pub fn load_all(
     signature: &Signature,
     outputs: bool,
@@ -163,7 +163,7 @@ pub fn load_all(
     for (name, source) in files {
         let Read { set, generation, port, ciphertext, form: found } = load_one(signature.set(), source)?;
         let own = Origin { set, generation, name: source.name() };
-        // First whose it is: that the set or the levels are others follows from that.
+        // Check the program first: a different set or level follows from it.
         signature.port(direction(outputs), name).expect(&port, &own.name).map_err(file)?;
         own.expect_set(signature.set())?;
         if let Some(first) = &origin {
@@ -181,7 +181,7 @@ pub fn load_all(
             let (path, program) = (source.name(), signature.name());
             let kind = if outputs { "gives" } else { "takes" };
             return Err(file(format!(
-                "{path}: {found}, but {program} {kind} {name:?} with {needed}; bring the file that was written for this program"
+                "{path}: {found}, but {program} {kind} {name:?} with {needed}; use the file that was written for this program"
             )));
         }
         origin.get_or_insert(own);

@@ -1,36 +1,86 @@
-//! Machines that execute CKKS and BGV: compilation, report, timeline, replay.
+//! Machines for CKKS and BGV: compilation, report, trace, replay.
 
+use super::program::PySlotProgram;
 use super::run::{PySlotCiphertexts, PySlotServer};
-use crate::failure::{Failure, Kind, detached, released};
+use crate::failure::{Failure, Kind};
 use crate::machine::{PyMachine, json, refused};
-use polyfabric_machines::contract::residue::{Simulated, load, map, mapping_bytes};
+use crate::workers::{detached, released};
+use polyfabric_machines::contract::residue::{Simulated, ckks_lowering, load, map, mapping_bytes};
 use polyfabric_machines::engine::trace::TraceOptions;
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::rns::kernel::KernelProgram;
+use polyfabric_program::rns::lowering::{LevelPolicy, RnsLowering, Target, lower};
+use polyfabric_program::rns::noise::Encryption;
+use polyfabric_program::rns::parameters;
+use polyfabric_program::rns::text::parse_kernel;
+use polyfabric_schemes::ckks::{Encoder, sets};
 use polyfabric_schemes::rns::RnsPolynomial;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A kernel program on residue polynomials.
+/// A CKKS or BGV kernel program.
 #[pyclass(name = "ResidueKernel", frozen)]
 pub struct PyResidueKernel {
     pub kernel: Arc<KernelProgram>,
-    /// Name of its parameter set.
     pub parameters: String,
 }
 
 #[pymethods]
 impl PyResidueKernel {
-    /// `rounds` of an operation (ntt, automorphism, multiply, permute) on each of `ciphertexts`, of `limbs` limbs and a special one
+    /// `rounds` of an operation (ntt, automorphism, multiply, permute) on each of `ciphertexts`, of `limbs` limbs and `special` ones
     /// for key switches; random words do, so it has no parameter set.
     #[staticmethod]
-    fn microbenchmark(name: &str, log2_degree: u32, limbs: usize, ciphertexts: usize, rounds: usize) -> PyResult<Self> {
+    #[pyo3(signature = (name, log2_degree, limbs, ciphertexts, rounds, special = 1))]
+    fn microbenchmark(
+        name: &str,
+        log2_degree: u32,
+        limbs: usize,
+        ciphertexts: usize,
+        rounds: usize,
+        special: usize,
+    ) -> PyResult<Self> {
         let refused = Failure::of(Kind::Program);
         let operation: Operation = name.parse().map_err(&refused)?;
-        let shape = Shape { log2_degree, limbs, special: 1, ciphertexts, rounds };
+        let shape = Shape { log2_degree, limbs, special, ciphertexts, rounds };
         let kernel = build(operation, shape).map_err(refused)?;
         Ok(Self { kernel: Arc::new(kernel), parameters: shape.to_string() })
+    }
+
+    /// The kernel program that `text` is, of random words.
+    #[staticmethod]
+    fn parse(text: &str) -> PyResult<Self> {
+        let kernel = parse_kernel(text).map_err(Failure::of(Kind::Program))?;
+        Ok(Self { parameters: kernel.name.to_string(), kernel: Arc::new(kernel) })
+    }
+
+    /// A program of CKKS with a named set, lowered for a machine with every operation at the highest level that its operands leave it.
+    #[staticmethod]
+    fn at_highest_levels(
+        py: Python<'_>,
+        program: &PySlotProgram,
+        set_name: &str,
+        machine: &PyMachine,
+    ) -> PyResult<Self> {
+        detached(py, || {
+            let set = sets::parameters(set_name).map_err(Failure::of(Kind::Parameter))?;
+            let gadget = set.gadget().literal().clone();
+            let choice = ckks_lowering(machine.description(), program.0.name(), gadget).map_err(refused)?;
+            let choice = RnsLowering { levels: LevelPolicy::Highest, ..choice };
+            let chain = parameters::chain(&set).map_err(Failure::of(Kind::Parameter))?;
+            let (encoder, model) = (Encoder::new(set.ring_degree()), parameters::model(&set, Encryption::Secret));
+            let encoder = parameters::SlotEncoder(&encoder);
+            let target = Target {
+                chain: &chain,
+                choice: &choice,
+                model,
+                encoder: &encoder,
+                bootstrapping: None,
+                observed: false,
+            };
+            let kernel = lower(&program.0, &target).map_err(Failure::of(Kind::Program))?.kernel;
+            Ok(Self { kernel: Arc::new(kernel), parameters: set.name().to_owned() })
+        })
     }
 
     /// An upper bound of the bytes that mapping it takes.
@@ -38,13 +88,12 @@ impl PyResidueKernel {
         mapping_bytes(&self.kernel)
     }
 
-    /// The kernel program as text.
     fn text(&self) -> String {
         self.kernel.to_string()
     }
 }
 
-/// A kernel program on a machine.
+/// A kernel program mapped to a machine.
 #[pyclass(name = "MappedProgram", frozen)]
 pub struct PyMapped {
     simulated: Simulated,
@@ -53,7 +102,7 @@ pub struct PyMapped {
 
 #[pymethods]
 impl PyMachine {
-    /// Compiles `kernel` for the machine with `options` of its kind, and checks the schedule.
+    /// Compiles `kernel` for the machine with its mapper's `options`, and checks the schedule.
     fn compile(
         &self,
         py: Python<'_>,
@@ -68,7 +117,7 @@ impl PyMachine {
         })
     }
 
-    /// `kernel` as [`PyMapped::save`] wrote it, checked again.
+    /// Restores a compilation of `kernel` that [`PyMapped::save`] wrote, and checks it again.
     fn load(
         &self,
         py: Python<'_>,
@@ -86,37 +135,37 @@ impl PyMachine {
 
 #[pymethods]
 impl PyMapped {
-    /// The report of the schedule, as JSON.
+    /// JSON of the schedule's report.
     fn report(&self) -> PyResult<String> {
         Ok(json(self.simulated.report())?)
     }
 
-    /// The schedule as Chrome trace-event JSON; of a long one, its beginning and its end.
+    /// The schedule as Chrome trace-event JSON; only the beginning and end of a long one.
     fn trace(&self, py: Python<'_>) -> PyResult<String> {
         detached(py, || json(&self.simulated.trace(TraceOptions::default())))
     }
 
-    /// What the compiler found out, for `Machine.load`.
+    /// The compilation result, for `Machine.load`.
     fn save(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
         detached(py, || Ok(self.simulated.instructed().map_err(refused)?.save()))
     }
 
-    /// The instruction streams of all components, in the binary form.
+    /// The instruction streams of all components in binary form.
     fn streams(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
         detached(py, || Ok(self.simulated.instructed().map_err(refused)?.streams()))
     }
 
-    /// The same as text.
+    /// The instruction streams as text.
     fn streams_text(&self, py: Python<'_>) -> PyResult<String> {
         detached(py, || Ok(self.simulated.instructed().map_err(refused)?.streams_text()))
     }
 
-    /// The compiler's first phase: the groups of operations that share a hint, as JSON.
+    /// JSON of the compiler's first phase: groups of operations that share a hint.
     fn groups(&self) -> PyResult<String> {
         Ok(json(&self.simulated.instructed().map_err(refused)?.groups())?)
     }
 
-    /// Carries out the schedule on ciphertexts.
+    /// Executes the schedule on ciphertexts.
     fn replay(&self, py: Python<'_>, keys: &PySlotServer, inputs: &PySlotCiphertexts) -> PyResult<PySlotCiphertexts> {
         detached(py, || {
             keys.origin.expect(&inputs.origin)?;

@@ -1,4 +1,4 @@
-//! Programs on vectors of slots: CKKS and BGV.
+//! CKKS and BGV programs.
 
 mod approximation;
 mod files;

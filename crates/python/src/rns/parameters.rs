@@ -1,6 +1,7 @@
-//! Parameter sets of CKKS and BGV: named ones, and those of the user, as objects and as data.
+//! CKKS and BGV parameter sets, built-in and user-defined, as objects and as JSON.
 
-use crate::failure::{Failure, Kind, detached, released};
+use crate::failure::{Failure, Kind};
+use crate::workers::{detached, released};
 use polyfabric_planner::slots;
 use polyfabric_planner::slots::parameters::{of_bgv, of_ckks};
 use polyfabric_schemes::set_file::{ParameterSet, load, parse};
@@ -9,32 +10,32 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// A checked set that is no named one: of a file, of fields, or of keys.
+/// A checked user-defined parameter set, from a file, fields, or keys.
 #[pyclass(name = "SlotParameters", frozen, eq, from_py_object)]
 #[derive(Clone, PartialEq)]
 pub struct PySlotParameters(pub ParameterSet);
 
 #[pymethods]
 impl PySlotParameters {
-    /// The set of a TOML file.
+    /// Loads a set from a TOML file.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         released(py, move || Ok(Self(load(&path).map_err(Failure::of(Kind::Parameter))?)))
     }
 
-    /// The named set of that name, or one with another key switch, as machines' compilers choose it: `SET-d2` has two digits; nothing if there is none.
+    /// The built-in set `name`, or one with another key switch as machines' compilers choose it (`SET-d2` has two digits); `None` if unknown.
     #[staticmethod]
     fn named(name: &str) -> Option<Self> {
         let ckks = ckks::sets::parameters(name).ok().map(ParameterSet::Ckks);
         ckks.or_else(|| bgv::sets::named(name).ok().map(ParameterSet::Bgv)).map(Self)
     }
 
-    /// The set of `scheme` with the fields of `text`, a JSON object: what a file would have.
+    /// A set of `scheme` with the fields of the JSON object `text`, named as in a file.
     #[staticmethod]
     fn of_fields(py: Python<'_>, scheme: &str, text: &str) -> PyResult<Self> {
         detached(py, || {
             let fields: Value = serde_json::from_str(text).map_err(Failure::of(Kind::Parameter))?;
-            // Through a file's text, so that what is wrong is told as of a file, with the line of the field.
+            // Convert to file text, so that errors name the field and line as for a file.
             let file = toml::to_string(&json!({ scheme: fields })).map_err(Failure::of(Kind::Parameter))?;
             Ok(Self(parse("the parameter set", &file).map_err(Failure::of(Kind::Parameter))?))
         })
@@ -51,7 +52,7 @@ impl PySlotParameters {
         self.0.scheme().to_lowercase()
     }
 
-    /// What is known of it, as of a named set, as JSON.
+    /// JSON facts, as for a built-in set.
     fn to_json(&self, py: Python<'_>) -> PyResult<String> {
         detached(py, || Ok(self.json()))
     }
@@ -81,23 +82,23 @@ impl PySlotParameters {
     }
 }
 
-/// The family of a set that does not come with the project.
+/// Family of user-defined sets.
 const OWN: &str = "own";
 
-/// Of a named set with the key switch that a name's end says.
+/// Note for a built-in set with another key switch.
 const OTHER_KEY_SWITCH: &str = "a named set with another key switch (--key-switch), which the end of its name says";
 
-/// A set that is asked for.
+/// A requested parameter set.
 #[derive(FromPyObject)]
 pub enum ParameterRequest {
-    /// One of the user.
+    /// The user's own set.
     Set(PySlotParameters),
-    /// A named one.
+    /// A built-in set's name.
     Name(String),
 }
 
 impl ParameterRequest {
-    /// As the planner takes it.
+    /// Converts to the planner's type.
     pub fn as_ref(&self) -> slots::ParameterRequest<'_> {
         match self {
             Self::Set(set) => slots::ParameterRequest::Set(&set.0),
@@ -112,12 +113,12 @@ fn with_entry(mut facts: Value, family: impl serde::Serialize, note: &str) -> Va
     facts
 }
 
-/// All named sets of CKKS and BGV, as JSON.
+/// JSON of all built-in CKKS and BGV sets.
 #[pyfunction]
 pub fn slot_parameter_sets() -> String {
     let ckks = ckks::sets::all().map(|(entry, set)| with_entry(of_ckks(set), entry.family, &entry.note));
     let bgv = bgv::sets::all().iter().filter_map(|entry| {
-        // A committed set passes the check; a test of its own table holds it.
+        // Committed sets pass the check, as a test of their table ensures.
         let set = bgv::Parameters::check(&entry.parameters).ok()?;
         Some(with_entry(of_bgv(&set), entry.family, &entry.note))
     });

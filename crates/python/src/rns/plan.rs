@@ -1,11 +1,11 @@
-//! What is known of a program before anything is encrypted.
+//! Plans of CKKS and BGV programs.
 
 use super::machine::PyResidueKernel;
 use super::parameters::ParameterRequest;
 use super::program::{Clear, PySlotProgram, PyValues, read_all};
 use super::signature::PySlotSignature;
-use crate::failure::{detached, released};
 use crate::machine::PyMachine;
+use crate::workers::{detached, released};
 use polyfabric_planner::ClientSeconds;
 use polyfabric_planner::slots::{KeySwitchRequest, Request, SlotPlan};
 use polyfabric_program::rns::homomorphic::{NodeId, Values};
@@ -14,17 +14,17 @@ use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A program, its parameters, its kernel program.
 #[pyclass(name = "SlotPlan", frozen)]
 pub struct PySlotPlan(pub Arc<SlotPlan>);
 
 #[pymethods]
 impl PySlotPlan {
-    /// For `parameters`, a set or a set's name, or the smallest one of 128 bits that carries the program, of CKKS one of `security` bits. With
-    /// `measured`, every encrypted node is an output too. With `machine`, as that lowers it, in its words; and with the set's key switch (`set`), the one
-    /// that the machine's compiler chooses (`auto`), or a named one. With
-    /// `public`, errors are those of inputs that are encrypted with the public key. A plan that fails with more than 2^`max_failure`, of BGV 2^-128
-    /// without it, is refused; so is one that takes more than `memory` bytes.
+    /// Plans `program`.
+    ///
+    /// `parameters` is a set or its name; without it, the smallest sufficient set with 128 bits of security (CKKS: `security` bits).
+    /// `measured`: every encrypted node is an output too. `machine`: uses its lowering and word size. `key_switch` is the set's (`set`), the
+    /// cheapest (`auto`), or a named variant. `public`: inputs are encrypted with the public key. Fails if the failure probability exceeds
+    /// 2^`max_failure` (by default 2^-128 for BGV), or if planning needs more than `memory` bytes.
     #[staticmethod]
     #[pyo3(signature = (program, parameters = None, measured = false, machine = None, key_switch = "set", security = 0.0, public = false, max_failure = None, memory = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
@@ -57,15 +57,14 @@ impl PySlotPlan {
         })
     }
 
-    /// With CKKS, bounds of the errors by node where values are no larger than `magnitudes`, those of a run's inputs, in place of all
-    /// inputs within their bounds.
+    /// CKKS: error bounds by node for messages up to `magnitudes`, such as a run's, instead of the inputs' declared bounds.
     fn bounds(&self, py: Python<'_>, magnitudes: Vec<f64>) -> PyResult<BTreeMap<u32, f64>> {
         detached(py, || Ok(self.0.bounds(&magnitudes)?.into_iter().map(|(node, bound)| (node.0, bound)).collect()))
     }
 
-    /// The outputs in the clear and the largest absolute value of every node. Fails where the program would decrypt to something else,
-    /// which BGV's lowering has ruled out: nothing would be left of an output, or these inputs lead out of a polynomial's interval or out of
-    /// the modulus. `mapped` has of polynomials whose operand was mapped to [-1, 1] before: what it was, its interval, in how many slots.
+    /// Evaluates the program in the clear: (outputs, largest absolute value of every node). Fails if decryption would be wrong: an output would
+    /// be only noise, or inputs leave a polynomial's interval or the modulus. `mapped` lists polynomials whose operand was mapped to [-1, 1]:
+    /// the original vector, its interval, and the number of slots.
     fn evaluate(
         &self,
         py: Python<'_>,
@@ -82,23 +81,23 @@ impl PySlotPlan {
                 |id: NodeId, values: &Values| executed.read(id, values),
             );
             plan.evaluate(&inputs, mapped, read_written, read_executed)?;
-            // What is expected is what the program as it was written gives.
+            // The expected outputs are those of the program as written.
             let outputs = if plan.is_changed() { clear.outputs } else { executed.outputs };
             Ok((outputs, executed.magnitudes))
         })
     }
 
-    /// What a client knows of it.
+    /// The public interface for a client.
     fn signature(&self, py: Python<'_>) -> PyResult<PySlotSignature> {
         detached(py, || Ok(PySlotSignature(self.0.signature()?)))
     }
 
-    /// Seconds of processor time that an execution here takes.
+    /// CPU seconds of an execution on this computer.
     fn execution_seconds(&self, py: Python<'_>) -> PyResult<f64> {
         detached(py, || Ok(self.0.execution_seconds()?))
     }
 
-    /// Seconds of processor time that a client takes here: keys, its own and its server's, encryption, decryption.
+    /// CPU seconds of a client on this computer: (generation of secret and evaluation keys, encryption, decryption).
     fn client_seconds(&self, py: Python<'_>) -> PyResult<(f64, f64, f64)> {
         detached(py, || {
             let ClientSeconds { keys, encrypt, decrypt } = self.0.client_seconds()?;
@@ -106,12 +105,11 @@ impl PySlotPlan {
         })
     }
 
-    /// The kernel program, for machines.
     fn kernel(&self) -> PyResidueKernel {
         PyResidueKernel { kernel: Arc::new(self.0.kernel().clone()), parameters: self.0.set().name().to_owned() }
     }
 
-    /// Parameters, keys and their sizes, operations, and level, scale and error bound of every node, as JSON.
+    /// JSON of parameters, keys and their sizes, operations, and level, scale and error bound of every node.
     fn to_json(&self, py: Python<'_>) -> PyResult<String> {
         detached(py, || Ok(self.0.facts()?.to_string()))
     }

@@ -1,12 +1,13 @@
-//! Homomorphic programs of CKKS and BGV: building, evaluation in the clear.
+//! CKKS and BGV programs: construction, text, evaluation in the clear.
 
-use crate::failure::{Failure, Kind, detached};
+use crate::failure::{Failure, Kind};
+use crate::workers::detached;
 use polyfabric_program::rns::homomorphic::{
     Basis, Builder, Complex, Diagonals, NodeId, Op, Polynomial, Program, ProgramError, Scheme, Values,
     evaluate_changed, evaluate_each,
 };
 use polyfabric_program::rns::text::parse_program;
-use polyfabric_program::{Location, Room};
+use polyfabric_program::{Location, MemoryBudget};
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::prelude::*;
@@ -17,13 +18,13 @@ fn refused(error: ProgramError) -> PyErr {
     Failure::new(Kind::Program, error).into()
 }
 
-/// Slots as Python gives and takes them: real and imaginary parts, or integers, each a list, or given as an array that is copied at once.
-/// One list for both parts of complex numbers keeps the boundary free of tuples a slot.
+/// Slots exchanged with Python: integers, or real and imaginary parts. Each is a list or, as an argument, an array.
+/// Two lists for complex numbers avoid one Python tuple per slot.
 #[derive(IntoPyObject)]
 pub enum PyValues {
     /// Slots of BGV.
     Integers(Vec<i64>),
-    /// Real parts, then imaginary ones, of the slots of CKKS.
+    /// Real parts, then imaginary parts, of CKKS slots.
     Complex((Vec<f64>, Vec<f64>)),
 }
 
@@ -38,7 +39,7 @@ impl<'py> FromPyObject<'_, 'py> for PyValues {
     }
 }
 
-/// The numbers of an array, or of a list.
+/// The numbers of an array or a list.
 pub fn numbers<'py, T: Element>(given: &Bound<'py, PyAny>) -> PyResult<Vec<T>>
 where
     Vec<T>: FromPyObjectOwned<'py>,
@@ -73,12 +74,11 @@ impl From<&Values> for PyValues {
     }
 }
 
-/// Values by name, as the Rust links take them.
 pub fn read_all(values: BTreeMap<String, PyValues>) -> Result<HashMap<String, Values>, Failure> {
     values.into_iter().map(|(name, values)| Ok((name, values.read()?))).collect()
 }
 
-/// Builds a program node by node. Nodes are named by their index.
+/// Builds a program node by node. Nodes are identified by index.
 #[pyclass(name = "SlotProgramBuilder")]
 pub struct PySlotBuilder {
     builder: Option<Builder>,
@@ -97,18 +97,17 @@ impl PySlotBuilder {
 
 #[pymethods]
 impl PySlotBuilder {
-    /// For vectors of `slots` slots; BGV, modulo `plaintext_modulus`, if there is one, else CKKS; of a program that takes at most
-    /// `memory` bytes.
+    /// A program on vectors of `slots` slots with at most `memory` bytes: BGV with `plaintext_modulus`, CKKS without.
     #[new]
     #[pyo3(signature = (name, slots, plaintext_modulus = None, memory = None))]
     fn new(name: &str, slots: usize, plaintext_modulus: Option<u64>, memory: Option<u64>) -> PyResult<Self> {
         let bgv = |plaintext_modulus| Scheme::Bgv { plaintext_modulus };
         let mut builder = Builder::new(name, plaintext_modulus.map_or(Scheme::Ckks, bgv), slots).map_err(refused)?;
-        builder.within(Room::of(memory));
+        builder.within(MemoryBudget::of(memory));
         Ok(Self { builder: Some(builder) })
     }
 
-    /// Source location of the nodes that follow.
+    /// Sets the source location of the following nodes.
     fn at(&mut self, file: &str, line: u32) -> PyResult<()> {
         self.open()?.at(Some(Location { file: file.into(), line }));
         Ok(())
@@ -120,7 +119,7 @@ impl PySlotBuilder {
         self.append(|builder| builder.input_with(name, level, magnitude))
     }
 
-    /// A public vector; one value stands for all slots.
+    /// A public vector; a single value fills all slots.
     fn constant(&mut self, values: PyValues) -> PyResult<u32> {
         let values = values.read()?;
         self.append(|builder| builder.constant(values))
@@ -138,7 +137,7 @@ impl PySlotBuilder {
         self.append(|builder| builder.mul(NodeId(a), NodeId(b)))
     }
 
-    /// `a` times the public `b`, rounded to `bits` bits after the point, without using a level.
+    /// `a` times the public `b`, rounded to `bits` fractional bits, without using a level.
     fn mul_plain_scaled(&mut self, a: u32, b: u32, bits: u32) -> PyResult<u32> {
         self.append(|builder| builder.mul_plain_scaled(NodeId(a), NodeId(b), bits))
     }
@@ -167,7 +166,7 @@ impl PySlotBuilder {
         self.append(|builder| builder.relinearise(NodeId(a)))
     }
 
-    /// `a` with its levels restored; with `slots`, of a value that repeats after so many.
+    /// Bootstraps `a`; with `slots`, a value that repeats every `slots` slots.
     #[pyo3(signature = (a, slots = None))]
     fn bootstrap(&mut self, a: u32, slots: Option<usize>) -> PyResult<u32> {
         self.append(|builder| match slots {
@@ -176,22 +175,22 @@ impl PySlotBuilder {
         })
     }
 
-    /// The matrix whose generalised diagonals are given, times `a`.
+    /// The matrix with these generalized diagonals, times `a`.
     ///
-    /// They are taken one by one, so that a generator may make them: all at once are the largest part of many programs.
+    /// Diagonals are read one by one, so that a generator can produce them: together they are the largest part of many programs.
     fn linear_transform(&mut self, a: u32, diagonals: &Bound<'_, PyAny>) -> PyResult<u32> {
         let (mut by_offset, mut bytes) = (BTreeMap::new(), 0);
         for diagonal in diagonals.try_iter()? {
             let (offset, values): (i64, PyValues) = diagonal?.extract()?;
             let values = values.read()?;
             bytes += values.bytes() as u64;
-            self.open()?.expect_room(bytes).map_err(refused)?;
+            self.open()?.expect_memory(bytes).map_err(refused)?;
             by_offset.insert(offset, values);
         }
         self.append(|builder| builder.linear_transform(NodeId(a), Arc::new(Diagonals { by_offset })))
     }
 
-    /// A polynomial, constant first: of Chebyshev polynomials of `interval`, or without it of powers.
+    /// A polynomial with coefficients from the constant up: Chebyshev on `interval`, or monomial without it.
     #[pyo3(signature = (a, coefficients, interval = None))]
     fn polynomial(&mut self, a: u32, coefficients: PyValues, interval: Option<(f64, f64)>) -> PyResult<u32> {
         let basis = interval.map_or(Basis::Monomial, |(lo, hi)| Basis::Chebyshev { lo, hi });
@@ -203,22 +202,22 @@ impl PySlotBuilder {
         self.append(|builder| builder.output(name, NodeId(a)))
     }
 
-    /// The checked program; the builder is spent.
+    /// Returns the checked program; the builder cannot be used afterward.
     fn finish(&mut self) -> PyResult<PySlotProgram> {
         self.open()?;
         let finished = self.builder.take().map(Builder::finish).transpose().map_err(refused)?;
-        let spent = || PyErr::from(Failure::new(Kind::Internal, "the builder was spent"));
+        let spent = || PyErr::from(Failure::new(Kind::Internal, "the program is finished already"));
         finished.map(|program| PySlotProgram(Arc::new(program))).ok_or_else(spent)
     }
 }
 
-/// A checked program.
+/// A checked CKKS or BGV program.
 #[pyclass(name = "SlotProgram", frozen)]
 pub struct PySlotProgram(pub Arc<Program>);
 
 #[pymethods]
 impl PySlotProgram {
-    /// The program that `text` printed.
+    /// Parses the result of `text`.
     #[staticmethod]
     fn parse(py: Python<'_>, text: &str) -> PyResult<Self> {
         detached(py, || Ok(Self(Arc::new(parse_program(text).map_err(Failure::of(Kind::Program))?))))
@@ -267,12 +266,11 @@ impl PySlotProgram {
         self.0.outputs().map(|(_, name)| name.to_owned()).collect()
     }
 
-    /// The program as text.
     fn text(&self) -> String {
         self.0.to_string()
     }
 
-    /// The outputs in the clear, all slots of each.
+    /// Evaluates the program in the clear; returns all slots of each output.
     fn evaluate(&self, py: Python<'_>, inputs: BTreeMap<String, PyValues>) -> PyResult<BTreeMap<String, PyValues>> {
         let inputs = read_all(inputs)?;
         detached(py, || {
@@ -282,8 +280,8 @@ impl PySlotProgram {
         })
     }
 
-    /// The outputs in the clear, with a function in place of what approximates it: by the last node of an approximation what the function is of, the
-    /// slots in which it is, and the function, of real numbers.
+    /// Evaluates the program in the clear with exact functions instead of their approximations. By the last node of each approximation: the
+    /// node of its argument, the slots concerned, and the function of real numbers.
     fn evaluate_functions(
         &self,
         py: Python<'_>,
@@ -317,23 +315,22 @@ impl PySlotProgram {
     }
 }
 
-/// What a program gives in the clear.
+/// Results of evaluating a program in the clear.
 pub struct Clear<'a> {
     names: HashMap<NodeId, &'a str>,
     /// All slots of each output.
     pub outputs: BTreeMap<String, PyValues>,
-    /// The largest absolute value of every node.
+    /// Largest absolute value of every node.
     pub magnitudes: Vec<f64>,
 }
 
 impl<'a> Clear<'a> {
-    /// Of `program`, nothing yet.
     pub fn new(program: &'a Program) -> Self {
         let magnitudes = vec![0.0; program.nodes().len()];
         Self { names: program.outputs().collect(), outputs: BTreeMap::new(), magnitudes }
     }
 
-    /// Notes the values of a node.
+    /// Records the values of a node.
     pub fn read(&mut self, id: NodeId, values: &Values) {
         self.magnitudes[id.index()] = values.magnitude();
         if let Some(&name) = self.names.get(&id) {

@@ -1,8 +1,9 @@
-//! Programs that repeat on machines: bodies one by one, then the schedule of all rounds.
+//! Programs of repeated rounds on machines: maps the bodies one by one, then schedules all rounds.
 
 use super::machine::PyResidueKernel;
-use crate::failure::{Failure, Kind, detached};
+use crate::failure::{Failure, Kind};
 use crate::machine::{PyMachine, json, refused};
+use crate::workers::detached;
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_machines::contract::rounds::{RoundsMapper, SimulatedRounds};
@@ -12,18 +13,18 @@ use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The bodies of a program that repeats, on a machine.
+/// Maps the bodies of a program of rounds to a machine.
 #[pyclass(name = "RoundsMapper", frozen)]
 pub struct PyRoundsMapper(Mutex<Option<RoundsMapper>>);
 
-/// The schedule of all rounds, checked.
+/// The checked schedule of all rounds.
 #[pyclass(name = "MappedRounds", frozen)]
 pub struct PyMappedRounds(SimulatedRounds);
 
 #[pymethods]
 impl PyMachine {
-    /// For rounds of bodies that are given one after the other: of each the number of its body, and rotations that it has in the place of the
-    /// body's, from first, in rings of degree 2^`log2_degree`.
+    /// Starts a program of rounds: for each round, the index of its body, and its replacements of the body's rotations as (from, to). The ring
+    /// degree is 2^`log2_degree`. Bodies follow by `body`.
     fn rounds(
         &self,
         name: &str,
@@ -45,27 +46,27 @@ impl PyMachine {
 }
 
 impl PyRoundsMapper {
-    fn given_away() -> Failure {
-        Failure::new(Kind::Internal, "the rounds have been put together; map the bodies anew")
+    fn already_finished() -> Failure {
+        Failure::new(Kind::Internal, "the rounds are finished already; map the bodies again")
     }
 }
 
 #[pymethods]
 impl PyRoundsMapper {
-    /// Schedules the next body and holds it against `kernel`, of which nothing is kept.
+    /// Schedules the next body and audits it against `kernel`; keeps nothing of the kernel.
     fn body(&self, py: Python<'_>, kernel: &PyResidueKernel) -> PyResult<()> {
         let program = Arc::clone(&kernel.kernel);
         detached(py, || {
             let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            held.as_mut().ok_or_else(Self::given_away)?.body(&program).map_err(refused)
+            held.as_mut().ok_or_else(Self::already_finished)?.body(&program).map_err(refused)
         })
     }
 
-    /// The schedule of all rounds, checked.
+    /// Returns the checked schedule of all rounds.
     fn finish(&self, py: Python<'_>) -> PyResult<PyMappedRounds> {
         detached(py, || {
             let mapper = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let mapper = mapper.ok_or_else(Self::given_away)?;
+            let mapper = mapper.ok_or_else(Self::already_finished)?;
             Ok(PyMappedRounds(mapper.finish().map_err(refused)?))
         })
     }
@@ -73,23 +74,23 @@ impl PyRoundsMapper {
 
 #[pymethods]
 impl PyMappedRounds {
-    /// The report of the schedule, as JSON.
+    /// JSON of the schedule's report.
     fn report(&self) -> PyResult<String> {
         Ok(json(&self.0.report)?)
     }
 
-    /// Of each body its share, as JSON.
+    /// JSON of each body's share.
     fn parts(&self) -> PyResult<String> {
         Ok(json(&self.0.parts)?)
     }
 
-    /// Events that the schedule holds: those of each body once.
+    /// Number of stored events; each body's events are stored once.
     #[getter]
     fn held_events(&self) -> u64 {
         self.0.held_events
     }
 
-    /// The schedule as Chrome trace-event JSON; of a long one, its beginning and its end.
+    /// The schedule as Chrome trace-event JSON; only the beginning and end of a long one.
     fn trace(&self, py: Python<'_>) -> PyResult<String> {
         detached(py, || json(&self.0.trace(TraceOptions::default())))
     }

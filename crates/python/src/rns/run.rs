@@ -1,14 +1,15 @@
-//! Keys, ciphertexts, execution.
+//! CKKS and BGV keys, ciphertexts, and execution.
 
 use super::files;
 use super::parameters::PySlotParameters;
 use super::plan::PySlotPlan;
 use super::program::{PyValues, read_all};
 use super::signature::{PySlotSignature, key_ids};
-use crate::failure::{Failure, Kind, detached};
-use crate::gpu::SlotsOnCard;
+use crate::card::SlotsOnCard;
+use crate::failure::{Failure, Kind};
 use crate::progress::Callback;
 use crate::storage::{Source, written};
+use crate::workers::detached;
 use polyfabric_planner::slots::MOST_PREPARED_BYTES;
 use polyfabric_program::rns::homomorphic::{Complex, NodeId, OBSERVED, Values, centred, evaluate};
 use polyfabric_program::rns::lowering::check_keys;
@@ -49,17 +50,17 @@ impl Client {
     }
 }
 
-/// Where keys or ciphertexts come from: their set, their key generation, and what to call them.
+/// Origin of keys or ciphertexts: set, key generation, and name in errors.
 #[derive(Clone)]
 pub struct Origin {
     pub set: ParameterSet,
     pub generation: KeyGeneration,
-    /// A file's path, or what they are.
+    /// A file path or a description.
     pub name: String,
 }
 
 impl Origin {
-    /// Fails unless `other` is of the same set and the same key generation.
+    /// Fails unless `other` has the same set and key generation.
     pub fn expect(&self, other: &Self) -> Result<(), Failure> {
         if self.set != other.set {
             let (own, others) = (self.set.name(), other.set.name());
@@ -73,7 +74,7 @@ impl Origin {
         same.map_err(Failure::of(Kind::File))
     }
 
-    /// Fails unless a program is lowered for this set, `wanted`.
+    /// Fails unless this is the set `wanted` of a program.
     pub fn expect_set(&self, wanted: &ParameterSet) -> Result<(), Failure> {
         if self.set == *wanted {
             return Ok(());
@@ -115,7 +116,7 @@ impl PySlotPublicKey {
 
 #[pymethods]
 impl PySlotPublicKey {
-    /// Writes it; whole or not at all. Without a path, gives its bytes.
+    /// Writes the key atomically; returns its bytes if `path` is `None`.
     #[pyo3(signature = (path = None))]
     fn save(&self, py: Python<'_>, path: Option<PathBuf>) -> PyResult<Option<Vec<u8>>> {
         detached(py, || match &self.key {
@@ -124,7 +125,7 @@ impl PySlotPublicKey {
         })
     }
 
-    /// Reads what `save` wrote; `scheme` is "ckks" or "bgv".
+    /// Reads the key from a file or bytes written by `save`; `scheme` is "ckks" or "bgv".
     #[staticmethod]
     fn load(py: Python<'_>, scheme: &str, source: Source) -> PyResult<Self> {
         detached(py, || {
@@ -133,18 +134,17 @@ impl PySlotPublicKey {
         })
     }
 
-    /// Fails unless it is of `client`, or of a key of its generation.
+    /// Fails unless it belongs to the key generation of `client`.
     fn expect_client(&self, client: &PySlotClient) -> PyResult<()> {
         Ok(client.origin.expect(&self.origin)?)
     }
 
-    /// Its parameter set.
     #[getter]
     fn parameters(&self) -> PySlotParameters {
         PySlotParameters(self.origin.set.clone())
     }
 
-    /// Encodes and encrypts the inputs of a program.
+    /// Encodes and encrypts a program's inputs.
     fn encrypt(
         &self,
         py: Python<'_>,
@@ -154,7 +154,7 @@ impl PySlotPublicKey {
         encrypt(py, &self.key, &self.origin, signature, inputs)
     }
 
-    /// Encodes and encrypts one input of a program, and writes it; whole or not at all. Without a path, gives its bytes.
+    /// Encodes and encrypts one input of a program and writes it atomically; returns its bytes if `path` is `None`.
     #[pyo3(signature = (signature, name, values, path = None))]
     fn encrypt_to(
         &self,
@@ -174,7 +174,7 @@ impl PySlotPublicKey {
     }
 }
 
-/// The server's switching keys.
+/// The evaluation (switching) keys.
 #[pyclass(name = "SlotServer", frozen)]
 pub struct PySlotServer {
     pub keys: Arc<KeySet>,
@@ -208,7 +208,7 @@ impl PySlotClient {
 
 #[pymethods]
 impl PySlotClient {
-    /// A fresh key of a program's parameter set.
+    /// Generates a secret key of a program's parameter set.
     #[staticmethod]
     fn generate(py: Python<'_>, signature: &PySlotSignature) -> PyResult<Self> {
         detached(py, || {
@@ -224,7 +224,7 @@ impl PySlotClient {
         })
     }
 
-    /// Writes it, readable by its owner alone; whole or not at all. Without a path, gives its bytes.
+    /// Writes the key atomically, readable only by the owner; returns its bytes if `path` is `None`.
     #[pyo3(signature = (path = None))]
     fn save(&self, py: Python<'_>, path: Option<PathBuf>) -> PyResult<Option<Vec<u8>>> {
         detached(py, || match &self.client {
@@ -233,7 +233,7 @@ impl PySlotClient {
         })
     }
 
-    /// Reads what `save` wrote; `scheme` is "ckks" or "bgv".
+    /// Reads the key from a file or bytes written by `save`; `scheme` is "ckks" or "bgv".
     #[staticmethod]
     fn load(py: Python<'_>, scheme: &str, source: Source) -> PyResult<Self> {
         detached(py, || {
@@ -242,13 +242,12 @@ impl PySlotClient {
         })
     }
 
-    /// Its parameter set.
     #[getter]
     fn parameters(&self) -> PySlotParameters {
         PySlotParameters(self.origin.set.clone())
     }
 
-    /// A public key, for whoever encrypts for this client.
+    /// Generates a public key.
     fn public(&self, py: Python<'_>) -> PyResult<PySlotPublicKey> {
         detached(py, || {
             let key = match &self.client {
@@ -259,7 +258,7 @@ impl PySlotClient {
         })
     }
 
-    /// The switching keys that a program asks for.
+    /// Generates the switching keys that a program needs.
     #[pyo3(signature = (signature, progress = None))]
     fn server(
         &self,
@@ -285,7 +284,7 @@ impl PySlotClient {
         })
     }
 
-    /// Encodes and encrypts the inputs of a program.
+    /// Encodes and encrypts a program's inputs.
     fn encrypt(
         &self,
         py: Python<'_>,
@@ -295,8 +294,8 @@ impl PySlotClient {
         encrypt(py, &self.client, &self.origin, signature, inputs)
     }
 
-    /// Decrypts and decodes the outputs of a program, all slots of each; those of CKKS that are named in `real` hold real numbers. Refuses what
-    /// no execution of it leaves; without `real`, which is for measuring errors, nothing.
+    /// Decrypts and decodes a program's outputs, all slots of each. CKKS outputs named in `real` must be real. Rejects values that no execution
+    /// produces; without `real`, which is for measuring errors, accepts all.
     fn decrypt(
         &self,
         py: Python<'_>,
@@ -308,7 +307,7 @@ impl PySlotClient {
         detached(py, || Ok(of_user(&self.decrypted(signature, outputs, real.as_deref(), &mut Reader::Own)?)))
     }
 
-    /// As `decrypt`, of CKKS for others: with noise of `deviation` in every slot, or 0 for none; and what whoever shares it has to know.
+    /// As `decrypt`, for sharing CKKS results: adds noise of `deviation` in every slot (0 for none) and returns warnings for the client.
     fn decrypt_to_share(
         &self,
         py: Python<'_>,
@@ -325,7 +324,7 @@ impl PySlotClient {
         })
     }
 
-    /// Of a plan that is measured: the largest error of every node, against the program in the clear; wrong slots with BGV.
+    /// For a measured plan: the largest error of every node compared with the clear evaluation; for BGV, the number of wrong slots.
     fn errors(
         &self,
         py: Python<'_>,
@@ -361,14 +360,14 @@ impl PySlotClient {
     }
 }
 
-/// Who will see a decryption.
+/// The recipient of a decryption.
 enum Reader {
-    /// The client alone.
+    /// Only the client.
     Own,
-    /// Others, with noise of a deviation in every slot, if it is not 0.
+    /// Others too; noise of `deviation` is added in every slot unless it is 0.
     Others {
         deviation: f64,
-        /// What to tell the client.
+        /// Warnings for the client.
         warnings: Vec<String>,
     },
 }
@@ -381,7 +380,7 @@ impl Reader {
         expected: &ckks::Expected,
     ) -> Result<Vec<ckks::Complex>, ckks::ClientError> {
         let Self::Others { deviation, warnings } = self else { return client.decrypt_expected(ciphertext, expected) };
-        // Two coefficients a slot add up in each.
+        // Two coefficients per slot add up in each slot.
         let coefficient = *deviation * ciphertext.scale() / (2.0 * ciphertext.slots() as f64).sqrt();
         let flooding = (*deviation != 0.0).then(|| coefficient.log2());
         let shared = client.decrypt_to_share(ciphertext, flooding, Some(expected))?;
@@ -390,7 +389,7 @@ impl Reader {
     }
 }
 
-/// The outputs that the user wrote.
+/// The outputs that the user declared.
 fn of_user(values: &BTreeMap<String, Values>) -> BTreeMap<String, PyValues> {
     let user = values.iter().filter(|(name, _)| !name.starts_with(OBSERVED));
     user.map(|(name, values)| (name.clone(), values.into())).collect()
@@ -398,7 +397,7 @@ fn of_user(values: &BTreeMap<String, Values>) -> BTreeMap<String, PyValues> {
 
 #[pymethods]
 impl PySlotServer {
-    /// Writes the keys in their transport form; whole or not at all. Without a path, gives their bytes.
+    /// Writes the keys in transport form atomically; returns their bytes if `path` is `None`.
     #[pyo3(signature = (path = None))]
     fn save(&self, py: Python<'_>, path: Option<PathBuf>) -> PyResult<Option<Vec<u8>>> {
         detached(py, || {
@@ -414,8 +413,8 @@ impl PySlotServer {
         })
     }
 
-    /// Reads what `save` wrote; `scheme` is "ckks" or "bgv". With `expected`, the keys must be of its set, those that it lists, and no others: what differs is
-    /// refused before it is read.
+    /// Reads keys from a file or bytes written by `save`; `scheme` is "ckks" or "bgv". With `expected`, the keys must be exactly those of its
+    /// set that it lists; other keys are rejected before they are read.
     #[staticmethod]
     #[pyo3(signature = (scheme, source, expected = None))]
     fn load(py: Python<'_>, scheme: &str, source: Source, expected: Option<&PySlotSignature>) -> PyResult<Self> {
@@ -442,38 +441,37 @@ impl PySlotServer {
                 };
                 (ParameterSet::Ckks(set.parameters), set.generation, set.keys)
             };
-            // They were packed for the way; now they are read for every operation.
+            // Unpack the transport form, since every operation reads the keys.
             let storage = KeyStorage { seeded: 2 * keys.bytes() > MOST_PREPARED_BYTES, ..KeyStorage::BYTES };
             let origin = Origin { set, generation, name: source.name() };
             Ok(Self::new(keys.stored(storage), origin))
         })
     }
 
-    /// Fails unless `client` is of the same key generation.
+    /// Fails unless `client` belongs to the same key generation.
     fn expect_client(&self, client: &PySlotClient) -> PyResult<()> {
         Ok(client.origin.expect(&self.origin)?)
     }
 
-    /// Fails unless all keys that `plan` reads are there: what a run would miss is told before it.
+    /// Fails unless all keys that `plan` reads are present, before a run needs them.
     fn expect_keys(&self, plan: &PySlotPlan) -> PyResult<()> {
         let plan = &*plan.0;
         self.origin.expect_set(&plan.set())?;
         Ok(check_keys(plan.program(), plan.kernel(), &self.keys).map_err(Failure::of(Kind::Input))?)
     }
 
-    /// Their parameter set.
     #[getter]
     fn parameters(&self) -> PySlotParameters {
         PySlotParameters(self.origin.set.clone())
     }
 
-    /// Their bytes in memory.
+    /// Bytes in memory.
     #[getter]
     fn bytes(&self) -> usize {
         self.keys.bytes()
     }
 
-    /// Runs the kernel program of `plan`, on `threads` threads or, without a number, by the interpreter.
+    /// Runs the kernel program of `plan` on `threads` threads, or with the reference interpreter if `None`.
     #[pyo3(signature = (plan, inputs, threads = None, progress = None))]
     fn execute(
         &self,
@@ -503,7 +501,7 @@ impl PySlotServer {
 }
 
 impl PySlotServer {
-    /// What came out of an execution with these keys.
+    /// Labels the polynomials as outputs of an execution with these keys.
     pub fn results(&self, polynomials: Vec<RnsPolynomial>) -> PySlotCiphertexts {
         PySlotCiphertexts { polynomials, origin: Origin { name: "the outputs".to_owned(), ..self.origin.clone() } }
     }
@@ -511,13 +509,13 @@ impl PySlotServer {
 
 #[pymethods]
 impl PySlotCiphertexts {
-    /// Their size in memory.
+    /// Bytes in memory.
     #[getter]
     fn bytes(&self) -> usize {
         self.polynomials.iter().map(RnsPolynomial::bytes).sum()
     }
 
-    /// Writes the ciphertext `name`, an input of a program or one of its `outputs`; whole or not at all. Without a path, gives its bytes.
+    /// Writes the ciphertext `name`, an input or (with `outputs`) an output, atomically; returns its bytes if `path` is `None`.
     #[pyo3(signature = (signature, outputs, name, path = None))]
     fn save(
         &self,
@@ -530,7 +528,7 @@ impl PySlotCiphertexts {
         detached(py, || files::save_one(self, &signature.0, outputs, name, path.as_deref()))
     }
 
-    /// Reads the inputs of a program, or its `outputs`, from the files that they are in, or their bytes.
+    /// Reads a program's inputs, or its `outputs`, from files or their bytes.
     #[staticmethod]
     fn load(
         py: Python<'_>,
@@ -554,7 +552,7 @@ fn difference(found: &Values, expected: &Values) -> f64 {
     match (found, expected) {
         (Values::Complex(found), Values::Complex(expected)) => {
             let errors = found.iter().zip(expected.iter()).map(|(a, b)| (*a - *b).abs());
-            // What is no number is as far off as can be.
+            // NaN counts as an infinite error.
             errors.map(|error| if error.is_nan() { f64::INFINITY } else { error }).fold(0.0, f64::max)
         }
         (Values::Integer(found), Values::Integer(expected)) => {
@@ -568,14 +566,14 @@ fn missing(name: &str) -> Failure {
     Failure::new(Kind::Input, format!("input {name:?} is missing"))
 }
 
-/// Who encrypts: the client, or anybody with its public key.
+/// The secret or the public key, for encryption.
 trait Encrypter {
     fn ckks(&self, values: &[ckks::Complex], level: usize, scale: f64) -> Result<Ciphertext, Failure>;
     fn bgv(&self, values: &[u64], limbs: usize) -> Result<Ciphertext, Failure>;
 }
 
 fn foreign() -> Failure {
-    Failure::new(Kind::Input, "the keys are of another scheme than the program; make its own")
+    Failure::new(Kind::Input, "the keys belong to another scheme than the program; generate keys for this program")
 }
 
 impl Encrypter for Client {
@@ -602,7 +600,7 @@ impl Encrypter for Public {
     }
 }
 
-/// `values` at all slots: one alone stands in each.
+/// `values` for all slots; a single value is repeated.
 fn spread<T: Clone>(mut values: Vec<T>, slots: usize) -> Vec<T> {
     if let [value] = &values[..] {
         values = vec![value.clone(); slots];
@@ -610,7 +608,7 @@ fn spread<T: Clone>(mut values: Vec<T>, slots: usize) -> Vec<T> {
     values
 }
 
-/// The input `name` as the program takes it.
+/// Encodes and encrypts the input `name` in the format that the program reads.
 fn encrypt_one(
     key: &impl Encrypter,
     signature: &Signature,
@@ -633,7 +631,7 @@ fn encrypt_one(
     }
 }
 
-/// The inputs of a program, encrypted with a key of `origin`.
+/// Encrypts a program's inputs with a key of `origin`.
 fn encrypt(
     py: Python<'_>,
     key: &(impl Encrypter + Sync),
@@ -650,7 +648,7 @@ fn encrypt(
     })
 }
 
-/// One ciphertext an input, its parts in the order of the kernel program's inputs.
+/// One ciphertext per input, with parts in the order of the kernel program's inputs.
 fn encrypt_all(
     key: &impl Encrypter,
     signature: &Signature,
@@ -669,7 +667,7 @@ fn encrypt_all(
     Ok(polynomials)
 }
 
-/// The parts of each output, in the order of their powers of the secret.
+/// The parts of each output, by ascending power of the secret.
 fn gathered(signature: &Signature, polynomials: &[RnsPolynomial]) -> Result<Vec<Ciphertext>, Failure> {
     let terminals = signature.terminals(true);
     let needed: usize = terminals.iter().map(|terminal| terminal.parts).sum();
@@ -687,7 +685,7 @@ fn gathered(signature: &Signature, polynomials: &[RnsPolynomial]) -> Result<Vec<
     Ok(terminals.iter().map(ciphertext).collect())
 }
 
-/// A failure with the output `name`.
+/// Adds the name of an output to an error.
 fn of_output<E: std::fmt::Display>(name: &str) -> impl Fn(E) -> Failure {
     move |error| run_failure(format!("output {name:?}: {error}"))
 }
@@ -707,7 +705,7 @@ fn decrypt(
             (Client::Ckks(client), Encoding::Ckks { scale, magnitude, error, .. }) => {
                 let ciphertext = CkksCiphertext::new(client.parameters(), ciphertext, scale, slots);
                 let ciphertext = ciphertext.map_err(run_failure)?;
-                // What is measured nobody else sees.
+                // Observed nodes are only for measurements.
                 let own = &mut Reader::Own;
                 let reader = if name.starts_with(OBSERVED) { own } else { &mut *reader };
                 let decrypted = match real {

@@ -1,9 +1,10 @@
-//! What a client knows of a program of CKKS or BGV.
+//! The client's interface of a CKKS or BGV program.
 
 use super::files;
 use super::parameters::PySlotParameters;
-use crate::failure::{Failure, Kind, detached};
+use crate::failure::{Failure, Kind};
 use crate::storage::Source;
+use crate::workers::detached;
 use polyfabric_program::rns::signature::{Signature, SignatureLiteral};
 use polyfabric_schemes::rns::KeyId;
 use polyfabric_schemes::set_file::ParameterSet;
@@ -11,17 +12,17 @@ use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// How inputs are encrypted and outputs read, with which set, and which keys are made; nothing of what the program computes.
+/// Parameter set, encodings of inputs and outputs, and required keys of a program; no operations.
 #[pyclass(name = "SlotSignature", frozen)]
 pub struct PySlotSignature(pub Arc<Signature>);
 
 #[pymethods]
 impl PySlotSignature {
-    /// From what `to_json` wrote.
+    /// Parses the result of `to_json`.
     #[staticmethod]
     fn from_json(py: Python<'_>, text: &str) -> PyResult<Self> {
         let refused = |error| {
-            let remedy = "get it again from whoever serves the program";
+            let remedy = "get it again from the program's server";
             Failure::new(Kind::File, format!("the signature of a program cannot be read: {error}; {remedy}"))
         };
         detached(py, || {
@@ -30,7 +31,6 @@ impl PySlotSignature {
         })
     }
 
-    /// As data.
     fn to_json(&self) -> PyResult<String> {
         Ok(serde_json::to_string(self.0.literal()).map_err(Failure::of(Kind::Internal))?)
     }
@@ -46,7 +46,6 @@ impl PySlotSignature {
         self.0.set().scheme().to_lowercase()
     }
 
-    /// The parameter set.
     #[getter]
     fn parameters(&self) -> PySlotParameters {
         PySlotParameters(self.0.set().clone())
@@ -61,12 +60,12 @@ impl PySlotSignature {
         }
     }
 
-    /// Fails where one of the `files`, inputs of the program or its `outputs` by name, is of another program, whatever its set.
+    /// Fails if one of the `files`, inputs by name or with `outputs` outputs, belongs to another program, whatever its set.
     fn expect_own(&self, py: Python<'_>, outputs: bool, files: BTreeMap<String, Source>) -> PyResult<()> {
         detached(py, || files::expect_own(&self.0, outputs, &files))
     }
 
-    /// Bytes of the switching keys that the program asks for.
+    /// Bytes of the switching keys that the program needs.
     #[getter]
     fn key_bytes(&self) -> usize {
         self.0.key_bytes()
@@ -88,7 +87,7 @@ impl PySlotSignature {
     }
 }
 
-/// The keys that a signature asks for, as those who make them take them.
+/// The keys that a signature lists.
 pub fn key_ids(signature: &Signature) -> impl Iterator<Item = KeyId> {
     signature.keys().iter().map(|key| key.id)
 }

@@ -1,34 +1,34 @@
-//! Compiled kernels, kept in a folder from one process to the next.
+//! Caches compiled kernels in a folder across processes.
 //!
-//! A file is named by what it was compiled of: text, options, compiler. It begins with a digest of its name and the rest: one that is damaged, cut or of
-//! something else is not taken, and is written anew. Files are written beside their place and renamed, so that no reader sees half of one. A digest says
-//! nothing of who wrote a file: a folder in which somebody else can is not used.
+//! A file's name is a digest of its inputs: text, options, compiler. The file begins with a digest of its name and content; if that does not match, the
+//! file is recompiled and replaced. Files are written next to their final path and renamed, so that no reader sees a partial one. A digest does not
+//! authenticate the writer, so folders writable by others are not used.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The environment variable that names the folder; nothing is kept where it is empty.
+/// The environment variable that names the folder; if empty, nothing is cached.
 const VARIABLE: &str = "POLYFABRIC_KERNEL_CACHE";
 /// Bytes of a digest.
 const DIGEST: usize = 32;
-/// Most bytes of a file: a hundred times what kernels have.
+/// Maximum size of a file, a hundred times that of actual kernels.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// A folder of compiled kernels that only its user can write.
+/// A folder of compiled kernels that only its owner can write.
 #[derive(Debug)]
 pub(super) struct Cache {
     folder: PathBuf,
 }
 
 impl Cache {
-    /// The user's, if there is one or can be.
+    /// The user's folder, if it exists or can be created.
     pub(super) fn of_user() -> Option<Self> {
         Self::open(folder(|name| std::env::var_os(name))?)
     }
 
-    /// In `folder`, which is made if it is not there; none if somebody else can write there, or nobody.
+    /// Opens or creates `folder`; `None` if others can write there, or this process cannot.
     fn open(folder: PathBuf) -> Option<Self> {
         let mut builder = std::fs::DirBuilder::new();
         builder.recursive(true);
@@ -38,17 +38,17 @@ impl Cache {
         is_own(&folder).then_some(Self { folder })
     }
 
-    /// What `make` gives for `parts`, or gave to an earlier process.
+    /// The cached result of `make` for `parts`; calls `make` if it is missing.
     ///
     /// # Errors
-    /// Those of `make`; that nothing can be kept is none.
+    /// Those of `make`; a failure to write the cache is ignored.
     pub(super) fn get<E>(&self, parts: &[&[u8]], make: impl FnOnce() -> Result<Vec<u8>, E>) -> Result<Vec<u8>, E> {
         let path = self.path(parts);
         if let Some(kept) = read(&path) {
             return Ok(kept);
         }
         let made = make()?;
-        // Without it the next process compiles again.
+        // On failure the next process compiles again.
         let _ = write(&path, &made);
         Ok(made)
     }
@@ -56,25 +56,25 @@ impl Cache {
     fn path(&self, parts: &[&[u8]]) -> PathBuf {
         let mut hasher = blake3::Hasher::new();
         for part in parts {
-            // Lengths keep parts apart.
+            // Lengths separate the parts.
             hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
         }
         self.folder.join(format!("{}.cubin", hasher.finalize().to_hex()))
     }
 }
 
-/// The folder that `variable` names: [`VARIABLE`]'s, or polyfabric/kernels in `XDG_CACHE_HOME` or in .cache at home.
+/// The folder in `variable`: [`VARIABLE`], or polyfabric/kernels in `XDG_CACHE_HOME` or in .cache of the home directory.
 fn folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     if let Some(named) = variable(VARIABLE) {
         return (!named.is_empty()).then(|| named.into());
     }
-    // A relative path is to be ignored (XDG Base Directory Specification 0.8).
+    // Relative paths must be ignored (XDG Base Directory Specification 0.8).
     let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let caches = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
     Some(caches.join("polyfabric").join("kernels"))
 }
 
-/// Whether `folder` is this process's user's, and nobody else can put a file there.
+/// Whether `folder` belongs to this process's user and nobody else can write there.
 #[cfg(target_os = "linux")]
 fn is_own(folder: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -83,13 +83,13 @@ fn is_own(folder: &Path) -> bool {
     folder.uid() == process.uid() && folder.mode() & OTHERS_WRITE == 0
 }
 
-/// A folder in a profile of Windows is its user's; elsewhere there is no driver of NVIDIA's.
+/// On Windows a folder in a profile belongs to its user; elsewhere there is no NVIDIA driver.
 #[cfg(not(target_os = "linux"))]
 fn is_own(_: &Path) -> bool {
     cfg!(windows)
 }
 
-/// Of the name too: a file under another one's name is none.
+/// Includes the name, so that a renamed file is invalid.
 fn digest(path: &Path, content: &[u8]) -> [u8; DIGEST] {
     let name = path.file_name().unwrap_or_default();
     *blake3::Hasher::new().update(name.as_encoded_bytes()).update(content).finalize().as_bytes()
@@ -108,7 +108,7 @@ fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let partial = path.with_extension(format!("{}-{number}", std::process::id()));
-    // A file of that name is another process's, which has the same number elsewhere.
+    // An existing file belongs to another process with the same number on another machine.
     let mut file = std::fs::File::create_new(&partial)?;
     let written = file.write_all(&digest(path, content)).and_then(|()| file.write_all(content));
     let written = written.and_then(|()| std::fs::rename(&partial, path));
@@ -120,7 +120,7 @@ fn write(path: &Path, content: &[u8]) -> io::Result<()> {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    //! Is what was kept found again, nothing else taken for it, and nothing kept where others could write?
+    //! Are cached files found again, others rejected, and folders writable by others not used?
 
     use super::*;
     use std::convert::Infallible;
@@ -147,7 +147,7 @@ mod tests {
         }
     }
 
-    /// What `cache` gives for `parts` where making gives `made`.
+    /// The result of `cache` for `parts`, where making returns `made`.
     fn got(cache: &Cache, parts: &[&[u8]], made: &[u8]) -> Vec<u8> {
         let Ok(found) = cache.get(parts, || Ok::<_, Infallible>(made.to_vec()));
         found
@@ -161,18 +161,18 @@ mod tests {
         assert_eq!(got(&folder.cache(), &[b"text", b"sm_80"], b"second"), b"second");
         assert_eq!(got(&folder.cache(), &[b"texts", b"m_90"], b"third"), b"third");
         let kept = folder.cache().folder;
-        assert_eq!(std::fs::read_dir(kept).unwrap().count(), 3, "nothing is left beside what was kept");
+        assert_eq!(std::fs::read_dir(kept).unwrap().count(), 3, "no temporary file is left");
     }
 
     #[test]
-    fn what_cannot_be_made_is_not_kept() {
+    fn failures_are_not_cached() {
         let folder = Folder::new("failed");
         assert_eq!(folder.cache().get(&[b"text"], || Err("no")), Err("no"));
         assert_eq!(std::fs::read_dir(folder.cache().folder).unwrap().count(), 0);
     }
 
     #[test]
-    fn a_file_that_is_not_what_was_kept_is_made_anew() {
+    fn an_invalid_file_is_made_again() {
         let folder = Folder::new("damaged");
         let cache = folder.cache();
         let [path, other] = [cache.path(&[b"one"]), cache.path(&[b"other"])];
@@ -191,7 +191,7 @@ mod tests {
                 std::fs::write(path, bytes).unwrap();
             },
             |path, other| assert!(std::fs::copy(other, path).unwrap() > 0),
-            // Sparse: its length is all that is read.
+            // Sparse: only its length is read.
             |path, _| std::fs::File::options().write(true).open(path).unwrap().set_len(MOST_BYTES + 1).unwrap(),
         ];
         for (number, damage) in damages.into_iter().enumerate() {
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_kept_where_others_can_write_or_nobody() {
+    fn nothing_is_cached_where_others_or_nobody_can_write() {
         let folder = Folder::new("open");
         let kept = folder.cache().folder;
         assert_eq!(std::fs::metadata(&kept).unwrap().mode() & 0o777, 0o700);
@@ -214,7 +214,7 @@ mod tests {
             std::fs::set_permissions(&kept, Permissions::from_mode(mode)).unwrap();
             assert!(Cache::open(kept.clone()).is_none(), "{mode:o}");
         }
-        // Another user's: one that root gives away, or root's.
+        // Another user's folder: root changes its owner, or uses one of root's.
         std::fs::set_permissions(&kept, Permissions::from_mode(0o700)).unwrap();
         assert!(Cache::open(kept.clone()).is_some());
         if chown(&kept, Some(1), None).is_ok() {
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_take_a_file_is_no_failure() {
+    fn an_unwritable_folder_is_no_failure() {
         let folder = Folder::new("gone");
         let cache = folder.cache();
         std::fs::remove_dir_all(&cache.folder).unwrap();

@@ -1,4 +1,4 @@
-//! A card of NVIDIA's, through the driver's interface.
+//! An NVIDIA card through the driver's interface.
 
 use super::cache::Cache;
 use super::{Call, Device, GpuError, Launch, Source};
@@ -10,26 +10,26 @@ use std::ffi::{CString, c_char, c_void};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-/// A card, and the order in which it does what it is told.
+/// A card and one in-order stream.
 pub struct Cuda {
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
     name: String,
-    /// As the compiler wants it, sm_90 for example.
+    /// In the compiler's notation, for example sm_90.
     architecture: String,
     multiprocessors: usize,
     shared_bytes: usize,
 }
 
-/// The compute capability with which the kernels' copies past registers and products of 16 × 32 × 8 bytes came.
+/// The first compute capability with the asynchronous copies and 16 × 32 × 8 byte products of the kernels.
 const LEAST: (i32, i32) = (8, 0);
 
-/// Whether cards of compute capability `major`.`minor` have what the kernels use: later ones keep what earlier ones have.
+/// Whether compute capability `major`.`minor` suffices; later ones include earlier ones.
 fn served(major: i32, minor: i32) -> bool {
     (major, minor) >= LEAST
 }
 
-/// What of `what` failed.
+/// An error for the failed action `what`.
 fn failed(what: impl Into<String>) -> impl FnOnce(DriverError) -> GpuError {
     let what = what.into();
     |error| GpuError::Driver { what, cause: said(error) }
@@ -46,22 +46,22 @@ impl Cuda {
     /// # Errors
     /// [`GpuError::NoDriver`], [`GpuError::NoCompiler`], [`GpuError::NoCard`], [`GpuError::Capability`], [`GpuError::Driver`].
     pub fn first() -> Result<Self, GpuError> {
-        // SAFETY: looks for the library; it is of the driver, whose initialisers run in every program that uses it.
+        // SAFETY: looks for the driver's library, whose initialisers run in every program that uses it.
         if !unsafe { sys::is_culib_present() } {
             return Err(GpuError::NoDriver);
         }
-        // SAFETY: looks for the library, whose initialisers run in every program that uses it.
+        // SAFETY: looks for a library whose initialisers run in every program that uses it.
         if !unsafe { nvrtc::is_culib_present() } {
             return Err(GpuError::NoCompiler);
         }
         let context = CudaContext::new(0).map_err(|error| GpuError::NoCard { cause: said(error) })?;
-        // SAFETY: everything goes over one stream, in order: nothing is left for events to order.
+        // SAFETY: everything uses one stream, in order, so events have nothing to order.
         unsafe { context.disable_event_tracking() };
         let ask = |attribute, what: &str| {
-            context.attribute(attribute).map(|value| value as usize).map_err(failed(format!("tell its {what}")))
+            context.attribute(attribute).map(|value| value as usize).map_err(failed(format!("report its {what}")))
         };
-        let name = context.name().map_err(failed("tell its name"))?;
-        let (major, minor) = context.compute_capability().map_err(failed("tell its compute capability"))?;
+        let name = context.name().map_err(failed("report its name"))?;
+        let (major, minor) = context.compute_capability().map_err(failed("report its compute capability"))?;
         if !served(major, minor) {
             return Err(GpuError::Capability { name, found: (major, minor), least: LEAST });
         }
@@ -75,25 +75,25 @@ impl Cuda {
         })
     }
 
-    /// Bytes of its memory, free or not.
+    /// Total bytes of its memory.
     ///
     /// # Errors
     /// [`GpuError::Driver`].
     pub fn memory_bytes(&self) -> Result<u64, GpuError> {
-        self.context.mem_get_info().map(|(_, total)| total as u64).map_err(failed("tell its memory"))
+        self.context.mem_get_info().map(|(_, total)| total as u64).map_err(failed("report its memory"))
     }
 
     fn cubin(&self, source: &Source) -> Result<Vec<u8>, GpuError> {
         let (text, option) = (source.text(None), option(&self.architecture));
         let mut version = [0; 2];
         // SAFETY: two places for two numbers.
-        let told = unsafe {
+        let status = unsafe {
             let [major, minor] = &mut version;
             nvrtc::nvrtcVersion(major, minor)
         };
         let make = || compile(&text, &option, &self.architecture);
         match Cache::of_user() {
-            Some(cache) if told == nvrtc::nvrtcResult::NVRTC_SUCCESS => {
+            Some(cache) if status == nvrtc::nvrtcResult::NVRTC_SUCCESS => {
                 let version = version.map(i32::to_le_bytes);
                 cache.get(&[text.as_bytes(), option.as_bytes(), version.as_flattened()], make)
             }
@@ -102,12 +102,12 @@ impl Cuda {
     }
 }
 
-/// What the compiler is told.
+/// The compiler option for `architecture`.
 fn option(architecture: &str) -> String {
     format!("--gpu-architecture={architecture}")
 }
 
-/// A text without zeros as C has it.
+/// A C string of a text without zeros.
 fn c_string(text: &str) -> CString {
     CString::new(text).unwrap_or_default()
 }
@@ -119,7 +119,7 @@ fn compile(text: &str, option: &str, architecture: &str) -> Result<Vec<u8>, GpuE
     let options = [c_string(option)];
     let refused = |log: String| GpuError::Compile { architecture: architecture.to_owned(), log };
     let mut program = std::ptr::null_mut();
-    // SAFETY: the texts end with zeros and outlive the call; no headers are given.
+    // SAFETY: the texts end with zeros and outlive the call; there are no headers.
     let made = unsafe {
         nvrtc::nvrtcCreateProgram(&mut program, text.as_ptr(), name.as_ptr(), 0, std::ptr::null(), std::ptr::null())
     };
@@ -151,14 +151,14 @@ fn compile(text: &str, option: &str, architecture: &str) -> Result<Vec<u8>, GpuE
     outcome
 }
 
-/// Page-locked memory of the computer.
+/// Page-locked host memory.
 pub struct Pinned {
     start: *mut u8,
     bytes: usize,
     context: Arc<CudaContext>,
 }
 
-// SAFETY: it is memory like any other, and owned.
+// SAFETY: it is owned, ordinary memory.
 unsafe impl Send for Pinned {}
 // SAFETY: as above.
 unsafe impl Sync for Pinned {}
@@ -166,7 +166,7 @@ unsafe impl Sync for Pinned {}
 impl Drop for Pinned {
     fn drop(&mut self) {
         if self.context.bind_to_thread().is_ok() {
-            // SAFETY: allocated by `pinned`, and not used again: transfers are waited for.
+            // SAFETY: allocated by `pinned`, and not used again: transfers have completed.
             let _ = unsafe { result::free_host(self.start.cast()) };
         }
     }
@@ -188,7 +188,7 @@ impl DerefMut for Pinned {
     }
 }
 
-/// A graph of launches, and the kernels that it starts.
+/// A graph of launches, and its kernels.
 pub struct Recording {
     graph: sys::CUgraphExec,
     context: Arc<CudaContext>,
@@ -203,13 +203,13 @@ unsafe impl Sync for Recording {}
 impl Drop for Recording {
     fn drop(&mut self) {
         if self.context.bind_to_thread().is_ok() {
-            // SAFETY: made by `record`, and not used again; what still runs of it ends first.
+            // SAFETY: made by `record`, and not used again; its running part ends first.
             let _ = unsafe { result::graph::exec_destroy(self.graph) };
         }
     }
 }
 
-/// A graph that is being made.
+/// A graph under construction.
 struct Drawing(sys::CUgraph);
 
 impl Drop for Drawing {
@@ -220,10 +220,10 @@ impl Drop for Drawing {
 }
 
 impl Drawing {
-    /// Adds `call`, to begin after the nodes `after`.
+    /// Adds `call`, which begins after the nodes `after`.
     ///
     /// # Safety
-    /// As of [`Device::launch`].
+    /// As for [`Device::launch`].
     unsafe fn call(
         &self,
         kernel: &CudaFunction,
@@ -289,12 +289,12 @@ impl Device for Cuda {
     }
 
     fn allocate(&self, bytes: usize, what: &'static str) -> Result<Self::Buffer, GpuError> {
-        // SAFETY: whoever allocates writes before anything is read.
+        // SAFETY: the caller writes before anything is read.
         unsafe { self.stream.alloc::<u8>(bytes.max(1)) }.map_err(|error| {
             let free = self.context.mem_get_info().map_or(0, |(free, _)| free as u64);
             match error.0 {
                 sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => GpuError::Memory { what, needed: bytes as u64, free },
-                _ => failed(format!("hold {what}"))(error),
+                _ => failed(format!("allocate {what}"))(error),
             }
         })
     }
@@ -302,21 +302,21 @@ impl Device for Cuda {
     fn upload(&self, bytes: &[u8], what: &'static str) -> Result<Self::Buffer, GpuError> {
         let mut buffer = self.allocate(bytes.len(), what)?;
         if !bytes.is_empty() {
-            self.stream.memcpy_htod(bytes, &mut buffer).map_err(failed(format!("take {what}")))?;
+            self.stream.memcpy_htod(bytes, &mut buffer).map_err(failed(format!("copy {what}")))?;
         }
         Ok(buffer)
     }
 
     fn download(&self, buffer: &Self::Buffer, bytes: &mut [u8]) -> Result<(), GpuError> {
         if !bytes.is_empty() {
-            self.stream.memcpy_dtoh(&buffer.slice(..bytes.len()), bytes).map_err(failed("give its results"))?;
+            self.stream.memcpy_dtoh(&buffer.slice(..bytes.len()), bytes).map_err(failed("return its results"))?;
         }
         self.finish()
     }
 
     fn pinned(&self, bytes: usize) -> Result<Pinned, GpuError> {
         self.context.bind_to_thread().map_err(failed("serve this thread"))?;
-        // SAFETY: read only after it was zeroed.
+        // SAFETY: zeroed before it is read.
         let start =
             unsafe { result::malloc_host(bytes.max(1), 0) }.map_err(failed("share memory with this computer"))?;
         // SAFETY: so many bytes were allocated.
@@ -328,9 +328,9 @@ impl Device for Cuda {
         assert!(offset + bytes.len() <= buffer.len(), "within the buffer");
         self.context.bind_to_thread().map_err(failed("serve this thread"))?;
         let to = self.address(buffer) + offset as u64;
-        // SAFETY: the buffer has as many bytes, and the call is waited for: the driver may read them until then.
+        // SAFETY: the buffer has as many bytes, and the call waits until the driver has read them.
         unsafe { result::memcpy_htod_async(to, bytes, self.stream.cu_stream()) }
-            .map_err(failed("take what it works on"))?;
+            .map_err(failed("receive its inputs"))?;
         self.finish()
     }
 
@@ -338,9 +338,9 @@ impl Device for Cuda {
         assert!(offset + bytes.len() <= buffer.len(), "within the buffer");
         self.context.bind_to_thread().map_err(failed("serve this thread"))?;
         let from = self.address(buffer) + offset as u64;
-        // SAFETY: the buffer has as many bytes, and the call is waited for.
+        // SAFETY: the buffer has as many bytes, and the call waits.
         unsafe { result::memcpy_dtoh_async(bytes, from, self.stream.cu_stream()) }
-            .map_err(failed("give its results"))?;
+            .map_err(failed("return its results"))?;
         self.finish()
     }
 
@@ -351,7 +351,7 @@ impl Device for Cuda {
     unsafe fn launch(&self, kernels: &Self::Kernels, launch: Launch, arguments: &[u64]) -> Result<(), GpuError> {
         let Launch { kernel, blocks, threads, shared_bytes } = launch;
         self.context.bind_to_thread().map_err(failed("serve this thread"))?;
-        // The driver takes from each place as many bytes as the kernel's argument has: of an integer of 32 bits the lower half.
+        // The driver copies as many bytes as the kernel's argument has: the lower half for a 32-bit integer.
         let mut places: Vec<*mut c_void> =
             arguments.iter().map(|argument| std::ptr::from_ref(argument).cast_mut().cast()).collect();
         let (function, stream) = (kernels[kernel].cu_function(), self.stream.cu_stream());
@@ -364,14 +364,14 @@ impl Device for Cuda {
         let refused = || failed("record its launches");
         self.context.bind_to_thread().map_err(failed("serve this thread"))?;
         let mut graph = std::ptr::null_mut();
-        // SAFETY: makes a graph, which the drawing lets go.
+        // SAFETY: makes a graph, which the drawing destroys.
         unsafe { sys::cuGraphCreate(&mut graph, 0) }.result().map_err(refused())?;
         let drawing = Drawing(graph);
         let mut before: Vec<sys::CUgraphNode> = Vec::new();
         for level in levels {
             let mut ends = Vec::with_capacity(level.len());
             for chain in level {
-                // Edges from all of a level to all of the next: an empty node between them takes a card far longer.
+                // Edges from all chains of a level to all of the next: an empty node in between is much slower.
                 let mut after = before.clone();
                 for call in chain {
                     let kernel = &kernels[call.launch.kernel];
@@ -384,7 +384,7 @@ impl Device for Cuda {
                 before = ends;
             }
         }
-        // SAFETY: the graph is whole.
+        // SAFETY: the graph is complete.
         let graph = unsafe { result::graph::instantiate(drawing.0, sys::CUgraphInstantiate_flags(0)) };
         let graph = graph.map_err(refused())?;
         Ok(Recording { graph, context: Arc::clone(&self.context), _kernels: kernels.values().cloned().collect() })
@@ -394,22 +394,22 @@ impl Device for Cuda {
         self.context.bind_to_thread().map_err(failed("serve this thread"))?;
         // SAFETY: the caller's.
         unsafe { result::graph::launch(recording.graph, self.stream.cu_stream()) }
-            .map_err(failed("start what was recorded"))
+            .map_err(failed("start the recording"))
     }
 
     fn finish(&self) -> Result<(), GpuError> {
-        self.stream.synchronize().map_err(failed("finish what was started"))
+        self.stream.synchronize().map_err(failed("finish its launches"))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    //! Which cards are served?
+    //! Which cards are supported?
 
     use super::*;
 
     #[test]
-    fn cards_before_8_0_are_refused_with_what_they_have_and_what_is_needed() {
+    fn cards_before_8_0_are_rejected_with_both_capabilities() {
         // Volta, Turing; Ampere, Ada, Hopper, Blackwell.
         assert!([(7, 0), (7, 5)].into_iter().all(|(major, minor)| !served(major, minor)));
         let later = [(8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 1)];

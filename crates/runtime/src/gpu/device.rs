@@ -1,28 +1,27 @@
-//! What the runtime needs of a card.
+//! Interface of the runtime to a card.
 
 use super::{GpuError, Shape, Source};
 use polyfabric_schemes::tfhe::{KeyUnrolling, Parameters};
 use std::ops::DerefMut;
 
-/// A card, or what stands in for one.
+/// A card or its emulator.
 pub trait Device: Send + Sync {
-    /// Memory of the card; freed when it is dropped, after what was launched before has ended.
+    /// Memory of the card; freed after it is dropped and all earlier launches have ended.
     type Buffer: Send + Sync;
-    /// Memory of the computer that the card reads and writes by itself.
+    /// Host memory that the card reads and writes directly.
     type Pinned: DerefMut<Target = [u8]> + Send + Sync;
     /// Compiled kernels.
     type Kernels: Send + Sync;
 
-    /// Launches that are started together, as often as wanted.
+    /// Launches that are started together, repeatedly.
     type Recording: Send + Sync;
 
-    /// Its name, as the driver tells it.
+    /// Its name, as reported by the driver.
     fn name(&self) -> &str;
-    /// Multiprocessors.
     fn multiprocessors(&self) -> usize;
-    /// Shared memory that one block can have, in bytes.
+    /// Maximum shared memory of a block, in bytes.
     fn shared_bytes(&self) -> usize;
-    /// Whether it can run programs of `set` with a key of `unrolling`.
+    /// Whether it supports programs of `set` with a key of `unrolling`.
     ///
     /// # Errors
     /// Why not.
@@ -34,86 +33,77 @@ pub trait Device: Send + Sync {
     /// # Errors
     /// [`GpuError::Compile`], [`GpuError::Driver`].
     fn compile(&self, source: &Source) -> Result<Self::Kernels, GpuError>;
-    /// Memory for `bytes` bytes of `what`, of any content.
+    /// Allocates `bytes` bytes of uninitialised memory; errors name its purpose `what`.
     ///
     /// # Errors
     /// [`GpuError::Memory`], [`GpuError::Driver`].
     fn allocate(&self, bytes: usize, what: &'static str) -> Result<Self::Buffer, GpuError>;
-    /// Memory that holds `bytes`, which are `what`.
-    ///
-    /// # Errors
-    /// As [`Self::allocate`].
+    /// Memory with content `bytes`; errors name its purpose `what`.
     fn upload(&self, bytes: &[u8], what: &'static str) -> Result<Self::Buffer, GpuError>;
-    /// Reads the first `bytes.len()` bytes of `buffer`, after everything that was launched.
+    /// Reads the first `bytes.len()` bytes of `buffer` after all launches.
     ///
     /// # Errors
-    /// [`GpuError::Driver`], that of a kernel that failed too.
+    /// [`GpuError::Driver`], also for a failed kernel.
     fn download(&self, buffer: &Self::Buffer, bytes: &mut [u8]) -> Result<(), GpuError>;
-    /// So many bytes, zeros, of memory that transfers need not copy first.
+    /// Zeroed host memory that transfers use without a copy.
     ///
     /// # Errors
     /// [`GpuError::Driver`].
     fn pinned(&self, bytes: usize) -> Result<Self::Pinned, GpuError>;
-    /// Writes `bytes` over those of `buffer` from `offset` on, after everything that was launched, and waits until they are there.
+    /// Writes `bytes` to `buffer` at `offset` after all launches, and waits for completion.
     ///
     /// # Errors
     /// [`GpuError::Driver`].
     fn write(&self, buffer: &Self::Buffer, offset: usize, bytes: &[u8]) -> Result<(), GpuError>;
-    /// Reads the bytes of `buffer` from `offset` on, after everything that was launched.
-    ///
-    /// # Errors
-    /// As [`Self::download`].
+    /// Reads from `buffer` at `offset` after all launches.
     fn read(&self, buffer: &Self::Buffer, offset: usize, bytes: &mut [u8]) -> Result<(), GpuError>;
     /// Address of `buffer` for kernels.
     fn address(&self, buffer: &Self::Buffer) -> u64;
-    /// Launches a kernel after those before; addresses and integers alike take a word each.
+    /// Launches a kernel after the earlier ones; addresses and integers take one word each.
     ///
     /// # Errors
     /// [`GpuError::Driver`].
     ///
     /// # Safety
-    /// `arguments` are those that the kernel takes, and it stays within the buffers at their addresses, which live until the next
-    /// [`Self::finish`] or [`Self::download`], or are dropped through the device.
+    /// `arguments` match the kernel, and it stays within the buffers at their addresses, which live until the next [`Self::finish`] or
+    /// [`Self::download`], or are dropped through the device.
     unsafe fn launch(&self, kernels: &Self::Kernels, launch: Launch, arguments: &[u64]) -> Result<(), GpuError>;
-    /// Records `levels`, each of which is to begin when the one before has ended. A level has chains of launches, one after the other within a chain; chains
-    /// do not wait for one another.
+    /// Records `levels`, each of which begins after the previous one has ended. A level has independent chains of launches; launches within a chain
+    /// are sequential.
     ///
     /// # Errors
     /// [`GpuError::Driver`].
     ///
     /// # Safety
-    /// As of [`Self::launch`], whenever the recording is played.
+    /// As for [`Self::launch`], whenever the recording is played.
     unsafe fn record(&self, kernels: &Self::Kernels, levels: &[Vec<Vec<Call>>]) -> Result<Self::Recording, GpuError>;
-    /// Starts what was recorded, after everything that was launched.
+    /// Starts a recording after all launches.
     ///
     /// # Errors
     /// [`GpuError::Driver`].
     ///
     /// # Safety
-    /// As of [`Self::record`]; the kernels live.
+    /// As for [`Self::record`]; the kernels are alive.
     unsafe fn play(&self, recording: &Self::Recording) -> Result<(), GpuError>;
-    /// Waits for everything that was launched.
-    ///
-    /// # Errors
-    /// As [`Self::download`].
+    /// Waits for all launches.
     fn finish(&self) -> Result<(), GpuError>;
 }
 
-/// A launch, and what it is called with.
+/// A launch and its arguments.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// The kernel, and how it is spread.
+    /// The kernel and its grid.
     pub launch: Launch,
-    /// Its arguments: addresses and integers take a word each.
+    /// Its arguments: addresses and integers take one word each.
     pub arguments: Vec<u64>,
 }
 
-/// How a kernel is spread.
+/// A kernel's name and grid.
 #[derive(Clone, Copy, Debug)]
 pub struct Launch {
     /// Its name.
     pub kernel: &'static str,
-    /// Blocks, in one direction: fewer than 2^31.
+    /// Blocks, in one dimension: fewer than 2^31.
     pub blocks: u32,
     /// Threads of a block.
     pub threads: u32,

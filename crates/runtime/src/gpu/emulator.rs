@@ -1,4 +1,4 @@
-//! The kernels on the processor: compiled by the C compiler with `kernels/emulator.h` beneath them, and run thread by thread.
+//! Runs the kernels on the processor for tests: compiles them with the C compiler and `kernels/emulator.h`, and executes them thread by thread.
 
 use super::{Call, Device, GpuError, Launch, Source};
 use std::collections::BTreeMap;
@@ -9,22 +9,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 const BENEATH: &str = include_str!("kernels/emulator.h");
 
-/// Most blocks of a launch that a card numbers.
+/// Maximum number of blocks per launch on a card.
 pub(super) const MOST_BLOCKS: u32 = i32::MAX.cast_unsigned();
 
-/// In which order the threads of a block take turns.
+/// Order of a block's threads between barriers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turns {
+pub(super) enum ThreadOrder {
     Forwards,
     Backwards,
 }
 
-/// A card of few multiprocessors with the shared memory of an H100.
+/// A card with few multiprocessors and the shared memory of an H100.
 pub(super) struct Emulator {
-    pub(super) turns: Turns,
+    pub(super) order: ThreadOrder,
 }
 
-/// Words of 16 bytes, so that every address is aligned as a card's are.
+/// Words of 16 bytes, so that addresses are aligned as on a card.
 pub(super) struct Buffer(Mutex<Vec<[u64; 2]>>);
 
 impl Buffer {
@@ -45,16 +45,16 @@ impl Buffer {
 
 type Emulate = unsafe extern "C" fn(*const c_void, u32, u32, u32, *const u64, u32);
 
-/// A library of kernels. Its state is the block that runs, so that one kernel runs at a time.
+/// A library of kernels. Its state is the running block, so only one kernel runs at a time.
 pub(super) struct Kernels {
     library: libloading::Library,
     running: Mutex<()>,
 }
 
-/// Libraries by their text: many tests run the same one.
+/// Libraries by text, because many tests use the same one.
 static COMPILED: Mutex<BTreeMap<String, Arc<Kernels>>> = Mutex::new(BTreeMap::new());
 
-/// Arguments that the emulator hands to every kernel.
+/// Number of arguments that the emulator passes to every kernel.
 const ARGUMENTS: usize = 12;
 
 impl Device for Emulator {
@@ -64,7 +64,7 @@ impl Device for Emulator {
     type Recording = (Arc<Kernels>, Vec<Call>);
 
     fn name(&self) -> &str {
-        "the processor, in a card's place"
+        "the processor, emulating a card"
     }
 
     fn multiprocessors(&self) -> usize {
@@ -146,25 +146,25 @@ impl Device for Emulator {
         assert!(launch.blocks <= MOST_BLOCKS, "{} blocks of {}", launch.blocks, launch.kernel);
         let mut all = [0; ARGUMENTS];
         all[..arguments.len()].copy_from_slice(arguments);
-        // SAFETY: the library has every kernel and the emulator, of these types.
+        // SAFETY: the library has every kernel and the emulator, with these types.
         let (kernel, emulate) = unsafe {
             (
                 *kernels.library.get::<*const c_void>(launch.kernel.as_bytes()).expect("the kernel"),
                 *kernels.library.get::<Emulate>(b"emulate").expect("the emulator"),
             )
         };
-        let backwards = u32::from(self.turns == Turns::Backwards);
+        let backwards = u32::from(self.order == ThreadOrder::Backwards);
         let _running = kernels.running.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the caller's arguments; the emulator runs the kernel to its end.
+        // SAFETY: the caller's arguments; the emulator runs the kernel to completion.
         unsafe { emulate(kernel, launch.blocks, launch.threads, launch.shared_bytes, all.as_ptr(), backwards) };
         Ok(())
     }
 
     unsafe fn record(&self, kernels: &Arc<Kernels>, levels: &[Vec<Vec<Call>>]) -> Result<Self::Recording, GpuError> {
         // Chains may run in any order.
-        let chains = levels.iter().flat_map(|level| match self.turns {
-            Turns::Forwards => level.iter().collect::<Vec<_>>(),
-            Turns::Backwards => level.iter().rev().collect(),
+        let chains = levels.iter().flat_map(|level| match self.order {
+            ThreadOrder::Forwards => level.iter().collect::<Vec<_>>(),
+            ThreadOrder::Backwards => level.iter().rev().collect(),
         });
         Ok((Arc::clone(kernels), chains.flatten().cloned().collect()))
     }

@@ -1,25 +1,24 @@
-//! What a bootstrap takes of a card at best: a bound from its multiply-adds of doubles, not a measurement.
+//! Lower bound on the time of a bootstrap on a card, from its multiply-adds of doubles; not a measurement.
 
 use polyfabric_schemes::tfhe::{KeyUnrolling, Parameters};
 
-/// A card by its maker's figures.
+/// A card by its manufacturer's figures.
 #[derive(Clone, Copy, Debug)]
 pub struct Card {
-    /// Its name.
     pub name: &'static str,
-    /// Shared memory that a block can have, in bytes.
+    /// Maximum shared memory of a block, in bytes.
     pub shared_bytes: usize,
-    /// Multiply-adds of doubles of the whole card, a second.
+    /// Double-precision multiply-adds of the whole card per second.
     pub multiply_adds: f64,
-    /// Bytes that its memory gives or takes, a second.
+    /// Memory bandwidth in bytes per second.
     pub memory_rate: f64,
-    /// Products of 32 bits, each added to something, a second.
+    /// 32-bit multiply-adds of integers per second.
     pub multiply_rate: f64,
 }
 
 impl Card {
-    /// NVIDIA's H200: 4.8 TB/s, 34 TFLOPS of f64 without tensor cores and 67 of f32 (H200 Tensor Core GPU data sheet), which are two a multiply-add; of
-    /// integers it does half as many in a cycle as of f32, and a block can have 227 KiB (CUDA C++ Programming Guide, tables of compute capability 9.0).
+    /// NVIDIA's H200: 4.8 TB/s, 34 TFLOPS of f64 without tensor cores and 67 of f32 (H200 Tensor Core GPU data sheet), counting two per multiply-add. Integer
+    /// throughput is half that of f32, and a block can have 227 KiB (CUDA C++ Programming Guide, tables of compute capability 9.0).
     pub const H200: Self = Self {
         name: "H200",
         shared_bytes: 227 << 10,
@@ -29,9 +28,10 @@ impl Card {
     };
 }
 
-/// Multiply-adds of doubles of one bootstrap of `set` with a key of `unrolling`, one or two bits an iteration, in the kernels' way: 6 a butterfly forwards and
-/// 8 back, 4 a product, 1 for each coefficient's way to and from the transform; with two key bits at once three products a point of the key, and 15 for each row's
-/// factors, which are two powers of X, their product, and 1 off each. Twiddle factors are not counted, nor that neighbouring points share a row's.
+/// Double-precision multiply-adds of one bootstrap of `set` with a key of `unrolling`, one or two bits per iteration, as the kernels compute it: 6 per forward
+/// butterfly and 8 per inverse one, 4 per product, 1 for each coefficient's conversion to and from the transform. With two key bits: three products per
+/// point of the key, and 15 for each row's factors, two powers of X, their product, and 1 subtracted from each. Ignores twiddle factors and the sharing of a
+/// row's factors between neighbouring points.
 pub fn multiply_adds(set: &Parameters, unrolling: KeyUnrolling) -> usize {
     let points = set.ring_degree().get() / 2;
     let butterflies = points / 2 * points.ilog2() as usize;
@@ -44,7 +44,7 @@ pub fn multiply_adds(set: &Parameters, unrolling: KeyUnrolling) -> usize {
 
 #[cfg(test)]
 mod tests {
-    //! Is the count what the kernels' loops come to?
+    //! Does the count match the kernels' loops?
 
     use super::*;
     use polyfabric_schemes::tfhe::sets;

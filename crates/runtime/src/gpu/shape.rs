@@ -1,37 +1,37 @@
-//! How a parameter set is laid out on a multiprocessor.
+//! Layout of a parameter set on a multiprocessor.
 
 use super::{GpuError, Source};
 use polyfabric_schemes::tfhe::{KeyUnrolling, Parameters};
 
-/// Ring degrees that the transform serves.
+/// Supported ring degrees.
 const LOG2_DEGREES: std::ops::RangeInclusive<u32> = 9..=13;
-/// Most polynomials of a GLWE ciphertext.
+/// Maximum number of polynomials of a GLWE ciphertext.
 const MOST_COLUMNS: usize = 6;
-/// Most secret bits that an iteration consumes.
+/// Maximum number of secret bits per iteration.
 const MOST_KEY_BITS: u32 = 2;
-/// Registers of a multiprocessor, and most for a thread.
+/// Registers of a multiprocessor, and the maximum per thread.
 const REGISTERS: usize = 1 << 16;
 const MOST_REGISTERS: usize = 255;
 
-/// How the blind rotations of a parameter set are laid out.
+/// Layout of a parameter set's blind rotations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     unrolling: KeyUnrolling,
     log2_degree: u32,
-    /// log2 of the complex points that a thread holds in a transform.
+    /// log2 of the complex points per thread in a transform.
     pub(super) log2_held: u32,
     columns: usize,
     word_bytes: usize,
-    /// Threads of one ciphertext.
+    /// Threads per ciphertext.
     threads: usize,
-    /// Ciphertexts of a block are a multiple of this, so that it has whole warps.
+    /// The ciphertexts of a block are a multiple of this, so that it has whole warps.
     unit: usize,
-    /// Most ciphertexts of a block.
+    /// Maximum number of ciphertexts per block.
     pub(super) ciphertexts: usize,
 }
 
 impl Shape {
-    /// Of `set` with a key of `unrolling`, on a multiprocessor with `shared_bytes` bytes of shared memory for a block.
+    /// Layout of `set` with a key of `unrolling`, on a multiprocessor with `shared_bytes` bytes of shared memory per block.
     ///
     /// # Errors
     /// [`GpuError::Ring`], [`GpuError::Unrolling`].
@@ -41,12 +41,12 @@ impl Shape {
         }
         let columns = set.glwe_dimension().get() + 1;
         let log2_degree = set.ring_degree().log2();
-        // A group of threads holds the products of two columns, or of one. Eight points a thread make three passes of 512 points whole, and leave registers for twice the
-        // warps; elsewhere 16 save a pass, and the factors of an unrolled key take the registers.
+        // A group of threads computes the products of one or two columns. Eight points per thread complete 512 points in three passes and leave registers for twice
+        // as many warps. Otherwise 16 save a pass, and the factors of an unrolled key use the registers.
         let groups = if columns <= 2 { 1 } else { columns };
         let log2_held = if log2_degree == 10 && groups == 1 && unrolling == KeyUnrolling::ONE { 3 } else { 4 };
         let threads = groups * ((set.ring_degree().get() / 2) >> log2_held);
-        // Registers of a thread: points and products, four each, and a third as many again for everything else.
+        // Registers of a thread: points and products, four each, plus a third for everything else.
         let registers = (columns / groups + 1) * (4 << log2_held) * 4 / 3;
         let most = REGISTERS / registers.min(MOST_REGISTERS);
         let unit = if threads.is_multiple_of(32) { 1 } else { 2 };
@@ -80,40 +80,39 @@ impl Shape {
         self.columns << self.log2_degree
     }
 
-    /// Bytes of the transformed bootstrapping key of `set`, which is the one that this is of, and of a row more, which is brought nearer but not read. On the 32-bit
-    /// torus numbers have 48 bits.
+    /// Bytes of the transformed bootstrapping key of `set`, the set of this layout, plus one row that is prefetched but not used. On the 32-bit torus numbers have 48 bits.
     pub fn bootstrap_key_bytes(&self, set: &Parameters) -> usize {
         let number = if self.word_bytes == 4 { 6 } else { size_of::<f64>() };
         let rows = self.unrolling.iterations(set.lwe_dimension()) * set.ggsw_rows();
         (rows + 1) * self.unrolling.patterns() * self.glwe_len() * number
     }
 
-    /// Bytes of shared memory for one ciphertext: its accumulators, and where its transforms exchange points.
+    /// Shared-memory bytes per ciphertext: its accumulators, and the exchange area of its transforms.
     fn ciphertext_bytes(&self) -> usize {
         self.glwe_len() * self.word_bytes + self.exchange_bytes(self.threads)
     }
 
-    /// Bytes where the transforms of so many threads exchange points: one more place for each thread's.
+    /// Bytes of the exchange area for `threads` threads: one padding place for each thread's points.
     fn exchange_bytes(&self, threads: usize) -> usize {
         threads * ((1 << self.log2_held) + 1) * 2 * size_of::<f64>()
     }
 
-    /// Ciphertexts of a full block, which are those of a multiprocessor.
+    /// Ciphertexts of a full block, and so of a multiprocessor.
     pub fn most_ciphertexts(&self) -> usize {
         self.ciphertexts
     }
 
-    /// Ciphertexts of a block, of `count` over `multiprocessors`: spread evenly before blocks are filled.
+    /// Ciphertexts per block for `count` on `multiprocessors`: spread evenly before blocks are filled.
     pub(super) fn ciphertexts_of(&self, count: usize, multiprocessors: usize) -> usize {
         count.div_ceil(multiprocessors).next_multiple_of(self.unit).clamp(self.unit, self.ciphertexts)
     }
 
-    /// Threads of a block of so many ciphertexts.
+    /// Threads of a block of `ciphertexts`.
     pub(super) fn block_threads(&self, ciphertexts: usize) -> usize {
         ciphertexts * self.threads
     }
 
-    /// Shared memory of a block of so many ciphertexts.
+    /// Shared memory of a block of `ciphertexts`.
     pub(super) fn shared_bytes(&self, ciphertexts: usize) -> usize {
         ciphertexts * self.ciphertext_bytes()
     }
@@ -123,20 +122,20 @@ impl Shape {
         self.shared_bytes(self.ciphertexts)
     }
 
-    /// (threads, shared memory) of a block that transforms two polynomials of the key.
+    /// (threads, shared memory) of a block that transforms two key polynomials.
     pub(super) fn transform_block(&self) -> (usize, usize) {
         let threads = 2 * ((1 << (self.log2_degree - 1)) >> self.log2_held);
         (threads, self.exchange_bytes(threads))
     }
 
-    /// The kernels of `set`, which is the one that this is of.
+    /// The kernels of `set`, the set of this layout.
     ///
     /// # Errors
     /// [`GpuError::KeySwitch`].
     pub fn source(&self, set: &Parameters) -> Result<Source, GpuError> {
         let gadget = set.bootstrap_gadget();
         let rows = self.columns as f64 * f64::from(gadget.levels);
-        // log2 of R · N · β/2 · q/2, the largest sum of products: up to 2^(51 + 2) a sum with a constant rounds it, as on the CPU. Each pattern of an unrolled key adds twice as much.
+        // log2 of R · N · β/2 · q/2, the largest sum of products: adding a constant rounds up to 2^(51 + 2), as on the CPU. Each pattern of an unrolled key adds twice as much.
         let patterns = if self.unrolling == KeyUnrolling::ONE { 1 } else { 2 * self.unrolling.patterns() } as f64;
         let largest =
             (rows * patterns).log2() + f64::from(self.log2_degree + gadget.log2_base + set.torus_bits()) - 2.0;
@@ -161,7 +160,7 @@ impl Shape {
             ("KEY_BITS", self.unrolling.bits().into()),
             ("LOG2_HELD", self.log2_held.into()),
             ("BLOCK_THREADS", self.block_threads(self.ciphertexts).max(self.transform_block().0) as u64),
-            // Where there is no key switch, its kernels are compiled for a gadget that fits and never launched.
+            // Without a key switch, its kernels are compiled for a valid gadget and never launched.
             ("SWITCH_LEVELS", switch.map_or(1, |gadget| gadget.levels.into())),
             ("SWITCH_LOG2_BASE", switch.map_or(1, |gadget| gadget.log2_base.into())),
         ]))

@@ -1,18 +1,17 @@
-//! Kernels' text, and what of it depends on the parameter set.
+//! Source text of the kernels, and the definitions that depend on the parameter set.
 
 use std::fmt::Write;
 
-/// What kernels need of a card.
+/// Interface of the kernels to a card.
 const DEVICE: &str = include_str!("kernels/device.h");
 
-/// Kernels that are compiled together.
+/// Kernels compiled together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Names and values that the text leaves open.
+    /// Names and values of definitions.
     pub definitions: Vec<(&'static str, u64)>,
     /// Names and texts of the files, in order.
     pub files: Vec<(&'static str, &'static str)>,
-    /// The kernels.
     pub kernels: Vec<&'static str>,
 }
 
@@ -39,7 +38,7 @@ impl Source {
         Self { definitions, files, kernels }
     }
 
-    /// The kernels of residue polynomials; `columns` if rings are transformed in two passes.
+    /// The kernels of CKKS and BGV; `columns` for rings transformed in two passes.
     pub(super) fn rns(definitions: Vec<(&'static str, u64)>, columns: bool) -> Self {
         let files = vec![
             ("residues.h", include_str!("kernels/residues.h")),
@@ -54,7 +53,7 @@ impl Source {
         Self { definitions, files, kernels }
     }
 
-    /// The whole text, with `beneath` for what a card gives; `None` is a card's own.
+    /// The whole text, with `beneath` as the implementation of the card's facilities; `None` for an actual card.
     pub fn text(&self, beneath: Option<&str>) -> String {
         let mut text = String::new();
         for (name, value) in &self.definitions {

@@ -1,6 +1,6 @@
-//! Do the kernels give what the CPU runtime and the references give, in whatever order their threads take turns?
+//! Do the kernels match the CPU runtime and the references in any thread order?
 
-use super::emulator::{Emulator, MOST_BLOCKS, Turns};
+use super::emulator::{Emulator, MOST_BLOCKS, ThreadOrder};
 use super::tfhe::{Rows, switch_blocks};
 use super::{Device, Executor, GpuError, Shape};
 use crate::NoProgress;
@@ -22,9 +22,9 @@ use rand::{Rng, SeedableRng};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const BOTH: [Turns; 2] = [Turns::Forwards, Turns::Backwards];
+const BOTH: [ThreadOrder; 2] = [ThreadOrder::Forwards, ThreadOrder::Backwards];
 
-/// Sets of each way that a ring is laid out: one to four mask polynomials, every degree, both toruses.
+/// Sets for each layout of a ring: one to four mask polynomials, every degree, both toruses.
 const RINGS_32: [&str; 6] = [
     "polyfabric-1-p128-t32",
     "polyfabric-2-p128-t32",
@@ -35,7 +35,7 @@ const RINGS_32: [&str; 6] = [
 ];
 const RINGS_64: [&str; 4] = ["polyfabric-2-p64-t64", "morphling-IV", "polyfabric-4-p128-t64", "polyfabric-5-p128-t64"];
 
-/// A named set with few mask elements: its ring and its gadgets, in little time.
+/// A named set with fewer mask elements: its ring and gadgets, but faster.
 fn shortened(set: &str, lwe_dimension: usize) -> Parameters {
     let mut literal = sets::literal(set).unwrap().clone();
     literal.lwe_dimension = lwe_dimension;
@@ -47,8 +47,8 @@ fn torus_vector<T: Torus>(count: usize, seed: u64) -> Vec<T> {
     (0..count).map(|_| T::from_u64(random.random())).collect()
 }
 
-fn card(turns: Turns) -> Arc<Emulator> {
-    Arc::new(Emulator { turns })
+fn card(order: ThreadOrder) -> Arc<Emulator> {
+    Arc::new(Emulator { order })
 }
 
 struct Case<T> {
@@ -77,12 +77,12 @@ impl<T: Torus> Case<T> {
         cpu::Executor::new(&self.server, 1).unwrap().run(&self.program, &self.inputs, &NoProgress).unwrap()
     }
 
-    fn on_card(&self, turns: Turns) -> BTreeMap<String, LweBatch<T>> {
-        let executor = Executor::new(&card(turns), &self.server).unwrap();
+    fn on_card(&self, order: ThreadOrder) -> BTreeMap<String, LweBatch<T>> {
+        let executor = Executor::new(&card(order), &self.server).unwrap();
         executor.run(&self.program, &self.server, &self.inputs, &NoProgress).unwrap().outputs
     }
 
-    /// Of one external product, on the CPU and on the card.
+    /// Error bound of one external product, on the CPU and on the card.
     fn bound(&self) -> f64 {
         let set = self.server.parameters();
         let (degree, gadget, k) = (set.ring_degree(), set.bootstrap_gadget(), set.glwe_dimension().get());
@@ -90,34 +90,39 @@ impl<T: Torus> Case<T> {
     }
 }
 
-/// One step of a blind rotation, element by element: with more of them digits come of sums that two roundings may have set apart.
-fn one_step_is_within_the_bound<T: Torus>(set: &str, unrolling: KeyUnrolling, lwe_dimension: usize, turns: Turns) {
+/// One step of a blind rotation. With more steps, different roundings may lead to different digits.
+fn one_step_is_within_the_bound<T: Torus>(
+    set: &str,
+    unrolling: KeyUnrolling,
+    lwe_dimension: usize,
+    order: ThreadOrder,
+) {
     let case = case::<T>(&shortened(set, lwe_dimension), unrolling, "pbs", 3);
     let bound = case.bound() * unrolling.patterns() as f64 * 2.0;
-    let (found, expected) = (case.on_card(turns), case.on_cpu());
+    let (found, expected) = (case.on_card(order), case.on_cpu());
     let pairs = found.values().zip(expected.values()).flat_map(|(a, b)| a.data().iter().zip(b.data()));
     let largest = pairs.map(|(a, b)| a.wrapping_sub(*b).to_i64().unsigned_abs()).max().unwrap() as f64;
-    // The bound is far above what happens: less than a thousandth of it.
+    // Actual errors are far below the bound: less than a thousandth.
     assert!(largest <= bound / 20.0, "{set} {unrolling} of {lwe_dimension}: {largest} of {bound}");
 }
 
 #[test]
-fn one_step_is_the_cpus_within_the_proven_bound_in_every_ring() {
-    // Both orders over the rings and the two kinds of key.
-    for (unrolling, lwe_dimension, turns) in
-        [(KeyUnrolling::ONE, 1, Turns::Forwards), (KeyUnrolling::TWO, 2, Turns::Backwards)]
+fn one_step_matches_the_cpu_within_the_proven_bound_in_every_ring() {
+    // Both orders, over the rings and both kinds of key.
+    for (unrolling, lwe_dimension, order) in
+        [(KeyUnrolling::ONE, 1, ThreadOrder::Forwards), (KeyUnrolling::TWO, 2, ThreadOrder::Backwards)]
     {
-        RINGS_32.into_iter().for_each(|set| one_step_is_within_the_bound::<u32>(set, unrolling, lwe_dimension, turns));
-        RINGS_64.into_iter().for_each(|set| one_step_is_within_the_bound::<u64>(set, unrolling, lwe_dimension, turns));
+        RINGS_32.into_iter().for_each(|set| one_step_is_within_the_bound::<u32>(set, unrolling, lwe_dimension, order));
+        RINGS_64.into_iter().for_each(|set| one_step_is_within_the_bound::<u64>(set, unrolling, lwe_dimension, order));
     }
-    // Two at once, of which there is one.
-    one_step_is_within_the_bound::<u32>("morphling-I", KeyUnrolling::TWO, 1, Turns::Forwards);
+    // Two bits per iteration, but only one mask element.
+    one_step_is_within_the_bound::<u32>("morphling-I", KeyUnrolling::TWO, 1, ThreadOrder::Forwards);
 }
 
-/// Bootstraps of real rings decrypt to their messages, the same to the bit in both orders of threads, and a key switch is the CPU's to the bit.
+/// Bootstraps of real rings decrypt to their messages and are bit-identical in both thread orders; a key switch is bit-identical to the CPU's.
 fn programs_decrypt<T: Torus>(set: &str, unrolling: KeyUnrolling) {
     let case = case::<T>(&shortened(set, 23), unrolling, "pbs+ks", 5);
-    let [found, again] = BOTH.map(|turns| case.on_card(turns));
+    let [found, again] = BOTH.map(|order| case.on_card(order));
     assert_eq!(found, again, "{set}: a result depends on the order of threads");
     let phases = |outputs: &BTreeMap<String, LweBatch<T>>| {
         let phases = case.client.decrypt_phase(LweKind::Small, outputs.values().next().unwrap()).unwrap();
@@ -125,13 +130,13 @@ fn programs_decrypt<T: Torus>(set: &str, unrolling: KeyUnrolling) {
     };
     for (ours, theirs) in phases(&found).into_iter().zip(phases(&case.on_cpu())) {
         let difference = (ours - theirs) - (ours - theirs).round();
-        // Half of what messages lie apart; digits that two roundings set apart give other noise.
+        // Half of the distance of messages; different roundings may change digits and thus the noise.
         assert!(difference.abs() < 1.0 / 16.0, "{set}: {ours} and {theirs}");
     }
 }
 
 #[test]
-fn bootstraps_and_key_switches_decrypt_as_the_cpus() {
+fn bootstraps_and_key_switches_decrypt_like_the_cpus() {
     for set in ["polyfabric-1-p128-t32", "morphling-I"] {
         programs_decrypt::<u32>(set, KeyUnrolling::ONE);
     }
@@ -139,11 +144,11 @@ fn bootstraps_and_key_switches_decrypt_as_the_cpus() {
     programs_decrypt::<u64>("morphling-IV", KeyUnrolling::ONE);
 }
 
-/// An executor of few mask elements, and words that a card of it has to do with.
-fn executor<T: Torus>(set: &str, turns: Turns) -> (Parameters, ServerKey<T>, Executor<T, Emulator>) {
+/// An executor with few mask elements, and random words for it.
+fn executor<T: Torus>(set: &str, order: ThreadOrder) -> (Parameters, ServerKey<T>, Executor<T, Emulator>) {
     let parameters = shortened(set, 37);
     let server = ServerKey::for_tests(&ClientKey::<T>::for_tests(&parameters, 1).unwrap(), 2);
-    let executor = Executor::new(&card(turns), &server).unwrap();
+    let executor = Executor::new(&card(order), &server).unwrap();
     (parameters, server, executor)
 }
 
@@ -159,8 +164,8 @@ fn words<E: Copy + Default, T: Torus>(
 }
 
 fn exact_operations_equal_the_references<T: Torus>(set: &str) {
-    for turns in BOTH {
-        let (parameters, server, executor) = executor::<T>(set, turns);
+    for order in BOTH {
+        let (parameters, server, executor) = executor::<T>(set, order);
         let run = executor.started(&NoProgress);
         let (small, large) = (parameters.lwe_dimension(), parameters.large_lwe_dimension());
         let batch = |dimension: polyfabric_schemes::tfhe::LweDimension, count: usize, seed| {
@@ -168,7 +173,7 @@ fn exact_operations_equal_the_references<T: Torus>(set: &str) {
             LweBatch::from_data(dimension, data).unwrap()
         };
 
-        // 19: one ciphertext over a tile of the key switch, and three over.
+        // 19: one tile of the key switch plus three.
         let inputs = batch(large, 19, 4);
         let switched = run.fetch(&run.key_switch(&run.bring(&inputs).unwrap()).unwrap()).unwrap();
         let (key, gadget) = (server.key_switch_key().unwrap(), parameters.key_switch_gadget().unwrap());
@@ -240,38 +245,38 @@ fn exact_operations_equal_the_references<T: Torus>(set: &str) {
 
 #[test]
 fn a_key_switch_of_any_batch_is_one_launch() {
-    // 501 words of 32 bits are 31.3 tiles of 64 bytes, four of which a block takes; 16 ciphertexts are one.
+    // 501 words of 32 bits are 31.3 tiles of 64 bytes, four per block; 16 ciphertexts are one tile.
     for (count, blocks) in [(0, 0), (1, 8), (16, 8), (17, 16), (1 << 20, 8 << 16), ((1 << 20) + 1, (8 << 16) + 8)] {
         assert_eq!(switch_blocks(count, 501 * 4), blocks, "{count}");
     }
-    // As many as have 4 TiB of results.
+    // Enough ciphertexts for 4 TiB of results.
     for bytes in [256, 2004, 8192] {
         assert!(switch_blocks((4 << 40) / bytes, bytes) <= MOST_BLOCKS as usize, "{bytes}");
     }
 }
 
 #[test]
-fn exact_operations_are_the_references_to_the_bit() {
+fn exact_operations_equal_the_references_bit_for_bit() {
     exact_operations_equal_the_references::<u32>("morphling-I");
     exact_operations_equal_the_references::<u32>("polyfabric-1-p128-t32");
     exact_operations_equal_the_references::<u64>("morphling-IV");
 }
 
 #[test]
-fn what_a_card_cannot_do_is_refused_with_its_cause() {
+fn unsupported_sets_are_rejected_with_the_cause() {
     let refusal = |set: &str| {
-        card(Turns::Forwards).serves(&sets::parameters(set).unwrap(), KeyUnrolling::ONE).unwrap_err().to_string()
+        card(ThreadOrder::Forwards).serves(&sets::parameters(set).unwrap(), KeyUnrolling::ONE).unwrap_err().to_string()
     };
     assert!(refusal("strix-IV").contains("strix-IV has degree 16384"), "{}", refusal("strix-IV"));
-    assert!(refusal("toy-256").contains("serves ring degrees 512 to 8192"), "{}", refusal("toy-256"));
+    assert!(refusal("toy-256").contains("supports ring degrees 512 to 8192"), "{}", refusal("toy-256"));
     let client = ClientKey::<u32>::for_tests(&shortened("morphling-I", 4), 1).unwrap();
     let server = ServerKey::for_tests_unrolled(&client, KeyUnrolling::FOUR, 2);
-    let error = Executor::new(&card(Turns::Forwards), &server).err();
+    let error = Executor::new(&card(ThreadOrder::Forwards), &server).err();
     assert_eq!(error, Some(RunError::Gpu(GpuError::Unrolling { bits: 4, most: 2 })));
 }
 
 #[test]
-fn every_named_set_that_is_served_fills_whole_warps_and_fits_a_multiprocessor() {
+fn every_supported_set_fills_whole_warps_and_fits_a_multiprocessor() {
     let shared = 227 << 10;
     let mut served = 0;
     let unrollings = [KeyUnrolling::ONE, KeyUnrolling::TWO];

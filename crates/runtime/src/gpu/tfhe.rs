@@ -1,4 +1,4 @@
-//! TFHE programs on a card: the key there, and the operations on batches.
+//! TFHE programs on a card: the resident key, and the operations on batches.
 
 use super::{Device, GpuError, Launch, Shape, bytes_of, twiddles};
 use crate::Progress;
@@ -15,14 +15,14 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Threads of a block of the kernels that go over batches element by element.
+/// Threads per block of elementwise kernels.
 const THREADS: u32 = 128;
-/// Ciphertexts and bytes of key columns that a warp of a key switch takes.
+/// Ciphertexts and bytes of key columns per warp of a key switch.
 const SWITCH_TILE: (usize, usize) = (16, 64);
-/// Blocks for each multiprocessor that are launched before a run looks whether it is still wanted.
+/// Blocks per multiprocessor launched between checks for cancellation.
 const BLOCKS_AT_ONCE: usize = 8;
 
-/// A server key on a card, and the kernels of its parameter set: runs programs under that key.
+/// A server key on a card with its parameter set's kernels: runs programs under that key.
 pub struct Executor<T, D: Device> {
     device: Arc<D>,
     parameters: Parameters,
@@ -36,10 +36,10 @@ pub struct Executor<T, D: Device> {
 }
 
 impl<T: Torus, D: Device> Executor<T, D> {
-    /// Compiles the kernels for the set of `key`, and brings the key to `device` in the form that they read.
+    /// Compiles the kernels for the set of `key`, and uploads the key in their format.
     ///
     /// # Errors
-    /// [`RunError::TorusBits`] if the key's set is not of `T`'s width, [`RunError::Gpu`] for what the card cannot do or hold.
+    /// [`RunError::TorusBits`] if the key's set does not have `T`'s width, [`RunError::Gpu`] if the card does not support it.
     pub fn new(device: &Arc<D>, key: &ServerKey<T>) -> Result<Self, RunError> {
         let parameters = key.parameters().clone();
         if parameters.torus_bits() != T::BITS {
@@ -49,11 +49,11 @@ impl<T: Torus, D: Device> Executor<T, D> {
         let kernels = device.compile(&shape.source(&parameters)?)?;
         let table = twiddles::table(parameters.ring_degree().log2(), shape.log2_held);
         let twiddles = device.upload(bytes_of(&table), "twiddle factors")?;
-        // A plain key's kernel reads none.
+        // Without unrolling the kernel reads no roots.
         let roots =
             if key.unrolling().bits() == 1 { Vec::new() } else { twiddles::roots(parameters.ring_degree().log2()) };
         let roots = device.upload(bytes_of(&roots), "roots of one")?;
-        // The last group of mask elements may be smaller: the patterns that it has not are zeros.
+        // The last group of mask elements may be smaller: its missing patterns are zeros.
         let unrolling = key.unrolling();
         let iterations = unrolling.iterations(parameters.lwe_dimension());
         let ggsw_len = parameters.ggsw_rows() * shape.glwe_len();
@@ -86,8 +86,7 @@ impl<T: Torus, D: Device> Executor<T, D> {
                 let size = parameters.lwe_dimension().ciphertext_len();
                 let launch = over(device.multiprocessors() * 8, "cut_key");
                 let arguments = [device.address(&bytes), device.address(&uploaded), size as u64];
-                // SAFETY: the kernel reads k N l rows of `size` words and writes as many words' bytes; the buffers live until the device has
-                // finished.
+                // SAFETY: the kernel reads k N l rows of `size` words and writes the bytes of as many words; the buffers live until the device has finished.
                 unsafe { device.launch(&kernels, launch, &arguments)? };
                 device.finish()?;
                 Some(bytes)
@@ -113,10 +112,10 @@ impl<T: Torus, D: Device> Executor<T, D> {
         &self.device
     }
 
-    /// Runs `program` on `inputs` under `key`, the one that this executor was made of.
+    /// Runs `program` on `inputs` under `key`, which must be this executor's key.
     ///
     /// # Errors
-    /// [`RunError`]; nothing runs unless everything fits.
+    /// [`RunError`]; everything is checked before the run.
     pub fn run(
         &self,
         program: &KernelProgram,
@@ -134,22 +133,22 @@ impl<T: Torus, D: Device> Executor<T, D> {
     }
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Ran<T> {
     /// The program's outputs.
     pub outputs: BTreeMap<String, LweBatch<T>>,
-    /// From when the inputs were on the card to when the outputs were there.
+    /// Time from the arrival of the inputs on the card to the completion of the outputs.
     pub on_card: Duration,
 }
 
-/// So many blocks of [`THREADS`].
+/// A launch of `blocks` blocks of [`THREADS`].
 fn over(blocks: usize, kernel: &'static str) -> Launch {
     Launch { kernel, blocks: blocks as u32, threads: THREADS, shared_bytes: 0 }
 }
 
-/// Blocks of a key switch of `count` ciphertexts to rows of `bytes` bytes: for each 16 of them as many as have all columns. A block gives up to 4 KiB of
-/// results, so that no card's memory wants the 2^31 that it does not number.
+/// Blocks of a key switch of `count` ciphertexts to rows of `bytes` bytes: for each 16 ciphertexts as many as cover all columns. A block writes up to 4 KiB, so card memory
+/// limits the number of blocks below 2^31.
 pub(super) fn switch_blocks(count: usize, bytes: usize) -> usize {
     let (rows, columns) = SWITCH_TILE;
     let of_columns = bytes.div_ceil(columns).div_ceil(THREADS as usize / 32);
@@ -159,18 +158,18 @@ pub(super) fn switch_blocks(count: usize, bytes: usize) -> usize {
 /// Rows of words on a card.
 pub(super) struct Rows<B> {
     pub(super) buffer: B,
-    /// Words of a row.
+    /// Words per row.
     pub(super) size: usize,
     pub(super) count: usize,
 }
 
-/// One run, and who hears of it.
+/// One run and its progress receiver.
 pub(super) struct CardRun<'e, T, D: Device> {
     executor: &'e Executor<T, D>,
     progress: &'e dyn Progress,
-    /// When the last input had come.
+    /// When the last input arrived.
     brought: Cell<Option<Instant>>,
-    /// From then to the first output's fetching.
+    /// Time from then to the first download of an output.
     on_card: Cell<Option<Duration>>,
 }
 
@@ -179,7 +178,7 @@ impl<T: Torus, D: Device> CardRun<'_, T, D> {
         &self.executor.device
     }
 
-    /// `count` rows of `size` elements of type `E`, of any content.
+    /// `count` rows of `size` uninitialised elements of type `E`.
     fn rows<E>(&self, count: usize, size: usize) -> Result<Rows<D::Buffer>, GpuError> {
         let bytes = (count * size * size_of::<E>()).max(16);
         Ok(Rows { buffer: self.device().allocate(bytes, "intermediate results")?, size, count })
@@ -189,7 +188,7 @@ impl<T: Torus, D: Device> CardRun<'_, T, D> {
         self.device().address(&rows.buffer)
     }
 
-    /// The address of each row of all `operands`, of words of `word_bytes`.
+    /// The address of each row of all `operands`, for words of `word_bytes`.
     fn row_addresses(&self, operands: &[Arc<Rows<D::Buffer>>], word_bytes: usize) -> Vec<u64> {
         let of = |rows: &Arc<Rows<D::Buffer>>| {
             let (start, step) = (self.address(rows), (rows.size * word_bytes) as u64);
@@ -198,10 +197,10 @@ impl<T: Torus, D: Device> CardRun<'_, T, D> {
         operands.iter().flat_map(of).collect()
     }
 
-    /// Launches a kernel, unless it has nothing to do.
+    /// Launches a kernel unless it has no blocks.
     ///
     /// # Safety
-    /// As of [`Device::launch`].
+    /// As for [`Device::launch`].
     unsafe fn launch(&self, launch: Launch, arguments: &[u64]) -> Result<(), GpuError> {
         if launch.blocks == 0 {
             return Ok(());
@@ -210,7 +209,7 @@ impl<T: Torus, D: Device> CardRun<'_, T, D> {
         unsafe { self.device().launch(&self.executor.kernels, launch, arguments) }
     }
 
-    /// Rows `indices` of all `operands`, of words of type `E`.
+    /// Rows `indices` of all `operands`, for words of type `E`.
     fn gathered<E>(
         &self,
         operands: &[Arc<Rows<D::Buffer>>],
@@ -223,7 +222,7 @@ impl<T: Torus, D: Device> CardRun<'_, T, D> {
         let wanted = self.device().upload(bytes_of(&wanted), "the addresses of ciphertexts")?;
         let words = (size * size_of::<E>() / size_of::<u32>()) as u64;
         let arguments = [self.address(&outputs), self.device().address(&wanted), words];
-        // SAFETY: one block a row; rows are of `words` words of 32 bits.
+        // SAFETY: one block per row; rows have `words` words of 32 bits.
         unsafe { self.launch(over(outputs.count, "gather"), &arguments)? };
         Ok(outputs)
     }
@@ -274,7 +273,7 @@ impl<T: Torus, D: Device> Batches<T> for CardRun<'_, T, D> {
             }
             first.push(rows.len() as u32);
         }
-        // A card holds no buffer of nothing.
+        // A card cannot allocate an empty buffer.
         rows.push(0);
         weights.push(0);
         let size = dimension.ciphertext_len();
@@ -289,7 +288,7 @@ impl<T: Torus, D: Device> Batches<T> for CardRun<'_, T, D> {
         ];
         let [first, rows, weights, bias] = [0, 1, 2, 3].map(|i| device.address(&terms[i]));
         let arguments = [self.address(&outputs), first, rows, weights, bias, size as u64];
-        // SAFETY: one block a row, whose terms are rows of operands, of `size` elements.
+        // SAFETY: one block per row, whose terms are operand rows of `size` elements.
         unsafe { self.launch(over(matrix.rows(), "linear"), &arguments)? };
         Ok(outputs)
     }
@@ -328,7 +327,7 @@ impl<T: Torus, D: Device> Batches<T> for CardRun<'_, T, D> {
         let launch = over(switch_blocks(count, size * size_of::<T>()), "key_switch");
         let addresses = [self.address(&outputs), self.address(inputs), self.address(&digits), device.address(key)];
         let [to, from, digits, key] = addresses;
-        // SAFETY: `count` ciphertexts of each key, their digits, and the key of as many terms.
+        // SAFETY: `count` ciphertexts of each key, their digits, and the key with as many terms.
         unsafe { self.launch(launch, &[to, from, digits, key, count as u64, size as u64])? };
         self.progress.update("key switch", count as u64, count as u64);
         Ok(outputs)
@@ -404,7 +403,7 @@ impl<T: Torus, D: Device> Batches<T> for CardRun<'_, T, D> {
         let size = self.executor.parameters.large_lwe_dimension().ciphertext_len();
         let outputs = self.rows::<T>(accumulators.count * coefficients, size)?;
         let arguments = [self.address(&outputs), self.address(accumulators), coefficients as u64];
-        // SAFETY: one block for each coefficient that is wanted of each GLWE ciphertext.
+        // SAFETY: one block for each requested coefficient of each GLWE ciphertext.
         unsafe { self.launch(over(outputs.count, "sample_extract"), &arguments)? };
         Ok(outputs)
     }

@@ -1,10 +1,10 @@
-//! The twiddle factors that depend on the block: of the second and the third pass of a transform (`kernels/fft.h`).
+//! Twiddle factors that depend on the block: those of the second and third pass of a transform (`kernels/fft.h`).
 
 use std::f64::consts::TAU;
 
 /// e^(2πi · `turns`), each part within two roundings.
 fn root(turns: f64) -> [f64; 2] {
-    // Folded into an eighth of a turn, where the angle's rounding is relative.
+    // Reduced to an eighth of a turn, where the angle's rounding error is relative.
     let eighths = (turns * 8.0).round();
     let (sin, cos) = ((turns - eighths / 8.0) * TAU).sin_cos();
     let half = std::f64::consts::FRAC_1_SQRT_2;
@@ -25,8 +25,8 @@ fn angles(depth: u32) -> Vec<f64> {
     (0..depth).fold(vec![0.25], |angles, _| angles.into_iter().flat_map(|a| [a / 2.0, a / 2.0 + 0.5]).collect())
 }
 
-/// `[level][block]` complex numbers for each pass but the first, of `log2_held` levels each: each block's first twiddle factor of each level. The blocks of
-/// the last pass are of 2^`log2_held` points too, and its levels are the last ones.
+/// `[level][block]` complex numbers for each pass except the first, with `log2_held` levels each: the first twiddle factor of each level of each block. The blocks of the last
+/// pass also have 2^`log2_held` points; its levels are the last ones.
 pub(super) fn table(log2_degree: u32, log2_held: u32) -> Vec<f64> {
     let log2_points = log2_degree - 1;
     let passes = log2_points.div_ceil(log2_held);

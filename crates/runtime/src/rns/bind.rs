@@ -1,10 +1,10 @@
-//! Whether keys and inputs are what a program takes.
+//! Checks that keys and inputs match a program.
 
 use super::RunError;
 use polyfabric_program::rns::kernel::{KernelProgram, LimbSet};
 use polyfabric_schemes::rns::{KeySet, LimbId, Ring, RnsPolynomial};
 
-/// The program is over the ring.
+/// Checks that the program has the keys' ring.
 pub(crate) fn check_ring(program: &KernelProgram, ring: &Ring) -> Result<(), RunError> {
     let (ours, theirs) = (&program.moduli, ring.moduli());
     if program.degree != ring.degree() || ours.len() > theirs.len() {
@@ -24,7 +24,7 @@ pub(crate) fn check_ring(program: &KernelProgram, ring: &Ring) -> Result<(), Run
     Ok(())
 }
 
-/// Every key that the program reads is there, with the rows and limbs that are read.
+/// Checks that every key of the program exists, with the rows and limbs that it reads.
 pub(crate) fn check_keys(program: &KernelProgram, keys: &KeySet) -> Result<(), RunError> {
     for (id, needed) in program.keys() {
         let key = keys.get(id)?;
@@ -39,7 +39,7 @@ pub(crate) fn check_keys(program: &KernelProgram, keys: &KeySet) -> Result<(), R
     Ok(())
 }
 
-/// The inputs are those that the program takes, in order.
+/// Checks that the inputs match the program's, in order.
 pub(crate) fn check_inputs(program: &KernelProgram, ring: &Ring, inputs: &[&RnsPolynomial]) -> Result<(), RunError> {
     let needed = program.inputs().count();
     if inputs.len() != needed {

@@ -1,7 +1,7 @@
-//! Every operation by its meaning, one word after the other: what everything else is tested against.
+//! Executes every operation literally, word by word: the reference for all other implementations.
 //!
-//! Composite operations are replaced by their bodies ([`KernelProgram::expanded`]) first. Products are products of 128 bits and a
-//! remainder; the transform is the portable one, which is tested against its definition.
+//! Composite operations are first replaced by their bodies ([`KernelProgram::expanded`]). Products use 128 bits and a remainder; the transform is the portable one, which is
+//! tested against its definition.
 
 use super::RunError;
 use super::bind::{check_inputs, check_keys, check_ring};
@@ -13,13 +13,13 @@ use polyfabric_kernels::ntt::Ntt;
 use polyfabric_program::rns::kernel::{Conversion, DigitWindow, KernelProgram, LimbSet, Op, OpKind, ValueType};
 use polyfabric_schemes::rns::{Domain, KeySet, LimbId, RnsPolynomial};
 
-/// A value: for each limb of its type, N words.
+/// A value: N words for each limb of its type.
 type Value = Vec<Vec<u64>>;
 
-/// Runs `program` on `inputs`, one polynomial for each of its inputs, in order; the outputs in order.
+/// Runs `program` on `inputs`, one polynomial per program input, and returns the outputs in order.
 ///
 /// # Errors
-/// [`RunError`] if the program is not consistent, or keys or inputs are not what it takes.
+/// [`RunError`] if the program is inconsistent, or keys or inputs do not match.
 pub fn run(
     program: &KernelProgram,
     keys: &KeySet,
@@ -76,7 +76,7 @@ impl Interpreter<'_> {
 
     fn transform(&self, limb: LimbId, words: &[u64], forward: bool) -> Vec<u64> {
         let mut words = words.to_vec();
-        // The ring of the keys has a transform for each modulus, so there is one.
+        // The keys' ring has a transform for each modulus, so this succeeds.
         if let Ok(ntt) = Ntt::<u64>::with_isa(self.program.degree, self.modulus(limb), Isa::Portable) {
             if forward { ntt.forward(&mut words) } else { ntt.inverse(&mut words) }
         }
@@ -86,7 +86,7 @@ impl Interpreter<'_> {
     fn execute(&self, op: &Op, operands: &[&Value], input: Option<&RnsPolynomial>) -> Result<Value, RunError> {
         let ValueType { limbs, domain } = self.program.value(op.results[0]);
         let type_of = |operand: usize| self.program.value(op.operands[operand]);
-        // `word` of each limb and each place.
+        // `word` for each limb and place.
         let pointwise = |word: &dyn Fn(Modulus, usize, usize) -> u64| -> Value {
             let count = self.program.degree.get();
             let limb = |(position, limb)| (0..count).map(|at| word(self.modulus(limb), position, at)).collect();
@@ -157,7 +157,7 @@ impl Interpreter<'_> {
                 let words: Vec<i128> = operands[0][0].iter().map(|&word| sub_digit(word, window)).collect();
                 pointwise(&|q, _, at| words[at].rem_euclid(i128::from(q.value())) as u64)
             }
-            // `expanded` leaves none of these.
+            // `expanded` removes these.
             OpKind::ModUp { .. } | OpKind::InnerProduct { .. } | OpKind::ModDown { .. } => Vec::new(),
         })
     }
@@ -180,7 +180,7 @@ impl Interpreter<'_> {
     }
 }
 
-/// The product of `moduli`, but for number `except`, modulo p.
+/// The product of `moduli` except number `except`, modulo p.
 fn product(moduli: &[Modulus], except: usize, p: Modulus) -> u64 {
     let others = moduli.iter().enumerate().filter(|&(index, _)| index != except);
     others.fold(1, |product, (_, q)| reference::multiply(p, product, q.value() % p.value()))
@@ -201,8 +201,7 @@ fn weighted_sum(moduli: &[Modulus], residues: &[u64], p: Modulus, shift: impl Fn
 
 /// The representative of x in [−B/2, B/2) modulo p. B is odd.
 ///
-/// x = d_0 + d_1·b_0 + d_2·b_0·b_1 + …, 0 ≤ d_i < b_i (H. L. Garner's mixed radix); so is (B − 1)/2, whose digits are
-/// (b_i − 1)/2, and comparing is comparing digits from the last on.
+/// x = d_0 + d_1·b_0 + d_2·b_0·b_1 + …, 0 ≤ d_i < b_i (H. L. Garner's mixed radix). (B − 1)/2 has the digits (b_i − 1)/2, so digits are compared from the last to the first.
 fn centred(moduli: &[Modulus], residues: &[u64], p: Modulus) -> u64 {
     let mut digits: Vec<u64> = Vec::new();
     for (index, (&q, &residue)) in moduli.iter().zip(residues).enumerate() {
@@ -211,7 +210,7 @@ fn centred(moduli: &[Modulus], residues: &[u64], p: Modulus) -> u64 {
             known = reference::add(q, known, reference::multiply(q, digit, weight));
             weight = reference::multiply(q, weight, earlier.value() % q.value());
         }
-        debug_assert_eq!(weight, product(&moduli[..index], usize::MAX, q));
+        assert_eq!(weight, product(&moduli[..index], usize::MAX, q));
         let rest = reference::sub(q, residue, known);
         digits.push(reference::multiply(q, rest, q.inverse(weight).unwrap_or(0)));
     }
@@ -225,7 +224,7 @@ fn centred(moduli: &[Modulus], residues: &[u64], p: Modulus) -> u64 {
     if negative { reference::sub(p, sum, weight) } else { sum }
 }
 
-/// The digit of `word`: see [`DigitWindow`].
+/// The digit of `word`; see [`DigitWindow`].
 fn sub_digit(word: u64, window: &DigitWindow) -> i128 {
     let &DigitWindow { bits, index, count } = window;
     let half = 1i128 << (bits - 1);

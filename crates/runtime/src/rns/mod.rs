@@ -1,7 +1,7 @@
 //! Execution of RNS kernel programs.
 //!
-//! [`interpreter`] executes every operation by its meaning, composite ones by their bodies, slowly.
-//! [`cpu::Executor`] and [`crate::gpu::rns::Executor`] give the same words: all of it is exact arithmetic.
+//! [`interpreter`] executes every operation literally and composite ones by their bodies; it is slow. [`cpu::Executor`] and [`crate::gpu::rns::Executor`] give the same words,
+//! because all arithmetic is exact.
 
 pub(crate) mod bind;
 pub mod cpu;

@@ -1,8 +1,7 @@
-//! A kernel program as steps on single limbs: what the processor and a card both execute.
+//! Translates a kernel program to steps on single limbs, for the CPU and for a card.
 //!
-//! A step defines one limb of N words, or several; limbs are in SSA form. Selecting and joining limbs costs nothing: a value is a list
-//! of places. Composite operations become steps here, in a form that shares and joins more than their bodies do,
-//! and gives the same words.
+//! A step defines one or several limbs of N words, in SSA form. Selecting and joining limbs is free: a value is a list of places. Composite operations become steps with more
+//! sharing than in their bodies, but with the same words.
 
 use polyfabric_kernels::aligned::AlignedTorus;
 use polyfabric_kernels::automorphism::{GaloisElement, ValuePermutation};
@@ -13,21 +12,21 @@ use polyfabric_schemes::rns::{Domain, KeyId, LimbId, Part, Ring};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A limb that a step defines.
+/// A limb defined by a step.
 pub(crate) type Register = u32;
 
-/// Where N words are.
+/// Location of N words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Place {
     /// Defined by a step.
     Register(Register),
-    /// A limb of an input: its number, and the limb.
+    /// A limb of an input: the input's index, and the limb.
     Input(u32, LimbId),
-    /// A limb of a public polynomial, prepared.
+    /// A prepared limb of a public polynomial.
     Plaintext(u32),
 }
 
-/// What a step does. All but [`Self::Convert`] and [`Self::InnerProduct`] define one limb.
+/// The operation of a step. All except [`Self::Convert`] and [`Self::InnerProduct`] define one limb.
 #[derive(Clone, Debug)]
 pub(crate) enum StepKind {
     Copy,
@@ -38,13 +37,13 @@ pub(crate) enum StepKind {
     /// a·b + c.
     MultiplyAdd,
     Scale(u64),
-    /// To all words, or to the first alone.
+    /// Added to all words, or to the first only.
     AddConstant(u64, Domain),
     Forward,
     Inverse,
-    /// Of values: an index into [`Steps::permutations`].
+    /// An automorphism of values: an index into [`Steps::permutations`].
     Permute(u32),
-    /// Of coefficients.
+    /// An automorphism of coefficients.
     Substitute(GaloisElement),
     /// (a − b)·w.
     SubScale(u64),
@@ -61,18 +60,18 @@ pub(crate) enum StepKind {
         row: u16,
         part: Part,
     },
-    /// Two limbs: the digits' inner products with both halves of the key's rows.
+    /// Two limbs: the inner products of digits with both halves of the key's rows.
     InnerProduct {
         key: u32,
         rows: Arc<[u16]>,
     },
-    /// A source limb on its way to [`Self::Combine`].
+    /// A source limb weighted for [`Self::Combine`].
     Weigh {
         converter: u32,
         source: u32,
         balanced: bool,
     },
-    /// One limb from several of other moduli, weighed.
+    /// One limb from several weighted limbs of other moduli.
     Combine {
         converter: u32,
         target: u32,
@@ -85,17 +84,16 @@ pub(crate) enum StepKind {
     },
 }
 
-/// One step.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub kind: StepKind,
-    /// The limb of its results, which names the task it belongs to. [`StepKind::Convert`] is a task by itself.
+    /// The limb of its results, which determines its task. Each [`StepKind::Convert`] is a separate task.
     pub limb: LimbId,
     pub operands: Vec<Place>,
     pub results: Vec<Register>,
 }
 
-/// A public polynomial's limb, to be prepared once.
+/// A limb of a public polynomial, prepared once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PlaintextLimb {
     pub plaintext: u32,
@@ -114,7 +112,7 @@ pub(crate) fn plaintext(program: &KernelProgram, ring: &Ring, key: PlaintextLimb
     words
 }
 
-/// For each limb of a public polynomial the power of two X^(2^k) that it is one in, as k; 0 if its coefficients are wanted.
+/// For each limb of a public polynomial the largest k for which it is a polynomial in X^(2^k); 0 if its coefficients are needed.
 pub(crate) fn log2_apart(program: &KernelProgram, limbs: &[PlaintextLimb]) -> Vec<u32> {
     let mut known = vec![None; program.plaintexts.len()];
     let apart = |limb: &PlaintextLimb| match limb.domain {
@@ -127,7 +125,7 @@ pub(crate) fn log2_apart(program: &KernelProgram, limbs: &[PlaintextLimb]) -> Ve
     limbs.iter().map(apart).collect()
 }
 
-/// [`plaintext`] of a polynomial in X^(2^`log2_apart`), each of its values once, written over `words`.
+/// Writes [`plaintext`] of a polynomial in X^(2^`log2_apart`) to `words`, each value once.
 pub(crate) fn write_plaintext(
     program: &KernelProgram,
     ring: &Ring,
@@ -150,7 +148,7 @@ pub(crate) struct Steps {
     pub converters: Vec<BaseConverter>,
     pub keys: Vec<KeyId>,
     pub plaintexts: Vec<PlaintextLimb>,
-    /// For each output its limbs; all of them registers, each once.
+    /// The limbs of each output; all are distinct registers.
     pub outputs: Vec<Vec<Register>>,
 }
 
@@ -167,12 +165,12 @@ struct Translator<'a> {
     converters: HashMap<ConverterKey, u32>,
     keys: HashMap<KeyId, u32>,
     plaintexts: HashMap<PlaintextLimb, u32>,
-    /// Transforms to coefficients that have been made: several digits may be cut from one limb.
+    /// Inverse transforms made so far: several digits may use the same limb.
     inverses: HashMap<Place, Place>,
 }
 
 impl Steps {
-    /// Of a checked program. Base conversions whose source has more than `combine_bytes` bytes go column by column.
+    /// Translates a checked program. Base conversions whose source has more than `combine_bytes` bytes proceed column by column.
     pub(crate) fn new(program: &KernelProgram, combine_bytes: usize) -> Self {
         let mut translator = Translator {
             program,
@@ -199,7 +197,7 @@ impl Steps {
     }
 }
 
-/// The number of `key` in a list that grows with new ones.
+/// The index of `key` in a list that grows with new keys.
 fn number<K: std::hash::Hash + Eq, V>(
     known: &mut HashMap<K, u32>,
     list: &mut Vec<V>,
@@ -224,7 +222,7 @@ impl Translator<'_> {
         &self.program.value(value).limbs
     }
 
-    /// The place of one limb of a value. The limb is one of the value's.
+    /// The place of a value's limb, which must exist.
     fn place(&self, value: ValueId, limb: LimbId) -> Place {
         let position = self.limbs(value).position(limb).unwrap_or(0);
         self.values[value.index()][position]
@@ -243,7 +241,7 @@ impl Translator<'_> {
         place
     }
 
-    /// A value, each limb by one step on the same limbs of the operands.
+    /// A value whose limbs are each defined by one step on the same limbs of the operands.
     fn each_limb(&mut self, op: &Op, kind: impl Fn(usize, LimbId) -> StepKind) {
         let limbs = self.limbs(op.results[0]).clone();
         let step = |(position, limb)| {
@@ -278,7 +276,7 @@ impl Translator<'_> {
         }
         let program = self.program;
         let make = |(from, to, t): &ConverterKey| {
-            // The table's moduli are distinct primes: the ring has a transform for each.
+            // The table's moduli are distinct primes, because the ring has a transform for each.
             let basis = |limbs: &LimbSet| RnsBasis::new(limbs.iter().map(|limb| program.modulus(limb)).collect());
             match (basis(from), basis(to)) {
                 (Ok(from), Ok(to)) => BaseConverter::multiples_of(*t, from, to),
@@ -439,7 +437,7 @@ impl Translator<'_> {
             let modulus = self.modulus(limb);
             let values = drop.iter().map(|limb| self.modulus(limb).value());
             let product = values.fold(1, |product, value| modulus.multiply(product, modulus.reduce(value)));
-            // Another prime has no factor in common with this one.
+            // Another prime is coprime to this one.
             let inverse = modulus.inverse(product).unwrap_or(0);
             let remainder = self.step(StepKind::Forward, limb, vec![remainder]);
             self.step(StepKind::SubScale(inverse), limb, vec![self.place(a, limb), remainder])

@@ -1,14 +1,14 @@
-//! Which keys keep their masks in memory, where not all can.
+//! Chooses which keys store their masks if memory does not suffice for all.
 
 use polyfabric_program::rns::kernel::KeyUse;
 use polyfabric_schemes::rns::{KeyId, KeyStorage};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// How to store each of `keys`, which are to take no more than `limit` bytes: with both halves, as long as they fit, those first
-/// that a program reads most often; the others with their bodies alone, and masks drawn from the seed at each use.
+/// Storage for each of `keys`, at most `limit` bytes in total: the most-read keys store both halves while they fit; the others store bodies only and expand masks from their
+/// seed at each use.
 ///
-/// `bytes` gives the size of a key as it is stored. Bodies are kept even if they take more than `limit`.
+/// `bytes` gives the size of a key in a storage. Bodies are stored even if they exceed `limit`.
 pub fn key_storage(
     keys: &BTreeMap<KeyId, KeyUse>,
     limit: usize,
@@ -17,7 +17,7 @@ pub fn key_storage(
     const DRAWN: KeyStorage = KeyStorage { seeded: true, ..KeyStorage::BYTES };
     let mut storage: BTreeMap<KeyId, KeyStorage> = keys.keys().map(|&id| (id, DRAWN)).collect();
     let mut total: usize = keys.keys().map(|&id| bytes(id, DRAWN)).sum();
-    // How often a mask is drawn, in 1/1024.
+    // Mask expansions, in 1/1024.
     let reads = |used: &KeyUse| used.reads * 1024 / (used.rows * used.limbs.len()).max(1);
     let mut order: Vec<(&KeyId, &KeyUse)> = keys.iter().collect();
     order.sort_by_key(|(_, used)| Reverse(reads(used)));
@@ -33,14 +33,14 @@ pub fn key_storage(
 
 #[cfg(test)]
 mod tests {
-    //! Are masks kept within the limit, and those that are read most?
+    //! Are masks stored within the limit, preferring the most-read keys?
 
     use super::*;
     use polyfabric_program::rns::kernel::LimbSet;
     use polyfabric_schemes::rns::LimbId;
 
     #[test]
-    fn what_is_read_most_keeps_its_masks() {
+    fn the_most_read_keys_store_their_masks() {
         let used = |limbs: u16, times: usize| {
             let limbs = LimbSet::new((0..limbs).map(LimbId));
             KeyUse { rows: 2, reads: 2 * limbs.len() * times, limbs }
@@ -51,7 +51,7 @@ mod tests {
             (KeyId::Relinearisation, used(6, 9)),
             (KeyId::Galois(125), used(1, 2)),
         ]);
-        // A thousand bytes for a limb of a half.
+        // A thousand bytes per limb of a half.
         let bytes = |id: KeyId, storage: KeyStorage| {
             let halves = if storage.seeded { 1 } else { 2 };
             halves * 1000 * keys[&id].limbs.len()
@@ -65,7 +65,7 @@ mod tests {
         assert_eq!(kept(30_000), [KeyId::Relinearisation, KeyId::Galois(5), KeyId::Galois(25), KeyId::Galois(125)]);
         assert_eq!(kept(29_999), [KeyId::Relinearisation, KeyId::Galois(25), KeyId::Galois(125)]);
         assert_eq!(kept(21_000), [KeyId::Relinearisation]);
-        // The most wanted has no room, a smaller one has.
+        // The most-read key does not fit, a smaller one does.
         assert_eq!(kept(20_000), [KeyId::Galois(25), KeyId::Galois(125)]);
         assert_eq!(kept(0), []);
     }

@@ -1,4 +1,4 @@
-//! Does the CPU runtime give the interpreter's words, whatever the program, the ring, the keys and the choices?
+//! Does the CPU runtime give the interpreter's words for any program, ring, keys and options?
 
 use super::cpu::{Executor, ExecutorOptions, Tuning, buffer_bytes};
 use super::{RunError, interpreter};
@@ -40,7 +40,7 @@ pub(crate) fn random(ring: &Ring, limbs: &[LimbId], domain: Domain, generator: &
     let mut polynomial = RnsPolynomial::zero(ring.degree(), limbs, domain);
     for (limb, words) in polynomial.iter_mut() {
         let q = ring.modulus(limb).value();
-        // Corners now and then.
+        // Occasional corner cases.
         words.iter_mut().for_each(|word| {
             *word = match generator.random_range(0..20) {
                 0 => 0,
@@ -53,7 +53,7 @@ pub(crate) fn random(ring: &Ring, limbs: &[LimbId], domain: Domain, generator: &
     polynomial
 }
 
-/// Random words in the place of keys: that they are no keys does not matter to arithmetic. Each in a form of its own.
+/// Random words instead of keys, each in another storage; the arithmetic is the same.
 pub(crate) fn keys(ring: &Arc<Ring>, literal: GadgetLiteral, ids: &[KeyId], generator: &mut StdRng) -> KeySet {
     let gadget = Arc::new(Gadget::new(ring, literal).unwrap());
     let mut keys = KeySet::new(Arc::clone(ring));
@@ -76,7 +76,7 @@ pub(crate) fn keys(ring: &Arc<Ring>, literal: GadgetLiteral, ids: &[KeyId], gene
 
 pub(crate) const IDS: [KeyId; 2] = [KeyId::Relinearisation, KeyId::Galois(5)];
 
-/// A random program over a ring, whose keys have `rows` rows.
+/// A random program over a ring whose keys have `rows` rows.
 struct Random<'a> {
     builder: KernelBuilder,
     values: Vec<ValueId>,
@@ -97,7 +97,7 @@ impl Random<'_> {
     }
 
     fn any(&mut self) -> ValueId {
-        // Late values more often, so that programs are deep.
+        // Prefers recent values, so that programs are deep.
         let count = self.values.len();
         let at = self.generator.random_range(0..count).max(self.generator.random_range(0..count));
         self.values[at]
@@ -253,7 +253,7 @@ impl Random<'_> {
     }
 }
 
-/// A polynomial in X^(2^`log2_apart`), with coefficients of a word or of two.
+/// A polynomial in X^(2^`log2_apart`), with one-word or two-word coefficients.
 pub(crate) fn in_a_power(count: usize, log2_apart: u32, generator: &mut StdRng) -> PublicPolynomial {
     let (apart, wide) = (1 << log2_apart, generator.random());
     let mut coefficient = |place: usize| match (place.is_multiple_of(apart), wide) {
@@ -339,7 +339,7 @@ fn agree(seed: u64, log2_degree: u32, q: usize, p: usize, ops: usize) -> Result<
     let digit_sets = generator.random_range(1..=4);
     let tuning = Tuning { window, combine_bytes, spilling, digit_sets };
     let executor = Executor::with_tuning(&program, &keys, options, tuning).unwrap();
-    // Twice: the second run meets what the first left in its buffers.
+    // Twice: the second run reuses the first one's buffers.
     for run in 0..2 {
         let found = executor.run(&inputs, &NoProgress).unwrap();
         for (output, (found, expected)) in program.outputs.iter().zip(found.iter().zip(&expected)) {
@@ -366,8 +366,8 @@ fn random_programs_of_a_larger_ring() {
     }
 }
 
-/// Of eight polynomials rotated by one amount, four go together: a limb of the key is read twice, not eight times; not at all if one
-/// rotation needs the other's result. And that is bounded by the sets of digits that are asked for.
+/// Of eight polynomials rotated by one amount, four are grouped, so a limb of the key is read twice instead of eight times. Rotations that depend on each other are not
+/// grouped, and the maximum number of digit sets limits a group.
 #[test]
 fn keys_are_read_once_for_several() {
     let generator = &mut StdRng::seed_from_u64(3);
@@ -412,7 +412,7 @@ fn keys_are_read_once_for_several() {
     }
 }
 
-/// In a ring whose limbs have several of the pieces that repeated values are multiplied in, and rows of a value from one word to more than a piece.
+/// In a ring whose limbs span several chunks of repeated values, with rows of a value from one word to more than a chunk.
 #[test]
 fn polynomials_in_a_power_of_x_are_kept_small() {
     let generator = &mut StdRng::seed_from_u64(9);
@@ -432,7 +432,7 @@ fn polynomials_in_a_power_of_x_are_kept_small() {
         results.push(builder.multiply_add(p, p, p).unwrap());
         results.push(builder.add(p, results[4]).unwrap());
         results.push(builder.sub(y, p).unwrap());
-        // Over the product's own buffer.
+        // Overwrites the product's buffer.
         let negated = builder.negate(x).unwrap();
         results.push(builder.multiply(negated, p).unwrap());
         for (part, value) in results.into_iter().enumerate() {
@@ -472,7 +472,7 @@ fn expanded_programs_are_the_same() {
 }
 
 #[test]
-fn what_does_not_fit_is_told() {
+fn mismatches_are_rejected() {
     let generator = &mut StdRng::seed_from_u64(1);
     let ring = ring(4, 2, 1, generator);
     let keys = keys(&ring, GadgetLiteral::hybrid(3, 1, 0), &IDS[..1], generator);
@@ -486,14 +486,14 @@ fn what_does_not_fit_is_told() {
     let error = executor.run(&[], &NoProgress).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "0 polynomials are given, the program takes 1; give one for each of its inputs, in order"
+        "0 polynomials are given, but the program takes 1; give one for each of its inputs, in order"
     );
     let wrong = random(&ring, &[LimbId(0)], Domain::Evaluation, generator);
     assert!(matches!(executor.run(&[&wrong], &NoProgress), Err(RunError::InputType { .. })));
     let mut wild = random(&ring, q.as_slice(), Domain::Evaluation, generator);
     wild.limb_mut(1)[3] = u64::MAX;
     assert!(matches!(executor.run(&[&wild], &NoProgress), Err(RunError::NotCanonical { limb: LimbId(1), .. })));
-    // What has been found canonical is read again once it may have changed, through any way in.
+    // A polynomial found canonical is checked again after any mutable access.
     let changes: [fn(&mut RnsPolynomial); 4] = [
         |x| x.limb_mut(1)[0] = u64::MAX,
         |x| *x.words_mut().last_mut().unwrap() = u64::MAX,

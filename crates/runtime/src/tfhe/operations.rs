@@ -1,4 +1,4 @@
-//! A kernel program, operation by operation, on whole batches: the same walk for the CPU and for a card.
+//! Executes a kernel program operation by operation on whole batches, on the CPU or on a card.
 
 use super::RunError;
 use super::interpreter::check_inputs;
@@ -11,18 +11,18 @@ use polyfabric_schemes::tfhe::{LweBatch, LweDimension, ServerKey};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What carries out the operations of a program on batches, wherever they lie.
+/// Executes the operations of a program on batches, in CPU or card memory.
 pub(crate) trait Batches<T: Torus> {
     /// LWE ciphertexts.
     type Lwe;
-    /// n + 1 exponents for each ciphertext.
+    /// n + 1 exponents per ciphertext.
     type Exponents;
-    /// k + 1 polynomials for each ciphertext.
+    /// k + 1 polynomials per ciphertext.
     type Glwe;
 
-    /// Brings `batch` to where the operations are carried out.
+    /// Transfers `batch` to the operations' memory.
     fn bring(&self, batch: &LweBatch<T>) -> Result<Self::Lwe, RunError>;
-    /// Fetches `batch`.
+    /// Transfers `batch` back.
     fn fetch(&self, batch: &Self::Lwe) -> Result<LweBatch<T>, RunError>;
     /// Row r of the result: Σ_c matrix[r][c] · row c of all `operands`, plus `bias[r]` on the body.
     fn linear(
@@ -32,19 +32,19 @@ pub(crate) trait Batches<T: Torus> {
         bias: &[u64],
         operands: &[Arc<Self::Lwe>],
     ) -> Result<Self::Lwe, RunError>;
-    /// Ciphertexts `indices` of all `operands`, one after another.
+    /// Ciphertexts `indices` of all `operands`, consecutively.
     fn gather(
         &self,
         dimension: LweDimension,
         operands: &[Arc<Self::Lwe>],
         indices: &[u32],
     ) -> Result<Self::Lwe, RunError>;
-    /// Exponents of ciphertexts `indices` of all `operands`, one after another.
+    /// Exponents of ciphertexts `indices` of all `operands`, consecutively.
     fn gather_exponents(&self, operands: &[Arc<Self::Exponents>], indices: &[u32])
     -> Result<Self::Exponents, RunError>;
     /// From the large key to the small one.
     fn key_switch(&self, inputs: &Self::Lwe) -> Result<Self::Lwe, RunError>;
-    /// Exponents mod 2N by `rounding`, multiples of 2^`log2_tables`.
+    /// Exponents mod 2N with `rounding`, multiples of 2^`log2_tables`.
     fn modulus_switch(
         &self,
         inputs: &Self::Lwe,
@@ -71,13 +71,13 @@ enum Value<L, E, G> {
 
 type ValueOn<T, B> = Value<<B as Batches<T>>::Lwe, <B as Batches<T>>::Exponents, <B as Batches<T>>::Glwe>;
 
-/// The values of a program as far as it has run, each until its last use.
+/// The live values of a program, each until its last use.
 struct Values<T: Torus, B: Batches<T>>(Vec<Option<ValueOn<T, B>>>);
 
 /// Runs `program` under `key` on `inputs`.
 ///
 /// # Errors
-/// [`RunError`]; nothing runs unless everything fits.
+/// [`RunError`]; everything is checked before the run.
 pub(crate) fn run<T: Torus, B: Batches<T>>(
     on: &B,
     program: &KernelProgram,

@@ -1,4 +1,4 @@
-//! The modulus switch of one ciphertext, by the rounding and the spacing that a kernel program asks for.
+//! The modulus switch of one ciphertext, with a kernel program's rounding and spacing.
 
 use polyfabric_kernels::Torus;
 use polyfabric_kernels::modulus_switch::{modulus_switch, modulus_switch_centred};

@@ -28,12 +28,11 @@ impl Numbers {
     }
 }
 
-/// Five deviations of a variance over `draws` keys in set bgv-toy-1024-subdigit, to it.
+/// Relative tolerance: five deviations of a variance over `draws` keys in set bgv-toy-1024-subdigit.
 ///
-/// The last digit of a limb is not centred. With four digits a limb its mean is three sevenths of the variance, and all digits'
-/// means multiply one sum of errors by 1 + X + … + X^(N−1): a random walk along the coefficients, a single draw in every
-/// measurement, for which averaging over coefficients does nothing. Its mean square has the cosine series of a negacyclic walk, whose
-/// variance is the sum of (8/(π²(2k+1)²))², two thirds of its squared mean.
+/// The last digit of a limb is not centred. With four digits per limb its mean is three sevenths of the variance, and the means of all digits multiply one sum of errors by
+/// 1 + X + … + X^(N−1): a random walk along the coefficients, a single sample per measurement, so averaging over coefficients does not help. Its mean square has the cosine
+/// series of a negacyclic walk, whose variance is the sum of (8/(π²(2k+1)²))², two thirds of its squared mean.
 pub fn mean_of_windows(draws: u64) -> f64 {
     5.0 * 3.0 / 7.0 * (2.0 / 3.0 / draws as f64).sqrt()
 }
@@ -43,7 +42,7 @@ pub struct Client {
     pub key: ClientKey,
 }
 
-/// What came out for one output.
+/// The result for one output.
 pub struct Outcome {
     pub port: BgvPort,
     pub slots: Vec<u64>,
@@ -100,7 +99,7 @@ impl Client {
         lowered.plan.outputs.iter().map(outcome).collect()
     }
 
-    /// Runs `program` and holds every output equal to the clear evaluation, and its noise below its bound.
+    /// Runs `program`, compares every output with the clear evaluation, and checks that its noise is within its bound.
     pub fn check(
         &self,
         program: &Program,
@@ -118,13 +117,13 @@ impl Client {
             let values: Vec<u64> = values.iter().map(|&value| t.reduce_signed(value)).collect();
             assert_eq!(outcome.slots, values, "{}: output {}", program.name(), outcome.port.name);
             let (measured, bound) = (outcome.decrypted.log2_noise, outcome.port.state.noise.bound);
-            assert!(measured <= bound, "{}: noise 2^{measured} over its bound 2^{bound}", program.name());
+            assert!(measured <= bound, "{}: noise 2^{measured} above its bound 2^{bound}", program.name());
         }
         outcomes
     }
 }
 
-/// Runs a kernel program by the interpreter or, `fast`, by the CPU's executor.
+/// Runs a kernel program with the interpreter or, if `fast`, with the CPU executor.
 pub fn execute(
     kernel: &KernelProgram,
     keys: &KeySet,

@@ -1,4 +1,4 @@
-//! Do ring-GSW's products give the products of the messages, and is their noise what the formulas say?
+//! Do ring-GSW products encrypt the products of the messages, with the predicted noise?
 
 use super::common::{Client, Numbers, execute, mean_of_windows};
 use polyfabric_program::rns::lowering::bgv::{SlotEncoder, chain, rules};
@@ -13,20 +13,20 @@ use std::sync::Arc;
 
 const SETS: [&str; 3] = ["bgv-toy-1024", "bgv-toy-1024-subdigit", "bgv-toy-1024-listing1"];
 
-/// Secrets, each with ring-GSW ciphertexts of its own, that a measured variance is a mean over.
+/// Number of secrets, each with its own ring-GSW ciphertexts, over which a measured variance is averaged.
 ///
-/// That of one product varies by 7 %, not by the 4 % of 1024 independent coefficients: at each of 512 frequencies it is a sum of few
-/// digits times errors. Where a division's rounding is most of it, the secret's weight adds 2 %. A mean over 40 varies by 1 % and less.
+/// A single product varies by 7 %, not by the 4 % of 1024 independent coefficients: at each of 512 frequencies it is a sum of few digits times errors. Where the rounding of a
+/// division dominates, the secret's weight adds 2 %. A mean over 40 varies by at most 1 %.
 const ROUNDS: u64 = 40;
 
-/// Asserts that the mean of variances, as `log2_deviations`, is 2^`predicted` squared: to 5 %, and more where digits have a mean.
+/// Asserts that the mean of variances, given as `log2_deviations`, is 2^`predicted` squared: to 5 %, and more if digits have a mean.
 fn assert_predicted(what: &str, set: &str, log2_deviations: &[f64], predicted: f64) {
     let ratio = log2_deviations.iter().map(|found| (2.0 * (found - predicted)).exp2()).sum::<f64>();
     let ratio = ratio / log2_deviations.len() as f64;
     let more = if set == "bgv-toy-1024-subdigit" { mean_of_windows(log2_deviations.len() as u64) } else { 0.0 };
     println!("{set}, {what}: {ratio:.3}");
     let allowed = (0.95f64 - more).max(4.0 / 7.0)..1.05 + more;
-    assert!(allowed.contains(&ratio), "{set}, {what}: {ratio} of the variance that is predicted");
+    assert!(allowed.contains(&ratio), "{set}, {what}: {ratio} of the predicted variance");
 }
 
 struct Gsw {
@@ -50,7 +50,7 @@ impl Gsw {
         KeySet::new(Arc::clone(self.client.parameters.ring()))
     }
 
-    /// Runs a program of RLWE inputs over all limbs; outputs by name.
+    /// Runs a program with RLWE inputs over all limbs; returns outputs by name.
     fn run(
         &self,
         keys: &KeySet,
@@ -101,7 +101,7 @@ impl Gsw {
 }
 
 #[test]
-fn external_products_are_exact_and_as_noisy_as_predicted() {
+fn external_products_are_exact_with_the_predicted_noise() {
     for (seed, set) in (0..).zip(SETS) {
         let first = Gsw::new(set, 0);
         let parameters = &first.client.parameters;
@@ -149,7 +149,7 @@ fn external_products_are_exact_and_as_noisy_as_predicted() {
 }
 
 #[test]
-fn a_tree_of_cmux_chooses() {
+fn a_tree_of_cmux_selects() {
     for set in SETS {
         let mut numbers = Numbers(3);
         let mut measured = Vec::new();

@@ -1,5 +1,4 @@
-//! Do BGV programs, bootstrapping and ring-GSW, lowered and executed on ciphertexts, decrypt to exactly what they give in the
-//! clear, with noise that stays as predicted?
+//! Do BGV programs, bootstrapping and ring-GSW, lowered and executed on ciphertexts, decrypt to exactly the clear result, with the predicted noise?
 
 mod bootstrap;
 mod common;

@@ -1,4 +1,4 @@
-//! Is the noise of every single operation what the formula says, and the result exact?
+//! Is the result of every single operation exact, with the noise of its formula?
 
 use super::common::{Client, Numbers, integers, mean_of_windows};
 use polyfabric_program::rns::homomorphic::{Builder, NodeId, Scheme, Values};
@@ -32,45 +32,44 @@ fn vectors(t: u64, numbers: &mut Numbers) -> Vec<u64> {
     (0..SLOTS).map(|_| numbers.below(t)).collect()
 }
 
-/// Keys that a variance is a mean over; many with `POLYFABRIC_FULL` in the environment, which is enough for some per cent.
+/// Number of keys to average over; `POLYFABRIC_FULL` in the environment gives enough for a few percent.
 fn keys() -> u64 {
     if std::env::var_os("POLYFABRIC_FULL").is_some() { 200 } else { 12 }
 }
 
-/// Five deviations of a mean over all keys, of a variance that has `squares` at each of the 512 frequencies of a ring of 1024.
+/// Five deviations of a mean over all keys, for a variance with relative square `squares` at each of the 512 frequencies of a ring of 1024.
 ///
-/// Errors are sums of R products of random polynomials, and so is each of a product's frequencies: its square varies by 1 + 2/R of its squared mean. That is
-/// 2 of a fresh ciphertext, v e + s e' with a public key, which every operation starts from; 3 of a single product, a division's rounding times the secret.
+/// Errors are sums of R products of random polynomials, at each frequency too: its square varies by 1 + 2/R of its squared mean. That is 2 for a fresh public-key ciphertext,
+/// v e + s e', from which every operation starts, and 3 for a single product, a division's rounding times the secret.
 fn five_deviations(squares: f64) -> f64 {
     5.0 * (squares / (SLOTS / 2) as f64 / keys() as f64).sqrt()
 }
 
 #[test]
-fn every_operation_is_exact_and_as_noisy_as_predicted() {
+fn every_operation_is_exact_with_the_predicted_noise() {
     for set in ["bgv-toy-1024", "bgv-toy-1024-t40", "bgv-toy-1024-listing1", "bgv-toy-1024-subdigit"] {
         for (name, make) in OPERATIONS {
             let ratio = (0..keys()).map(|seed| variance_ratio(set, name, make, seed)).sum::<f64>() / keys() as f64;
             let (mean, width) = match name {
-                // Two public-key encryptions share the public key's error and the secret, so their product is noisier than that of
-                // independent ones: by 3/2 in variance on average, and by how much depends on the key, a fifth of it either way. A key switch
-                // by whole limbs leaves nothing of that.
+                // Two public-key encryptions share the public key's error and the secret, so their product is noisier than that of independent ones: on average by 3/2 in variance,
+                // and depending on the key by a fifth either way. The noise of a key switch by whole limbs dominates this.
                 "mul" | "square" if set != "bgv-toy-1024-listing1" => (1.5, five_deviations(20.0)),
                 // A sum of two products times the vector: 2 · 3 for the mean fourth power, of which 1 is the squared mean.
                 "mul_plain" => (1.0, five_deviations(5.0)),
-                // The topmost part of a digit that is cut is not balanced: see `mean_of_windows`.
+                // The topmost part of a digit that is cut is not balanced; see `mean_of_windows`.
                 "rotate" | "swap" if set == "bgv-toy-1024-subdigit" => (1.0, mean_of_windows(keys())),
                 _ => (1.0, five_deviations(3.0)),
             };
             println!("{set}, {name}: {ratio:.3} for {mean}, within {width:.3} of it");
             assert!(
                 (ratio / mean - 1.0).abs() < width,
-                "{set}, {name}: {ratio} of the variance that is predicted, for {mean} within {width} of it"
+                "{set}, {name}: {ratio} of the predicted variance, expected {mean} within {width}"
             );
         }
     }
 }
 
-/// What the variance of one operation's result is of the prediction. The interpreter runs those of the first key.
+/// Ratio of the variance of one operation's result to the prediction. The interpreter runs those of the first key.
 fn variance_ratio(set: &str, name: &str, make: Make, seed: u64) -> f64 {
     let client = Client::new(set, 11 + seed);
     let mut numbers = Numbers(0x1234_5678_9abc_def1 + seed);
@@ -90,7 +89,7 @@ fn variance_ratio(set: &str, name: &str, make: Make, seed: u64) -> f64 {
 }
 
 #[test]
-fn choices_of_rotation_and_relinearisation_agree() {
+fn rotation_and_relinearisation_choices_agree() {
     let client = Client::new("bgv-toy-1024", 12);
     let mut numbers = Numbers(99);
     let inputs: HashMap<String, Values> =

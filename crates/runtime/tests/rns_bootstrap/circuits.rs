@@ -1,4 +1,4 @@
-//! Linear transforms and polynomials against clear ones.
+//! Linear transforms and polynomials, compared with clear ones.
 
 use super::common::{ChainLiteral, Client, precision, random_slots};
 use polyfabric_program::rns::approximation::ChebyshevSeries;

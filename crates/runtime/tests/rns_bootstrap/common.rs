@@ -1,4 +1,4 @@
-//! Keys, encoding and decryption for the tests, from the parts of the schemes crate.
+//! Keys, encoding and decryption for the tests, built from the schemes crate.
 
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::modular::Modulus;
@@ -25,7 +25,7 @@ use std::collections::HashMap;
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
-/// The slots' encoding by the butterflies of the special transform.
+/// Encodes slots by the butterflies of the special transform.
 #[derive(Debug)]
 pub struct Encoder {
     pub degree: RingDegree,
@@ -68,7 +68,7 @@ impl Encoder {
         coefficients
     }
 
-    /// Coefficients to the first `count` slots; coefficients between multiples of N/2n are left out.
+    /// Coefficients to the first `count` slots; ignores coefficients between multiples of N/2n.
     pub fn slots(&self, coefficients: &[f64], count: usize) -> Vec<Complex> {
         let gap = self.degree.get() / (2 * count);
         let value = |k: usize| Complex::new(coefficients[k * gap], coefficients[(k + count) * gap]);
@@ -101,7 +101,7 @@ impl PlaintextEncoder for Encoder {
     }
 }
 
-/// Bits of primes: of each level, and of P.
+/// Bits of the primes of each level and of P.
 #[derive(Clone)]
 pub struct ChainLiteral {
     pub log_degree: u32,
@@ -119,7 +119,7 @@ impl ChainLiteral {
     }
 }
 
-/// A parameter set with its keys' secrets.
+/// A parameter set with its secrets.
 pub struct Client {
     pub chain: Chain,
     pub choice: RnsLowering,
@@ -135,7 +135,7 @@ impl Client {
     pub fn new(literal: &ChainLiteral, hamming_weight: usize, ephemeral_weight: usize) -> Self {
         let degree = RingDegree::new(1 << literal.log_degree).unwrap();
         let class = PrimeClass::of_degree(degree);
-        // Primes of one size are taken from the closest to the power of two on.
+        // Primes of one size are used in order of distance from the power of two.
         let mut pools = HashMap::<u32, Vec<u64>>::new();
         let mut next = |bits: u32| {
             let pool = pools.entry(bits).or_insert_with(|| {
@@ -185,7 +185,7 @@ impl Client {
         }
     }
 
-    /// Bits of the bounds of a value's error: where messages' coefficients are alike, and of every message.
+    /// Bits of the bounds of a value's error: for messages with similar coefficients, and for every message.
     pub fn bounds(&self, value: &CiphertextValue) -> [f64; 2] {
         let bound = value.noise.bound(self.model.tail());
         [bound - value.noise.concentrated, bound].map(|bound| -(bound / value.scale.real()).log2())
@@ -195,7 +195,7 @@ impl Client {
         Lowering::new(name, &self.chain, self.choice.clone(), self.model, &self.encoder).unwrap()
     }
 
-    /// The keys that `program` reads, each with the limbs and rows that it reads.
+    /// The keys that `program` reads, restricted to the limbs and rows that it reads.
     pub fn keys(&self, program: &KernelProgram, plan: Option<&Bootstrapping>, storage: KeyStorage) -> KeySet {
         let mut gadgets = HashMap::new();
         let requests: Vec<KeyRequest> = program
@@ -235,7 +235,7 @@ impl Client {
         ciphertext
     }
 
-    /// The first `count` slots, of a message that is small modulo the first prime.
+    /// The first `count` slots of a message that is small modulo the first prime.
     pub fn decrypt(&self, parts: Vec<RnsPolynomial>, scale: f64, count: usize) -> Vec<Complex> {
         let ciphertext = Ciphertext::new(parts).select(&[LimbId(0)]).unwrap();
         let mut message = phase(&self.ring, &ciphertext, &self.secret);

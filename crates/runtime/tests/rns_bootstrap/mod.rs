@@ -1,5 +1,4 @@
-//! Does bootstrapping give the message back, with levels, to the precision that is stated? And the transforms and polynomials that
-//! it is made of: do they compute what their clear twins do?
+//! Does bootstrapping return the message with the stated levels and precision, and do its transforms and polynomials match the clear ones?
 
 mod circuits;
 mod common;

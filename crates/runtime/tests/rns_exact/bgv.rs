@@ -1,4 +1,4 @@
-//! BGV: every operation of the evaluator, with moduli switched.
+//! BGV: every operation of the evaluator, with modulus switching.
 
 use super::definition::{Coefficients, Poly, World, add, assert_equal, each, modulo, multiply, scale, sub};
 use num_bigint::BigInt;
@@ -39,7 +39,7 @@ impl Setting {
         LimbId::range(0, count)
     }
 
-    /// Lowers what `build` makes of two ciphertexts over all limbs, runs it, and compares with `define`, which is told the limbs of the result.
+    /// Lowers the result of `build` on two ciphertexts over all limbs, runs it, and compares with `define`, which gets the limbs of the result.
     fn check(
         &self,
         name: &str,
@@ -65,13 +65,13 @@ impl Setting {
         assert_equal(&name, &found, &expected, &self.world.product(&Self::limbs(result.state.limbs)));
     }
 
-    /// Switched from all limbs to the first `limbs`.
+    /// Switches from all limbs to the first `limbs`.
     fn switched(&self, parts: &[Poly], limbs: usize) -> Vec<Poly> {
         let all = Self::limbs(LIMBS);
         parts.iter().map(|part| self.world.divide(part, &all, &all[limbs..])).collect()
     }
 
-    /// The three parts of the product after both were switched.
+    /// The three parts of the product after switching both operands.
     fn product(&self, a: &[Poly], b: &[Poly], limbs: usize) -> Vec<Poly> {
         let (a, b) = (self.switched(a, limbs), self.switched(b, limbs));
         let cross = add(&multiply(&a[0], &b[1]), &multiply(&a[1], &b[0]));

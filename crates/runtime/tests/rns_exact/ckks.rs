@@ -52,7 +52,7 @@ impl Setting {
         self.chain.dropped(level).as_slice().to_vec()
     }
 
-    /// Lowers what `build` makes of two ciphertexts at `level`, runs it, and compares with `define`.
+    /// Lowers the result of `build` on two ciphertexts at `level`, runs it, and compares with `define`.
     fn check(
         &self,
         name: &str,
@@ -245,7 +245,7 @@ fn diagonals(setting: &Setting) -> Diagonals {
     Diagonals { by_offset: [-5, -2, 0, 1, 2, 3, 4, 6, 7].into_iter().map(diagonal).collect() }
 }
 
-/// Baby and giant step, and the diagonal's polynomial, rotated back by the giant step.
+/// Baby step, giant step, and the diagonal's polynomial rotated back by the giant step.
 fn terms(setting: &Setting, prepared: &PreparedTransform, encoding: f64) -> Vec<(i64, i64, Poly)> {
     let term = |(offset, values): (i64, Values)| {
         let (giant, baby) = prepared.steps().split(offset);
@@ -257,7 +257,7 @@ fn terms(setting: &Setting, prepared: &PreparedTransform, encoding: f64) -> Vec<
     diagonals(setting).by_offset.into_iter().map(term).collect()
 }
 
-/// Σ_g rotate(Σ_b diagonal ⊙ rotate(a, b), g), every rotation with its division, and a rescaling.
+/// Σ_g rotate(Σ_b diagonal ⊙ rotate(a, b), g), with a ModDown for every rotation, and one rescaling.
 fn transform(setting: &Setting, keys: &KeySet, a: &[Poly], level: usize, terms: &[(i64, i64, Poly)]) -> Vec<Poly> {
     let (world, limbs) = (&setting.world, setting.limbs(level));
     let zero = vec![vec![BigInt::ZERO; a[0].len()]; 2];
@@ -281,7 +281,7 @@ fn transform(setting: &Setting, keys: &KeySet, a: &[Poly], level: usize, terms: 
     setting.divided(&total, level)
 }
 
-/// The same without dividing what is rotated, over Q and P, and one division by P and the dropped primes at the end.
+/// The same with rotations left over Q and P, and one division by P and the dropped primes at the end.
 fn double_hoisted(setting: &Setting, keys: &KeySet, a: &[Poly], level: usize, terms: &[(i64, i64, Poly)]) -> Vec<Poly> {
     let (world, limbs) = (&setting.world, setting.limbs(level));
     let (raised, special) = (world.raised(&limbs), world.product(world.special()));
@@ -349,9 +349,9 @@ fn linear_transforms_with_every_hoisting() {
     }
 }
 
-/// A diagonal of fewer entries repeats them, and so do sums of those with equal offsets modulo the period.
+/// A shorter diagonal is repeated, and so are sums of those with equal offsets modulo the period.
 #[test]
-fn short_diagonals_are_what_they_are_written_out() {
+fn short_diagonals_equal_their_repetition() {
     let setting = Setting::new(3, 1, 40, 2, &|q| GadgetLiteral::hybrid(q, 2, 2));
     let (slots, lowering) = (setting.world.ring.degree().get() / 2, setting.lowering());
     let Values::Complex(entries) = vector(slots) else { panic!("complex entries") };
@@ -372,7 +372,7 @@ fn short_diagonals_are_what_they_are_written_out() {
     }
 }
 
-/// Raised from a q_0 of one prime or of two to the top of a chain that bootstraps, under the scheme's own secret and by way of a sparse one.
+/// From a q_0 of one or two primes to the top of a bootstrapping chain, under the scheme's secret and via a sparse one.
 #[test]
 fn raising_the_modulus() {
     for first in [1, 2] {
@@ -444,7 +444,7 @@ fn raising_from(first: usize) {
                 parts = parts.iter().zip(&moved).map(|(a, b)| add(a, b)).collect();
                 (steps, copies) = (2 * steps, 2.0 * copies);
             }
-            // The integer by which the operand is multiplied shows in the scale.
+            // The scale includes the integer factor of the operand.
             let unit = setting.chain.log2_modulus(0).exp2() * 17.0 * copies;
             let factor = BigInt::from((raised.scale.real() / unit).round() as i128);
             let expected: Vec<Poly> = parts.iter().map(|part| scale(part, &factor)).collect();

@@ -1,4 +1,4 @@
-//! The operations by their definition, in big integers.
+//! The operations by definition, in big integers.
 
 use num_bigint::BigInt;
 use polyfabric_kernels::RingDegree;
@@ -18,7 +18,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::sync::Arc;
 
-/// Coefficients, from X^0 on.
+/// Coefficients, starting with that of X^0.
 pub type Poly = Vec<BigInt>;
 
 /// x in [0, modulus).
@@ -73,18 +73,18 @@ pub fn automorphism(a: &Poly, element: GaloisElement) -> Poly {
     result
 }
 
-/// A ring, keys and a choice: what the definition of a key switch needs.
+/// A ring, keys and a choice: the inputs of a key switch's definition.
 pub struct World {
     pub ring: Arc<Ring>,
     pub choice: RnsLowering,
-    /// t that divisions keep messages modulo.
+    /// t; divisions preserve messages modulo it.
     pub plaintext_modulus: Option<u64>,
     pub secret: SecretKey,
     pub sparse: SecretKey,
 }
 
 impl World {
-    /// N = 2^`log2_degree`, moduli in groups of as many distinct primes of so many bits.
+    /// N = 2^`log2_degree`, with moduli in groups (bits, count) of distinct primes.
     pub fn new(log2_degree: u32, groups: &[(u32, usize)], choice: RnsLowering, plaintext_modulus: Option<u64>) -> Self {
         let degree = RingDegree::new(1 << log2_degree).expect("a degree");
         let mut moduli: Vec<Modulus> = Vec::new();
@@ -116,7 +116,7 @@ impl World {
         &self.choice.gadget.special
     }
 
-    /// Uniform modulo `limbs`.
+    /// A uniform polynomial over `limbs`.
     pub fn uniform(&self, limbs: &[LimbId], generator: &mut StdRng) -> RnsPolynomial {
         let mut polynomial = RnsPolynomial::zero(self.ring.degree(), limbs, Domain::Evaluation);
         for (limb, words) in polynomial.iter_mut() {
@@ -143,7 +143,7 @@ impl World {
         (0..self.ring.degree().get()).map(coefficient).collect()
     }
 
-    /// The representative of x modulo the product B of `limbs` that the conversion takes, as documented at [`Conversion`].
+    /// The representative of x modulo the product B of `limbs` that the conversion produces, as documented at [`Conversion`].
     pub fn representative(&self, x: &BigInt, limbs: &[LimbId], conversion: Conversion) -> BigInt {
         let modulus = self.product(limbs);
         let least = modulo(x, &modulus);
@@ -167,19 +167,22 @@ impl World {
                 let found = sum(false);
                 let wraps = &found - &least;
                 assert_eq!(&wraps % &modulus, BigInt::ZERO);
-                assert!(wraps >= BigInt::ZERO && wraps / &modulus < count, "more multiples than are stated");
+                assert!(wraps >= BigInt::ZERO && wraps / &modulus < count, "more multiples than documented");
                 found
             }
             Conversion::Balanced => {
                 let found = sum(true);
                 assert_eq!(modulo(&found, &modulus), least);
-                assert!(&found * 2 <= &count * &modulus && &found * -2 <= count * &modulus, "beyond the stated bound");
+                assert!(
+                    &found * 2 <= &count * &modulus && &found * -2 <= count * &modulus,
+                    "beyond the documented bound"
+                );
                 found
             }
         }
     }
 
-    /// (a − δ)/B modulo what is left of `limbs`, δ as documented at `ModDown`; a is modulo `limbs`, B the product of `drop`.
+    /// (a − δ)/B modulo the rest of `limbs`, with δ as documented at `ModDown`; a is modulo `limbs`, B the product of `drop`.
     pub fn divide(&self, a: &Poly, limbs: &[LimbId], drop: &[LimbId]) -> Poly {
         if drop.is_empty() {
             return a.clone();
@@ -187,7 +190,7 @@ impl World {
         let (modulus, divisor) = (self.product(limbs), self.product(drop));
         let kept = &modulus / &divisor;
         let t = BigInt::from(self.plaintext_modulus.unwrap_or(1));
-        // t^-1 modulo B: prime by prime, as t need not be prime.
+        // t^-1 modulo B: prime by prime, because t need not be prime.
         let t_inverse = t.modinv(&divisor).expect("without a common factor");
         each(a, |a| {
             let a = modulo(a, &modulus);
@@ -198,7 +201,7 @@ impl World {
         })
     }
 
-    /// Row of the key and integers, for each digit of a, which is modulo `limbs`: Σ digit·g = P·a.
+    /// Key row and integers for each digit of a, which is modulo `limbs`: Σ digit·g = P·a.
     pub fn digits(&self, a: &Poly, limbs: &[LimbId]) -> Vec<(usize, Poly)> {
         let gadget = &self.choice.gadget;
         let (mut digits, mut row) = (Vec::new(), 0);
@@ -262,25 +265,25 @@ impl World {
         })
     }
 
-    /// `limbs` and P's.
+    /// `limbs` and P's limbs.
     pub fn raised(&self, limbs: &[LimbId]) -> Vec<LimbId> {
         [limbs, self.special()].concat()
     }
 
-    /// What a under the key's source adds to the parts under its target, modulo `limbs`.
+    /// The contribution of a under the key's source secret to the parts under its target, modulo `limbs`.
     pub fn key_switch(&self, keys: &KeySet, id: KeyId, a: &Poly, limbs: &[LimbId]) -> [Poly; 2] {
         let raised = self.raised(limbs);
         let sums = self.inner_product(keys, id, &self.digits(a, limbs), &raised);
         sums.map(|sum| self.divide(&sum, &raised, self.special()))
     }
 
-    /// Two parts of three.
+    /// Relinearises three parts to two.
     pub fn relinearise(&self, keys: &KeySet, parts: &[Poly], limbs: &[LimbId]) -> Vec<Poly> {
         let [body, mask] = self.key_switch(keys, KeyId::Relinearisation, &parts[2], limbs);
         vec![add(&parts[0], &body), add(&parts[1], &mask)]
     }
 
-    /// Two parts of three, divided by P and `drop` at once.
+    /// Relinearises three parts to two, and divides by P and `drop` at once.
     pub fn relinearise_and_divide(
         &self,
         keys: &KeySet,
@@ -292,19 +295,19 @@ impl World {
         let sums = self.inner_product(keys, KeyId::Relinearisation, &self.digits(&parts[2], limbs), &raised);
         let drop = [drop, self.special()].concat();
         let divided = sums.iter().zip(parts).map(|(sum, part)| {
-            // In the order of the limbs, which the sum of a conversion does not depend on.
+            // In the order of the limbs, on which the sum of a conversion does not depend.
             self.divide(&add(sum, &scale(part, &special)), &raised, &drop)
         });
         divided.collect()
     }
 
-    /// Key switch first, then X → X^g.
+    /// Key switch, then X → X^g.
     pub fn switch_first(&self, keys: &KeySet, parts: &[Poly], element: GaloisElement, limbs: &[LimbId]) -> Vec<Poly> {
         let [body, mask] = self.key_switch(keys, KeyId::Galois(element.value()), &parts[1], limbs);
         vec![automorphism(&add(&parts[0], &body), element), automorphism(&mask, element)]
     }
 
-    /// X → X^g first, then the key switch.
+    /// X → X^g, then key switch.
     pub fn automorphism_first(
         &self,
         keys: &KeySet,
@@ -317,7 +320,7 @@ impl World {
         vec![add(&moved, &body), mask]
     }
 
-    /// As the choice orders them.
+    /// In the order of the choice.
     pub fn moved(&self, keys: &KeySet, parts: &[Poly], element: GaloisElement, limbs: &[LimbId]) -> Vec<Poly> {
         use polyfabric_program::rns::lowering::RotationOrder;
         match self.choice.rotation {
@@ -326,7 +329,7 @@ impl World {
         }
     }
 
-    /// The keys that `program` reads; those between the secrets of bootstrapping with gadgets of their own.
+    /// The keys that `program` reads; those between the secrets of bootstrapping have their own gadgets.
     pub fn keys(&self, program: &KernelProgram, encapsulation: Option<&GadgetLiteral>) -> KeySet {
         let noise = NoiseDistribution::new(3.2, self.plaintext_modulus.unwrap_or(1));
         let maker = KeyMaker { ring: &self.ring, secret: &self.secret, sparse: Some(&self.sparse), noise: &noise };
@@ -342,7 +345,7 @@ impl World {
         keys
     }
 
-    /// Runs `program` on uniform inputs; their integers, the keys, and the integers of the outputs.
+    /// Runs `program` on uniform inputs; returns their integers, the keys, and the integers of the outputs.
     pub fn run(
         &self,
         program: &KernelProgram,
@@ -359,7 +362,7 @@ impl World {
     }
 }
 
-/// Any polynomial for public values, the same for the same ones: what it encodes is not in question here.
+/// An arbitrary but deterministic polynomial for public values; encoding is not tested here.
 #[derive(Debug)]
 pub struct Coefficients(pub RingDegree);
 
@@ -389,7 +392,7 @@ impl Coefficients {
     }
 }
 
-/// Equality modulo `modulus`, naming the first coefficient that differs.
+/// Asserts equality modulo `modulus`, naming the first coefficient that differs.
 pub fn assert_equal(name: &str, found: &[Poly], expected: &[Poly], modulus: &BigInt) {
     assert_eq!(found.len(), expected.len(), "{name}: parts");
     for (part, (found, expected)) in found.iter().zip(expected).enumerate() {

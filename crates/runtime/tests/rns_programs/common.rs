@@ -1,4 +1,4 @@
-//! A client with slow, obvious encoding, and a run from clear inputs to decrypted outputs.
+//! A client with slow, simple encoding, and a run from clear inputs to decrypted outputs.
 
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::modular::Modulus;
@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::f64::consts::PI;
 use std::sync::Arc;
 
-/// The sum without the roundings of partial sums, whose errors are added apart (A. Neumaier, 1974).
+/// The sum with compensation of the roundings of partial sums (A. Neumaier, 1974).
 fn sum(terms: impl Iterator<Item = f64>) -> f64 {
     let (sum, lost) = terms.fold((0.0f64, 0.0f64), |(sum, lost), term| {
         let next = sum + term;
@@ -31,7 +31,7 @@ fn sum(terms: impl Iterator<Item = f64>) -> f64 {
     sum + lost
 }
 
-/// exp(iπ·`exponent`/N), the angle of the functions being at most π/4: a larger one would be rounded itself.
+/// exp(iπ·`exponent`/N), reduced to angles of at most π/4: a larger one would be rounded.
 fn root(exponent: usize, degree: usize) -> Complex {
     let eighth = degree / 4;
     let (octant, rest) = (exponent / eighth % 8, exponent % eighth);
@@ -49,7 +49,7 @@ fn root(exponent: usize, degree: usize) -> Complex {
     }
 }
 
-/// Encodes by the definition: the polynomial whose value at ζ^(5^k) is slot k times the scale.
+/// Encodes by definition: the polynomial whose value at ζ^(5^k) is slot k times the scale.
 #[derive(Debug)]
 pub struct Embedding {
     degree: usize,
@@ -99,7 +99,7 @@ impl PlaintextEncoder for Embedding {
     }
 }
 
-/// Parameters, and what they need.
+/// Parameters with their ring and encoder.
 pub struct World {
     pub ring: Arc<Ring>,
     pub chain: Chain,
@@ -115,8 +115,8 @@ fn primes(degree: RingDegree, bits: u32, count: usize, taken: &[Modulus]) -> Vec
 }
 
 impl World {
-    /// N = 2^`log2_degree`; level 0 of `base` bits in limbs of `base_limbs`, `levels` more of `limbs` primes of `bits` bits each,
-    /// `special` primes of `special_bits`; `gadget` from the numbers of limbs of Q and P.
+    /// N = 2^`log2_degree`; level 0 of `base` bits in `base_limbs` limbs, then `levels` levels of `limbs` primes of `bits` bits each, and `special` primes of `special_bits`;
+    /// `gadget` maps the limbs of Q and P to a literal.
     pub fn new(
         log2_degree: u32,
         (base_bits, base_limbs): (u32, usize),
@@ -162,15 +162,15 @@ impl World {
     }
 }
 
-/// What came out.
+/// The result of a run.
 pub struct Outcome {
-    /// The bounds of the errors of all nodes.
+    /// The error bounds of all nodes.
     pub report: NoiseReport,
-    /// The largest error of a slot, against the program in the clear.
+    /// The largest error of a slot relative to the clear program.
     pub measured: BTreeMap<NodeId, f64>,
 }
 
-/// The values of one slot each, repeated or as they are.
+/// The slots of a value.
 pub fn complex(values: &Values) -> &[Complex] {
     match values {
         Values::Complex(values) => values,
@@ -220,7 +220,7 @@ fn centred(world: &World, phase: &RnsPolynomial) -> Vec<f64> {
     let digits = |residues: &[u64]| -> Vec<u64> {
         let mut digits: Vec<u64> = Vec::new();
         for (&q, &residue) in moduli.iter().zip(residues) {
-            // What the digits so far give modulo q, and the product of their moduli.
+            // The value of the digits so far modulo q, and the product of their moduli.
             let (mut value, mut product) = (0, 1);
             for (&digit, other) in digits.iter().zip(&moduli) {
                 value = q.add(value, q.multiply(digit % q.value(), product));
@@ -238,13 +238,13 @@ fn centred(world: &World, phase: &RnsPolynomial) -> Vec<f64> {
         let residues: Vec<u64> = (0..moduli.len()).map(|limb| phase.limb(limb)[j]).collect();
         let negated: Vec<u64> = moduli.iter().zip(&residues).map(|(q, &residue)| q.neg(residue)).collect();
         let (plus, minus) = (digits(&residues), digits(&negated));
-        // Of x and Q − x the smaller one: compared from the highest digit down.
+        // The smaller of x and Q − x, compared from the highest digit.
         if plus.iter().rev().le(minus.iter().rev()) { number(&plus) } else { -number(&minus) }
     };
     (0..world.ring.degree().get()).map(one).collect()
 }
 
-/// Encrypts `inputs`, runs the lowered program by the interpreter, decrypts, and evaluates in the clear.
+/// Encrypts `inputs`, runs the lowered program with the interpreter, decrypts, and evaluates in the clear.
 pub fn run(
     world: &World,
     program: &Program,
@@ -255,7 +255,7 @@ pub fn run(
     run_with_bad_key(world, program, choice, inputs, seed, None)
 }
 
-/// The same with one key, if one is named, whose noise is 2^56 times what it should be.
+/// The same; if a key is named, its noise is 2^56 times too large.
 pub fn run_with_bad_key(
     world: &World,
     program: &Program,
@@ -307,13 +307,13 @@ fn largest_difference(expected: &[Complex], found: &[Complex]) -> f64 {
 }
 
 impl Outcome {
-    /// The first node of which an error above its bound was measured.
+    /// The first node with a measured error above its bound.
     pub fn first_beyond(&self) -> Option<&NodeReport> {
         let error = |node: &NodeReport| self.measured.get(&node.node).copied();
         self.report.nodes.iter().find(|node| error(node).is_some_and(|error| error.is_nan() || error > node.bound))
     }
 
-    /// Every measured error is within its node's bound, in the case that `what` tells.
+    /// Checks that every measured error is within its node's bound; `what` describes the case.
     pub fn expect_bounds(&self, what: &str) {
         if let Some(node) = self.first_beyond() {
             let (error, bound) = (self.measured[&node.node].log2(), node.bound.log2());
@@ -324,7 +324,7 @@ impl Outcome {
         }
     }
 
-    /// Every node's error is below its bound, and the bound no more than `slack` bits above it.
+    /// Checks that every node's error is below its bound, and the bound at most `slack` bits above it.
     pub fn check(&self, slack: f64) {
         self.expect_bounds("");
         for node in &self.report.nodes {
@@ -333,7 +333,7 @@ impl Outcome {
             };
             assert!(
                 bound.log2() - error.log2() <= slack,
-                "{} {}: the bound 2^{:.1} says little of an error of 2^{:.1}\n{}",
+                "{} {}: the bound 2^{:.1} is loose for an error of 2^{:.1}\n{}",
                 node.op,
                 node.node,
                 bound.log2(),

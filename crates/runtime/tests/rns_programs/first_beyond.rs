@@ -1,4 +1,4 @@
-//! Is the first operation that leaves its bound named, with its place, and no later one that only inherits its error?
+//! Is the first operation that exceeds its bound reported with its place, instead of a later one that inherits the error?
 
 use super::common::{World, random_inputs, run_with_bad_key};
 use polyfabric_kernels::automorphism::GaloisElement;
@@ -6,7 +6,7 @@ use polyfabric_program::Location;
 use polyfabric_program::rns::homomorphic::{Builder, NodeId, Program, Scheme};
 use polyfabric_schemes::rns::KeyId;
 
-/// A square and three rotations, each on its line; and which node needs which key.
+/// A square and three rotations, each on its own line, and the node that needs each key.
 fn program(world: &World) -> (Program, Vec<(KeyId, &'static str, NodeId, u32)>) {
     let mut builder = Builder::new("lines", Scheme::Ckks, 512).expect("a program");
     let line = |builder: &mut Builder, line: u32| {
@@ -26,7 +26,7 @@ fn program(world: &World) -> (Program, Vec<(KeyId, &'static str, NodeId, u32)>) 
     let sum = builder.add(first, third).expect("a sum");
     builder.output("sum", sum).expect("an output");
     let key = |steps| KeyId::Galois(GaloisElement::rotation(world.chain.degree(), steps).value());
-    // A product is measured with its three parts, so the relinearisation's error is the next operation's that needs two.
+    // A product is measured with its three parts, so the relinearisation's error appears at the next operation that needs two.
     let needs = vec![
         (KeyId::Relinearisation, "rotate", first, 12),
         (key(1), "rotate", first, 12),
@@ -52,7 +52,7 @@ fn the_operation_with_a_bad_key_is_named() {
             (&*format!("model.py:{line}: "), op, node),
             "{bad}: {report}"
         );
-        // Its error reaches the sum, which is not what is named.
+        // Its error reaches the sum, which is not reported.
         let last = report.nodes.last().expect("a sum");
         assert!(outcome.measured[&last.node] > last.bound, "{bad}: {report}");
     }

@@ -1,4 +1,4 @@
-//! Is a key switch whose error swamps the scale never chosen, and is what the report says of it so?
+//! Is a key switch whose error swamps the scale never chosen, and is the report about it right?
 
 use super::common::{World, random_inputs, run};
 use polyfabric_program::rns::homomorphic::{Builder, Program, Scheme};
@@ -16,7 +16,7 @@ fn rotations() -> Program {
     builder.finish().expect("a program")
 }
 
-/// What is chosen of `candidates` as the product chooses: the cheapest of those as precise as `own`. Its place, or the reasons.
+/// The choice among `candidates` for the product: the index of the cheapest one that is as precise as `own`, or the reasons.
 fn chosen(
     world: &World,
     program: &Program,
@@ -39,7 +39,7 @@ fn chosen(
     chosen.map(|chosen| chosen.index).map_err(|error| error.to_string())
 }
 
-/// Limbs of 32 bits, one for a scale of 30 bits; two special primes of which hybrid digits can use one or both.
+/// Limbs of 32 bits, one for a scale of 30 bits; hybrid digits can use one or both of two special primes.
 fn narrow() -> World {
     World::new(10, (32, 2), (30, 1, 2), (32, 1), 30.0, |q, p| GadgetLiteral::hybrid(q, 1, p))
 }
@@ -49,21 +49,21 @@ fn whole_limbs_without_special_primes_swamp_a_scale_of_one_limb() {
     let (world, program) = (narrow(), rotations());
     let q = 4;
     let (own, per_limb) = (GadgetLiteral::hybrid(q, 1, 1), GadgetLiteral::per_limb(q));
-    // Alone it is refused, and the first node that it spoils named.
+    // As the only candidate it is rejected, naming the first node that it spoils.
     let error = chosen(&world, &program, &own, std::slice::from_ref(&per_limb)).expect_err("swamped");
     assert!(error.starts_with("rotations runs with no key switch: 0: rotate %"), "{error}");
-    // Digits of a limb with a special prime are precise enough; so are digits of 6 bits, beside digits of 8 as the set's own, at more work.
+    // Digits of a limb with a special prime are precise enough; so are digits of 6 bits, compared with the set's own of 8 bits, at more work.
     let candidates = [per_limb, GadgetLiteral::sub_limb(q, 6, 0), own.clone()];
     assert_eq!(chosen(&world, &program, &own, &candidates), Ok(2));
     let sub_limb = GadgetLiteral::sub_limb(q, 8, 0);
     assert_eq!(chosen(&world, &program, &sub_limb, &candidates), Ok(2));
     assert_eq!(chosen(&world, &program, &sub_limb, &candidates[..2]), Ok(1));
-    // It is the cheapest, and taken where nothing forbids it.
+    // It is the cheapest, and chosen where permitted.
     assert_eq!(chosen(&world, &program, &candidates[0], &candidates), Ok(0));
 }
 
 #[test]
-fn the_swamped_result_is_as_wrong_as_the_report_says() {
+fn the_swamped_result_is_as_wrong_as_reported() {
     let world = World::new(10, (32, 2), (30, 1, 2), (32, 0), 30.0, |q, _| GadgetLiteral::per_limb(q));
     let program = rotations();
     let outcome = run(&world, &program, &world.choice(), &random_inputs(&program, 3), 3);
@@ -73,10 +73,10 @@ fn the_swamped_result_is_as_wrong_as_the_report_says() {
 }
 
 #[test]
-fn double_prime_scales_bear_whole_limbs() {
+fn double_prime_scales_support_whole_limbs() {
     let world = World::new(10, (32, 2), (28, 2, 2), (32, 0), 56.0, |q, _| GadgetLiteral::per_limb(q));
     let program = rotations();
-    // Some 2^-40 with a special prime, 2^-9 without.
+    // About 2^-40 with a special prime, 2^-9 without.
     let node = |node: &NodeReport| node.op != "rotate" || node.bound < 2f64.powi(-9);
     let lowered = world.lower(&program, &world.choice());
     let noise = NoiseReport::new(&program, &lowered, &world.chain, &world.model());

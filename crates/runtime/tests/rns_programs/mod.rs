@@ -1,4 +1,4 @@
-//! Do CKKS programs, lowered and executed on ciphertexts, give what they give in the clear, within the error that is predicted?
+//! Do CKKS programs, lowered and executed on ciphertexts, match the clear result within the predicted error?
 
 mod common;
 mod first_beyond;

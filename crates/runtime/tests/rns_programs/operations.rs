@@ -1,4 +1,4 @@
-//! Is each operation right on random slots, for each way to do it, with the error that the report says?
+//! Is each operation right on random slots, in each implementation, with the reported error?
 
 use super::common::{World, random_inputs, run};
 use polyfabric_program::rns::homomorphic::{Builder, NodeId, Program, ProgramError, Scheme, Values};
@@ -14,7 +14,6 @@ fn program(slots: usize, build: impl FnOnce(&mut Builder) -> Result<NodeId, Prog
     builder.finish().expect("a program")
 }
 
-/// One program for each operation.
 fn operations(slots: usize) -> Vec<(&'static str, Program)> {
     let vector = || Values::real(&(0..slots).map(|i| (i as f64 * 0.7).sin()).collect::<Vec<_>>());
     vec![
@@ -224,7 +223,7 @@ fn every_gadget() {
 
 #[test]
 fn double_prime_scales() {
-    // Scales of two primes of 28 bits, Listing 1 with a digit a limb: 28 bits of noise below a scale of 56.
+    // Scales of two primes of 28 bits, Listing 1 with one digit per limb: 28 bits of noise below a scale of 56.
     let world = World::new(10, (32, 2), (28, 2, 3), (32, 0), 56.0, |q, _| GadgetLiteral::per_limb(q));
     check_all(&world, &world.choice(), 512, &["add", "mul", "mul_plain", "mul_real", "rotate", "mod_switch"]);
 }

@@ -1,4 +1,4 @@
-//! Is every node of a random program right, with an error below its bound, whatever the choice?
+//! Is every node of a random program right, with an error below its bound, for any choice?
 
 use super::common::{World, random_inputs, run};
 use polyfabric_program::rns::homomorphic::{
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 const LEVELS: usize = 4;
 
-/// A random program of `size` operations that uses at most [`LEVELS`] levels, with values up to 16.
+/// A random program of `size` operations within [`LEVELS`] levels, with values up to 16.
 fn random_program(generator: &mut StdRng, size: usize) -> Program {
     let slots = [1, 8, 512][generator.random_range(0..3)];
     let mut builder = Builder::new("random", Scheme::Ckks, slots).expect("a program");
@@ -60,7 +60,7 @@ fn random_program(generator: &mut StdRng, size: usize) -> Program {
             }
         };
         let made = made.expect("a node");
-        // What is too deep or too large stays in the program as dead code.
+        // Too deep or large values stay in the program as dead code.
         if depth <= LEVELS && bound <= 16.0 {
             values.push((made, depth, bound));
         } else if builder.nodes().len() > 4 * size {
@@ -74,7 +74,7 @@ fn random_program(generator: &mut StdRng, size: usize) -> Program {
     prune(builder)
 }
 
-/// Without nodes that no output depends on: some of them are too deep.
+/// Removes nodes that no output depends on, some of which are too deep.
 fn prune(builder: Builder) -> Program {
     let nodes = builder.nodes();
     let mut live = vec![false; nodes.len()];
@@ -146,7 +146,7 @@ fn matrices_and_polynomials() {
         // Real slots, within the polynomial's interval after the matrix.
         inputs.insert("x".to_owned(), Values::real(&(0..slots).map(|i| (i as f64).cos()).collect::<Vec<f64>>()));
         run(&world, &program, &choice, &inputs, 9).check(12.0);
-        // Diagonals of few bits want their product multiplied beforehand, and no other result; as many baby steps as there are offsets.
+        // Diagonals of few bits need a separate multiplication first, and no other result; as many baby steps as offsets.
         let few = RnsLowering { diagonal_bits: Some(24), steps: StepRule::Width(1), ..choice };
         let narrow = |choice| {
             let kernel = world.lower(&program, choice).kernel;

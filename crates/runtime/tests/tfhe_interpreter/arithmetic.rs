@@ -1,5 +1,4 @@
-//! Do the arithmetics differ only as they may: f64 within its proven bound of exact, fixed point the same every time
-//! and with saturations reported?
+//! Do the arithmetics differ only as documented: f64 within its proven bound of exact, fixed point deterministic with saturations reported?
 
 use super::common::{Keys, clear, values};
 use polyfabric_kernels::fft::error_bound;
@@ -72,7 +71,7 @@ fn fixed(keys: &Keys<u32>, log2: f64) -> Arithmetic {
 }
 
 #[test]
-fn fixed_point_repeats_bit_for_bit_and_decrypts() {
+fn fixed_point_is_deterministic_and_decrypts() {
     let keys = Keys::<u32>::new("toy-256");
     let program = gates();
     let input = values(&[("a", &[0, 0, 1, 1]), ("b", &[0, 1, 0, 1])]);
@@ -98,7 +97,7 @@ fn saturation_is_an_error() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_before_anything_runs() {
+fn mismatches_are_rejected_before_anything_runs() {
     let keys = Keys::<u32>::new("toy-256");
     let program = gates();
     let lowered = keys.lower(&program, &TfheLowering::new(KeySwitchOrder::After, Arithmetic::F64));

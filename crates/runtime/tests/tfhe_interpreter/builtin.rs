@@ -1,4 +1,4 @@
-//! Do the built-in programs compute what they say, at full size, in exact arithmetic and in f64?
+//! Do the built-in programs compute the documented results, at full size, in exact arithmetic and in f64?
 
 use super::common::{Keys, clear, values};
 use polyfabric_program::tfhe::builtin;
@@ -53,7 +53,7 @@ fn unknown_names_and_empty_batches_are_refused() {
 }
 
 #[test]
-fn look_ups_of_given_tables_are_those_of_the_lowering() {
+fn lookups_of_given_tables_match_the_lowering() {
     let parameters = polyfabric_schemes::tfhe::sets::parameters("toy-256").unwrap();
     for (name, key_switch) in [("pbs", KeySwitchOrder::None), ("pbs+ks", KeySwitchOrder::After)] {
         let choice = TfheLowering::new(key_switch, Arithmetic::F64);
@@ -73,7 +73,7 @@ fn look_ups_after_a_key_switch_compute_their_tables() {
     let keys = Keys::<u32>::new("toy-256");
     let parameters = keys.server.parameters();
     let choice = TfheLowering::new(KeySwitchOrder::Before, Arithmetic::F64);
-    // Signs, and their opposites: a quarter of the torus to an eighth and to minus an eighth.
+    // Signs and their opposites: a quarter of the torus to plus and minus an eighth.
     let tables = [1u64 << 29, 7 << 29].map(|value| TestPolynomial::from_runs([ConstantRun { length: 256, value }]));
     let picked = TableChoice::PerCiphertext([0, 1, 0].into());
     let program = builtin::look_ups(parameters, tables.into(), picked, 3, &choice).unwrap();
@@ -86,17 +86,15 @@ fn look_ups_after_a_key_switch_compute_their_tables() {
 }
 
 #[test]
-fn look_ups_that_cannot_be_are_refused() {
+fn impossible_lookups_are_rejected() {
     let parameters = polyfabric_schemes::tfhe::sets::parameters("fpt-I-one-key").unwrap();
     let refused = |key_switch, degree: u32, table| {
         let choice = TfheLowering::new(key_switch, Arithmetic::F64);
         let tables = vec![TestPolynomial::from_runs([ConstantRun { length: degree, value: 1 }])];
         builtin::look_ups(&parameters, tables, TableChoice::Shared(table), 1, &choice).unwrap_err().to_string()
     };
-    assert_eq!(
-        refused(KeySwitchOrder::After, 512, 0),
-        "parameter set fpt-I-one-key has no key-switch gadget, but the choice places a key switch after; choose another set, or no key switch"
-    );
+    let unswitched = refused(KeySwitchOrder::After, 512, 0);
+    assert!(unswitched.contains("fpt-I-one-key") && unswitched.contains("key switch after"), "{unswitched}");
     assert!(refused(KeySwitchOrder::None, 256, 0).contains("table 0"), "{}", refused(KeySwitchOrder::None, 256, 0));
     assert!(refused(KeySwitchOrder::None, 512, 1).contains("table"), "{}", refused(KeySwitchOrder::None, 512, 1));
 }

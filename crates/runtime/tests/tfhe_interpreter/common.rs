@@ -1,4 +1,4 @@
-//! Keys and runs shared by the suites of the interpreter.
+//! Keys and runs shared by the interpreter's tests.
 
 use polyfabric_kernels::Torus;
 use polyfabric_program::tfhe::homomorphic::{Program, decode_output, encode_input, evaluate};
@@ -24,7 +24,7 @@ impl<T: Torus> Keys<T> {
         Self::unrolled(name, KeyUnrolling::ONE)
     }
 
-    /// [`Self::new`] with a server key for `unrolling` secret bits an iteration.
+    /// [`Self::new`] with a server key for `unrolling` secret bits per iteration.
     pub fn unrolled(name: &str, unrolling: KeyUnrolling) -> Self {
         Self::for_parameters(&sets::parameters(name).unwrap(), unrolling)
     }
@@ -41,7 +41,7 @@ impl<T: Torus> Keys<T> {
         lower(program, self.server.parameters(), choice).unwrap()
     }
 
-    /// Encrypts `inputs` as `lowered` takes them.
+    /// Encrypts `inputs` for `lowered`.
     pub fn encrypt(
         &self,
         program: &Program,
@@ -69,7 +69,7 @@ impl<T: Torus> Keys<T> {
         outputs.iter().map(decode).collect()
     }
 
-    /// Encrypted run by the interpreter, decrypted.
+    /// Runs encrypted with the interpreter, and decrypts.
     pub fn interpret(&self, program: &Program, choice: &TfheLowering, inputs: &Values) -> Values {
         let lowered = self.lower(program, choice);
         let encrypted = self.encrypt(program, &lowered, inputs, 100);

@@ -1,8 +1,7 @@
-//! Is what a damaged ciphertext decrypts to refused, where it can be told from what a program gives?
+//! Is the decryption of a damaged ciphertext rejected where the damage is detectable?
 //!
-//! A bit of the body moves the phase by a power of two, and so does one of the mask where the key's bit is set. Less than the noise changes
-//! nothing, whole steps within the range give another value (who can write ciphertexts can do that: encryption hides, it does not sign),
-//! all else is refused.
+//! A bit of the body shifts the phase by a power of two, and so does one of the mask where the key's bit is set. A shift below the noise has no effect. Whole steps within the
+//! range give another value: anyone who can write ciphertexts can do that, because encryption hides but does not sign. All other shifts are rejected.
 
 use super::common::{Keys, clear, values};
 use polyfabric_kernels::Torus;
@@ -16,7 +15,7 @@ use polyfabric_runtime::tfhe::interpreter;
 use polyfabric_schemes::tfhe::noise::Transform;
 use std::collections::BTreeSet;
 
-/// An integer of six values, which leave two of its eight steps free, a sign, and sixteenths of the torus.
+/// An integer of six values, which leaves two of its eight steps unused, a sign, and sixteenths of the torus.
 fn program() -> Program {
     let mut builder = Builder::new("damage").expect("a name");
     let range = Range::new(0, 5).expect("a range");
@@ -39,7 +38,7 @@ fn damage_is_refused_or_changes_nothing() {
     flip_every_bit::<u64>("toy-256-t64");
 }
 
-/// Every bit of bodies and of mask elements: refused, without effect, or one that the noise report says may give another value.
+/// Every bit of bodies and of mask elements: rejected, without effect, or, according to the noise report, possibly another value.
 fn flip_every_bit<T: Torus>(set: &str) {
     let program = program();
     let keys = Keys::<T>::new(set);
@@ -90,7 +89,7 @@ fn flip_every_bit<T: Torus>(set: &str) {
                     }
                 }
             }
-            // Whole steps: 1/16, 1/8, 1/4 or 1/2 of the torus. Errors of these sets are far less.
+            // Whole steps: 1/16, 1/8, 1/4 or 1/2 of the torus. Errors of these sets are far smaller.
             let steps = if name == "t" {
                 4
             } else if name == "y" {
@@ -100,16 +99,16 @@ fn flip_every_bit<T: Torus>(set: &str) {
             };
             assert_eq!(output.undetected.bits, steps, "{name}");
             assert!((1..=steps as usize).contains(&passed.len()), "{name}: {passed:?}");
-            assert!(refused[0] > 0, "{name}: nothing was refused for its noise");
-            assert!(name != "y" || refused[1] > 0, "nothing was refused for its range");
+            assert!(refused[0] > 0, "{name}: nothing was rejected for its noise");
+            assert!(name != "y" || refused[1] > 0, "nothing was rejected for its range");
             (0..T::BITS).for_each(|bit| assert_eq!(&decode(Some((clear_bit, bit))).expect("the same phase"), right));
         }
     }
 }
 
-/// The outputs of another client's keys, or of nothing at all, are refused: all of three values within their bounds would be a chance.
+/// Outputs under another client's keys, and random ones, are rejected: all three values within their bounds would be a coincidence.
 #[test]
-fn phases_of_other_keys_are_refused() {
+fn phases_of_other_keys_are_rejected() {
     let program = program();
     let keys = Keys::<u32>::new("toy-256");
     let choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::F64);
@@ -117,5 +116,5 @@ fn phases_of_other_keys_are_refused() {
     let bound = Some(report.expect("a report").outputs[0].error_bound);
     let phases: Vec<u32> = (1..=3u32).map(|index| index.wrapping_mul(0x9e37_79b9)).collect();
     let error = decode_output(&program, "y", &phases, bound).expect_err("no values");
-    assert!(error.to_string().contains("the ciphertext was damaged or altered"), "{error}");
+    assert!(error.to_string().contains("damaged"), "{error}");
 }

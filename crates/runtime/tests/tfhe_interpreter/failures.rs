@@ -167,7 +167,7 @@ fn rate_variance(report: &NoiseReport) -> f64 {
     squares / weights - (sum / weights).powi(2)
 }
 
-/// What runs, and how.
+/// A program and how it runs.
 struct Case<'a> {
     what: &'a str,
     program: &'a Program,
@@ -252,8 +252,8 @@ impl Case<'_> {
         }
         let elements = (keys() as usize * count) as f64;
         let measured = wrong as f64 / elements;
-        // The formula counts an element once for each of its look-ups that fails, and is of the worst element: up to a tenth more than is measured over very many keys. What results of
-        // one rotation have in common it counts at its most.
+        // The formula counts an element once for each failed look-up, and holds for the worst element: up to a tenth more than measured over many keys. It bounds
+        // the common error of results of one rotation from above.
         let counted = |rate: f64| self.together * rate / elements;
         let more = if what.starts_with("one rotation") { 0.25 } else { 0.1 };
         let width = more * expected + 5.0 * (rate_variance(&average) / keys() as f64 + counted(expected)).sqrt();
@@ -274,7 +274,7 @@ impl Case<'_> {
     }
 }
 
-/// `inputs` by the client's public key, every element by an encryption of its own: those of one err together.
+/// `inputs` by the client's public key, with a separate encryption for each element: the elements of one encryption have related errors.
 fn publicly<T: Torus>(
     keys: &KeyPair<T>,
     program: &Program,
@@ -365,7 +365,7 @@ fn rounding_dominates(more: f64) -> Parameters {
     })
 }
 
-/// What a public key adds to an input: few iterations of a precise rotation.
+/// A set in which the noise of the public key dominates: few iterations of a precise rotation.
 fn public_key_dominates(more: f64) -> Parameters {
     changed(|literal| {
         literal.lwe_dimension = 8;

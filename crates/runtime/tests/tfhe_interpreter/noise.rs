@@ -170,7 +170,7 @@ fn measure_outputs<T: Torus>(
     }
 }
 
-/// What both look-ups read, `read`, whose inputs are `bits`.
+/// Measures the error of the phase `read` of both look-ups, whose inputs are `bits`.
 fn measure_reads<T: Torus>(
     case: &Case,
     keys: &Keys<T>,

@@ -1,4 +1,4 @@
-//! Keys, encryption, decryption, measured noise.
+//! BGV keys, encryption and decryption, and measurement of noise.
 
 use std::sync::Arc;
 
@@ -21,65 +21,32 @@ use crate::rns::{
 /// The key that encrypts the secret for bootstrapping, as [`KeyId::Other`].
 pub const BOOTSTRAP_SECRET: u32 = 0;
 
-/// Why something cannot be encrypted, decrypted or keyed.
+/// Why encryption, decryption or key generation failed.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ClientError {
-    /// The values do not suit.
     #[error(transparent)]
     Encoding(#[from] EncodingError),
-    /// The operating system gave no randomness.
     #[error(transparent)]
     Randomness(#[from] RandomnessError),
-    /// A key cannot be made.
     #[error(transparent)]
     Key(#[from] KeyMakerError),
-    /// Limbs that the parameters do not have.
     #[error("{limbs} limbs, but parameter set {name} has {count} limbs of Q; take 1 to {count}")]
-    Limbs {
-        /// The set.
-        name: String,
-        /// Limbs asked for.
-        limbs: usize,
-        /// Limbs of Q.
-        count: usize,
-    },
-    /// A ciphertext of another ring.
+    Limbs { name: String, limbs: usize, count: usize },
     #[error(
-        "the ciphertext is of degree {found} over {limbs} limbs, the parameters of degree {degree} with {count} limbs of Q; use the parameters it was made with"
+        "the ciphertext has degree {found} and {limbs} limbs, but the parameters have degree {degree} and {count} limbs of Q; use the parameters it was made with"
     )]
-    Ciphertext {
-        /// Its degree.
-        found: RingDegreeOf,
-        /// Its limbs.
-        limbs: usize,
-        /// N.
-        degree: RingDegreeOf,
-        /// Limbs of Q.
-        count: usize,
-    },
-    /// The phase is none that the plan leaves.
+    Ciphertext { found: RingDegreeOf, limbs: usize, degree: RingDegreeOf, count: usize },
     #[error(
-        "the phase has coefficients up to 2^{found:.1}, and by the plan they are at most 2^{bound:.1} (half of the modulus is 2^{half:.1}): the ciphertext was damaged or altered, or comes from another computation or other keys, so nothing of it is shown; bring the outputs of one execution of this program"
+        "the phase has coefficients up to 2^{found:.1}, but the plan allows at most 2^{bound:.1} (half of the modulus is 2^{half:.1}): the ciphertext was damaged or altered, or comes from another computation or other keys, so nothing of it is shown; bring the outputs of one execution of this program"
     )]
-    Implausible {
-        /// log2 of the largest coefficient.
-        found: f64,
-        /// log2 of what it may be.
-        bound: f64,
-        /// log2 of half of the modulus.
-        half: f64,
-    },
-    /// A correction factor without an inverse.
-    #[error("correction factor {factor} has no inverse modulo {t}; the program's output states its factor")]
-    Factor {
-        /// The factor.
-        factor: u64,
-        /// t.
-        t: u64,
-    },
+    Implausible { found: f64, bound: f64, half: f64 },
+    #[error(
+        "correction factor {factor} has no inverse modulo {t}; use the factor that the program states for this output"
+    )]
+    Factor { factor: u64, t: u64 },
 }
 
-/// N, to be printed.
+/// N, with a `Display` implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingDegreeOf(pub RingDegree);
 
@@ -89,7 +56,7 @@ impl std::fmt::Display for RingDegreeOf {
     }
 }
 
-/// The secret key of BGV, with what it takes to use it.
+/// The secret key, with its parameters and encoder.
 #[derive(Clone, Debug)]
 pub struct ClientKey {
     parameters: Parameters,
@@ -112,7 +79,7 @@ pub struct Decrypted {
 }
 
 impl ClientKey {
-    /// A new key.
+    /// Draws a key from the operating system's randomness.
     ///
     /// # Errors
     /// [`ClientError::Randomness`], [`ClientError::Encoding`].
@@ -120,7 +87,7 @@ impl ClientKey {
         Self::from_seeds(parameters, &Seeds::from_os()?)
     }
 
-    /// A key that a test can repeat.
+    /// A reproducible key for tests.
     ///
     /// # Errors
     /// [`ClientError::Encoding`].
@@ -136,7 +103,7 @@ impl ClientKey {
         Self::from_secret(parameters, KeyGeneration::draw(seeds), secret)
     }
 
-    /// The key with the secret `secret`, which is one of the parameters'.
+    /// Builds the key from an existing `secret` for these parameters.
     pub(super) fn from_secret(
         parameters: &Parameters,
         generation: KeyGeneration,
@@ -146,17 +113,15 @@ impl ClientKey {
         Ok(Self { parameters: parameters.clone(), encoder: Arc::new(encoder), generation, secret })
     }
 
-    /// The parameters.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
     }
 
-    /// Which key generation it is, and with it all keys and ciphertexts made with it.
+    /// Identifies this key generation in every key and ciphertext made from it.
     pub fn generation(&self) -> KeyGeneration {
         self.generation
     }
 
-    /// The encoder.
     pub fn encoder(&self) -> &Arc<Encoder> {
         &self.encoder
     }
@@ -187,8 +152,7 @@ impl ClientKey {
         })
     }
 
-    /// The switching keys `wanted`, with the parameters' gadget and errors that are multiples of
-    /// [`Parameters::key_noise_factor`].
+    /// Makes the switching keys `wanted` with the parameters' gadget. Their errors are multiples of [`Parameters::key_noise_factor`].
     ///
     /// # Errors
     /// [`ClientError::Randomness`], [`ClientError::Key`].
@@ -221,7 +185,7 @@ impl ClientKey {
         limbs(&self.parameters, count)
     }
 
-    /// Encrypts a vector of slots over the first `limbs` limbs, with correction factor 1.
+    /// Encrypts a vector of slots over the first `limbs` limbs; the correction factor is 1.
     ///
     /// # Errors
     /// [`ClientError::Encoding`], [`ClientError::Limbs`], [`ClientError::Randomness`].
@@ -230,9 +194,6 @@ impl ClientKey {
     }
 
     /// Encrypts a polynomial of N coefficients modulo t, over the first `limbs` limbs.
-    ///
-    /// # Errors
-    /// As [`Self::encrypt`].
     pub fn encrypt_coefficients(&self, coefficients: &[u64], limbs: usize) -> Result<Ciphertext, ClientError> {
         self.encrypt_polynomial(&self.encoder.encode_coefficients(coefficients)?, limbs)
     }
@@ -247,10 +208,7 @@ impl ClientKey {
         Ok(ciphertext)
     }
 
-    /// The phase, modulo t and measured.
-    ///
-    /// # Errors
-    /// [`ClientError::Ciphertext`].
+    /// The phase modulo t, with its measured size.
     pub fn phase(&self, ciphertext: &Ciphertext) -> Result<Phase, ClientError> {
         let ring = self.parameters.ring();
         let foreign = ciphertext.parts[0].degree() != ring.degree()
@@ -269,7 +227,7 @@ impl ClientKey {
         Ok(PhaseReader::new(&moduli, self.parameters.plaintext_modulus().modulus()).read(&limbs))
     }
 
-    /// The message as a polynomial, of a ciphertext with correction factor `factor`, and its noise.
+    /// Decrypts a ciphertext with correction factor `factor` to a polynomial, and measures its noise.
     ///
     /// # Errors
     /// [`ClientError::Ciphertext`], [`ClientError::Factor`].
@@ -286,7 +244,7 @@ impl ClientKey {
         })
     }
 
-    /// The first `slots` slots of a ciphertext with correction factor `factor`.
+    /// Decrypts the first `slots` slots of a ciphertext with correction factor `factor`.
     ///
     /// # Errors
     /// As [`Self::decrypt_coefficients`], and [`ClientError::Encoding`].
@@ -295,9 +253,10 @@ impl ClientKey {
         Ok(self.encoder.decode(&decrypted.coefficients, slots)?)
     }
 
-    /// [`Self::decrypt`], if no coefficient of the phase is above 2^`log2_bound`: what a damaged or foreign ciphertext decrypts to is not
-    /// handed out. Every word of a ciphertext moves every coefficient by a number that is as good as uniform modulo Q, so with b spare bits a
-    /// damaged one of N coefficients passes with 2^-bN; what stays within the bound cannot be told from what was computed.
+    /// [`Self::decrypt`], but an error if a coefficient of the phase exceeds 2^`log2_bound`, as in a damaged or foreign ciphertext.
+    ///
+    /// Changing any word of a ciphertext shifts every coefficient of the phase by a nearly uniform amount modulo Q. With b spare bits, a
+    /// damaged ciphertext of N coefficients therefore passes with probability 2^-bN. Damage within the bound is undetectable.
     ///
     /// # Errors
     /// As [`Self::decrypt`], and [`ClientError::Implausible`].
@@ -317,7 +276,7 @@ impl ClientKey {
     }
 }
 
-/// By how much, in bits, a phase may seem larger than a bound that it keeps: the logarithm is an f64's.
+/// Tolerance, in bits, for the rounding of the f64 logarithm.
 const ROUNDING_BITS: f64 = 1e-6;
 
 fn limbs(parameters: &Parameters, count: usize) -> Result<Vec<LimbId>, ClientError> {
@@ -344,28 +303,25 @@ impl PartialEq for BgvPublicKey {
 }
 
 impl BgvPublicKey {
-    /// Of `key`, which is over all limbs of Q.
+    /// `key` must be over all limbs of Q.
     pub(super) fn new(parameters: &Parameters, generation: KeyGeneration, key: PublicKey) -> Result<Self, ClientError> {
         let encoder = Encoder::new(parameters.ring().degree(), parameters.literal().plaintext_modulus)?;
         Ok(Self { parameters: parameters.clone(), encoder: Arc::new(encoder), generation, key })
     }
 
-    /// The parameters.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
     }
 
-    /// The key generation.
     pub fn generation(&self) -> KeyGeneration {
         self.generation
     }
 
-    /// The key.
     pub fn key(&self) -> &PublicKey {
         &self.key
     }
 
-    /// Encrypts a vector of slots over the first `limbs` limbs, with correction factor 1.
+    /// Encrypts a vector of slots over the first `limbs` limbs; the correction factor is 1.
     ///
     /// # Errors
     /// [`ClientError::Encoding`], [`ClientError::Limbs`], [`ClientError::Randomness`].
@@ -388,7 +344,7 @@ impl BgvPublicKey {
 
 #[cfg(test)]
 mod tests {
-    //! Do messages come back, does fresh noise have the predicted size, and are keys' errors multiples of what they should be?
+    //! Do messages decrypt, does fresh noise have the predicted size, and are key errors multiples of the key noise factor?
 
     use super::*;
     use crate::bgv::sets;
@@ -401,8 +357,9 @@ mod tests {
             .collect()
     }
 
-    /// Over 16 keys, to five deviations. A secret encryption's variance is that of 1024 independent coefficients. A public one's is that of two products of random
-    /// polynomials, v e + s e', whose square varies by twice its squared mean at each of 512 frequencies, and the weights of v and s add a fifth of that.
+    /// Averages over 16 keys and tests to five deviations. A secret-key encryption has the variance of 1024 independent coefficients. A
+    /// public-key encryption has two products of random polynomials, v·e + s·e'. Their square varies by twice its squared mean at each of
+    /// 512 frequencies, and the weights of v and s add a fifth.
     #[test]
     fn messages_come_back_and_fresh_noise_is_as_predicted() {
         const KEYS: u64 = 16;
@@ -443,7 +400,7 @@ mod tests {
         let message = values(t.value(), 1024, 9);
         let ciphertext = key.encrypt_coefficients(&message, 1).unwrap();
         assert_eq!(key.decrypt_coefficients(&ciphertext, 1).unwrap().coefficients, message);
-        // A ciphertext of 5·m read with factor 5 gives m.
+        // A ciphertext of 5·m decrypted with factor 5 gives m.
         let times: Vec<u64> = message.iter().map(|&m| t.multiply(m, 5)).collect();
         let ciphertext = key.encrypt_coefficients(&times, 3).unwrap();
         assert_eq!(key.decrypt_coefficients(&ciphertext, 5).unwrap().coefficients, message);
@@ -451,7 +408,7 @@ mod tests {
         assert!(matches!(key.encrypt(&[0; 1024], 7), Err(ClientError::Limbs { limbs: 7, count: 6, .. })));
     }
 
-    /// Flips bits of every part and limb, of ciphertexts of one limb and of several, packed and not, of degree 1 and 2.
+    /// Flips bits of every part and limb: one limb and several, packed and coefficients, degree 1 and 2.
     #[test]
     fn damaged_ciphertexts_are_refused() {
         for name in ["bgv-toy-1024", "bgv-toy-1024-t40"] {
@@ -483,7 +440,7 @@ mod tests {
         let error = ClientError::Implausible { found: 80.3, bound: 40.0, half: 87.0 };
         assert_eq!(
             error.to_string(),
-            "the phase has coefficients up to 2^80.3, and by the plan they are at most 2^40.0 (half of the modulus is 2^87.0): the ciphertext was damaged or altered, or comes from another computation or other keys, so nothing of it is shown; bring the outputs of one execution of this program"
+            "the phase has coefficients up to 2^80.3, but the plan allows at most 2^40.0 (half of the modulus is 2^87.0): the ciphertext was damaged or altered, or comes from another computation or other keys, so nothing of it is shown; bring the outputs of one execution of this program"
         );
     }
 
@@ -505,7 +462,7 @@ mod tests {
         let ciphertext = Ciphertext::new(vec![part(Part::Body, &mut scratch), part(Part::Mask, &mut scratch)]);
         let phase = phase(ring, &ciphertext, key.secret());
         let moduli: Vec<_> = limbs.iter().map(|&limb| ring.modulus(limb)).collect();
-        // Modulo 2^7·256 the phase is the secret, errors being multiples of that.
+        // Modulo 2^7·256 the phase is the secret, because errors are multiples of that.
         let factor = polyfabric_kernels::modular::Modulus::new(parameters.key_noise_factor()).unwrap();
         assert_eq!(factor.value(), 1 << 15);
         let read = PhaseReader::new(&moduli, factor).read(&phase.iter().map(|(_, words)| words).collect::<Vec<_>>());

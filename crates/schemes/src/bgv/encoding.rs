@@ -1,9 +1,9 @@
-//! Integers modulo t as plaintext polynomials: two rows of N/2 slots, or coefficients.
+//! Encodes integers modulo t as plaintext polynomials: in two rows of N/2 slots, or as coefficients.
 //!
-//! For a prime t ≡ 1 mod 2N the ring `Z_t[X]/(X^N + 1)` is N copies of Z_t: a polynomial is its values at the N odd powers
-//! of ψ, a root of unity of order 2N modulo t (N. Smart, F. Vercauteren, Des. Codes Cryptogr. 71, 2014). Slot i of row 0
-//! is the value at ψ^(5^i), slot i of row 1 the one at ψ^(−5^i), for 0 ≤ i < N/2. So X → X^(5^r) makes slot i of either row
-//! take slot i + r, and X → X^(−1) swaps the rows.
+//! For a prime t ≡ 1 mod 2N the ring `Z_t[X]/(X^N + 1)` is isomorphic to N copies of Z_t. A polynomial is given by its values at the
+//! N odd powers of ψ, a root of unity of order 2N modulo t (N. Smart, F. Vercauteren, Des. Codes Cryptogr. 71, 2014). For
+//! 0 ≤ i < N/2, slot i of row 0 is the value at ψ^(5^i) and slot i of row 1 the value at ψ^(−5^i). Therefore X → X^(5^r) rotates both
+//! rows by r (slot i receives slot i + r), and X → X^(−1) swaps the rows.
 
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::modular::{Modulus, ModulusError};
@@ -12,13 +12,13 @@ use polyfabric_kernels::primes::PrimeClass;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// t as written.
+/// An unchecked plaintext modulus t.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlaintextModulusLiteral {
     /// A prime t ≡ 1 mod 2N: vectors of N slots.
     Packed(u64),
-    /// t = 2^e: polynomials by their coefficients; one number stands in the constant one, as bootstrapping takes it.
+    /// t = 2^e: polynomials of coefficients. Bootstrapping uses the constant coefficient only.
     PowerOfTwo(u32),
 }
 
@@ -29,72 +29,35 @@ pub struct PlaintextModulus {
     modulus: Modulus,
 }
 
-/// Why a number is no plaintext modulus, or a vector no plaintext.
+/// Why a plaintext modulus is unusable or a plaintext cannot be encoded or decoded.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum EncodingError {
-    /// Out of range.
-    #[error("plaintext modulus {given} is too large; take t below 2^{max_bits}", max_bits = PlaintextModulus::MAX_BITS)]
-    TooLarge {
-        /// t.
-        given: u64,
-    },
-    /// Not a modulus.
+    #[error("plaintext modulus {given} is too large; use t below 2^{max_bits}", max_bits = PlaintextModulus::MAX_BITS)]
+    TooLarge { given: u64 },
     #[error("plaintext modulus: {0}")]
     Modulus(#[from] ModulusError),
-    /// e is 0, or too large.
-    #[error("plaintext modulus 2^{0}; take 2^1 to 2^{max_bits}", max_bits = PlaintextModulus::MAX_BITS)]
+    #[error("plaintext modulus 2^{0}; use 2^1 to 2^{max_bits}", max_bits = PlaintextModulus::MAX_BITS)]
     Exponent(u32),
-    /// A packed t that does not split the ring.
     #[error("plaintext modulus {t} has no slots: {source}; {near}", near = moduli_near(*t))]
-    NoSlots {
-        /// t.
-        t: u64,
-        /// Why.
-        source: NttError,
-    },
-    /// t = 2^e has no slots.
+    NoSlots { t: u64, source: NttError },
     #[error(
-        "plaintext modulus {t} is a power of two and has coefficients instead of slots; encode coefficients, or take a prime = 1 mod 2N"
+        "plaintext modulus {t} is a power of two and has coefficients instead of slots; encode coefficients, or use a prime = 1 mod 2N"
     )]
-    CoefficientsOnly {
-        /// t.
-        t: u64,
-    },
-    /// A vector of another length.
+    CoefficientsOnly { t: u64 },
     #[error(
-        "{found} values; a vector has {slots} slots, or any power of two from 2 to {slots} that is then repeated; pad or cut it"
+        "{found} values; a vector has {slots} slots, or a power of two from 2 to {slots} that is then repeated; pad or cut it"
     )]
-    Slots {
-        /// Values given.
-        found: usize,
-        /// N.
-        slots: usize,
-    },
-    /// A polynomial of another length.
+    Slots { found: usize, slots: usize },
     #[error("{found} coefficients, but the ring has {degree}; pad with zeros")]
-    Coefficients {
-        /// Coefficients given.
-        found: usize,
-        /// N.
-        degree: usize,
-    },
-    /// A value that is not below t.
+    Coefficients { found: usize, degree: usize },
     #[error("value {value} at place {place} is not below the plaintext modulus {t}; reduce it first")]
-    Value {
-        /// Its place.
-        place: usize,
-        /// The value.
-        value: u64,
-        /// t.
-        t: u64,
-    },
+    Value { place: usize, value: u64, t: u64 },
 }
 
-/// The degree up to which the primes that [`moduli_near`] tells have slots: the largest of the rings whose programs are not bootstrapped.
+/// [`moduli_near`] suggests primes with slots up to this degree: the largest ring whose programs are not bootstrapped.
 const EVERYWHERE: u32 = 15;
 
-/// The plaintext moduli around `t`, which is none or has no slots, in words: a power of two, for one number a ciphertext, and a prime with slots in all
-/// rings, below it and above.
+/// Suggests plaintext moduli near `t`, in words: powers of two (one number per ciphertext) and primes with slots in all rings.
 pub fn moduli_near(t: u64) -> String {
     let t = t.clamp(2, (1 << PlaintextModulus::MAX_BITS) - 1);
     let low = 1u64 << t.ilog2();
@@ -120,9 +83,6 @@ impl PlaintextModulus {
     pub const MAX_BITS: u32 = 60;
 
     /// Checks `literal` for rings of `degree`.
-    ///
-    /// # Errors
-    /// [`EncodingError`].
     pub fn new(degree: RingDegree, literal: PlaintextModulusLiteral) -> Result<Self, EncodingError> {
         let modulus = match literal {
             PlaintextModulusLiteral::Packed(t) if t >> Self::MAX_BITS != 0 => {
@@ -158,7 +118,7 @@ impl PlaintextModulus {
         self.modulus
     }
 
-    /// Whether there are slots.
+    /// True for a prime t, false for a power of two.
     pub fn is_packed(self) -> bool {
         matches!(self.literal, PlaintextModulusLiteral::Packed(_))
     }
@@ -175,12 +135,12 @@ pub struct Encoder {
 #[derive(Debug)]
 struct Slots {
     transform: Ntt<u64>,
-    /// The place in the transform's order of slot i, row 0 first.
+    /// `places[i]`: position of slot i, row 0 first, in the order of the NTT's values.
     places: Vec<u32>,
 }
 
 impl Encoder {
-    /// For polynomials of `degree` modulo t.
+    /// Makes the encoder for polynomials of `degree` modulo t.
     ///
     /// # Errors
     /// [`EncodingError`] if `literal` is no plaintext modulus of the degree.
@@ -190,7 +150,7 @@ impl Encoder {
             let transform = Ntt::new(degree, modulus.modulus())
                 .map_err(|source| EncodingError::NoSlots { t: modulus.value(), source })?;
             let (count, order) = (degree.get(), EvaluationOrder::BitReversed);
-            // Bit reversal is its own inverse: the place of value number k is the number at place k.
+            // Bit reversal is its own inverse, so value number k is at place `value_at(k)`.
             let place = |exponent: usize| order.value_at(degree, exponent / 2) as u32;
             let powers: Vec<usize> =
                 std::iter::successors(Some(1), |power| Some(power * 5 % (2 * count))).take(count / 2).collect();
@@ -223,8 +183,8 @@ impl Encoder {
         }
     }
 
-    /// The plaintext polynomial of a vector of slots, row 0 first: N coefficients in [−t/2, t/2). A vector of S < N slots is
-    /// two rows of S/2, each of which is repeated. Modulo a power of two there is one value, the constant coefficient.
+    /// Encodes a vector of slots, row 0 first, as N coefficients in [−t/2, t/2). A vector of S < N slots is two rows of S/2, each repeated
+    /// to fill its row. Modulo a power of two there is one value, the constant coefficient.
     ///
     /// # Errors
     /// [`EncodingError`] if t has no slots, S is no power of two from 2 to N, or a value is not below t.
@@ -249,8 +209,8 @@ impl Encoder {
         Ok(self.centred(&words))
     }
 
-    /// The first `count` slots, in two rows, of a plaintext polynomial with coefficients in [0, t); modulo a power of two the
-    /// constant coefficient, `count` being 1.
+    /// Decodes the first `count` slots, in two rows, of a polynomial with coefficients in [0, t). Modulo a power of two `count` is 1 and
+    /// the value is the constant coefficient.
     ///
     /// # Errors
     /// As [`Self::encode`], and if there are not N coefficients.
@@ -273,7 +233,7 @@ impl Encoder {
         Ok(row(0).chain(row(1)).map(|&place| words[place as usize]).collect())
     }
 
-    /// The plaintext polynomial with these coefficients, in [−t/2, t/2).
+    /// The plaintext polynomial with these coefficients, centred in [−t/2, t/2).
     ///
     /// # Errors
     /// [`EncodingError`] unless there are N of them, below t.
@@ -293,7 +253,7 @@ impl Encoder {
 
 #[cfg(test)]
 mod tests {
-    //! Are slots what the definition says, do products and automorphisms act on them as stated, and is bad input told?
+    //! Do slots follow the definition, do products and automorphisms act on them as documented, and is bad input rejected?
 
     use super::*;
     use polyfabric_kernels::automorphism::GaloisElement;
@@ -391,13 +351,13 @@ mod tests {
                 };
                 assert!(PlaintextModulus::new(largest, literal).is_ok(), "{t}: {modulus}");
             }
-            let beside = |kind: fn(&&u64) -> bool| moduli.iter().filter(kind).any(|&modulus| modulus >= t.min(1 << 59));
-            assert!(beside(|modulus| modulus.is_power_of_two()), "{text}");
+            let wider = |kind: fn(&&u64) -> bool| moduli.iter().filter(kind).any(|&modulus| modulus >= t.min(1 << 59));
+            assert!(wider(|modulus| modulus.is_power_of_two()), "{text}");
         }
     }
 
     #[test]
-    fn bad_input_is_told() {
+    fn bad_input_is_rejected() {
         let degree = RingDegree::new(1024).unwrap();
         let of = |literal| Encoder::new(degree, literal).unwrap_err().to_string();
         let near = "the powers of two 65536 or 131072, for one number a ciphertext, and for vectors the primes 65537 or 786433: they have slots";

@@ -1,7 +1,7 @@
 //! BGV, client side: parameters, packed slots, encryption, decryption, noise, files.
 //!
-//! A ciphertext of the message m in R_t has the phase \[f·m\]_t + t·e: errors are multiples of t, and f, its correction factor,
-//! is 1 when it is fresh. What a program's output has for f, its lowering says.
+//! A ciphertext of the message m in R_t has the phase \[f·m\]_t + t·e: its errors are multiples of t. The correction factor f is 1 in a
+//! fresh ciphertext; the lowering states the factor of each output of a program.
 
 pub mod client_key;
 pub mod encoding;

@@ -1,32 +1,31 @@
-//! What the phase of a ciphertext is bounded by: formulas for every operation.
+//! Bounds on the phase of a ciphertext after each operation.
 //!
-//! The phase of a BGV ciphertext is the integer polynomial v = \[f·m\]_t + t·e, held modulo Q; it decrypts as long as every
-//! coefficient lies in [−Q/2, Q/2). Here *noise* is v as a whole, described in two ways, both as log2:
+//! The phase of a BGV ciphertext is the integer polynomial v = \[f·m\]_t + t·e modulo Q. It decrypts correctly while every coefficient
+//! lies in [−Q/2, Q/2). *Noise* here means v as a whole, with three logarithmic measures:
 //!
-//! - [`Noise::deviation`]: the standard deviation of a coefficient, as if all polynomials that meet were independent and
-//!   their coefficients too. Tests hold it against measurement.
-//! - [`Noise::bound`]: a bound on |v(ζ)| at every root ζ of X^N + 1 (the canonical norm, hence also on every coefficient; I.
-//!   Damgård et al., CRYPTO 2012). It is submultiplicative whatever depends on whatever. By it limbs are chosen.
-//! - [`Noise::rare_bound`]: the same with [`RARE_KAPPA`] in the place of [`KAPPA`]; it is passed so rarely that it never is. Where a modulus
-//!   holds it nothing fails, and where it does not [`Noise::kappa_within`] says which κ the modulus does hold.
+//! - [`Noise::deviation`]: the standard deviation of a coefficient, assuming independent polynomials with independent coefficients.
+//!   Tests compare it with measurements.
+//! - [`Noise::bound`]: a bound on |v(ζ)| at every root ζ of X^N + 1 (the canonical norm, which also bounds every coefficient;
+//!   I. Damgård et al., CRYPTO 2012). It is submultiplicative even for dependent polynomials. The number of limbs follows from it.
+//! - [`Noise::rare_bound`]: the same with [`RARE_KAPPA`] instead of [`KAPPA`], exceeded with negligible probability. If it fits the
+//!   modulus, decryption never fails; otherwise [`Noise::kappa_within`] gives the largest κ that fits.
 //!
-//! # What the bound rests on
-//! Nothing about messages: each coefficient is at most t/2, so |m(ζ)| ≤ N·t/2, and a public factor's values are computed
-//! ([`Noise::of`]). The rest are polynomials of independent coefficients, with a mean only where one is stated. Their
-//! distributions (uniform, Gaussian, ternary) have no heavier tails than the Gaussian of their variance V, so |v(ζ)|
-//! exceeds [`KAPPA`]·√(N·V) with a probability of e^(−κ²) = 2^−52 as a complex Gaussian, at most e·κ²·e^(−κ²) = 2^−45 by
-//! Chernoff's bound. A constant mean μ stands in μ·Σ X^j, which is μ/sin(π/2N) at the root next to 1.
+//! # Assumptions of the bound
+//! Messages are arbitrary: each coefficient is at most t/2, so |m(ζ)| ≤ N·t/2; the values of a public factor are computed
+//! ([`Noise::of`]). All other polynomials have independent coefficients, with zero mean unless stated. Their distributions (uniform,
+//! Gaussian, ternary) have tails no heavier than a Gaussian of the same variance V. Hence |v(ζ)| exceeds [`KAPPA`]·√(N·V) with
+//! probability e^(−κ²) = 2^−52 as a complex Gaussian, and at most e·κ²·e^(−κ²) = 2^−45 by Chernoff's bound. A constant mean μ
+//! contributes μ·Σ X^j, which is μ/sin(π/2N) at the root next to 1.
 //!
-//! - *Secrets and errors* are drawn so. The errors that one inner product uses are n polynomials of a key: Σ_i |e_i(ζ)|² is σ²N
-//!   times a sum of n exponential variables, which exceeds n + √(2n)·κ + κ² with probability e^(−κ²). That is a property of the key
-//!   alone, and holds for every use of it.
-//! - *Digits and roundings* are what a computation on public words leaves: of masks, of their images and products, of sums
-//!   of key masks times digits. Whether one of them exceeds its bound at some root anybody can find out who has the
-//!   ciphertexts and evaluation keys; with uniformly random ones it happens as rarely as above, so if it happened noticeably more often
-//!   for real ones, it would tell them from random ones, which is what their security rules out. So it counts that masks are
-//!   pseudorandom, not that digits are independent of errors: |Σ_i d_i(ζ)·e_i(ζ)| is bounded by Cauchy and Schwarz from
-//!   bounds of Σ_i |d_i(ζ)|² and Σ_i |e_i(ζ)|², whatever depends on whatever. (That digits of uniformly random inputs and keys have random digits again after
-//!   many operations with the same key is the usual assumption; a difference x − x, with its digits 0, has smaller ones.)
+//! - *Secrets and errors* follow these distributions by construction. An inner product uses n error polynomials of a key. Their
+//!   Σ_i |e_i(ζ)|² is σ²N times a sum of n exponential variables, which exceeds n + √(2n)·κ + κ² with probability e^(−κ²). This is a
+//!   property of the key alone and holds for every use of it.
+//! - *Digits and roundings* are functions of public words: masks, their images and products, and sums of key masks times digits.
+//!   Anyone with the ciphertexts and evaluation keys can test whether one exceeds its bound. For uniformly random words that
+//!   probability is as above; a noticeably larger probability for real words would distinguish them from random ones and break
+//!   the scheme's security. The argument needs pseudorandom masks, not digits independent of errors: |Σ_i d_i(ζ)·e_i(ζ)| is bounded
+//!   by Cauchy-Schwarz from bounds of Σ_i |d_i(ζ)|² and Σ_i |e_i(ζ)|². (As usual, we assume that digits stay random after many
+//!   operations with the same key; the difference x − x has digits 0, which are smaller.)
 //!
 //! | operation | variance of a coefficient |
 //! |---|---|
@@ -40,21 +39,22 @@
 //! | key switch, added | t²σ²·N·Σ_d Var(digit d)/P² + k·(1 + h)·t²/12 if P ≠ 1 |
 //! | division by B of k limbs, B ⊂ Q | V/B² + k·(1 + h)·t²/12 |
 //!
-//! h is the expected squared norm of the secret, σ the deviation of fresh errors. A digit of α limbs that is converted
-//! without bias has variance α·Q_d²/12 (each of the α terms of the base conversion is uniform), one of b bits 2^(2b)/12. A
-//! division rounds by t·(a number of variance k/12), k limbs being dropped. The last digit of a limb, and what is converted
-//! from [0, q), has a mean too ([`Spread`]).
+//! h is the expected squared norm of the secret, σ the deviation of fresh errors. A digit of α limbs, converted without bias, has
+//! variance α·Q_d²/12 (each of the α terms of the base conversion is uniform); a digit of b bits has 2^(2b)/12. A division that drops
+//! k limbs rounds by t·(a number of variance k/12). The last digit of a limb, and numbers converted from [0, q), also have a mean
+//! ([`Spread`]).
 
 use crate::ckks::encoding::{Complex, SpecialFft};
 use polyfabric_kernels::RingDegree;
 
-/// κ: how many deviations a fresh polynomial is taken to stay within at every root.
+/// κ: number of deviations that bounds a fresh polynomial at every root.
 pub const KAPPA: f64 = 6.0;
 
-/// κ of bounds that are passed with a probability of e·κ²·e^(−κ²) = 2^−199: 2^-128 for 2^71 roots of polynomials.
+/// κ of [`Noise::rare_bound`]. A root exceeds it with probability e·κ²·e^(−κ²) = 2^−199, so 2^71 roots do with 2^-128.
 pub const RARE_KAPPA: f64 = 12.0;
 
-/// Bits of Q that are kept from phases where there is room: of numbers modulo Q a sixth is beyond, of N of them 0.84^N are not.
+/// Bits of Q kept free to detect damage, where possible: a uniform number modulo Q exceeds the limit with probability 1/6, and all N
+/// coefficients stay within it with 0.84^N.
 const SHOWS_DAMAGE: f64 = 0.25;
 
 /// log2(2^a + 2^b).
@@ -79,15 +79,14 @@ impl Noise {
     pub const NONE: Self =
         Self { deviation: f64::NEG_INFINITY, bound: f64::NEG_INFINITY, rare_bound: f64::NEG_INFINITY };
 
-    /// With the bound that `at` gives for a κ: log2 of a sum of powers of it.
+    /// Evaluates the bound `at`, log2 of a sum of powers of κ, for both values of κ.
     fn new(deviation: f64, at: impl Fn(f64) -> f64) -> Self {
         Self { deviation, bound: at(KAPPA), rare_bound: at(RARE_KAPPA) }
     }
 
-    /// The largest κ up to [`RARE_KAPPA`] with which the bound is surely within 2^`limit`; less than [`KAPPA`] if the bound is not.
+    /// The largest κ up to [`RARE_KAPPA`] whose bound is within 2^`limit`; less than [`KAPPA`] if [`Self::bound`] is not.
     ///
-    /// Bounds are sums of powers of κ with positive factors, so that log2 of one is convex in log2 κ: between both bounds it lies below the line
-    /// that connects them.
+    /// A bound is a sum of powers of κ with positive factors, so log2 of it is convex in log2 κ and lies below the chord of both bounds.
     pub fn kappa_within(&self, limit: f64) -> f64 {
         let (room, rise) = (limit - self.bound, self.rare_bound - self.bound);
         if room >= rise {
@@ -96,7 +95,7 @@ impl Noise {
         KAPPA * (RARE_KAPPA / KAPPA).powf(room / rise)
     }
 
-    /// A public polynomial: its values at all roots, as `transform` of N/2 slots gives them.
+    /// Noise of a public polynomial from its values at all roots; `transform` has N/2 slots.
     ///
     /// # Panics
     /// Unless there are twice as many coefficients as slots of `transform`.
@@ -106,20 +105,20 @@ impl Noise {
             low.iter().zip(high).map(|(&re, &im)| Complex { re: re as f64, im: im as f64 }).collect();
         let sum = values.iter().map(|value| value.abs()).sum();
         let square: f64 = values.iter().map(|value| value.abs().powi(2)).sum();
-        // The other half of the error is more than what conversion to f64 costs.
+        // Twice the forward error also covers the conversion to f64.
         let error = 2.0 * SpecialFft::forward_error(values.len(), sum);
         transform.forward(&mut values);
         let largest = values.iter().map(|value| value.abs()).fold(0.0, f64::max);
         Self::new((square / coefficients.len() as f64).log2() / 2.0, |_| (largest + error).log2())
     }
 
-    /// log2 of what a decrypted phase modulo Q is refused beyond, Q/2 being 2^`half`: the rarer bound, or less where that leaves too little of Q for a
-    /// damaged ciphertext to show. Its coefficients are anywhere modulo Q, and one of N that passes this is enough.
+    /// log2 of the largest phase that decryption accepts modulo Q, where Q/2 = 2^`half`: the rare bound, or less if that leaves too little
+    /// of Q to detect damage. A damaged ciphertext has coefficients anywhere modulo Q; one above the limit is enough.
     pub fn phase_limit(&self, half: f64) -> f64 {
         self.rare_bound.min(half - SHOWS_DAMAGE).max(self.bound)
     }
 
-    /// Of the sum of this and `other`.
+    /// Noise of the sum.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         let deviation = log2_sum(2.0 * self.deviation, 2.0 * other.deviation) / 2.0;
@@ -127,13 +126,13 @@ impl Noise {
         Self { deviation, bound: log2_sum(self.bound, other.bound), rare_bound }
     }
 
-    /// Of the product with an integer of absolute value 2^`log2`, or, with a negative `log2`, of an exact division.
+    /// Noise after multiplying by an integer of absolute value 2^`log2`; a negative `log2` means an exact division.
     #[must_use]
     pub fn scale(self, log2: f64) -> Self {
         self.times(log2, log2)
     }
 
-    /// Of the product with something whose deviation is 2^`deviation`, and whose absolute value at every root is below 2^`bound`.
+    /// Noise of the product with a polynomial of deviation 2^`deviation` whose values at the roots are below 2^`bound`.
     #[must_use]
     pub fn times(self, deviation: f64, bound: f64) -> Self {
         let (all, rare) = (self.bound + bound, self.rare_bound + bound);
@@ -141,12 +140,11 @@ impl Noise {
     }
 }
 
-/// How the numbers that represent residues are spread, as parts of their modulus: sums of uniform ones.
+/// Distribution of the representatives of residues, in units of the modulus: a sum of uniform variables.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
-    /// Of how many.
+    /// Number of uniform variables.
     pub summands: usize,
-    /// Their mean.
     pub mean: f64,
 }
 
@@ -176,11 +174,11 @@ impl Spread {
 pub struct DigitSize {
     /// log2 of its modulus, or its bits.
     pub log2: f64,
-    /// Of its coefficients, as parts of that.
+    /// Their distribution in units of that modulus.
     pub spread: Spread,
 }
 
-/// The formulas for one parameter set; t is given with each, as bootstrapping changes it.
+/// The formulas for one parameter set. Each takes t as an argument because bootstrapping changes it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NoiseModel {
     /// N.
@@ -196,24 +194,24 @@ impl NoiseModel {
         f64::from(self.degree.log2())
     }
 
-    /// A fresh random polynomial of deviation 2^`log2_deviation`, as a product of `factors` fresh ones.
+    /// A product of `factors` fresh random polynomials, of deviation 2^`log2_deviation`.
     fn fresh_polynomial(&self, log2_deviation: f64, factors: u32) -> Noise {
         let one = log2_deviation + self.log2_degree() / 2.0;
         Noise::new(log2_deviation, |kappa| one + f64::from(factors) * kappa.log2())
     }
 
-    /// log2 of a bound at every root of a polynomial whose coefficients are so spread.
+    /// log2 of a bound at every root for coefficients distributed as `spread`.
     fn log2_bound(&self, spread: Spread, kappa: f64) -> f64 {
         let degree = self.degree.get() as f64;
         (kappa * (degree * spread.variance()).sqrt() + spread.mean.abs() * self.log2_ones().exp2()).log2()
     }
 
-    /// Any message modulo t = 2^`log2_t`; the deviation is that of a uniform one.
+    /// Any message modulo t = 2^`log2_t`; the deviation assumes a uniform one.
     pub fn message(&self, log2_t: f64) -> Noise {
         Noise::new(log2_t - 12f64.log2() / 2.0, |_| log2_t - 1.0 + self.log2_degree())
     }
 
-    /// Any message modulo t = 2^`log2_t` that is a constant.
+    /// Any constant message modulo t = 2^`log2_t`.
     pub fn constant(&self, log2_t: f64) -> Noise {
         let bound = log2_t - 1.0;
         Noise::new(bound - self.log2_degree() / 2.0, |_| bound)
@@ -232,7 +230,7 @@ impl NoiseModel {
         self.fresh(log2_t).plus(self.fresh_polynomial(error + products, 2))
     }
 
-    /// Of the product; `square` if both operands are one ciphertext.
+    /// Noise of the product; `square` if both operands are the same ciphertext.
     pub fn multiply(&self, a: Noise, b: Noise, square: bool) -> Noise {
         let pairs = self.log2_degree() + f64::from(u8::from(square));
         Noise {
@@ -242,7 +240,7 @@ impl NoiseModel {
         }
     }
 
-    /// What rounding adds when what `spread` tells of is dropped by a division, each part of the ciphertext changing by t times it.
+    /// Rounding noise of a division: each part of the ciphertext changes by t times a number distributed as `spread`.
     pub fn rounding(&self, log2_t: f64, spread: Spread) -> Noise {
         let secret = self.secret_weight.log2() / 2.0;
         let deviation = log2_t + spread.log2_size();
@@ -251,8 +249,8 @@ impl NoiseModel {
         Noise::new(deviation, bound).plus(with_secret)
     }
 
-    /// What the inner product of a key switch adds before any division: Σ digit·t·error, for keys whose errors are multiples
-    /// of 2^`log2_key_t`.
+    /// Noise that the inner product of a key switch adds before any division: Σ digit·t·error, for keys whose errors are multiples of
+    /// 2^`log2_key_t`.
     pub fn inner_product(&self, log2_key_t: f64, digits: &[DigitSize]) -> Noise {
         let error = log2_key_t + self.error_deviation.log2() + self.log2_degree() / 2.0;
         let sum = |log2: &dyn Fn(&DigitSize) -> f64| {
@@ -274,8 +272,8 @@ impl NoiseModel {
     }
 }
 
-/// log2 of what Σ a_i·u_i stays below but for a probability of e^(−κ²), u_i being the squares of complex Gaussian variables of variance 1 and
-/// a_i = 2^`log2`\[i\]: Σ a_i + √(2·Σ a_i²)·κ + max a_i·κ² (B. Laurent, P. Massart, Ann. Statist. 28, 2000).
+/// log2 of a bound on Σ a_i·u_i that fails with probability e^(−κ²). Each u_i is the square of a complex Gaussian variable of variance 1
+/// and a_i = 2^`log2`\[i\]: Σ a_i + √(2·Σ a_i²)·κ + max a_i·κ² (B. Laurent, P. Massart, Ann. Statist. 28, 2000).
 fn log2_sum_of_squares(log2: &[f64], kappa: f64) -> f64 {
     let largest = log2.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let parts: Vec<f64> = log2.iter().map(|log2| (log2 - largest).exp2()).collect();
@@ -285,7 +283,7 @@ fn log2_sum_of_squares(log2: &[f64], kappa: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    //! Do the formulas agree with polynomials drawn at random and multiplied by definition, and does the bound hold?
+    //! Do the formulas agree with random polynomials multiplied by definition, and do the bounds hold?
 
     use super::*;
     use rand_chacha::ChaCha20Rng;
@@ -316,8 +314,8 @@ mod tests {
         (polynomials.iter().flatten().map(|x| x * x).sum::<f64>() / count).log2() / 2.0
     }
 
-    /// To five deviations of the variance of `polynomials`, whose square varies by so many `squares` of its squared mean at each of the N/2 frequencies:
-    /// 1 + 2/R of a sum of R products, 5 of a square, 2 of a product with one secret.
+    /// Tests to five deviations of the variance of `polynomials`. Their square varies by `squares` times its squared mean at each of the N/2
+    /// frequencies: 1 + 2/R for a sum of R products, 5 for a square, 2 for a product with one secret.
     fn assert_close(polynomials: &[Vec<f64>], predicted: f64, squares: f64) {
         let measured = deviation(polynomials);
         let ratio = (2.0 * (measured - predicted)).exp2();
@@ -350,7 +348,7 @@ mod tests {
             assert!(largest < noise.bound, "{largest} over {}", noise.bound);
         };
         check(draws.iter().map(|(a, _)| a.clone()).collect(), message, 1.0);
-        // Of a public vector its values are known.
+        // The values of a public vector are known.
         let transform = SpecialFft::new(COUNT / 2);
         for (a, b) in &draws {
             let public: Vec<i64> = a.iter().map(|&a| a as i64).collect();
@@ -364,7 +362,7 @@ mod tests {
         let products: Vec<_> = draws.iter().map(|(a, b)| multiply(a, b)).collect();
         check(products, model.multiply(message, message, false), 3.0);
         check(draws.iter().map(|(a, _)| multiply(a, a)).collect(), model.multiply(message, message, true), 5.0);
-        // A fourth power: operands depend on each other, so the deviation is no longer exact, but the bound holds.
+        // Fourth power: the operands are dependent, so the deviation is not exact, but the bound holds.
         let square = model.multiply(message, message, true);
         let bound = model.multiply(square, square, true).bound;
         let fourth = |a: &[f64]| multiply(&multiply(a, a), &multiply(a, a));
@@ -377,7 +375,7 @@ mod tests {
         check(rounded.collect(), rounding, 2.0);
     }
 
-    /// Signs and places that do not line up.
+    /// The same multiset of coefficients in other places and with other signs.
     fn shuffled(secret: &[f64]) -> Vec<f64> {
         (0..COUNT).map(|i| secret[i * 77 % COUNT] * if i * i % 7 < 3 { -1.0 } else { 1.0 }).collect()
     }
@@ -398,12 +396,12 @@ mod tests {
         let noise = Noise { deviation: 10.0, bound: 20.0, rare_bound: 24.0 };
         assert_eq!([20.0, 24.0, 30.0].map(|limit| noise.kappa_within(limit)), [KAPPA, RARE_KAPPA, RARE_KAPPA]);
         assert!((noise.kappa_within(22.0) - 72f64.sqrt()).abs() < 1e-12 && noise.kappa_within(19.0) < KAPPA);
-        // What is refused leaves something of the modulus, and nothing that the bound allows.
+        // The limit leaves part of the modulus for detection and allows all that the bound allows.
         assert_eq!([30.0, 24.0, 22.0, 20.1].map(|half| noise.phase_limit(half)), [24.0, 23.75, 21.75, 20.0]);
-        // Nothing random: it is there or it is not.
+        // No randomness: both bounds agree.
         let message = model().message(16.0);
         assert_eq!(message.kappa_within(message.bound), RARE_KAPPA);
-        // With the κ that is found every formula is within the limit.
+        // With the κ found, every formula is within the limit.
         let (model, digits) = (model(), [DigitSize { log2: 16.0, spread: Spread::from_zero(2) }; 3]);
         let at = |kappa: f64| {
             let squares = |log2: &[f64]| log2_sum_of_squares(log2, kappa) / 2.0;
@@ -424,7 +422,7 @@ mod tests {
         }
     }
 
-    /// A message that is as large as can be at the root next to 1, and numbers that have a mean there.
+    /// Largest message at the root next to 1, and numbers with a nonzero mean.
     #[test]
     fn bounds_hold_for_every_message_and_where_there_is_a_mean() {
         let (model, t) = (model(), 16.0);
@@ -433,7 +431,7 @@ mod tests {
         let (ones, bound) = (vec![32768.0; COUNT], model.message(t).bound);
         assert!(canonical(&largest) < bound && canonical(&largest) > bound - 1.0);
         assert!(canonical(&ones) < bound);
-        // As if they had no mean they would not be within their bound.
+        // Treated as zero-mean, these would exceed their bound.
         let mut rng = ChaCha20Rng::seed_from_u64(9);
         let digit: Vec<f64> = uniform(&mut rng, 65536.0).iter().map(|x| x + 32768.0).collect();
         let of = |spread| 16.0 + model.log2_bound(spread, KAPPA);
@@ -467,10 +465,10 @@ mod tests {
     fn key_switch_is_dominated_by_what_it_should_be() {
         let model = model();
         let digits = [DigitSize { log2: 32.0, spread: Spread::centred(1) }; 4];
-        // Without special primes the digit's size is there in full.
+        // Without special primes, the full size of the digit remains.
         let per_limb = model.inner_product(16.0, &digits);
         assert!((per_limb.deviation - (16.0 + 3.2f64.log2() + 4.0 + 32.0 + 1.0 - 12f64.log2() / 2.0)).abs() < 1e-9);
-        // With P as large as a digit what is left is rounding.
+        // With P as large as a digit, only the rounding remains.
         let rounding = model.rounding(16.0, Spread::centred(1));
         assert!(per_limb.scale(-40.0).plus(rounding).deviation < rounding.deviation + 0.5);
     }

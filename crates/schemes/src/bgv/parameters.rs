@@ -1,4 +1,4 @@
-//! Parameters as written, and parameters as checked. Only checking makes the second from the first.
+//! Parameter sets as literals and as checked [`Parameters`]; only [`Parameters::check`] makes the second from the first.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,15 +20,15 @@ use crate::rns::{
     SecretDistribution,
 };
 
-/// Bootstrapping as written.
+/// Unchecked bootstrapping parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BootstrapLiteral {
-    /// e: ciphertexts are switched to the modulus 2^e before they are decrypted under encryption.
+    /// e: ciphertexts are switched to the modulus 2^e before homomorphic decryption.
     pub exponent: u32,
 }
 
-/// A BGV parameter set as a person or a file writes it. Nothing about it has been checked.
+/// An unchecked BGV parameter set, as read from a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParametersLiteral {
@@ -38,27 +38,25 @@ pub struct ParametersLiteral {
     pub ring_degree: usize,
     /// t.
     pub plaintext_modulus: PlaintextModulusLiteral,
-    /// Bits of q_0, q_1, …: each is the largest prime of so many bits that is not taken yet.
+    /// Bits of q_0, q_1, …: each is the largest unused prime of that size.
     pub q_bits: Vec<u32>,
     /// Bits of the special primes, likewise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub special_bits: Vec<u32>,
-    /// Which primes.
     #[serde(default)]
     pub primes: PrimeKind,
     /// α: limbs of a digit of the key switch.
     pub digit_limbs: usize,
-    /// Bits of digits smaller than a limb.
+    /// Bits of a digit, if digits are smaller than a limb.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sub_digit_bits: Option<u32>,
-    /// What the secret is drawn from.
     pub secret: SecretDistribution,
     /// σ.
     pub noise_std: f64,
     /// For sets that bootstrap, with t a power of two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bootstrap: Option<BootstrapLiteral>,
-    /// Where each figure comes from: field name to paper, library, derivation or assumption.
+    /// Source of each figure, by field name: a paper, library, derivation or assumption.
     #[serde(default)]
     pub sources: BTreeMap<String, String>,
 }
@@ -76,119 +74,45 @@ struct Inner {
     ring: Arc<Ring>,
 }
 
-/// Why a written parameter set is not usable: the cause, the offending values, the remedy.
+/// Why a parameter set is unusable.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ParameterError {
-    /// The name is empty, too long, or has other characters.
     #[error(
         "parameter set name {0:?} is not 1 to 64 characters of a-z, A-Z, 0-9, '-' and '.'; rename the set, for example toy-1024"
     )]
     Name(String),
-    /// N is not a supported power of two.
     #[error("parameter set {name}: {source}")]
-    RingDegree {
-        /// The set.
-        name: String,
-        /// The offending value.
-        source: RingDegreeError,
-    },
-    /// t does not suit.
+    RingDegree { name: String, source: RingDegreeError },
     #[error("parameter set {name}: {source}")]
-    PlaintextModulus {
-        /// The set.
-        name: String,
-        /// Why.
-        source: EncodingError,
-    },
-    /// No modulus, or too many.
+    PlaintextModulus { name: String, source: EncodingError },
     #[error(
         "parameter set {name}: {count} moduli; give 1 to {max} in q_bits and special_bits together, at least one in q_bits"
     )]
-    Moduli {
-        /// The set.
-        name: String,
-        /// How many there are.
-        count: usize,
-        /// [`crate::rns::ring::MAX_LIMBS`].
-        max: usize,
-    },
-    /// Not enough primes.
+    Moduli { name: String, count: usize, max: usize },
     #[error("parameter set {name}: {source}")]
-    Primes {
-        /// The set.
-        name: String,
-        /// What is short.
-        source: PrimeShortage,
-    },
-    /// A modulus out of range.
+    Primes { name: String, source: PrimeShortage },
     #[error("parameter set {name}: {source}")]
-    Modulus {
-        /// The set.
-        name: String,
-        /// Why.
-        source: ModulusError,
-    },
-    /// The moduli make no ring.
+    Modulus { name: String, source: ModulusError },
     #[error("parameter set {name}: {source}")]
-    Ring {
-        /// The set.
-        name: String,
-        /// Why.
-        source: RingError,
-    },
-    /// The key switch's digits do not suit.
+    Ring { name: String, source: RingError },
     #[error("parameter set {name}: {source}")]
-    Gadget {
-        /// The set.
-        name: String,
-        /// Why.
-        source: GadgetError,
-    },
-    /// α = 0.
+    Gadget { name: String, source: GadgetError },
     #[error("parameter set {0}: digits of 0 limbs; give digit_limbs of at least 1")]
     DigitLimbs(String),
-    /// A sparse secret heavier than the ring.
     #[error(
-        "parameter set {name}: a secret of weight {weight} in a ring of degree {degree}; take a weight from 1 to {degree}"
+        "parameter set {name}: a secret of weight {weight} in a ring of degree {degree}; use a weight from 1 to {degree}"
     )]
-    Secret {
-        /// The set.
-        name: String,
-        /// The weight.
-        weight: usize,
-        /// N.
-        degree: usize,
-    },
-    /// Noise that is no noise, or too much.
+    Secret { name: String, weight: usize, degree: usize },
     #[error("parameter set {name}: noise_std is {given}; it must be from 0.5 to {max:e}; 3.2 is usual")]
-    Noise {
-        /// The set.
-        name: String,
-        /// The offending value.
-        given: f64,
-        /// Largest taken.
-        max: f64,
-    },
-    /// Bootstrapping that cannot be.
+    Noise { name: String, given: f64, max: f64 },
     #[error("parameter set {name}: bootstrapping: {problem}")]
-    Bootstrap {
-        /// The set.
-        name: String,
-        /// What is wrong, and what to do.
-        problem: String,
-    },
-    /// No set has this name.
+    Bootstrap { name: String, problem: String },
     #[error("no BGV parameter set is called {given:?}; there are {known}")]
-    UnknownSet {
-        /// What was asked for.
-        given: String,
-        /// The names there are.
-        known: String,
-    },
+    UnknownSet { given: String, known: String },
 }
 
 impl Parameters {
-    /// Checks `literal`, and makes its ring.
+    /// Checks `literal` and makes its ring.
     ///
     /// # Errors
     /// The first [`ParameterError`] met, in the order of the fields.
@@ -252,8 +176,8 @@ impl Parameters {
         Ok(())
     }
 
-    /// How many standard deviations of its rounding error a number modulo 2^k has on either side when a ciphertext of little noise is
-    /// switched to 2^e: 2^(e−k−1) against √((1 + h)/12).
+    /// Half the distance between numbers modulo 2^k after switching a low-noise ciphertext to 2^e, in standard deviations of the rounding
+    /// error: 2^(e−k−1) / √((1 + h)/12).
     pub fn bootstrap_margin(&self) -> f64 {
         let exponent = self.literal().bootstrap.map_or(0, |bootstrap| bootstrap.exponent);
         let weight = self.literal().secret.expected_weight(self.ring().degree());
@@ -261,13 +185,13 @@ impl Parameters {
         (f64::from(exponent) - f64::from(bits) - 1.0).exp2() / ((1.0 + weight) / 12.0).sqrt()
     }
 
-    /// The key switch of the set; none for digits smaller than a limb.
+    /// The key-switch variant; `None` for digits smaller than a limb.
     pub fn key_switch(&self) -> Option<KeySwitchVariant> {
         KeySwitchVariant::of(self.gadget())
     }
 
-    /// The same modulus Q with another key switch, under the name of this set and the variant's. Special primes are of the size of
-    /// the set's own, or of its largest limb, and as many more than a digit has limbs as the set has.
+    /// The same Q with another key switch, named after this set and the variant. Special primes have the size of this set's special primes,
+    /// or of its largest limb. Their number exceeds the limbs of a digit by as many as in this set.
     ///
     /// # Errors
     /// [`ParameterError`] if there are too few primes.
@@ -297,7 +221,7 @@ impl Parameters {
         &self.0.literal.name
     }
 
-    /// The ring, with q_0, …, then the special primes as its table.
+    /// The ring; its table of moduli is q_0, …, then the special primes.
     pub fn ring(&self) -> &Arc<Ring> {
         &self.0.ring
     }
@@ -307,7 +231,7 @@ impl Parameters {
         self.0.plaintext
     }
 
-    /// How polynomials are cut for a key switch.
+    /// The key switch's decomposition.
     pub fn gadget(&self) -> &Arc<Gadget> {
         &self.0.gadget
     }
@@ -317,7 +241,6 @@ impl Parameters {
         LimbId::range(0, count.min(self.q_limbs()))
     }
 
-    /// Limbs of Q.
     pub fn q_limbs(&self) -> usize {
         self.0.literal.q_bits.len()
     }
@@ -327,29 +250,29 @@ impl Parameters {
         self.ring().log2_product(self.gadget().q())
     }
 
-    /// log2 of Q and P together: what security depends on.
+    /// log2 Q·P, which determines security.
     pub fn log2_qp(&self) -> f64 {
         self.ring().log2_product(self.gadget().qp())
     }
 
-    /// Security, by the published tables; errors that are multiples of t are as good as others, t being prime to Q.
+    /// Security by the published tables. Errors that are multiples of t are as secure as others, because t is coprime to Q.
     pub fn security(&self) -> Estimate {
         let literal = self.literal();
         security::estimate(self.ring().degree(), self.log2_qp(), literal.secret, literal.noise_std)
     }
 
-    /// What the lattice estimator gives; none for a set that it was not run on.
+    /// The lattice estimator's bits of security; `None` for a set that was not estimated.
     pub fn estimated_bits(&self) -> Option<f64> {
         let (degree, literal) = (self.ring().degree().get(), self.literal());
         estimates::least([(degree, literal.secret, self.log2_qp(), literal.noise_std.log2())])
     }
 
-    /// What to tell a person who uses the set, if it is below 128 bits. Such a set is used only when it is named.
+    /// A warning for users if the set has less than 128 bits. Such a set is used only by name.
     pub fn security_warning(&self) -> Option<String> {
         self.security().warning(self.name())
     }
 
-    /// How the key `id` cuts: as [`Self::gadget`], but for the encryption of the secret, which is of one digit of all limbs of Q, without special primes.
+    /// The gadget of key `id`: [`Self::gadget`], except that the encrypted secret has one digit of all limbs of Q and no special primes.
     pub fn gadget_of(&self, id: KeyId) -> &Arc<Gadget> {
         if id == KeyId::Other(BOOTSTRAP_SECRET) { &self.0.secret_gadget } else { &self.0.gadget }
     }
@@ -359,7 +282,7 @@ impl Parameters {
         storage.key_bytes(self.ring(), self.gadget())
     }
 
-    /// What the errors of keys are multiples of: t; for sets that bootstrap 2^e·N, the largest modulus on the way.
+    /// The errors of keys are multiples of this: t, or for sets that bootstrap 2^e·N, the largest modulus in between.
     pub fn key_noise_factor(&self) -> u64 {
         match self.literal().bootstrap {
             None => self.plaintext_modulus().value(),
@@ -367,7 +290,7 @@ impl Parameters {
         }
     }
 
-    /// What noise formulas depend on.
+    /// The inputs of noise formulas.
     pub fn noise_model(&self) -> NoiseModel {
         let degree = self.ring().degree();
         // Rounding a Gaussian to integers adds 1/12 to its variance.
@@ -376,11 +299,11 @@ impl Parameters {
     }
 }
 
-/// Deviations that bootstrapping leaves a bit at least: 2^-49 for one that fails.
+/// Deviations that bootstrapping leaves for each bit at least: a failure has probability 2^-49.
 pub const MIN_MARGIN: f64 = 8.0;
 
 impl PartialEq for Parameters {
-    /// All figures and the name, whatever their sources.
+    /// Compares all figures and the name, not the sources.
     fn eq(&self, other: &Self) -> bool {
         let figures =
             |parameters: &Self| ParametersLiteral { sources: BTreeMap::new(), ..parameters.literal().clone() };
@@ -402,7 +325,7 @@ fn moduli(literal: &ParametersLiteral, degree: RingDegree, t: u64) -> Result<Vec
     let mut wanted: BTreeMap<u32, usize> = BTreeMap::new();
     literal.q_bits.iter().chain(&literal.special_bits).for_each(|&bits| *wanted.entry(bits).or_default() += 1);
     for (&bits, &count) in &wanted {
-        // One more, should t be among them.
+        // One extra, in case t is among them.
         let found = class.of_bits(bits, count + 1).or_else(|_| class.of_bits(bits, count));
         let found = found.map_err(|source| ParameterError::Primes { name: literal.name.clone(), source })?;
         let kept: Vec<u64> = found.into_iter().filter(|&prime| prime != t).collect();
@@ -428,7 +351,7 @@ fn moduli(literal: &ParametersLiteral, degree: RingDegree, t: u64) -> Result<Vec
 
 #[cfg(test)]
 mod tests {
-    //! Is every wrong parameter told, with what to do?
+    //! Is every wrong parameter rejected with a remedy?
 
     use super::*;
     use crate::bgv::sets;
@@ -439,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn errors_name_the_cause() {
         let of = |change: &dyn Fn(&mut ParametersLiteral), name: &str| {
             let mut literal = literal(name);
             change(&mut literal);
@@ -450,11 +373,11 @@ mod tests {
         assert!(of(&|p| p.ring_degree = 1000, toy).contains("not a power of two"));
         assert!(of(&|p| p.plaintext_modulus = PlaintextModulusLiteral::Packed(65539), toy).contains("has no slots"));
         assert!(of(&|p| p.q_bits.clear(), toy).contains("at least one in q_bits"));
-        assert!(of(&|p| p.q_bits = vec![10; 3], toy).contains("take another bit size"));
-        assert!(of(&|p| p.q_bits = vec![62; 3], toy).contains("take another bit size"));
-        assert!(of(&|p| p.special_bits = vec![20], toy).contains("take more or larger special primes"));
+        assert!(of(&|p| p.q_bits = vec![10; 3], toy).contains("use another bit size"));
+        assert!(of(&|p| p.q_bits = vec![62; 3], toy).contains("use another bit size"));
+        assert!(of(&|p| p.special_bits = vec![20], toy).contains("use more or larger special primes"));
         assert!(
-            of(&|p| p.secret = SecretDistribution::SparseTernary(5000), toy).contains("take a weight from 1 to 1024")
+            of(&|p| p.secret = SecretDistribution::SparseTernary(5000), toy).contains("use a weight from 1 to 1024")
         );
         assert!(of(&|p| p.noise_std = f64::NAN, toy).contains("3.2 is usual"));
         let boot = "bgv-toy-1024-bootstrap";

@@ -1,13 +1,13 @@
-//! Reading a phase: exact integers from residues, reduced modulo t, and measured.
+//! Reads a phase: recovers exact integers from residues, reduces them modulo t, and measures their size.
 //!
-//! A number v in [0, Q) is written in mixed radix, v = d_0 + d_1·q_0 + d_2·q_0·q_1 + … (H. Garner, 1959). (Q − 1)/2 has the
-//! digits (q_i − 1)/2, so one comparison tells which of v and v − Q is the centred representative; Q − 1 − v has the digits
-//! q_i − 1 − d_i. No big integer is needed.
+//! A number v in [0, Q) is written in mixed radix, v = d_0 + d_1·q_0 + d_2·q_0·q_1 + … (H. Garner, 1959). Since (Q − 1)/2 has the
+//! digits (q_i − 1)/2, a digit-wise comparison decides whether v or v − Q is the centred representative; Q − 1 − v has the digits
+//! q_i − 1 − d_i. No big integers are needed.
 
 use polyfabric_kernels::modular::Modulus;
 use rayon::prelude::*;
 
-/// Reads numbers modulo Q = Π q_i from their residues.
+/// Recovers numbers modulo Q = Π q_i from their residues.
 #[derive(Debug)]
 pub struct PhaseReader {
     moduli: Vec<Modulus>,
@@ -30,7 +30,7 @@ pub struct Phase {
 }
 
 impl PhaseReader {
-    /// For numbers modulo the product of `moduli`, distinct odd primes, to be read modulo t = `plaintext`.
+    /// Reads numbers modulo the product of `moduli`, distinct odd primes, and reduces them modulo t = `plaintext`.
     ///
     /// # Panics
     /// If two moduli have a common factor.
@@ -48,7 +48,7 @@ impl PhaseReader {
         Self { moduli: moduli.to_vec(), inverses, weights, plaintext }
     }
 
-    /// Reads all coefficients of `limbs`, canonical residues by the moduli's order.
+    /// Reads all coefficients; `limbs` are canonical residues in the order of the moduli.
     ///
     /// # Panics
     /// Unless there is a limb for each modulus, all of one length.
@@ -57,7 +57,7 @@ impl PhaseReader {
         let count = limbs[0].len();
         let numbers: Vec<(u64, f64)> = (0..count).into_par_iter().map(|column| self.number(limbs, column)).collect();
         let largest = numbers.iter().map(|&(_, log2)| log2).fold(f64::NEG_INFINITY, f64::max);
-        // Relative to the largest, so that squares stay in range.
+        // Scaled by the largest so that the squares do not overflow.
         let mean = numbers.iter().map(|&(_, log2)| (2.0 * (log2 - largest)).exp2()).sum::<f64>() / count as f64;
         let log2_deviation = if largest == f64::NEG_INFINITY { largest } else { largest + mean.log2() / 2.0 };
         Phase {
@@ -93,7 +93,7 @@ impl PhaseReader {
         (residue, self.log2(&digits, negative))
     }
 
-    /// log2 of Σ d_i·Π_(j<i) q_j, plus 1 if `more`: from the highest digits down, as far as f64 sees.
+    /// log2 of Σ d_i·Π_(j<i) q_j, plus 1 if `more`, summed from the highest digit to the precision of f64.
     fn log2(&self, digits: &[u64], more: bool) -> f64 {
         let value = |i: usize| self.moduli[i].value() as f64;
         let Some(top) = digits.iter().rposition(|&digit| digit != 0) else {
@@ -108,7 +108,7 @@ impl PhaseReader {
 
 #[cfg(test)]
 mod tests {
-    //! Is a number read from its residues the number, and its size its size?
+    //! Does the reader recover a number and its size from residues?
 
     use super::*;
     use polyfabric_kernels::RingDegree;
@@ -137,7 +137,7 @@ mod tests {
 
         #[test]
         fn products_of_all_moduli_but_a_few(scale in -1000i64..1000, kept in 1usize..6, t in 2u64..1 << 40) {
-            // scale·q_0·…·q_(kept−1), far beyond a word, against the same sum done modulo t alone.
+            // scale·q_0·…·q_(kept−1) exceeds a word by far; compare with the same sum modulo t.
             let (moduli, t) = (moduli(40, 7), Modulus::new(t).unwrap());
             let of = |modulus: Modulus| {
                 moduli[..kept].iter().fold(modulus.reduce_signed(scale), |product, q| modulus.multiply(product, modulus.reduce(q.value())))

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use super::parameters::{ParameterError, Parameters, ParametersLiteral};
 use crate::rns::KeySwitchVariant;
 
-/// Where a set comes from, hence what it may be used for.
+/// Origin of a set, hence its permitted use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
     /// At least 128 bits.
     Default,
-    /// Of a benchmark, in the sizes that peers have: 125 bits by the lattice estimator.
+    /// For benchmarks, in the sizes that other libraries use: 125 bits by the lattice estimator.
     Benchmark,
     /// Named by a paper.
     Paper,
@@ -27,7 +27,7 @@ pub enum Family {
 pub struct Entry {
     /// Where it comes from.
     pub family: Family,
-    /// What to know of it.
+    /// A remark for users.
     #[serde(default)]
     pub note: String,
     /// The figures.
@@ -40,7 +40,7 @@ struct Table {
 }
 
 static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
-    toml::from_str::<Table>(include_str!("sets.toml")).expect("the committed table parses; a test holds it").set
+    toml::from_str::<Table>(include_str!("sets.toml")).expect("the committed table parses; a test checks this").set
 });
 
 /// All sets, in the order of the table.
@@ -64,8 +64,7 @@ pub fn entry(name: &str) -> Result<&'static Entry, ParameterError> {
         .ok_or_else(|| ParameterError::UnknownSet { given: name.to_owned(), known: names().join(", ") })
 }
 
-/// The set called `name`, checked, with its ring: of the table, or one of the table with another key switch
-/// ([`Parameters::with_key_switch`]).
+/// The checked set called `name`: a set of the table, possibly with another key switch ([`Parameters::with_key_switch`]).
 ///
 /// # Errors
 /// [`ParameterError::UnknownSet`].
@@ -85,7 +84,7 @@ pub fn named(name: &str) -> Result<Parameters, ParameterError> {
 
 #[cfg(test)]
 mod tests {
-    //! Does every committed set pass the check, and has it the moduli that it says?
+    //! Does every committed set pass the check with the moduli it states?
 
     use super::*;
 
@@ -94,7 +93,7 @@ mod tests {
         for entry in all() {
             let parameters = Parameters::check(&entry.parameters).unwrap();
             for field in ["ring_degree", "plaintext_modulus", "q_bits", "secret", "noise_std"] {
-                assert!(entry.parameters.sources.contains_key(field), "{}: no source of {field}", parameters.name());
+                assert!(entry.parameters.sources.contains_key(field), "{}: no source for {field}", parameters.name());
             }
         }
         let unknown = named("f1-db").unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Ciphertexts with what CKKS keeps beside them.
+//! CKKS ciphertexts with their level, scale and number of slots.
 
 use thiserror::Error;
 
@@ -14,54 +14,27 @@ pub struct CkksCiphertext {
     slots: usize,
 }
 
-/// Why polynomials are no ciphertext of a parameter set.
+/// Why polynomials are not a ciphertext of a parameter set.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum CiphertextError {
-    /// Another ring degree.
     #[error(
-        "a ciphertext of degree {found}, but parameter set {name} has {expected}; use the parameters that it was made with"
+        "the ciphertext has degree {found}, but parameter set {name} has {expected}; use the parameters that it was made with"
     )]
-    Degree {
-        /// The set.
-        name: String,
-        /// The ciphertext's N.
-        found: usize,
-        /// The set's.
-        expected: usize,
-    },
-    /// Limbs that are those of no level.
+    Degree { name: String, found: usize, expected: usize },
     #[error(
-        "a ciphertext of {limbs} limbs is of no level of parameter set {name} (levels have {levels:?}); use the parameters that it was made with"
+        "a ciphertext of {limbs} limbs matches no level of parameter set {name} (levels have {levels:?}); use the parameters that it was made with"
     )]
-    Limbs {
-        /// The set.
-        name: String,
-        /// Limbs of the ciphertext.
-        limbs: usize,
-        /// Limbs of the levels, from 0 up.
-        levels: Vec<usize>,
-    },
-    /// One part alone.
+    Limbs { name: String, limbs: usize, levels: Vec<usize> },
     #[error("a ciphertext of {0} parts; it has at least 2")]
     Parts(usize),
-    /// The scale is not a positive finite number.
     #[error("a ciphertext of scale {0}; the scale is a positive number")]
     Scale(f64),
-    /// Not a number of slots.
     #[error("a ciphertext of {given} slots; it packs a power of two of at most {max}")]
-    Slots {
-        /// The number.
-        given: usize,
-        /// N/2.
-        max: usize,
-    },
+    Slots { given: usize, max: usize },
 }
 
 impl CkksCiphertext {
-    /// Checks that `ciphertext` belongs to `parameters`; its limbs say the level.
-    ///
-    /// # Errors
-    /// [`CiphertextError`].
+    /// Checks that `ciphertext` belongs to `parameters`; its limbs determine the level.
     pub fn new(
         parameters: &Parameters,
         ciphertext: Ciphertext,
@@ -79,7 +52,7 @@ impl CkksCiphertext {
         Ok(Self { ciphertext, level, scale, slots })
     }
 
-    /// Fails unless the ciphertext has the shape of one of `parameters`. Another set of the same degree and limbs cannot be told apart.
+    /// Fails unless the shape matches `parameters`. It cannot detect another set of the same degree and limbs.
     ///
     /// # Errors
     /// [`CiphertextError::Degree`], [`CiphertextError::Limbs`].
@@ -92,7 +65,7 @@ impl CkksCiphertext {
         &self.ciphertext
     }
 
-    /// The polynomials, for who computes on them.
+    /// Takes the polynomials, to compute on them.
     pub fn into_ciphertext(self) -> Ciphertext {
         self.ciphertext
     }
@@ -107,7 +80,7 @@ impl CkksCiphertext {
         self.scale
     }
 
-    /// How many slots are packed; the vector repeats to fill N/2.
+    /// Number of packed slots; the vector repeats to fill N/2.
     pub fn slots(&self) -> usize {
         self.slots
     }
@@ -117,7 +90,7 @@ impl CkksCiphertext {
         self.ciphertext.domain()
     }
 
-    /// The same vector at a lower level: the upper limbs are left out. `None` above its level.
+    /// The same vector at a lower level, without the upper limbs. `None` above its level.
     pub fn at_level(&self, parameters: &Parameters, level: usize) -> Option<Self> {
         let limbs = parameters.limbs_at(level)?;
         Some(Self { ciphertext: self.ciphertext.select(&limbs)?, level, ..*self })

@@ -1,4 +1,4 @@
-//! The client's keys: what encrypts and decrypts, and never leaves the client.
+//! The client's secret keys, which encrypt and decrypt and never leave the client.
 
 use std::sync::Arc;
 
@@ -18,71 +18,39 @@ use crate::rns::{
     PublicKey, Ring, RingError, RnsPolynomial, RoundedGaussian, SecretKey,
 };
 
-/// Why a client could not do what was asked.
+/// Why encryption, decryption or key generation failed.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ClientError {
-    /// The operating system gave no randomness.
     #[error(transparent)]
     Randomness(#[from] RandomnessError),
-    /// The ring could not be made.
     #[error(transparent)]
     Ring(#[from] RingError),
-    /// The values cannot be encoded.
     #[error(transparent)]
     Encoding(#[from] EncodingError),
-    /// The ciphertext is of other parameters.
     #[error(transparent)]
     Ciphertext(#[from] CiphertextError),
-    /// The phase is none that the plan leaves.
     #[error(transparent)]
     Implausible(#[from] Implausible),
-    /// A switching key cannot be made.
     #[error(transparent)]
     Keys(#[from] KeyMakerError),
-    /// No such level.
     #[error("level {given}, but parameter set {name} has levels 0 to {max}; encrypt at one of them")]
-    Level {
-        /// The set.
-        name: String,
-        /// The level.
-        given: usize,
-        /// L.
-        max: usize,
-    },
-    /// The keys do not fit the memory that they may take.
-    #[error("{count} switching keys of parameter set {name} take {bytes} bytes ({:.1} GiB) stored as asked, but only {limit} are allowed; pack them, keep their masks as seeds ({smallest} bytes), or ask for fewer", *.bytes as f64 / GIB)]
-    Memory {
-        /// The set.
-        name: String,
-        /// How many keys.
-        count: usize,
-        /// What they take.
-        bytes: usize,
-        /// What they may take.
-        limit: usize,
-        /// What they take at the least.
-        smallest: usize,
-    },
-    /// The flooding noise is no usable deviation.
+    Level { name: String, given: usize, max: usize },
+    #[error("{count} switching keys of parameter set {name} take {bytes} bytes ({:.1} GiB) in the requested storage, but only {limit} are allowed; pack them, keep their masks as seeds ({smallest} bytes), or ask for fewer", *.bytes as f64 / GIB)]
+    Memory { name: String, count: usize, bytes: usize, limit: usize, smallest: usize },
     #[error(
         "flooding noise of deviation 2^{given:.1}; it must be from 1 to 2^{max:.0} in units of the decrypted polynomial"
     )]
-    Flooding {
-        /// log2 of the deviation.
-        given: f64,
-        /// Largest log2.
-        max: f64,
-    },
+    Flooding { given: f64, max: f64 },
 }
 
 const GIB: f64 = (1u64 << 30) as f64;
 
-/// What decryption gives when the result is for others.
+/// A decryption for others to see.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SharedDecryption {
     /// The slots.
     pub values: Vec<Complex>,
-    /// What to tell the person who shares them.
+    /// A warning for the person who shares the values.
     pub warning: String,
 }
 
@@ -120,7 +88,7 @@ impl PartialEq for ClientKey {
 }
 
 impl ClientKey {
-    /// Secrets from the operating system's generator.
+    /// Draws secrets from the operating system's randomness.
     ///
     /// # Errors
     /// [`ClientError::Randomness`].
@@ -128,7 +96,7 @@ impl ClientKey {
         Self::from_seeds(parameters, &Seeds::from_os()?)
     }
 
-    /// Secrets that a test can repeat.
+    /// Reproducible secrets for tests.
     ///
     /// # Errors
     /// None for checked parameters.
@@ -171,17 +139,16 @@ impl ClientKey {
         &self.parameters
     }
 
-    /// Which key generation it is, and with it all keys and ciphertexts made with it.
+    /// Identifies this key generation in every key and ciphertext made from it.
     pub fn generation(&self) -> KeyGeneration {
         self.generation
     }
 
-    /// The ring.
     pub fn ring(&self) -> &Arc<Ring> {
         &self.ring
     }
 
-    /// The encoder, which is no secret.
+    /// The encoder, which is public.
     pub fn encoder(&self) -> &Arc<Encoder> {
         &self.encoder
     }
@@ -196,7 +163,7 @@ impl ClientKey {
         self.ephemeral.as_ref()
     }
 
-    /// `values`, a slot each, at the top level and the parameters' scale.
+    /// Encrypts `values`, one per slot, at the top level and the parameters' scale.
     ///
     /// # Errors
     /// [`ClientError::Encoding`], [`ClientError::Randomness`].
@@ -204,7 +171,7 @@ impl ClientKey {
         self.encrypt_at(values, self.parameters.max_level(), self.parameters.scale())
     }
 
-    /// `values`, a slot each, at `level` and `scale`.
+    /// Encrypts `values`, one per slot, at `level` and `scale`.
     ///
     /// # Errors
     /// [`ClientError::Level`], [`ClientError::Encoding`], [`ClientError::Randomness`].
@@ -215,7 +182,7 @@ impl ClientKey {
         with_message(&self.parameters, &self.ring, zero, &message, scale, values.len())
     }
 
-    /// A key that encrypts and cannot decrypt, from fresh seeds.
+    /// A public key from fresh seeds: it encrypts but cannot decrypt.
     ///
     /// # Errors
     /// [`ClientError::Randomness`].
@@ -225,8 +192,8 @@ impl ClientKey {
         Ok(PublicEncryptionKey::new(&self.parameters, self.generation, key)?)
     }
 
-    /// The switching keys `ids`, with the parameters' gadgets, from fresh seeds, stored as asked. `limit` is the number of bytes that
-    /// they may take: it is held before any key is made.
+    /// Makes the switching keys `ids` with the parameters' gadgets, from fresh seeds, in the given storage. Fails before making any key if
+    /// they exceed `limit` bytes.
     ///
     /// # Errors
     /// [`ClientError::Memory`], [`ClientError::Keys`].
@@ -241,10 +208,7 @@ impl ClientKey {
         self.keys_of(&ids.iter().map(request).collect::<Vec<_>>(), limit, progress)
     }
 
-    /// As [`Self::evaluation_keys`], each key over the limbs of Q that a program reads of it and no others, and stored in its own way.
-    ///
-    /// # Errors
-    /// As [`Self::evaluation_keys`].
+    /// As [`Self::evaluation_keys`], with a storage for each key and only those limbs of Q that a program reads.
     pub fn evaluation_keys_over(
         &self,
         wanted: &[(KeyId, Vec<LimbId>, KeyStorage)],
@@ -277,12 +241,12 @@ impl ClientKey {
         Ok(self.key_maker().key_set(requests, progress)?)
     }
 
-    /// What makes switching keys with any gadget.
+    /// Makes switching keys with any gadget.
     pub fn key_maker(&self) -> KeyMaker<'_> {
         KeyMaker { ring: &self.ring, secret: &self.secret, sparse: self.ephemeral.as_ref(), noise: &self.noise }
     }
 
-    /// Σ parts\[i\]·s^i: the encoded message and its error, in coefficients.
+    /// Σ parts\[i\]·s^i in coefficients: the encoded message plus its error.
     ///
     /// # Errors
     /// [`ClientError::Ciphertext`].
@@ -291,7 +255,7 @@ impl ClientKey {
         Ok(phase(&self.ring, ciphertext.ciphertext(), &self.secret))
     }
 
-    /// The slots. For the client's own eyes: see [`Self::decrypt_to_share`] for a result that others will see.
+    /// Decrypts to slots, for the client only: use [`Self::decrypt_to_share`] for a result that others see.
     ///
     /// # Errors
     /// [`ClientError::Ciphertext`].
@@ -300,7 +264,7 @@ impl ClientKey {
         Ok(self.encoder.decode(&self.ring, &phase, ciphertext.scale(), ciphertext.slots())?)
     }
 
-    /// [`Self::decrypt`], if the phase is one that `expected` allows: what a damaged or foreign ciphertext decrypts to is not handed out.
+    /// [`Self::decrypt`], but an error if `expected` rules the phase out, as for a damaged or foreign ciphertext.
     ///
     /// # Errors
     /// [`ClientError::Implausible`], [`ClientError::Ciphertext`].
@@ -313,7 +277,7 @@ impl ClientKey {
         self.expect(&phase, ciphertext, expected)
     }
 
-    /// The slots of `phase`, if it is one that `expected` allows.
+    /// Decodes `phase` if `expected` allows it.
     fn expect(
         &self,
         phase: &RnsPolynomial,
@@ -326,16 +290,16 @@ impl ClientKey {
         Ok(values)
     }
 
-    /// The slots, for someone else, with a warning and, if `flooding` gives one, noise of deviation 2^`flooding` added to every coefficient
+    /// Decrypts for someone else: returns a warning and, if `flooding` is set, adds noise of deviation 2^`flooding` to every coefficient
     /// before decoding.
     ///
-    /// A CKKS decryption is message plus encryption noise. Who knows the ciphertext and the exact message learns the noise, and from a few of
-    /// these the secret (B. Li, D. Micciancio, EUROCRYPT 2021). Noise much larger than the ciphertext's own hides that: for κ bits of
-    /// statistical security and k shared decryptions, a deviation of about √(12k)·2^(κ/2) times a bound of the Euclidean norm of the whole error
-    /// polynomial (B. Li, D. Micciancio, M. Schultz, J. Sorrell, CRYPTO 2022). The noise report's bound of every slot is one: the values of a
-    /// polynomial at N roots have √N times its coefficients' norm.
+    /// A CKKS decryption is the message plus encryption noise. Anyone who knows the ciphertext and the exact message learns the noise, and
+    /// from a few such samples the secret (B. Li, D. Micciancio, EUROCRYPT 2021). Much larger noise hides it. For κ bits of statistical
+    /// security and k shared decryptions, the deviation must be about √(12k)·2^(κ/2) times a bound of the Euclidean norm of the whole error
+    /// polynomial (B. Li, D. Micciancio, M. Schultz, J. Sorrell, CRYPTO 2022). The noise report's bound per slot is such a bound: the
+    /// values of a polynomial at N roots have √N times the norm of its coefficients.
     ///
-    /// With `expected`, a phase that it does not allow is refused, as by [`Self::decrypt_expected`].
+    /// Fails if `expected` rules the phase out, as [`Self::decrypt_expected`].
     ///
     /// # Errors
     /// [`ClientError::Flooding`], [`ClientError::Ciphertext`], [`ClientError::Randomness`], [`ClientError::Implausible`].
@@ -364,13 +328,13 @@ impl ClientKey {
                     log2 - ciphertext.scale().log2()
                 )
             }
-            None => "a CKKS decryption contains the encryption noise, from which others can learn the secret key; share it only with who may know the key, or ask for flooding".to_owned(),
+            None => "a CKKS decryption contains the encryption noise, from which others can learn the secret key; share it only with those who may know the key, or ask for flooding".to_owned(),
         };
         let values = self.encoder.decode(&self.ring, &phase, ciphertext.scale(), ciphertext.slots())?;
         Ok(SharedDecryption { values, warning })
     }
 
-    /// How close the decryption of `ciphertext` is to `clear`; `None` if they differ in length.
+    /// Compares the decryption of `ciphertext` with `clear`; `None` if their lengths differ.
     ///
     /// # Errors
     /// [`ClientError::Ciphertext`].
@@ -378,8 +342,7 @@ impl ClientKey {
         Ok(Precision::of(&self.decrypt(ciphertext)?, clear))
     }
 
-    /// Mean and variance of the error of every coefficient of `ciphertext`'s phase against `clear` encoded at its scale: what the noise
-    /// formulas bound.
+    /// Mean and variance of the phase's error against `clear` encoded at the same scale, over all coefficients. The noise formulas bound it.
     ///
     /// # Errors
     /// [`ClientError::Ciphertext`], [`ClientError::Encoding`].
@@ -395,7 +358,6 @@ impl ClientKey {
 /// Mean, variance and largest magnitude of noise coefficients.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeasuredNoise {
-    /// Their mean.
     pub mean: f64,
     /// The mean of their squares.
     pub variance: f64,
@@ -424,7 +386,7 @@ pub struct PublicEncryptionKey {
     key: PublicKey,
 }
 
-/// An encoder that compares by its degree.
+/// Compares encoders by degree.
 #[derive(Clone, Debug)]
 struct EncoderOf(Arc<Encoder>);
 
@@ -446,17 +408,15 @@ impl PublicEncryptionKey {
         &self.parameters
     }
 
-    /// The key generation.
     pub fn generation(&self) -> KeyGeneration {
         self.generation
     }
 
-    /// The key.
     pub fn key(&self) -> &PublicKey {
         &self.key
     }
 
-    /// `values`, a slot each, at the top level and the parameters' scale.
+    /// Encrypts `values`, one per slot, at the top level and the parameters' scale.
     ///
     /// # Errors
     /// [`ClientError::Encoding`], [`ClientError::Randomness`].
@@ -464,7 +424,7 @@ impl PublicEncryptionKey {
         self.encrypt_at(values, self.parameters.max_level(), self.parameters.scale())
     }
 
-    /// `values`, a slot each, at `level` and `scale`.
+    /// Encrypts `values`, one per slot, at `level` and `scale`.
     ///
     /// # Errors
     /// [`ClientError::Level`], [`ClientError::Encoding`], [`ClientError::Randomness`].

@@ -1,8 +1,7 @@
 //! CKKS, client side: parameters, security, encoding, keys, encryption, decryption, noise, files.
 //!
-//! A vector of up to N/2 complex numbers is encoded as a polynomial at a *scale*; a ciphertext of *level* ℓ is over the limbs of the levels
-//! 0 to ℓ, and rescaling drops those of level ℓ and divides the scale by their product. Level and scale are kept beside the ciphertext
-//! ([`CkksCiphertext`]).
+//! A vector of up to N/2 complex numbers is encoded as a polynomial at a *scale*. A ciphertext of *level* ℓ is over the limbs of levels 0
+//! to ℓ; rescaling drops the limbs of level ℓ and divides the scale by their product. [`CkksCiphertext`] records level and scale.
 
 pub mod ciphertext;
 pub mod client_key;

@@ -1,4 +1,4 @@
-//! Parameters as written, and parameters as checked. Only checking makes the second from the first.
+//! Parameter sets as literals and as checked [`Parameters`]; only [`Parameters::check`] makes the second from the first.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -16,32 +16,32 @@ use crate::rns::{
     NoiseDistribution, Ring, RingError, SecretDistribution, chain,
 };
 
-/// Which primes the moduli are.
+/// The class of primes for the moduli.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PrimeKind {
-    /// q ≡ 1 mod 2N: all that have a transform.
+    /// q ≡ 1 mod 2N: every prime with an NTT.
     #[default]
     OfDegree,
-    /// q ≡ 1 mod 2^16 too: what a word-level multiplier of such primes takes (F1, section 5.3).
+    /// Also q ≡ 1 mod 2^16, as a word-level multiplier requires (F1, section 5.3).
     #[serde(rename = "1-mod-2^16")]
     OneModWord,
 }
 
-/// How the set's key switch cuts ([`crate::rns::gadget`]).
+/// Decomposition of the key switch ([`crate::rns::gadget`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum GadgetChoice {
-    /// Digits of so many limbs, and the special primes.
+    /// Digits of α limbs, with the special primes.
     Hybrid {
         /// α.
         digit_limbs: usize,
     },
-    /// F1's Listing 1: a digit a limb; the set has no special primes.
+    /// F1's Listing 1: one digit per limb and no special primes.
     PerLimb,
-    /// One digit of all limbs: P as large as Q.
+    /// One digit of all limbs, with P as large as Q.
     OneDigit,
-    /// A digit a limb, cut into digits of so many bits.
+    /// One digit per limb, cut into digits of b bits.
     SubLimb {
         /// b.
         bits: u32,
@@ -63,15 +63,15 @@ pub enum BootstrapOrder {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BootstrapMethod {
-    /// A cosine's polynomial, whose angle is doubled.
+    /// A cosine polynomial followed by double-angle steps.
     #[default]
     Cosine,
-    /// The complex exponential's Taylor polynomial, squared, and its imaginary part (J. H. Cheon, K. Han, A. Kim, M. Kim and Y. Song,
-    /// EUROCRYPT 2018).
+    /// The imaginary part of the Taylor polynomial of the complex exponential after squarings (J. H. Cheon, K. Han, A. Kim, M. Kim and
+    /// Y. Song, EUROCRYPT 2018).
     Exponential,
 }
 
-/// Bootstrapping as written: how its phases use the chain's upper levels. The lowering makes polynomials and matrices of it.
+/// Unchecked bootstrapping parameters: how the phases use the upper levels. The lowering derives polynomials and matrices from them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BootstrapLiteral {
@@ -89,14 +89,14 @@ pub struct BootstrapLiteral {
     pub range: u32,
     /// Degree of the cosine's polynomial, or of the exponential's.
     pub degree: u32,
-    /// Doublings of the angle: of the cosine, or squarings of the exponential.
+    /// Number of double-angle steps of the cosine, or of squarings of the exponential.
     pub doublings: u32,
     /// Degree of the arcsine's polynomial; 0 without one.
     #[serde(default)]
     pub arcsine_degree: u32,
 }
 
-/// A CKKS parameter set as a person or a file writes it. Nothing about it has been checked.
+/// An unchecked CKKS parameter set, as read from a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParametersLiteral {
@@ -104,19 +104,17 @@ pub struct ParametersLiteral {
     pub name: String,
     /// N.
     pub ring_degree: usize,
-    /// Levels from the bottom up: the moduli of level 0, then what each further level adds and its rescaling drops.
+    /// Levels from the bottom up: the moduli of level 0, then the moduli that each further level adds and its rescaling drops.
     pub q: Vec<ChainLink>,
     /// The special primes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub p: Vec<ChainLink>,
-    /// Which primes.
     #[serde(default)]
     pub primes: PrimeKind,
     /// The key switch.
     pub gadget: GadgetChoice,
     /// log2 of the scale of fresh ciphertexts.
     pub scale_log2: f64,
-    /// What the secret is drawn from.
     pub secret: SecretDistribution,
     /// Weight of the sparse ephemeral secret of bootstrapping; none without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,14 +122,13 @@ pub struct ParametersLiteral {
     /// Bootstrapping, for sets made for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bootstrap: Option<BootstrapLiteral>,
-    /// σ of the noise.
     pub noise_std: f64,
-    /// Where each figure comes from: field name to paper, library, derivation or assumption.
+    /// Source of each figure, by field name: a paper, library, derivation or assumption.
     #[serde(default)]
     pub sources: BTreeMap<String, String>,
 }
 
-/// A checked CKKS parameter set; cheap to clone. Two are equal if all figures and the name are, whatever their sources.
+/// A checked CKKS parameter set; cheap to clone. Equality compares all figures and the name, not the sources.
 #[derive(Clone, Debug)]
 pub struct Parameters(Arc<Inner>);
 
@@ -157,109 +154,48 @@ impl PartialEq for Parameters {
     }
 }
 
-/// Why a written parameter set is not usable: the cause, the offending values, the remedy.
+/// Why a parameter set is unusable.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ParameterError {
-    /// The name is empty, too long, or has other characters.
     #[error(
         "parameter set name {0:?} is not 1 to 64 characters of a-z, A-Z, 0-9, '-' and '.'; rename the set, for example toy-1024"
     )]
     Name(String),
-    /// N is not a supported power of two.
     #[error("parameter set {name}: {source}")]
-    RingDegree {
-        /// The set.
-        name: String,
-        /// The offending value.
-        source: RingDegreeError,
-    },
-    /// No level at all.
+    RingDegree { name: String, source: RingDegreeError },
     #[error("parameter set {0}: q is empty; give level 0 at least one modulus")]
     NoModulus(String),
-    /// The chain has no primes.
     #[error("parameter set {name}: {source}")]
-    Chain {
-        /// The set.
-        name: String,
-        /// Why.
-        source: ChainError,
-    },
-    /// A modulus is below 2^15: noise alone would fill it.
-    #[error("parameter set {name}: modulus {modulus} is below 2^15; take primes of 28 bits and more")]
-    SmallModulus {
-        /// The set.
-        name: String,
-        /// The modulus.
-        modulus: u64,
-    },
-    /// The moduli cannot be cut as asked.
+    Chain { name: String, source: ChainError },
+    #[error("parameter set {name}: modulus {modulus} is below 2^15; use primes of 28 bits or more")]
+    SmallModulus { name: String, modulus: u64 },
     #[error("parameter set {name}: {source}")]
-    Gadget {
-        /// The set.
-        name: String,
-        /// Why.
-        source: GadgetError,
-    },
-    /// A gadget without special primes, in a set that has some.
+    Gadget { name: String, source: GadgetError },
     #[error(
-        "parameter set {name}: a digit a limb (listing 1) takes no special primes, but p gives {special}; leave p out, or take a hybrid gadget"
+        "parameter set {name}: a digit a limb (listing 1) uses no special primes, but p gives {special}; leave p out, or use a hybrid gadget"
     )]
-    UnusedSpecial {
-        /// The set.
-        name: String,
-        /// How many.
-        special: usize,
-    },
-    /// A gadget with α = 0.
+    UnusedSpecial { name: String, special: usize },
     #[error("parameter set {0}: digits of 0 limbs; give digit_limbs of at least 1")]
     DigitLimbs(String),
-    /// A secret's weight is 0 or above N.
     #[error(
-        "parameter set {name}: a secret of weight {weight} in a ring of degree {degree}; take a weight from 1 to the degree"
+        "parameter set {name}: a secret of weight {weight} in a ring of degree {degree}; use a weight from 1 to the degree"
     )]
-    Weight {
-        /// The set.
-        name: String,
-        /// The weight.
-        weight: usize,
-        /// N.
-        degree: usize,
-    },
-    /// The scale is not a number, below 1, or does not fit the moduli.
+    Weight { name: String, weight: usize, degree: usize },
     #[error(
         "parameter set {name}: scale_log2 is {given}; it must be from 1 to {max:.1}, one bit below log2 of Q at the top level and at most 100"
     )]
-    Scale {
-        /// The set.
-        name: String,
-        /// The offending value.
-        given: f64,
-        /// Largest value taken.
-        max: f64,
-    },
-    /// σ out of range.
+    Scale { name: String, given: f64, max: f64 },
     #[error("parameter set {name}: noise_std is {given}; it must be from 0.5 to 64 (3.2 is the usual value)")]
-    Noise {
-        /// The set.
-        name: String,
-        /// The offending value.
-        given: f64,
-    },
-    /// No set has this name.
+    Noise { name: String, given: f64 },
     #[error("no parameter set of CKKS is called {given:?}; {hint}")]
-    UnknownSet {
-        /// What was asked for.
-        given: String,
-        /// The nearest names, or where the list is.
-        hint: String,
-    },
+    UnknownSet { given: String, hint: String },
 }
 
 /// Largest log2 of a scale.
 const MAX_SCALE_LOG2: f64 = 100.0;
 
 impl Parameters {
-    /// Checks `literal`: finds the primes, the gadget and the security level. Makes no tables and no keys.
+    /// Checks `literal`: finds the primes, the gadget and the security level. Makes no tables or keys.
     ///
     /// # Errors
     /// The first [`ParameterError`] met, in the order of the fields.
@@ -339,13 +275,13 @@ impl Parameters {
         Ok(Self(Arc::new(inner)))
     }
 
-    /// The key switch of the set; none for digits smaller than a limb.
+    /// The key-switch variant; `None` for digits smaller than a limb.
     pub fn key_switch(&self) -> Option<KeySwitchVariant> {
         KeySwitchVariant::of(self.gadget())
     }
 
-    /// The same modulus Q with another key switch, under the name of this set and the variant's. Special primes are of the size of
-    /// the set's own, or of its largest limb, and as many more than a digit has limbs as the set has.
+    /// The same Q with another key switch, named after this set and the variant. Special primes have the size of this set's special primes,
+    /// or of its largest limb. Their number exceeds the limbs of a digit by as many as in this set.
     ///
     /// # Errors
     /// [`ParameterError`] if there are too few primes.
@@ -394,7 +330,7 @@ impl Parameters {
         self.0.degree.get() / 2
     }
 
-    /// L: fresh ciphertexts are of this level, and can be rescaled so many times.
+    /// L: the level of fresh ciphertexts, hence the number of rescalings.
     pub fn max_level(&self) -> usize {
         self.0.level_limbs.len() - 1
     }
@@ -404,7 +340,7 @@ impl Parameters {
         &self.0.level_limbs
     }
 
-    /// The limbs of a ciphertext of `level`, none above [`Self::max_level`].
+    /// The limbs of a ciphertext of `level`; `None` above [`Self::max_level`].
     pub fn limbs_at(&self, level: usize) -> Option<Vec<LimbId>> {
         Some(LimbId::range(0, *self.0.level_limbs.get(level)?))
     }
@@ -415,7 +351,6 @@ impl Parameters {
         (limbs == LimbId::range(0, limbs.len())).then_some(level)
     }
 
-    /// Limbs of Q.
     pub fn q_limbs(&self) -> usize {
         self.0.level_limbs[self.max_level()]
     }
@@ -436,7 +371,7 @@ impl Parameters {
     }
 
     fn log2_of(&self, moduli: &[Modulus]) -> f64 {
-        // A sum of nothing is -0.
+        // An empty sum is -0.
         moduli.iter().map(|modulus| (modulus.value() as f64).log2()).sum::<f64>() + 0.0
     }
 
@@ -445,7 +380,7 @@ impl Parameters {
         self.0.literal.scale_log2.exp2()
     }
 
-    /// The factor that rescaling from `level` to the one below divides by: the product of the primes dropped. 1 at level 0.
+    /// The product of the primes that rescaling from `level` drops; 1 at level 0.
     pub fn rescale_factor(&self, level: usize) -> f64 {
         let limbs = &self.0.level_limbs;
         if level == 0 || level >= limbs.len() {
@@ -454,12 +389,11 @@ impl Parameters {
         self.0.moduli[limbs[level - 1]..limbs[level]].iter().map(|modulus| modulus.value() as f64).product()
     }
 
-    /// What the secret is drawn from.
     pub fn secret(&self) -> SecretDistribution {
         self.0.literal.secret
     }
 
-    /// What the ephemeral secret of bootstrapping is drawn from.
+    /// Distribution of the ephemeral secret of bootstrapping.
     pub fn ephemeral_secret(&self) -> Option<SecretDistribution> {
         self.0.literal.ephemeral_weight.map(SecretDistribution::SparseTernary)
     }
@@ -469,7 +403,7 @@ impl Parameters {
         NoiseDistribution::new(self.0.literal.noise_std, 1)
     }
 
-    /// Levels that a bootstrapping of the set leaves, if it has one: a polynomial of degree d takes ⌈log2(d + 1)⌉, a doubling one.
+    /// Levels left after bootstrapping, if the set has it: a polynomial of degree d uses ⌈log2(d + 1)⌉, a double-angle step one.
     pub fn levels_left(&self) -> Option<usize> {
         let taken = self.0.literal.bootstrap?;
         let depth = |degree: u32| u32::BITS - degree.leading_zeros();
@@ -484,13 +418,13 @@ impl Parameters {
         self.max_level().checked_sub(usize::try_from(levels).ok()?)
     }
 
-    /// How the key switch cuts.
+    /// Decomposition of the key switch.
     pub fn gadget(&self) -> &Arc<Gadget> {
         &self.0.gadget
     }
 
-    /// How the key `id` cuts: as [`Self::gadget`], but for the switch to the ephemeral secret, which is over level 0 and as few special
-    /// primes as that takes.
+    /// The gadget of key `id`: [`Self::gadget`], except that the switch to the ephemeral secret is over level 0 and as few special primes
+    /// as possible.
     pub fn gadget_of(&self, id: KeyId) -> &Arc<Gadget> {
         match (id, &self.0.encapsulation) {
             (KeyId::Encapsulate, Some(gadget)) => gadget,
@@ -498,14 +432,14 @@ impl Parameters {
         }
     }
 
-    /// As [`Self::gadget_of`], but for the limbs of Q that a program reads: a key that is read at lower levels only is smaller.
+    /// [`Self::gadget_of`] restricted to those limbs of Q that a program reads: a key used only at lower levels is smaller.
     pub fn gadget_over(&self, id: KeyId, limbs: &[LimbId]) -> Arc<Gadget> {
         let whole = self.gadget_of(id);
-        // Fewer limbs in its digits are no reason for a gadget to be refused; none at all would be.
+        // A gadget with fewer limbs in its digits stays valid; one without limbs would not be.
         Gadget::of_moduli(&self.0.moduli, whole.over(limbs)).map_or_else(|_| Arc::clone(whole), Arc::new)
     }
 
-    /// The ring, whose transforms' tables are made at the first call.
+    /// The ring; its transform tables are made at the first call.
     ///
     /// # Errors
     /// [`RingError`]; none for checked parameters.
@@ -517,24 +451,24 @@ impl Parameters {
         Ok(Arc::clone(self.0.ring.get_or_init(|| ring)))
     }
 
-    /// What an attacker may attack: each secret, and log2 of the largest modulus that it is used with.
+    /// Attack targets: each secret, and log2 of the largest modulus used with it.
     pub fn instances(&self) -> &[(SecretDistribution, f64)] {
         &self.0.instances
     }
 
-    /// What the lattice estimator gives for the weaker of the two secrets; none for a set that it was not run on.
+    /// The lattice estimator's bits for the weaker secret; `None` for a set that was not estimated.
     pub fn estimated_bits(&self) -> Option<f64> {
         let noise = self.literal().noise_std.log2();
         let degree = self.ring_degree().get();
         estimates::least(self.instances().iter().map(|&(secret, modulus)| (degree, secret, modulus, noise)))
     }
 
-    /// Security, by the weaker of the two secrets.
+    /// Security of the weaker secret.
     pub fn security(&self) -> &Estimate {
         &self.0.security
     }
 
-    /// What to tell a person who uses the set, if it is below 128 bits.
+    /// A warning for users if the set has less than 128 bits.
     pub fn security_warning(&self) -> Option<String> {
         self.security().warning(self.name())
     }
@@ -544,12 +478,12 @@ impl Parameters {
         storage.key_bytes_of(self.0.degree, &self.0.moduli, self.gadget_of(id))
     }
 
-    /// Bytes of all keys of `ids`: what a server's memory must hold beside ciphertexts.
+    /// Bytes of all keys of `ids`, which a server keeps in memory next to the ciphertexts.
     pub fn key_set_bytes(&self, ids: &[KeyId], storage: KeyStorage) -> usize {
         ids.iter().map(|&id| self.key_bytes(id, storage)).sum()
     }
 
-    /// Bytes of a ciphertext of two parts at `level`, in words.
+    /// Bytes of a two-part ciphertext at `level`, in words.
     pub fn ciphertext_bytes(&self, level: usize) -> usize {
         2 * self.0.level_limbs[level.min(self.max_level())] * self.0.degree.get() * size_of::<u64>()
     }
@@ -563,8 +497,8 @@ fn secret_weights(literal: &ParametersLiteral) -> impl Iterator<Item = usize> {
     main.into_iter().chain(literal.ephemeral_weight)
 }
 
-/// A digit for each of level 0's limbs, and the first special primes whose product is at least the largest of them (all, if none suffice):
-/// the smallest modulus for the sparse secret.
+/// One digit per limb of level 0, and the first special primes whose product is at least the largest of them (all, if too few). This
+/// gives the smallest modulus for the sparse secret.
 fn encapsulation_gadget(moduli: &[Modulus], level_0: usize, q_limbs: usize) -> GadgetLiteral {
     let log2 = |modulus: &Modulus| (modulus.value() as f64).log2();
     let digit = moduli[..level_0].iter().map(log2).fold(0.0, f64::max);
@@ -580,7 +514,7 @@ fn encapsulation_gadget(moduli: &[Modulus], level_0: usize, q_limbs: usize) -> G
 
 #[cfg(test)]
 mod tests {
-    //! Does the check take what is sound, and say what is not, with values and remedy?
+    //! Does the check accept sound sets, and reject others with values and a remedy?
 
     use super::*;
 
@@ -646,7 +580,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn unsound_sets_are_rejected() {
         let error = |change: &dyn Fn(&mut ParametersLiteral)| {
             let mut literal = literal();
             change(&mut literal);
@@ -668,8 +602,8 @@ mod tests {
             "\"a b\" is not 1 to 64 characters",
             "ring degree 1000 is not a power of two",
             "q is empty; give level 0 at least one modulus",
-            "below 2^15; take primes of 28 bits and more",
-            "a digit a limb (listing 1) takes no special primes, but p gives 2",
+            "below 2^15; use primes of 28 bits or more",
+            "a digit a limb (listing 1) uses no special primes, but p gives 2",
             "digits of 0 limbs",
             "the special primes have 91 bits in all, digit 0 has 166",
             "a secret of weight 2000 in a ring of degree 1024",

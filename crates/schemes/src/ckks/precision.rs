@@ -1,4 +1,4 @@
-//! How close a decrypted vector is to the clear one.
+//! Compares a decrypted vector with the clear one.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ pub struct Precision {
 }
 
 impl Precision {
-    /// Of `found` against `expected`, slot by slot. `None` unless both have the same number of slots, at least one.
+    /// Compares slot by slot. `None` unless both have the same number of slots, at least one.
     pub fn of(found: &[Complex], expected: &[Complex]) -> Option<Self> {
         if found.len() != expected.len() || found.is_empty() {
             return None;
@@ -56,7 +56,7 @@ impl fmt::Display for Precision {
 
 #[cfg(test)]
 mod tests {
-    //! Are the figures those of known errors?
+    //! Are the figures correct for known errors?
 
     use super::*;
 

@@ -8,15 +8,15 @@ use super::parameters::{ParameterError, Parameters, ParametersLiteral};
 use crate::names::nearest_names;
 use crate::rns::KeySwitchVariant;
 
-/// Where a set comes from, hence what it may be used for.
+/// Origin of a set, hence its permitted use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
-    /// Our own, at least 128 bits.
+    /// Ours, at least 128 bits.
     Default,
     /// For bootstrapping, at least 128 bits.
     Bootstrap,
-    /// Chains that other libraries are compared on.
+    /// Chains for comparison with other libraries.
     Benchmark,
     /// Named by a paper.
     Paper,
@@ -30,7 +30,7 @@ pub enum Family {
 pub struct Entry {
     /// Where it comes from.
     pub family: Family,
-    /// What to know of it.
+    /// A remark for users.
     #[serde(default)]
     pub note: String,
     /// The figures.
@@ -52,10 +52,10 @@ static ENTRIES: LazyLock<Vec<(Entry, Parameters)>> = LazyLock::new(|| {
         include_str!("sets/toys.toml"),
     ]
     .into_iter()
-    .flat_map(|text| toml::from_str::<Table>(text).expect("the committed tables parse; a test holds it").set)
+    .flat_map(|text| toml::from_str::<Table>(text).expect("the committed tables parse; a test checks this").set)
     .map(|entry| {
         let checked =
-            Parameters::check(&entry.parameters).expect("every committed set passes the check; a test holds it");
+            Parameters::check(&entry.parameters).expect("every committed set passes the check; a test checks this");
         (entry, checked)
     })
     .collect()
@@ -83,7 +83,7 @@ pub fn entry(name: &str) -> Result<(&'static Entry, &'static Parameters), Parame
     })
 }
 
-/// The set called `name`, checked: of the table, or one of the table with another key switch ([`Parameters::with_key_switch`]).
+/// The checked set called `name`: a set of the table, possibly with another key switch ([`Parameters::with_key_switch`]).
 ///
 /// # Errors
 /// [`ParameterError::UnknownSet`].
@@ -101,12 +101,12 @@ pub fn parameters(name: &str) -> Result<Parameters, ParameterError> {
     }
 }
 
-/// The sets that may be chosen without being named: at least 128 bits.
+/// The sets that may be chosen automatically: at least 128 bits.
 pub fn secure() -> impl Iterator<Item = (&'static Entry, &'static Parameters)> {
     all().filter(|(_, parameters)| parameters.security_warning().is_none())
 }
 
-/// The default set for `depth` levels of multiplication: the first of the family [`Family::Default`] that has so many.
+/// The default set for `depth` levels of multiplication: the first of [`Family::Default`] that is deep enough.
 ///
 /// # Errors
 /// [`ParameterError::UnknownSet`] if none is deep enough.
@@ -122,13 +122,13 @@ pub fn for_depth(depth: usize) -> Result<Parameters, ParameterError> {
 
 #[cfg(test)]
 mod tests {
-    //! Are the sets sound, sourced, and those of the papers?
+    //! Are the sets sound and sourced, and do they match the papers?
 
     use super::*;
     use crate::rns::SecretDistribution;
 
     #[test]
-    fn names_are_unique_and_families_keep_their_promise() {
+    fn names_are_unique_and_families_are_secure() {
         let mut sorted = names();
         sorted.sort();
         sorted.dedup();
@@ -160,8 +160,8 @@ mod tests {
         }
     }
 
-    /// q_0 = 50 bits, 40 a level, α special primes of 50 bits; the smallest N at which α for dnum ≤ 5 fits 128 bits, then the largest α
-    /// up to dnum = 3 that fits there.
+    /// The rule: q_0 = 50 bits, 40 bits per level, α special primes of 50 bits. N is the smallest for which α with dnum ≤ 5 fits 128 bits; α
+    /// is then the largest up to dnum = 3 that fits.
     #[test]
     fn defaults_follow_their_rule() {
         for depth in 1..=20usize {
@@ -235,8 +235,8 @@ mod tests {
         }
         let set = parameters("osiris-IV").expect("a set");
         assert_eq!((set.max_level(), set.gadget().digits()[0].len()), (9, 5));
-        // The table's note: alpha = 14 and log QP = 1630 with bootstrapping, of which each choice but the first gives something up. Levels of coefficients
-        // to slots and of the modular reduction are choices too.
+        // The table's note has alpha = 14 and log QP = 1630 with bootstrapping. Each of our choices except the first deviates from one figure.
+        // The levels of coefficients to slots and of the modular reduction are choices as well.
         for (name, left, levels, alpha, digits, log2_qp) in [
             ("osiris-bootstrap", 8, 15, 14, 3, 1629.0),
             ("osiris-bootstrap-IV", 9, 15, 14, 3, 1629.0),

@@ -1,4 +1,4 @@
-//! Every parameter set as a row of data: figures, security, what its keys weigh.
+//! Every parameter set as a row of data: figures, security, key sizes.
 
 use serde::Serialize;
 
@@ -17,37 +17,34 @@ pub struct SetRow {
     pub ring_degree: usize,
     /// L.
     pub levels: usize,
-    /// Limbs of Q.
     pub q_limbs: usize,
-    /// Limbs of P.
     pub p_limbs: usize,
     /// log2 of Q.
     pub log2_q: f64,
     /// log2 of P, 0 without special primes.
     pub log2_p: f64,
-    /// Terms of a switching key at the top level: dnum, or digits of all limbs.
+    /// Terms of a switching key at the top level: dnum, or the sub-digits of all limbs.
     pub key_terms: usize,
     /// log2 of the scale.
     pub scale_log2: f64,
-    /// What the secret is drawn from.
+    /// Distribution of the secret.
     pub secret: String,
     /// Weight of the ephemeral secret.
     pub ephemeral_weight: Option<usize>,
-    /// Security in bits.
     pub security_bits: f64,
-    /// Security by the lattice estimator; none where it was not run.
+    /// Security by the lattice estimator; `None` where it was not run.
     pub estimated_bits: Option<f64>,
     /// Where the security comes from.
     pub security_source: String,
-    /// The warning that running it prints; none at 128 bits and more.
+    /// The warning that running it prints; `None` at 128 bits or more.
     pub security_warning: Option<String>,
     /// Bytes of a fresh ciphertext.
     pub ciphertext_bytes: usize,
-    /// Bytes of a switching key in whole bytes a residue.
+    /// Bytes of a switching key stored in whole bytes per residue.
     pub key_bytes: usize,
     /// Bytes of a switching key in the transport form.
     pub transport_key_bytes: usize,
-    /// What to know of it.
+    /// A remark for users.
     pub note: String,
 }
 
@@ -86,7 +83,7 @@ pub fn table() -> Vec<SetRow> {
     sets::all().map(|(entry, parameters)| SetRow::of(entry, parameters)).collect()
 }
 
-/// The table in Markdown, as the documentation has it.
+/// The table in Markdown, for the documentation.
 pub fn markdown() -> String {
     let mebibytes = |bytes: usize| format!("{:.1}", bytes as f64 / f64::from(1 << 20));
     let mut text = String::from(
@@ -119,11 +116,11 @@ pub fn markdown() -> String {
 
 #[cfg(test)]
 mod tests {
-    //! Is the documentation's table the computed one?
+    //! Is the documentation's table up to date?
 
     use super::*;
 
-    /// `POLYFABRIC_UPDATE_DOCS=1 cargo test -p polyfabric-schemes ckks::table` writes it anew.
+    /// `POLYFABRIC_UPDATE_DOCS=1 cargo test -p polyfabric-schemes ckks::table` rewrites it.
     #[test]
     fn the_documentation_has_it() {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/ckks.md");
@@ -141,7 +138,7 @@ mod tests {
 
     #[test]
     fn sizes_are_those_of_the_papers() {
-        // F1, section 2.4: at N = 16384 and L = 16 a ciphertext of 32-bit words is 2 MB, hints 32 MB; here a ciphertext has words of 64 bits.
+        // F1, section 2.4: at N = 16384 and L = 16 a ciphertext of 32-bit words is 2 MB, hints 32 MB; our ciphertexts have 64-bit words.
         let row = table().into_iter().find(|row| row.name == "f1-14-L16").expect("a set");
         assert_eq!((row.ciphertext_bytes, row.key_bytes, row.transport_key_bytes), (4 << 20, 32 << 20, 16 << 20));
     }

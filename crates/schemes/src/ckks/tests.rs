@@ -1,4 +1,4 @@
-//! Does what was encrypted decrypt, at every level and packing, and is what goes wrong said before work begins?
+//! Do encryptions decrypt at every level and packing, and are errors reported before work begins?
 
 use super::*;
 use crate::progress::no_progress;
@@ -13,7 +13,7 @@ fn client(name: &str) -> ClientKey {
     ClientKey::for_tests(&sets::parameters(name).expect("a set"), 1).expect("keys")
 }
 
-/// So many deviations of a slot's error: N coefficients of `variance`, at `scale`.
+/// `deviations` standard deviations of a slot's error, for N coefficients of `variance` at `scale`.
 fn slot_bound(client: &ClientKey, deviations: f64, variance: f64, scale: f64) -> f64 {
     deviations * (client.parameters().ring_degree().get() as f64 * variance).sqrt() / scale
 }
@@ -30,8 +30,8 @@ fn encryptions_decrypt_at_every_level_and_packing() {
                 let clear = values(slots, slots as u64);
                 let direct = client.encrypt_at(&clear, level, scale).expect("an encryption");
                 let indirect = public.encrypt_at(&clear, level, scale).expect("an encryption");
-                // A slot of one noise is Gaussian and beyond six deviations with probability e^-36. With a public key it is a product
-                // of two, beyond t deviations with probability about e^-2t.
+                // With one noise polynomial a slot is Gaussian and exceeds six deviations with probability e^-36. With a public key it is
+                // a product of two, which exceeds t deviations with probability about e^-2t.
                 for (ciphertext, deviations, variance) in [
                     (direct, 6.0, noise::fresh_secret(&parameters) + noise::ENCODING),
                     (indirect, 18.0, noise::fresh_public(&parameters) + noise::ENCODING),
@@ -62,7 +62,7 @@ fn two_encryptions_of_one_vector_differ() {
     assert!(a.parts[1] != b.parts[1] && a.parts[0] != b.parts[0]);
 }
 
-/// Sums and products on the parts, by the definition of the phase: three parts decrypt too, and dropping limbs changes nothing.
+/// Sums and products of parts by the definition of the phase: three parts decrypt too, and dropping limbs changes nothing.
 #[test]
 fn arithmetic_of_phases() {
     let client = client("toy-10");
@@ -90,8 +90,9 @@ fn arithmetic_of_phases() {
     assert!(lower.at_level(client.parameters(), 2).is_none());
 }
 
-/// Over 16 keys, to five deviations. A secret encryption's second moment is that of N independent coefficients. A public one's is that of two products of
-/// random polynomials, v e + s e', whose square varies by twice its squared mean at each of N/2 frequencies, and the weights of v and s add a fifth of that.
+/// Averages over 16 keys and tests to five deviations. A secret-key encryption has the second moment of N independent coefficients. A
+/// public-key encryption has two products of random polynomials, v·e + s·e'. Their square varies by twice its squared mean at each of N/2
+/// frequencies, and the weights of v and s add a fifth.
 #[test]
 fn measured_noise_is_that_of_fresh_encryptions() {
     const KEYS: u64 = 16;
@@ -105,7 +106,7 @@ fn measured_noise_is_that_of_fresh_encryptions() {
             let direct = client.measure_noise(&client.encrypt(&clear).expect("an encryption"), &clear).expect("noise");
             let indirect =
                 client.measure_noise(&public.encrypt(&clear).expect("an encryption"), &clear).expect("noise");
-            // The same rounded message is subtracted, so its rounding does not count.
+            // The same rounded message is subtracted, so its rounding cancels.
             ratios[0] += direct.variance / noise::fresh_secret(&parameters) / KEYS as f64;
             ratios[1] += indirect.variance / noise::fresh_public(&parameters) / KEYS as f64;
         }
@@ -134,7 +135,7 @@ fn shared_decryptions_warn_and_flood() {
     }
 }
 
-/// Of all slots, 32 times: to 5 % of the variance, which of so many times 1024 coefficients varies by 0.8 %.
+/// All slots of 32 decryptions: 5 % of the variance, whose estimate from 32·1024 coefficients varies by 0.8 %.
 #[test]
 fn floods_are_as_wide_as_asked_for() {
     let client = client("toy-10");
@@ -145,7 +146,7 @@ fn floods_are_as_wide_as_asked_for() {
         let flooded = client.decrypt_to_share(&ciphertext, Some(25.0), None).expect("a decryption");
         Precision::of(&flooded.values, &clear).expect("one length").deviation.powi(2)
     });
-    // Each half of a slot is a sum of N = 2n coefficients times numbers whose squares are a half on average.
+    // Each half of a slot is a sum of N = 2n coefficients times numbers whose mean square is one half.
     let expected = slots as f64 * (2.0 * (25.0f64 - 40.0)).exp2();
     let ratio = squares.sum::<f64>() / 32.0 / expected;
     println!("{ratio:.3}");
@@ -172,7 +173,7 @@ fn memory_is_checked_before_keys_are_made() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn errors_name_values_and_remedies() {
     let (small, large) = (client("toy-10"), client("toy-11"));
     let clear = values(4, 1);
     let ciphertext = small.encrypt(&clear).expect("an encryption");
@@ -185,7 +186,7 @@ fn what_is_wrong_is_said() {
     let parts = [
         "level 9, but parameter set toy-10 has levels 0 to 4",
         "1024 values, but a ring of degree 1024 has 512 slots",
-        "a ciphertext of degree 1024, but parameter set toy-11 has 2048",
+        "the ciphertext has degree 1024, but parameter set toy-11 has 2048",
         "did you mean toy-10 or toy-11 or toy-12?",
     ];
     for (text, part) in texts.iter().zip(parts) {
@@ -195,8 +196,7 @@ fn what_is_wrong_is_said() {
     assert_eq!(bits(-1.0).expect_err("a scale"), CiphertextError::Scale(-1.0));
 }
 
-/// Flips bits of every part and limb: what comes out is refused, with the numbers, whether one limb is left or several, all slots are
-/// packed or few, the degree is 1 or 2.
+/// Flips bits of every part and limb: decryption fails with numbers for one limb and several, full and sparse packing, degree 1 and 2.
 #[test]
 fn damaged_ciphertexts_are_refused() {
     let client = client("toy-10");
@@ -209,7 +209,7 @@ fn damaged_ciphertexts_are_refused() {
         let variance = noise::fresh_secret(&parameters) + noise::ENCODING;
         let expected = Expected { magnitude, error: slot_bound(&client, 6.0, variance, scale), real: true };
         let whole = client.encrypt_at(&clear, level, scale).expect("an encryption").into_ciphertext();
-        // The same phase in three parts, as a product has before it is relinearised.
+        // The same phase in three parts, as a product before relinearisation.
         let third = crate::rns::RnsPolynomial::zero(ring.degree(), whole.limbs(), whole.domain());
         let three = Ciphertext::new([whole.parts.clone(), vec![third]].concat());
         for whole in [whole, three] {
@@ -232,15 +232,15 @@ fn damaged_ciphertexts_are_refused() {
     }
 }
 
-/// Of a full vector the imaginary parts tell, of a few slots the coefficients between them, before any slot is larger than it may be.
+/// In a full vector imaginary parts reveal the damage, in a sparse one the coefficients in between, before any slot is too large.
 #[test]
-fn a_phase_is_held_against_all_that_is_known_of_it() {
+fn every_known_bound_on_a_phase_is_checked() {
     let expected = Expected { magnitude: 1.0, error: 0.01, real: true };
     let values = [Complex::new(0.5, 0.0), Complex::new(-1.0, 0.03)];
     assert_eq!(expected.check(&[0.0; 4], &values), Ok(()));
     assert_eq!(
         expected.check(&[0.0; 4], &[values[0], Complex::new(0.1, 0.05)]).expect_err("no real number").to_string(),
-        "the largest imaginary part of a real message is 5.000e-2, and by the plan it is at most 4.000e-2: the ciphertext was damaged or altered, or comes from another computation or other keys, so nothing of it is shown; bring the outputs of one execution of this program"
+        "the largest imaginary part of a real message is 5.000e-2, but the plan allows at most 4.000e-2: the ciphertext was damaged or altered, or comes from another computation or other keys, so nothing of it is shown; bring the outputs of one execution of this program"
     );
     let what = |failure: Result<(), Implausible>| failure.expect_err("too much").what;
     assert_eq!(what(expected.check(&[0.0; 4], &[values[0], Complex::from(1.05)])), "the largest slot");

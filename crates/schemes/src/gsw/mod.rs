@@ -1,13 +1,13 @@
-//! Ring-GSW, client side: encryption of small polynomials, their keys' names, noise.
+//! Ring-GSW, client side: encryption of small polynomials, names of their keys, noise.
 //!
-//! A ring-GSW ciphertext of m (C. Gentry, A. Sahai and B. Waters, CRYPTO 2013, over rings) is, for the gadget g of
-//! [`crate::rns::gadget`], an encryption under s of g_d·m and one of g_d·m·s for every term d: two switching keys, from the
-//! "secrets" m and m·s. With digits c_0,d of an RLWE ciphertext's body and c_1,d of its mask,
+//! For the gadget g of [`crate::rns::gadget`], a ring-GSW ciphertext of m (C. Gentry, A. Sahai and B. Waters, CRYPTO 2013, over rings)
+//! encrypts g_d·m and g_d·m·s under s for every term d: two switching keys from the "secrets" m and m·s. For digits c_0,d of an RLWE
+//! ciphertext's body and c_1,d of its mask,
 //!
 //! Σ_d c_0,d·(g_d·m) + c_1,d·(g_d·m·s) = m·(c_0 + c_1·s):
 //!
-//! the *external product* encrypts the product of the messages. Noise enters from one side: that of the RLWE ciphertext times
-//! m, and the gadget ciphertext's own times the digits, however noisy the RLWE ciphertext is.
+//! so this *external product* encrypts the product of the messages. Noise grows asymmetrically: the RLWE ciphertext's noise is multiplied
+//! by m, and the gadget ciphertext's noise by the digits, whatever the RLWE ciphertext's noise.
 
 pub mod noise;
 
@@ -18,20 +18,20 @@ use zeroize::Zeroizing;
 
 use crate::rns::{Gadget, KeyId, KeyMaker, KeyMakerError, KeySet, SecretPolynomial};
 
-/// Numbers of keys below this are other schemes'.
+/// Key numbers below this belong to other schemes.
 const FIRST_KEY: u32 = 1 << 16;
 
-/// Which ring-GSW ciphertext of a program: its number.
+/// The number of a ring-GSW ciphertext in a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GswId(pub u16);
 
 impl GswId {
-    /// The key whose rows encrypt g·m, to be multiplied by the digits of a body.
+    /// The key whose rows encrypt g·m; it multiplies the digits of a body.
     pub fn body_key(self) -> KeyId {
         KeyId::Other(FIRST_KEY + 2 * u32::from(self.0))
     }
 
-    /// The key whose rows encrypt g·m·s, to be multiplied by the digits of a mask.
+    /// The key whose rows encrypt g·m·s; it multiplies the digits of a mask.
     pub fn mask_key(self) -> KeyId {
         KeyId::Other(FIRST_KEY + 2 * u32::from(self.0) + 1)
     }
@@ -46,31 +46,18 @@ impl std::fmt::Display for GswId {
 /// Why a message cannot be encrypted.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum GswError {
-    /// Not N coefficients.
     #[error("{found} coefficients, but the ring has {degree}; pad with zeros")]
-    Coefficients {
-        /// Coefficients given.
-        found: usize,
-        /// N.
-        degree: usize,
-    },
-    /// A monomial that the ring has not.
-    #[error("X^{exponent} in a ring of degree {degree}; take an exponent from 0 to {}, the upper half being negative", 2 * degree - 1)]
-    Exponent {
-        /// The exponent.
-        exponent: usize,
-        /// N.
-        degree: usize,
-    },
-    /// A key cannot be made.
+    Coefficients { found: usize, degree: usize },
+    #[error("X^{exponent} in a ring of degree {degree}; use an exponent from 0 to {}, where the upper half is negative", 2 * degree - 1)]
+    Exponent { exponent: usize, degree: usize },
     #[error(transparent)]
     Key(#[from] KeyMakerError),
 }
 
-/// Adds a ring-GSW encryption of the polynomial `message` to `keys`, as number `id`. Its noise is that of `maker`.
+/// Adds a ring-GSW encryption of the polynomial `message` to `keys` as number `id`, with the noise of `maker`.
 ///
 /// # Errors
-/// [`GswError::Coefficients`] unless it has N coefficients, [`GswError::Key`] without randomness.
+/// [`GswError::Coefficients`] unless `message` has N coefficients; [`GswError::Key`] without randomness.
 pub fn encrypt(
     maker: &KeyMaker<'_>,
     gadget: &Arc<Gadget>,

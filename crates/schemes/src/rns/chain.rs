@@ -1,11 +1,11 @@
-//! Chains of moduli as written, and the primes that they stand for.
+//! Chains of moduli as literals, and the primes that they determine.
 
 use polyfabric_kernels::modular::{Modulus, ModulusError};
 use polyfabric_kernels::primes::{PrimeClass, PrimeShortage, is_prime};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Some levels of a chain, each of one modulus or two.
+/// A run of levels of a chain, with one modulus or two per level.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, try_from = "WrittenLink")]
 pub enum ChainLink {
@@ -16,21 +16,18 @@ pub enum ChainLink {
         /// How many.
         count: usize,
     },
-    /// `count` levels of two primes each, of a product close to 2^`pair_bits`: double-prime scales.
+    /// `count` levels of two primes each, whose product is close to 2^`pair_bits`: double-prime scales.
     Pairs {
         /// log2 of a pair's product.
         pair_bits: u32,
         /// How many pairs.
         count: usize,
     },
-    /// One level of this very prime.
-    Prime {
-        /// The prime.
-        prime: u64,
-    },
+    /// One level with this prime.
+    Prime { prime: u64 },
 }
 
-/// A link with whatever fields a file gives it.
+/// Any combination of fields, before validation.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenLink {
@@ -53,7 +50,7 @@ impl TryFrom<WrittenLink> for ChainLink {
             WrittenLink { bits: None, pair_bits: None, prime: Some(prime), count: None } => Ok(Self::Prime { prime }),
             _ => Err(
                 "some moduli are { bits = 40, count = 3 }, { pair_bits = 60, count = 2 } or { prime = 1099510054913 }: \
-                 give one of the three, and a count with the first two alone",
+                 give one of the three, and a count with the first two only",
             ),
         }
     }
@@ -72,58 +69,35 @@ impl ChainLink {
     }
 }
 
-/// Why a chain has no primes.
+/// Why a chain determines no primes.
 #[derive(Clone, Copy, Debug, Error, PartialEq)]
 pub enum ChainError {
-    /// Too few primes of a size.
     #[error(transparent)]
     Shortage(#[from] PrimeShortage),
-    /// A given number is no modulus.
     #[error(transparent)]
     Modulus(#[from] ModulusError),
-    /// A given number is no prime.
-    #[error("{0} is no prime; give primes, or bits in their place")]
+    #[error("{0} is not prime; give primes, or bits instead")]
     NotPrime(u64),
-    /// A given prime is not of the class.
     #[error(
-        "the prime {number} is not 1 modulo {step}, which the ring's transform takes; take one that is, or give bits"
+        "the prime {number} is not 1 modulo {step}, as the ring's transform requires; use one that is, or give bits"
     )]
-    NotOfClass {
-        /// The prime.
-        number: u64,
-        /// What it must be 1 modulo.
-        step: u64,
-    },
-    /// The product of two primes out of range.
-    #[error("pairs of primes of {given} bits together; take {} to {}", PAIR_BITS.start(), PAIR_BITS.end())]
-    PairBits {
-        /// pair_bits.
-        given: u32,
-    },
-    /// A given prime stands twice.
+    NotOfClass { number: u64, step: u64 },
+    #[error("pairs of primes of {given} bits together; use {} to {}", PAIR_BITS.start(), PAIR_BITS.end())]
+    PairBits { given: u32 },
     #[error("the prime {0} is given twice; give distinct primes")]
     Repeated(u64),
-    /// More levels than any ring has.
     #[error("the chain has {given} moduli, more than {max}; give fewer")]
-    TooLong {
-        /// Moduli of the chain.
-        given: usize,
-        /// [`super::ring::MAX_LIMBS`].
-        max: usize,
-    },
+    TooLong { given: usize, max: usize },
 }
 
-/// Bits of a pair's product: two primes of 16 to 60.
+/// Bits of a pair's product: two primes of 16 to 60 bits.
 const PAIR_BITS: std::ops::RangeInclusive<u32> = 32..=120;
 
 /// Moduli level by level.
 pub type Levels = Vec<Vec<Modulus>>;
 
-/// The primes of `q` and of `p`, level by level from the bottom, all of `class`, none twice. Given primes are reserved first, then pairs, which
+/// Chooses distinct primes of `class` for `q` and `p`, level by level from the bottom. Explicit primes are reserved first, then pairs, which
 /// need the best fit, then the others in order.
-///
-/// # Errors
-/// [`ChainError`].
 pub fn choose(class: PrimeClass, q: &[ChainLink], p: &[ChainLink]) -> Result<(Levels, Levels), ChainError> {
     let links: Vec<ChainLink> = q.iter().chain(p).copied().collect();
     let given =
@@ -180,7 +154,7 @@ pub fn choose(class: PrimeClass, q: &[ChainLink], p: &[ChainLink]) -> Result<(Le
 
 #[cfg(test)]
 mod tests {
-    //! Are the primes those that were asked for, and no prime taken twice?
+    //! Do primes match the request, and are they distinct?
 
     use super::*;
     use polyfabric_kernels::RingDegree;
@@ -214,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_said() {
+    fn impossible_chains_are_rejected() {
         let error = |q: &[ChainLink]| choose(class(), q, &[]).expect_err("no chain");
         assert_eq!(error(&[ChainLink::Prime { prime: 15 }]), ChainError::NotPrime(15));
         assert_eq!(error(&[ChainLink::Prime { prime: 17 }]), ChainError::NotOfClass { number: 17, step: 8192 });

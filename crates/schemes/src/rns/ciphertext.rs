@@ -1,4 +1,4 @@
-//! Ciphertexts, whatever their scheme.
+//! Ciphertexts of CKKS and BGV.
 
 use super::limb::{Domain, LimbId};
 use super::polynomial::RnsPolynomial;
@@ -6,15 +6,15 @@ use super::ring::Ring;
 
 /// A ciphertext of CKKS or BGV: its phase is `parts[0]` + `parts[1]`·s + `parts[2]`·s² + …
 ///
-/// What the phase means (level, scale, correction factor) its scheme keeps beside it.
+/// The scheme records the meaning of the phase (level, scale, correction factor) separately.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ciphertext {
-    /// One polynomial for each power of the secret, from the 0th on; all over the same limbs, in the same domain.
+    /// One polynomial for each power of the secret, from the 0th; all have the same limbs and domain.
     pub parts: Vec<RnsPolynomial>,
 }
 
 impl Ciphertext {
-    /// Of `parts`.
+    /// Makes a ciphertext from its parts.
     ///
     /// # Panics
     /// If there is none, or they differ in degree, limbs or domain.
@@ -33,7 +33,6 @@ impl Ciphertext {
         self.parts.len() - 1
     }
 
-    /// Its limbs.
     pub fn limbs(&self) -> &[LimbId] {
         self.parts[0].limbs()
     }
@@ -48,12 +47,12 @@ impl Ciphertext {
         Some(Self { parts: self.parts.iter().map(|part| part.select(limbs)).collect::<Option<_>>()? })
     }
 
-    /// All parts to values.
+    /// Transforms all parts to the evaluation domain.
     pub fn forward(&mut self, ring: &Ring) {
         self.parts.iter_mut().for_each(|part| part.forward(ring));
     }
 
-    /// All parts to coefficients.
+    /// Transforms all parts to the coefficient domain.
     pub fn inverse(&mut self, ring: &Ring) {
         self.parts.iter_mut().for_each(|part| part.inverse(ring));
     }

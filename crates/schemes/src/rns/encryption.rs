@@ -1,4 +1,4 @@
-//! Encryptions of zero, public keys, phases: what every scheme over this ring starts from.
+//! Encryptions of zero, public keys and phases, shared by CKKS and BGV.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use super::sample;
 use super::secret::SecretKey;
 use crate::random::{MaskSeed, Purpose, Seeds};
 
-/// (b, a) with b = −a·s + e over `limbs`, values; a is row 0 of the mask seed. The seeds are used up: a second use of them repeats
-/// the noise.
+/// (b, a) with b = −a·s + e over `limbs`, in the evaluation domain; a is row 0 of the mask seed. Use seeds only once: a second use
+/// repeats the noise.
 pub fn encrypt_zero(
     ring: &Ring,
     limbs: &[LimbId],
@@ -33,7 +33,7 @@ pub fn encrypt_zero(
     Ciphertext::new(vec![body, mask])
 }
 
-/// The noise e as values over `limbs`.
+/// The noise e over `limbs`, in the evaluation domain.
 fn noise_polynomial(
     ring: &Ring,
     limbs: &[LimbId],
@@ -48,7 +48,7 @@ fn noise_polynomial(
     polynomial
 }
 
-/// A public encryption key: an encryption of zero over the limbs that ciphertexts may have.
+/// A public encryption key: an encryption of zero over all limbs of ciphertexts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PublicKey {
     ring: RingOf,
@@ -56,7 +56,7 @@ pub struct PublicKey {
     seed: MaskSeed,
 }
 
-/// A ring that compares by its moduli and degree.
+/// Compares rings by moduli and degree.
 #[derive(Clone, Debug)]
 struct RingOf(Arc<Ring>);
 
@@ -67,7 +67,7 @@ impl PartialEq for RingOf {
 }
 
 impl PublicKey {
-    /// Of `secret`, over `limbs`.
+    /// Makes a public key for `secret` over `limbs`.
     pub fn generate(
         ring: &Arc<Ring>,
         limbs: &[LimbId],
@@ -79,7 +79,7 @@ impl PublicKey {
         Self { ring: RingOf(Arc::clone(ring)), zero, seed: seeds.mask }
     }
 
-    /// From its body and the seed of its mask. `None` unless the body is values.
+    /// Makes a key from its body and its mask's seed. `None` unless the body is in the evaluation domain.
     pub fn from_seed(ring: &Arc<Ring>, body: RnsPolynomial, seed: MaskSeed) -> Option<Self> {
         if body.domain() != Domain::Evaluation {
             return None;
@@ -98,12 +98,11 @@ impl PublicKey {
         &self.zero.parts[0]
     }
 
-    /// The seed of a.
     pub fn seed(&self) -> MaskSeed {
         self.seed
     }
 
-    /// (b·v + e_0, a·v + e_1) for a uniform ternary v, over `limbs`, values. `None` if the key lacks one of them.
+    /// (b·v + e_0, a·v + e_1) for a uniform ternary v over `limbs`, in the evaluation domain. `None` if the key lacks a limb.
     pub fn encrypt_zero(&self, limbs: &[LimbId], noise: &NoiseDistribution, seeds: &Seeds) -> Option<Ciphertext> {
         let ring = &self.ring.0;
         let mut stream = seeds.secret.stream(Purpose::Encryption, 0);
@@ -124,7 +123,7 @@ impl PublicKey {
     }
 }
 
-/// Σ_i parts\[i\]·s^i in coefficients.
+/// Σ_i parts\[i\]·s^i, in coefficients.
 pub fn phase(ring: &Ring, ciphertext: &Ciphertext, secret: &SecretKey) -> RnsPolynomial {
     let values = secret.values(ring, ciphertext.limbs());
     let value = |part: &RnsPolynomial| {

@@ -1,23 +1,23 @@
-//! How a polynomial is cut for a key switch: one type for all variants.
+//! Decomposition of polynomials for a key switch: one type for all variants.
 //!
-//! Q's limbs are grouped into digits D_1, D_2, … Write Q_d for the product of digit d's primes and P for the product of
-//! the special primes (1 without any). With E_d the idempotent that is 1 modulo digit d's primes and 0 modulo Q's
-//! other primes, every x mod Q is Σ_d \[x\]_{Q_d}·E_d, and a switching key encrypts
+//! Q's limbs are grouped into digits D_1, D_2, …; Q_d is the product of digit d's primes, and P the product of the special primes (1 without
+//! any). Let E_d be the idempotent that is 1 modulo digit d's primes and 0 modulo Q's other primes. Then x = Σ_d \[x\]_{Q_d}·E_d mod Q, and
+//! a switching key encrypts
 //!
 //! g_d·s' = P·E_d·s' mod Q·P,
 //!
-//! whose residue is P·s' at digit d's limbs and 0 at all others, those of P included. So nothing about a key depends on the level:
-//! a ciphertext with fewer limbs uses the key's limbs that it has.
+//! with residue P·s' at digit d's limbs and 0 at all others, including those of P. A key is therefore independent of the level: a
+//! ciphertext with fewer limbs uses the corresponding limbs of the key.
 //!
 //! | variant | digits | special primes | after the inner product |
 //! |---|---|---|---|
 //! | hybrid (K. Han, D. Ki, CT-RSA 2020) | groups of α limbs, dnum of them | k, P ≥ max Q_d | division by P |
-//! | per limb: F1, Listing 1 | one a limb | 0 | nothing: the digits' whole size multiplies the key's noise |
-//! | sub-limb digits | one a limb, cut into digits of b bits | any | as without cutting |
+//! | per limb: F1, Listing 1 | one per limb | 0 | nothing: the full digits multiply the key's noise |
+//! | sub-limb digits | one per limb, cut into digits of b bits | any | as without cutting |
 //! | one digit, hints growing with L (C. Gentry, S. Halevi, N. Smart, CRYPTO 2012) | one of all limbs | as many as Q has, P ≥ Q | division by P |
 //!
-//! Digits of b bits: \[x\]_{q_i} = Σ_k 2^(bk)·x_{i,k}, and the gadget of (i, k) is 2^(bk)·P·E_i. Key terms are ordered by limb,
-//! then by k from the lowest bits on. A digit may be read in [0, 2^b) or, with carries, in [−2^(b−1), 2^(b−1)]: the key is the same.
+//! Digits of b bits: \[x\]_{q_i} = Σ_k 2^(bk)·x_{i,k}, and the gadget of (i, k) is 2^(bk)·P·E_i. Key terms are ordered by limb, then by k
+//! from the lowest bits. A digit is read in [0, 2^b) or, with carries, in [−2^(b−1), 2^(b−1)]; both use the same key.
 
 use polyfabric_kernels::modular::Modulus;
 use serde::{Deserialize, Serialize};
@@ -26,12 +26,12 @@ use thiserror::Error;
 use super::limb::LimbId;
 use super::ring::Ring;
 
-/// A gadget as written. Nothing about it has been checked.
+/// An unchecked gadget.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct GadgetLiteral {
     /// Q's limbs, cut into digits, in order.
     pub digits: Vec<Vec<LimbId>>,
-    /// b: digits of a limb are cut into digits of so many bits.
+    /// b: the digit of each limb is cut into digits of b bits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sub_digit_bits: Option<u32>,
     /// P's limbs.
@@ -39,79 +39,54 @@ pub struct GadgetLiteral {
 }
 
 impl GadgetLiteral {
-    /// Hybrid: limbs 0 to `q_limbs` − 1 in digits of `digit_limbs` (the last may be shorter), the `special` limbs after them as P.
+    /// Hybrid: limbs 0 to `q_limbs` − 1 in digits of `digit_limbs` (the last may be shorter), followed by `special` limbs for P.
     pub fn hybrid(q_limbs: usize, digit_limbs: usize, special: usize) -> Self {
         let q = LimbId::range(0, q_limbs);
         let digits = q.chunks(digit_limbs.max(1)).map(<[LimbId]>::to_vec).collect();
         Self { digits, sub_digit_bits: None, special: LimbId::range(q_limbs, special) }
     }
 
-    /// F1's Listing 1: a digit a limb, no special primes.
+    /// F1's Listing 1: one digit per limb, no special primes.
     pub fn per_limb(q_limbs: usize) -> Self {
         Self::hybrid(q_limbs, 1, 0)
     }
 
-    /// One digit, `special` limbs for P: hints of 2·(L + special) limbs.
+    /// One digit of all limbs, with `special` limbs for P: hints of 2·(L + special) limbs.
     pub fn one_digit(q_limbs: usize, special: usize) -> Self {
         Self::hybrid(q_limbs, q_limbs, special)
     }
 
-    /// A digit a limb, cut into digits of `bits` bits.
+    /// One digit per limb, cut into digits of `bits` bits.
     pub fn sub_limb(q_limbs: usize, bits: u32, special: usize) -> Self {
         Self { sub_digit_bits: Some(bits), ..Self::hybrid(q_limbs, 1, special) }
     }
 }
 
-/// Why a gadget is not usable with a ring.
+/// Why a gadget is unusable with a ring.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum GadgetError {
-    /// No digit, or an empty one.
     #[error("digit {0} of the gadget has no limb; give every digit at least one, and at least one digit")]
     Empty(usize),
-    /// A limb that the ring has not.
-    #[error("the gadget names limb {limb}, but the ring has {count} (0 to {}); take one of them", count - 1)]
-    Unknown {
-        /// The limb.
-        limb: LimbId,
-        /// Limbs of the ring.
-        count: usize,
-    },
-    /// A limb in two places.
+    #[error("the gadget names limb {limb}, but the ring has {count} (0 to {}); use one of them", count - 1)]
+    Unknown { limb: LimbId, count: usize },
     #[error("the gadget names limb {0} twice; a limb is in one digit, or special")]
     Repeated(LimbId),
-    /// Sub-limb digits of several limbs.
-    #[error("digit {digit} has {limbs} limbs, but digits of {bits} bits are cut from one limb; take one limb a digit")]
-    SubDigit {
-        /// The digit.
-        digit: usize,
-        /// Its limbs.
-        limbs: usize,
-        /// b.
-        bits: u32,
-    },
-    /// b out of range.
-    #[error("digits of {0} bits; take 1 to 60")]
+    #[error("digit {digit} has {limbs} limbs, but digits of {bits} bits are cut from one limb; use one limb per digit")]
+    SubDigit { digit: usize, limbs: usize, bits: u32 },
+    #[error("digits of {0} bits; use 1 to 60")]
     SubDigitBits(u32),
-    /// P is smaller than a digit, so that dividing by it leaves the digit's noise.
     #[error(
-        "the special primes have {special_bits} bits in all, digit {digit} has {digit_bits}; take more or larger special primes, or smaller digits"
+        "the special primes have {special_bits} bits in all, digit {digit} has {digit_bits}; use more or larger special primes, or smaller digits"
     )]
-    SpecialTooSmall {
-        /// The digit.
-        digit: usize,
-        /// ceil(log2 Q_d).
-        digit_bits: u32,
-        /// floor(log2 P).
-        special_bits: u32,
-    },
+    SpecialTooSmall { digit: usize, digit_bits: u32, special_bits: u32 },
 }
 
-/// One term of a gadget: what one pair of a switching key stands for.
+/// One term of a gadget, represented by one pair of a switching key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GadgetTerm {
     /// The digit, an index into [`Gadget::digits`].
     pub digit: usize,
-    /// log2 of the factor beside P·E_d: b·k.
+    /// log2 of the factor of P·E_d: b·k.
     pub shift: u32,
 }
 
@@ -125,21 +100,15 @@ pub struct Gadget {
 }
 
 impl Gadget {
-    /// How much smaller than a digit P may be, in bits: primes of one stated size differ by less.
+    /// How much smaller than a digit P may be, in bits: primes of one nominal size differ by less.
     const SLACK_BITS: f64 = 1.0;
 
     /// Checks `literal` for `ring`.
-    ///
-    /// # Errors
-    /// [`GadgetError`].
     pub fn new(ring: &Ring, literal: GadgetLiteral) -> Result<Self, GadgetError> {
         Self::of_moduli(ring.moduli(), literal)
     }
 
     /// Checks `literal` for a ring with this table of moduli.
-    ///
-    /// # Errors
-    /// [`GadgetError`].
     pub fn of_moduli(moduli: &[Modulus], literal: GadgetLiteral) -> Result<Self, GadgetError> {
         if literal.digits.is_empty() {
             return Err(GadgetError::Empty(0));
@@ -188,12 +157,11 @@ impl Gadget {
         &self.literal
     }
 
-    /// The digits' limbs.
     pub fn digits(&self) -> &[Vec<LimbId>] {
         &self.literal.digits
     }
 
-    /// As written, with those of `limbs` alone in its digits: that of a key over fewer limbs of Q.
+    /// The gadget restricted to `limbs` in its digits, for a key over fewer limbs of Q.
     pub fn over(&self, limbs: &[LimbId]) -> GadgetLiteral {
         let mut literal = self.literal.clone();
         for digit in &mut literal.digits {
@@ -203,7 +171,7 @@ impl Gadget {
         literal
     }
 
-    /// b, of digits smaller than a limb.
+    /// b, if digits are smaller than a limb.
     pub fn sub_digit_bits(&self) -> Option<u32> {
         self.literal.sub_digit_bits
     }
@@ -223,12 +191,12 @@ impl Gadget {
         &self.qp
     }
 
-    /// What the pairs of a key stand for, in order: one a digit, or ceil(bits of q / b) a limb.
+    /// The meaning of a key's pairs, in order: one per digit, or ceil(bits of q / b) per limb.
     pub fn terms(&self) -> &[GadgetTerm] {
         &self.terms
     }
 
-    /// How many leading terms a ciphertext over the `limbs` needs: all whose digit has one of them. The limbs are a prefix of Q's.
+    /// How many leading terms a ciphertext over `limbs` needs: those whose digit has one of them. The limbs are a prefix of Q's.
     pub fn terms_at(&self, limbs: &[LimbId]) -> usize {
         let used = |term: &GadgetTerm| self.literal.digits[term.digit].iter().any(|limb| limbs.contains(limb));
         self.terms.iter().take_while(|&term| used(term)).count()

@@ -1,4 +1,4 @@
-//! Switching keys and the set of them that a server holds.
+//! Switching keys, and the set of them that a server has.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -20,24 +20,24 @@ use super::ring::Ring;
 use super::sample;
 use crate::random::MaskSeed;
 
-/// Which switching key: what a kernel program asks for.
+/// Identifies a switching key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum KeyId {
     /// From s² to s.
     Relinearisation,
-    /// For X → X^g, g odd below 2N (its number): from s to σ_g^-1(s).
+    /// For X → X^g with odd g below 2N: from s to σ_g^-1(s).
     ///
-    /// The key switch comes first, the automorphism second, on its two results: the phase under σ_g^-1(s) becomes one under s. So
-    /// rotations that share a ciphertext share its digits as they are (hoisting; J.-P. Bossuat et al., EUROCRYPT 2021).
+    /// The key switch precedes the automorphism, which turns the phase under σ_g^-1(s) into one under s. Rotations of the same ciphertext
+    /// therefore share its digits (hoisting; J.-P. Bossuat et al., EUROCRYPT 2021).
     Galois(usize),
-    /// For X → X^g as [`Self::Galois`], for the other order: from σ_g(s) to s, after the automorphism (F1, Listing 2).
+    /// For X → X^g in the other order: from σ_g(s) to s, after the automorphism (F1, Listing 2).
     GaloisAfter(usize),
     /// From the dense s to the sparse ephemeral secret, at the lowest modulus (J.-P. Bossuat, J. Troncoso-Pastoriza and
     /// J.-P. Hubaux, ACNS 2022).
     Encapsulate,
     /// From the sparse ephemeral secret to the dense s, at the top.
     Decapsulate,
-    /// Whatever else a scheme numbers itself.
+    /// Any other key, numbered by its scheme.
     Other(u32),
 }
 
@@ -57,25 +57,25 @@ impl std::fmt::Display for KeyId {
 /// The halves of a key's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
-    /// b_d, which multiplied digits add to part 0 of the result.
+    /// b_d, which is multiplied by digits into part 0 of the result.
     Body,
-    /// a_d, which multiplied digits add to part 1.
+    /// a_d, which is multiplied by digits into part 1.
     Mask,
 }
 
-/// How a switching key lies in memory.
+/// Memory layout of a switching key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct KeyStorage {
-    /// Residues in as few of 32, 40, 50, 60 and 64 bits as hold their prime, not in whole bytes that a key switch reads as they are.
+    /// Stores residues in 32, 40, 50, 60 or 64 bits, the least that fit their prime, instead of the whole bytes that a key switch reads.
     pub packed: bool,
-    /// Masks drawn from their seed at every use, not stored: half of the bytes.
+    /// Expands masks from their seed at every use instead of storing them: halves the size.
     pub seeded: bool,
 }
 
 impl KeyStorage {
-    /// Whole bytes, all of them: the fastest to read, the largest.
+    /// Whole bytes for all residues: largest and fastest.
     pub const BYTES: Self = Self { packed: false, seeded: false };
-    /// Packed bodies and a seed: the smallest, and the form for transport.
+    /// Packed bodies and a seed: smallest, for transport.
     pub const TRANSPORT: Self = Self { packed: true, seeded: true };
 
     /// Bytes of a key of `gadget`.
@@ -83,7 +83,7 @@ impl KeyStorage {
         self.key_bytes_of(ring.degree(), ring.moduli(), gadget)
     }
 
-    /// Bytes of a key of `gadget` over a ring of `degree` with this table of moduli, which must have the gadget's limbs.
+    /// Bytes of a key of `gadget` over a ring of `degree` with this table of moduli, which must contain the gadget's limbs.
     pub fn key_bytes_of(self, degree: RingDegree, moduli: &[Modulus], gadget: &Gadget) -> usize {
         let halves = if self.seeded { 1 } else { 2 };
         let bytes = |limb: &LimbId| {
@@ -101,22 +101,22 @@ impl KeyStorage {
 /// One half of a key: a polynomial for each term.
 #[derive(Clone, Debug)]
 enum Half {
-    /// Limb by limb, [`BLOCK`] residues of each term in turn, in whole bytes: a key switch reads all terms of a limb in one stream.
+    /// Limb by limb, [`BLOCK`] residues of each term in turn, in whole bytes: a key switch streams all terms of a limb.
     InBlocks(AlignedTorus<u64>),
-    /// For each term its limbs' bytes, one limb after the other.
+    /// For each term the packed limbs in order.
     Packed(Vec<Vec<u8>>),
-    /// Drawn from the key's seed.
+    /// Expanded from the key's seed.
     Seeded,
 }
 
-/// Puts `residues` into a limb of which every term of `terms` has its block of `width` words.
+/// Writes `residues` of `term` into a limb made of blocks of `width` words, one block per term.
 fn put(limb: &mut [u64], (terms, width): (usize, usize), term: usize, residues: &[u64]) {
     for (blocks, residues) in limb.chunks_exact_mut(terms * width).zip(residues.chunks_exact(BLOCK)) {
         pack_block(residues, &mut blocks[term * width..(term + 1) * width]);
     }
 }
 
-/// Where limb `position` of `limbs` is in a half of `terms` terms in blocks, and the words of a block.
+/// Range of limb `position` of `limbs` in a half of `terms` terms in blocks, and the words of a block.
 fn place(ring: &Ring, limbs: &[LimbId], terms: usize, position: usize) -> (Range<usize>, usize) {
     let width = |limb: &LimbId| block_width(ring.modulus(*limb));
     let words = |width: usize| terms * ring.degree().get() / BLOCK * width;
@@ -126,7 +126,7 @@ fn place(ring: &Ring, limbs: &[LimbId], terms: usize, position: usize) -> (Range
 }
 
 impl Half {
-    /// In blocks, `fill` writing each limb: it gets the limb's position, its words, and the words of a block.
+    /// Builds a half in blocks; `fill` writes each limb from its position, words and words per block.
     fn in_blocks(ring: &Ring, limbs: &[LimbId], terms: usize, fill: impl Fn(usize, &mut [u64], usize) + Sync) -> Self {
         let places: Vec<_> = (0..limbs.len()).map(|position| place(ring, limbs, terms, position)).collect();
         let mut words = AlignedTorus::zeros(places.last().map_or(0, |(range, _)| range.end));
@@ -141,7 +141,7 @@ impl Half {
         Self::InBlocks(words)
     }
 
-    /// Of a polynomial for each term.
+    /// Builds a half from one polynomial per term.
     fn of(ring: &Ring, limbs: &[LimbId], polynomials: &[RnsPolynomial]) -> Self {
         let terms = polynomials.len();
         Self::in_blocks(ring, limbs, terms, |position, limb, width| {
@@ -158,14 +158,14 @@ pub struct SwitchingKey {
     id: KeyId,
     ring: Arc<Ring>,
     gadget: Arc<Gadget>,
-    /// Of the masks, if they come from one.
+    /// Seed of the masks, if they come from one.
     seed: Option<MaskSeed>,
     bodies: Half,
     masks: Half,
 }
 
 impl PartialEq for SwitchingKey {
-    /// The same key, however it lies in memory.
+    /// Compares keys independently of their storage.
     fn eq(&self, other: &Self) -> bool {
         let (mut one, mut two) = (vec![0; self.ring.degree().get()], vec![0; other.ring.degree().get()]);
         let mut same = |part, term, position| {
@@ -180,7 +180,7 @@ impl PartialEq for SwitchingKey {
 }
 
 impl SwitchingKey {
-    /// From its halves, a polynomial for each term of `gadget`.
+    /// Makes a key from its halves, one polynomial per term of `gadget`.
     ///
     /// # Panics
     /// Unless each half has a polynomial for each term, over [`Gadget::qp`] in order.
@@ -198,7 +198,7 @@ impl SwitchingKey {
         Self { id, ring, gadget, seed: None, bodies, masks }
     }
 
-    /// From its bodies and the seed of its masks ([`super::sample::fill_mask`], the row being the term).
+    /// Makes a key from its bodies and its masks' seed ([`super::sample::fill_mask`], where the row is the term).
     ///
     /// # Panics
     /// As [`Self::new`].
@@ -215,8 +215,8 @@ impl SwitchingKey {
         Self { id, ring, gadget, seed: Some(seed), bodies, masks: Half::Seeded }
     }
 
-    /// [`Self::from_seed`], `body` writing each limb of each term's body: it gets the term, the limb's position in [`Gadget::qp`], and words
-    /// that it is to overwrite. No more than a limb a thread is there in words.
+    /// [`Self::from_seed`], where `body` overwrites each limb of each term's body: it gets the term, the limb's position in [`Gadget::qp`] and
+    /// the words. Only one limb per thread is unpacked at a time.
     pub(crate) fn from_limbs(
         ring: Arc<Ring>,
         id: KeyId,
@@ -235,7 +235,7 @@ impl SwitchingKey {
         Self { id, ring, gadget, seed: Some(seed), bodies, masks: Half::Seeded }
     }
 
-    /// From packed limbs of each term, one limb after the other, which hold canonical residues. `None` without masks and without a seed.
+    /// Makes a key from the packed limbs of each term, which have canonical residues. `None` without masks and without a seed.
     pub(crate) fn from_packed(
         ring: Arc<Ring>,
         id: KeyId,
@@ -251,7 +251,7 @@ impl SwitchingKey {
         Some(Self { id, ring, gadget, seed, bodies: Half::Packed(bodies), masks })
     }
 
-    /// The same key as `storage` says. A key without a seed keeps its masks.
+    /// Converts the key to `storage`. A key without a seed keeps its masks.
     #[must_use]
     pub fn stored(mut self, storage: KeyStorage) -> Self {
         self.bodies = self.half(Part::Body, storage);
@@ -294,12 +294,10 @@ impl SwitchingKey {
         })
     }
 
-    /// What it is for.
     pub fn id(&self) -> KeyId {
         self.id
     }
 
-    /// The ring.
     pub fn ring(&self) -> &Arc<Ring> {
         &self.ring
     }
@@ -319,8 +317,8 @@ impl SwitchingKey {
         self.gadget.qp()
     }
 
-    /// One limb of all terms, [`BLOCK`] residues of each in turn, `position` an index into [`Self::limbs`]: the words, and those of a
-    /// turn. `None` if the half does not lie so.
+    /// One limb of all terms in blocks of [`BLOCK`] residues: the words, and the words per block. `position` is an index into
+    /// [`Self::limbs`]. `None` if the half is stored differently.
     ///
     /// # Panics
     /// If there is no such limb.
@@ -334,8 +332,8 @@ impl SwitchingKey {
         Some((&words[range], width))
     }
 
-    /// The masks of one limb of term `term`, `position` an index into [`Self::limbs`], piece after piece. `None` unless they are
-    /// drawn from their seed.
+    /// The masks of one limb of term `term`, as a stream. `position` is an index into [`Self::limbs`]. `None` unless masks are expanded from
+    /// their seed.
     ///
     /// # Panics
     /// If there is no such limb.
@@ -348,7 +346,7 @@ impl SwitchingKey {
         }
     }
 
-    /// The N words of one limb of term `term`, `position` an index into [`Self::limbs`], written to `scratch` of N words.
+    /// The N words of one limb of term `term`, unpacked into `scratch` (N words) if necessary. `position` is an index into [`Self::limbs`].
     ///
     /// # Panics
     /// If there is no such term or limb.
@@ -374,7 +372,7 @@ impl SwitchingKey {
                 PackedBits::of(self.ring.modulus(limb)).unpack(&terms[term][start..start + bytes(&limb)], scratch);
             }
             (Half::Seeded, Some(seed)) => sample::fill_mask(&self.ring, &seed, term as u32, limb, scratch),
-            (Half::Seeded, None) => unreachable!("only a key with a seed leaves its masks to it"),
+            (Half::Seeded, None) => unreachable!("only a key with a seed omits its masks"),
         }
         scratch
     }
@@ -390,17 +388,15 @@ impl SwitchingKey {
     }
 }
 
-/// A key that a program asks for is not in the set.
+/// A program needs a key that the set lacks.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{wanted} is missing; the set has {available} keys: make it with the others, from the program's list of keys")]
 pub struct MissingKey {
-    /// The key that was asked for.
     pub wanted: KeyId,
-    /// How many keys there are.
     pub available: usize,
 }
 
-/// The switching keys that a server holds, over one ring.
+/// The switching keys of a server, over one ring.
 #[derive(Clone, Debug)]
 pub struct KeySet {
     ring: Arc<Ring>,
@@ -408,30 +404,26 @@ pub struct KeySet {
 }
 
 impl KeySet {
-    /// Without a key.
+    /// An empty set.
     pub fn new(ring: Arc<Ring>) -> Self {
         Self { ring, keys: BTreeMap::new() }
     }
 
-    /// The ring.
     pub fn ring(&self) -> &Arc<Ring> {
         &self.ring
     }
 
-    /// Adds `key`, in the place of an earlier one of the same [`KeyId`].
+    /// Adds `key`, replacing an earlier one of the same [`KeyId`].
     pub fn insert(&mut self, key: SwitchingKey) {
         self.keys.insert(key.id, Arc::new(key));
     }
 
     /// The key `id`.
-    ///
-    /// # Errors
-    /// [`MissingKey`].
     pub fn get(&self, id: KeyId) -> Result<&Arc<SwitchingKey>, MissingKey> {
         self.keys.get(&id).ok_or(MissingKey { wanted: id, available: self.keys.len() })
     }
 
-    /// What keys there are, in order.
+    /// All identifiers, in order.
     pub fn ids(&self) -> impl Iterator<Item = KeyId> {
         self.keys.keys().copied()
     }
@@ -441,7 +433,7 @@ impl KeySet {
         self.keys.values()
     }
 
-    /// The same keys as `storage` says.
+    /// Converts all keys to `storage`.
     #[must_use]
     pub fn stored(self, storage: KeyStorage) -> Self {
         let store = |(id, key): (KeyId, Arc<SwitchingKey>)| (id, Arc::new(Arc::unwrap_or_clone(key).stored(storage)));

@@ -1,4 +1,4 @@
-//! Switching keys from secrets.
+//! Makes switching keys from secrets.
 
 use std::sync::Arc;
 
@@ -17,17 +17,15 @@ use crate::gaussian::RoundedGaussian;
 use crate::progress::{Counter, OnProgress};
 use crate::random::{Purpose, RandomnessError, Seeds};
 
-/// Noise of keys and ciphertexts: `factor` times a rounded Gaussian. The factor is 1 in CKKS, the plaintext modulus in BGV.
+/// Noise of keys and ciphertexts: `factor` times a rounded Gaussian, where the factor is 1 in CKKS and the plaintext modulus in BGV.
 #[derive(Clone, Debug)]
 pub struct NoiseDistribution {
-    /// The Gaussian.
     pub gaussian: RoundedGaussian,
-    /// What it is multiplied by.
     pub factor: u64,
 }
 
 impl NoiseDistribution {
-    /// Of deviation `sigma`, times `factor`.
+    /// Noise of deviation `sigma` times `factor`.
     ///
     /// # Panics
     /// As [`RoundedGaussian::new`].
@@ -35,7 +33,6 @@ impl NoiseDistribution {
         Self { gaussian: RoundedGaussian::new(sigma), factor }
     }
 
-    /// Its variance.
     pub fn variance(&self) -> f64 {
         self.gaussian.variance() * (self.factor as f64).powi(2)
     }
@@ -44,35 +41,30 @@ impl NoiseDistribution {
 /// Why a switching key cannot be made.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum KeyMakerError {
-    /// The operating system gave no randomness.
     #[error(transparent)]
     Randomness(#[from] RandomnessError),
-    /// Not an automorphism of the ring.
     #[error(transparent)]
     Galois(#[from] GaloisElementError),
-    /// A key to or from the sparse secret, without one.
-    #[error("{0} needs a sparse ephemeral secret, and these keys have none; take a parameter set with one")]
+    #[error("{0} needs a sparse ephemeral secret, and these keys have none; use a parameter set with one")]
     NoSparseSecret(KeyId),
-    /// A key that the scheme makes, not this.
-    #[error("{0} has no secrets that are known here; make it with the scheme that numbered it")]
+    #[error("the secrets of {0} are unknown here; make it with the scheme that numbered it")]
     Unknown(KeyId),
 }
 
-/// A key that is asked for.
+/// A key to be made.
 #[derive(Clone, Debug)]
 pub struct KeyRequest {
     /// Which.
     pub id: KeyId,
     /// How it cuts.
     pub gadget: Arc<Gadget>,
-    /// How it is to lie in memory.
+    /// Its storage in memory.
     pub storage: KeyStorage,
 }
 
-/// Makes switching keys. Holds the secrets by reference.
+/// Makes switching keys from borrowed secrets.
 #[derive(Clone, Debug)]
 pub struct KeyMaker<'a> {
-    /// The ring.
     pub ring: &'a Arc<Ring>,
     /// s.
     pub secret: &'a SecretKey,
@@ -85,28 +77,21 @@ pub struct KeyMaker<'a> {
 impl KeyMaker<'_> {
     /// The key `id` with `gadget`, from fresh seeds of the operating system.
     ///
-    /// Every call draws its own seeds: two keys of one seed but different gadgets would give a multiple of the secret away as their
-    /// difference.
-    ///
-    /// # Errors
-    /// [`KeyMakerError`].
+    /// Every call draws new seeds: two keys with one seed but different gadgets would reveal a multiple of the secret as their difference.
     pub fn switching_key(&self, id: KeyId, gadget: &Arc<Gadget>) -> Result<SwitchingKey, KeyMakerError> {
         self.seeded(id, gadget, &Seeds::from_os()?)
     }
 
-    /// A key of seeds that a test can repeat.
-    ///
-    /// # Errors
-    /// [`KeyMakerError`].
+    /// A reproducible key for tests.
     #[cfg(any(test, feature = "test-seeds"))]
     pub fn for_tests(&self, id: KeyId, gadget: &Arc<Gadget>, seed: u64) -> Result<SwitchingKey, KeyMakerError> {
         self.seeded(id, gadget, &Seeds::for_tests(seed))
     }
 
-    /// All keys that are asked for, made one after another, each on all cores.
+    /// Makes all requested keys one after another, each on all cores.
     ///
     /// # Errors
-    /// [`KeyMakerError`] of the first that cannot be made.
+    /// [`KeyMakerError`] of the first key that cannot be made.
     pub fn key_set(&self, requests: &[KeyRequest], progress: OnProgress<'_>) -> Result<KeySet, KeyMakerError> {
         let counter = Counter::new(progress, "switching keys", requests.len());
         let mut keys = KeySet::new(Arc::clone(self.ring));
@@ -117,7 +102,7 @@ impl KeyMaker<'_> {
         Ok(keys)
     }
 
-    /// (s', s): the secret that a key is from, and the one that it is to, as values over the gadget's limbs.
+    /// (s', s): the source and target secrets of a key, in the evaluation domain over the gadget's limbs.
     fn secrets(&self, id: KeyId, gadget: &Gadget) -> Result<(SecretPolynomial, SecretPolynomial), KeyMakerError> {
         let values = |secret: &SecretKey| secret.values(self.ring, gadget.qp());
         let element = |value| GaloisElement::new(self.ring.degree(), value);
@@ -138,7 +123,7 @@ impl KeyMaker<'_> {
         Ok(encrypt_gadget(self.ring, id, gadget, &from, &to, self.noise, seeds))
     }
 
-    /// A key numbered by the scheme, from the secret polynomial `from` (values over [`Gadget::qp`]) to s.
+    /// A key numbered by the scheme, from the secret polynomial `from` (evaluation domain, over [`Gadget::qp`]) to s.
     ///
     /// # Errors
     /// [`KeyMakerError::Randomness`].
@@ -183,7 +168,7 @@ fn encrypt_gadget(
         fill_mask(ring, &seeds.mask, number as u32, limb, &mut mask);
         kernel.multiply_assign(&mut mask, to.get().limb(position));
         kernel.sub_assign(words, &mask);
-        // The mask is public, its product with the secret is not.
+        // The mask is public, but its product with the secret is not.
         zeroize::Zeroize::zeroize(&mut mask);
     };
     SwitchingKey::from_limbs(Arc::clone(ring), id, Arc::clone(gadget), body, seeds.mask)

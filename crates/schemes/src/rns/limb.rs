@@ -1,19 +1,18 @@
-//! The names of limbs, and the domains that their words are in.
+//! Identifiers of limbs, and the domains of their words.
 
 use serde::{Deserialize, Serialize};
 
-/// A residue number: an index into a [`super::Ring`]'s table of moduli.
+/// Identifies a limb: an index into a [`super::Ring`]'s table of moduli.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct LimbId(pub u16);
 
 impl LimbId {
-    /// The index.
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// The `count` limbs from number `first` on.
+    /// `count` limbs starting at number `first`.
     pub fn range(first: usize, count: usize) -> Vec<Self> {
         (first..first + count).map(|index| Self(index as u16)).collect()
     }
@@ -25,10 +24,10 @@ impl std::fmt::Display for LimbId {
     }
 }
 
-/// What the words of a polynomial are.
+/// Meaning of a polynomial's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Domain {
-    /// Coefficients, of X^0 first.
+    /// Coefficients, starting with that of X^0.
     Coefficient,
     /// Values at the odd powers of ψ, in the bit-reversed order of [`polyfabric_kernels::ntt::Ntt`].
     Evaluation,

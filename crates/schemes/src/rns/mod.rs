@@ -1,15 +1,14 @@
-//! Residue number systems: what CKKS, BGV and ring-GSW share, on the client and on the server.
+//! Residue number systems: shared by CKKS, BGV and ring-GSW, on the client and on the server.
 //!
-//! A ciphertext is a polynomial vector over R_Q = `Z_Q[X]/(X^N + 1)`, Q = Π q_i; every polynomial is held by its residue
-//! polynomials, the *limbs*.
+//! A ciphertext is a vector of polynomials over R_Q = `Z_Q[X]/(X^N + 1)`, Q = Π q_i. Every polynomial is represented by its residues
+//! modulo each prime, the *limbs*.
 //!
 //! # Conventions
 //! - The phase of a ciphertext is Σ_i `parts[i]`·s^i: the body b first, the mask a second.
-//! - The ring's table of moduli is q_0, …, q_L, then the special primes p_0, …, p_{k−1}, then whatever a scheme adds. A
-//!   [`LimbId`] is an index into it, so one number names one prime everywhere.
+//! - The ring's table of moduli is q_0, …, q_L, then the special primes p_0, …, p_{k−1}, then any others. A [`LimbId`] is an index into it,
+//!   so a number identifies the same prime everywhere.
 //! - [`Domain::Evaluation`] is the order of [`polyfabric_kernels::ntt::Ntt`]. Residues are canonical, in [0, q).
-//! - A switching key from s' to s has for each digit d a pair (b_d, a_d) with b_d + a_d·s = e_d + g_d·s'
-//!   ([`gadget`] says what g_d is).
+//! - A switching key from s' to s has for each digit d a pair (b_d, a_d) with b_d + a_d·s = e_d + g_d·s' ([`gadget`] defines g_d).
 
 pub mod chain;
 pub mod ciphertext;

@@ -1,8 +1,8 @@
-//! Limbs in fewer bytes than a word a residue: 32, 40, 50 or 60 bits, the first that holds the prime.
+//! Limbs packed into 32, 40, 50 or 60 bits per residue, the first that fits the prime.
 
 use polyfabric_kernels::modular::Modulus;
 
-/// Bits that a stored residue takes.
+/// Bits of a stored residue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PackedBits {
     /// Primes below 2^32: 4 bytes a residue.
@@ -13,11 +13,11 @@ pub enum PackedBits {
     B50,
     /// Primes below 2^60: 7.5 bytes.
     B60,
-    /// Any: 8 bytes.
+    /// Any prime: 8 bytes.
     B64,
 }
 
-/// Runs `$body` with the number of bits as a constant.
+/// Evaluates `$body` with the number of bits as a constant.
 macro_rules! with_bits {
     ($bits:expr, $B:ident => $body:expr) => {
         match $bits {
@@ -46,7 +46,7 @@ macro_rules! with_bits {
 }
 
 impl PackedBits {
-    /// The least that holds the residues of `modulus`.
+    /// The smallest packing for residues of `modulus`.
     pub fn of(modulus: Modulus) -> Self {
         match modulus.bits() {
             ..=32 => Self::B32,
@@ -62,15 +62,15 @@ impl PackedBits {
         with_bits!(self, B => B)
     }
 
-    /// Bytes of `count` residues, a multiple of 8: eight residues take as many bytes as one takes bits.
+    /// Bytes of `count` residues, a multiple of 8: eight residues occupy as many bytes as one has bits.
     pub fn bytes(self, count: usize) -> usize {
         count / 8 * self.get()
     }
 
-    /// Packs canonical residues into `bytes`, of [`Self::bytes`].
+    /// Packs canonical residues into `bytes`, of length [`Self::bytes`].
     ///
     /// # Panics
-    /// Unless the residues are a multiple of 8, and the bytes theirs.
+    /// If the number of residues is not a multiple of 8, or the lengths do not match.
     pub fn pack(self, residues: &[u64], bytes: &mut [u8]) {
         assert_eq!((residues.len() % 8, bytes.len()), (0, self.bytes(residues.len())), "eight residues at a time");
         with_bits!(self, B => pack::<B>(residues, bytes));
@@ -104,8 +104,8 @@ fn unpack<const B: usize>(bytes: &[u8], residues: &mut [u64]) {
     for (residues, bytes) in residues.as_chunks_mut::<8>().0.iter_mut().zip(bytes.as_chunks::<B>().0) {
         for (index, residue) in residues.iter_mut().enumerate() {
             let (start, shift) = (index * B / 8, index * B % 8);
-            // A residue of B ≤ 60 bits ends at bit 64 of its eight bytes at most (50 + 6, 60 + 4); at the group's end they would
-            // leave it, so they start earlier.
+            // A residue of B ≤ 60 bits ends by bit 64 of its eight bytes (50 + 6, 60 + 4). At the group's end these would exceed the
+            // group, so they start earlier.
             let early = (start + 8).saturating_sub(B);
             let mut word = [0; 8];
             word.copy_from_slice(&bytes[start - early..start - early + 8]);
@@ -116,7 +116,7 @@ fn unpack<const B: usize>(bytes: &[u8], residues: &mut [u64]) {
 
 #[cfg(test)]
 mod tests {
-    //! Do residues of every size come back, in the bytes that are stated?
+    //! Do residues of every size survive a round trip in the documented number of bytes?
 
     use super::*;
     use proptest::prelude::*;

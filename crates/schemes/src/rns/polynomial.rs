@@ -8,14 +8,14 @@ use std::sync::OnceLock;
 use super::limb::{Domain, LimbId};
 use super::ring::Ring;
 
-/// A polynomial by its limbs: N words each, one limb after the other, all in one domain. Limbs start at multiples of 64 bytes.
+/// A polynomial by its limbs: N words each, in order, all in one domain. Limbs are aligned to 64 bytes.
 #[derive(Clone, Debug)]
 pub struct RnsPolynomial {
     degree: RingDegree,
     domain: Domain,
     limbs: Vec<LimbId>,
     words: AlignedTorus<u64>,
-    /// The moduli, limb by limb, below which all words have been found since they were last open to change.
+    /// The moduli below which all words were found since the last mutable access, limb by limb.
     canonical: OnceLock<Box<[u64]>>,
 }
 
@@ -40,22 +40,22 @@ impl RnsPolynomial {
         self.degree
     }
 
-    /// What the words are.
+    /// Meaning of the words.
     pub fn domain(&self) -> Domain {
         self.domain
     }
 
-    /// Says that the words are now of `domain`, after a transform from outside. Changes no word.
+    /// Sets the domain after an external transform; changes no words.
     pub fn set_domain(&mut self, domain: Domain) {
         self.domain = domain;
     }
 
-    /// Its limbs, in the order of the words.
+    /// Its limbs, in order.
     pub fn limbs(&self) -> &[LimbId] {
         &self.limbs
     }
 
-    /// The place of `limb` among [`Self::limbs`].
+    /// The index of `limb` in [`Self::limbs`].
     pub fn position(&self, limb: LimbId) -> Option<usize> {
         self.limbs.iter().position(|&other| other == limb)
     }
@@ -70,7 +70,7 @@ impl RnsPolynomial {
         &self.words[position * count..(position + 1) * count]
     }
 
-    /// The N words of the limb at `position`, to change.
+    /// Mutable access to the limb at `position`.
     ///
     /// # Panics
     /// If there are not so many limbs.
@@ -80,12 +80,12 @@ impl RnsPolynomial {
         &mut self.words_mut()[position * count..(position + 1) * count]
     }
 
-    /// All words, one limb after the other.
+    /// All words, limb by limb.
     pub fn words(&self) -> &[u64] {
         &self.words
     }
 
-    /// All words, to change.
+    /// Mutable access to all words.
     pub fn words_mut(&mut self) -> &mut [u64] {
         self.canonical.take();
         &mut self.words
@@ -96,13 +96,13 @@ impl RnsPolynomial {
         self.limbs.iter().copied().zip(self.words.chunks_exact(self.degree.get()))
     }
 
-    /// Each limb with its words, to change.
+    /// Each limb with mutable words.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (LimbId, &mut [u64])> {
         self.canonical.take();
         self.limbs.iter().copied().zip(self.words.chunks_exact_mut(self.degree.get()))
     }
 
-    /// `change` on every limb, in parallel; it gets the limb, its place and its words.
+    /// Applies `change` to every limb in parallel, with its identifier, position and words.
     pub fn for_each_limb(&mut self, change: impl Fn(LimbId, usize, &mut [u64]) + Sync) {
         self.canonical.take();
         let limbs = &self.limbs;
@@ -110,7 +110,7 @@ impl RnsPolynomial {
         chunks.for_each(|(position, words)| change(limbs[position], position, words));
     }
 
-    /// The same polynomial over fewer limbs, or in another order. `None` if it lacks one of them.
+    /// The same polynomial over fewer or reordered limbs. `None` if it lacks one of them.
     pub fn select(&self, limbs: &[LimbId]) -> Option<Self> {
         let mut selected = Self::zero(self.degree, limbs, self.domain);
         for (position, &limb) in limbs.iter().enumerate() {
@@ -119,7 +119,7 @@ impl RnsPolynomial {
         Some(selected)
     }
 
-    /// Whether every word is a canonical residue of its limb. Words are read for it once: that they are is remembered until they may have changed.
+    /// Whether every word is a canonical residue of its limb. The result is cached until the next mutable access.
     pub fn is_canonical(&self, ring: &Ring) -> bool {
         let moduli = || self.limbs.iter().map(|&limb| ring.modulus(limb).value());
         if self.canonical.get().is_some_and(|found| found.iter().copied().eq(moduli())) {
@@ -127,20 +127,20 @@ impl RnsPolynomial {
         }
         let holds = self.iter().all(|(limb, words)| ring.limb(limb).holds(words));
         if holds {
-            // Where another ring's moduli stand already, they stay: this ring's words are read again the next time.
+            // If the moduli of another ring are cached, they stay, and this ring is checked again next time.
             let _ = self.canonical.set(moduli().collect());
         }
         holds
     }
 
-    /// Remembers that every word is a canonical residue of its limb, as whoever wrote them has seen.
+    /// Marks every word as a canonical residue, when the writer has checked it.
     pub(crate) fn remember_canonical(&mut self, ring: &Ring) {
         debug_assert!(self.iter().all(|(limb, words)| ring.limb(limb).holds(words)), "canonical residues");
         self.canonical =
             OnceLock::from(self.limbs.iter().map(|&limb| ring.modulus(limb).value()).collect::<Box<[u64]>>());
     }
 
-    /// Transforms to values, if it is coefficients.
+    /// Transforms to the evaluation domain, if in coefficients.
     pub fn forward(&mut self, ring: &Ring) {
         if self.domain == Domain::Coefficient {
             self.for_each_limb(|limb, _, words| ring.ntt(limb).forward(words));
@@ -148,7 +148,7 @@ impl RnsPolynomial {
         }
     }
 
-    /// Transforms to coefficients, if it is values.
+    /// Transforms to coefficients, if in the evaluation domain.
     pub fn inverse(&mut self, ring: &Ring) {
         if self.domain == Domain::Evaluation {
             self.for_each_limb(|limb, _, words| ring.ntt(limb).inverse(words));
@@ -186,17 +186,17 @@ impl RnsPolynomial {
         self.for_each_limb(|limb, _, words| ring.limb(limb).neg_assign(words));
     }
 
-    /// self ← self · other, of values.
+    /// self ← self · other, in the evaluation domain.
     ///
     /// # Panics
-    /// As [`Self::add_assign`], and of coefficients.
+    /// As [`Self::add_assign`], and in the coefficient domain.
     pub fn multiply_assign(&mut self, ring: &Ring, other: &Self) {
         self.check_like(other);
         assert_eq!(self.domain, Domain::Evaluation, "polynomials are multiplied by values");
         self.for_each_limb(|limb, position, words| ring.limb(limb).multiply_assign(words, other.limb(position)));
     }
 
-    /// self ← self + a · b, of values.
+    /// self ← self + a · b, in the evaluation domain.
     ///
     /// # Panics
     /// As [`Self::multiply_assign`].

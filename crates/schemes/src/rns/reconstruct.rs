@@ -1,18 +1,18 @@
-//! From residues back to integers: the centred representative modulo the product of the primes.
+//! Reconstructs integers from residues: the centred representative modulo the product of the primes.
 
 use polyfabric_kernels::modular::{Modulus, ShoupFactor};
 
-/// x in \[−Q/2, Q/2), by its magnitude.
+/// x in \[−Q/2, Q/2), as sign and magnitude.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedInteger {
     /// Whether x < 0.
     pub negative: bool,
-    /// |x|, least word first; as many words for every x of one basis.
+    /// |x|, least significant word first; the length depends on the basis only.
     pub magnitude: Vec<u64>,
 }
 
 impl SignedInteger {
-    /// x as (f, e) with x ≈ f·2^e, f within one part in 2^52 of exact: for integers beyond the range of f64.
+    /// x ≈ f·2^e as (f, e), with relative error 2^-52, for integers beyond the range of f64.
     pub fn to_scaled(&self) -> (f64, i32) {
         let Some(top) = self.magnitude.iter().rposition(|&word| word != 0) else {
             return (0.0, 0);
@@ -28,7 +28,7 @@ impl SignedInteger {
     /// x as an f64, infinite beyond its range.
     pub fn to_f64(&self) -> f64 {
         let (value, exponent) = self.to_scaled();
-        // In two factors, as one may be beyond the range.
+        // Two factors, since one may exceed the range.
         value * f64::from(exponent / 2).exp2() * f64::from(exponent - exponent / 2).exp2()
     }
 
@@ -55,9 +55,9 @@ impl SignedInteger {
 pub struct Reconstruction {
     moduli: Vec<Modulus>,
     inverses: Vec<ShoupFactor>,
-    /// Q/q_i, least word first.
+    /// Q/q_i, least significant word first.
     cofactors: Vec<Vec<u64>>,
-    /// Q and its half rounded up.
+    /// Q, and half of Q rounded up.
     product: Vec<u64>,
     half: Vec<u64>,
 }
@@ -89,9 +89,9 @@ fn less(a: &[u64], b: &[u64]) -> bool {
 }
 
 impl Reconstruction {
-    /// For residues modulo each of `moduli`, distinct primes.
+    /// Reconstructs from residues modulo each of `moduli`, distinct primes.
     pub fn new(moduli: &[Modulus]) -> Self {
-        // A word more than Q takes: the sum is below the number of primes times Q.
+        // One word more than Q: the sum is below the number of primes times Q.
         let words = moduli.iter().map(|modulus| modulus.bits() as usize).sum::<usize>().div_ceil(64) + 1;
         let multiply_all = |skip: usize| {
             let mut product = vec![0; words];
@@ -108,11 +108,11 @@ impl Reconstruction {
             let cofactor = others.fold(1 % modulus.value(), |product, (_, other)| {
                 modulus.multiply(product, modulus.reduce(other.value()))
             });
-            // Distinct primes have this inverse.
+            // Exists for distinct primes.
             ShoupFactor::new(modulus, modulus.inverse(cofactor).unwrap_or(0))
         };
         let product = multiply_all(usize::MAX);
-        // Q is odd for odd primes; (Q + 1)/2 is the least that counts as negative.
+        // Odd primes have an odd Q; (Q + 1)/2 is the smallest that counts as negative.
         let mut half = product.clone();
         let mut carry = 0;
         for word in half.iter_mut().rev() {
@@ -132,7 +132,7 @@ impl Reconstruction {
         }
     }
 
-    /// The integer of canonical residues, one a modulus.
+    /// The integer with these canonical residues, one per modulus.
     pub fn integer(&self, residues: impl Iterator<Item = u64>) -> SignedInteger {
         let mut sum = vec![0; self.product.len()];
         let mut quotient = 0.0;
@@ -143,8 +143,7 @@ impl Reconstruction {
             quotient += y as f64 / modulus.value() as f64;
             add_scaled(&mut sum, cofactor, y);
         }
-        // v is the floor of a sum of less than 256 terms, each right to 2^-51: too large by one at most where it is close to an
-        // integer, too small by one likewise.
+        // v is the floor of a sum of fewer than 256 terms, each with error 2^-51: off by at most one, and only near an integer.
         if subtract_scaled(&mut sum, &self.product, quotient as u64) {
             add_scaled(&mut sum, &self.product, 1);
         } else if !less(&sum, &self.product) {
@@ -152,7 +151,7 @@ impl Reconstruction {
         }
         let negative = !less(&sum, &self.half);
         if negative {
-            // Q − x, as −(x − Q) in two's complement.
+            // Q − x, computed as −(x − Q) in two's complement.
             subtract_scaled(&mut sum, &self.product, 1);
             let mut carry = true;
             for word in &mut sum {
@@ -165,7 +164,7 @@ impl Reconstruction {
 
 #[cfg(test)]
 mod tests {
-    //! Do residues of an integer give it back, and its f64 and residues?
+    //! Do the residues of an integer reconstruct it, its f64 and its residues?
 
     use super::*;
     use polyfabric_kernels::primes::PrimeClass;
@@ -209,7 +208,7 @@ mod tests {
         let one = moduli(1, 40);
         assert_eq!(Reconstruction::new(&one).integer([5].into_iter()).to_i128(), Some(5));
         assert_eq!(Reconstruction::new(&one).integer([one[0].value() - 5].into_iter()).to_i128(), Some(-5));
-        // 40 primes of 61 bits: beyond the range of f64.
+        // 40 primes of 61 bits exceed the range of f64.
         let many = moduli(40, 61);
         let residues = many.iter().enumerate().map(|(index, q)| if index == 0 { 1 } else { q.value() - q.value() });
         let large = Reconstruction::new(&many).integer(residues);

@@ -1,4 +1,4 @@
-//! The ring of one parameter set: its degree, its table of moduli and the transforms modulo each.
+//! The ring of a parameter set: degree, table of moduli and NTTs.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,52 +9,37 @@ use thiserror::Error;
 
 use super::limb::LimbId;
 
-/// Most moduli of one ring.
+/// Maximum number of moduli.
 pub const MAX_LIMBS: usize = 256;
 
-/// Degrees of subrings, of the largest ring.
+/// Number of subring degrees of the largest ring.
 const MOST_SUBRINGS: usize = (RingDegree::MAX / RingDegree::MIN).ilog2() as usize;
 
-/// `Z[X]/(X^N + 1)` modulo each of a table of primes, with what computing modulo each takes. Shared by reference.
+/// `Z[X]/(X^N + 1)` modulo each of a table of primes, with their NTTs. Shared by reference.
 #[derive(Debug)]
 pub struct Ring {
     degree: RingDegree,
     moduli: Vec<Modulus>,
     limbs: Vec<Limb>,
-    /// Made when they are first used: a ring that a file names costs nothing until something is computed in it.
+    /// Made at first use: a ring named by a file costs nothing until something is computed in it.
     transforms: Vec<OnceLock<Ntt<u64>>>,
-    /// By limb and the power of two, likewise: those of [`Self::ntt_of_power`].
+    /// Subring transforms, by limb and power of two, also made at first use ([`Self::ntt_of_power`]).
     subrings: Vec<[OnceLock<Ntt<u64>>; MOST_SUBRINGS]>,
 }
 
-/// Why moduli make no ring.
+/// Why moduli do not define a ring.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum RingError {
-    /// None, or too many.
-    #[error("a ring takes 1 to {MAX_LIMBS} moduli, not {0}; give another number")]
+    #[error("a ring has 1 to {MAX_LIMBS} moduli, not {0}; give another number")]
     Count(usize),
-    /// One stands twice.
-    #[error("modulus {modulus} stands twice in the table (places {first} and {second}); give distinct primes")]
-    Repeated {
-        /// The modulus.
-        modulus: u64,
-        /// Its first place.
-        first: usize,
-        /// Its second.
-        second: usize,
-    },
-    /// A modulus has no transform of the degree.
+    #[error("modulus {modulus} occurs twice in the table (places {first} and {second}); give distinct primes")]
+    Repeated { modulus: u64, first: usize, second: usize },
     #[error("limb {limb}: {source}")]
-    Transform {
-        /// Its place.
-        limb: LimbId,
-        /// Why.
-        source: NttError,
-    },
+    Transform { limb: LimbId, source: NttError },
 }
 
 impl Ring {
-    /// The ring of `degree` with `moduli` as its table. Tables of a modulus' transform are made when it is first used.
+    /// The ring of `degree` with `moduli` as its table. Transform tables are made at first use.
     ///
     /// # Errors
     /// [`RingError`] unless the moduli are 1 to [`MAX_LIMBS`] distinct primes ≡ 1 mod 2N.
@@ -82,7 +67,7 @@ impl Ring {
         self.degree
     }
 
-    /// The table of moduli, by [`LimbId`].
+    /// The table of moduli, indexed by [`LimbId`].
     pub fn moduli(&self) -> &[Modulus] {
         &self.moduli
     }
@@ -126,7 +111,7 @@ impl Ring {
         })
     }
 
-    /// The transform modulo `limb`'s prime of polynomials in X^(2^`log2`), by their coefficients 2^`log2` from one another ([`Ntt::subring`]).
+    /// The NTT modulo `limb`'s prime for polynomials in X^(2^`log2`), given by every 2^`log2`-th coefficient ([`Ntt::subring`]).
     ///
     /// # Panics
     /// As [`Self::modulus`], and if there is no degree of N/2^`log2`.
@@ -147,7 +132,7 @@ impl Ring {
         limbs.iter().map(|&limb| (self.modulus(limb).value() as f64).log2()).sum()
     }
 
-    /// Bytes of the transforms' tables, of those that are made.
+    /// Bytes of the transform tables made so far.
     pub fn table_bytes(&self) -> usize {
         let all = self.transforms.iter().chain(self.subrings.iter().flatten());
         all.filter_map(OnceLock::get).map(Ntt::table_bytes).sum()

@@ -1,4 +1,4 @@
-//! Secrets: ternary coefficients from secret streams; masks, from public seeds. Noise is [`crate::gaussian`]'s.
+//! Samples ternary secrets from secret streams and masks from public seeds. [`crate::gaussian`] samples noise.
 
 use polyfabric_kernels::expander::UniformStream;
 use zeroize::{Zeroize, Zeroizing};
@@ -8,7 +8,7 @@ use super::polynomial::RnsPolynomial;
 use super::ring::Ring;
 use crate::random::{MaskSeed, Stream};
 
-/// `count` coefficients, −1, 0 and 1 equally likely: two bits at a time, of which the fourth value is skipped.
+/// `count` coefficients, −1, 0 and 1 equally likely: reads two bits at a time and skips the fourth value.
 pub fn uniform_ternary(stream: &mut Stream, count: usize) -> Zeroizing<Vec<i8>> {
     let mut coefficients = Zeroizing::new(Vec::with_capacity(count));
     while coefficients.len() < count {
@@ -24,9 +24,9 @@ pub fn uniform_ternary(stream: &mut Stream, count: usize) -> Zeroizing<Vec<i8>> 
     coefficients
 }
 
-/// `count` coefficients of which exactly `weight` are ±1, every such choice equally likely: each coefficient in turn is set with the
-/// probability of those still to set among those still to come (C. Fan, M. Muller, I. Rezucha, J. Am. Stat. Assoc. 57, 1962), and has a
-/// sign of its own whether it is set or not. No address and no branch depends on what is drawn.
+/// `count` coefficients of which exactly `weight` are ±1, every such choice equally likely. Each coefficient is set with probability
+/// (remaining to set)/(remaining coefficients) (C. Fan, M. Muller, I. Rezucha, J. Am. Stat. Assoc. 57, 1962), and draws a sign whether
+/// it is set or not. No address or branch depends on the samples.
 ///
 /// # Panics
 /// If `weight` is above `count`.
@@ -43,7 +43,7 @@ pub fn sparse_ternary(stream: &mut Stream, count: usize, weight: usize) -> Zeroi
     coefficients
 }
 
-/// words ← coefficients·factor modulo `limb`'s prime, transformed to values if `domain` asks for it.
+/// words ← coefficients·factor modulo `limb`'s prime, transformed to `domain`.
 pub(crate) fn write_signed(
     ring: &Ring,
     limb: LimbId,
@@ -53,7 +53,7 @@ pub(crate) fn write_signed(
     words: &mut [u64],
 ) {
     let modulus = ring.modulus(limb);
-    // Noise and secrets are below every modulus but toys': no division then.
+    // Noise and secrets are below every modulus except in toys, so no division is needed.
     let q = modulus.value() as i64;
     for (word, &coefficient) in words.iter_mut().zip(coefficients) {
         *word = if -q < coefficient && coefficient < q {
@@ -77,31 +77,31 @@ pub fn signed_polynomial(ring: &Ring, limbs: &[LimbId], domain: Domain, coeffici
     polynomial
 }
 
-/// The limb `limb` of mask number `row` of `seed`: uniform residues, each limb from a stream of its own.
+/// Limb `limb` of mask number `row` of `seed`: uniform residues; each limb has its own stream.
 pub fn fill_mask(ring: &Ring, seed: &MaskSeed, row: u32, limb: LimbId, words: &mut [u64]) {
     mask_stream(ring, seed, row, limb).fill(words);
 }
 
-/// [`fill_mask`]'s words, piece after piece.
+/// The words of [`fill_mask`] as a stream.
 pub fn mask_stream(ring: &Ring, seed: &MaskSeed, row: u32, limb: LimbId) -> UniformStream {
     UniformStream::new(&seed.0, u64::from(row) << 16 | u64::from(limb.0), ring.modulus(limb))
 }
 
-/// Mask number `row` of `seed` over `limbs`: uniform, whichever domain it is read in.
+/// Mask number `row` of `seed` over `limbs`: uniform in either domain.
 pub fn mask(ring: &Ring, seed: &MaskSeed, row: u32, limbs: &[LimbId], domain: Domain) -> RnsPolynomial {
     let mut mask = RnsPolynomial::zero(ring.degree(), limbs, domain);
     mask.for_each_limb(|limb, _, words| fill_mask(ring, seed, row, limb, words));
     mask
 }
 
-/// Overwrites a polynomial that was secret.
+/// Overwrites a secret polynomial.
 pub(crate) fn wipe(polynomial: &mut RnsPolynomial) {
     polynomial.words_mut().zeroize();
 }
 
 #[cfg(test)]
 mod tests {
-    //! Are secrets distributed as they say?
+    //! Do secrets have the documented distribution?
 
     use super::*;
     use crate::random::{Purpose, Seeds};
@@ -122,7 +122,7 @@ mod tests {
         }
     }
 
-    /// Every place is set, with either sign, as often as every other: 3,000 secrets of 16 in 64.
+    /// Every place is set equally often, with either sign: 3,000 secrets of weight 16 in 64.
     #[test]
     fn sparse_secrets_have_their_weight_everywhere() {
         let (count, weight, draws) = (64, 16, 3_000);

@@ -11,13 +11,13 @@ use super::ring::Ring;
 use super::sample;
 use crate::random::Stream;
 
-/// What secrets are drawn from.
+/// Distribution of secrets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SecretDistribution {
     /// Coefficients −1, 0, 1 with equal probability.
     UniformTernary,
-    /// Exactly so many coefficients ±1, the others 0.
+    /// Exactly this many coefficients ±1, the others 0.
     SparseTernary(usize),
 }
 
@@ -54,10 +54,10 @@ impl std::fmt::Debug for SecretKey {
 }
 
 impl SecretKey {
-    /// A draw from `distribution`.
+    /// Draws a secret from `distribution`.
     ///
     /// # Panics
-    /// If a sparse secret's weight is above N; parameters are checked for that.
+    /// If a sparse secret's weight is above N; checked parameters exclude that.
     pub fn generate(degree: RingDegree, distribution: SecretDistribution, stream: &mut Stream) -> Self {
         let coefficients = match distribution {
             SecretDistribution::UniformTernary => sample::uniform_ternary(stream, degree.get()),
@@ -66,7 +66,7 @@ impl SecretKey {
         Self { degree, coefficients }
     }
 
-    /// Of given coefficients. `None` unless they are N of −1, 0, 1.
+    /// A secret with these coefficients. `None` unless they are N values of −1, 0, 1.
     pub fn from_coefficients(degree: RingDegree, coefficients: Vec<i8>) -> Option<Self> {
         let coefficients = Zeroizing::new(coefficients);
         let fits =
@@ -79,12 +79,11 @@ impl SecretKey {
         self.degree
     }
 
-    /// The coefficients.
     pub fn coefficients(&self) -> &[i8] {
         &self.coefficients
     }
 
-    /// How many coefficients are not 0.
+    /// Number of nonzero coefficients.
     pub fn hamming_weight(&self) -> usize {
         self.coefficients.iter().filter(|&&coefficient| coefficient != 0).count()
     }
@@ -100,7 +99,7 @@ impl SecretKey {
         Self { degree: self.degree, coefficients }
     }
 
-    /// Its values over `limbs`.
+    /// The secret over `limbs` in the evaluation domain.
     pub fn values(&self, ring: &Ring, limbs: &[LimbId]) -> SecretPolynomial {
         let wide: Zeroizing<Vec<i64>> =
             Zeroizing::new(self.coefficients.iter().map(|&coefficient| i64::from(coefficient)).collect());
@@ -113,12 +112,12 @@ impl SecretKey {
 pub struct SecretPolynomial(RnsPolynomial);
 
 impl SecretPolynomial {
-    /// Of small signed coefficients, as values over `limbs`.
+    /// Small signed coefficients over `limbs`, in the evaluation domain.
     pub fn from_coefficients(ring: &Ring, limbs: &[LimbId], coefficients: &[i64]) -> Self {
         Self(sample::signed_polynomial(ring, limbs, Domain::Evaluation, coefficients))
     }
 
-    /// The product of two, of values over the same limbs.
+    /// The product, for both in the evaluation domain over the same limbs.
     ///
     /// # Panics
     /// If their limbs differ.
@@ -133,7 +132,7 @@ impl SecretPolynomial {
         &self.0
     }
 
-    /// Its square, of values.
+    /// The square, in the evaluation domain.
     pub fn square(&self, ring: &Ring) -> Self {
         let mut square = self.clone();
         square.0.multiply_assign(ring, &self.0);

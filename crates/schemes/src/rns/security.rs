@@ -1,18 +1,19 @@
 //! Security level of RLWE with ternary secrets, from published tables (`security.toml`).
 //!
-//! A table gives for a ring degree the largest log2 of the whole modulus Q·P that has a level. The cost of the lattice attacks grows about as
-//! N / log Q, so between two levels of a degree 1/λ is interpolated linearly in log Q: the tables' three levels lie on such a line to three per
-//! cent. What the lattice estimator gives is taken where it is less (`estimates.toml`, interpolated in the same way). Below 128 bits the line is continued, which only says "weak"; above 256 the answer is 256. For degrees that have a row at 128
-//! only, the others are that row times the shares of degree 2^15.
+//! A table gives the largest log2 of the modulus Q·P for a ring degree and level. The cost of lattice attacks grows about as N / log Q, so
+//! 1/λ is interpolated linearly in log Q between two levels of a degree; the tables' three levels lie on such a line to three percent. A
+//! smaller lattice estimate (`estimates.toml`, interpolated alike) takes precedence. Below 128 bits the line is continued, which only says
+//! "weak"; the result is capped at 256. For degrees with a row at 128 bits only, the other levels are scaled from degree 2^15.
 //!
-//! A secret of few non-zero coefficients gives more to attacks that guess some of them (hybrid attacks). The table has the
-//! largest modulus at 128 bits for some weights; a weight between two of them counts as the lower one. Smaller moduli have 128 bits too, and no more is claimed of them; larger ones are scaled by how much larger the uniform
-//! bound is. Without a row, the level is what the lattice estimator gives for this degree and weight with this modulus, or the next larger that was
-//! estimated (`estimates.toml`), and no more than 128 bits; without that either it is unknown: 0.
+//! A sparse secret is more vulnerable to attacks that guess some of its coefficients (hybrid attacks). The table has the largest modulus at
+//! 128 bits for some weights; a weight between two of them counts as the lower one. Smaller moduli count as 128 bits, no more. Larger
+//! moduli are scaled by the ratio to the uniform bound. Without a row, the level is the lattice estimate for this degree and weight with this
+//! modulus or the next larger one that was estimated, at most 128 bits. Otherwise it is unknown: 0.
 //!
-//! From a quarter of N on, guessing gains nothing, but the coefficients are no uniform ones: a secret of weight w has a deviation of √(w/N) for
-//! √(2/3), and scaling it to the noise, as attacks do, is as good for them as a modulus √(2N/3w) times as large: √(8/3) at w = N/4. With weight N, all
-//! of them ±1, s = 2b − 1 for bits b, of deviation 1/2, which is as much. Every weight from N/4 to N counts as that of the larger modulus.
+//! From weight N/4 on, guessing gains nothing, but the coefficients are not uniform: weight w has deviation √(w/N) instead of √(2/3).
+//! Attacks scale the secret to the noise, which is equivalent to a modulus √(2N/3w) times as large, or √(8/3) at w = N/4. With weight N all
+//! coefficients are ±1, so s = 2b − 1 for bits b of deviation 1/2, equivalent to the same factor. Every weight from N/4 to N counts as that
+//! larger modulus.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -24,20 +25,20 @@ use super::secret::SecretDistribution;
 use crate::estimates;
 use crate::level::shown;
 
-/// Security, in bits, below which a set is used only when it is named, and with a warning.
+/// Sets with fewer bits of security are used only by name, with a warning.
 pub const STANDARD_SECURITY_BITS: f64 = 128.0;
 
-/// A security level and where it comes from.
+/// A security level and its source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
-    /// λ in bits against classical attacks; 0 if nothing is known.
+    /// λ in bits against classical attacks; 0 if unknown.
     pub bits: f64,
     /// The table's row, or *unknown* and why.
     pub source: String,
 }
 
 impl Estimate {
-    /// What to tell a person who uses the set `name` of this security, if that is below 128 bits or unknown.
+    /// A warning for users of the set `name`, if its security is below 128 bits or unknown.
     pub fn warning(&self, name: &str) -> Option<String> {
         let (bits, source) = (self.bits, &self.source);
         let has = if bits == 0.0 {
@@ -75,10 +76,10 @@ struct Table {
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    toml::from_str(include_str!("security.toml")).expect("the committed table parses; a test holds it")
+    toml::from_str(include_str!("security.toml")).expect("the committed table parses; a test checks this")
 });
 
-/// The degree whose shares of the 128-bit bound stand in where higher levels have no row.
+/// For degrees without rows at higher levels, this degree's ratios to the 128-bit bound are used.
 const MODEL_DEGREE: usize = 1 << 15;
 
 fn row(degree: usize, level: f64) -> Option<(&'static Uniform, f64)> {
@@ -86,7 +87,7 @@ fn row(degree: usize, level: f64) -> Option<(&'static Uniform, f64)> {
     rows.filter_map(|row| row.bounds.get(&degree.to_string()).map(|&bound| (row, bound))).next()
 }
 
-/// (level, largest log2 modulus) of a degree, by rising level, and the source of the first; none for a degree without a row.
+/// (level, largest log2 modulus) of a degree by increasing level, and the first row's source; `None` without a row.
 fn curve(degree: usize) -> Option<(Vec<(f64, f64)>, &'static str)> {
     let (first, bound) = row(degree, STANDARD_SECURITY_BITS)?;
     let mut points = vec![(STANDARD_SECURITY_BITS, bound)];
@@ -113,7 +114,7 @@ pub(crate) fn bounds() -> Vec<(usize, SecretDistribution, f64, f64)> {
     uniform.chain(sparse).collect()
 }
 
-/// How much larger, in log2, a modulus is as good as for attacks on a secret of fixed weight from N/4 to N than on a uniform one: ½·log2(8/3).
+/// log2 of the equivalent factor on the modulus for a secret of fixed weight from N/4 to N: ½·log2(8/3).
 fn fixed_weight_log2() -> f64 {
     0.5 * (8.0f64 / 3.0).log2()
 }
@@ -138,7 +139,7 @@ fn sparse_row(degree: usize, weight: usize) -> Option<&'static Sparse> {
 
 /// Security of RLWE of `degree` modulo 2^`log2_modulus` with secrets of `secret` and noise of deviation `sigma`.
 ///
-/// The tables are for deviations of 3.19 and 3.2; less noise than 3.1 is not covered, more counts as that.
+/// The tables assume deviations of 3.19 and 3.2; less than 3.1 is not covered, and more counts as 3.2.
 pub fn estimate(degree: RingDegree, log2_modulus: f64, secret: SecretDistribution, sigma: f64) -> Estimate {
     let unknown = |why: &str| Estimate { bits: 0.0, source: format!("unknown: {why}") };
     let Some((points, source)) = curve(degree.get()) else {
@@ -158,7 +159,7 @@ pub fn estimate(degree: RingDegree, log2_modulus: f64, secret: SecretDistributio
                 let source = format!("the lattice estimator for logQP {modulus} (estimates.toml), attack {attack}");
                 return Estimate { bits: bits.min(STANDARD_SECURITY_BITS), source };
             };
-            // The uniform modulus that is as far from its bound as this one is from the sparse one.
+            // Maps this modulus to the uniform modulus at the same ratio to its bound.
             let bits = interpolate(&points, log2_modulus * points[0].1 / row.bound).min(STANDARD_SECURITY_BITS);
             Estimate { bits, source: row.source.clone() }
         }
@@ -174,10 +175,10 @@ pub fn estimate(degree: RingDegree, log2_modulus: f64, secret: SecretDistributio
     }
 }
 
-/// Of uniform secrets: of the published curve `points`, or of the estimator, where that gives less.
+/// Uniform secrets: the smaller of the published curve `points` and the estimate.
 fn uniform_estimate(degree: usize, points: &[(f64, f64)], source: &str, log2_modulus: f64) -> Estimate {
     let bits = interpolate(points, log2_modulus);
-    // Noise above the estimates' counts as theirs.
+    // Noise above that of the estimates counts as theirs.
     let (secret, noise) = (SecretDistribution::UniformTernary, estimates::STANDARD_NOISE_LOG2);
     let estimated = estimates::estimated(degree, secret, log2_modulus, noise);
     match estimated.or_else(|| estimates::at_most(degree, secret, log2_modulus, noise)) {
@@ -195,7 +196,7 @@ fn interpolate(points: &[(f64, f64)], log2_modulus: f64) -> f64 {
     if log2_modulus <= least {
         return highest;
     }
-    // The last pair serves below its lower end too, the first above its upper end.
+    // The last pair also serves below its lower end, the first above its upper end.
     let pair = points.windows(2).rfind(|pair| log2_modulus <= pair[0].1).unwrap_or(&points[..2]);
     let ((low, large), (high, small)) = (pair[0], pair[1]);
     let position = (large - log2_modulus) / (large - small);
@@ -204,7 +205,7 @@ fn interpolate(points: &[(f64, f64)], log2_modulus: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    //! Does the level follow the published tables, and fall with the modulus and with the weight?
+    //! Does the level follow the published tables, and decrease with the modulus and with sparsity?
 
     use super::*;
 
@@ -218,7 +219,7 @@ mod tests {
 
     #[test]
     fn the_tables_values() {
-        // The estimator gives as much for the bounds of 2024, and up to 6 % less for those of 2018 at the higher levels.
+        // The estimator matches the bounds of 2024, and gives up to 6 % less for those of 2018 at the higher levels.
         for (log2, bound) in [(10, 26.0), (11, 53.0), (12, 106.0), (13, 214.0), (14, 430.0), (15, 868.0), (16, 1747.0)]
         {
             assert!((uniform(log2, bound) - 128.0).abs() < 1e-3, "{log2}, {bound}: {}", uniform(log2, bound));
@@ -237,7 +238,7 @@ mod tests {
         }
     }
 
-    /// λ·log Q / N is almost the same for all rows: the interpolation's premise.
+    /// The premise of the interpolation: λ·log Q / N is almost constant over all rows.
     #[test]
     fn rows_lie_on_a_hyperbola() {
         for log2 in 11..=15 {
@@ -265,9 +266,9 @@ mod tests {
         assert_eq!(at(16), 0.0);
     }
 
-    /// Secrets of N/4 to N coefficients ±1 are weaker than uniform ones, by what their deviation is less.
+    /// Secrets with N/4 to N coefficients ±1 are weaker than uniform ones, by their smaller deviation.
     #[test]
-    fn a_fixed_weight_is_no_uniform_secret() {
+    fn a_fixed_weight_is_weaker_than_a_uniform_secret() {
         for weight in [512, 1_000, 2_048] {
             let secret = SecretDistribution::SparseTernary(weight);
             let fixed = estimate(degree(11), 53.0, secret, 3.2);
@@ -282,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_covered_is_said() {
+    fn uncovered_problems_have_unknown_security() {
         assert!(estimate(degree(9), 20.0, SecretDistribution::UniformTernary, 3.2).source.starts_with("unknown"));
         assert!(estimate(degree(13), 200.0, SecretDistribution::UniformTernary, 1.0).source.starts_with("unknown"));
         let unknown = estimate(degree(13), 200.0, SecretDistribution::UniformTernary, 1.0).warning("mine");
@@ -293,7 +294,7 @@ mod tests {
         assert!(weak.expect("a warning").starts_with("parameter set mine has about "));
         assert_eq!(estimate(degree(13), 200.0, SecretDistribution::UniformTernary, 3.2).warning("mine"), None);
         assert!(estimate(degree(13), 200.0, SecretDistribution::SparseTernary(192), 3.2).source.starts_with("unknown"));
-        // Without a row, but estimated: F1's bootstrapping with a secret of weight 64. Smaller moduli have no fewer bits.
+        // No row, but estimated: F1's bootstrapping with a secret of weight 64. Smaller moduli have at least as many bits.
         let estimated = |modulus| estimate(degree(14), modulus, SecretDistribution::SparseTernary(64), 3.2);
         assert!(estimated(822.0).bits < 70.0 && estimated(822.0).source.contains("lattice estimator"));
         assert_eq!(estimated(758.0).bits, estimated(822.0).bits);

@@ -1,7 +1,7 @@
-//! Polynomials, ciphertexts and switching keys in files, for every scheme over residue numbers.
+//! File format of polynomials, ciphertexts and switching keys of CKKS and BGV.
 //!
-//! Residues are packed as [`PackedBits`] says. A reader computes what an object takes from its header and from the checked
-//! parameters, and finds it in what is left of the file, before it allocates; every residue is checked to be below its prime.
+//! Residues are packed ([`PackedBits`]). Before allocating, a reader computes an object's size from its header and the checked parameters
+//! and compares it with the rest of the file. It checks every residue against its prime.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,9 +21,9 @@ use super::secret::{SecretDistribution, SecretKey};
 use crate::random::MaskSeed;
 use crate::serial::{FormatError, Reader, Sink};
 
-/// Most parts of a ciphertext in a file.
+/// Maximum number of parts of a ciphertext.
 const MAX_PARTS: u32 = 16;
-/// Most keys of a set in a file.
+/// Maximum number of keys of a set.
 const MAX_KEYS: u32 = 1 << 17;
 
 /// Bytes of a polynomial over `limbs`.
@@ -31,7 +31,6 @@ pub(crate) fn polynomial_bytes(degree: usize, moduli: &[Modulus], limbs: &[LimbI
     limbs.iter().map(|limb| PackedBits::of(moduli[limb.index()]).bytes(degree) as u64).sum()
 }
 
-/// Writes one limb.
 fn write_limb(modulus: Modulus, words: &[u64], sink: &mut Sink<'_>) -> std::io::Result<()> {
     let bits = PackedBits::of(modulus);
     let mut bytes = vec![0; bits.bytes(words.len())];
@@ -44,7 +43,7 @@ pub(crate) fn write_polynomial(ring: &Ring, polynomial: &RnsPolynomial, sink: &m
     polynomial.iter().try_for_each(|(limb, words)| write_limb(ring.modulus(limb), words, sink))
 }
 
-/// Reads one limb, packed, and checks its residues in `scratch` (N words).
+/// Reads one packed limb and checks its residues; `scratch` has N words.
 fn read_limb(
     what: &'static str,
     modulus: Modulus,
@@ -61,7 +60,7 @@ fn read_limb(
     }
 }
 
-/// Reads a polynomial over `limbs`, which the ring has.
+/// Reads a polynomial over `limbs`, which the ring must have.
 pub(crate) fn read_polynomial(
     what: &'static str,
     ring: &Ring,
@@ -82,13 +81,13 @@ pub(crate) fn read_polynomial(
     Ok(polynomial)
 }
 
-/// Bytes of a ciphertext: parts, domain, then the parts.
+/// Bytes of a ciphertext: number of parts, domain, parts.
 pub(crate) fn ciphertext_bytes(moduli: &[Modulus], ciphertext: &Ciphertext) -> u64 {
     let degree = ciphertext.parts[0].degree().get();
     8 + ciphertext.parts.len() as u64 * polynomial_bytes(degree, moduli, ciphertext.limbs())
 }
 
-/// Writes a ciphertext, all but its limbs' names.
+/// Writes a ciphertext without the identifiers of its limbs.
 pub(crate) fn write_ciphertext(ring: &Ring, ciphertext: &Ciphertext, sink: &mut Sink<'_>) -> std::io::Result<()> {
     let domain = match ciphertext.domain() {
         Domain::Coefficient => 0u32,
@@ -99,7 +98,7 @@ pub(crate) fn write_ciphertext(ring: &Ring, ciphertext: &Ciphertext, sink: &mut 
     ciphertext.parts.iter().try_for_each(|part| write_polynomial(ring, part, sink))
 }
 
-/// Reads a ciphertext over `limbs`, which the ring has.
+/// Reads a ciphertext over `limbs`, which the ring must have.
 pub(crate) fn read_ciphertext(
     ring: &Ring,
     limbs: &[LimbId],
@@ -140,11 +139,11 @@ fn id_of(codes: [u32; 2], degree: usize) -> Result<KeyId, FormatError> {
         [kind @ (1 | 2), _] if element % 2 == 1 && element < 2 * degree => {
             Ok(if kind == 1 { KeyId::Galois(element) } else { KeyId::GaloisAfter(element) })
         }
-        _ => Err(FormatError::Content("a key is for nothing that is known")),
+        _ => Err(FormatError::Content("a key has an unknown purpose")),
     }
 }
 
-/// Words of 32 bits that describe a gadget: sub-digit bits (0 for none), digits, special limbs, limbs of each digit, then all limbs.
+/// The 32-bit words of a gadget: sub-digit bits (0 for none), digits, special limbs, limbs of each digit, then all limbs.
 fn gadget_words(gadget: &Gadget) -> Vec<u32> {
     let mut words =
         vec![gadget.sub_digit_bits().unwrap_or(0), gadget.digits().len() as u32, gadget.special().len() as u32];
@@ -178,12 +177,11 @@ fn key_bytes(key: &SwitchingKey) -> u64 {
     head + seed + storage.key_bytes(key.ring(), key.gadget()) as u64
 }
 
-/// Bytes of a set of keys.
 pub(crate) fn key_set_bytes(keys: &KeySet) -> u64 {
     4 + keys.iter().map(|key| key_bytes(key)).sum::<u64>()
 }
 
-/// Writes a set of keys: each key's purpose, gadget, whether it has a seed, the seed, bodies, and masks without one.
+/// Writes a set of keys: for each its purpose, gadget, seed flag, seed, bodies, and masks if it has no seed.
 pub(crate) fn write_key_set(keys: &KeySet, sink: &mut Sink<'_>) -> std::io::Result<()> {
     sink.bytes(&(keys.iter().count() as u32).to_le_bytes())?;
     let ring = keys.ring();
@@ -208,10 +206,10 @@ pub(crate) fn write_key_set(keys: &KeySet, sink: &mut Sink<'_>) -> std::io::Resu
     Ok(())
 }
 
-/// The keys that a program reads, and the limbs that each must have at least.
+/// The keys that a program reads, with the limbs that each must have.
 pub type WantedKeys<'a> = BTreeMap<KeyId, &'a [LimbId]>;
 
-/// Fails unless the key `id` over `found` is one that a program reads, with all limbs.
+/// Fails unless the program reads the key `id` and `found` has all its limbs.
 fn expect_wanted(id: KeyId, found: &[LimbId], wanted: &WantedKeys<'_>) -> Result<(), FormatError> {
     let Some(needed) = wanted.get(&id) else {
         return Err(FormatError::Keys(format!("{id} is there, which the program does not read")));
@@ -222,9 +220,9 @@ fn expect_wanted(id: KeyId, found: &[LimbId], wanted: &WantedKeys<'_>) -> Result
     }
 }
 
-/// Reads a set of keys over `ring`: packed, masks as seeds. A key must cut as `gadget_of` says, except for limbs of Q that it may lack: programs are
-/// lowered for that, and look at no more of a key than its rows and limbs. With `wanted` the set must have these keys and no others; what differs is
-/// refused before the key is read.
+/// Reads a set of keys over `ring`: packed, with masks as seeds. A key must have the gadget `gadget_of`, possibly with fewer limbs of Q:
+/// programs are lowered for that gadget and rely only on a key's rows and limbs. With `wanted`, the set must have exactly these keys; an
+/// unwanted key is rejected before it is read.
 pub(crate) fn read_key_set(
     ring: &Arc<Ring>,
     gadget_of: impl Fn(KeyId) -> Arc<Gadget>,
@@ -243,11 +241,11 @@ pub(crate) fn read_key_set(
         let codes = [reader.u32("a key's purpose")?, reader.u32("a key's purpose")?];
         let id = id_of(codes, ring.degree().get())?;
         if keys.get(id).is_ok() {
-            return Err(FormatError::Content("a key stands twice"));
+            return Err(FormatError::Content("a key occurs twice"));
         }
         let gadget = Arc::new(read_gadget(ring, reader)?);
         if *gadget.literal() != gadget_of(id).over(gadget.qp()) {
-            return Err(FormatError::Content("a key cuts in other digits than its parameter set"));
+            return Err(FormatError::Content("a key has other digits than its parameter set"));
         }
         if let Some(wanted) = wanted {
             expect_wanted(id, gadget.qp(), wanted)?;
@@ -293,14 +291,14 @@ fn read_terms(
     (0..gadget.terms().len()).map(&mut term).collect()
 }
 
-/// Writes a secret's coefficients, a byte each.
+/// Writes a secret's coefficients, one byte each.
 pub(crate) fn write_secret(secret: &SecretKey, sink: &mut Sink<'_>) -> std::io::Result<()> {
     let coefficients = secret.coefficients().iter().map(|&coefficient| coefficient as u8);
     let bytes: Zeroizing<Vec<u8>> = Zeroizing::new(coefficients.collect());
     sink.bytes(&bytes)
 }
 
-/// Reads a secret, which must be one of `distribution`.
+/// Reads a secret and checks its `distribution`.
 pub(crate) fn read_secret(
     degree: RingDegree,
     distribution: SecretDistribution,
@@ -313,7 +311,7 @@ pub(crate) fn read_secret(
         .ok_or(FormatError::Content("a secret's coefficient is not -1, 0 or 1"))?;
     match distribution {
         SecretDistribution::SparseTernary(weight) if secret.hamming_weight() != weight => {
-            Err(FormatError::Content("a secret has another weight than the parameters say"))
+            Err(FormatError::Content("a secret's weight differs from the parameters'"))
         }
         _ => Ok(secret),
     }

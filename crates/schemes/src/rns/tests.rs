@@ -1,4 +1,4 @@
-//! Does every switching key hold what its gadget says, under the secrets that its name says, however it is stored?
+//! Does every switching key encrypt its gadget's multiples under the right secrets, in every storage?
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ fn coefficients(secret: &SecretKey) -> Vec<i64> {
     secret.coefficients().iter().map(|&coefficient| i64::from(coefficient)).collect()
 }
 
-/// Centred coefficients of b_d + a_d·to − g_d·from at one limb, by schoolbook products.
+/// Centred coefficients of b_d + a_d·to − g_d·from at one limb, by schoolbook multiplication.
 fn error(key: &SwitchingKey, term: usize, position: usize, from: &[i64], to: &[i64]) -> Vec<i64> {
     let ring = key.ring();
     let (limb, gadget) = (key.limbs()[position], key.gadget());
@@ -161,7 +161,7 @@ fn storage_changes_bytes_and_nothing_else() {
 }
 
 #[test]
-fn key_sets_hold_what_was_asked_and_say_what_is_missing() {
+fn key_sets_hold_the_requested_keys_and_report_missing_ones() {
     let ring = ring();
     let dense = secret(&ring, SecretDistribution::UniformTernary, 1);
     let noise = NoiseDistribution::new(3.2, 1);
@@ -177,7 +177,7 @@ fn key_sets_hold_what_was_asked_and_say_what_is_missing() {
     assert_eq!(keys.bytes(), 2 * KeyStorage::TRANSPORT.key_bytes(&ring, gadget));
     let missing = keys.get(KeyId::Galois(25)).expect_err("a key that was not asked for");
     assert_eq!(missing, MissingKey { wanted: KeyId::Galois(25), available: 2 });
-    // Two draws never share a seed.
+    // Two keys never share a seed.
     let (one, two) = (keys.get(KeyId::Galois(5)), keys.get(KeyId::Relinearisation));
     assert_ne!(one.expect("a key").seed().map(|seed| seed.0), two.expect("a key").seed().map(|seed| seed.0));
 }

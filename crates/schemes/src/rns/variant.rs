@@ -1,30 +1,27 @@
-//! The key switches that one modulus Q can have: its limbs cut into fewer or more digits, with special primes or without.
+//! Key-switch variants of a modulus Q: its limbs in more or fewer digits, with or without special primes.
 //!
-//! A name says which: `listing1`, or `d8` for eight digits. The digits are of equal size but for the last one, so not every
-//! number of digits exists: 24 limbs are cut into 24, 12, 8, 6, 5, 4, 3, 2 or 1.
+//! A variant is called `listing1`, or `d8` for eight digits. All digits except the last have the same size, so not every number of digits
+//! exists: 24 limbs are cut into 24, 12, 8, 6, 5, 4, 3, 2 or 1.
 
 use super::gadget::Gadget;
 use std::fmt::{self, Display, Formatter};
 use thiserror::Error;
 
-/// How the limbs of Q are cut for a key switch.
+/// Digits of Q's limbs in a key switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KeySwitchVariant {
-    /// F1's Listing 1: a digit a limb, no special primes.
+    /// F1's Listing 1: one digit per limb, no special primes.
     PerLimb,
-    /// So many digits, with special primes: as many as Q has limbs is a digit a limb, one the variant whose hints grow with L.
+    /// This many digits, with special primes. One digit per limb is the maximum; a single digit has hints that grow with L.
     Digits(usize),
 }
 
-/// A name that is no variant of a modulus.
+/// A name is not a variant of a modulus.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("there is no key switch {given:?} for {limbs} limbs; choose from: {known}")]
 pub struct VariantError {
-    /// What was asked for.
     pub given: String,
-    /// Limbs of Q.
     pub limbs: usize,
-    /// The names there are.
     pub known: String,
 }
 
@@ -39,7 +36,7 @@ impl KeySwitchVariant {
     /// The variant called `name`.
     ///
     /// # Errors
-    /// [`VariantError`], with the names there are.
+    /// [`VariantError`] with the valid names.
     pub fn named(name: &str, limbs: usize) -> Result<Self, VariantError> {
         let all = Self::all(limbs);
         all.iter().copied().find(|variant| variant.to_string() == name).ok_or_else(|| {
@@ -48,7 +45,7 @@ impl KeySwitchVariant {
         })
     }
 
-    /// That of `gadget`; none for digits smaller than a limb.
+    /// The variant of `gadget`; `None` for digits smaller than a limb.
     pub fn of(gadget: &Gadget) -> Option<Self> {
         let digits = gadget.digits().len();
         match gadget.special() {
@@ -58,7 +55,7 @@ impl KeySwitchVariant {
         }
     }
 
-    /// α: limbs of a digit, of a modulus of `limbs` limbs.
+    /// α: limbs of a digit, for a modulus of `limbs` limbs.
     pub fn digit_limbs(self, limbs: usize) -> usize {
         match self {
             Self::PerLimb => 1,
@@ -66,7 +63,7 @@ impl KeySwitchVariant {
         }
     }
 
-    /// Special primes, `more` of them than a digit has limbs.
+    /// Number of special primes: `more` than a digit has limbs.
     pub fn special(self, limbs: usize, more: usize) -> usize {
         match self {
             Self::PerLimb => 0,
@@ -86,7 +83,7 @@ impl Display for KeySwitchVariant {
 
 #[cfg(test)]
 mod tests {
-    //! Does every name stand for one cut, and is any other refused?
+    //! Does every name determine one variant, and is any other name rejected?
 
     use super::*;
 

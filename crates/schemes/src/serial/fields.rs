@@ -2,7 +2,7 @@
 
 use super::FormatError;
 
-/// Reads fields one after another out of a block.
+/// Reads consecutive fields of a block.
 pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
 
 impl Fields<'_> {
@@ -25,7 +25,7 @@ impl Fields<'_> {
         self.bytes().map(f64::from_le_bytes)
     }
 
-    /// A length and so many bytes of UTF-8.
+    /// A length followed by that many bytes of UTF-8.
     pub(crate) fn name(&mut self) -> Result<String, FormatError> {
         let length = self.u32()? as usize;
         let (name, rest) =
@@ -34,7 +34,7 @@ impl Fields<'_> {
         String::from_utf8(name.to_vec()).map_err(|_| FormatError::ParameterBlock("the name is not UTF-8"))
     }
 
-    /// Fails if anything is left.
+    /// Fails if bytes are left.
     pub(crate) fn end(&self) -> Result<(), FormatError> {
         if self.0.is_empty() { Ok(()) } else { Err(FormatError::ParameterBlock("it is longer than its fields")) }
     }

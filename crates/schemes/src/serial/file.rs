@@ -1,4 +1,4 @@
-//! Reading and writing whole files.
+//! Reads and writes whole files.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, ErrorKind, Read, Write};
@@ -15,13 +15,13 @@ use super::{Family, Fields, FileKind, Storable};
 /// Bytes converted at a time.
 const CHUNK: usize = 1 << 16;
 
-/// Bytes that are written between two waits for the disk: a tenth of a second of a slow one, so that a large file can be given up as soon.
+/// Bytes written between two flushes to disk: a tenth of a second on a slow disk, so that writing a large file can be cancelled quickly.
 const SYNCED: usize = 8 << 20;
 
 /// Bytes of the checksum.
 const CHECKSUM: u64 = 32;
 
-/// Takes the bytes of a file in order, and hashes them.
+/// Writes and hashes the bytes of a file in order.
 #[doc(hidden)]
 pub struct Sink<'a> {
     target: &'a mut dyn Write,
@@ -47,14 +47,14 @@ impl Sink<'_> {
     }
 }
 
-/// A hasher keeps the last block of what it hashed, which may be of a client key.
+/// Wipes the hasher, which keeps the last block, possibly of a client key.
 impl Drop for Sink<'_> {
     fn drop(&mut self) {
         self.hasher.zeroize();
     }
 }
 
-/// Gives the bytes of a file in order, hashes them, and knows how many are left.
+/// Reads and hashes the bytes of a file in order, and counts the remaining ones.
 #[doc(hidden)]
 pub struct Reader<'a> {
     source: &'a mut dyn Read,
@@ -73,7 +73,7 @@ impl<'a> Reader<'a> {
         Self { source, left: length, hasher: Hasher::new() }
     }
 
-    /// Bytes of the file that are not read yet.
+    /// Bytes of the file not yet read.
     pub(crate) fn left(&self) -> u64 {
         self.left
     }
@@ -106,7 +106,7 @@ impl<'a> Reader<'a> {
         Ok(u64::from_le_bytes(bytes))
     }
 
-    /// `count` torus elements; allocates only what the file is known to hold.
+    /// Reads `count` torus elements; allocates only as much as the file contains.
     pub(crate) fn torus<T: Torus>(&mut self, what: &'static str, count: usize) -> Result<Vec<T>, FormatError> {
         let width = size_of::<T>();
         self.require(what, count as u64 * width as u64)?;
@@ -125,23 +125,24 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Writes `content` as a file, whole or not at all.
+/// Writes `content` to a file atomically.
 ///
 /// # Errors
-/// [`FormatError::Io`], also where a device or a pipe has that name; what is there is then untouched.
+/// [`FormatError::Io`], also if a device or pipe has that name; existing data is then untouched.
 pub fn save<S: Storable>(content: &S, path: &Path) -> Result<(), FileError> {
     let wrap = |cause| FileError { path: path.to_owned(), cause };
     if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-        let error = std::io::Error::other("a device or a pipe is there; name another place");
+        let error = std::io::Error::other("the path is a device or a pipe; choose another one");
         return Err(wrap(FormatError::io("create the file")(error)));
     }
     let (temporary, file) =
-        create_beside(path, S::KIND.is_private()).map_err(FormatError::io("create the file")).map_err(wrap)?;
+        create_next_to(path, S::KIND.is_private()).map_err(FormatError::io("create the file")).map_err(wrap)?;
     let temporary = Temporary(Some(temporary));
     write_file(content, file).and_then(|()| temporary.renamed(path)).and_then(|()| sync_folder(path)).map_err(wrap)
 }
 
-/// Flushes the name of a file to the disk: without it, a new file may be gone after a power failure. Does nothing where folders cannot be opened or flushed.
+/// Flushes a file's directory entry to disk: without it, a new file may vanish after a power failure. Does nothing where directories cannot
+/// be opened or flushed.
 fn sync_folder(path: &Path) -> Result<(), FormatError> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let Ok(folder) = File::open(parent) else { return Ok(()) };
@@ -153,7 +154,7 @@ fn sync_folder(path: &Path) -> Result<(), FormatError> {
     }
 }
 
-/// A file that is removed unless it gets its name: where writing it fails, or nobody wants it any more.
+/// A file that is removed unless it is renamed to its final path: on failure or cancellation.
 struct Temporary(Option<PathBuf>);
 
 impl Temporary {
@@ -169,13 +170,13 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if let Some(own) = &self.0 {
-            // The first failure is the one to report.
+            // Report the first failure, not this one.
             let _ = fs::remove_file(own);
         }
     }
 }
 
-/// A file whose bytes are on the disk a part at a time: the system does not keep them all to the end, for a wait that nothing ends.
+/// Flushes a file to disk in parts, so that the system does not buffer it whole and stall at the end.
 struct InParts {
     file: File,
     waiting: usize,
@@ -198,8 +199,8 @@ impl Write for InParts {
     }
 }
 
-/// A new file beside `path`, which no one else has: never an existing one, whose permissions or link target would be another's.
-fn create_beside(path: &Path, private: bool) -> std::io::Result<(PathBuf, File)> {
+/// Creates a new file next to `path`. Never opens an existing one, whose permissions or link target may be someone else's.
+fn create_next_to(path: &Path, private: bool) -> std::io::Result<(PathBuf, File)> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -223,7 +224,7 @@ fn write_file<S: Storable>(content: &S, file: File) -> Result<(), FormatError> {
     let refused = FormatError::io("write the file");
     let mut parts = InParts { file, waiting: 0 };
     let file = if S::KIND.is_private() {
-        // Its bytes are wiped, which a buffer's are not.
+        // Wiped when dropped, unlike a buffer.
         let mut bytes = Zeroizing::new(Vec::with_capacity(file_bytes(content)));
         write_to(content, &mut *bytes).and_then(|()| parts.write_all(&bytes)).map_err(refused)?;
         parts.file
@@ -235,13 +236,13 @@ fn write_file<S: Storable>(content: &S, file: File) -> Result<(), FormatError> {
     file.sync_all().map_err(FormatError::io("flush the file to the disk"))
 }
 
-/// How many bytes `content`'s file has: mark, version, kind and length of the parameters, these, length of the content, it, checksum.
+/// Length of `content`'s file: magic, version, kind, length of the parameters, parameters, length of the payload, payload, checksum.
 fn file_bytes<S: Storable>(content: &S) -> usize {
     let block = S::Family::encode(content.parameters()).len();
     S::Family::MAGIC.len() + 3 * size_of::<u32>() + block + size_of::<u64>() + content.payload_bytes() as usize + 32
 }
 
-/// The bytes of `content`'s file.
+/// Writes `content`'s file to `target`.
 pub(crate) fn write_to<S: Storable>(content: &S, target: &mut dyn Write) -> std::io::Result<()> {
     let block = S::Family::encode(content.parameters());
     let mut sink = Sink { target, hasher: Hasher::new() };
@@ -259,15 +260,15 @@ pub(crate) fn write_to<S: Storable>(content: &S, target: &mut dyn Write) -> std:
 /// The bytes of `content`'s file.
 ///
 /// # Errors
-/// [`FormatError::Io`], with `name` in the place of a path.
+/// [`FormatError::Io`], with `name` as the path.
 pub fn to_bytes<S: Storable>(content: &S, name: &str) -> Result<Vec<u8>, FileError> {
-    // No more is allocated on the way: what is left behind of a key would not be wiped.
+    // Reserves all bytes at once: a reallocation would leave parts of a key unwiped.
     let mut bytes = Vec::with_capacity(file_bytes(content));
     let written = write_to(content, &mut bytes).map_err(FormatError::io("write it"));
     written.map(|()| bytes).map_err(|cause| FileError { path: name.into(), cause })
 }
 
-/// Reads what [`to_bytes`] gave, or the bytes of a file; errors call it `name`.
+/// Parses bytes from [`to_bytes`] or from a file; errors name it `name`.
 ///
 /// # Errors
 /// As [`load`].
@@ -275,10 +276,10 @@ pub fn from_bytes<S: Storable>(bytes: &[u8], name: &str) -> Result<S, FileError>
     read_slice(bytes, name, None, S::read_payload)
 }
 
-/// As [`from_bytes`], of a file that must be of the set `expected`; `read` reads its payload, as [`Storable::read_payload`] or more strictly.
+/// [`from_bytes`] of a file that must have the set `expected`; `read` reads its payload.
 ///
 /// # Errors
-/// As [`load`]; [`FormatError::Set`] before the payload is touched.
+/// As [`load`]; [`FormatError::Set`] before the payload is read.
 pub fn from_bytes_of<S: Storable>(
     bytes: &[u8],
     name: &str,
@@ -301,15 +302,15 @@ fn read_slice<S: Storable>(
 /// Reads a file of `S`'s kind.
 ///
 /// # Errors
-/// [`FormatError`]: another kind, version or program's file, damage, or the operating system's refusal. Nothing is handed out then.
+/// [`FormatError`] for another kind, version or program, damage, or an operating-system error.
 pub fn load<S: Storable>(path: &Path) -> Result<S, FileError> {
     read_path(path, None, S::read_payload)
 }
 
-/// As [`load`], of a file that must be of the set `expected`; `read` reads its payload, as [`Storable::read_payload`] or more strictly.
+/// [`load`] of a file that must have the set `expected`; `read` reads its payload.
 ///
 /// # Errors
-/// As [`load`]; [`FormatError::Set`] before the payload is touched.
+/// As [`load`]; [`FormatError::Set`] before the payload is read.
 pub fn load_of<S: Storable>(
     path: &Path,
     expected: &ParametersOf<S>,
@@ -332,7 +333,7 @@ fn read_path<S: Storable>(
 /// The parameters of a file's family.
 type ParametersOf<S> = <<S as Storable>::Family as Family>::Parameters;
 
-/// The scheme whose files start so.
+/// The scheme whose files start with `magic`.
 fn scheme_of(magic: [u8; 8]) -> Option<&'static str> {
     match &magic {
         b"PLYF_BGV" => Some("BGV"),
@@ -348,7 +349,7 @@ pub(crate) fn read_from<S: Storable>(source: &mut dyn Read, length: u64) -> Resu
     read_as(source, length, None, S::read_payload)
 }
 
-/// Reads the content of a file of `length` bytes, its payload by `read`. The parameter block must be that of `expected`, if there is one.
+/// Reads the content of a file of `length` bytes, its payload with `read`. If `expected` is given, the parameter block must be equal.
 fn read_as<S: Storable>(
     source: &mut dyn Read,
     length: u64,
@@ -399,9 +400,9 @@ fn read_as<S: Storable>(
     Ok(content)
 }
 
-/// Fails unless a parameter block is the `expected` one. The file's is not decoded: checking a set that somebody made up can take long.
+/// Fails unless a parameter block equals `expected`. It is not decoded, because checking an adversarial set can take long.
 fn expect_block(block: &[u8], expected: &[u8]) -> Result<(), FormatError> {
-    // Every family's block begins with the name. A file's may be anything.
+    // Every family's block begins with the name. A file's may contain anything.
     let name = |block: &[u8]| Fields(block).name().map(|name| name.chars().take(64).collect::<String>());
     let (found, needed) = (name(block)?.escape_debug().to_string(), name(expected)?);
     if block == expected {

@@ -1,9 +1,9 @@
-//! What a scheme's files hold, as an enumeration.
+//! The kinds of files of a scheme.
 
-/// Declares `Kind`, what a file of one scheme holds: variant, number in the file, name for messages. The secret kind is the first one.
+/// Declares `Kind`, the kinds of one scheme's files: variant, number in the file, name for messages. The first one is secret.
 macro_rules! file_kinds {
     ($($(#[$doc:meta])* $kind:ident = $code:literal, $name:literal;)+) => {
-        /// What a file holds.
+        /// The content of a file.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u32)]
         pub enum Kind {

@@ -1,8 +1,8 @@
-//! Versioned files, whatever their scheme.
+//! The versioned file format of all schemes.
 //!
 //! A file is little-endian throughout:
 //!
-//! | bytes | what |
+//! | bytes | field |
 //! |---|---|
 //! | 8 | magic of the family |
 //! | 4 | format version |
@@ -13,14 +13,13 @@
 //! | – | payload |
 //! | 32 | BLAKE3 of everything before |
 //!
-//! A reader takes a file to be hostile. The header is bounded; parameters are checked; the payload's length must be both what the parameters
-//! call for and what is left of the file, before anything of that size is allocated; the checksum is verified before anything is
-//! handed out. It finds damage, not forgery: who can write a file can also write its checksum.
+//! Readers treat files as hostile. The header is bounded and parameters are checked. Before a large allocation, the payload's length must
+//! match both the parameters and the rest of the file. The checksum is verified before anything is returned. It detects damage, not forgery.
 //!
-//! A file that must be of one parameter set is read by [`from_bytes_of`] or [`load_of`], which compare the parameter block before it is decoded.
+//! [`from_bytes_of`] and [`load_of`] read a file that must have a known parameter set; they compare the parameter block before decoding it.
 //!
-//! Writing goes to a temporary file next to the target, is flushed to the disk, and takes the target's name at the end, so that a reader sees the
-//! old file or the new one. The folder is flushed too. Secret keys are readable by their owner alone.
+//! Writing goes to a temporary file next to the target, which is flushed and then renamed, so that readers see the old file or the new one.
+//! The directory is flushed too. Files of secret keys are readable by their owner only.
 
 mod error;
 mod fields;
@@ -34,44 +33,43 @@ pub use file::{Reader, Sink, from_bytes, from_bytes_of, load, load_of, save, to_
 pub(crate) use file::{read_from, write_to};
 pub(crate) use kinds::file_kinds;
 
-/// What a file of a family holds.
+/// The content of a file of a family.
 pub trait FileKind: Copy + PartialEq + std::fmt::Debug + std::fmt::Display + 'static {
     /// Its number in the file.
     fn code(self) -> u32;
 
-    /// The kind of a number.
+    /// The kind with a number.
     fn from_code(code: u32) -> Option<Self>;
 
     /// Whether only its owner may read the file.
     fn is_private(self) -> bool;
 }
 
-/// Files of one scheme: how they start, and how parameters are written in them.
+/// The files of one scheme: their magic and their encoding of parameters.
 pub trait Family {
-    /// What files hold.
+    /// Kinds of files.
     type Kind: FileKind;
     /// Checked parameters.
     type Parameters;
     /// First bytes of every file.
     const MAGIC: [u8; 8];
-    /// The format written, and the only one read.
+    /// The format version that is written, and the only one that is read.
     const VERSION: u32;
-    /// Greatest length of the parameter block taken.
+    /// Maximum length of the parameter block.
     const MAX_PARAMETERS: u32;
 
-    /// The parameter block.
+    /// Encodes the parameter block.
     fn encode(parameters: &Self::Parameters) -> Vec<u8>;
 
-    /// The parameters of a block, checked.
+    /// Decodes and checks a parameter block.
     ///
     /// # Errors
     /// [`FormatError::ParameterBlock`], [`FormatError::Parameters`].
     fn decode(block: &[u8]) -> Result<Self::Parameters, FormatError>;
 }
 
-/// What can be a file.
+/// A value with a file format.
 pub trait Storable: Sized {
-    /// Its family.
     type Family: Family;
 
     /// The kind written in the file.
@@ -80,7 +78,6 @@ pub trait Storable: Sized {
     /// The parameter set of the content.
     fn parameters(&self) -> &<Self::Family as Family>::Parameters;
 
-    /// Bytes of the payload.
     #[doc(hidden)]
     fn payload_bytes(&self) -> u64;
 
@@ -96,7 +93,7 @@ pub trait Storable: Sized {
     ) -> Result<Self, FormatError>;
 }
 
-/// Fails unless a payload has the length that its content calls for.
+/// Fails unless a payload has the length that its parameters require.
 pub(crate) fn expect_length(what: &'static str, found: u64, expected: u64) -> Result<(), FormatError> {
     if found == expected { Ok(()) } else { Err(FormatError::Length { what, found, expected }) }
 }

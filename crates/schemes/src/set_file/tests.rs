@@ -1,4 +1,4 @@
-//! Is a set of one's own taken as it is written, and is what is wrong with it said, with the field, the values and the remedy?
+//! Is a user-defined set accepted, and is each error reported with the field, its values and a remedy?
 
 use super::*;
 use crate::rns::security::STANDARD_SECURITY_BITS;
@@ -6,7 +6,7 @@ use crate::rns::security::STANDARD_SECURITY_BITS;
 const CKKS: &str = include_str!("../../../../examples/own-ckks.toml");
 const BGV: &str = include_str!("../../../../examples/own-bgv.toml");
 
-/// A small set of CKKS, of which lines are replaced.
+/// A small CKKS set for tests to vary.
 const SMALL: &str = r#"
 [ckks]
 name = "mine"
@@ -33,7 +33,7 @@ fn bgv(text: &str) -> bgv::Parameters {
     }
 }
 
-/// What is said of `text` with the line that begins with `field` replaced by `line`.
+/// The error for `text` with the line of `field` replaced by `line`.
 fn error(text: &str, field: &str, line: &str) -> String {
     let changed: Vec<&str> =
         text.lines().map(|found| if found.starts_with(&format!("{field} =")) { line } else { found }).collect();
@@ -43,8 +43,8 @@ fn error(text: &str, field: &str, line: &str) -> String {
     message
 }
 
-/// Each of `cases`, a line in the place of a field's in `text`, is refused with its part of a message.
-fn hold(text: &str, cases: &[(&str, &str, &str)]) {
+/// Each of `cases`, a replacement line for a field of `text`, is rejected with part of a message.
+fn reject(text: &str, cases: &[(&str, &str, &str)]) {
     let said: Vec<String> = cases.iter().map(|(field, line, _)| error(text, field, line)).collect();
     let other = said.iter().zip(cases).filter(|(message, (_, _, part))| !message.contains(part));
     let other: Vec<String> =
@@ -64,7 +64,7 @@ fn the_examples_are_sound_and_secure() {
     assert!(set.security().bits >= STANDARD_SECURITY_BITS && set.security_warning().is_none());
 }
 
-/// The prime that a size stands for, given itself, makes the same modulus.
+/// An explicit prime gives the same modulus as its size.
 #[test]
 fn primes_may_be_given_themselves() {
     let by_bits = ckks(SMALL);
@@ -76,7 +76,7 @@ fn primes_may_be_given_themselves() {
     assert_eq!(by_bits.level_limbs(), by_primes.level_limbs());
 }
 
-/// Five limbs in digits of two: the last digit has one. That is no fault.
+/// Five limbs in digits of two: the last digit has one, which is valid.
 #[test]
 fn digits_need_not_divide_the_limbs() {
     let lengths: Vec<usize> = ckks(SMALL).gadget().digits().iter().map(Vec::len).collect();
@@ -95,7 +95,7 @@ fn a_modulus_beyond_the_tables_has_few_bits_and_a_weight_without_a_row_none() {
 }
 
 #[test]
-fn what_is_no_set_is_said() {
+fn texts_that_are_no_set_are_rejected() {
     let cases = [
         ("", "has neither"),
         ("ckks = 5", "expected struct ParametersLiteral"),
@@ -117,7 +117,7 @@ fn what_is_no_set_is_said() {
 }
 
 #[test]
-fn what_is_wrong_with_a_set_of_ckks_is_said() {
+fn wrong_ckks_sets_are_rejected() {
     let cases = [
         ("name", "name = \"a b\"", "\"a b\" is not 1 to 64 characters"),
         ("name", "name = \"ckks-depth-3\"", "give your set another name, such as own-ckks-depth-3"),
@@ -129,11 +129,11 @@ fn what_is_wrong_with_a_set_of_ckks_is_said() {
         ("q", "q = []", "q is empty; give level 0 at least one modulus"),
         ("q", "q = [{ bits = 40, count = 300 }]", "the chain has 302 moduli, more than 256; give fewer"),
         ("q", "q = [{ bits = 40, count = 18446744073709551615 }]", "moduli, more than 256; give fewer"),
-        ("q", "q = [{ bits = 4000000000 }]", "take another bit size"),
+        ("q", "q = [{ bits = 4000000000 }]", "use another bit size"),
         ("q", "q = [{ bits = 20, count = 200 }]", "primes = 1 mod 2048 exist from"),
-        ("q", "q = [{ bits = 15 }]", "below 2^15; take primes of 28 bits and more"),
-        ("q", "q = [{ pair_bits = 4000000000 }]", "pairs of primes of 4000000000 bits together; take 32 to 120"),
-        ("q", "q = [{ prime = 1099511627775 }]", "1099511627775 is no prime; give primes, or bits"),
+        ("q", "q = [{ bits = 15 }]", "below 2^15; use primes of 28 bits or more"),
+        ("q", "q = [{ pair_bits = 4000000000 }]", "pairs of primes of 4000000000 bits together; use 32 to 120"),
+        ("q", "q = [{ prime = 1099511627775 }]", "1099511627775 is not prime; give primes, or bits"),
         ("q", "q = [{ prime = 1099511627689 }]", "the prime 1099511627689 is not 1 modulo 2048"),
         ("q", "q = [{ prime = 1099511590913 }, { prime = 1099511590913 }]", "the prime 1099511590913 is given twice"),
         ("q", "q = [{ prime = 9223372036854775807 }]", "is not between 2 and 2^61 - 1"),
@@ -142,11 +142,11 @@ fn what_is_wrong_with_a_set_of_ckks_is_said() {
         ("q", "q = [40, 40]", "invalid type"),
         ("p", "p = [{ bits = 30, count = 2 }]", "the special primes have 59 bits in all, digit 0 has 90"),
         ("gadget", "gadget = { hybrid = { digit_limbs = 0 } }", "digits of 0 limbs; give digit_limbs of at least 1"),
-        ("gadget", "gadget = \"per-limb\"", "a digit a limb (listing 1) takes no special primes, but p gives 2"),
+        ("gadget", "gadget = \"per-limb\"", "a digit a limb (listing 1) uses no special primes, but p gives 2"),
         ("gadget", "gadget = \"one-digit\"", "digit 0 has 210"),
-        ("gadget", "gadget = { sub-limb = { bits = 0 } }", "digits of 0 bits; take 1 to 60"),
+        ("gadget", "gadget = { sub-limb = { bits = 0 } }", "digits of 0 bits; use 1 to 60"),
         ("gadget", "gadget = \"fast\"", "unknown variant `fast`, expected one of `hybrid`, `per-limb`"),
-        ("scale_log2", "scale_log2 = 51", "scale_log2 is 51, and level 0, the first of q, has 50.0 bits"),
+        ("scale_log2", "scale_log2 = 51", "scale_log2 is 51, but level 0, the first of q, has 50.0 bits"),
         ("scale_log2", "scale_log2 = 200", "scale_log2 is 200; it must be from 1 to 100.0"),
         ("scale_log2", "scale_log2 = nan", "scale_log2 is NaN"),
         ("scale_log2", "scale_log2 = -1", "scale_log2 is -1"),
@@ -156,11 +156,11 @@ fn what_is_wrong_with_a_set_of_ckks_is_said() {
         ("noise_std", "noise_std = 0", "noise_std is 0; it must be from 0.5 to 64"),
         ("noise_std", "noise_std = inf", "noise_std is inf"),
     ];
-    hold(SMALL, &cases);
+    reject(SMALL, &cases);
 }
 
 #[test]
-fn what_is_wrong_with_a_set_of_bgv_is_said() {
+fn wrong_bgv_sets_are_rejected() {
     let cases = [
         ("name", "name = \"bgv-2p13-218\"", "give your set another name"),
         ("ring_degree", "ring_degree = 8191", "ring degree 8191 is not a power of two"),
@@ -168,26 +168,26 @@ fn what_is_wrong_with_a_set_of_bgv_is_said() {
         ("plaintext_modulus", "plaintext_modulus = { packed = 40961 }", "plaintext modulus 40961 has no slots"),
         ("plaintext_modulus", "plaintext_modulus = { packed = 65536 }", "plaintext modulus 65536 has no slots"),
         ("plaintext_modulus", "plaintext_modulus = { packed = 0 }", "plaintext modulus"),
-        ("plaintext_modulus", "plaintext_modulus = { packed = 2305843009213693951 }", "take t below 2^60"),
-        ("plaintext_modulus", "plaintext_modulus = { power-of-two = 61 }", "take 2^1 to 2^60"),
+        ("plaintext_modulus", "plaintext_modulus = { packed = 2305843009213693951 }", "use t below 2^60"),
+        ("plaintext_modulus", "plaintext_modulus = { power-of-two = 61 }", "use 2^1 to 2^60"),
         ("plaintext_modulus", "plaintext_modulus = 65537", "wanted string or table"),
         ("q_bits", "q_bits = []", "at least one in q_bits"),
-        ("q_bits", "q_bits = [10]", "take another bit size"),
-        ("q_bits", "q_bits = [4000000000]", "take another bit size"),
-        ("special_bits", "special_bits = [30]", "take more or larger special primes"),
+        ("q_bits", "q_bits = [10]", "use another bit size"),
+        ("q_bits", "q_bits = [4000000000]", "use another bit size"),
+        ("special_bits", "special_bits = [30]", "use more or larger special primes"),
         ("digit_limbs", "digit_limbs = 0", "digits of 0 limbs; give digit_limbs of at least 1"),
         ("digit_limbs", "digit_limbs = 3", "digit 0 has 16"),
         ("secret", "secret = { sparse-ternary = 17000 }", "a secret of weight 17000 in a ring of degree 16384"),
         ("noise_std", "noise_std = -1", "noise_std is -1; it must be from 0.5 to"),
     ];
-    hold(BGV, &cases);
+    reject(BGV, &cases);
     let many = format!("q_bits = [{}]", vec!["40"; 300].join(", "));
     assert!(error(BGV, "q_bits", &many).contains("301 moduli; give 1 to 256"));
 }
 
-/// The plaintext modulus is a prime of the ring's class too: it is passed over when primes are chosen by bits.
+/// The plaintext modulus may be a prime of the ring's class: choosing primes by bits skips it.
 #[test]
-fn the_plaintext_modulus_is_no_modulus_of_the_chain() {
+fn the_plaintext_modulus_is_not_in_the_chain() {
     let set = bgv(BGV);
     let first = set.ring().moduli()[0].value();
     let clashing = BGV.replace("packed = 786433", &format!("packed = {first}"));

@@ -1,17 +1,17 @@
-//! Circuit privacy: what a result tells the client about how it was computed, and how the server hides it.
+//! Circuit privacy: hides from the client how the server computed a result.
 //!
-//! A client sees more of a result than its value: the mask is a public function of inputs, keys and the server's weights, and the error depends on the
-//! same. So the server
+//! A result reveals more than its value: its mask is a public function of inputs, keys and the server's weights, and its error depends on
+//! them too. To hide both, the server
 //!
-//! 1. adds a fresh encryption of zero: Σ_i R_i·u_i + e, where the k rows R_i are public GLWE encryptions of zero that come with its keys, u_i has
-//!    coefficients −1, 0, 1 (the difference of two bits), and e is fresh noise on every polynomial. Its mask is what module learning with errors of dimension kN
-//!    hides u in: no easier than the parameter set's own problem with binary secrets, as subtracting bits of one's own from that gives this
-//!    one. Under the small key it is switched there;
-//! 2. adds to the body a Gaussian of deviation σ, drawn for this ciphertext alone.
+//! 1. adds a fresh encryption of zero: Σ_i R_i·u_i + e, where the k rows R_i are public GLWE encryptions of zero from its keys, u_i has
+//!    coefficients −1, 0, 1 (the difference of two bits), and e is fresh noise on every polynomial. The mask hides u by module learning with
+//!    errors of dimension kN. That is at least as hard as the parameter set's own problem with binary secrets, which reduces to it by
+//!    subtracting chosen bits. For results under the small key, this encryption is key-switched;
+//! 2. adds to the body a fresh Gaussian of deviation σ.
 //!
-//! Two computations with one value, whose errors are within B, then differ in what the client sees by a statistical distance of at most
-//! 2B/(σ·√(2π)) a ciphertext, and by what the masks' learning with errors leaves: [`flood_deviation`] has the σ for so many bits. The error's own probability
-//! of being beyond B comes to that. A server that cheats is not held to any of it.
+//! The client's views of two computations with equal values and errors within B then differ in statistical distance by at most
+//! 2B/(σ·√(2π)) per ciphertext, plus the advantage against learning with errors and the probability of an error beyond B.
+//! [`flood_deviation`] gives σ for a number of bits. None of this binds a malicious server.
 
 use polyfabric_kernels::key_switch::KeySwitch;
 use polyfabric_kernels::sample_extract::sample_extract;
@@ -28,73 +28,41 @@ use super::server_key::ServerKey;
 /// Why results cannot be re-randomised.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum RerandomiseError {
-    /// Neither of the parameter set's dimensions.
     #[error(
         "ciphertexts of dimension {given} are of no key of parameter set {parameters}, whose keys have {small} and {large} bits"
     )]
-    Dimension {
-        /// The ciphertexts'.
-        given: usize,
-        /// The set.
-        parameters: String,
-        /// n.
-        small: usize,
-        /// kN.
-        large: usize,
-    },
-    /// Results under the small key, and no key switch to bring an encryption of zero there.
+    Dimension { given: usize, parameters: String, small: usize, large: usize },
     #[error(
-        "results under the small key are re-randomised by a key switch, which parameter set {parameters} has not; choose a set with one"
+        "results under the small key are re-randomised by a key switch, which parameter set {parameters} lacks; choose a set with one"
     )]
-    NoKeySwitch {
-        /// The set.
-        parameters: String,
-    },
-    /// Two keys of one dimension: which of them a ciphertext is under does not show.
+    NoKeySwitch { parameters: String },
     #[error(
-        "both keys of parameter set {parameters} have {dimension} bits, and which one results are under does not show; choose a set whose keys differ"
+        "both keys of parameter set {parameters} have {dimension} bits, so the key of the results is ambiguous; choose a set whose keys differ"
     )]
-    Ambiguous {
-        /// The set.
-        parameters: String,
-        /// n and kN.
-        dimension: usize,
-    },
-    /// The server key was made from another library's numbers.
+    Ambiguous { parameters: String, dimension: usize },
     #[error(
-        "the server key of parameter set {parameters} has no public encryptions of zero, since another library made its numbers; use a key made here"
+        "the server key of parameter set {parameters} comes from another library and has no public encryptions of zero; use a key made here"
     )]
-    NoZeros {
-        /// The set.
-        parameters: String,
-    },
-    /// σ is no deviation of noise on the torus.
+    NoZeros { parameters: String },
     #[error("noise of deviation {deviation} of the torus cannot be added; a deviation is from 0 to 1/4")]
-    Deviation {
-        /// The deviation that was given.
-        deviation: f64,
-    },
-    /// No randomness.
+    Deviation { deviation: f64 },
     #[error(transparent)]
     Randomness(#[from] RandomnessError),
 }
 
-/// σ, a fraction of the torus, with which errors of at most `error_bound` tell two computations apart by a statistical distance of 2^-`bits`: two
-/// Gaussians that lie Δ ≤ 2B apart have one of 2Φ(Δ/2σ) − 1 ≤ Δ/(σ·√(2π)).
+/// σ, as a fraction of the torus, for which errors up to `error_bound` distinguish two computations with statistical distance 2^-`bits`. Two
+/// Gaussians at distance Δ ≤ 2B have 2Φ(Δ/2σ) − 1 ≤ Δ/(σ·√(2π)).
 pub fn flood_deviation(error_bound: f64, bits: f64) -> f64 {
     2.0 * error_bound * bits.exp2() / (2.0 * PI).sqrt()
 }
 
-/// The other way round: −log2 of the statistical distance that `deviation` leaves.
+/// The inverse of [`flood_deviation`]: −log2 of the statistical distance for `deviation`.
 pub fn hidden_bits(error_bound: f64, deviation: f64) -> f64 {
     (deviation * (2.0 * PI).sqrt() / (2.0 * error_bound)).log2()
 }
 
 impl<T: Torus> ServerKey<T> {
-    /// Re-randomises every ciphertext of `batch`, of either key, and adds noise of `deviation`, a fraction of the torus, to its phase.
-    ///
-    /// # Errors
-    /// [`RerandomiseError`].
+    /// Re-randomises every ciphertext of `batch`, under either key, and adds noise of `deviation`, a fraction of the torus, to its phase.
     pub fn rerandomise(&self, batch: &mut LweBatch<T>, deviation: f64) -> Result<(), RerandomiseError> {
         self.rerandomise_with(batch, deviation, &Seeds::from_os()?)
     }
@@ -147,13 +115,13 @@ impl<T: Torus> ServerKey<T> {
 
 #[cfg(test)]
 mod tests {
-    //! Are re-randomised ciphertexts fresh encryptions of the same value, with the noise that is stated, and do floods hide an error as well as
-    //! they say?
+    //! Are re-randomised ciphertexts fresh encryptions of the same value with the predicted noise, and does flooding hide an error as
+    //! predicted?
     use super::*;
     use crate::tfhe::noise::{Formulas, Keys};
     use crate::tfhe::{ClientKey, LweKind, sets};
 
-    /// Mean square of the phases of re-randomised zeros, over `keys` keys with `each` of them, beside the formula's on average.
+    /// Mean square of the phases of re-randomised zeros, over `keys` keys with `each` of them, and the formula's average.
     fn measured<T: Torus>(name: &str, kind: LweKind, deviation: f64, (keys, each): (u64, usize)) -> (f64, f64) {
         let parameters = sets::parameters(name).expect("a known set");
         let dimension = match kind {
@@ -175,10 +143,11 @@ mod tests {
         (sum / (keys * each as u64) as f64, zero.second_moment() + deviation * deviation)
     }
 
-    /// To five deviations of the average, and no more than is stated for every key. Of so many squares the mean varies by √(2/draws). Each key has noise of its own in N places and
-    /// a secret of its own weight, by which its variance differs from the next one's by a sixth and less, as measured, and a mean of its key switch, one number a key.
+    /// Measurements match the average to five deviations, and stay below the bound for every key. The mean of the squares varies by
+    /// √(2/draws). In addition each key has its own noise in N places and its own secret's weight, which change its variance by up to a
+    /// sixth (measured), and a mean of its key switch.
     #[test]
-    fn encryptions_of_zero_have_the_noise_that_is_stated() {
+    fn encryptions_of_zero_have_the_predicted_noise() {
         let full = std::env::var_os("POLYFABRIC_FULL").is_some();
         let counts = |kind| match (kind, full) {
             (LweKind::Small, false) => (60, 40),
@@ -209,7 +178,7 @@ mod tests {
         }
     }
 
-    /// The share of floods that one threshold, the best one, tells apart is what the bits say.
+    /// The best threshold distinguishes the predicted share of floods.
     #[test]
     fn floods_hide_errors_as_well_as_they_say() {
         let (bound, bits) = (1e-5, 2.0);
@@ -218,18 +187,18 @@ mod tests {
         let parameters = sets::parameters("toy-256-t64").expect("a known set");
         let noise = parameters.torus_noise(deviation);
         let mut stream = Seeds::for_tests(9).secret.stream(Purpose::Flooding, 0);
-        // Both counts together vary by 0.0007 of them.
+        // Both counts together vary by 0.0007.
         let runs = 1_000_000;
         let mut above = |error: f64| {
             let drawn = (0..runs).filter(|_| noise.draw(&mut stream) as f64 / 2f64.powi(64) + error > 0.0).count();
             drawn as f64 / f64::from(runs)
         };
-        let told = above(bound) - above(-bound);
-        assert!(told <= 0.25 && told > 0.22, "{told}");
+        let difference = above(bound) - above(-bound);
+        assert!(difference <= 0.25 && difference > 0.22, "{difference}");
     }
 
     #[test]
-    fn what_cannot_be_hidden_is_told() {
+    fn unsupported_batches_are_rejected() {
         let parameters = sets::parameters("toy-256").expect("a known set");
         let client = ClientKey::<u32>::for_tests(&parameters, 1).expect("32 bits");
         let server = ServerKey::for_tests(&client, 2);

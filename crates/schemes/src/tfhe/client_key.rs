@@ -1,4 +1,4 @@
-//! The client's keys: what encrypts and decrypts, and never leaves the client.
+//! The client's secret keys, which encrypt and decrypt and never leave the client.
 
 use std::marker::PhantomData;
 
@@ -14,24 +14,15 @@ use super::parameters::Parameters;
 use super::random::{Purpose, RandomnessError, Seeds};
 use crate::generation::KeyGeneration;
 
-/// Why keys could not be made.
+/// Why key generation failed.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum KeyError {
-    /// The operating system gave no randomness.
     #[error(transparent)]
     Randomness(#[from] RandomnessError),
-    /// The parameter set is for the other torus.
     #[error(
         "parameter set {name} is for a {parameters}-bit torus, but keys over a {key}-bit torus were asked for; use the {parameters}-bit key type"
     )]
-    TorusWidth {
-        /// The set.
-        name: String,
-        /// log2 q of the set.
-        parameters: u32,
-        /// log2 q of the key type.
-        key: u32,
-    },
+    TorusWidth { name: String, parameters: u32, key: u32 },
 }
 
 /// The secret keys of one parameter set. Wiped from memory when dropped; never printed.
@@ -65,12 +56,12 @@ pub enum AnyClientKey {
     Torus64(ClientKey<u64>),
 }
 
-/// Whether one of a rotation's last iterations turns what came before: see `noise::Keys`.
+/// Whether one of the last iterations of a rotation randomises the earlier ones; see `noise::Keys`.
 pub(crate) fn turning(bits: &[u8]) -> bool {
     weight(&bits[bits.len().saturating_sub(SHARED_ITERATIONS)..]) > 0
 }
 
-/// How many of a key's bits are 1.
+/// The number of set bits.
 pub(crate) fn weight(bits: &[u8]) -> usize {
     bits.iter().map(|&bit| usize::from(bit)).sum()
 }
@@ -83,8 +74,8 @@ pub(crate) fn check_torus<T: Torus>(parameters: &Parameters) -> Result<(), KeyEr
 }
 
 impl<T: Torus> ClientKey<T> {
-    /// Binary keys from the operating system's generator: uniform among those of [`most_weight`] set bits at most, the small one with a set bit
-    /// among its last [`SHARED_ITERATIONS`].
+    /// Draws binary keys from the operating system's generator: uniform among those with at most [`most_weight`] set bits; the small key also
+    /// has a set bit among its last [`SHARED_ITERATIONS`].
     ///
     /// # Errors
     /// [`KeyError::TorusWidth`] if `parameters` are for the other torus; [`KeyError::Randomness`].
@@ -93,7 +84,7 @@ impl<T: Torus> ClientKey<T> {
         Self::from_seeds(parameters, &Seeds::from_os()?)
     }
 
-    /// Keys that a test can repeat. Never for secrets.
+    /// Reproducible keys for tests; never for secrets.
     ///
     /// # Errors
     /// [`KeyError::TorusWidth`].
@@ -106,7 +97,7 @@ impl<T: Torus> ClientKey<T> {
         check_torus::<T>(parameters)?;
         let mut stream = seeds.secret.stream(Purpose::SecretKey, 0);
         let light = |bits: &[u8]| weight(bits) <= most_weight(bits.len());
-        // Drawn again where they are heavier than the noise formulas count, or turn too few of a rotation's means: see `noise::Keys`.
+        // Rejects keys that are heavier than the noise formulas assume, or whose last bits are all 0; see `noise::Keys`.
         let small = (!parameters.has_one_lwe_key()).then(|| {
             loop {
                 let key = LweSecretKey::generate(parameters.lwe_dimension(), &mut stream);
@@ -125,7 +116,7 @@ impl<T: Torus> ClientKey<T> {
         Ok(Self::from_secrets(parameters.clone(), KeyGeneration::draw(seeds), small, glwe))
     }
 
-    /// The caller has checked torus and dimensions. Of a set with one LWE key, `small` is taken from `glwe`.
+    /// The caller has checked torus and dimensions. For a set with one LWE key, `small` is derived from `glwe`.
     pub(crate) fn from_secrets(
         parameters: Parameters,
         generation: KeyGeneration,
@@ -142,7 +133,7 @@ impl<T: Torus> ClientKey<T> {
         &self.parameters
     }
 
-    /// What files of these keys, and of what is made with them, are told apart by.
+    /// Identifies this key generation in every file made from it.
     pub fn generation(&self) -> KeyGeneration {
         self.generation
     }
@@ -176,15 +167,12 @@ impl<T: Torus> ClientKey<T> {
         }
     }
 
-    /// Encrypts already encoded torus elements with fresh randomness.
-    ///
-    /// # Errors
-    /// [`RandomnessError`].
+    /// Encrypts encoded torus elements with fresh randomness.
     pub fn encrypt(&self, kind: LweKind, plaintexts: &[T]) -> Result<LweBatch<T>, RandomnessError> {
         Ok(self.encrypt_with(kind, plaintexts, &Seeds::from_os()?))
     }
 
-    /// [`Self::encrypt`] in a way that a test can repeat. Never for secrets: two calls with one seed leak the difference.
+    /// A reproducible [`Self::encrypt`] for tests; never for secrets: two calls with one seed leak the difference.
     #[cfg(any(test, feature = "test-seeds"))]
     pub fn encrypt_for_tests(&self, kind: LweKind, plaintexts: &[T], seed: u64) -> LweBatch<T> {
         self.encrypt_with(kind, plaintexts, &Seeds::for_tests(seed))
@@ -202,10 +190,10 @@ impl<T: Torus> ClientKey<T> {
         batch
     }
 
-    /// The phases (message plus noise) of `batch`, to be decoded.
+    /// Decrypts `batch` to phases (message plus noise), which must be decoded.
     ///
     /// # Errors
-    /// [`BatchError::Dimension`] if the batch is not under the key that `kind` names.
+    /// [`BatchError::Dimension`] if the batch's dimension is not that of `kind`.
     pub fn decrypt_phase(&self, kind: LweKind, batch: &LweBatch<T>) -> Result<Vec<T>, BatchError> {
         if batch.dimension() != self.dimension(kind) {
             return Err(BatchError::Dimension { ciphertext: batch.dimension(), key: self.dimension(kind) });
@@ -214,7 +202,7 @@ impl<T: Torus> ClientKey<T> {
         Ok(batch.iter().map(|ciphertext| key.phase(ciphertext)).collect())
     }
 
-    /// Which key ciphertexts of `dimension` are under; `None` if neither. Where n = kN, the small one.
+    /// The key for ciphertexts of `dimension`; `None` if neither. If n = kN, the small one.
     pub fn kind_of(&self, dimension: LweDimension) -> Option<LweKind> {
         [LweKind::Small, LweKind::Large].into_iter().find(|&kind| self.dimension(kind) == dimension)
     }
@@ -228,7 +216,7 @@ impl<T> std::fmt::Debug for ClientKey<T> {
 }
 
 impl AnyClientKey {
-    /// Generates keys over the torus that `parameters` name.
+    /// Generates keys over the torus of `parameters`.
     ///
     /// # Errors
     /// [`KeyError::Randomness`].
@@ -248,7 +236,6 @@ impl AnyClientKey {
         }
     }
 
-    /// The key generation.
     pub fn generation(&self) -> KeyGeneration {
         match self {
             Self::Torus32(key) => key.generation(),
@@ -259,7 +246,7 @@ impl AnyClientKey {
 
 #[cfg(test)]
 mod tests {
-    //! Does what is encrypted under either key decrypt, and is what is under another refused?
+    //! Do ciphertexts under either key decrypt, and are others rejected?
     use super::*;
     use crate::tfhe::encoding::PaddedInteger;
     use crate::tfhe::sets;
@@ -278,7 +265,7 @@ mod tests {
             let phases = client.decrypt_phase(kind, &batch).expect("its own key");
             let decoded: Vec<u64> = phases.iter().map(|&phase| encoding.decode(phase).expect("no padding")).collect();
             assert_eq!(decoded, messages, "{name} {kind:?}");
-            // Under a fresh key of the same set the phases are noise: all eight right would be a chance of 2^-24 and less.
+            // Under another key of the same set the phases are noise: all eight are right with probability at most 2^-24.
             let stranger = ClientKey::<T>::generate(&parameters).expect("randomness");
             let phases = stranger.decrypt_phase(kind, &batch).expect("the same dimension");
             let guessed: Vec<Option<u64>> = phases.iter().map(|&phase| encoding.decode(phase).ok()).collect();
@@ -304,7 +291,7 @@ mod tests {
         assert!(!two.parameters().has_one_lwe_key() && two.parameters().extracted_key() == LweKind::Large);
     }
 
-    /// No key is heavier than the noise formulas count, and the bound is reached: keys are uniform below it.
+    /// No key is heavier than the noise formulas assume, and some reach the bound.
     #[test]
     fn heavy_keys_are_not_used() {
         let parameters = sets::parameters("toy-256").expect("a known set");
@@ -317,7 +304,7 @@ mod tests {
         assert_eq!(most, bits.map(most_weight));
     }
 
-    /// Some late iteration of every rotation turns what came before.
+    /// Every key has a set bit among its last iterations.
     #[test]
     fn keys_that_end_in_zeros_are_not_used() {
         let parameters = sets::parameters("toy-256").expect("a known set");

@@ -1,4 +1,4 @@
-//! Dimensions as types, so that n, k and N cannot be swapped.
+//! Types for dimensions, so that n, k and N cannot be confused.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -13,29 +13,17 @@ pub struct LweDimension(usize);
 #[serde(try_from = "usize", into = "usize")]
 pub struct GlweDimension(usize);
 
-/// Why a number cannot be a dimension.
+/// Why a number is not a dimension.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum DimensionError {
-    /// n out of range.
     #[error("LWE dimension {given} is outside 1 to {max}; published sets use 450 to 2048")]
-    Lwe {
-        /// The offending value.
-        given: usize,
-        /// [`LweDimension::MAX`].
-        max: usize,
-    },
-    /// k out of range.
+    Lwe { given: usize, max: usize },
     #[error("GLWE dimension {given} is outside 1 to {max}; published sets use 1 to 4")]
-    Glwe {
-        /// The offending value.
-        given: usize,
-        /// [`GlweDimension::MAX`].
-        max: usize,
-    },
+    Glwe { given: usize, max: usize },
 }
 
 impl LweDimension {
-    /// The largest dimension taken, 2^17.
+    /// The largest dimension, 2^17.
     pub const MAX: usize = 1 << 17;
 
     /// Checks `dimension`.

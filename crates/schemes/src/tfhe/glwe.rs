@@ -1,4 +1,4 @@
-//! GLWE secret keys, and products of torus polynomials with their binary polynomials.
+//! GLWE secret keys, and products of torus polynomials with binary ones.
 //!
 //! A ciphertext of dimension k over degree N is (A_0, …, A_{k-1}, B); its phase is B − Σ A_j S_j in `T[X]/(X^N + 1)`.
 
@@ -14,7 +14,7 @@ use super::random::Stream;
 /// k binary polynomials of degree N, wiped from memory when dropped.
 #[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
 pub struct GlweSecretKey {
-    /// One bit a byte, polynomial after polynomial.
+    /// One bit per byte, polynomial after polynomial.
     bits: Vec<u8>,
     #[zeroize(skip)]
     ring_degree: RingDegree,
@@ -22,7 +22,7 @@ pub struct GlweSecretKey {
 
 impl GlweSecretKey {
     pub(crate) fn from_bits(bits: Vec<u8>, ring_degree: RingDegree) -> Self {
-        debug_assert!(bits.len().is_multiple_of(ring_degree.get()) && bits.iter().all(|&bit| bit <= 1));
+        assert!(bits.len().is_multiple_of(ring_degree.get()) && bits.iter().all(|&bit| bit <= 1));
         Self { bits, ring_degree }
     }
 
@@ -45,7 +45,7 @@ impl GlweSecretKey {
         self.ring_degree
     }
 
-    /// The large LWE key `s'_{jN+c} = S_j[c]`, under which extracted samples are.
+    /// The large LWE key `s'_{jN+c} = S_j[c]` of extracted samples.
     pub fn flatten(&self) -> LweSecretKey {
         LweSecretKey::from_bits(self.bits.clone())
     }
@@ -60,18 +60,18 @@ impl GlweSecretKey {
     }
 }
 
-/// log2 of the base in which torus polynomials are cut to be multiplied exactly in f64.
+/// Torus polynomials are cut into pieces of this many bits to multiply them exactly in f64.
 const PIECE_BITS: u32 = 16;
 
-/// Multiplies torus polynomials by the k binary polynomials of a key, exactly modulo q: the torus polynomial is cut into signed pieces of
-/// 16 bits, for which the transform's proven error stays far below 1/2 in every ring, so that rounding gives the integer product.
+/// Multiplies torus polynomials by the k binary polynomials of a key, exactly modulo q. Torus polynomials are cut into signed 16-bit pieces,
+/// for which the transform's proven error is far below 1/2 in every ring, so that rounding gives the integer product.
 pub(crate) struct MaskProduct {
     transform: FoldedFft,
     /// Spectra of the S_j.
     secrets: Zeroizing<Vec<f64>>,
 }
 
-/// Buffers of one thread; they depend on the secret and are wiped.
+/// Scratch of one thread; depends on the secret and is wiped.
 pub(crate) struct Scratch {
     digits: Vec<i32>,
     piece: Vec<f64>,
@@ -87,7 +87,7 @@ impl MaskProduct {
             transform.forward_digits(&digits, spectrum);
         }
         let rows = key.bits.len() / key.ring_degree.get();
-        debug_assert!(fft::error_bound(key.ring_degree, 1.0, rows, PIECE_BITS) < 0.5);
+        assert!(fft::error_bound(key.ring_degree, 1.0, rows, PIECE_BITS) < 0.5);
         Self { transform, secrets }
     }
 
@@ -118,7 +118,7 @@ impl MaskProduct {
     }
 }
 
-/// Overwrites torus elements in a way that the compiler keeps.
+/// Overwrites torus elements so that the compiler cannot remove it.
 fn wipe<T: Torus>(elements: &mut [T]) {
     elements.fill(T::default());
     std::hint::black_box(elements);
@@ -138,11 +138,11 @@ impl std::fmt::Debug for GlweSecretKey {
 
 #[cfg(test)]
 mod tests {
-    //! Is the transformed product the exact one, in small and large rings, on both tori?
+    //! Is the transformed product exact, in small and large rings, on both tori?
     use super::*;
     use crate::tfhe::random::{Purpose, Seeds};
 
-    /// One rotated addition for each bit that is set.
+    /// One rotated addition per set bit.
     fn add_reference<T: Torus>(polynomial: &[T], secret: &[u8], sum: &mut [T]) {
         let degree = polynomial.len();
         for shift in (0..degree).filter(|&shift| secret[shift] == 1) {
@@ -158,7 +158,7 @@ mod tests {
         let ring_degree = RingDegree::new(degree).expect("a power of two");
         let dimension = GlweDimension::new(dimension).expect("small");
         let mut secret = seeds.secret.stream(Purpose::SecretKey, 0);
-        // The worst case beside random ones: all bits set.
+        // The worst case, all bits set, and random keys.
         let keys = [
             GlweSecretKey::generate(dimension, ring_degree, &mut secret),
             GlweSecretKey::from_bits(vec![1; dimension.get() * degree], ring_degree),

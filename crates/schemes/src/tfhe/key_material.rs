@@ -1,4 +1,4 @@
-//! Server keys from the numbers of another library's.
+//! Imports server keys from another library's numbers.
 
 use polyfabric_kernels::Torus;
 use thiserror::Error;
@@ -9,46 +9,25 @@ use super::server_key::ServerKey;
 use super::unrolling::KeyUnrolling;
 use crate::generation::KeyGeneration;
 
-/// Why numbers are no server key.
+/// Why numbers are not a server key.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum KeyMaterialError {
-    /// The parameter set is for the other torus.
     #[error(
-        "parameter set {set} is for a torus of {set_bits} bits, and the key's numbers have {given}; give numbers of {set_bits}"
+        "parameter set {set} is for a torus of {set_bits} bits, but the key's numbers have {given}; give numbers of {set_bits}"
     )]
-    TorusBits {
-        /// The set.
-        set: String,
-        /// log2 q of the set.
-        set_bits: u32,
-        /// Bits of a number.
-        given: u32,
-    },
-    /// A key has too few numbers, or too many.
-    #[error("the {key} has {given} numbers, and one of parameter set {set} has {expected}; give the key of this set")]
-    Length {
-        /// Which key.
-        key: &'static str,
-        /// The set.
-        set: String,
-        /// Numbers of one of the set.
-        expected: usize,
-        /// Numbers that were given.
-        given: usize,
-    },
-    /// The generation is named at random.
+    TorusBits { set: String, set_bits: u32, given: u32 },
+    #[error("the {key} has {given} numbers, but that of parameter set {set} has {expected}; give the key of this set")]
+    Length { key: &'static str, set: String, expected: usize, given: usize },
     #[error(transparent)]
     Randomness(#[from] RandomnessError),
 }
 
 impl<T: Torus> ServerKey<T> {
-    /// The server key of `bootstrap_key`, `[GGSW][row = j·l + t][column in 0..=k][coefficient in 0..N]`, level t = 0 being the most significant, and
-    /// `key_switch_key`, `[i in 0..kN][t in 0..l_k][n + 1]`, if the set switches keys, as another library made them.
+    /// Builds a server key from another library's numbers. `bootstrap_key` is
+    /// `[GGSW][row = j·l + t][column in 0..=k][coefficient in 0..N]`, where level t = 0 is the most significant, and `key_switch_key` is
+    /// `[i in 0..kN][t in 0..l_k][n + 1]`, if the set switches keys.
     ///
-    /// Its generation is a new name. It has no public encryptions of zero, which other libraries do not make: it neither re-randomises results nor goes to a file.
-    ///
-    /// # Errors
-    /// [`KeyMaterialError`].
+    /// The key gets a new generation. It has no public encryptions of zero, so it cannot re-randomise results or be saved.
     pub fn from_material(
         parameters: &Parameters,
         bootstrap_key: Vec<T>,
@@ -83,7 +62,7 @@ impl<T: Torus> ServerKey<T> {
 
 #[cfg(test)]
 mod tests {
-    //! Are the numbers of a key that key, and are others refused?
+    //! Does a key with the right numbers work, and are others rejected?
 
     use super::*;
     use crate::serial::to_bytes;
@@ -105,7 +84,7 @@ mod tests {
         assert_eq!(error, RerandomiseError::NoZeros { parameters: "toy-256".to_owned() });
         assert_eq!(batch, LweBatch::zeros(parameters.large_lwe_dimension(), 1));
         let error = to_bytes(&AnyServerKey::Torus32(made), "server.key").unwrap_err().to_string();
-        assert!(error.contains("a server key from another library's numbers has none"), "{error}");
+        assert!(error.contains("a server key from another library has none"), "{error}");
     }
 
     #[test]
@@ -120,20 +99,20 @@ mod tests {
         assert_eq!(
             refused(bootstrap - 1, Some(switch)),
             format!(
-                "the bootstrapping key has {} numbers, and one of parameter set toy-256 has {bootstrap}; give the key of this set",
+                "the bootstrapping key has {} numbers, but that of parameter set toy-256 has {bootstrap}; give the key of this set",
                 bootstrap - 1
             )
         );
         assert_eq!(
             refused(bootstrap, None),
             format!(
-                "the key-switching key has 0 numbers, and one of parameter set toy-256 has {switch}; give the key of this set"
+                "the key-switching key has 0 numbers, but that of parameter set toy-256 has {switch}; give the key of this set"
             )
         );
         let wide = ServerKey::from_material(&parameters, vec![0u64; bootstrap], None).unwrap_err();
         assert_eq!(
             wide.to_string(),
-            "parameter set toy-256 is for a torus of 32 bits, and the key's numbers have 64; give numbers of 32"
+            "parameter set toy-256 is for a torus of 32 bits, but the key's numbers have 64; give numbers of 32"
         );
     }
 }

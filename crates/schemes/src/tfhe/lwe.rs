@@ -10,48 +10,34 @@ use super::dimension::LweDimension;
 use super::random::Stream;
 use crate::gaussian::RoundedGaussian;
 
-/// Which of a client's two LWE keys a ciphertext is under.
+/// One of a client's two LWE keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LweKind {
-    /// The LWE key of dimension n: what blind rotation takes in.
+    /// The LWE key of dimension n: the input key of blind rotation.
     Small,
-    /// The flattened GLWE key of dimension kN: what sample extraction gives.
+    /// The flattened GLWE key of dimension kN: the output key of sample extraction.
     Large,
 }
 
-/// Ciphertexts of one dimension, one after another.
+/// Consecutive ciphertexts of one dimension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LweBatch<T> {
     dimension: LweDimension,
     data: Vec<T>,
 }
 
-/// Why torus elements are not a batch, or a batch not under a key.
+/// Why torus elements are not a batch, or a batch does not match a key.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum BatchError {
-    /// Not a whole number of ciphertexts.
     #[error(
         "{given} torus elements are not a whole number of LWE ciphertexts of dimension {dimension} ({each} elements each)"
     )]
-    Length {
-        /// Torus elements given.
-        given: usize,
-        /// The dimension.
-        dimension: LweDimension,
-        /// Elements of one ciphertext.
-        each: usize,
-    },
-    /// The batch's dimension is not the key's.
+    Length { given: usize, dimension: LweDimension, each: usize },
     #[error(
         "ciphertexts of dimension {ciphertext} cannot be decrypted under a key of dimension {key}; ask for the other key of the pair (small or large), or bring the key of the same parameter set"
     )]
-    Dimension {
-        /// The batch's.
-        ciphertext: LweDimension,
-        /// The key's.
-        key: LweDimension,
-    },
+    Dimension { ciphertext: LweDimension, key: LweDimension },
 }
 
 impl<T: Torus> LweBatch<T> {
@@ -60,7 +46,7 @@ impl<T: Torus> LweBatch<T> {
         Self { dimension, data: vec![T::default(); count * dimension.ciphertext_len()] }
     }
 
-    /// A batch of `data`, ciphertexts one after another.
+    /// A batch of consecutive ciphertexts in `data`.
     ///
     /// # Errors
     /// [`BatchError::Length`] if `data` is not a whole number of ciphertexts.
@@ -73,7 +59,7 @@ impl<T: Torus> LweBatch<T> {
         }
     }
 
-    /// Trivial (unencrypted, noiseless) ciphertexts: masks zero, the plaintexts as bodies.
+    /// Trivial (unencrypted, noiseless) ciphertexts: zero masks, the plaintexts as bodies.
     pub fn trivial(dimension: LweDimension, plaintexts: &[T]) -> Self {
         let mut batch = Self::zeros(dimension, plaintexts.len());
         for (ciphertext, &plaintext) in batch.iter_mut().zip(plaintexts) {
@@ -138,13 +124,13 @@ impl<T: Torus> LweBatch<T> {
 /// A binary LWE secret key, wiped from memory when dropped.
 #[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
 pub struct LweSecretKey {
-    /// One bit a byte.
+    /// One bit per byte.
     bits: Vec<u8>,
 }
 
 impl LweSecretKey {
     pub(crate) fn from_bits(bits: Vec<u8>) -> Self {
-        debug_assert!(bits.iter().all(|&bit| bit <= 1));
+        assert!(bits.iter().all(|&bit| bit <= 1));
         Self { bits }
     }
 
@@ -158,7 +144,7 @@ impl LweSecretKey {
         &self.bits
     }
 
-    /// Σ a_i s_i over the mask. Reads every element whatever the bit, so that time does not depend on the key.
+    /// Σ a_i s_i over the mask, in constant time: reads every element whatever the bit.
     pub(crate) fn dot<T: Torus>(&self, mask: &[T]) -> T {
         mask.iter()
             .zip(&self.bits)
@@ -171,7 +157,7 @@ impl LweSecretKey {
         body[0].wrapping_sub(self.dot(mask))
     }
 
-    /// Writes an encryption of `plaintext` with a draw of `noise`, in units of the torus.
+    /// Writes an encryption of `plaintext` with a sample of `noise`, in units of the torus.
     pub(crate) fn encrypt_into<T: Torus>(
         &self,
         plaintext: T,

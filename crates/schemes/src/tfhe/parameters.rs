@@ -1,4 +1,4 @@
-//! Parameters as written, and parameters as checked. Only checking makes the second from the first.
+//! Parameter sets as literals and as checked [`Parameters`]; only [`Parameters::check`] makes the second from the first.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use crate::estimates;
 use crate::gaussian::RoundedGaussian;
 use crate::level::shown;
 
-/// Security, in bits, below which a set is used only when it is named, and with a warning.
+/// Sets with fewer bits of security are used only by name, with a warning.
 pub const STANDARD_SECURITY_BITS: f64 = 128.0;
 
-/// A TFHE parameter set as a person or a file writes it. Nothing about it has been checked.
+/// An unchecked TFHE parameter set, as read from a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParametersLiteral {
@@ -36,19 +36,19 @@ pub struct ParametersLiteral {
     pub ring_degree: usize,
     /// Base β and levels l of the bootstrapping key.
     pub bootstrap_gadget: Gadget,
-    /// Base β_k and levels l_k of the key-switching key; none for a set without one.
+    /// Base β_k and levels l_k of the key-switching key; `None` for a set without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_switch_gadget: Option<Gadget>,
     /// log2 of the standard deviation of LWE noise, as a fraction of the torus.
     pub lwe_noise_log2: f64,
     /// log2 of the standard deviation of GLWE noise, as a fraction of the torus.
     pub glwe_noise_log2: f64,
-    /// Where each figure comes from: field name to paper, library, derivation or assumption.
+    /// Source of each figure, by field name: a paper, library, derivation or assumption.
     #[serde(default)]
     pub sources: BTreeMap<String, String>,
 }
 
-/// A checked TFHE parameter set; cheap to clone. Two are equal if all figures and the name are, whatever their sources.
+/// A checked TFHE parameter set; cheap to clone. Equality compares all figures and the name, not the sources.
 #[derive(Clone, Debug)]
 pub struct Parameters(Arc<Inner>);
 
@@ -62,133 +62,48 @@ struct Inner {
     security_bits: f64,
 }
 
-/// Why a written parameter set is not usable: the cause, the offending values, the remedy.
+/// Why a parameter set is unusable.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ParameterError {
-    /// The name is empty, too long, or has other characters.
     #[error(
         "parameter set name {0:?} is not 1 to 64 characters of a-z, A-Z, 0-9, '-' and '.'; rename the set, for example toy-1024"
     )]
     Name(String),
-    /// q is neither 2^32 nor 2^64.
-    #[error("parameter set {name}: torus_bits is {given}; the torus is held in 32 or 64 bits, so write 32 or 64")]
-    TorusBits {
-        /// The set.
-        name: String,
-        /// The offending value.
-        given: u32,
-    },
-    /// n, k or kN out of range.
+    #[error("parameter set {name}: torus_bits is {given}; write 32 or 64")]
+    TorusBits { name: String, given: u32 },
     #[error("parameter set {name}: {source}")]
-    Dimension {
-        /// The set.
-        name: String,
-        /// Which dimension and why.
-        source: DimensionError,
-    },
-    /// N is not a supported power of two.
+    Dimension { name: String, source: DimensionError },
     #[error("parameter set {name}: {source}")]
-    RingDegree {
-        /// The set.
-        name: String,
-        /// The offending value.
-        source: RingDegreeError,
-    },
-    /// The large LWE dimension kN is too large.
+    RingDegree { name: String, source: RingDegreeError },
     #[error(
         "parameter set {name}: glwe_dimension {glwe_dimension} times ring_degree {ring_degree} exceeds {max}; lower one of the two"
     )]
-    LargeDimension {
-        /// The set.
-        name: String,
-        /// k.
-        glwe_dimension: usize,
-        /// N.
-        ring_degree: usize,
-        /// [`LweDimension::MAX`].
-        max: usize,
-    },
-    /// A gadget has an empty or too large base, or no level.
+    LargeDimension { name: String, glwe_dimension: usize, ring_degree: usize, max: usize },
     #[error(
         "parameter set {name}: {gadget} has log2_base {log2_base} and levels {levels}; log2_base must be 1 to {max_log2_base} and levels at least 1"
     )]
-    GadgetRange {
-        /// The set.
-        name: String,
-        /// `bootstrap_gadget` or `key_switch_gadget`.
-        gadget: &'static str,
-        /// log2 of the base.
-        log2_base: u32,
-        /// Number of levels.
-        levels: u32,
-        /// [`MAX_LOG2_BASE`].
-        max_log2_base: u32,
-    },
-    /// A gadget keeps more bits than the torus has.
+    GadgetRange { name: String, gadget: &'static str, log2_base: u32, levels: u32, max_log2_base: u32 },
     #[error(
         "parameter set {name}: {gadget} keeps log2_base {log2_base} x levels {levels} = {kept} bits, but the torus has {torus_bits}; lower log2_base or levels, or use a 64-bit torus"
     )]
-    GadgetExceedsTorus {
-        /// The set.
-        name: String,
-        /// `bootstrap_gadget` or `key_switch_gadget`.
-        gadget: &'static str,
-        /// log2 of the base.
-        log2_base: u32,
-        /// Number of levels.
-        levels: u32,
-        /// Their product.
-        kept: u64,
-        /// log2 q.
-        torus_bits: u32,
-    },
-    /// A noise is not a number, too small for the torus, or too large to carry a message.
+    GadgetExceedsTorus { name: String, gadget: &'static str, log2_base: u32, levels: u32, kept: u64, torus_bits: u32 },
     #[error(
         "parameter set {name}: {noise} is {given}; on a {torus_bits}-bit torus it must be from {min} (a standard deviation of 4 units of the torus, below which rounded noise is no longer Gaussian) to {max}"
     )]
-    Noise {
-        /// The set.
-        name: String,
-        /// `lwe_noise_log2` or `glwe_noise_log2`.
-        noise: &'static str,
-        /// The offending value.
-        given: f64,
-        /// log2 q.
-        torus_bits: u32,
-        /// Smallest value taken.
-        min: f64,
-        /// Largest value taken.
-        max: f64,
-    },
-    /// The bootstrapping or key-switching key would be unreasonably large.
+    Noise { name: String, noise: &'static str, given: f64, torus_bits: u32, min: f64, max: f64 },
     #[error(
-        "parameter set {name}: its {key} would take {bytes} bytes, more than the {max} taken here; lower the dimensions or the levels"
+        "parameter set {name}: its {key} would take {bytes} bytes, more than the maximum of {max}; lower the dimensions or the levels"
     )]
-    KeyTooLarge {
-        /// The set.
-        name: String,
-        /// Which key.
-        key: &'static str,
-        /// Its size.
-        bytes: u128,
-        /// [`MAX_KEY_BYTES`].
-        max: u128,
-    },
-    /// No set has this name.
+    KeyTooLarge { name: String, key: &'static str, bytes: u128, max: u128 },
     #[error("no parameter set of TFHE is called {given:?}; {hint}")]
-    UnknownSet {
-        /// What was asked for.
-        given: String,
-        /// The nearest names, or where the list is.
-        hint: String,
-    },
+    UnknownSet { given: String, hint: String },
 }
 
-/// Largest log2 of a gadget base: digits must fit a signed 32-bit integer.
+/// Largest log2 of a gadget base: digits must fit an i32.
 pub const MAX_LOG2_BASE: u32 = 31;
 /// Largest size of one key, 64 GiB.
 pub const MAX_KEY_BYTES: u128 = 1 << 36;
-/// Largest noise, 2^-3 of the torus: a Boolean at ±1/8 is lost at less.
+/// Largest noise, 2^-3 of the torus: it already destroys a Boolean at ±1/8.
 pub const MAX_NOISE_LOG2: f64 = -3.0;
 /// log2 of the smallest noise in units of the torus: a standard deviation of 4.
 pub const MIN_NOISE_UNITS_LOG2: f64 = 2.0;
@@ -235,7 +150,7 @@ impl Parameters {
             let estimate = estimates::estimated_on_torus(dimension, torus, noise + torus);
             curve.min(estimate.unwrap_or(f64::INFINITY))
         });
-        // What choosing among keys costs.
+        // Loss from rejecting keys.
         let security_bits = (levels[0].min(levels[1]) - LOSS_BITS).max(0.0);
         let parameters = Self(Arc::new(Inner {
             literal: literal.clone(),
@@ -303,13 +218,13 @@ impl Parameters {
         self.0.literal.key_switch_gadget
     }
 
-    /// Whether there is one LWE key: n = kN, and no key switch from one to the other. Results of look-ups are then under the key
-    /// that look-ups read, and chain without a key switch (FPT, section 6.3).
+    /// Whether there is one LWE key: n = kN and no key switch. PBS results are then under the key that PBSs read, and chain without a key
+    /// switch (FPT, section 6.3).
     pub fn has_one_lwe_key(&self) -> bool {
         self.lwe_dimension() == self.large_lwe_dimension() && self.key_switch_gadget().is_none()
     }
 
-    /// The key that extracted samples are under: the large one, or the one that there is.
+    /// The key of extracted samples: the large one, or the only one.
     pub fn extracted_key(&self) -> LweKind {
         if self.has_one_lwe_key() { LweKind::Small } else { LweKind::Large }
     }
@@ -319,7 +234,7 @@ impl Parameters {
         self.0.literal.lwe_noise_log2.exp2()
     }
 
-    /// Noise of deviation `std`, a fraction of the torus, in its units.
+    /// Noise of deviation `std`, a fraction of the torus, in units of the torus.
     pub(crate) fn torus_noise(&self, std: f64) -> RoundedGaussian {
         RoundedGaussian::new(std * f64::from(self.torus_bits()).exp2())
     }
@@ -329,7 +244,7 @@ impl Parameters {
         self.0.literal.glwe_noise_log2.exp2()
     }
 
-    /// Polynomials of one GGSW row: (k+1)·l rows of k+1 polynomials.
+    /// Rows of a GGSW ciphertext, (k+1)·l, each of k+1 polynomials.
     pub fn ggsw_rows(&self) -> usize {
         self.0.glwe_dimension.ciphertext_polynomials() * self.0.literal.bootstrap_gadget.levels as usize
     }
@@ -339,7 +254,7 @@ impl Parameters {
         self.bootstrap_key_elements() as usize
     }
 
-    /// Torus elements of the bootstrapping key with `unrolling` secret bits an iteration.
+    /// Torus elements of the bootstrapping key with `unrolling` secret bits per iteration.
     pub fn unrolled_bootstrap_key_len(&self, unrolling: KeyUnrolling) -> usize {
         let ggsw = self.ggsw_rows() * self.0.glwe_dimension.ciphertext_polynomials() * self.0.ring_degree.get();
         unrolling.ggsw_ciphertexts(self.0.lwe_dimension) * ggsw
@@ -355,15 +270,14 @@ impl Parameters {
         self.0.glwe_dimension.ciphertext_polynomials() * self.large_lwe_dimension().get()
     }
 
-    /// Bytes of the bootstrapping key for `unrolling`, the key-switching key and the public encryptions of zero: what a server holds, before it
-    /// transforms them.
+    /// Bytes of the bootstrapping key for `unrolling`, the key-switching key and the public encryptions of zero, in the coefficient domain.
     pub fn server_key_bytes(&self, unrolling: KeyUnrolling) -> u64 {
         let bootstrap = self.unrolled_bootstrap_key_len(unrolling);
         let elements = bootstrap + self.key_switch_key_len().unwrap_or(0) + self.public_zeros_len();
         elements as u64 * u64::from(self.torus_bits() / 8)
     }
 
-    /// Bytes of the same in the transport form: the bodies, and the seed of the masks.
+    /// Bytes of the transport form: the bodies, and the seed of the masks.
     pub fn compressed_key_bytes(&self, unrolling: KeyUnrolling) -> u64 {
         let bootstrap = self.unrolled_bootstrap_key_len(unrolling) / self.0.glwe_dimension.ciphertext_polynomials();
         let switch = self.key_switch_key_len().unwrap_or(0) / self.lwe_dimension().ciphertext_len();
@@ -387,15 +301,13 @@ impl Parameters {
         })
     }
 
-    /// Security in bits: the least of the LWE and the GLWE problem's, by the published curves ([`security::level_bits`]) and by the lattice
-    /// estimator where it was run on the problem or on two that it lies between, less what choosing among keys costs ([`LOSS_BITS`]); 0 where nothing
-    /// is known.
+    /// Security in bits: the minimum of the LWE and GLWE problems by the published curves ([`security::level_bits`]) and by the lattice estimator,
+    /// where it has or interpolates the problem, less [`LOSS_BITS`]; 0 if unknown.
     pub fn security_bits(&self) -> f64 {
         self.0.security_bits
     }
 
-    /// What an attacker may attack, the LWE and the GLWE problem: dimension, secret, log2 of modulus and of noise, as
-    /// [`estimates::find`] takes them.
+    /// Attack targets, the LWE and the GLWE problem: dimension, secret, log2 of modulus and of noise, as for [`estimates::find`].
     pub fn problems(&self) -> [(usize, &'static str, f64, f64); 2] {
         let (torus, literal) = (f64::from(self.torus_bits()), self.literal());
         let large = self.0.large_lwe_dimension.get();
@@ -403,13 +315,13 @@ impl Parameters {
             .map(|(dimension, noise)| (dimension, estimates::BINARY, torus, noise + torus))
     }
 
-    /// What the lattice estimator gives for the weaker of the two problems; none where it was not run on them, or around them.
+    /// The lattice estimator's bits for the weaker problem; `None` if it was not run on them or around them.
     pub fn estimated_bits(&self) -> Option<f64> {
         let bits = self.problems().map(|(n, _, modulus, noise)| estimates::estimated_on_torus(n, modulus, noise));
         bits.into_iter().try_fold(f64::INFINITY, |least, bits| Some(least.min(bits?)))
     }
 
-    /// What to tell the user of a set under 128 bits, none for the others. Such a set is used only when it is named.
+    /// A warning for users if the set has less than 128 bits. Such a set is used only by name.
     pub fn security_warning(&self) -> Option<String> {
         let bits = self.security_bits();
         if bits == 0.0 {
@@ -485,7 +397,7 @@ fn check_noise(literal: &ParametersLiteral, noise: &'static str, given: f64) -> 
 
 #[cfg(test)]
 mod tests {
-    //! Does every unusable set end in a message with the cause, the values and the remedy, and does a usable one say how secure it is?
+    //! Is every unusable set rejected with cause, values and remedy, and does a usable one state its security?
     use super::*;
     use crate::tfhe::sets;
 
@@ -502,10 +414,7 @@ mod tests {
             refused(|literal| literal.name = "my set".to_owned()),
             "parameter set name \"my set\" is not 1 to 64 characters of a-z, A-Z, 0-9, '-' and '.'; rename the set, for example toy-1024"
         );
-        assert_eq!(
-            refused(|literal| literal.torus_bits = 48),
-            "parameter set mine: torus_bits is 48; the torus is held in 32 or 64 bits, so write 32 or 64"
-        );
+        assert_eq!(refused(|literal| literal.torus_bits = 48), "parameter set mine: torus_bits is 48; write 32 or 64");
         assert_eq!(
             refused(|literal| literal.lwe_dimension = 0),
             "parameter set mine: LWE dimension 0 is outside 1 to 131072; published sets use 450 to 2048"
@@ -541,7 +450,7 @@ mod tests {
         assert!(refused(|literal| literal.lwe_noise_log2 = f64::NAN).contains("lwe_noise_log2 is NaN"));
         assert_eq!(
             refused(|literal| (literal.lwe_dimension, literal.ring_degree) = (131_072, 131_072)),
-            "parameter set mine: its bootstrapping key would take 549755813888 bytes, more than the 68719476736 taken here; lower the dimensions or the levels"
+            "parameter set mine: its bootstrapping key would take 549755813888 bytes, more than the maximum of 68719476736; lower the dimensions or the levels"
         );
     }
 
@@ -554,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_dimension_has_no_security_that_is_known_of() {
+    fn a_small_dimension_has_unknown_security() {
         let mut literal = sets::parameters("polyfabric-1-p64-t32").expect("a known set").literal().clone();
         (literal.lwe_dimension, literal.lwe_noise_log2) = (300, -5.0);
         let small = Parameters::check(&literal).expect("a set");

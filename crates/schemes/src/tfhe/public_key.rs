@@ -1,9 +1,9 @@
-//! Public-key encryption: whoever has the public key encrypts for its client, and decrypts nothing.
+//! Public-key encryption: anyone with the public key can encrypt for its client, but not decrypt.
 //!
-//! The key is k GLWE encryptions of zero. An encryption of up to N messages is one fresh encryption of zero made of them (`public_zeros`) with the
-//! messages added to the body's coefficients: kN elements of mask and one element a message, where the client's own ciphertexts have n + 1 a
-//! message. Whoever computes extracts each coefficient as an LWE ciphertext under the large key, and key-switches it where a program takes its inputs
-//! under the small one.
+//! The key is k GLWE encryptions of zero. Up to N messages are encrypted by one fresh encryption of zero derived from them (`public_zeros`),
+//! with the messages added to the body's coefficients. That is kN mask elements plus one element per message, instead of the n + 1 per
+//! message of the client's own ciphertexts. The server extracts each coefficient as an LWE ciphertext under the large key, and
+//! key-switches it if a program takes inputs under the small key.
 
 use polyfabric_kernels::key_switch::KeySwitch;
 use polyfabric_kernels::sample_extract::sample_extract;
@@ -20,7 +20,7 @@ use super::random::{MaskSeed, Purpose, RandomnessError, Seeds};
 use super::server_key::ServerKey;
 use crate::generation::KeyGeneration;
 
-/// What encrypts for a client.
+/// A key that encrypts for a client.
 ///
 /// ```
 /// use polyfabric_schemes::tfhe::{ClientKey, LweKind, PublicKey, sets};
@@ -50,7 +50,7 @@ pub enum AnyPublicKey {
     Torus64(PublicKey<u64>),
 }
 
-/// Messages in the coefficients of GLWE ciphertexts, N in each but the last: masks and as many coefficients of the body as there are messages.
+/// Messages in the coefficients of GLWE ciphertexts, N in each except the last: the masks, and one body coefficient per message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompactBatch<T> {
     degree: usize,
@@ -60,15 +60,12 @@ pub struct CompactBatch<T> {
 }
 
 impl<T: Torus> PublicKey<T> {
-    /// A public key for `client`, whose rows are drawn anew.
-    ///
-    /// # Errors
-    /// [`RandomnessError`].
+    /// Makes a public key for `client`, with fresh rows.
     pub fn generate(client: &ClientKey<T>) -> Result<Self, RandomnessError> {
         Ok(Self::from_seeds(client, &Seeds::from_os()?))
     }
 
-    /// A key that a test can repeat. Never for secrets.
+    /// A reproducible key for tests; never for secrets.
     #[cfg(any(test, feature = "test-seeds"))]
     pub fn for_tests(client: &ClientKey<T>, seed: u64) -> Self {
         Self::from_seeds(client, &Seeds::for_tests(seed))
@@ -84,20 +81,17 @@ impl<T: Torus> PublicKey<T> {
         &self.parameters
     }
 
-    /// The generation of the client key that it is of.
+    /// The generation of its client key.
     pub fn generation(&self) -> KeyGeneration {
         self.generation
     }
 
-    /// Encrypts already encoded torus elements with fresh randomness.
-    ///
-    /// # Errors
-    /// [`RandomnessError`].
+    /// Encrypts encoded torus elements with fresh randomness.
     pub fn encrypt(&self, plaintexts: &[T]) -> Result<CompactBatch<T>, RandomnessError> {
         Ok(self.encrypt_with(plaintexts, &Seeds::from_os()?))
     }
 
-    /// [`Self::encrypt`] in a way that a test can repeat. Never for secrets.
+    /// A reproducible [`Self::encrypt`] for tests; never for secrets.
     #[cfg(any(test, feature = "test-seeds"))]
     pub fn encrypt_for_tests(&self, plaintexts: &[T], seed: u64) -> CompactBatch<T> {
         self.encrypt_with(plaintexts, &Seeds::for_tests(seed))
@@ -122,10 +116,7 @@ impl<T: Torus> PublicKey<T> {
 }
 
 impl AnyPublicKey {
-    /// For `client`, over its torus.
-    ///
-    /// # Errors
-    /// [`RandomnessError`].
+    /// Makes a public key for `client`, over its torus.
     pub fn generate(client: &AnyClientKey) -> Result<Self, RandomnessError> {
         Ok(match client {
             AnyClientKey::Torus32(client) => Self::Torus32(PublicKey::generate(client)?),
@@ -141,7 +132,6 @@ impl AnyPublicKey {
         }
     }
 
-    /// The key generation.
     pub fn generation(&self) -> KeyGeneration {
         match self {
             Self::Torus32(key) => key.generation(),
@@ -156,7 +146,7 @@ impl<T: Torus> CompactBatch<T> {
         count.div_ceil(parameters.ring_degree().get()) * parameters.large_lwe_dimension().get() + count
     }
 
-    /// Of `data`, as [`Self::data`] has it; none if that is not so many elements as `count` messages have.
+    /// A batch of `count` messages from `data`, in the layout of [`Self::data`]; `None` if the length does not match.
     pub(crate) fn from_data(parameters: &Parameters, count: usize, data: Vec<T>) -> Option<Self> {
         let (degree, masks) = (parameters.ring_degree().get(), parameters.large_lwe_dimension());
         (data.len() == Self::elements(parameters, count)).then_some(Self { degree, masks, count, data })
@@ -172,7 +162,7 @@ impl<T: Torus> CompactBatch<T> {
         self.count == 0
     }
 
-    /// All torus elements: of each ciphertext its kN of mask, then those of its body.
+    /// All torus elements: for each ciphertext the kN of its mask, then those of its body.
     pub fn data(&self) -> &[T] {
         &self.data
     }
@@ -194,10 +184,10 @@ impl<T: Torus> CompactBatch<T> {
 }
 
 impl<T: Torus> ServerKey<T> {
-    /// What anybody encrypted with this client's public key, as ciphertexts under the key `kind`.
+    /// Converts public-key ciphertexts into ciphertexts under the key `kind`.
     ///
     /// # Errors
-    /// [`RerandomiseError::Dimension`] for another parameter set's, [`RerandomiseError::NoKeySwitch`].
+    /// [`RerandomiseError::Dimension`] for another parameter set, [`RerandomiseError::NoKeySwitch`].
     pub fn receive(&self, compact: &CompactBatch<T>, kind: LweKind) -> Result<LweBatch<T>, RerandomiseError> {
         let parameters = &self.parameters;
         let (small, large) = (parameters.lwe_dimension(), parameters.large_lwe_dimension());
@@ -226,7 +216,7 @@ impl<T: Torus> ServerKey<T> {
 
 #[cfg(test)]
 mod tests {
-    //! Does what anybody encrypts decrypt under the client's key, with the noise that is stated, and is it no larger than it needs to be?
+    //! Do public-key encryptions decrypt under the client's key with the predicted noise, and is it tight?
     use super::*;
     use crate::tfhe::noise::{Formulas, Keys};
     use crate::tfhe::sets;
@@ -262,11 +252,11 @@ mod tests {
         round_trip::<u64>("toy-256-t64");
     }
 
-    /// Each key with a public key of its own: to five deviations the average that the formula has once what it takes for every key is off; and no more than is stated.
-    /// The errors of one polynomial are two products of polynomials, of one of which, with the secret, half the energy is in one complex number: the mean square
-    /// of 64 of them varies by two fifths of it, as measured over keys.
+    /// Each key has its own public key. Measurements match the formula's average to five deviations and stay below its bound for every key. The
+    /// errors of one polynomial are two products of polynomials; in the product with the secret, half the energy is in one complex number. The
+    /// mean square of 64 of them varies by two fifths, as measured over keys.
     #[test]
-    fn the_noise_is_what_is_stated() {
+    fn the_noise_is_as_predicted() {
         let keys = if std::env::var_os("POLYFABRIC_FULL").is_some() { 2000u32 } else { 100 };
         for (name, kind) in [("toy-256", LweKind::Large), ("toy-512-k2", LweKind::Large), ("toy-256", LweKind::Small)] {
             let parameters = sets::parameters(name).expect("a known set");
@@ -297,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_another_set_is_told() {
+    fn ciphertexts_of_another_set_are_rejected() {
         let client = |name| ClientKey::<u32>::for_tests(&sets::parameters(name).expect("a set"), 1).expect("32 bits");
         let server = ServerKey::for_tests(&client("toy-256"), 2);
         let foreign = PublicKey::for_tests(&client("toy-512-k2"), 3).encrypt_for_tests(&[0], 4);

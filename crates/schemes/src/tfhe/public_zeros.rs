@@ -1,9 +1,9 @@
-//! Public encryptions of zero, and fresh ones made of them: for whoever encrypts with a public key, and for a server that re-randomises results.
+//! Public encryptions of zero and fresh ones derived from them, for public-key encryption and for re-randomising results.
 //!
-//! The k rows R_i are GLWE encryptions of zero. Σ_i R_i·u_i + e, where u_i has coefficients −1, 0, 1 (the difference of two bits) and e is fresh noise on
-//! every polynomial, is another one (V. Lyubashevsky, C. Peikert, O. Regev, EUROCRYPT 2010). Its mask and body are what module learning with errors of
-//! dimension kN hides u in: no easier than the parameter set's own problem with binary secrets, as subtracting bits of one's own from that gives
-//! this one.
+//! The k rows R_i are GLWE encryptions of zero. Let u_i have coefficients −1, 0, 1 (the difference of two bits), and let e be fresh noise on
+//! every polynomial. Then Σ_i R_i·u_i + e is another one (V. Lyubashevsky, C. Peikert, O. Regev, EUROCRYPT 2010). Its mask and body hide u by
+//! module learning with errors of dimension kN. That is at least as hard as the parameter set's own problem with binary secrets, which
+//! reduces to it by subtracting chosen bits.
 
 use polyfabric_kernels::Torus;
 
@@ -16,10 +16,10 @@ use super::random::{MaskSeed, Purpose, Seeds, Stream};
 use crate::gaussian::RoundedGaussian;
 
 impl Formulas {
-    /// What a public encryption of zero adds, the key switch of one under the small key included (`None` without one):
+    /// Noise of a derived encryption of zero, including the key switch for the small key (`None` without one):
     ///
-    /// V = kN/2 · (1 + 6·√(2/kN)) · V_glwe  (u times the rows' noise, of which the sum of squares is a number of the key: six deviations more than its mean,
-    ///     for every key that is used)
+    /// V = kN/2 · (1 + 6·√(2/kN)) · V_glwe  (u times the rows' noise, whose sum of squares is constant per key: six deviations above its mean
+    ///     cover every key)
     ///   + (1 + w') · V_glwe  (fresh noise; that of the masks is multiplied by S_j)
     pub fn public_zero(&self, kind: LweKind, parameters: &Parameters) -> Option<Noise> {
         let (masks, noise) = (self.masks() as f64, self.fresh(LweKind::Large).variance);
@@ -67,7 +67,7 @@ pub(crate) fn expand<T: Torus>(parameters: &Parameters, mask_seed: &MaskSeed, bo
     columns
 }
 
-/// Fresh encryptions of zero.
+/// Draws fresh encryptions of zero.
 pub(crate) struct Zeros<'k, T> {
     parameters: &'k Parameters,
     columns: &'k [T],
@@ -75,7 +75,7 @@ pub(crate) struct Zeros<'k, T> {
 }
 
 impl<'k, T: Torus> Zeros<'k, T> {
-    /// Of what [`expand`] gave.
+    /// From the output of [`expand`].
     pub(crate) fn new(parameters: &'k Parameters, columns: &'k [T]) -> Self {
         Self { parameters, columns, noise: parameters.torus_noise(parameters.glwe_noise_std()) }
     }

@@ -1,14 +1,13 @@
 //! Security level of LWE and GLWE with binary secrets, from a small table of published curves (`security.toml`).
 //!
-//! A curve gives, for one level λ, the least noise that an LWE dimension needs: log2 σ = slope·n + bias. Each is a fit of the
-//! lattice estimator's output. GLWE of dimension k over degree N counts as LWE of dimension kN: no attack that uses the ring is
-//! known to do better.
+//! For one level λ, a curve gives the least noise for an LWE dimension: log2 σ = slope·n + bias. Each is a fit of the lattice estimator's
+//! output. GLWE of dimension k over degree N counts as LWE of dimension kN: no better attack on the ring structure is known.
 //!
-//! Between the levels of the table, 1/λ is interpolated linearly in log2 σ: the slopes of the curves are close to proportional to
-//! 1/λ, and the result is monotone in the noise and below what interpolating λ itself would give.
+//! Between the levels of the table, 1/λ is interpolated linearly in log2 σ. The slopes of the curves are nearly proportional to 1/λ, and the
+//! result is monotone in the noise and below linear interpolation of λ.
 //!
-//! Below the lowest level (80) the same line is continued, which only says "weak"; above the highest (192) the answer is 192.
-//! Under the least dimension that the fits cover (450) nothing is known: 0 bits.
+//! Below the lowest level (80) the line is continued, which only says "weak"; the result is capped at the highest (192). Below the least
+//! dimension of the fits (450) the security is unknown: 0 bits.
 
 use std::sync::LazyLock;
 
@@ -26,9 +25,9 @@ pub struct Curve {
     pub slope: f64,
     /// log2 σ at dimension 0.
     pub bias: f64,
-    /// Least dimension that the fit covers.
+    /// Least dimension covered by the fit.
     pub minimal_dimension: usize,
-    /// Where it was published.
+    /// The publication.
     pub source: String,
 }
 
@@ -39,11 +38,11 @@ struct Table {
 
 static CURVES: LazyLock<Vec<Curve>> = LazyLock::new(|| {
     let table: Table =
-        toml::from_str(include_str!("security.toml")).expect("the committed table parses; a test holds it");
+        toml::from_str(include_str!("security.toml")).expect("the committed table parses; a test checks this");
     table.curve
 });
 
-/// The curves, by increasing level.
+/// The curves by increasing level.
 pub fn curves() -> &'static [Curve] {
     &CURVES
 }
@@ -60,11 +59,11 @@ pub fn least_dimension() -> usize {
     curves().iter().map(|curve| curve.minimal_dimension).max().expect("the table has curves")
 }
 
-/// Security, in bits, of LWE with binary secret of dimension `n` and noise 2^`log2_std` (fraction of the torus) modulo
-/// 2^`torus_bits`; 0 below the [`least_dimension`], where nothing is known.
+/// Security, in bits, of LWE with a binary secret of dimension `n` and noise 2^`log2_std` (fraction of the torus) modulo 2^`torus_bits`; 0
+/// below the [`least_dimension`].
 ///
-/// The level depends on the noise as a fraction of the torus, so `torus_bits` only bounds what noise can be told from none: noise
-/// under one unit of the torus rounds to zero and gives 0 bits.
+/// The level depends on the noise as a fraction of the torus. `torus_bits` matters only for noise below one unit of the torus, which rounds
+/// to zero and gives 0 bits.
 pub fn level_bits(n: usize, log2_std: f64, torus_bits: u32) -> f64 {
     if n < least_dimension() || log2_std < -f64::from(torus_bits) || log2_std.is_nan() {
         return 0.0;
@@ -81,8 +80,7 @@ pub fn level_bits(n: usize, log2_std: f64, torus_bits: u32) -> f64 {
     (low.level.recip() + position * (high.level.recip() - low.level.recip())).recip()
 }
 
-/// Least log2 σ, a fraction of the torus, for 128 bits at dimension `n` after what choosing among keys costs ([`LOSS_BITS`]), and never under
-/// 4 units of the torus.
+/// Least log2 σ, a fraction of the torus, for 128 bits at dimension `n` after subtracting [`LOSS_BITS`], and at least 4 units of the torus.
 pub fn least_noise_log2_for_128(n: usize, torus_bits: u32) -> f64 {
     let above = curves().iter().position(|curve| curve.level > 128.0).expect("the table has a curve above 128");
     let (low, high) = (&curves()[above - 1], &curves()[above]);
@@ -93,7 +91,7 @@ pub fn least_noise_log2_for_128(n: usize, torus_bits: u32) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    //! Does the level follow the published curves, and grow with the dimension and the noise everywhere?
+    //! Does the level follow the published curves, and increase with dimension and noise?
     use super::*;
 
     #[test]
@@ -126,9 +124,9 @@ mod tests {
     }
 
     #[test]
-    fn what_no_curve_covers_has_no_bits() {
+    fn uncovered_dimensions_have_no_bits() {
         assert_eq!(least_dimension(), 450);
-        // As much noise as the curves, carried on, would ask for.
+        // As much noise as the extrapolated curves would require.
         for n in [16, 300, 449] {
             assert_eq!(level_bits(n, curves()[2].least_noise_log2(n), 64), 0.0, "{n}");
         }
@@ -138,13 +136,13 @@ mod tests {
         assert_eq!(level_bits(1024, f64::NAN, 32), 0.0);
     }
 
-    /// log2 of the cost of the primal attack (unique-SVP embedding of Bai and Galbraith, binary secret rescaled), by the geometric
-    /// series assumption and 0.292 b + 16.4 + log2(8 d) of Becker, Ducas, Gama, Laarhoven 2016 as the lattice estimator counts it: an
-    /// upper bound on the security that owes nothing to the committed curves.
+    /// log2 of the cost of the primal attack (unique-SVP embedding of Bai and Galbraith, binary secret rescaled), by the geometric series
+    /// assumption and 0.292 b + 16.4 + log2(8 d) of Becker, Ducas, Gama, Laarhoven 2016, as in the lattice estimator. It is an upper bound on
+    /// the security that is independent of the committed curves.
     fn primal_attack_bits(n: usize, log2_std: f64) -> f64 {
         let log2_modulus = 64.0;
         let log2_error = log2_std + log2_modulus;
-        // Secret coordinates of deviation 1/2 are scaled to the error's.
+        // Scales secret coordinates of deviation 1/2 to the error's.
         let log2_scale = log2_error + 1.0;
         let log2_delta = |b: f64| {
             (b / (2.0 * std::f64::consts::PI * std::f64::consts::E) * (std::f64::consts::PI * b).powf(1.0 / b)).log2()
@@ -163,7 +161,7 @@ mod tests {
         f64::INFINITY
     }
 
-    /// The best known attacks on binary secrets (hybrids, dual) are up to some 15 bits cheaper than the plain primal one, never dearer.
+    /// The best known attacks on binary secrets (hybrid, dual) cost up to about 15 bits less than the plain primal attack, never more.
     #[test]
     fn no_curve_claims_more_than_the_primal_attack_leaves() {
         for curve in curves() {
@@ -182,7 +180,7 @@ mod tests {
         }
     }
 
-    /// Noise of published sets that their library derived for 128 bits with the older of the two fits: 1 part in 30 below it today.
+    /// Noise of published sets that a library derived for 128 bits with the older fit: 1/30 below 128 bits today.
     #[test]
     fn a_library_set_of_2022_is_a_little_under_128() {
         let bits = level_bits(742, -17.11, 64);

@@ -1,11 +1,11 @@
 //! The server's keys: bootstrapping key, key-switching key, and their transport form.
 //!
-//! The transport form holds the bodies and a public seed, from which the masks are expanded: for k = 1 half the size of the
-//! bootstrapping key, and 1/(n+1) of the key-switching key.
+//! The transport form has the bodies and a public seed for the masks: for k = 1 half the size of the bootstrapping key, and 1/(n+1) of the
+//! key-switching key.
 //!
-//! GGSW(s_i), row (j, t): a GLWE encryption of −s_i·g·S_j for j < k and of s_i·g for j = k, where g = q/β^(t+1). That is
-//! GLWE(0) + s_i·g on the constant coefficient of polynomial j (TFHE, Chillotti et al. 2020, Definition 3.11): the mask A_j stays
-//! uniform and the body takes the message, so that masks can come from a seed.
+//! GGSW(s_i), row (j, t): a GLWE encryption of −s_i·g·S_j for j < k and of s_i·g for j = k, where g = q/β^(t+1). That equals
+//! GLWE(0) + s_i·g on the constant coefficient of polynomial j (TFHE, Chillotti et al. 2020, Definition 3.11). Here the mask A_j stays uniform
+//! and the body carries the message, so that masks can come from a seed.
 
 use polyfabric_kernels::aligned::prefer_large_pages;
 use polyfabric_kernels::cancel;
@@ -26,11 +26,11 @@ use crate::progress::Counter;
 
 pub use crate::progress::{KeyProgress, OnProgress, no_progress};
 
-/// Public keys in the coefficient domain, as kernels read them.
+/// A server's keys in the coefficient domain.
 ///
-/// `bootstrap_key` is indexed `[GGSW][row = j·l + t][column in 0..=k][coefficient in 0..N]`, its GGSW ciphertexts
-/// those of the n secret bits, or with [`KeyUnrolling`] those of the patterns of each group of bits; `key_switch_key`
-/// `[i in 0..kN][t in 0..l_k][n + 1]`; `public_zeros`, k GLWE encryptions of zero, `[column in 0..=k][i in 0..k][N]`.
+/// `bootstrap_key` is `[GGSW][row = j·l + t][column in 0..=k][coefficient in 0..N]`, with a GGSW ciphertext per secret bit, or with
+/// [`KeyUnrolling`] per pattern of each group of bits. `key_switch_key` is `[i in 0..kN][t in 0..l_k][n + 1]`. `public_zeros` are k GLWE
+/// encryptions of zero, `[column in 0..=k][i in 0..k][N]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerKey<T> {
     pub(crate) parameters: Parameters,
@@ -88,7 +88,7 @@ impl<T: Torus> CompressedServerKey<T> {
         Self::generate_unrolled(client, KeyUnrolling::ONE, progress)
     }
 
-    /// [`Self::generate`] with a bootstrapping key for `unrolling` secret bits an iteration.
+    /// [`Self::generate`] with `unrolling` secret bits per iteration.
     ///
     /// # Errors
     /// [`KeyError::Randomness`].
@@ -100,13 +100,13 @@ impl<T: Torus> CompressedServerKey<T> {
         Ok(Self::from_seeds(client, unrolling, &Seeds::from_os()?, progress))
     }
 
-    /// Keys that a test can repeat. Never for secrets.
+    /// Reproducible keys for tests; never for secrets.
     #[cfg(any(test, feature = "test-seeds"))]
     pub fn for_tests(client: &ClientKey<T>, seed: u64) -> Self {
         Self::for_tests_unrolled(client, KeyUnrolling::ONE, seed)
     }
 
-    /// [`Self::for_tests`] with a bootstrapping key for `unrolling` secret bits an iteration.
+    /// [`Self::for_tests`] with `unrolling` secret bits per iteration.
     #[cfg(any(test, feature = "test-seeds"))]
     pub fn for_tests_unrolled(client: &ClientKey<T>, unrolling: KeyUnrolling, seed: u64) -> Self {
         Self::from_seeds(client, unrolling, &Seeds::for_tests(seed), &no_progress)
@@ -135,12 +135,12 @@ impl<T: Torus> CompressedServerKey<T> {
         &self.parameters
     }
 
-    /// The generation of the client key that it was made with.
+    /// The generation of its client key.
     pub fn generation(&self) -> KeyGeneration {
         self.generation
     }
 
-    /// Secret bits an iteration of a blind rotation consumes.
+    /// Secret bits per iteration of a blind rotation.
     pub fn unrolling(&self) -> KeyUnrolling {
         self.unrolling
     }
@@ -152,7 +152,7 @@ impl<T: Torus> CompressedServerKey<T> {
         (bodies * size_of::<T>() + size_of::<MaskSeed>()) as u64
     }
 
-    /// Expands the masks and gives the keys that a server computes with.
+    /// Expands the masks to the keys that a server computes with.
     pub fn expand(&self, progress: OnProgress<'_>) -> ServerKey<T> {
         let parameters = &self.parameters;
         let degree = parameters.ring_degree().get();
@@ -184,12 +184,12 @@ impl<T: Torus> CompressedServerKey<T> {
     }
 }
 
-/// The rows of the first attempt whose shared mean is within its bound: see [`Keys`](super::noise::Keys).
+/// The rows of the first attempt whose shared mean is within its bound; see [`Keys`](super::noise::Keys).
 fn first_accepted<T>(rows: impl Fn(u64) -> Option<Vec<T>>) -> Vec<T> {
     (0..).find_map(rows).expect("97.3 % of all rows are accepted")
 }
 
-/// The noise of row `index` at some attempt. A row's number stays below 2^40.
+/// The noise of row `index` in the given attempt. A row's number stays below 2^40.
 fn row_noise((seed, attempt): (&SecretSeed, u64), purpose: Purpose, index: usize) -> Stream {
     seed.stream(purpose, attempt << 40 | index as u64)
 }
@@ -199,8 +199,8 @@ fn twice_mean_bound(mean_bound: f64, bits: u32) -> f64 {
     2.0 * mean_bound * f64::from(bits).exp2()
 }
 
-/// What the digits' mean of −1/2 makes of the noise of bootstrapping rows at the places that results are extracted from: −1/2 times these
-/// coefficients of Σ X^c · noise. Of rows whose product no later iteration turns.
+/// Means of the product of digits (mean −1/2) and the noise of bootstrapping rows, at the places of extracted results: −1/2 times these
+/// coefficients of Σ X^c · noise. For rows whose product no later iteration rotates.
 #[derive(Clone, Copy, Default)]
 struct SharedMeans {
     /// The noise of each of the first places.
@@ -222,7 +222,7 @@ impl SharedMeans {
         Self { first, sum: self.sum + other.sum }
     }
 
-    /// The largest coefficient, without its sign: that of X^i is what lies up to place i less what lies beyond.
+    /// The largest absolute coefficient. That of X^i is the sum up to place i minus the sum beyond.
     fn largest(&self, degree: usize) -> u128 {
         let mut coefficient = -self.sum;
         let coefficients = self.first.iter().take(degree).map(|noise| {
@@ -233,7 +233,7 @@ impl SharedMeans {
     }
 }
 
-/// Bodies of all GGSW rows, `[GGSW][row][N]`; `None` if the mean that they share is beyond its bound.
+/// Bodies of all GGSW rows, `[GGSW][row][N]`; `None` if their shared mean exceeds its bound.
 fn bootstrap_bodies<T: Torus>(
     client: &ClientKey<T>,
     unrolling: KeyUnrolling,
@@ -291,7 +291,7 @@ fn bootstrap_bodies<T: Torus>(
     (shared.largest(degree) as f64 <= bound).then_some(bodies)
 }
 
-/// Bodies of all key-switching rows, `[i][t]`: LWE_n(s'_i · q/β_k^(t+1)); `None` if the mean that they share is beyond its bound.
+/// Bodies of all key-switching rows, `[i][t]`: LWE_n(s'_i · q/β_k^(t+1)); `None` if their shared mean exceeds its bound.
 fn key_switch_bodies<T: Torus>(
     client: &ClientKey<T>,
     gadget: Gadget,
@@ -319,7 +319,7 @@ fn key_switch_bodies<T: Torus>(
         },
     );
     let shared: i128 = rows.sum();
-    // The mean of all errors: half of Σ noise, less half a unit for every set bit whose mask element is rounded.
+    // The mean of all errors: half of Σ noise, minus half a unit for every set bit whose mask element is rounded.
     let rounded = if gadget.kept_bits() < T::BITS { weight(large.bits()) as i128 } else { 0 };
     let formulas = Formulas::of(client.parameters(), Keys::Accepted);
     let bound = twice_mean_bound(formulas.key_switch(gadget).mean_bound, T::BITS);
@@ -336,7 +336,7 @@ fn expand_rows<T: Torus>(
     counter: &Counter<'_>,
 ) -> Vec<T> {
     let mut key = vec![T::default(); bodies.len() / body_len * (masks + body_len)];
-    // A single key switch waits for rows here and there in it, for addresses too if pages are small.
+    // A single key switch reads scattered rows; small pages would add address-translation misses.
     prefer_large_pages(&mut key);
     key.par_chunks_exact_mut(masks + body_len).zip(bodies.par_chunks_exact(body_len)).enumerate().for_each(
         |(index, (row, body))| {
@@ -351,7 +351,7 @@ fn expand_rows<T: Torus>(
 }
 
 impl<T: Torus> ServerKey<T> {
-    /// Makes the server's keys: [`CompressedServerKey::generate`], expanded.
+    /// Generates the server's keys: [`CompressedServerKey::generate`], expanded.
     ///
     /// # Errors
     /// [`KeyError::Randomness`].
@@ -359,7 +359,7 @@ impl<T: Torus> ServerKey<T> {
         Self::generate_unrolled(client, KeyUnrolling::ONE, progress)
     }
 
-    /// [`Self::generate`] with a bootstrapping key for `unrolling` secret bits an iteration.
+    /// [`Self::generate`] with `unrolling` secret bits per iteration.
     ///
     /// # Errors
     /// [`KeyError::Randomness`].
@@ -371,13 +371,13 @@ impl<T: Torus> ServerKey<T> {
         Ok(CompressedServerKey::generate_unrolled(client, unrolling, progress)?.expand(progress))
     }
 
-    /// Keys that a test can repeat. Never for secrets.
+    /// Reproducible keys for tests; never for secrets.
     #[cfg(any(test, feature = "test-seeds"))]
     pub fn for_tests(client: &ClientKey<T>, seed: u64) -> Self {
         Self::for_tests_unrolled(client, KeyUnrolling::ONE, seed)
     }
 
-    /// [`Self::for_tests`] with a bootstrapping key for `unrolling` secret bits an iteration.
+    /// [`Self::for_tests`] with `unrolling` secret bits per iteration.
     #[cfg(any(test, feature = "test-seeds"))]
     pub fn for_tests_unrolled(client: &ClientKey<T>, unrolling: KeyUnrolling, seed: u64) -> Self {
         CompressedServerKey::for_tests_unrolled(client, unrolling, seed).expand(&no_progress)
@@ -388,12 +388,12 @@ impl<T: Torus> ServerKey<T> {
         &self.parameters
     }
 
-    /// The generation of the client key that it was made with.
+    /// The generation of its client key.
     pub fn generation(&self) -> KeyGeneration {
         self.generation
     }
 
-    /// Secret bits an iteration of a blind rotation consumes.
+    /// Secret bits per iteration of a blind rotation.
     pub fn unrolling(&self) -> KeyUnrolling {
         self.unrolling
     }
@@ -436,7 +436,6 @@ impl AnyServerKey {
         }
     }
 
-    /// The key generation.
     pub fn generation(&self) -> KeyGeneration {
         match self {
             Self::Torus32(key) => key.generation(),
@@ -465,7 +464,7 @@ impl AnyCompressedServerKey {
         }
     }
 
-    /// Bytes of what [`Self::expand`] gives.
+    /// Bytes of the expanded keys.
     pub fn expanded_bytes(&self) -> u64 {
         let unrolling = match self {
             Self::Torus32(key) => key.unrolling(),
@@ -474,7 +473,7 @@ impl AnyCompressedServerKey {
         self.parameters().server_key_bytes(unrolling)
     }
 
-    /// Expands the masks and gives the keys that a server computes with.
+    /// Expands the masks to the keys that a server computes with.
     pub fn expand(&self, progress: OnProgress<'_>) -> AnyServerKey {
         match self {
             Self::Torus32(key) => AnyServerKey::Torus32(key.expand(progress)),
@@ -485,7 +484,7 @@ impl AnyCompressedServerKey {
 
 #[cfg(test)]
 mod tests {
-    //! Do the keys encrypt what their layout says, with the noise that the parameters say, and is the transport form the same key?
+    //! Do the keys encrypt the documented values with the parameters' noise, and does the transport form give the same key?
     use super::*;
     use crate::tfhe::{LweSecretKey, Parameters, sets};
 
@@ -537,8 +536,7 @@ mod tests {
         assert!(worst < 7.0, "{name} key switch: {worst} standard deviations");
     }
 
-    /// The means that all key switches of one key share, and all results at each place, are within their bounds, of keys that are drawn until
-    /// they are.
+    /// The shared means of all key switches of a key, and of all results at each place, are within their bounds.
     #[test]
     fn shared_means_are_within_their_bounds() {
         let mut literal = sets::literal("strix-I").expect("a known set").clone();
@@ -550,12 +548,12 @@ mod tests {
         let bounds =
             [formulas.blind_rotation(Transform::Exact), formulas.key_switch(gadget)].map(|noise| noise.mean_bound);
         let mut largest = [0f64; 2];
-        // One key in 22 has a mean beyond four fifths of the bound of 2.5 deviations: of 500, none with probability e^-23.
+        // One key in 22 has a mean beyond four fifths of the bound of 2.5 deviations: of 500 keys none has with probability e^-23.
         for seed in 0..500 {
             let client = ClientKey::<u32>::for_tests(&parameters, seed).expect("the right torus");
             let server = ServerKey::for_tests(&client, seed);
             let noise_of = |error: u32| error.to_fraction();
-            // Half of the sum of all rows' noise, less half a unit for every set bit.
+            // Half of the sum of all rows' noise, minus half a unit for every set bit.
             let (small, large) = (client.lwe(LweKind::Small), client.lwe(LweKind::Large));
             let rows = server.key_switch_key().expect("the set has one").chunks_exact(9).enumerate();
             let sum: f64 = rows
@@ -567,7 +565,7 @@ mod tests {
                 .sum();
             let rounded = weight(large.bits()) as f64 * 2f64.powi(-32);
             let switch = (sum - rounded).abs() / 2.0;
-            // What no later iteration turns.
+            // The iterations that no later one rotates.
             let last = small.bits().iter().rposition(|&bit| bit == 1).expect("a set bit");
             let rows = server.bootstrap_key().chunks_exact(2 * 16).enumerate().skip(32 * last);
             let rotation: f64 = rows
@@ -587,14 +585,14 @@ mod tests {
                 *largest = largest.max(mean);
             }
         }
-        // Within the bounds, and not far from them: what is bounded is what was measured.
+        // Within the bounds but near them, so the test measures the bounded quantity.
         for (largest, bound) in largest.into_iter().zip(bounds) {
             assert!((0.8..=1.0).contains(&(largest / bound)), "{largest:e} of {bound:e}");
         }
     }
 
     #[test]
-    fn rows_encrypt_what_the_layout_says() {
+    fn rows_match_the_documented_layout() {
         check_layout::<u32>("toy-256");
         check_layout::<u32>("toy-512-k2");
         check_layout::<u64>("toy-256-t64");
@@ -624,7 +622,7 @@ mod tests {
             CompressedServerKey::generate(&client, &no_progress).expect("randomness"),
         );
         assert!(a.mask_seed != b.mask_seed && a.bootstrap_bodies != b.bootstrap_bodies);
-        // Streams of one row under the two seeds are unrelated: no mask element reappears as noise would from an equal stream.
+        // Streams of one row under the two seeds are unrelated: no mask element equals a noise sample, as equal streams would give.
         let seeds = Seeds::from_os().expect("randomness");
         let mut masks = [0u64; 64];
         let mut noise = [0u64; 64];

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use super::parameters::{ParameterError, Parameters, ParametersLiteral};
 use crate::names::nearest_names;
 
-/// Where a set comes from, hence what it may be used for.
+/// Origin of a set, hence its permitted use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
-    /// Our own, from the optimiser: at least 128 bits.
+    /// Ours, from the optimiser: at least 128 bits.
     Default,
     /// Named by a paper.
     Paper,
@@ -25,10 +25,10 @@ pub enum Family {
 pub struct Entry {
     /// Where it comes from.
     pub family: Family,
-    /// Security in bits that its paper or library states.
+    /// Security in bits claimed by its paper or library.
     #[serde(default)]
     pub claimed_security_bits: Option<u32>,
-    /// What to know of it.
+    /// A remark for users.
     #[serde(default)]
     pub note: String,
     /// The figures.
@@ -43,10 +43,10 @@ struct Table {
 static ENTRIES: LazyLock<Vec<(Entry, Parameters)>> = LazyLock::new(|| {
     [include_str!("sets/defaults.toml"), include_str!("sets/papers.toml"), include_str!("sets/toys.toml")]
         .into_iter()
-        .flat_map(|text| toml::from_str::<Table>(text).expect("the committed tables parse; a test holds it").set)
+        .flat_map(|text| toml::from_str::<Table>(text).expect("the committed tables parse; a test checks this").set)
         .map(|entry| {
             let checked =
-                Parameters::check(&entry.parameters).expect("every committed set passes the check; a test holds it");
+                Parameters::check(&entry.parameters).expect("every committed set passes the check; a test checks this");
             (entry, checked)
         })
         .collect()
@@ -69,6 +69,7 @@ pub fn names() -> Vec<&'static str> {
 pub fn entry(name: &str) -> Result<(&'static Entry, &'static Parameters), ParameterError> {
     all().find(|(entry, _)| entry.parameters.name == name).ok_or_else(|| ParameterError::UnknownSet {
         given: name.to_owned(),
+        // circle: the hint says that a name is one of CKKS's, which is built on this module.
         hint: nearest_names(name, &names(), ("CKKS", &crate::ckks::sets::names())),
     })
 }
@@ -89,14 +90,14 @@ pub fn parameters(name: &str) -> Result<Parameters, ParameterError> {
     entry(name).map(|(_, parameters)| parameters.clone())
 }
 
-/// The sets that may be chosen without being named: at least 128 bits.
+/// The sets that may be chosen automatically: at least 128 bits.
 pub fn secure() -> impl Iterator<Item = (&'static Entry, &'static Parameters)> {
     all().filter(|(_, parameters)| parameters.security_warning().is_none())
 }
 
 #[cfg(test)]
 mod tests {
-    //! Is every figure of every set sourced, and are the sets those of the papers?
+    //! Is every figure of every set sourced, and do the sets match the papers?
     use super::*;
 
     #[test]

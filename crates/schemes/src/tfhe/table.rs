@@ -1,4 +1,4 @@
-//! Every parameter set as a row of data: figures, security, what it carries, how it fails, what its keys weigh.
+//! Every parameter set as a row of data: figures, security, capacity, failure probability, key sizes.
 
 use polyfabric_kernels::Gadget;
 use serde::Serialize;
@@ -10,17 +10,17 @@ use super::parameters::Parameters;
 use super::sets::{self, Entry, Family};
 use super::unrolling::KeyUnrolling;
 
-/// A set carries a message if one look-up fails with at most this probability (log2): what programs may fail with unless more is accepted.
+/// A set carries a message if one PBS fails with at most this probability (log2): the default limit for programs.
 pub const CARRIED_FAILURE_LOG2: f64 = -128.0;
 
-/// Above this probability (log2) of failing, a bit is not carried for any use.
+/// Above this probability (log2) of failing, not even a bit is carried.
 const LOST_FAILURE_LOG2: f64 = -40.0;
 
-/// Most message bits asked about.
+/// Maximum number of message bits tried.
 const MOST_BITS: u32 = 10;
 
-/// One parameter set. Probabilities are log2 of one look-up's, for every key that is used but for the energy of its key switch's rows
-/// ([`noise::Keys`]), in the f64 transform of this processor; bits are of padded messages, besides the padding bit.
+/// One parameter set. Probabilities are log2 for one PBS with the f64 transform of this processor, for every accepted key up to the energy of
+/// its key switch's rows ([`noise::Keys`]). Bits are of padded messages, without the padding bit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SetRow {
     /// Name of the set.
@@ -43,36 +43,36 @@ pub struct SetRow {
     pub lwe_noise_log2: f64,
     /// log2 of the standard deviation of GLWE noise.
     pub glwe_noise_log2: f64,
-    /// Security that its paper or library states.
+    /// Security claimed by its paper or library.
     pub claimed_security_bits: Option<u32>,
     /// Security by the committed curves.
     pub security_bits: f64,
-    /// The warning that running it prints; none at 128 bits and more.
+    /// The warning that running it prints; `None` at 128 bits or more.
     pub security_warning: Option<String>,
-    /// A look-up of a fresh ciphertext under the small key.
+    /// A PBS of a fresh ciphertext under the small key.
     pub without_key_switch: Capacity,
-    /// A look-up of another's result, key-switched; none for a set without a key switch.
+    /// A PBS of a key-switched PBS result; `None` for a set without a key switch.
     pub with_key_switch: Option<Capacity>,
     /// Bytes of the bootstrapping key.
     pub bootstrap_key_bytes: u64,
-    /// Bytes of the key-switching key, 0 without one.
+    /// Bytes of the key-switching key; 0 without one.
     pub key_switch_key_bytes: u64,
     /// Bytes of both in the transport form.
     pub compressed_key_bytes: u64,
     /// Bytes of one ciphertext under the small key.
     pub ciphertext_bytes: u64,
-    /// What to know of it.
+    /// Remarks for users.
     pub notes: Vec<String>,
-    /// Where each figure comes from.
+    /// Source of each figure.
     pub sources: std::collections::BTreeMap<String, String>,
 }
 
-/// What a look-up's input can carry.
+/// Capacity of a PBS input.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Capacity {
-    /// log2 of the standard deviation of the phase that the look-up reads.
+    /// log2 of the standard deviation of the phase that the PBS reads.
     pub noise_log2: f64,
-    /// Most padded message bits with a failure of at most 2^[`CARRIED_FAILURE_LOG2`]; 0 if not even one.
+    /// Maximum padded message bits with a failure of at most 2^[`CARRIED_FAILURE_LOG2`]; 0 if not even one.
     pub message_bits: u32,
     /// log2 of the failure probability at `message_bits`, or at one bit if it is 0.
     pub failure_log2: f64,
@@ -94,23 +94,23 @@ impl Capacity {
     }
 }
 
-/// log2 of the probability that a padded message of `bits` bits is read wrong.
+/// log2 of the probability that a padded message of `bits` bits decodes wrongly.
 fn failure_log2(noise: Noise, bits: u32) -> f64 {
     noise.failure_log2((-f64::from(bits) - 2.0).exp2())
 }
 
-/// What one transform makes of one set's look-up: whether a machine's widths are too coarse for it.
+/// Effect of a transform on the PBSs of one set: shows whether a machine's widths are too narrow for it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TransformRow {
     /// Name of the set.
     pub name: String,
     /// log2 of the standard deviation of the transform's error in one coefficient of one external product.
     pub transform_noise_log2: f64,
-    /// log2 of the standard deviation of a look-up's result in exact arithmetic.
+    /// log2 of the standard deviation of a PBS result in exact arithmetic.
     pub exact_noise_log2: f64,
     /// The same with the transform.
     pub noise_log2: f64,
-    /// log2 of the probability that a result at ±1/8 is read wrong, in exact arithmetic.
+    /// log2 of the probability that a result at ±1/8 decodes wrongly, in exact arithmetic.
     pub exact_failure_log2: f64,
     /// The same with the transform.
     pub failure_log2: f64,
@@ -135,7 +135,6 @@ pub fn table() -> Vec<SetRow> {
     sets::all().map(|(entry, parameters)| row(entry, parameters)).collect()
 }
 
-/// The row of one set.
 pub fn row(entry: &Entry, parameters: &Parameters) -> SetRow {
     let literal = parameters.literal();
     let word = u64::from(parameters.torus_bits() / 8);
@@ -167,7 +166,7 @@ pub fn row(entry: &Entry, parameters: &Parameters) -> SetRow {
     }
 }
 
-/// What a look-up carries of a fresh ciphertext, and of another's result, key-switched; none of that for a set without a key switch.
+/// Capacities of a PBS of a fresh ciphertext, and of a key-switched PBS result; `None` for a set without a key switch.
 pub fn capacities(parameters: &Parameters) -> (Capacity, Option<Capacity>) {
     (Capacity::of(without_key_switch(parameters)), with_key_switch(parameters).map(Capacity::of))
 }
@@ -225,7 +224,7 @@ fn notes(entry: &Entry, parameters: &Parameters, without: Capacity, with: Option
 
 #[cfg(test)]
 mod tests {
-    //! Does the table say what is known of the sets?
+    //! Does the table report the known properties of the sets?
     use super::*;
 
     fn named(name: &str) -> SetRow {
@@ -242,7 +241,7 @@ mod tests {
     #[test]
     fn default_sets_carry_what_their_names_say() {
         for row in table().into_iter().filter(|row| row.family == Family::Default) {
-            // Sets for integers are for phases that processors centre; the table has them rounded to the nearest.
+            // Sets for integers assume centred phases; the table rounds phases to nearest.
             let for_integers = row.name.starts_with("polyfabric-integers-");
             let mut parts = row.name.split('-').skip(if for_integers { 2 } else { 1 });
             let Some(bits) = parts.next().and_then(|bits| bits.parse::<u32>().ok()) else {
@@ -252,7 +251,7 @@ mod tests {
             let noise = with_key_switch(sets::entry(&row.name).expect("a set").1).expect("a key switch");
             let least = match parts.next() {
                 Some("p128") => -128.0,
-                // Of the sets for integers, more is held where they are derived.
+                // The optimiser's tests check more of the sets for integers.
                 _ => -64.0,
             };
             assert!(failure_log2(noise, bits) <= least, "{row:?}");

@@ -1,7 +1,7 @@
-//! Key unrolling: how many secret bits one iteration of a blind rotation consumes.
+//! Key unrolling: several secret bits per iteration of a blind rotation.
 //!
-//! The n bits of the small key are cut into groups of m, the last of which may be smaller. For a group with bits s and mask indices
-//! a~, X^⟨a~,s⟩ = 1 + Σ_u (X^⟨a~,u⟩ − 1) · [s = u] over the non-zero patterns u. The bootstrapping key holds GGSW([s = u]) for each:
+//! The n bits of the small key are cut into groups of m; the last may be smaller. For a group with bits s and mask indices a~,
+//! X^⟨a~,s⟩ = 1 + Σ_u (X^⟨a~,u⟩ − 1) · [s = u] over the nonzero patterns u. The bootstrapping key has GGSW([s = u]) for each:
 //! 2^m − 1 ciphertexts instead of m, for 1/m of the iterations (Zhou et al., "Faster bootstrapping with multiple addends", IEEE Access
 //! 2018; Bourse et al., CRYPTO 2018, for m = 2).
 
@@ -9,26 +9,26 @@ use thiserror::Error;
 
 use super::dimension::LweDimension;
 
-/// Secret bits an iteration: 1, 2 or 4.
+/// Secret bits per iteration: 1, 2 or 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyUnrolling(u32);
 
-/// A number of secret bits that keys are not made for.
+/// An unsupported number of secret bits per iteration.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error(
-    "key unrolling {0} is not available; keys are made for 1, 2 or 4 secret bits an iteration, so choose one of these"
+    "key unrolling {0} is not available; keys are made for 1, 2 or 4 secret bits per iteration, so choose one of these"
 )]
 pub struct UnrollingError(pub u32);
 
 impl KeyUnrolling {
-    /// One bit an iteration: the smallest key.
+    /// One bit per iteration: the smallest key.
     pub const ONE: Self = Self(1);
     /// Two bits: half the iterations, 1.5 times the bootstrapping key.
     pub const TWO: Self = Self(2);
     /// Four bits: a quarter of the iterations, 3.75 times the bootstrapping key.
     pub const FOUR: Self = Self(4);
 
-    /// `bits` an iteration.
+    /// `bits` secret bits per iteration.
     ///
     /// # Errors
     /// [`UnrollingError`] unless `bits` is 1, 2 or 4.
@@ -41,7 +41,7 @@ impl KeyUnrolling {
         self.0
     }
 
-    /// Non-zero patterns of a whole group, 2^m − 1. Pattern u is number u − 1; its bit j stands for secret bit i·m + j.
+    /// Nonzero patterns of a whole group, 2^m − 1. Pattern u has number u − 1; its bit j stands for secret bit i·m + j.
     pub fn patterns(self) -> usize {
         (1 << self.0) - 1
     }
@@ -57,7 +57,7 @@ impl KeyUnrolling {
         whole * self.patterns() + ((1 << rest) - 1)
     }
 
-    /// Whole groups, and bits of the smaller last one (0 without).
+    /// Number of whole groups, and bits of the smaller last one (0 if none).
     pub(crate) fn groups(self, dimension: LweDimension) -> (usize, u32) {
         self.groups_of(dimension.get())
     }
@@ -68,24 +68,24 @@ impl KeyUnrolling {
         (dimension / bits, (dimension % bits) as u32)
     }
 
-    /// Most groups that `bits` bits in a row at the key's end lie in.
+    /// Maximum number of groups spanned by the last `bits` bits of the key.
     pub(crate) fn groups_within(self, bits: usize) -> usize {
         if self == Self::ONE { bits } else { bits.div_ceil(self.0 as usize) + 1 }
     }
 
-    /// The first GGSW ciphertext of the last group with a set bit: from there on no iteration is turned by a later one.
+    /// The first GGSW ciphertext of the last group with a set bit: no later iteration rotates the iterations from there on.
     pub(crate) fn first_unturned(self, selectors: &[u8]) -> usize {
-        // All of them are looked at, without a branch: they are the secret's bits.
+        // Reads all selectors without a branch, because they are secret.
         let chosen =
             |last: usize, (at, &selector): (usize, &u8)| last ^ ((last ^ at) & usize::from(selector).wrapping_neg());
         let last = selectors.iter().enumerate().fold(0, chosen);
         last - last % self.patterns()
     }
 
-    /// Messages of the GGSW ciphertexts, in the key's order: group after group, [s = u] for u = 1, 2, ….
+    /// Messages of the GGSW ciphertexts, in the key's order: for each group [s = u] for u = 1, 2, ….
     pub(crate) fn selectors(self, secret: &[u8]) -> Vec<u8> {
         let groups = secret.chunks(self.0 as usize);
-        // No more is allocated on the way: what is left behind would not be wiped.
+        // Reserves all bytes at once: a reallocation would leave bits unwiped.
         let mut selectors = Vec::with_capacity(groups.map(|group| (1 << group.len()) - 1).sum());
         for group in secret.chunks(self.0 as usize) {
             let pattern = group.iter().rev().fold(0usize, |pattern, &bit| pattern << 1 | usize::from(bit));
@@ -103,7 +103,7 @@ impl std::fmt::Display for KeyUnrolling {
 
 #[cfg(test)]
 mod tests {
-    //! Do the selectors pick each group's pattern, and are sizes theirs for any n?
+    //! Do the selectors match each group's pattern, and are sizes right for any n?
     use super::*;
 
     #[test]

@@ -19,7 +19,7 @@ def database_lookup(stride: int) -> SlotProgram:
     @program("database-lookup", query=Mod(T), keys=Mod(T).vector(PARTS * stride), values=Mod(T).vector(PARTS * stride))
     def lookup(query: SlotValue, keys: SlotValue, values: SlotValue) -> SlotValue:
         """The value of the entry whose key is the query, or zeros."""
-        # By Fermat, a difference to the power t - 1 is 0 where it is 0 and 1 elsewhere.
+        # By Fermat's little theorem, x^(t - 1) is 0 for x = 0 and 1 otherwise.
         found = (1 - (keys - query) ** (T - 1)) * values
         steps = stride
         while steps > 1:

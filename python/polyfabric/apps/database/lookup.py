@@ -8,14 +8,14 @@ from typing import Any
 
 from ...execution import place, plan, run_plan
 from ...progress import ProgressHook
-from ...schemes.slots import SlotResult
+from ...schemes.rns import SlotResult
 from . import database_lookup
 from .store import T, capitals, columns, key, stride, text
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What the look-up gave."""
+    """The result of a look-up."""
 
     query: str
     entries: int
@@ -30,7 +30,7 @@ class Answer:
         return self.run.correct and self.found == self.expected
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, as data."""
+        """The result as data."""
         facts = {
             "query": self.query,
             "entries": self.entries,

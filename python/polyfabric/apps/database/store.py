@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from ...errors import InputError
 
 T = 65537
-"""Numbers are integers modulo t; t - 1 = 2^16, so that Fermat's comparison is sixteen squarings."""
+"""Plaintext modulus t. As t - 1 = 2^16, Fermat's comparison needs sixteen squarings."""
 
 CHARACTERS = 2
-"""Characters of a number: two bytes are below t."""
+"""Bytes per number: two bytes are below t."""
 
 PARTS = 8
-"""Numbers of a value, which so has up to 16 bytes."""
+"""Numbers per value, for up to 16 bytes."""
 
 
 def numbers(text: str, parts: int) -> list[int]:
@@ -30,7 +30,7 @@ def numbers(text: str, parts: int) -> list[int]:
 
 
 def text(values: list[int]) -> str:
-    """What `numbers` encoded; of other numbers, as a wrong decryption gives, another text."""
+    """The text that `numbers` encoded; any other text for the numbers of a wrong decryption."""
     data = b"".join(min(value % T, T - 2).to_bytes(CHARACTERS, "big") for value in values)
     return data.rstrip(b"\0").decode(errors="replace")
 
@@ -51,12 +51,12 @@ def capitals() -> dict[str, str]:
 
 
 def stride(entries: int) -> int:
-    """Slots of a block: the entries, up to a power of two."""
+    """Slots per block: the number of entries, rounded up to a power of two."""
     return 1 << max(0, entries - 1).bit_length()
 
 
 def columns(entries: dict[str, str]) -> dict[str, NDArray[np.int64]]:
-    """What the client encrypts: a block of slots for each part of the values, the keys in every block."""
+    """The client's inputs: a block of slots for each part of the values, with the keys in every block."""
     width = stride(len(entries))
     keys = np.zeros(width, dtype=np.int64)
     keys[: len(entries)] = [key(code) for code in entries]

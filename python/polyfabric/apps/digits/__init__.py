@@ -1,4 +1,4 @@
-"""The main job: handwritten digits, encrypted, classified by a network whose activations are look-ups."""
+"""Encrypted handwritten digits, classified by a network whose activations are look-ups."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .network import Network, shipped
 
 
 def build(network: Network, *, images: int = 1, encrypted_scores: bool = True) -> Program:
-    """The program of a network: 128 encrypted signs an image in, 64 activations and 10 class scores an image out.
+    """The program of a network: 128 encrypted signs per image in, 64 activations and 10 class scores per image out.
 
     Without `encrypted_scores` the activations alone come out, and whoever decrypts them adds them up. That is for
     arithmetic too coarse to add them under encryption: an activation alone withstands noise of a quarter of the
@@ -19,7 +19,7 @@ def build(network: Network, *, images: int = 1, encrypted_scores: bool = True) -
 
     @program(name, pixels=Int(-1, 1, step=2).vector(network.signs * images))
     def digits(pixels: Value) -> dict[str, Value]:
-        """Classifies 8x8 digits, given as two signs a pixel."""
+        """Classifies 8x8 digits from two signs per pixel."""
         each = [pixels[i * network.signs : (i + 1) * network.signs] for i in range(images)]
         hidden = [sign(dot(network.hidden_weights, image) + network.hidden_bias) for image in each]
         outputs = {"hidden": concat(*hidden)}
@@ -32,5 +32,5 @@ def build(network: Network, *, images: int = 1, encrypted_scores: bool = True) -
 
 @cache
 def digits(*, images: int = 1, encrypted_scores: bool = True) -> Program:
-    """The program of the network that comes with the package."""
+    """The program of the built-in network."""
     return build(shipped(), images=images, encrypted_scores=encrypted_scores)

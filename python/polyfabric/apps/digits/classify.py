@@ -13,8 +13,8 @@ from ...errors import InputError, NoiseError
 from ...execution import make_plan, place, run_plan
 from ...keys import Keys, matching
 from ...progress import ProgressHook
-from ...schemes.elements import ElementPlan, ElementResult
 from ...schemes.options import PlanOptions
+from ...schemes.tfhe import ElementPlan, ElementResult
 from . import digits
 from .data import split
 from .network import shipped
@@ -22,10 +22,10 @@ from .network import shipped
 
 @dataclass(frozen=True)
 class Image:
-    """One image and what became of it."""
+    """One image and its result."""
 
     index: int
-    """Among the held-out images."""
+    """Index among the held-out images."""
     label: int
     pixels: list[list[int]]
     output: int
@@ -45,13 +45,13 @@ class Image:
 
 @dataclass(frozen=True)
 class Classification:
-    """The images, the run, and where the scores were added."""
+    """The images, the run, and the place where the scores were added."""
 
     images: list[Image]
     run: ElementResult
     encrypted_scores: bool
     why_not: Refusal | None = field(default=None)
-    """Why the scores were added by the client, if they were."""
+    """Why the client added the scores, if so."""
 
     @property
     def correct(self) -> bool:
@@ -59,7 +59,7 @@ class Classification:
         return all(image.correct for image in self.images)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, as data."""
+        """The result as data."""
         data = self.run.to_dict()
         data.update(
             correct=self.correct,
@@ -89,15 +89,15 @@ class Classification:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why the scores are not added under encryption."""
+    """Why the server cannot add the scores under encryption."""
 
     reason: str
     log2_failure: float
-    """log2 of the probability that they would come out wrong."""
+    """log2 of the failure probability of encrypted scores."""
 
 
 def prepare(images: int, options: PlanOptions) -> tuple[ElementPlan, Refusal | None]:
-    """The plan, and why it leaves the scores to the client, if it does: the noise of adding them under encryption."""
+    """The plan, and the reason if the client adds the scores: the noise of adding them under encryption."""
     whole = digits(images=images)
     try:
         return make_plan(whole, options), None
@@ -106,7 +106,7 @@ def prepare(images: int, options: PlanOptions) -> tuple[ElementPlan, Refusal | N
     planned = make_plan(digits(images=images, encrypted_scores=False), options)
     options = replace(options, parameters=planned.parameters)
     try:
-        # With the set that carries the activations, the reason is the scores' and no other.
+        # The set carries the activations, so the scores alone cause the refusal.
         ElementPlan.make(whole, options, key_switch=planned.key_switch)
     except NoiseError as error:
         reason = str(error)
@@ -125,7 +125,7 @@ def classify(
     max_failure: float | None = None,
     progress: ProgressHook | None = None,
 ) -> Classification:
-    """Encrypts, executes and decrypts the held-out images `indices`, as one batch."""
+    """Encrypts, executes and decrypts the held-out images `indices`, in one batch."""
     network, (_, held_out) = shipped(), split()
     for index in indices:
         if not 0 <= index < len(held_out):

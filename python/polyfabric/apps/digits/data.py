@@ -24,7 +24,7 @@ class Digits:
 
 @cache
 def split() -> tuple[Digits, Digits]:
-    """(training, held-out): every fourth image is held out, 449 of 1,797; no weight is trained or chosen on them."""
+    """(training, held-out): every fourth image is held out, 449 of 1,797; training and selection never use them."""
     from sklearn.datasets import load_digits
 
     bunch = load_digits()
@@ -37,6 +37,6 @@ def split() -> tuple[Digits, Digits]:
 
 
 def ascii_art(image: NDArray[np.integer]) -> list[str]:
-    """Eight lines that show an image, two characters a pixel."""
+    """Eight lines that show an image, two characters per pixel."""
     shades = " ░▒▓█"
     return ["".join(shades[min(4, (int(pixel) + 3) // 4)] * 2 for pixel in row) for row in image]

@@ -1,4 +1,4 @@
-"""The digits network in the clear: the quantised network that the encrypted run must equal, exactly.
+"""The digits network in the clear: the quantised network, which the encrypted run must equal exactly.
 
 An image has 64 pixels from 0 to 16. Each pixel gives two signs, "brighter than the low threshold" and "brighter than
 the high one", so an image is 128 values of ±1. A hidden neuron adds 22 of them (ternary sparse weights) and an odd
@@ -28,7 +28,7 @@ class Network:
     """Thresholds, ternary hidden weights, and class weights."""
 
     thresholds: tuple[int, ...]
-    """A pixel's signs: +1 where the pixel is at least the threshold."""
+    """Thresholds of a pixel's signs: +1 if the pixel is at least the threshold."""
     hidden_weights: IntArray
     """(hidden, signs), each -1, 0 or 1."""
     hidden_bias: IntArray
@@ -89,7 +89,7 @@ class Network:
         return self.scores(self.activations(self.encode(images))).argmax(axis=-1)
 
     def to_json(self) -> str:
-        """The network as text, one line a neuron."""
+        """The network as text, one line per neuron."""
         glyphs = {value: glyph for glyph, value in _GLYPHS.items()}
         return json.dumps(
             {
@@ -104,7 +104,7 @@ class Network:
 
     @classmethod
     def from_json(cls, text: str) -> Network:
-        """The network that `to_json` wrote; ValueError when the text is not one."""
+        """The network that `to_json` wrote; raises ValueError for any other text."""
         data = json.loads(text)
         if data.get("format") != _FORMAT:
             raise ValueError(f"not a digits network: format is {data.get('format')!r}, expected {_FORMAT!r}")
@@ -118,6 +118,6 @@ class Network:
 
 @cache
 def shipped() -> Network:
-    """The trained network that comes with the package."""
+    """The built-in trained network."""
     text = resources.files(__package__).joinpath("weights.json").read_text(encoding="utf-8")
     return Network.from_json(text)

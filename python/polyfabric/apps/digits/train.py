@@ -3,8 +3,8 @@
 Straight-through training (Adam on latent weights; the forward pass uses the quantised ones). A neuron keeps the 22
 signs of largest latent weight, each ±1; a class keeps 31 neurons, so that its score is odd and at most 31 in
 magnitude. Several restarts are trained; the one kept has the smallest loss on a fresh draw of shifted training
-images, so the held-out images choose no weights (this recipe was settled with their accuracy in sight). Prints the
-accuracy beside that of float models. Takes about a minute; numpy and scikit-learn only.
+images, so the held-out images choose no weights (but their accuracy influenced the choice of this recipe). Prints the
+accuracy and that of float models. Takes about a minute; needs numpy and scikit-learn only.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ FloatArray = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Recipe:
-    """Every choice of the training."""
+    """Hyperparameters of the training."""
 
     thresholds: tuple[int, ...] = (4, 11)
     hidden: int = 64
     connections: int = 22
-    """Signs that a neuron adds; even, so that an odd bias makes the sum odd."""
+    """Signs per neuron; even, so that an odd bias makes the sum odd."""
     bias_limit: int = 3
     class_connections: int = 31
-    """Neurons that a class adds; odd, so that scores are."""
+    """Neurons per class; odd, so that scores are odd."""
     class_scale: float = 0.5
-    """What a score counts for in the logarithm of a probability."""
+    """Scale of scores in the softmax."""
     dense_epochs: int = 25
     """Epochs before the class weights are quantised."""
     epochs: int = 80
     batch: int = 128
     rate: float = 0.003
     copies: int = 5
-    """Shifted copies of the training set, beside the original."""
+    """Shifted copies of the training set, in addition to the original."""
     shift: float = 0.3
     """Largest shift of a copy, in pixels, each way."""
     restarts: int = 8
@@ -67,7 +67,7 @@ def augmented(data: Digits, recipe: Recipe, seed: int) -> Digits:
 
 
 def ternary(latent: FloatArray, connections: int) -> FloatArray:
-    """Keeps the `connections` largest magnitudes of each row, as ±1."""
+    """The `connections` largest magnitudes of each row as ±1, else 0."""
     kept = np.argsort(-np.abs(latent), axis=1, kind="stable")[:, :connections]
     rows = np.arange(len(latent))[:, None]
     result = np.zeros_like(latent)
@@ -87,7 +87,7 @@ def softmax(scores: FloatArray) -> FloatArray:
 
 
 def train(data: Digits, recipe: Recipe, seed: int) -> Network:
-    """One restart."""
+    """Trains one restart."""
     rng = np.random.default_rng(seed)
     blank = Network(
         recipe.thresholds,
@@ -126,7 +126,7 @@ def train(data: Digits, recipe: Recipe, seed: int) -> Network:
             activations = np.where(sums > 0, 1, -1).astype(np.float32)
             weights = class_weights(epoch)
             error = (softmax(activations @ weights.T) - targets[chosen]) / recipe.batch
-            # Straight through: the sign's slope is taken as that of tanh(sum / width).
+            # Straight-through estimator: the sign's gradient is that of tanh(sum / width).
             through = (error @ weights) / np.cosh(sums / width) ** 2
             gradients = (through.T @ x, through.sum(axis=0), error.T @ activations)
             rate = recipe.rate * 0.5 * (1 + np.cos(np.pi * step / steps)) + 1e-5
@@ -152,7 +152,7 @@ def loss(network: Network, data: Digits, recipe: Recipe) -> float:
 
 
 def accuracy(network: Network, data: Digits) -> float:
-    """Fraction of images whose class is right."""
+    """Fraction of correctly classified images."""
     return float((network.classify(data.images) == data.labels).mean())
 
 

@@ -17,7 +17,7 @@ Inputs = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class ExampleProgram:
-    """A program, its parameter set, and an example with its answer by other means than the program."""
+    """A program, its parameter set, and an example whose answer is computed without the program."""
 
     name: str
     parameters: str
@@ -27,17 +27,17 @@ class ExampleProgram:
     answer: Callable[[dict[str, Any]], NDArray[Any]]
     """The answer from the decrypted outputs."""
     tolerance: float | None
-    """The answer's largest error, relative to its largest number; 0 for BGV; without one, what the model bounds it by."""
+    """The answer's largest error, relative to its largest number; 0 for BGV; `None` for the bound of the noise model."""
     cell: str | None
-    """Its cell of F1's table 3; nothing for a part of a program, or one of another paper."""
+    """Its cell of F1's table 3; `None` for parts of a program and for other papers."""
     classifies: bool = False
-    """Whether the largest number of the answer is a class."""
+    """Whether the index of the largest number of the answer is a class."""
     security: float | None = None
-    """Bits of security that its set must have; without it, as for any program."""
+    """Minimum security of its set in bits; `None` for the usual rule."""
     of: str | None = None
-    """What it is a reduced twin of: sizes, in words."""
+    """For a reduced twin: the changed sizes, in words."""
     unbounded: bool = False
-    """Whether by its bounds nothing is left of its answer, which is held to its tolerance alone: its errors are measured."""
+    """Whether its error bounds exceed its answer, so that only the tolerance is checked and the errors are measured."""
 
 
 def _mnist(encrypted: bool) -> ExampleProgram:

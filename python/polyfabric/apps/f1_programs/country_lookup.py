@@ -22,13 +22,13 @@ from ...language.slot_functions import polynomial
 from ...language.slot_program import tracer
 from ...language.slots import SlotValue
 from ...language.types import Mod
-from ...runnable import SlotProgram, finished
+from ...runnable_programs import SlotProgram, finished
 
 Texts = NDArray[np.int64]
 
 T = 65537
 ALPHABET = " abcdefghijklmnopqrstuvwxyz'-.,"
-"""Letters by their numbers; 0 is also what is behind a text's end. The 32nd has no letter."""
+"""Letters by their numbers; 0 also pads texts. Number 32 has no letter."""
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,13 @@ def encoded(text: str, shape: Shape) -> list[int]:
     """A text as numbers of the alphabet."""
     if len(text) > shape.characters or any(letter not in ALPHABET for letter in text):
         raise InputError(
-            f"{text!r} is no text of up to {shape.characters} characters of {ALPHABET!r}; write it in small letters"
+            f"{text!r} is not a text of up to {shape.characters} characters of {ALPHABET!r}; write it in lower case"
         )
     return [ALPHABET.index(letter) for letter in text.ljust(shape.characters)]
 
 
 def decoded(letters: Texts) -> str:
-    """What `encoded` encoded."""
+    """The text that `encoded` encoded."""
     return "".join(ALPHABET[int(letter) % T] for letter in letters).rstrip()
 
 
@@ -94,17 +94,17 @@ def country_lookup(shape: Shape = Shape()) -> SlotProgram:
         value = same * given[f"value{i}"]
         found = value if found is None else found + value
     if found is None:
-        raise InputError("a table without entries; give at least one")
+        raise InputError("the table has no entries; give at least one")
     return finished(made, dict.fromkeys(names, kind), {"found": found}, country_lookup.__doc__)
 
 
 def repeated(text: str, shape: Shape) -> Texts:
-    """A text as often as it fits."""
+    """A text, repeated in all slots."""
     return np.tile(np.array(encoded(text, shape)), shape.slots // shape.characters)
 
 
 def packed(shape: Shape, query: str, table: list[tuple[str, str]]) -> dict[str, Texts]:
-    """What the clients encrypt."""
+    """The clients' inputs."""
     inputs = {"query": repeated(query, shape)}
     for i, (name, capital) in enumerate(table):
         inputs[f"key{i}"] = repeated(name, shape)

@@ -1,4 +1,4 @@
-"""Runs a program of a paper on encrypted data, and compares with the same computation by other means."""
+"""Runs a program of a paper on encrypted data, and compares with an independent clear computation."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ...execution import make_plan, place, run_plan
 from ...progress import ProgressHook
 from ...schemes.options import PlanOptions
 from ...schemes.plan import plain
-from ...schemes.slots import SlotResult
+from ...schemes.rns import SlotResult
 from . import ExampleProgram, Inputs
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came out."""
+    """The result of a run."""
 
     program: ExampleProgram
     found: list[float]
     """Decrypted."""
     expected: list[float]
-    """In the clear, by the application's own arithmetic, not by the program."""
+    """The clear answer by the application's own arithmetic, not by the program."""
     run: SlotResult
 
     @property
@@ -36,26 +36,26 @@ class Answer:
 
     @property
     def tolerance(self) -> float:
-        """The program's, or the bound of its outputs' errors, relative to the largest number."""
+        """The program's tolerance, or the bound of its outputs' errors relative to the largest number."""
         if self.program.tolerance is not None:
             return self.program.tolerance
         return max(self.run.bound.values()) / max(abs(value) for value in self.expected)
 
     @property
     def correct(self) -> bool:
-        """Whether the error is within the tolerance, which is less than the largest number, and the run's within its bounds; and a class is the same."""
+        """Whether the error is within the tolerance and the bounds, the tolerance is below the largest number, and classes are equal."""
         same = not self.program.classifies or np.argmax(self.found) == np.argmax(self.expected)
         return bool(same and self.run.within_bounds and self.error <= self.tolerance < 1)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, as data; the outputs as the answer alone."""
+        """The result as data, with the answer instead of all outputs."""
         run = {key: value for key, value in self.run.to_dict().items() if key not in ("outputs", "expected")}
         facts = {"answer": plain(self.found), "in_the_clear": plain(self.expected), "relative_error": self.error}
         return {**run, **facts, "tolerance": self.tolerance, "correct": self.correct}
 
 
 def clear_example(program: ExampleProgram, generator: np.random.Generator) -> tuple[Inputs, NDArray[Any]]:
-    """An example; if its answer is a class, one that no error within the tolerance changes: of two scores nearly equal either is right."""
+    """A random example. If its answer is a class, no error within the tolerance changes it: with nearly equal scores both classes would be right."""
     while True:
         inputs, expected = program.example(generator)
         if not program.classifies or program.tolerance is None:
@@ -77,7 +77,7 @@ def execute(
     key_switch: str | None = None,
     progress: ProgressHook | None = None,
 ) -> Answer:
-    """Draws an example, encrypts it, executes, decrypts; `key_switch` as `SlotProgram.run` takes it."""
+    """Draws an example, encrypts it, executes, decrypts; `key_switch` as in `SlotProgram.run`."""
     inputs, expected = clear_example(program, np.random.default_rng())
     asked = PlanOptions(
         parameters=parameters,

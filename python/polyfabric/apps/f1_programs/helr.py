@@ -21,14 +21,14 @@ from ...language.slot_functions import chebyshev
 from ...language.slot_program import tracer
 from ...language.slots import SlotValue
 from ...language.types import Real
-from ...runnable import SlotProgram, finished
+from ...runnable_programs import SlotProgram, finished
 from .packing import Array, summed, total
 
 INTERVAL = 8.0
 DEGREE = 7
 RATE = 1.0
 MOMENTUM = -0.25
-"""gamma: v' is w' carried on by a quarter of the step."""
+"""gamma: v' extrapolates w' by a quarter of the step."""
 
 
 @dataclass(frozen=True)
@@ -45,17 +45,17 @@ class Shape:
 
     @property
     def width(self) -> int:
-        """Features in a ciphertext."""
+        """Features per ciphertext."""
         return self.slots // self.samples
 
     @property
     def shrink(self) -> int:
-        """What samples are divided by before encryption, about the root of their number, so that no number is too small."""
+        """Divisor of samples before encryption: about the square root of their number, so that no number is too small."""
         return 1 << ((self.samples.bit_length() - 1) // 2)
 
     @property
     def largest_weight(self) -> float:
-        """Bound of weights and momentum: four deviations of what is drawn."""
+        """Bound of weights and momentum: four standard deviations of the random values."""
         return 4 / self.features**0.5
 
     @property
@@ -70,13 +70,13 @@ def sigmoid(x: Array) -> Array:
 
 
 def coefficients() -> Array:
-    """Of sigmoid(-8·t) in Chebyshev polynomials of t, on [-1, 1]."""
+    """Chebyshev coefficients of sigmoid(-8·t) on [-1, 1]."""
     fitted: Array = np.polynomial.chebyshev.chebinterpolate(lambda t: sigmoid(-INTERVAL * t), DEGREE)
     return fitted
 
 
 def step(shape: Shape, z: Array, v: Array, w: Array) -> tuple[Array, Array]:
-    """The new weights and momentum in the clear, with the same polynomial: features each."""
+    """The new weights and momentum in the clear, with the same polynomial; each has one number per feature."""
     scores = z @ v / INTERVAL
     gradient = RATE / shape.samples * np.polynomial.chebyshev.chebval(scores, coefficients()) @ z
     weights = v + gradient
@@ -115,7 +115,7 @@ def helr(shape: Shape = Shape()) -> SlotProgram:
 
 
 def drawn(shape: Shape, generator: np.random.Generator) -> tuple[Array, Array, Array]:
-    """A batch, momentum and weights: not of a data set."""
+    """A random batch, momentum and weights, not from a data set."""
     labels = generator.choice([-1.0, 1.0], shape.samples)
     z = labels[:, None] * generator.uniform(0, 1, (shape.samples, shape.features))
     largest = shape.largest_weight
@@ -124,7 +124,7 @@ def drawn(shape: Shape, generator: np.random.Generator) -> tuple[Array, Array, A
 
 
 def packed(shape: Shape, z: Array, v: Array, w: Array) -> dict[str, Array]:
-    """What the client encrypts."""
+    """The client's inputs."""
     inputs: dict[str, Array] = {}
     for k in range(shape.blocks):
         own = slice(k * shape.width, (k + 1) * shape.width)

@@ -20,7 +20,7 @@ import numpy as np
 from ...language.slot_program import tracer
 from ...language.slots import SlotValue
 from ...language.types import Real
-from ...runnable import SlotProgram, finished
+from ...runnable_programs import SlotProgram, finished
 from .packing import Array, summed, total, windows
 
 
@@ -57,7 +57,7 @@ class Shape:
 
     @property
     def places(self) -> int:
-        """Places of the first window, of all colours."""
+        """Weights of the first window, over all colours."""
         return self.window**2 * self.colours
 
     @property
@@ -67,13 +67,13 @@ class Shape:
 
     @property
     def per_pack(self) -> int:
-        """Maps of a ciphertext, at most."""
+        """Most maps per ciphertext."""
         return -(-self.maps // self.packs)
 
 
 @dataclass(frozen=True)
 class Weights:
-    """A network. Not trained: drawn."""
+    """A network with random weights."""
 
     first: Array
     """maps x places."""
@@ -87,7 +87,7 @@ class Weights:
 
     @classmethod
     def drawn(cls, shape: Shape, seed: int = 0) -> Weights:
-        """Of a seed."""
+        """Draws weights from a seed."""
         generator = np.random.default_rng(seed)
         inputs = shape.maps * shape.second_window**2
         hidden = shape.second_maps * shape.second_side**2
@@ -163,12 +163,12 @@ def lola_cifar(shape: Shape = Shape(), seed: int = 0) -> SlotProgram:
 
 
 def drawn_image(shape: Shape, generator: np.random.Generator) -> Array:
-    """Waves of the three colours: not of a data set."""
+    """An image of waves in three colours, not from a data set."""
     y, x = np.mgrid[0 : shape.side, 0 : shape.side]
     waves = [np.sin(generator.uniform(0, 0.6) * y + generator.uniform(0, 0.6) * x) for _ in range(shape.colours)]
     return (np.array(waves) + 1) / 2
 
 
 def pixel_inputs(shape: Shape, image: Array) -> dict[str, Array]:
-    """What the client encrypts."""
+    """The client's inputs."""
     return {f"pixels{k}": row for k, row in enumerate(windows(image, shape.window, shape.output_side))}

@@ -23,15 +23,15 @@ import numpy as np
 from ...language.slot_program import tracer
 from ...language.slots import SlotTracer, SlotValue
 from ...language.types import Real, SlotType
-from ...runnable import SlotProgram, finished
+from ...runnable_programs import SlotProgram, finished
 from .packing import Array, summed, total, windows
 
 CONVOLUTION_BITS = 3
-"""Bits after the point of the convolution's weights, which are numbers: they are exact."""
+"""Fractional bits of the convolution's weights, which are scalar constants and therefore exact."""
 
 HIDDEN_BITS = 16
 SCORE_BITS = 13
-"""Bits after the point of the dense layers' weights: what 4 limbs leave room for."""
+"""Fractional bits of the dense layers' weights: the most that 4 limbs allow."""
 
 
 @dataclass(frozen=True)
@@ -57,17 +57,17 @@ class Shape:
 
     @property
     def places(self) -> int:
-        """Places of the window."""
+        """Weights of the window."""
         return self.window**2
 
     @property
     def block(self) -> int:
-        """Slots of a copy of the maps: their numbers, up to a power of two."""
+        """Slots per copy of the maps: their numbers, rounded up to a power of two."""
         return 1 << (self.maps * self.positions - 1).bit_length()
 
     @property
     def copies(self) -> int:
-        """Copies that fit."""
+        """Number of copies that fit."""
         return self.slots // self.block
 
     @property
@@ -78,7 +78,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Weights:
-    """A network. Not trained: drawn, so that no layer's numbers leave the scale's room."""
+    """A network with random weights, small enough that no layer's numbers overflow at its scale."""
 
     convolution: Array
     """maps x places, multiples of 2^-CONVOLUTION_BITS."""
@@ -92,7 +92,7 @@ class Weights:
 
     @classmethod
     def drawn(cls, shape: Shape, seed: int = 0) -> Weights:
-        """Of a seed."""
+        """Draws weights from a seed."""
         generator = np.random.default_rng(seed)
         inputs = shape.maps * shape.positions
         steps = generator.integers(-3, 4, (shape.maps, shape.places))
@@ -119,7 +119,7 @@ def scores(shape: Shape, weights: Weights, image: Array) -> Array:
 
 
 def dense_bias(shape: Shape, weights: Weights) -> Array:
-    """The convolution's biases behind each other."""
+    """The convolution's biases, concatenated."""
     packed = np.zeros(shape.slots)
     packed[: shape.maps * shape.positions] = np.repeat(weights.convolution_bias, shape.positions)
     return packed
@@ -134,7 +134,7 @@ def stacked_rows(shape: Shape, weights: Weights, group: int) -> Array:
 
 
 def at_blocks(shape: Shape, values: Array, group: int) -> Array:
-    """values[copies·group + c] in block c: the first slot is read, and a vector of few numbers would round to nothing."""
+    """values[copies·group + c] in block c: only the first slot counts, and a vector with few nonzero slots would round to 0."""
     packed = np.zeros((shape.copies, shape.block))
     own = values[group * shape.copies : (group + 1) * shape.copies]
     packed[: len(own)] = own[:, None]
@@ -160,7 +160,7 @@ def encrypted_weights(shape: Shape, weights: Weights) -> dict[str, Array]:
 # -- programs ---------------------------------------------------------------------------------------------------------------
 
 Product = Callable[[SlotValue, str, "Array | float", int], SlotValue]
-"""A value times the weights of a name, which are given and have so many bits after the point."""
+"""Multiplies a value by the weights of a name, with that number of fractional bits."""
 
 Sum = Callable[[SlotValue, str, "Array | float"], SlotValue]
 
@@ -168,7 +168,7 @@ Sum = Callable[[SlotValue, str, "Array | float"], SlotValue]
 def network(
     shape: Shape, weights: Weights, pixels: list[SlotValue], product: Product, plus: Sum
 ) -> dict[str, SlotValue]:
-    """The layers; how weights are multiplied and biases added is given."""
+    """The layers, with `multiply` and `add` for weights and biases."""
 
     def convolved(m: int) -> SlotValue:
         terms = [
@@ -241,7 +241,7 @@ def lola_mnist_encrypted(shape: Shape = Shape(), seed: int = 0) -> SlotProgram:
 
 
 def drawn_image(shape: Shape, generator: np.random.Generator) -> Array:
-    """Strokes on black, as digits are: not of a data set."""
+    """Strokes on black, similar to digits, not from a data set."""
     image = np.zeros((shape.side, shape.side))
     y, x = generator.integers(4, shape.side - 4, 2)
     for _ in range(4 * shape.side):
@@ -251,6 +251,6 @@ def drawn_image(shape: Shape, generator: np.random.Generator) -> Array:
 
 
 def pixel_inputs(shape: Shape, image: Array) -> dict[str, Array]:
-    """What the client encrypts."""
+    """The client's inputs."""
     rows = windows(image[None], shape.window, shape.output_side)
     return {f"pixels{k}": row for k, row in enumerate(rows)}

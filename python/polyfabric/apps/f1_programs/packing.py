@@ -1,4 +1,4 @@
-"""What the programs have in common: the windows of a convolution, and sums over slots."""
+"""Shared by the programs: the windows of a convolution, and sums over slots."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 
 def windows(image: Array, window: int, output_side: int) -> Array:
-    """The pixel that each place of a square window meets at each position, stride 2: (colours·window²) x output_side².
+    """The pixel under each place of a square window at each position, stride 2: (colours·window²) x output_side².
 
     `image` is colours x side x side; there is a border of one zero before it, and as many behind it as the last window needs.
     """
@@ -31,12 +31,12 @@ def windows(image: Array, window: int, output_side: int) -> Array:
 
 
 def total(terms: Iterable[SlotValue]) -> SlotValue:
-    """The sum of one or more."""
+    """The sum of one or more values."""
     return reduce(add, terms)
 
 
 def summed(value: SlotValue, first: int, end: int) -> SlotValue:
-    """The sum of each slot and those `first`, 2·`first`, .. behind it, up to `end`."""
+    """The sum of each slot and those `first`, 2·`first`, .. after it, up to `end`."""
     shift = end
     while shift > first:
         shift //= 2

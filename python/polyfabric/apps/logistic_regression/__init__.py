@@ -1,4 +1,4 @@
-"""Private logistic regression: encrypted measurements of tumours in, encrypted probabilities out, with CKKS."""
+"""Private logistic regression: encrypted probabilities from encrypted measurements of tumours, with CKKS."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DEGREE = 31
 """Degree of the polynomial sigmoid."""
 
 STRIDE = 32
-"""Slots of a row: its 30 measurements and two zeros. A power of two, so that a row is summed in five rotations."""
+"""Slots per row: 30 measurements and two zeros. A power of two, so that five rotations sum a row."""
 
 
 def build(model: Model, rows: int) -> SlotProgram:
@@ -30,7 +30,7 @@ def build(model: Model, rows: int) -> SlotProgram:
         sums = rows * np.tile(weights, size // STRIDE)
         for steps in (16, 8, 4, 2, 1):
             sums = sums + rotate(sums, steps)
-        # Sums of two rows' parts lie between the rows'; they are set to zero while the logits are scaled to [-1, 1].
+        # Other slots contain sums across rows; the scaling of logits to [-1, 1] sets them to zero.
         logits = (sums[:size] + model.bias) * first
         return chebyshev(logits, lambda unit: sigmoid(unit * model.reach), DEGREE)
 

@@ -22,7 +22,7 @@ class Tumours:
 
 @cache
 def split() -> tuple[Tumours, Tumours]:
-    """(training, held-out): every fourth tumour is held out, 142 of 569; nothing is trained or chosen on them."""
+    """(training, held-out): every fourth tumour is held out, 142 of 569; training and selection never use them."""
     from sklearn.datasets import load_breast_cancer
 
     bunch = load_breast_cancer()

@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import InputError
 from ...execution import place, plan, run_plan
 from ...progress import ProgressHook
-from ...schemes.slots import SlotResult
+from ...schemes.rns import SlotResult
 from . import STRIDE, logistic_regression
 from .data import split
 from .model import shipped
@@ -19,42 +19,42 @@ from .model import shipped
 
 @dataclass(frozen=True)
 class Inference:
-    """The probabilities, and how they compare."""
+    """The probabilities, decrypted and in the clear."""
 
     probabilities: list[float]
-    """Decrypted: that each tumour is benign."""
+    """Decrypted probability that each tumour is benign."""
     clear: list[float]
-    """By the model in the clear, with its true sigmoid."""
+    """The clear model's probability, with the true sigmoid."""
     labels: list[int]
     run: SlotResult
 
     @property
     def classes(self) -> list[int]:
-        """1 where the decrypted probability says benign."""
+        """1 if the decrypted probability means benign."""
         return [int(p > 0.5) for p in self.probabilities]
 
     @property
     def right(self) -> int:
-        """How many are as labelled."""
+        """Number of rows that match the label."""
         return sum(found == label for found, label in zip(self.classes, self.labels, strict=True))
 
     @property
     def same(self) -> int:
-        """How many are classified as in the clear."""
+        """Number of rows with the clear model's class."""
         return sum(found == int(p > 0.5) for found, p in zip(self.classes, self.clear, strict=True))
 
     @property
     def largest_difference(self) -> float:
-        """Between a decrypted probability and the clear model's: the polynomial's error, mostly."""
+        """Largest difference of a decrypted probability from the clear model's, mostly the polynomial's error."""
         return max(abs(a - b) for a, b in zip(self.probabilities, self.clear, strict=True))
 
     @property
     def correct(self) -> bool:
-        """Whether the run is the clear program's up to its bound, and every class the clear model's."""
+        """Whether the run is within its bound and every class equals the clear model's."""
         return self.run.correct and self.same == len(self.labels)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, as data."""
+        """The result as data."""
         run = {key: value for key, value in self.run.to_dict().items() if key not in ("outputs", "expected")}
         return {
             **run,
@@ -79,11 +79,11 @@ def infer(
     max_failure: float | None = None,
     progress: ProgressHook | None = None,
 ) -> Inference:
-    """Encrypts the first `rows` held-out rows (all without it), computes their probabilities, decrypts."""
+    """Encrypts the first `rows` held-out rows (default: all), computes their probabilities, decrypts."""
     model, (_, held_out) = shipped(), split()
     count = len(held_out) if rows is None else rows
     if not 1 <= count <= len(held_out):
-        raise InputError(f"{count} rows, but 1 to {len(held_out)} are held out; give a number of those")
+        raise InputError(f"{count} rows; give 1 to {len(held_out)}, the number of held-out rows")
     encoded = model.encode(held_out.measurements[:count])
     padded = np.zeros((count, STRIDE))
     padded[:, : model.features] = encoded

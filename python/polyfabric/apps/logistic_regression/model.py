@@ -1,4 +1,4 @@
-"""The model in the clear: what is shipped, what the client prepares, what the server must compute."""
+"""The model in the clear: its file, the client's preparation, and the expected results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 FORMAT = "polyfabric logistic regression 1"
 CLIP = 4.0
-"""Standard deviations that a measurement may lie from its mean; beyond, it counts as so many."""
+"""Largest distance of a measurement from its mean in standard deviations; larger ones are clipped."""
 
 Floats = NDArray[np.float64]
 
@@ -26,20 +26,20 @@ class Model:
     weights: list[float]
     bias: float
     reach: float
-    """Largest absolute logit of the training data, and a tenth: the sigmoid is approximated up to there."""
+    """End of the sigmoid's interval: the largest absolute logit of the training data plus a tenth."""
 
     @property
     def features(self) -> int:
-        """Measurements of a row."""
+        """Measurements per row."""
         return len(self.weights)
 
     def encode(self, measurements: Floats) -> Floats:
-        """What the client encrypts: standardised, within [-1, 1]."""
+        """The client's inputs: standardised measurements within [-1, 1]."""
         standard = (measurements - np.asarray(self.means)) / np.asarray(self.deviations)
         return np.clip(standard, -CLIP, CLIP) / CLIP
 
     def logits(self, encoded: Floats) -> Floats:
-        """The weighted sums."""
+        """The logits of rows."""
         return encoded @ np.asarray(self.weights) + self.bias
 
     def probabilities(self, encoded: Floats) -> Floats:
@@ -66,5 +66,5 @@ def sigmoid(x: Floats) -> Floats:
 
 @cache
 def shipped() -> Model:
-    """The model that comes with the package."""
+    """The built-in model."""
     return Model.from_json(Path(__file__).with_name("weights.json").read_text(encoding="utf-8"))

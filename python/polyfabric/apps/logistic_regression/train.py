@@ -16,11 +16,11 @@ from .data import Tumours, split
 from .model import Model
 
 STRENGTHS = tuple(float(c) for c in np.geomspace(0.05, 50, 13))
-"""Inverse strengths of regularisation that are tried."""
+"""Candidate inverse strengths of regularisation."""
 
 
 def train(training: Tumours) -> Model:
-    """The model of the training rows."""
+    """Trains the model on the training rows."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import cross_val_score
 
@@ -42,7 +42,7 @@ def train(training: Tumours) -> Model:
 
 
 def accuracy(model: Model, tumours: Tumours) -> float:
-    """Fraction of tumours whose class is right."""
+    """Fraction of correctly classified tumours."""
     benign = model.logits(model.encode(tumours.measurements)) > 0
     return float((benign == tumours.labels).mean())
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...runnable import Program
+from ...runnable_programs import Program
 from .classifier import Classifier
 from .deep import deepcnn_20
 from .trees import xgboost
 
 CLASSIFIERS: dict[str, Callable[[], Classifier]] = {"deepcnn-20-digits": deepcnn_20, "xgboost-digits": xgboost}
-"""By name, as the command line knows them."""
+"""Classifiers by command-line name."""
 
 PROGRAMS: dict[str, Callable[[], Program]] = {
     "deepcnn-20-digits": lambda: deepcnn_20().program,

@@ -1,4 +1,4 @@
-"""A trained classifier of digits as a program, and what becomes of held-out images under encryption."""
+"""A trained classifier of digits as a program, and its results for encrypted held-out images."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ...errors import InputError
 from ...execution import place, plan, run_plan
 from ...keys import Keys, matching
 from ...progress import ProgressHook
-from ...runnable import Program
-from ...schemes.elements import ElementResult
+from ...runnable_programs import Program
+from ...schemes.tfhe import ElementResult
 from ..digits.data import split
 
 
@@ -23,7 +23,7 @@ class Classifier(ABC):
     """A model of 8 x 8 digits with pixels from 0 to 16."""
 
     program: Program
-    """What the server executes for one image."""
+    """The server's program for one image."""
 
     @abstractmethod
     def encode(self, image: NDArray[np.int64]) -> dict[str, Any]:
@@ -31,24 +31,24 @@ class Classifier(ABC):
 
     @abstractmethod
     def scores(self, outputs: Mapping[str, Any]) -> NDArray[np.float64]:
-        """Scores of the ten classes, of the program's decrypted outputs."""
+        """Scores of the ten classes from the program's decrypted outputs."""
 
     @abstractmethod
     def clear(self, images: NDArray[np.int64]) -> NDArray[np.int64]:
         """Classes of images by the same quantised model, computed without the program."""
 
     def accuracy(self) -> float:
-        """Share of the held-out images that the model in the clear classifies as labelled."""
+        """Share of the held-out images that the clear model classifies correctly."""
         held_out = split()[1]
         return float(np.mean(self.clear(held_out.images) == held_out.labels))
 
 
 @dataclass(frozen=True)
 class Classified:
-    """One image and what became of it."""
+    """One image and its result."""
 
     index: int
-    """Among the held-out images."""
+    """Index among the held-out images."""
     label: int
     output: int
     """The class from the decrypted run."""
@@ -59,24 +59,24 @@ class Classified:
 
 @dataclass(frozen=True)
 class Classification:
-    """The images, and the last of their runs."""
+    """The images, and their last run."""
 
     images: list[Classified]
     accuracy: float
-    """Of the model in the clear, on all held-out images."""
+    """Accuracy of the clear model on all held-out images."""
     equal: bool
     """Whether every decrypted output equals the program's in the clear."""
     seconds: dict[str, float]
-    """By step, all images together."""
+    """Seconds by step, for all images."""
     run: ElementResult = field(repr=False)
 
     @property
     def correct(self) -> bool:
-        """Whether every output is the clear program's, and every class the model's."""
+        """Whether every output equals the clear program's, and every class the model's."""
         return self.equal and all(image.output == image.expected for image in self.images)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, as data."""
+        """The result as data."""
         data = self.run.to_dict()
         data.update(
             correct=self.correct,
@@ -102,7 +102,7 @@ def classify(
     max_failure: float | None = None,
     progress: ProgressHook | None = None,
 ) -> Classification:
-    """Encrypts, executes and decrypts the held-out images `indices`, one after the other, all with one key."""
+    """Encrypts, executes and decrypts the held-out images `indices`, one by one, with one key."""
     held_out = split()[1]
     for index in indices:
         if not 0 <= index < len(held_out):

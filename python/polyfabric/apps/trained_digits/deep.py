@@ -20,13 +20,13 @@ from ... import Int, Program, Value, convolve, dot, program, sign
 from .classifier import Classifier
 
 CUTS = (3, 8, 13)
-"""Where a pixel's level changes."""
+"""Thresholds between a pixel's levels."""
 
 FILTERS = 92
-"""Of the inner layers."""
+"""Channels of the inner layers."""
 
 DEPTH = 20
-"""1 x 1 layers."""
+"""Number of 1 x 1 layers."""
 
 _FORMAT = "polyfabric deepcnn digits 1"
 
@@ -37,7 +37,7 @@ def levels(images: NDArray[np.integer]) -> NDArray[np.int64]:
 
 
 def patches(image: NDArray[Any], size: int, stride: int) -> NDArray[Any]:
-    """Images (count, height, width, channels) as what each place of a convolution sees: (count, height, width, size · size · channels)."""
+    """Images (count, height, width, channels) as the inputs of a convolution at each place: (count, height, width, size · size · channels)."""
     count, height, width, channels = image.shape
     rows, columns = (height - size) // stride + 1, (width - size) // stride + 1
     seen = np.empty((count, rows, columns, size, size, channels), image.dtype)
@@ -49,7 +49,7 @@ def patches(image: NDArray[Any], size: int, stride: int) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class Layer:
-    """A convolution without padding, and the signs of its sums."""
+    """A convolution without padding, then the signs of its sums."""
 
     weights: NDArray[np.int64]
     """filters x (size · size · channels)."""
@@ -77,7 +77,7 @@ class Network:
         return values.reshape(len(images), -1) @ self.classes.T
 
     def to_json(self) -> str:
-        """The network as text: of a filter, the weights that are not zero, each after its place."""
+        """The network as text: for each filter the nonzero weights, each after its index."""
         rows = [
             {
                 "size": layer.size,
@@ -93,7 +93,7 @@ class Network:
 
     @classmethod
     def from_json(cls, text: str) -> Network:
-        """The network that `to_json` wrote; ValueError when the text is not one."""
+        """The network that `to_json` wrote; raises ValueError for any other text."""
         data = json.loads(text)
         if data.get("format") != _FORMAT:
             raise ValueError(f"not a trained DeepCNN: format is {data.get('format')!r}, expected {_FORMAT!r}")
@@ -156,6 +156,6 @@ def build(network: Network) -> Program:
 
 @cache
 def deepcnn_20() -> DeepCnn:
-    """The trained network that comes with the package."""
+    """The built-in trained network."""
     text = resources.files(__package__).joinpath("deepcnn-20.json").read_text(encoding="utf-8")
     return DeepCnn(Network.from_json(text))

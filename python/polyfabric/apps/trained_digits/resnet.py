@@ -1,4 +1,4 @@
-"""ResNet-20's reduced twin: a residual network of two stages, trained on scikit-learn's 8 x 8 digits, that classifies held-out ones in CKKS.
+"""ResNet-20's reduced twin: a residual network of two stages, trained on scikit-learn's 8 x 8 digits. It classifies held-out digits in CKKS.
 
 Every kind of layer of the whole network is there: the first convolution, blocks with their shortcuts, a stage of stride 2 with multiplexed channels,
 composed rectifiers with bootstraps, mean and last layer (`..resnet20`). It is small enough for its error bound to stay far below its scores, and for the
@@ -21,27 +21,27 @@ from ..._native import composite_sign
 from ...errors import InputError
 from ...execution import make_plan, place, run_plan
 from ...progress import ProgressHook
-from ...runnable import SlotProgram
+from ...runnable_programs import SlotProgram
 from ...schemes.options import PlanOptions
-from ...schemes.slots import SlotResult
+from ...schemes.rns import SlotResult
 from ..digits.data import split
 from ..multiplexed import Array, subsampled
 from ..resnet20 import Shape, Weights, image_input, network_program
 
 SHAPE = Shape(side=8, colours=1, channels=(8, 16), blocks=1, classes=10, degrees=(3, 3), gap=2.0**-2, whole=2, top=9)
 SET = "toy-12-boot-osiris-IV"
-"""Set IV's chain on a ring of 2^12: no security, and every operation of the large one."""
+"""Set IV's chain on a ring of 2^12: no security, but every operation of the full set."""
 
 FILE = Path(__file__).with_name("resnet.json")
 BOUND = 1.0
-"""Where the rectifier's interval ends."""
+"""End of the rectifier's interval."""
 PRECISION = 2.0**-15
-"""Of the scores with `SET`: four times the largest error that was seen, 2.6e-6 of fifty digits on this computer and 7e-6 on Osiris' units, whose conversions
-of moduli are approximate. The bound of a run, which takes every error at its worst, is above 0.1, and says little of scores of that size."""
+"""Tolerance of scores with `SET`: four times the largest measured error, 2.6e-6 for fifty digits on a CPU and 7e-6 on Osiris' units, whose conversions
+of moduli are approximate. The worst-case bound of a run is above 0.1, too large for these scores."""
 
 
 class Rectifier:
-    """x·(1 + sign x)/2 by a shape's polynomials, of numbers in [-1, 1]; beyond, as if the sign did not go on."""
+    """x·(1 + sign x)/2 by a shape's polynomials, for numbers in [-1, 1]; outside, the sign is that of the end of the interval."""
 
     def __init__(self, shape: Shape) -> None:
         stages, _ = composite_sign(shape.gap, list(shape.degrees))
@@ -56,24 +56,24 @@ class Rectifier:
         return value, slope
 
     def __call__(self, x: Array) -> Array:
-        """Of each number."""
+        """The function's values."""
         made: Array = x * (1 + self._signs(x)[0]) / 2
         return made
 
     def slope(self, x: Array) -> Array:
-        """The derivative."""
+        """The derivative's values."""
         value, slope = self._signs(x)
         made: Array = (1 + value) / 2 + x * slope / 2
         return made
 
 
 def pixels(images: NDArray[np.integer]) -> Array:
-    """Digits as the network takes them: numbers from 0 to 1, a colour each."""
+    """Digits in the network's format: numbers from 0 to 1, one colour."""
     return images[:, None].astype(np.float64) / 16
 
 
 def _layers(weights: Weights, image: Array) -> tuple[Array, float]:
-    """Scores in the clear with the polynomials, window by window, and the largest number that a rectifier takes."""
+    """Scores in the clear with the polynomials, window by window, and the largest input of a rectifier."""
     rectifier, sums = Rectifier(SHAPE), [weights.stem.applied(image)]
     value = rectifier(sums[-1])
     for (stage, block), (first, second) in zip(SHAPE.places, weights.blocks, strict=True):
@@ -97,13 +97,13 @@ def classes(weights: Weights, images: NDArray[np.integer]) -> NDArray[np.int64]:
 
 
 def largest(weights: Weights, images: NDArray[np.integer]) -> float:
-    """The largest number that a rectifier takes, of all these digits."""
+    """The largest input of a rectifier over all these digits."""
     return max(_layers(weights, image)[1] for image in pixels(images))
 
 
 @cache
 def shipped() -> Weights:
-    """The weights that come with the package; `python -m polyfabric.apps.trained_digits.resnet_train` makes them."""
+    """The built-in weights; `python -m polyfabric.apps.trained_digits.resnet_train` makes them."""
     return Weights.from_json(FILE.read_text(encoding="utf-8"))
 
 
@@ -115,15 +115,15 @@ def resnet() -> SlotProgram:
 
 @dataclass(frozen=True)
 class Classified:
-    """One digit and what became of it."""
+    """One digit and its result."""
 
     index: int
-    """Among the held-out digits."""
+    """Index among the held-out digits."""
     label: int
     scores: list[float]
     """Decrypted."""
     expected: list[float]
-    """Of the network in the clear, window by window."""
+    """Scores of the clear network, window by window."""
 
     @property
     def output(self) -> int:
@@ -132,38 +132,38 @@ class Classified:
 
     @property
     def clear(self) -> int:
-        """The class in the clear."""
+        """The class of the clear scores."""
         return int(np.argmax(self.expected))
 
     @property
     def error(self) -> float:
-        """Of the scores."""
+        """Largest error of the scores."""
         return float(np.abs(np.subtract(self.scores, self.expected)).max())
 
 
 @dataclass(frozen=True)
 class Classification:
-    """The digits, and the last of their runs."""
+    """The digits, and their last run."""
 
     images: list[Classified]
     accuracy: float
-    """Of the network in the clear, on all held-out digits."""
+    """Accuracy of the clear network on all held-out digits."""
     within: bool
-    """Whether every run was within its bound of the program in the clear."""
+    """Whether every run was within its error bound."""
     bound: float
-    """Of the scores' errors at their worst, the largest of all runs."""
+    """Bound of the scores' errors, the largest of all runs."""
     seconds: dict[str, float]
-    """By step, all digits together."""
+    """Seconds by step, for all digits."""
     run: SlotResult
 
     @property
     def correct(self) -> bool:
-        """Whether every score is that of the network in the clear within the precision, and every class is."""
+        """Whether every score equals the clear network's within the tolerance, and every class equals."""
         same = all(image.output == image.clear and image.error <= PRECISION for image in self.images)
         return self.within and same
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, as data."""
+        """The result as data."""
         run = {key: value for key, value in self.run.to_dict().items() if key not in ("outputs", "expected")}
         return {
             **run,
@@ -190,7 +190,7 @@ def classify(
     key_switch: str | None = None,
     progress: ProgressHook | None = None,
 ) -> Classification:
-    """Encrypts, executes and decrypts the held-out digits `indices`, one after the other, all with one key."""
+    """Encrypts, executes and decrypts the held-out digits `indices`, one by one, with one key."""
     weights, held_out = shipped(), split()[1]
     for index in indices:
         if not 0 <= index < len(held_out):

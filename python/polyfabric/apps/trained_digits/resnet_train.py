@@ -1,9 +1,9 @@
 """Trains the residual network of digits: `python -m polyfabric.apps.trained_digits.resnet_train [--write]`.
 
 Adam on the mean cross entropy, with the very rectifier that runs under encryption: x·(1 + sign x)/2 by composed minimax polynomials, whose interval ends
-at 1. What a layer gives beyond `Recipe.edge` is punished, so that images stay within it. Of all epochs the one is kept with the fewest errors on a
-fresh draw of shifted training images, so the held-out images choose no weights (this recipe was settled with their accuracy and the bound of a run in
-sight). Half a minute on one core; numpy and scikit-learn only.
+at 1. The loss penalises layer outputs above `Recipe.edge`, so that images stay within it. Training keeps the epoch with the fewest errors on a
+fresh draw of shifted training images, so the held-out images choose no weights (but their accuracy and the bound of a run influenced this
+recipe). Half a minute on one core; numpy and scikit-learn only.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from .resnet import FILE, SHAPE, Rectifier, classes, largest, pixels
 
 @dataclass(frozen=True)
 class Recipe:
-    """Every choice of the training."""
+    """Hyperparameters of the training."""
 
     score: float = 60.0
-    """What a score counts for in the logarithm of a probability."""
+    """Scale of scores in the softmax."""
     edge: float = 0.8
-    """Where the punishment of large numbers begins."""
+    """Magnitude from which the loss penalises numbers."""
     punishment: float = 30.0
     most: float = 0.95
-    """The largest number that a rectifier may take of a shifted image, for an epoch to be kept."""
+    """Largest input of a rectifier for shifted images with which training keeps an epoch."""
     cap: float = 4.0
-    """Of the sum of a filter's magnitudes, by which errors grow: what the bound of a run needs."""
+    """Largest sum of a filter's magnitudes. Errors grow by this factor, so it limits the bound of a run."""
     epochs: int = 10
     batch: int = 64
     rate: float = 0.008
@@ -42,7 +42,7 @@ class Recipe:
 
 
 def _patches(images: Array, stride: int) -> Array:
-    """images x side x side x (channels·9): what each window sees."""
+    """The input of each window, images x side x side x (channels·9)."""
     padded = np.pad(images, ((0, 0), (0, 0), (1, 1), (1, 1)))
     seen = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))[:, :, ::stride, ::stride]
     count, channels, height, width = seen.shape[:4]
@@ -94,7 +94,7 @@ class Pass:
         return self.rectifier(sums)
 
     def gradients(self, targets: Array) -> list[Array]:
-        """Of the loss, by each of the weights."""
+        """The gradient of the loss by each weight."""
         count = len(targets)
         found = [np.empty(0)] * len(self.weights)
         error = (softmax(self.scores * self.recipe.score) - targets) / count * self.recipe.score
@@ -141,7 +141,7 @@ def flat(made: Weights) -> list[Array]:
 
 
 def train(recipe: Recipe) -> Weights:
-    """The best epoch's network."""
+    """Trains, and returns the best epoch's network."""
     shifts, rectifier = Shifts(copies=recipe.copies), Rectifier(SHAPE)
     training = split()[0]
     data, fresh = augmented(training, shifts, recipe.seed), augmented(training, shifts, recipe.seed + 1)

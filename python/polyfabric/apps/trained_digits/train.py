@@ -28,19 +28,19 @@ FIRST = np.array([[0, 0, 0, 0, 1, 0, 0, 0, 0], [0, 0, 0, 1, 1, 1, 0, 0, 0]], dty
 
 @dataclass(frozen=True)
 class Recipe:
-    """Every choice of the training."""
+    """Hyperparameters of the training."""
 
     own: int = 5
     others: int = 10
     threshold: float = 0.05
-    """Latent weight below which a filter of a 1 x 1 layer takes no notice of another channel."""
+    """Latent weight below which a filter of a 1 x 1 layer ignores another channel."""
     second: int = 17
-    """Weights of a filter of the second layer."""
+    """Weights per filter of the second layer."""
     last: int = 31
-    """Weights of a filter of the last convolution."""
+    """Weights per filter of the last convolution."""
     last_filters: int = 16
     score: float = 0.6
-    """What a score counts for in the logarithm of a probability."""
+    """Scale of scores in the softmax."""
     epochs: int = 60
     batch: int = 128
     rate: float = 0.001
@@ -99,7 +99,7 @@ def spread(gradient: FloatArray, shape: tuple[int, ...], size: int, stride: int)
 
 
 def gradients(weights: list[FloatArray], images: FloatArray, targets: FloatArray, recipe: Recipe) -> list[FloatArray]:
-    """Of the mean cross entropy, by each layer's weights but the first's."""
+    """The gradient of the mean cross entropy by the weights of each layer except the first."""
     values, steps = images, []
     for (size, stride), layer in zip(SIZES, weights, strict=False):
         seen = patches(values, size, stride)
@@ -113,7 +113,7 @@ def gradients(weights: list[FloatArray], images: FloatArray, targets: FloatArray
     for number in range(len(SIZES) - 1, 0, -1):
         (shape, seen, sums), (size, stride), layer = steps[number], SIZES[number], weights[number]
         if size == 1:
-            # Straight through the layer's own channel, as if its sign were the sum over `own`.
+            # Straight-through estimator along the layer's own channel, as if its sign were the sum over `own`.
             back = back * (np.abs(sums) < 2 * recipe.own + 2) / recipe.own
         else:
             width = 0.5 * np.sqrt((layer[0] ** 2).sum())
@@ -132,12 +132,12 @@ def network(weights: list[FloatArray]) -> Network:
 
 
 def errors(of: Network, data: Digits) -> float:
-    """Share of the images whose class is wrong."""
+    """Share of misclassified images."""
     return float((of.scores(data.images).argmax(axis=1) != data.labels).mean())
 
 
 def train(recipe: Recipe) -> Network:
-    """The best epoch's network."""
+    """Trains, and returns the best epoch's network."""
     shifts = Shifts(copies=recipe.copies)
     training = split()[0]
     data, fresh = augmented(training, shifts, recipe.seed), augmented(training, shifts, recipe.seed + 1)

@@ -1,4 +1,4 @@
-"""Boosted trees: as many as the XG-Boost classifier of Morphling's section VI-A has, 100 of depth six at most, ten rounds of ten classes."""
+"""Boosted trees as in the XG-Boost classifier of Morphling's section VI-A: 100 of depth six at most, ten rounds of ten classes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..digits.data import split
 from .classifier import Classifier
 
 BITS = 3
-"""Bits of a pixel."""
+"""Bits per pixel."""
 
 VALUE_BITS = 4
 """Bits of a tree's values."""
 
 
 class Trees(Classifier):
-    """scikit-learn's gradient boosting, fitted when it is asked for: a second, and the same trees each time."""
+    """scikit-learn's gradient boosting, fitted on demand in a second, always with the same trees."""
 
     def __init__(self) -> None:
         from sklearn.ensemble import GradientBoostingClassifier

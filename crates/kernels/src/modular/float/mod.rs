@@ -1,10 +1,10 @@
-//! Residues of a modulus below 2^50 as f64, multiplied by fused multiply-adds: for processors without IFMA, in AVX2, AVX-512 and NEON.
+//! Multiplies residues of a modulus below 2^50 as f64 with fused multiply-adds, for processors without IFMA: in AVX2, AVX-512 and NEON.
 //!
-//! An integer below 2^53 is an f64 exactly, and so is what a fused multiply-add gives if it is one. With h the rounded product of a and b,
-//! l = ab − h is exact; with c an integer near ab/q, h − cq is an integer below 2^53 and so exact too, and ab − cq = (h − cq) + l. How near c is
-//! bounds the result: c is the rounding of a quotient that errs by a few parts in 2^53 of itself.
+//! An integer below 2^53 is exact in f64, and so is the result of a fused multiply-add that is such an integer. Let h be the rounded product of a and
+//! b; then l = ab − h is exact. If c is an integer near ab/q, h − cq is an integer below 2^53 and also exact, and ab − cq = (h − cq) + l. The distance of
+//! c from ab/q bounds the result: c is the rounding of a quotient with a relative error of a few parts in 2^53.
 //!
-//! Every function is unsafe for one reason: the instruction set must be present, and pointers valid for [`Floats::LANES`] words.
+//! Every function is unsafe because its instruction set must be present, and its pointers valid for [`Floats::LANES`] words.
 
 #[cfg(target_arch = "aarch64")]
 mod neon;
@@ -26,24 +26,24 @@ pub(crate) fn serves(modulus: Modulus) -> bool {
     modulus.bits() <= MAX_BITS
 }
 
-/// 2^52: a word below it in the mantissa of this is the number that is so much more.
+/// 2^52: inserting a word below it into the mantissa adds the word.
 const SHIFT: f64 = (1u64 << 52) as f64;
 
-/// 1.5·2^52: of a number within 2^51 of 0 the sum with this is rounded to an integer.
+/// 1.5·2^52: adding a number within 2^51 of 0 rounds it to an integer.
 const TO_INTEGERS: f64 = 1.5 * SHIFT;
 
-/// Residues side by side.
+/// A vector of residues.
 pub(crate) trait Floats: Copy {
     /// The same register as integers.
     type Words: Copy;
-    /// log2 of how many.
+    /// log2 of the number of lanes.
     const LOG2_LANES: usize;
-    /// How many.
+    /// Number of lanes.
     const LANES: usize = 1 << Self::LOG2_LANES;
 
     unsafe fn load(from: *const u64) -> Self::Words;
     unsafe fn store(to: *mut u64, words: Self::Words);
-    /// [`Self::store`] past the cache, to a multiple of 64 bytes or a register further.
+    /// [`Self::store`] as a streaming store; the address is a multiple of 64 bytes, or one register further.
     unsafe fn stream(to: *mut u64, words: Self::Words);
     unsafe fn splat_word(word: u64) -> Self::Words;
     unsafe fn add_words(a: Self::Words, b: Self::Words) -> Self::Words;
@@ -54,7 +54,7 @@ pub(crate) trait Floats: Copy {
     unsafe fn shift_left_32(a: Self::Words) -> Self::Words;
     /// [0, 2q) to [0, q).
     unsafe fn reduce_once(words: Self::Words, q: Self::Words) -> Self::Words;
-    /// The integers (−q, q) to [0, q).
+    /// Integers in (−q, q) to [0, q).
     unsafe fn raise(words: Self::Words, q: Self::Words) -> Self::Words;
     /// The bits as numbers.
     unsafe fn from_bits(words: Self::Words) -> Self;
@@ -70,32 +70,32 @@ pub(crate) trait Floats: Copy {
     unsafe fn mul_sub(self, factor: Self, term: Self) -> Self;
     /// term − self · factor.
     unsafe fn neg_mul_add(self, factor: Self, term: Self) -> Self;
-    /// `addend` more where self is below `bound`.
+    /// self, plus `addend` where self is below `bound`.
     unsafe fn add_where_less(self, bound: Self, addend: Self) -> Self;
-    /// Exchanges lane bit `bit` with the number of the register.
+    /// Exchanges lane bit `bit` with the register's number.
     unsafe fn swap(a: Self, b: Self, bit: usize) -> (Self, Self);
     /// (a_0, b_0, a_1, b_1, …).
     unsafe fn interleave(a: Self, b: Self) -> (Self, Self);
     /// Even numbers, odd numbers.
     unsafe fn deinterleave(a: Self, b: Self) -> (Self, Self);
-    /// The factors of in-register stage `stage` from a block of twice the lanes: see [`crate::ntt`]'s tables.
+    /// The factors of in-register stage `stage` from a block of twice the lanes; see [`crate::ntt`]'s tables.
     unsafe fn spread<const MIRRORED: bool>(block: *const u64, stage: usize) -> Self;
-    /// Of eight words of `places.width` bytes each those from `lane` on.
+    /// One vector of the eight words of `places.width` bytes in a block, from `lane`.
     unsafe fn unpack(block: *const u64, lane: usize, places: &Places) -> Self::Words;
 }
 
-/// Where the bytes of two words come from in sixteen that begin with them, or end with them.
+/// Byte shuffles for two words within the sixteen bytes that begin or end with them.
 pub(crate) struct Places {
     width: usize,
     first: [u8; 16],
     last: [u8; 16],
 }
 
-/// Fewest bytes a word that [`Floats::unpack`] reads: with fewer, sixteen bytes would go beyond eight words.
+/// Fewest bytes per word for [`Floats::unpack`]: with fewer, reading sixteen bytes would exceed eight words.
 pub(crate) const LEAST_WIDTH: usize = 4;
 
 impl Places {
-    /// Of words of `width` bytes, [`LEAST_WIDTH`] to eight.
+    /// For words of `width` bytes, [`LEAST_WIDTH`] to eight.
     pub(crate) fn new(width: usize) -> Self {
         let mut places = Self { width, first: [0x80; 16], last: [0x80; 16] };
         for byte in 0..2 * width {
@@ -113,7 +113,7 @@ pub(crate) struct Factor<V> {
     pub quotient: V,
 }
 
-/// w as it is nearest to 0, and w/q rounded.
+/// The representative of w nearest to 0, and w/q rounded.
 pub(crate) fn factor(modulus: Modulus, w: u64) -> [f64; 2] {
     let w = modulus.centre(w) as f64;
     [w, w / modulus.value() as f64]
@@ -130,7 +130,7 @@ pub(crate) struct Residues<V: Floats> {
 }
 
 impl<V: Floats> Residues<V> {
-    /// Of a modulus that [`serves`] admits.
+    /// For a modulus that [`serves`] accepts.
     #[inline(always)]
     pub(crate) unsafe fn new(q: u64) -> Self {
         // SAFETY: this module's contract, here and in every method below.
@@ -153,14 +153,14 @@ impl<V: Floats> Residues<V> {
         unsafe { Factor { w: V::splat(w), quotient: V::splat(quotient) } }
     }
 
-    /// Words below 2^52 as numbers.
+    /// Converts words below 2^52 to f64.
     #[inline(always)]
     pub(crate) unsafe fn enter(&self, words: V::Words) -> V {
         // SAFETY: this module's contract.
         unsafe { V::from_bits(V::or_words(words, self.shift.bits())).sub(self.shift) }
     }
 
-    /// Integers in (−q, q) as canonical words.
+    /// Converts integers in (−q, q) to canonical words.
     #[inline(always)]
     pub(crate) unsafe fn leave(&self, x: V) -> V::Words {
         // SAFETY: this module's contract.
@@ -170,23 +170,23 @@ impl<V: Floats> Residues<V> {
         }
     }
 
-    /// The integer nearest to x·y if that is within 2^51 of 0, otherwise one within |x·y|·2^-53 + 1 of it: the sum is rounded, the difference is exact. Two
-    /// operations, where Intel's AVX2 and AVX-512 take three for a product that is rounded afterwards.
+    /// The integer nearest to x·y if that is within 2^51 of 0, otherwise one within |x·y|·2^-53 + 1 of it: the sum is rounded, the difference exact. Two
+    /// operations, instead of three on Intel's AVX2 and AVX-512 for a product and a separate rounding.
     #[inline(always)]
     unsafe fn nearest(&self, x: V, y: V) -> V {
         // SAFETY: this module's contract.
         unsafe { x.mul_add(y, self.to_integers).sub(self.to_integers) }
     }
 
-    /// x − q·⌊x/q⌉: within q/2 of 0, and |x|·2^-53 more; |x| < 2^53.
+    /// x − q·⌊x/q⌉: within q/2 + |x|·2^-53 of 0, for |x| < 2^53.
     #[inline(always)]
     pub(crate) unsafe fn reduce(&self, x: V) -> V {
         // SAFETY: this module's contract.
         unsafe { self.nearest(x, self.inverse).neg_mul_add(self.q, x) }
     }
 
-    /// x·w modulo q, within q/2 + |x|·q·2^-54 of 0, for integers |x| ≤ 2^52: w/q, at most 1/2, is off by a factor of 1 ± 2^-53 at most, so that the
-    /// quotient is off by |x|·2^-54 before it is rounded.
+    /// x·w modulo q, within q/2 + |x|·q·2^-54 of 0, for integers |x| ≤ 2^52. w/q is at most 1/2 with a relative error of 2^-53, so the quotient has an error
+    /// of |x|·2^-54 before it is rounded.
     #[inline(always)]
     pub(crate) unsafe fn times(&self, x: V, Factor { w, quotient }: Factor<V>) -> V {
         // SAFETY: this module's contract.
@@ -197,7 +197,7 @@ impl<V: Floats> Residues<V> {
         }
     }
 
-    /// a·b modulo q within 0.75 q of 0, for |a|, |b| ≤ q < 2^50: the quotient, at most 2^50, is off by two factors of 1 ± 2^-53, which is at most 0.25.
+    /// a·b modulo q within 0.75 q of 0, for |a|, |b| ≤ q < 2^50: the quotient, at most 2^50, has two relative errors of 2^-53, at most 0.25 in total.
     #[inline(always)]
     pub(crate) unsafe fn product(&self, a: V, b: V) -> V {
         // SAFETY: this module's contract.
@@ -209,10 +209,10 @@ impl<V: Floats> Residues<V> {
     }
 }
 
-/// How sums of products of numbers below 2^a and 2^b are kept: in a multiple of 2^k and a rest, k = ⌈(a + b)/2⌉ + 1.
+/// Accumulates sums of products of numbers below 2^a and 2^b as a multiple of 2^k and a remainder, k = ⌈(a + b)/2⌉ + 1.
 ///
-/// The multiple is kept 2^(52 + k) more, so that a fused multiply-add that adds a product to it rounds to multiples of 2^k; what that leaves of the product is an
-/// integer of at most 2^(k − 1), which another gives exactly. As many as [`split_capacity`] sum up exactly.
+/// The multiple has an offset of 2^(52 + k), so that a fused multiply-add that adds a product to it rounds to multiples of 2^k. The remainder of the
+/// product is an integer of at most 2^(k − 1), computed exactly by another. Up to [`split_capacity`] products accumulate exactly.
 #[derive(Clone, Copy)]
 pub(crate) struct Split<V>(V);
 
@@ -221,10 +221,10 @@ fn split_place(bits: u32) -> u32 {
     bits.div_ceil(2) + 1
 }
 
-/// How many products of `bits` = a + b bits, 100 at most, a [`Sum`] takes besides a residue to begin with, 2^10 at most.
+/// Number of products of `bits` = a + b bits (at most 100) that a [`Sum`] accumulates in addition to an initial residue, at most 2^10.
 ///
-/// Multiples must stay below 2^(52 + k): n·2^bits at most. And what [`Sum::reduce`] reduces last must stay below 2^53: n rests of 2^(k − 1), the residue below 2^50, and
-/// what the first reduction leaves, n·2^(bits − 51) + 2^50.
+/// Multiples must stay below 2^(52 + k): n·2^bits at most. The last reduction in [`Sum::reduce`] needs an operand below 2^53: n remainders of 2^(k − 1),
+/// the residue below 2^50, and the output of the first reduction, n·2^(bits − 51) + 2^50.
 pub(crate) fn split_capacity(bits: u32) -> usize {
     let place = split_place(bits);
     let multiples = 1u64 << (52 + place - bits).min(10);
@@ -233,7 +233,7 @@ pub(crate) fn split_capacity(bits: u32) -> usize {
 }
 
 impl<V: Floats> Split<V> {
-    /// For products of `bits` bits in all, 100 at most.
+    /// For products of `bits` bits in total, at most 100.
     #[inline(always)]
     pub(crate) unsafe fn new(bits: u32) -> Self {
         let large = f64::from_bits(u64::from(1023 + 52 + split_place(bits)) << 52);
@@ -245,19 +245,19 @@ impl<V: Floats> Split<V> {
 /// A sum of products.
 #[derive(Clone, Copy)]
 pub(crate) struct Sum<V> {
-    /// The multiple, 2^(52 + k) more.
+    /// The multiple, with an offset of 2^(52 + k).
     high: V,
     low: V,
 }
 
 impl<V: Floats> Sum<V> {
-    /// A sum that begins with a residue.
+    /// A sum with an initial residue.
     #[inline(always)]
     pub(crate) fn new(split: Split<V>, residue: V) -> Self {
         Self { high: split.0, low: residue }
     }
 
-    /// Adds a·b, neither negative.
+    /// Adds a·b, both nonnegative.
     #[inline(always)]
     pub(crate) unsafe fn add_product(&mut self, a: V, b: V) {
         // SAFETY: this module's contract.
@@ -268,10 +268,11 @@ impl<V: Floats> Sum<V> {
         }
     }
 
-    /// The sum modulo q, canonical, of terms of which one factor is below q.
+    /// The canonical sum modulo q, for terms with one factor below q.
     ///
-    /// With the other below 2^a, a ≤ 50, and n terms, high/q is below n·2^(a + 1), and its rounded quotient off by n·2^(a − 51) + 1, one half of it by 1/q: what it
-    /// leaves is an integer of at most n·2^(bits − 51) + q, to which the low part is added, and the sum reduced once more.
+    /// Let the other factor be below 2^a, a ≤ 50, and n the number of terms. Then high/q is below n·2^(a + 1), and its rounded quotient has an error of
+    /// n·2^(a − 51) + 1, half of it from 1/q. The result is an integer of at most n·2^(bits − 51) + q, to which the low part is added before the second
+    /// reduction.
     #[inline(always)]
     pub(crate) unsafe fn reduce(self, split: Split<V>, residues: &Residues<V>) -> V::Words {
         // SAFETY: this module's contract.

@@ -3,11 +3,11 @@
 use super::{Floats, Places};
 use std::arch::aarch64::*;
 
-/// Two in a NEON register.
+/// Two f64 in a NEON register.
 #[derive(Clone, Copy)]
 pub(crate) struct Neon(float64x2_t);
 
-/// `words`, and q more where they have a sign. SAFETY: NEON is present.
+/// `words`, plus q where they are negative. SAFETY: NEON is present.
 #[inline(always)]
 unsafe fn raised(words: uint64x2_t, q: uint64x2_t) -> uint64x2_t {
     // SAFETY: this function's contract.
@@ -31,7 +31,7 @@ impl Floats for Neon {
         // SAFETY: the trait's contract.
         unsafe { vst1q_u64(to, words) }
     }
-    /// Not past the cache: there is no intrinsic for it.
+    /// An ordinary store: there is no intrinsic for a streaming one.
     #[inline(always)]
     unsafe fn stream(to: *mut u64, words: uint64x2_t) {
         // SAFETY: the trait's contract.
@@ -135,7 +135,7 @@ impl Floats for Neon {
             Self(vaddq_f64(self.0, vreinterpretq_f64_u64(addend)))
         }
     }
-    /// Of two lanes there is one bit: this is [`Self::interleave`] and [`Self::deinterleave`] too.
+    /// With two lanes there is one bit, so this also serves as [`Self::interleave`] and [`Self::deinterleave`].
     #[inline(always)]
     unsafe fn swap(a: Self, b: Self, _bit: usize) -> (Self, Self) {
         // SAFETY: the trait's contract.
@@ -162,7 +162,7 @@ impl Floats for Neon {
     #[inline(always)]
     unsafe fn unpack(block: *const u64, lane: usize, places: &Places) -> uint64x2_t {
         let width = places.width;
-        // The last two words with the bytes before them.
+        // The last two words, preceded by earlier bytes.
         let (from, places) = if lane == 6 { (8 * width - 16, &places.last) } else { (lane * width, &places.first) };
         // SAFETY: the trait's contract; a block has eight times `width` bytes, at least 32.
         unsafe {

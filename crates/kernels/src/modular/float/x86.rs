@@ -3,11 +3,11 @@
 use super::{Floats, Places};
 use std::arch::x86_64::*;
 
-/// Four in an AVX2 register; needs FMA too.
+/// Four f64 in an AVX2 register; also needs FMA.
 #[derive(Clone, Copy)]
 pub(crate) struct Avx2(__m256d);
 
-/// Eight in an AVX-512 register; needs F, BW, DQ and VL.
+/// Eight f64 in an AVX-512 register; needs F, BW, DQ and VL.
 #[derive(Clone, Copy)]
 pub(crate) struct Avx512(__m512d);
 
@@ -69,7 +69,7 @@ impl Floats for Avx2 {
     unsafe fn reduce_once(words: __m256i, q: __m256i) -> __m256i {
         // SAFETY: the trait's contract.
         unsafe {
-            // The set has no minimum of 64 bits; a blend goes by signs.
+            // AVX2 has no 64-bit minimum; a blend selects by sign.
             let less = _mm256_castsi256_pd(_mm256_sub_epi64(words, q));
             _mm256_castpd_si256(_mm256_blendv_pd(less, _mm256_castsi256_pd(words), less))
         }
@@ -180,7 +180,7 @@ impl Floats for Avx2 {
             let (block, width) = (block.cast::<u8>(), places.width);
             let first = _mm_loadu_si128(places.first.as_ptr().cast());
             let low = _mm_shuffle_epi8(_mm_loadu_si128(block.add(lane * width).cast()), first);
-            // The last two words with the bytes before them.
+            // The last two words, preceded by earlier bytes.
             let (from, places) = if lane == 0 { (2 * width, &places.first) } else { (8 * width - 16, &places.last) };
             let second = _mm_loadu_si128(places.as_ptr().cast());
             let high = _mm_shuffle_epi8(_mm_loadu_si128(block.add(from).cast()), second);

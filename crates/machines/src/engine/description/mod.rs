@@ -227,6 +227,15 @@ impl Description {
     /// # Errors
     /// [`DescriptionError`] for a key that the file has not, and as [`Description::check`].
     pub fn changed(&self, specs: &[FigureSpec], changes: &[(String, f64)]) -> Result<Self, DescriptionError> {
+        self.with_values(specs, changes, |key| self.not_followed(key))
+    }
+
+    fn with_values(
+        &self,
+        specs: &[FigureSpec],
+        changes: &[(String, f64)],
+        refusal: impl Fn(&str) -> Option<DescriptionError>,
+    ) -> Result<Self, DescriptionError> {
         let mut literal = self.literal.clone();
         for (key, value) in changes {
             let places = literal.places(key);
@@ -237,8 +246,8 @@ impl Description {
                 let remedy = "The file does not give it: add it there first".to_owned();
                 return Err(DescriptionError::Figure { file, key, value, cause, remedy });
             }
-            if let Some(component) = self.not_followed(key) {
-                return Err(component);
+            if let Some(refusal) = refusal(key) {
+                return Err(refusal);
             }
             for figure in places {
                 let whole = value.fract() == 0.0 && value.abs() < 1e15;
@@ -252,6 +261,18 @@ impl Description {
         }
         let choices: Vec<(&str, &str)> = self.readings.iter().map(|(fact, option)| (&**fact, &**option)).collect();
         Self::check(&self.file, &literal, specs)?.choose(specs, &choices)
+    }
+
+    /// The same with other values of any figures of its file, in its units: area and power of its components are unknown then.
+    ///
+    /// # Errors
+    /// [`DescriptionError`] for a key that the file has not, or a value out of range.
+    pub fn varied(&self, specs: &[FigureSpec], changes: &[(String, f64)]) -> Result<Self, DescriptionError> {
+        let mut varied = self.with_values(specs, changes, |_| None)?;
+        for part in &mut varied.components {
+            (part.area_mm2, part.power_w) = (None, None);
+        }
+        Ok(varied)
     }
 
     /// A refusal, if area and power of the components would stay as they are although figure `key` has another value.

@@ -1,12 +1,13 @@
-//! How vectors come to clusters: from the scratchpad or from another cluster's register, over a crossbar that sends one read to several.
+//! Transfers of vectors to clusters, from the scratchpad or from another cluster's register; a crossbar
+//! multicasts one read to several clusters.
 
 use super::{Action, Cell, CycleError, Register, Scheduler, Source, Way};
 
-/// Reads of a place that further clusters may still join.
+/// Number of recent reads of a place that other clusters may still join.
 const JOINABLE: usize = 8;
 
 impl Scheduler<'_> {
-    /// Where a value can be sent to a cluster from, and the first cycle in which it can leave there.
+    /// Possible sources of a value for a cluster, each with the first cycle in which it can be read.
     pub(super) fn origins(&self, value: u32, cluster: usize) -> Vec<(Source, u64)> {
         let mut origins: Vec<(Source, u64)> =
             self.held[value as usize].iter().map(|held| (Source::Scratchpad(held.frame), held.at + 1)).collect();
@@ -20,7 +21,8 @@ impl Scheduler<'_> {
         origins
     }
 
-    /// The first cycle from `from` on in which a vector from `origin` can arrive in a cluster, `stored` in a register or in a unit.
+    /// The first cycle from `from` on in which a vector from `origin` can arrive in a cluster, in a register if
+    /// `stored`, otherwise in a unit.
     pub(super) fn arrival(&self, (origin, ready): (Source, u64), cluster: usize, from: u64, stored: bool) -> u64 {
         let duration = self.geometry.occupancy;
         let receiver = &self.clusters[cluster];
@@ -52,8 +54,8 @@ impl Scheduler<'_> {
         }
     }
 
-    /// The smaller, the sooner an arrival is taken: the scratchpad's crossbar is the scarcer one, so another cluster may be a vector
-    /// later.
+    /// Rank of an arrival; smaller is better. The scratchpad's crossbar is scarcer, so another cluster may be
+    /// one vector later.
     pub(super) fn preference(&self, origin: Source, arrival: u64) -> u64 {
         match origin {
             Source::Scratchpad(_) => arrival + self.geometry.occupancy,
@@ -61,7 +63,7 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Reserves what a vector from `origin` passes on its way to `cluster`, to arrive `at` a cycle.
+    /// Reserves the path of a vector from `origin` to `cluster` that arrives in cycle `at`.
     pub(super) fn send(&mut self, origin: Source, cluster: usize, at: u64) {
         let (duration, depart) = (self.geometry.occupancy, at - self.network);
         let joins = self.give(origin, depart);
@@ -86,13 +88,14 @@ impl Scheduler<'_> {
         }
     }
 
-    /// The first read of `origin` in `from` or later that one more cluster can receive.
+    /// The first read of `origin` from `from` on that another cluster can join.
     fn joined(&self, origin: Source, from: u64) -> Option<u64> {
         let reads = &self.given[self.geometry.line(origin, self.banks.len())?];
         reads.iter().copied().filter(|&at| at >= from).min()
     }
 
-    /// One more cluster receives what `origin` gives in `at`; whether it is read then for another one.
+    /// Adds a receiver to the read of `origin` in `at`; returns whether another cluster already shares this
+    /// read.
     fn give(&mut self, origin: Source, at: u64) -> bool {
         let Some(line) = self.geometry.line(origin, self.banks.len()).filter(|_| self.multicast) else { return false };
         let reads = &mut self.given[line];
@@ -106,14 +109,15 @@ impl Scheduler<'_> {
         false
     }
 
-    /// A frame of a value is read from `at` on.
+    /// Records a read of a value's frame from `at` on.
     pub(super) fn touch(&mut self, value: u32, at: u64) {
         if let Some(held) = &mut self.held[value as usize] {
             held.free_from = held.free_from.max(at + 1);
         }
     }
 
-    /// Brings an operand into a register, if one is worth it; where it is, and from which cycle it can be read.
+    /// Copies an operand to a register, if it deserves one; returns its source and the first cycle in which it
+    /// can be read.
     pub(super) fn bring(
         &mut self,
         value: u32,

@@ -1,26 +1,27 @@
-//! One instruction: where its operands come from and its result goes, and the first cycle in which nothing is in its way.
+//! Schedules one instruction: sources of operands, destination of the result, and the first cycle without
+//! conflicts.
 
 use super::{Action, Cell, CycleError, Destination, EARLY, Frame, Held, Scheduler, Source, Way};
 
 const NO_UNIT: &str = "the machine has no unit for it";
 
-/// An instruction whose operands have their places.
+/// An instruction with the places of its operands.
 struct Execution<'e> {
     instruction: u32,
     cluster: usize,
-    /// Cycles from its operands' first chunk to its result's.
+    /// Cycles from its operands' first chunk to its result's first chunk.
     latency: u64,
     values: &'e [u32],
-    /// Of each of `values`, where it comes from and since when.
+    /// For each of `values`, its source and the first cycle.
     sources: &'e [(Source, u64)],
-    /// Those of `values` whose last reader it is.
+    /// Those of `values` that it reads for the last time.
     dying: &'e [u32],
-    /// The bank that an operand streams from while the result may already arrive.
+    /// The bank from which an operand still streams when the result may arrive.
     streaming: Option<u16>,
 }
 
 impl Execution<'_> {
-    /// Operands that come from registers.
+    /// Number of operands in registers.
     fn reads(&self) -> usize {
         self.sources.iter().filter(|(source, _)| matches!(source, Source::Register(_))).count()
     }
@@ -50,13 +51,14 @@ impl Scheduler<'_> {
         });
         let execution =
             Execution { instruction, cluster, latency, values: &values, sources: &sources, dying: &dying, streaming };
-        // Operands whose last reader this is leave their registers to the result, which follows the read by the unit's latency.
+        // Operands that die here give their registers to the result, which follows the read by the unit's
+        // latency.
         let dead = dying.iter().find_map(|&value| self.clusters[cluster].find(value));
         let (result, from) = self.destination(&execution, dead, ready.max(target) + latency)?;
         let (unit, start) = self.first_cycle(&execution, result, ready.max(from.saturating_sub(latency)))?;
         let long = self.is_long(instruction);
         let result = match result {
-            // Unless an operand's own register takes the result of a short pipeline as it is read.
+            // Except if the result of a short pipeline reuses an operand's register while it is read.
             Destination::Register(index) if long || dead.is_none() => {
                 Destination::Register(self.freed_last(cluster, usize::from(index), start + latency) as u16)
             }
@@ -73,7 +75,7 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// Counts a read of each of `values`, and gives those whose last one it was.
+    /// Counts a read of each of `values`; returns those read for the last time.
     fn read_last(&mut self, values: &[u32]) -> Vec<u32> {
         let mut dying = Vec::new();
         for &value in values {
@@ -85,8 +87,8 @@ impl Scheduler<'_> {
         dying
     }
 
-    /// Where the result goes that may come about `arrives`, and the cycle from which it can: a register if it is worth one, best the register `dead`
-    /// of an operand, else the scratchpad.
+    /// Destination of a result that arrives about `arrives`, and the first cycle for it: a register if it
+    /// deserves one, preferably the register `dead` of an operand; otherwise the scratchpad.
     fn destination(
         &mut self,
         execution: &Execution<'_>,
@@ -109,9 +111,10 @@ impl Scheduler<'_> {
         })
     }
 
-    /// A frame for a result: a free one, in another bank than `busy` if one has room; or that of an operand that dies with its reader.
+    /// A frame for a result: a free one, preferably not in bank `busy`, or the frame of an operand that dies
+    /// here.
     fn result_frame(&mut self, value: u32, dying: &[u32], busy: Option<u16>) -> Result<(Frame, u64), CycleError> {
-        if self.has_room() {
+        if self.has_free_frame() {
             return self.take_frame(value, busy);
         }
         let held = dying.iter().find_map(|&operand| self.held[operand as usize].take());
@@ -119,7 +122,8 @@ impl Scheduler<'_> {
         Ok((held.frame, held.free_from))
     }
 
-    /// The first cycle from `at` on in which a unit, the ports and the ways of all operands and of the result are free, and that unit.
+    /// The first cycle from `at` on in which a unit, the ports and the paths of operands and result are free,
+    /// and that unit.
     fn first_cycle(
         &self,
         execution: &Execution<'_>,
@@ -129,7 +133,7 @@ impl Scheduler<'_> {
         let &Execution { instruction, cluster, latency, .. } = execution;
         let kind = self.graph.function(instruction as usize).unit();
         let (duration, busy_unit) = (self.geometry.occupancy, self.geometry.occupancy_of(kind));
-        // Behind all that is reserved nothing is in the way.
+        // After all reservations there is no conflict.
         let last = self.end.max(self.front[cluster]).max(at) + busy_unit + latency + 2 * (duration + self.network);
         loop {
             if at > last {
@@ -149,8 +153,8 @@ impl Scheduler<'_> {
         }
     }
 
-    /// The start at which the result of an instruction that could start in `next` is not in the way of anything, or a later one to try; `at` is the
-    /// start that is tried.
+    /// The next start to try for an instruction that could start in `next`, so that its result has no
+    /// conflicts; `at` is the current attempt.
     fn result_passes(&self, execution: &Execution<'_>, result: Destination, at: u64, next: u64) -> u64 {
         let &Execution { cluster, latency, streaming, .. } = execution;
         let (own, duration, reads) = (&self.clusters[cluster], self.geometry.occupancy, execution.reads());
@@ -169,7 +173,7 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Notes that the result, whose first chunk is written in `write`, is in its place, and what nobody reads is not.
+    /// Records the place of the result, whose first chunk is written in `write`, and frees dead operands.
     fn keep(&mut self, execution: &Execution<'_>, write: u64, result: Destination) {
         let &Execution { instruction, cluster, .. } = execution;
         match result {
@@ -188,7 +192,7 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Reserves all that an instruction occupies.
+    /// Reserves all resources of an instruction.
     fn commit(&mut self, execution: &Execution<'_>, unit: usize, start: u64, result: Destination) {
         let &Execution { instruction, cluster, latency, values, sources, .. } = execution;
         let (duration, write) = (self.geometry.occupancy, start + latency);

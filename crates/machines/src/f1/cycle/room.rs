@@ -1,41 +1,42 @@
-//! Room in the scratchpad while a run goes: vectors of the hint leave it for what has none, and come back in time.
+//! Scratchpad frames during a run: hint vectors are evicted if frames are short, and reloaded in time.
 //!
-//! A run says in which cycles it reads each vector, so what makes room is the vector of the hint that is read again last of those in the bank
-//! where room is wanted. Off-chip memory has it already. It comes back some time before that, to a bank in which the run expects it.
+//! A run determines the cycles of all reads. So the evicted vector is the hint vector in the same bank with the
+//! latest next read; off-chip memory has a copy. It is reloaded shortly before that read, to the bank that the
+//! run expects.
 
 use super::super::lockstep::Run;
 use super::{CycleError, Frame, Held, Scheduler};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
-/// The cycle, or the delay, of what never comes.
+/// The cycle, or the delay, of an event that never happens.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// How long before it is read a vector gets its place again, at most: as long as so many vectors take to pass a unit.
+/// Maximum number of vector times before its read at which a vector gets a frame again.
 const AHEAD: u64 = 16;
 
-/// A vector that is to come by a cycle.
+/// A vector to be loaded by a given cycle.
 struct Awaited {
     first: u64,
     value: u32,
     place: (Frame, u64),
-    /// Whether it comes for the first time: before its first reader, for which the run may begin later.
+    /// Whether this is its first load; the run may then be delayed for it.
     new: bool,
 }
 
-/// What a run knows of its vectors, and asks of the memory.
+/// A run's vectors and its requests to memory.
 pub(super) struct Room {
-    /// Of each vector of the hint, the cycles in which it is still read.
+    /// For each hint vector, the cycles of its remaining reads.
     reads: HashMap<u32, VecDeque<u64>>,
-    /// What left the scratchpad in which cycle.
+    /// Vectors read from the scratchpad, with their cycles.
     left: HashSet<(u32, u64)>,
-    /// Vectors of the hint that made room, by the cycle in which they are read next.
+    /// Evicted hint vectors, by the cycle of their next read.
     away: BTreeSet<(u64, u32)>,
     awaited: Vec<Awaited>,
 }
 
 impl Room {
-    /// For a run that begins in `start`; its `reads` are counted from there.
+    /// For a run that starts in `start`; `reads` are relative to it.
     pub(super) fn new(run: &Run, reads: &HashMap<u32, Vec<u64>>, start: u64) -> Self {
         let of = |value: &u32| {
             let cycles = reads.get(value).map_or(&[][..], Vec::as_slice);
@@ -45,12 +46,12 @@ impl Room {
         Self { reads, left: HashSet::new(), away: BTreeSet::new(), awaited: Vec::new() }
     }
 
-    /// A value comes to a place, and is first read in a cycle.
+    /// Requests a load to a place, before the first read.
     pub(super) fn await_load(&mut self, value: u32, place: (Frame, u64), first: u64) {
         self.awaited.push(Awaited { first, value, place, new: true });
     }
 
-    /// Notes that a value leaves; whether nobody has received it in this cycle yet.
+    /// Records the read of a value; returns whether no other cluster shares it.
     pub(super) fn leaves(&mut self, value: u32, at: u64) -> bool {
         if let Some(reads) = self.reads.get_mut(&value) {
             while reads.front().is_some_and(|&cycle| cycle <= at) {
@@ -66,15 +67,15 @@ impl Room {
 }
 
 impl Scheduler<'_> {
-    /// A frame of a bank that can be written from `at` on, with the cycle from which it can: a free one, or that of the vector of the hint
-    /// that is read last, if that is later than `than`.
+    /// A frame of a bank that can be written from `at` on, and the first such cycle: a free frame, or that of
+    /// the hint vector with the latest next read, if this is after `than`.
     pub(super) fn room_in(&mut self, bank: u16, at: u64, than: u64, room: &mut Room) -> Option<(Frame, u64)> {
         let free = self.free[bank as usize].peek().copied();
         if let Some(Reverse((from, index))) = free.filter(|&Reverse((from, _))| from <= at) {
             self.free[bank as usize].pop();
             return Some((Frame { bank, index }, from));
         }
-        // What is read soon would not come back in time.
+        // A vector with an early read could not be reloaded in time.
         let than = than + AHEAD * self.geometry.occupancy;
         let here =
             |value: u32| self.held[value as usize].filter(|held| held.frame.bank == bank && held.free_from <= at);
@@ -83,12 +84,12 @@ impl Scheduler<'_> {
             others.filter(|&(next, ..)| next > than).max_by_key(|&(next, value, _)| (next, value))?;
         self.held[value as usize] = None;
         room.away.insert((next, value));
-        // One that has not been read needs not come before.
+        // A vector that has not been read need not be loaded before.
         room.awaited.retain(|awaited| awaited.value != value || awaited.first < next);
         Some((held.frame, held.free_from))
     }
 
-    /// Gives vectors of the hint that are read soon after `at` a place to come to, as far as there are places yet.
+    /// Allocates frames for evicted hint vectors that are read soon after `at`, as far as possible.
     pub(super) fn bring_back(&mut self, room: &mut Room, at: u64) {
         while let Some(&(first, value)) = room.away.first() {
             if first > at + AHEAD * self.geometry.occupancy {
@@ -102,8 +103,8 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Loads what is awaited, in the order in which it is read: by how many cycles the run begins too early. What is away and is read behind the
-    /// run comes last.
+    /// Performs the requested loads in the order of their reads; returns the cycles by which the run starts too
+    /// early. Evicted vectors that are read after the run come last.
     pub(super) fn load_awaited(&mut self, room: Room) -> Result<u64, CycleError> {
         let Room { mut awaited, away, .. } = room;
         awaited.sort_by_key(|awaited| awaited.first);

@@ -1,4 +1,4 @@
-//! A run of equal operations in the schedule: all clusters are idle when it begins and when it ends.
+//! Schedules a lockstep run of equal operations; all clusters are idle before and after it.
 
 use super::super::lockstep::{From, Move, Operand, Plan, Planned, Row, Run};
 use super::room::{NEVER, Room};
@@ -10,10 +10,10 @@ use super::{
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
 
-/// Starts of a run that are tried until all loads come in time and no bank of the scratchpad is in the way.
+/// Attempts to start a run such that all loads arrive in time and no bank conflicts.
 const ATTEMPTS: usize = 32;
 
-/// What there is before a run, to begin it again, or not at all.
+/// A snapshot before a run, to retry or abandon it.
 struct Before {
     clusters: Vec<Cluster>,
     banks: Vec<Bank>,
@@ -21,7 +21,7 @@ struct Before {
     free: Vec<BinaryHeap<Reverse<(u64, u16)>>>,
     front: Vec<u64>,
     spread: Spread,
-    /// Values with where they are, the registers that hold them, and the readers that remain.
+    /// Values with their places, the registers with copies, and the remaining readers.
     values: Vec<(u32, Option<Held>, u32, u32)>,
     end: u64,
     idle: u64,
@@ -29,7 +29,7 @@ struct Before {
 }
 
 impl Before {
-    /// Of all that a run with these `steps` beside it can change.
+    /// Of everything that a run with the interleaved `steps` can change.
     fn new(scheduler: &Scheduler, run: &Run, steps: &Beside) -> Self {
         let rows = run.rows.iter().flat_map(|row| row.instructions.iter().chain(&row.outside)).flatten();
         let cells = scheduler.clusters.iter().flat_map(|cluster| &cluster.cells).map(|cell| cell.value);
@@ -75,22 +75,22 @@ impl Before {
     }
 }
 
-/// The steps between a run's first instruction and its last that are not its own.
+/// The steps between a run's first and last instruction that are not part of it.
 #[derive(Default)]
 struct Beside {
-    /// What is stored before it.
+    /// Stores before the run.
     stores: Vec<u32>,
-    /// What is loaded meanwhile.
+    /// Loads during the run.
     loads: Vec<u32>,
-    /// What makes room for others and comes back meanwhile, without being in memory before: it stays.
+    /// Values that phase 2 evicts and reloads during the run, without a copy in memory; they stay.
     stayed: Vec<u32>,
-    /// What comes behind it.
+    /// Steps after the run.
     later: Vec<Step>,
 }
 
 impl Scheduler<'_> {
-    /// A run whose first instruction is that of `steps`\[`first`\], if values come and go as it wants them: where the steps behind it
-    /// begin. Otherwise nothing has happened.
+    /// Schedules a run whose first instruction is `steps`\[`first`\], if its values can be provided in time.
+    /// Returns the index of the next steps. Otherwise nothing changes.
     pub(super) fn run(
         &mut self,
         Planned { run, plan }: &Planned,
@@ -99,15 +99,15 @@ impl Scheduler<'_> {
     ) -> Result<Option<usize>, CycleError> {
         let Some((mut beside, next)) = self.beside(run, steps, first) else { return Ok(None) };
         let reads = reads(run, plan, self.network);
-        // What is read first comes first.
+        // Loads in the order of their first reads.
         beside.loads.sort_by_key(|value| reads.get(value).map_or(NEVER, |cycles| cycles[0]));
         let before = Before::new(self, run, &beside);
-        // There may be no room for all that phase 2 would have made room for.
+        // There may be no frames for everything that phase 2 evicts for.
         if !self.begun((run, plan), &beside, &before, &reads).unwrap_or(false) {
             before.restore(self, run, &beside);
             return Ok(None);
         }
-        // Phase 2 takes what it stored to be in memory from then on.
+        // Phase 2 assumes a copy in memory from its store on.
         for &value in &beside.stayed {
             if self.remaining[value as usize] > 0 {
                 self.store(value)?;
@@ -117,7 +117,7 @@ impl Scheduler<'_> {
         Ok(Some(next))
     }
 
-    /// The run, as early as its values come; whether there is such a cycle.
+    /// Schedules the run as early as its values allow; returns whether such a cycle exists.
     fn begun(
         &mut self,
         (run, plan): (&Run, &Plan),
@@ -125,7 +125,7 @@ impl Scheduler<'_> {
         before: &Before,
         reads: &HashMap<u32, Vec<u64>>,
     ) -> Result<bool, CycleError> {
-        // Without the run every value comes as early as it can.
+        // Loads every value as early as possible without the run.
         self.clear(beside)?;
         beside.loads.iter().try_for_each(|&value| self.load(value))?;
         let beat = self.geometry.occupancy.max(self.register_banks);
@@ -146,7 +146,8 @@ impl Scheduler<'_> {
         Ok(false)
     }
 
-    /// What stands between the run's steps, and where those behind it begin; `None` if instructions of the run have come before.
+    /// The interleaved steps, and the index of the steps after the run; `None` if some of the run's
+    /// instructions were issued earlier.
     fn beside(&self, run: &Run, steps: &[Step], first: usize) -> Option<(Beside, usize)> {
         let own: HashSet<u32> = run.rows.iter().flat_map(|row| row.instructions.iter().flatten().copied()).collect();
         if own.iter().any(|&instruction| self.issued[instruction as usize]) {
@@ -167,7 +168,7 @@ impl Scheduler<'_> {
                     beside.later.push(step);
                 }
                 Step::Store(value) if own.contains(&value) || behind.contains(&value) => beside.later.push(step),
-                // What comes back stays, and what does not goes behind the run: the run makes its own room.
+                // A reloaded value stays; other evictions follow the run, which evicts by itself.
                 Step::Drop(value) | Step::Spill(value) => drop(gone.insert(value, step)),
                 Step::Load(value) => match gone.remove(&value) {
                     Some(Step::Spill(_)) => beside.stayed.push(value),
@@ -181,13 +182,13 @@ impl Scheduler<'_> {
         Some((beside, next))
     }
 
-    /// Stores what comes before a run, and empties the registers.
+    /// Performs the stores before a run and empties the registers.
     fn clear(&mut self, beside: &Beside) -> Result<(), CycleError> {
         beside.stores.iter().try_for_each(|&value| self.step(Step::Store(value)))?;
         self.empty_registers()
     }
 
-    /// The run from `start` on, and what is loaded meanwhile: by how many cycles it begins too early.
+    /// Schedules the run from `start` on with its loads; returns the cycles by which it starts too early.
     fn with_loads(
         &mut self,
         (run, plan): (&Run, &Plan),
@@ -209,7 +210,7 @@ impl Scheduler<'_> {
         self.load_awaited(room)
     }
 
-    /// Everything that is still wanted goes to the scratchpad.
+    /// Writes all live values back to the scratchpad.
     fn empty_registers(&mut self) -> Result<(), CycleError> {
         for cluster in 0..self.clusters.len() {
             for index in 0..self.clusters[cluster].cells.len() {
@@ -231,8 +232,8 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// Puts the plan into the schedule, from `start` on. If a bank of the scratchpad is in the way, the cycles after which it is not;
-    /// [`NEVER`] if the scratchpad has no room.
+    /// Adds the plan to the schedule from `start` on. The error is the delay after which a conflicting bank is
+    /// free, or [`NEVER`] if the scratchpad is full.
     fn follow(&mut self, run: &Run, plan: &Plan, start: u64, room: &mut Room) -> Result<(), u64> {
         let network = self.network;
         let mut order: Vec<usize> = (0..plan.placed.moves.len()).collect();
@@ -335,7 +336,7 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// A value leaves the scratchpad in `at`, from its frame: once for all that receive it in these cycles.
+    /// Reads a value from its frame in `at`, once for all receivers in these cycles.
     fn leave(&mut self, value: u32, at: u64, room: &mut Room) -> Result<Frame, u64> {
         let held = self.held[value as usize].ok_or(NEVER)?;
         if held.at >= at {
@@ -348,7 +349,7 @@ impl Scheduler<'_> {
         Ok(held.frame)
     }
 
-    /// A value enters the scratchpad in `at`, in the bank of its cluster.
+    /// Writes a value to the scratchpad in `at`, in the bank of its cluster.
     fn enter(&mut self, value: u32, cluster: usize, at: u64, room: &mut Room) -> Result<Frame, u64> {
         let bank = (cluster % self.banks.len()) as u16;
         self.preferred.insert(value, bank);
@@ -372,7 +373,7 @@ impl Scheduler<'_> {
     }
 }
 
-/// Of every value that a run reads from the scratchpad, the cycles of the run in which it leaves there, in order.
+/// For every value that a run reads from the scratchpad, the cycles of its reads in order, relative to the run.
 fn reads(run: &Run, plan: &Plan, network: u64) -> HashMap<u32, Vec<u64>> {
     let mut reads: HashMap<u32, Vec<u64>> = HashMap::new();
     let mut read = |value: u32, cycle: u64| reads.entry(value).or_default().push(cycle.saturating_sub(network));

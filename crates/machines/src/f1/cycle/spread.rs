@@ -1,18 +1,18 @@
-//! Which bank of the scratchpad takes a vector. A bank sends one vector at a time, so vectors whose readers have their turns at the same time
-//! go to different banks.
+//! Chooses the scratchpad bank for a vector. A bank sends one vector at a time, so vectors that are read at the
+//! same time should be in different banks.
 
 use super::{LOOKED_AT, Scheduler};
 
-/// Instructions of each cluster that count as having their turns at the same time.
+/// Instructions of each cluster that count as simultaneous.
 const SAME_TIME: usize = 4;
 
-/// Turns of a vector that are looked at: later ones may find it in a register, or in another bank.
+/// Number of a vector's reads to consider: for later reads it may be in a register or in another bank.
 const TURNS: usize = 4;
 
-/// How many vectors of each bank are read at which time, as far as their places were chosen.
+/// Number of reads per bank and time, for vectors with chosen places.
 #[derive(Clone)]
 pub(super) struct Spread {
-    /// Instructions of all clusters that have their turns at the same time.
+    /// Instructions of all clusters that count as simultaneous.
     together: usize,
     /// By bank and time.
     reads: Vec<Vec<u32>>,
@@ -24,8 +24,8 @@ impl Spread {
         Self { together, reads: vec![vec![0; instructions / together + 1]; banks] }
     }
 
-    /// Of the places, each with the cycle from which it can be written, its frame and its bank, the one in the bank from which fewest other vectors are
-    /// read at these times, which is noted. Of equal ones that which has been free for longest, and then the one whose bank has fewest vectors.
+    /// Chooses among `places` (first cycle, frame, bank) the bank with the fewest reads at `times`, and records
+    /// the choice. Ties are broken by the longest free place, then by the bank with the fewest vectors.
     fn choose(&mut self, times: &[usize], places: &[(u64, u16, u16)]) -> Option<(u64, u16, u16)> {
         let reads = |bank: u16| times.iter().map(|&time| self.reads[usize::from(bank)][time]).sum::<u32>();
         let found = places.iter().copied().min_by_key(|&(from, frame, bank)| (reads(bank), from, frame));
@@ -37,7 +37,7 @@ impl Spread {
 }
 
 impl Scheduler<'_> {
-    /// The place among these for a value, by when its readers have their turns.
+    /// The best place for a value, by the times of its reads.
     pub(super) fn least_read(&mut self, value: u32, places: &[(u64, u16, u16)]) -> Option<(u64, u16, u16)> {
         let users = &self.graph.users(value as usize)[self.cursor[value as usize] as usize..];
         let waiting = users.iter().filter(|&&user| !self.issued[user as usize]).take(LOOKED_AT);
@@ -63,12 +63,12 @@ mod tests {
             banks
         };
         assert_eq!(banks(&mut spread, &[3], &places), [0, 1, 2, 3]);
-        // What is read at another time does not mind.
+        // Reads at other times are irrelevant.
         assert_eq!(spread.choose(&[7], &places), Some(places[0]));
-        // At either time one more is read from the first bank, so that the others come before it.
+        // At each time, the first bank has one more read, so the others are better.
         assert_eq!(spread.choose(&[3, 7], &places), Some(places[1]));
         assert_eq!(spread.choose(&[], &[]), None);
-        // What nobody reads yet fills the banks evenly.
+        // Vectors without readers fill the banks evenly.
         assert_eq!(spread.choose(&[], &[(0, 1, 0), (0, 0, 1), (0, 0, 2)]), Some((0, 0, 1)));
     }
 

@@ -1,11 +1,12 @@
-//! Which cluster takes which limb of an operation, and which scratchpad bank holds what it reads.
+//! Assigns limbs of an operation to clusters, and operands to scratchpad banks.
 //!
-//! Where there are fewer equal operations than clusters, several clusters share an operation: the chip is a table of as many rows as there are
-//! operations, and every cluster has the limbs of its column. A digit of one limb reaches the others through the scratchpad anyway. Each
-//! operation has as many banks as columns; a value lies in that of its limb's column, so what the columns write never meets in a bank.
+//! If there are fewer equal operations than clusters, several clusters share an operation. The chip is then a
+//! table with one row per operation; every cluster processes the limbs of its column. A digit of one limb
+//! reaches the others through the scratchpad anyway. Each operation has as many banks as columns. A value is in
+//! the bank of its limb's column, so writes of different columns never conflict.
 //!
-//! Where there are more clusters than limbs, each limb can have a column of its own. What makes an operation's digits is dealt out to the columns
-//! that are left.
+//! If there are more clusters than limbs, each limb can have a separate column. The remaining columns prepare
+//! the operation's digits.
 
 use super::pattern::{Operand, Pattern};
 use std::collections::HashSet;
@@ -15,18 +16,18 @@ use std::collections::HashSet;
 pub struct Columns {
     count: usize,
     operations: usize,
-    /// The column of every instruction, by its place.
+    /// The column of every instruction.
     column: Vec<u16>,
-    /// The column whose banks hold each value from outside: that of its first reader.
+    /// The column whose banks contain each value from outside: that of its first reader.
     outside: Vec<u16>,
-    /// The bank of each vector of the hint.
+    /// The bank of each hint vector.
     hint: Vec<usize>,
-    /// Where each limb has a column of its own, how many are left: none where columns have several.
+    /// If each limb has a separate column, the number of remaining columns; otherwise 0.
     spare: usize,
 }
 
 impl Columns {
-    /// Of `clusters` clusters for as many `operations` as divide them; limbs are dealt out in turn.
+    /// For `clusters` clusters and `operations` operations, a divisor; limbs are assigned round-robin.
     pub fn new(pattern: &Pattern, clusters: usize, operations: usize) -> Self {
         let count = clusters / operations;
         let mut limbs: Vec<u16> = pattern.functions.iter().map(|function| function.limb()).collect();
@@ -36,7 +37,8 @@ impl Columns {
         let column: Vec<u16> = pattern.functions.iter().map(|function| of(function.limb()) as u16).collect();
         let mut outside = Vec::new();
         let mut hint = Vec::new();
-        // Vectors that follow each other in a column lie in banks that can give them all at once to its clusters, one to each.
+        // Consecutive hint vectors of a column are in banks that can send them at once, one to each of its
+        // clusters.
         let mut given = vec![0; count];
         for (operands, &column) in pattern.operands.iter().zip(&column) {
             for operand in operands {
@@ -54,8 +56,8 @@ impl Columns {
         Self { count, operations, column, outside, hint, spare: 0 }
     }
 
-    /// A column for each limb of an operation, of the fewest that divide `clusters` and leave at least one: what those that are left do is to
-    /// prepare. None where there are too many limbs, or nothing to prepare.
+    /// A separate column for each limb of an operation. The number of columns divides `clusters` and leaves at
+    /// least one column to prepare digits. `None` if there are too many limbs, or nothing to prepare.
     pub fn by_limb(pattern: &Pattern, clusters: usize) -> Option<Self> {
         let mut limbs: Vec<u16> = pattern.functions.iter().map(|function| function.limb()).collect();
         limbs.sort_unstable();
@@ -75,7 +77,7 @@ impl Columns {
         let mut hint = Vec::new();
         let mut given = vec![0; count];
         for (place, operands) in (0..).zip(&pattern.operands) {
-            // What is multiplied by a vector of the hint may come from the clusters that prepare, and their banks have less to give.
+            // A factor of a hint vector may come from a preparing cluster, whose banks are less busy.
             let elsewhere = operands.iter().find_map(|operand| match *operand {
                 Operand::Own(made) if prepared.contains(&made) => Some(column[made as usize]),
                 _ => None,
@@ -95,37 +97,36 @@ impl Columns {
         Some(Self { count, operations, column, outside, hint, spare })
     }
 
-    /// Whether each limb has a column of its own.
+    /// Whether each limb has a separate column.
     pub fn is_by_limb(&self) -> bool {
         self.spare > 0
     }
 
-    /// Columns that only prepare.
+    /// Number of columns that only prepare.
     pub fn spare(&self) -> usize {
         self.spare
     }
 
-    /// Vectors of the hint.
+    /// Number of hint vectors.
     pub fn hint(&self) -> usize {
         self.hint.len()
     }
 
-    /// Operations, one for each cluster of a column.
+    /// Number of operations, one per cluster of a column.
     pub fn operations(&self) -> usize {
         self.operations
     }
 
-    /// Columns.
+    /// Number of columns.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The column of an instruction.
     pub fn of(&self, place: u32) -> usize {
         usize::from(self.column[place as usize])
     }
 
-    /// The column whose banks hold a value from outside.
+    /// The column whose banks contain a value from outside.
     pub fn of_outside(&self, index: u32) -> usize {
         usize::from(self.outside[index as usize])
     }
@@ -135,12 +136,13 @@ impl Columns {
         operation * self.count + column
     }
 
-    /// The bank of a vector of the hint, if there are as many banks as clusters.
+    /// The bank of a hint vector, if there are as many banks as clusters.
     pub fn bank_of_hint(&self, index: u32) -> usize {
         self.hint[index as usize]
     }
 
-    /// Whether another vector of the hint can leave the scratchpad with those that `together` do, to a cluster of its own.
+    /// Whether another hint vector can be read from the scratchpad together with `together`, for a different
+    /// cluster.
     pub fn leave_together(&self, together: &[u32], another: u32) -> bool {
         let bank = self.bank_of_hint(another);
         let apart = |&of: &u32| {

@@ -1,4 +1,4 @@
-//! What a schedule of equal operations is sought for: it stays the same over all choices.
+//! The input of the search for a lockstep schedule; all choices share it.
 
 use super::Columns;
 use super::pattern::{Operand, Pattern};
@@ -7,34 +7,31 @@ use crate::f1::graph::UnitKind;
 use crate::f1::machine::{F1, Geometry};
 use std::cell::Cell;
 
-/// When an operation finds a value that it reads from outside.
+/// When an operation's operand from outside is available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ready {
     /// From the start.
     Now,
-    /// With the result of an earlier row: row and place.
+    /// As a result of an earlier row: row and place.
     From(usize, u32),
 }
 
 /// Equal operations on a machine.
 pub struct Given<'a> {
-    /// The operation.
     pub pattern: &'a Pattern,
-    /// The columns of clusters that its limbs are dealt out to.
+    /// The columns of clusters for its limbs.
     pub columns: &'a Columns,
-    /// Whether each result is wanted outside.
+    /// Whether each result is used outside its operation.
     pub leaves: &'a [bool],
-    /// Of every row, when it finds what it reads.
+    /// For every row, the availability of its operands.
     pub ready: &'a [Vec<Ready>],
-    /// The machine.
     pub machine: &'a F1,
     /// The machine on the ring.
     pub geometry: &'a Geometry,
-    /// Its latencies.
     pub latencies: Latencies,
-    /// The beat, and the one for transforms that take vectors from the scratchpad.
+    /// The beat, and the one for transforms with operands from the scratchpad.
     pub staggers: Vec<Stagger>,
-    /// Places that instructions were tried in so far.
+    /// Number of placements tried so far.
     pub attempts: Cell<u64>,
 }
 
@@ -54,7 +51,7 @@ impl<'a> Given<'a> {
         Self { pattern, columns, leaves, ready, machine, geometry, latencies, staggers, attempts: Cell::new(0) }
     }
 
-    /// The results of the row before that an instruction reads, in any row.
+    /// The results of the previous row that an instruction reads, in any row.
     pub fn reads_of_the_row_before(&self, place: u32) -> Vec<u32> {
         let mut read = Vec::new();
         for operand in &self.pattern.operands[place as usize] {
@@ -69,7 +66,7 @@ impl<'a> Given<'a> {
         read
     }
 
-    /// Cycles that the busiest kind of unit takes for an operation in each cluster.
+    /// Cycles of an operation on each cluster's busiest kind of unit.
     pub fn bound(&self) -> u64 {
         let beats = UnitKind::ALL.map(|kind| {
             let mut work = vec![0_usize; self.columns.count()];

@@ -1,12 +1,13 @@
-//! Equal operations in all clusters at once: phase 3 for what a list scheduler cannot see.
+//! Lockstep runs: phase 3 for equal operations in all clusters at once.
 //!
-//! Where as many equal operations share a hint as there are clusters, each cluster takes one, and all do the same in every cycle: each
-//! vector of the hint is read once for all. Where there are fewer, a half of them or a quarter, as many clusters share each operation: each has
-//! the limbs of its column (`columns`), and all clusters of a column do the same. Or each cluster has one limb, of two operations side by side
-//! (`place::abreast`). So one schedule serves all of them, and it is made with all that a list scheduler has no time for:
-//! units begin on a beat that keeps register banks apart (`stagger`), an instruction is placed together with what follows at once, in
-//! any gap in time (`place`), registers are given to intervals of time and not to whoever comes first (`reserve`), and the next row's
-//! transforms come into this row's gaps. Of several ways to do so the shortest is taken.
+//! If as many equal operations share a hint as there are clusters, each cluster executes one, in lockstep, and
+//! every hint vector is read once for all. With half or a quarter as many operations, several clusters share
+//! each operation (`columns`), and all clusters of a column are in lockstep. Alternatively each cluster
+//! processes one limb of two operations (`place::abreast`). One schedule serves all clusters of a column, so it
+//! can use methods that are too slow for the list scheduler. Units start on a beat that avoids register bank
+//! conflicts (`stagger`). An instruction is placed together with its immediate successors, in any gap
+//! (`place`). Registers are allocated to intervals of time (`reserve`). The next row's transforms fill gaps of
+//! the current row. The shortest of several schedules wins.
 
 mod columns;
 mod given;
@@ -31,60 +32,58 @@ pub use columns::Columns;
 pub use pattern::Operand;
 pub use place::{From, LiveRange, Move, Placed, Spread};
 
-/// Instructions on which a choice is tried, about.
+/// Approximate number of instructions with which a choice is compared.
 const TRIED: usize = 1500;
 
-/// Places in which instructions are tried in a program, while schedules are sought: a second or two.
+/// Number of placements to try per program in the search: one or two seconds.
 const EFFORT: u64 = 8_000_000;
 
-/// Equal operations, one for each cluster of a column.
+/// Equal operations, one per cluster of a column.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// The instructions of each, by their place in the pattern.
+    /// For each operation, its instructions in the pattern's order.
     pub instructions: Vec<Vec<u32>>,
-    /// The values that each finds ready, by their place among them.
+    /// For each operation, its operands from outside in the pattern's order.
     pub outside: Vec<Vec<u32>>,
 }
 
-/// Rows of equal operations that use one hint, one behind the other.
+/// Consecutive rows of equal operations with one hint.
 #[derive(Clone, Debug)]
 pub struct Run {
     pattern: Pattern,
-    /// The columns of clusters.
     pub columns: Columns,
-    /// Whether a result is wanted outside its operation.
+    /// Whether each result is used outside its operation.
     leaves: Vec<bool>,
     ready: Vec<Vec<Ready>>,
-    /// The vectors of the hint, by their place among them.
+    /// The hint vectors, in the pattern's order.
     pub hint: Vec<u32>,
-    /// The rows, in order.
+    /// In order.
     pub rows: Vec<Row>,
 }
 
 /// The schedule of a run.
 pub struct Plan {
-    /// What happens.
     pub placed: Placed,
     /// The register of each live range.
     pub registers: Vec<u16>,
 }
 
-/// A run that has a schedule.
+/// A run with a schedule.
 pub struct Planned<'a> {
-    /// The run.
     pub run: Cow<'a, Run>,
-    /// Its schedule, which other runs may share.
+    /// Several runs may share a schedule.
     pub plan: Rc<Plan>,
 }
 
-/// Those of `runs` that have a schedule, with it, in each way worth trying: the shortest schedule of every run, and, where some of these are
-/// by limbs, all of them by operations, as nobody knows before whether the scratchpad serves either. One is sought for each kind of run.
+/// The schedules of `runs`, in each alternative worth trying: the shortest schedule of every run; and, if some
+/// of these are by limb, the schedules by operation, as the scratchpad may fail to serve either. The search
+/// runs once per kind of run.
 pub fn planned<'a>(runs: &'a [Run], machine: &F1, geometry: &Geometry) -> Vec<Vec<Planned<'a>>> {
     let first: Vec<usize> = (0..runs.len())
         .map(|number| runs[..number].iter().position(|other| other.is_like(&runs[number])).unwrap_or(number))
         .collect();
     let kinds = (0..runs.len()).filter(|&number| first[number] == number).count();
-    // By operations, and by limbs where that is shorter.
+    // By operation, and by limb if that is shorter.
     let mut plans: Vec<[Option<Rc<Plan>>; 2]> = Vec::with_capacity(runs.len());
     for (number, run) in runs.iter().enumerate() {
         let plan = plans.get(first[number]).cloned().unwrap_or_else(|| {
@@ -111,11 +110,11 @@ pub fn planned<'a>(runs: &'a [Run], machine: &F1, geometry: &Geometry) -> Vec<Ve
     ways
 }
 
-/// The runs among groups of lanes, each the instructions of operations that read each other's results.
+/// The runs among groups of lanes. A lane has the instructions of operations that read each other's results.
 pub fn runs(graph: &Graph, groups: &[Vec<Vec<u32>>], clusters: usize) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     let mut open = false;
-    // The row and the place of everything that the open run makes.
+    // The row and the place of every result of the open run.
     let mut made: HashMap<u32, (usize, u32)> = HashMap::new();
     for lanes in groups {
         let Some((pattern, hint, row)) = row(graph, lanes, clusters) else {
@@ -153,7 +152,7 @@ pub fn runs(graph: &Graph, groups: &[Vec<Vec<u32>>], clusters: usize) -> Vec<Run
     runs
 }
 
-/// The row of these lanes, with its pattern and its hint, if they are equal, and as many as a column has clusters: no more columns than those.
+/// The row of these lanes, with its pattern and hint, if they are equal and their number fits the columns.
 fn row(graph: &Graph, lanes: &[Vec<u32>], clusters: usize) -> Option<(Pattern, Vec<u32>, Row)> {
     let first =
         lanes.first().filter(|_| clusters.is_multiple_of(lanes.len()) && clusters / lanes.len() <= lanes.len())?;
@@ -170,7 +169,8 @@ fn row(graph: &Graph, lanes: &[Vec<u32>], clusters: usize) -> Option<(Pattern, V
 }
 
 impl Row {
-    /// When its operations find their values, if all do at the same time; `made` is what earlier rows make, with row and place.
+    /// Availability of its operands, if equal for all operations; `made` has the results of earlier rows with
+    /// row and place.
     fn ready(&self, made: &HashMap<u32, (usize, u32)>) -> Option<Vec<Ready>> {
         let when = |value: &u32| made.get(value).map_or(Ready::Now, |&(row, place)| Ready::From(row, place));
         let ready: Vec<Ready> = self.outside[0].iter().map(when).collect();
@@ -179,12 +179,12 @@ impl Row {
 }
 
 impl Run {
-    /// How many instructions it has.
+    /// Number of instructions.
     pub fn instructions(&self) -> usize {
         self.rows.iter().flat_map(|row| &row.instructions).map(Vec::len).sum()
     }
 
-    /// Renumbers the instructions: `new` is the number of each.
+    /// Renumbers the instructions; `new` is the number of each.
     pub fn renumber(&mut self, new: &[u32]) {
         let moved = |value: &mut u32| {
             if let Some(&number) = new.get(*value as usize) {
@@ -197,12 +197,11 @@ impl Run {
         }
     }
 
-    /// What an instruction reads, by its place in the pattern.
     pub fn operands(&self, place: u32) -> &[Operand] {
         &self.pattern.operands[place as usize]
     }
 
-    /// Whether another run does the same with another hint, in as many rows.
+    /// Whether another run differs only in its hint.
     fn is_like(&self, other: &Self) -> bool {
         self.pattern == other.pattern
             && self.columns == other.columns
@@ -210,7 +209,7 @@ impl Run {
             && self.ready == other.ready
     }
 
-    /// The same instructions with two operations side by side in a row, and each limb in a cluster of its own; if there are as many.
+    /// The same instructions with two operations per row and a cluster for each limb, if possible.
     pub fn by_limb(&self, clusters: usize) -> Option<Self> {
         let first = self.rows.first()?;
         let (operations, outside) = (first.instructions.len(), first.outside[0].len());
@@ -243,7 +242,7 @@ impl Run {
         Some(Self { pattern, columns, leaves, ready, hint: self.hint.clone(), rows })
     }
 
-    /// The schedule of a run by limbs, if one is found with some effort.
+    /// The schedule of a run by limb, if the search finds one within `effort`.
     fn plan_by_limb(&self, machine: &F1, geometry: &Geometry, effort: u64) -> Option<Plan> {
         if !machine.multicast || machine.low_throughput.is_some() || machine.units[UnitKind::Multiply as usize] < 2 {
             return None;
@@ -254,8 +253,8 @@ impl Run {
         Some(Plan { placed, registers })
     }
 
-    /// The shortest schedule that is found with some effort; none where clusters have too little for one, or cannot share what the
-    /// crossbars give.
+    /// The shortest schedule found within `effort`; `None` if clusters lack resources, or crossbars cannot
+    /// multicast.
     fn plan(&self, machine: &F1, geometry: &Geometry, effort: u64) -> Option<Plan> {
         if !machine.multicast || machine.low_throughput.is_some() || machine.units[UnitKind::Multiply as usize] < 2 {
             return None;
@@ -269,7 +268,7 @@ impl Run {
     }
 }
 
-/// A register for each live range: by the order in which they begin, any that is free.
+/// Allocates a free register to each live range, in the order of their starts.
 fn registers(live_ranges: &[LiveRange], count: usize) -> Option<Vec<u16>> {
     let mut order: Vec<usize> = (0..live_ranges.len()).collect();
     order.sort_unstable_by_key(|&live_range| live_ranges[live_range].from);

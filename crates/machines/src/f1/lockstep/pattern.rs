@@ -1,41 +1,39 @@
-//! What equal operations have in common.
+//! The common structure of equal operations.
 
 use crate::f1::graph::{Function, Graph, LeafClass, UnitKind};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-/// What an instruction reads.
+/// An operand of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operand {
     /// A result of the same operation, by its place.
     Own(u32),
-    /// A vector of the hint, which all operations read, by its place among them.
+    /// A hint vector, which all operations read, by index.
     Shared(u32),
-    /// One of the values that the operation finds ready, by its place among them.
+    /// A value from outside the operation, by index.
     Outside(u32),
 }
 
-/// An operation without its place in a program: instructions by their place in it.
+/// An operation independent of its position in a program. Places are indices of its instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
-    /// What they do.
     pub functions: Vec<Function>,
-    /// What they read, each operand once.
+    /// Without duplicates.
     pub operands: Vec<Vec<Operand>>,
-    /// Those that read a result.
+    /// The readers of each result.
     pub users: Vec<Vec<u32>>,
 }
 
-/// What an operation is without its pattern.
+/// The parts of an operation that are not in its pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Values {
-    /// The vectors of the hint, in the order in which they are first read.
+    /// The hint vectors, in order of their first reads.
     pub hint: Vec<u32>,
-    /// The values that it finds ready, in the order in which they are first read.
+    /// The values from outside, in order of their first reads.
     pub outside: Vec<u32>,
 }
 
-/// The pattern of an operation, and its values.
 pub fn pattern(graph: &Graph, instructions: &[u32]) -> (Pattern, Values) {
     let place: HashMap<u32, u32> = instructions.iter().copied().zip(0..).collect();
     let mut values = Values { hint: Vec::new(), outside: Vec::new() };
@@ -72,12 +70,12 @@ pub fn pattern(graph: &Graph, instructions: &[u32]) -> (Pattern, Values) {
 }
 
 impl Pattern {
-    /// Instructions.
+    /// Number of instructions.
     pub fn len(&self) -> usize {
         self.functions.len()
     }
 
-    /// The unit that an instruction takes.
+    /// The unit of an instruction.
     pub fn unit(&self, place: u32) -> UnitKind {
         self.functions[place as usize].unit()
     }
@@ -106,12 +104,12 @@ impl Pattern {
         })
     }
 
-    /// What an operation does in one limb, in order, sums along their chain; those of a stage together, and the stages in order: between
-    /// them values change limbs, as late as what follows allows. So registers hold the sums of one limb only.
+    /// The instructions per limb, in order, with sums along their chains, grouped by stage. Between stages
+    /// values change limbs, as late as possible. So registers contain the sums of only one limb.
     pub fn stages(&self) -> Vec<Vec<Vec<u32>>> {
         let count = self.len();
         let limb = |place: u32| self.functions[place as usize].limb();
-        // How many changes of limb follow.
+        // Number of later changes of limb.
         let mut after = vec![0_u32; count];
         for place in (0..count).rev() {
             let follow = |&user: &u32| after[user as usize] + u32::from(limb(user) != limb(place as u32));
@@ -125,7 +123,7 @@ impl Pattern {
             let before = self.made(place).filter(|&of| task(of as usize) == task(place)).map(|of| digit[of as usize]);
             digit[place] = before.max().unwrap_or(0) + u32::from(sums(place));
         }
-        // What is summed up comes just before its sum.
+        // An addend comes just before its sum.
         for place in (0..count).rev().filter(|&place| !sums(place)) {
             let own = self.users[place].iter().filter(|&&user| task(user as usize) == task(place));
             if let Some(first) = own.map(|&user| digit[user as usize]).min() {

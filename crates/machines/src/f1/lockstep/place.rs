@@ -1,4 +1,4 @@
-//! The schedule of equal operations, one after the other, in one cluster.
+//! Places equal operations row by row, in one cluster per column.
 
 use super::Columns;
 use super::given::{Given, Ready};
@@ -22,66 +22,65 @@ const SCRATCHPAD: usize = 0;
 const CLUSTERS: usize = 1;
 /// The port to the scratchpad.
 const OUT: usize = 2;
-/// The port to the other clusters, where one sends what it made.
+/// The port to the other clusters.
 const SEND: usize = 3;
-/// Register banks, by where a stream starts; the units come behind them.
+/// Register banks, by start of the stream; the units follow them.
 const BANKS: usize = 4;
 
-/// Beats in which a vector may wait in a register for the second of two units that read it from there.
+/// Beats that a vector may stay in a register for a second reading unit.
 const LINGER: u64 = 2;
 
-/// Beats in which the products of a transform follow it.
+/// Beats after a transform within which its products follow.
 const WINDOW: u64 = 3;
 
-/// Beats that a vector may wait in a register because another column receives it already.
+/// Beats that a vector may stay in a register because another column receives it already.
 const JOIN: u64 = 1;
 
-/// Beats before its reader in which a vector is brought to a register.
+/// Beats before its reader that a vector is fetched to a register.
 const FETCH: u64 = 8;
 
-/// How long a value is in a register.
+/// Lifetime of a value in a register.
 #[derive(Clone, Copy, Debug)]
 pub struct LiveRange {
-    /// The cycle in which it is written.
+    /// The cycle of its write.
     pub from: u64,
-    /// The cycle in which it is last read.
+    /// The cycle of its last read.
     pub last: u64,
     /// The column of the clusters.
     pub column: usize,
 }
 
-/// Where a unit takes an operand from.
+/// The source of an operand.
 #[derive(Clone, Copy, Debug)]
 pub enum From {
-    /// A register of its own cluster.
+    /// A register of the same cluster.
     LiveRange(u32),
-    /// The scratchpad.
     Scratchpad,
-    /// A register of the cluster of this number in the column: it holds one vector of the hint.
+    /// A register with a hint vector, in the cluster with this number in the column.
     Cluster(usize, u32),
     /// A register of the operation's cluster in another column.
     Column(u32),
 }
 
-/// Something that all clusters of a column do in the same cycle, which is that of its first chunk.
+/// An action of all clusters of a column in the same cycle, that of its first chunk.
 #[derive(Clone, Debug)]
 pub enum Move {
-    /// An operand comes to a register.
+    /// Fetches an operand to a register.
     Fetch(Operand, u32),
-    /// A result goes to the scratchpad too.
+    /// Also writes a result to the scratchpad.
     WriteBack(u32, u32),
-    /// Vectors of the hint come to a register each, one to every cluster, for all.
+    /// Fetches hint vectors to registers, one per cluster, for all.
     Spread(usize),
-    /// An instruction: its place, the unit among those of its kind, its operands, and where the result stays, if it does.
+    /// An instruction: place, unit among those of its kind, operands, and the register of the result, if any.
     Execute(u32, usize, [Option<From>; 2], Option<u32>),
 }
 
-/// Vectors of the hint that clusters hold for each other.
+/// Hint vectors that clusters store for each other.
 #[derive(Clone, Debug)]
 pub struct Spread {
-    /// Their places among those of the hint; the first is in the first cluster.
+    /// Indices of the hint vectors, by cluster.
     pub values: Vec<u32>,
-    /// Their live range, as long as the longest of them.
+    /// Their common live range, that of the longest.
     pub live_range: u32,
 }
 
@@ -118,14 +117,14 @@ struct Unit {
     begins: u64,
 }
 
-/// What is scheduled and where: all rows of equal operations.
+/// The partial schedule of all rows of equal operations.
 pub struct Placer<'a> {
     pattern: &'a Pattern,
-    /// Whether a result is read by other operations, or leaves.
+    /// Whether each result is used outside its operation.
     leaves: &'a [bool],
     ready: &'a [Vec<Ready>],
     columns: &'a Columns,
-    /// The column of the instruction in hand.
+    /// The column of the current instruction.
     here: usize,
     residence: Residence,
     eager: bool,
@@ -136,50 +135,50 @@ pub struct Placer<'a> {
     latencies: Latencies,
     stagger: Stagger,
     units: Vec<Unit>,
-    /// Of each column, what its clusters have.
+    /// For each column, the reservations of its clusters.
     tables: Vec<Table>,
-    /// The scratchpad's ports to the clusters: of the banks that belong to each column.
+    /// The scratchpad's ports to the clusters, by the banks of each column.
     outlets: Table,
-    /// What leaves through them, by number and cycle: who reads the same in the same cycles shares it.
+    /// Reads through these ports, by number and cycle; equal reads in the same cycle are shared.
     left: HashMap<(usize, u64), usize>,
-    /// The same of what leaves for other columns, by the column that has it.
+    /// Likewise for transfers between columns, by the sending column.
     sent: HashMap<(usize, u64), usize>,
     values: Vec<Value>,
-    /// Where a value from the scratchpad was last brought to, by row and by place, outside ones behind the pattern's own.
+    /// The latest register copy of each operand from the scratchpad, by row and place; those from outside
+    /// follow the pattern's own.
     brought: Vec<Option<u32>>,
     live_ranges: Vec<LiveRange>,
     spreads: Vec<Spread>,
     moves: Vec<(u64, usize, Move)>,
     done: Vec<Done>,
     settled: Vec<bool>,
-    /// Nothing is placed before this cycle any more.
+    /// Nothing is placed before this cycle.
     floor: u64,
-    /// Beats that an instruction waits for a place, at most.
+    /// Maximum number of beats to search for a place.
     patience: u64,
-    /// Of each column the row in hand, and where its last product with the hint is.
+    /// For each column, the current row and the position of its last product with the hint.
     turns: Vec<(usize, u64)>,
-    /// Whether an instruction found too few registers after everything else.
+    /// Whether an instruction found too few registers after all reservations.
     stuck: bool,
-    /// Whether registers are counted when all of several instructions have their places.
+    /// Whether to count registers only when several instructions have been placed.
     together: bool,
     attempts: &'a Cell<u64>,
 }
 
-/// A schedule of all rows in one cluster, which all clusters follow.
+/// A schedule of all rows, which all clusters follow.
 pub struct Placed {
-    /// Cycle, row and what happens, in no order.
+    /// Cycle, row and action, in no order.
     pub moves: Vec<(u64, usize, Move)>,
-    /// Live ranges in registers.
     pub live_ranges: Vec<LiveRange>,
-    /// Vectors that clusters hold for each other.
     pub spreads: Vec<Spread>,
-    /// The cycle of the last product with the hint when each row has its places.
+    /// For each row, the cycle of its last product with the hint.
     pub reached: Vec<u64>,
     /// The cycle from which all results can be read from the scratchpad.
     pub end: u64,
 }
 
-/// The schedule of the first `rows` rows, if one is found; given up where a row's last product with the hint comes later than `limit` has it.
+/// The schedule of the first `rows` rows, if any. Stops if a row's last product with the hint is later than
+/// `limit`.
 pub fn place(given: &Given, rows: usize, choice: &Choice, limit: &[u64]) -> Option<Placed> {
     let residence = Residence::new(given.pattern, given.columns, &choice.order, choice.registers);
     let stagger = given.staggers[usize::from(residence.transforms_bring(given.pattern))];
@@ -301,19 +300,19 @@ impl<'a> Placer<'a> {
         self.moves.truncate(checkpoint.moves);
     }
 
-    /// Nothing that comes is placed before the operation of the row before this one began.
+    /// Drops reservations before the start of the previous row's operation.
     fn forget(&mut self, row: usize) {
         self.done.clear();
         let Some(before) = row.checked_sub(1) else { return };
         let begun = self.moves.iter().filter(|(_, of, _)| *of == before).map(|&(cycle, ..)| cycle).min();
         self.floor = begun.unwrap_or(0).max(self.floor);
-        // Whoever begins there may bring its operands some beats before.
+        // Instructions that start there may fetch operands a few beats earlier.
         let kept = self.floor.saturating_sub((FETCH + 2) * self.beat);
         self.tables.iter_mut().chain([&mut self.outlets]).for_each(|table| table.forget(kept));
         [&mut self.left, &mut self.sent].into_iter().for_each(|those| those.retain(|&(_, at), _| at >= kept));
     }
 
-    /// The cycle from which something can arrive from the scratchpad.
+    /// The cycle from which an operand can arrive from the scratchpad.
     fn arrives(&self, row: usize, operand: Operand) -> u64 {
         match operand {
             Operand::Own(place) => self.values[self.value(row, place)].arrives,
@@ -344,7 +343,7 @@ impl<'a> Placer<'a> {
         ready.max().unwrap_or(0).max(self.floor)
     }
 
-    /// What is ready long before its turn waits outside the registers.
+    /// Earliest cycle of an instruction; early results stay out of the registers.
     fn not_before(&self, row: usize, place: u32) -> u64 {
         let waits = |of: usize| of == row && (!self.eager || self.reads_hint(place)) || self.prompt && of + 1 == row;
         match self.turns[self.here] {
@@ -361,17 +360,17 @@ impl<'a> Placer<'a> {
         &self.tables[self.here]
     }
 
-    /// Values of an operation: those that it makes, and those that it finds.
+    /// Number of values of an operation: its results and its operands from outside.
     fn places(&self) -> usize {
         self.pattern.len() + self.ready.first().map_or(0, Vec::len)
     }
 
-    /// Whether a result reaches its reader from a register of another column.
+    /// Whether a reader gets a result from a register of another column.
     fn crosses(&self, place: u32, user: u32) -> bool {
         self.columns.is_by_limb() && self.columns.of(place) != self.columns.of(user)
     }
 
-    /// The number of what an operand is, and the column whose banks hold it.
+    /// The number of an operand, and the column whose banks contain it.
     fn outlet(&self, row: usize, operand: Operand) -> (usize, usize) {
         let (rows, places) = (self.values.len() / self.pattern.len(), self.places());
         match operand {
@@ -386,14 +385,14 @@ impl<'a> Placer<'a> {
         }
     }
 
-    /// Whether a vector can come from the scratchpad in `at`.
+    /// Whether an operand can be received from the scratchpad in `at`.
     fn can_receive(&self, row: usize, operand: Operand, at: u64) -> bool {
         let (number, column) = self.outlet(row, operand);
         self.table().is_free(SCRATCHPAD, at)
             && (self.left.get(&(column, at)) == Some(&number) || self.outlets.is_free(column, at))
     }
 
-    /// Reserves what it takes, if it can.
+    /// Reserves the resources to receive it, if possible.
     fn receive(&mut self, row: usize, operand: Operand, at: u64) -> bool {
         let (number, column) = self.outlet(row, operand);
         if !self.can_receive(row, operand, at) {
@@ -416,7 +415,7 @@ impl<'a> Placer<'a> {
             && self.pattern.operands[place as usize].iter().any(|operand| matches!(operand, Operand::Shared(_)))
     }
 
-    /// Gives an instruction its place, if it has none yet; and those that read a transform with the hint theirs.
+    /// Places an instruction that is not yet placed, and the products of a transform with the hint.
     fn settle(&mut self, row: usize, place: u32) -> Option<()> {
         if self.settled[self.value(row, place)] {
             return Some(());
@@ -448,7 +447,7 @@ impl<'a> Placer<'a> {
         Some(())
     }
 
-    /// Whether it reads a result of an earlier row that has no place yet.
+    /// Whether it reads an unplaced result of an earlier row.
     fn awaits(&self, row: usize, place: u32) -> bool {
         self.pattern.operands[place as usize].iter().any(|operand| match *operand {
             Operand::Outside(index) => match self.ready[row][index as usize] {
@@ -464,7 +463,7 @@ impl<'a> Placer<'a> {
         self.settled[index] = true;
     }
 
-    /// Whether a product reads the hint and, from a register, a result, and nothing else.
+    /// Whether a product reads only the hint and one result in a register.
     fn only_waits_for(&self, product: u32, result: u32) -> bool {
         self.reads_hint(product)
             && self.pattern.operands[product as usize].iter().all(|&operand| match operand {
@@ -473,7 +472,7 @@ impl<'a> Placer<'a> {
             })
     }
 
-    /// A transform and the products that read it, together.
+    /// Places a transform together with its products.
     fn transform(&mut self, row: usize, place: u32, products: &[u32], from: u64) -> Option<()> {
         let latency = self.latencies.of(UnitKind::Ntt);
         let unit = self.units.iter().position(|unit| unit.kind == UnitKind::Ntt)?;
@@ -497,7 +496,8 @@ impl<'a> Placer<'a> {
         None
     }
 
-    /// A product with a vector of the hint, within some beats: by the port from the clusters unless the other one is much sooner.
+    /// Places a product with a hint vector within a few beats; uses the port from the clusters unless the other
+    /// one is much sooner.
     fn product(&mut self, row: usize, place: u32, from: u64) -> Option<()> {
         let checkpoint = self.checkpoint();
         let mut found = [None; 2];
@@ -536,7 +536,7 @@ impl<'a> Placer<'a> {
         self.execute(row, place, unit, at).then_some(())
     }
 
-    /// The first cycle that fits an instruction.
+    /// The first cycle in which an instruction fits.
     fn first(&mut self, row: usize, place: u32, from: u64, patience: u64) -> Option<u64> {
         let kind = self.pattern.unit(place);
         let units = (0..self.units.len()).filter(|&unit| self.units[unit].kind == kind);
@@ -559,7 +559,7 @@ impl<'a> Placer<'a> {
         None
     }
 
-    /// Reserves all that an instruction takes in a cycle; what was reserved stays if something is missing.
+    /// Reserves the resources of an instruction in a cycle; on failure, the caller must undo.
     fn execute(&mut self, row: usize, place: u32, unit: usize, at: u64) -> bool {
         self.attempts.set(self.attempts.get() + 1);
         if !self.tables[self.here].take(self.units[unit].track, at) {
@@ -616,7 +616,7 @@ impl<'a> Placer<'a> {
         !self.stuck && self.table().registers_suffice()
     }
 
-    /// An operand of an instruction that begins in `at`.
+    /// Provides an operand of an instruction that starts in `at`.
     fn deliver(&mut self, row: usize, place: u32, index: usize, unit: usize, at: u64) -> Option<From> {
         let operand = self.pattern.operands[place as usize][index];
         let from_scratchpad = self.units[unit].begins == self.stagger.scratchpad;
@@ -648,7 +648,7 @@ impl<'a> Placer<'a> {
         }
     }
 
-    /// A register from one cycle to another.
+    /// A live range from one cycle to another.
     fn hold(&mut self, from: u64, last: u64) -> u32 {
         self.live_ranges.push(LiveRange { from, last, column: self.here });
         self.tables[self.here].count(from, 1);
@@ -664,7 +664,8 @@ impl<'a> Placer<'a> {
         }
     }
 
-    /// Something from the scratchpad: as a stream where the unit's beat allows, else through a register.
+    /// Provides an operand from the scratchpad: as a stream if the unit's beat allows, otherwise through a
+    /// register.
     fn bring(&mut self, row: usize, operand: Operand, streams: bool, at: u64) -> Option<From> {
         let arrives = self.arrives(row, operand);
         let hints = self.brought.len() / (self.values.len() / self.pattern.len()) - self.places();
@@ -693,7 +694,7 @@ impl<'a> Placer<'a> {
         let mut found = None;
         while arrival < at {
             let bank = BANKS + (arrival % self.banks) as usize;
-            // One that another column receives too costs no read; it may wait here for that.
+            // If another column also receives it, the read is free, so it may stay in a register longer.
             let (number, column) = self.outlet(row, operand);
             let joins = self.left.get(&(column, arrival)) == Some(&number);
             let near = joins && arrival + JOIN * self.beat >= at;
@@ -717,14 +718,15 @@ impl<'a> Placer<'a> {
         Some(From::LiveRange(live_range))
     }
 
-    /// A vector of the hint from the cluster that holds it for all; to all at once, so that the scratchpad's port is taken for one beat.
+    /// Provides a hint vector from the cluster that stores it for all. All vectors are fetched at once, in one
+    /// beat of the scratchpad's port.
     fn spread(&mut self, value: u32, at: u64) -> Option<From> {
         let network = self.latencies.network;
         let depart = at.checked_sub(network)?;
         if !self.tables[self.here].take(CLUSTERS, at) || !self.access(depart) {
             return None;
         }
-        // The newest ones only: older ones have left their registers.
+        // Only the newest; older ones have left their registers.
         let own = |&index: &usize| self.live_ranges[self.spreads[index].live_range as usize].column == self.here;
         let newest: Vec<usize> = (0..self.spreads.len()).rev().filter(own).take(3).collect();
         for index in newest {

@@ -1,18 +1,18 @@
-//! What a cluster's resources are given to, with a way back: placing an instruction takes many of them, and the last may be missing.
+//! Reservations of a cluster's resources with undo: placing an instruction needs many, and the last one may
+//! fail.
 
-/// No reservation.
 const NONE: u64 = u64::MAX;
 
-/// Reservations of equal length of something that serves `width` of them at a time: so at most as many begin within one length.
+/// Reservations of equal length on a resource with capacity `width`: at most as many start within one length.
 #[derive(Clone, Debug)]
 struct Track {
     width: usize,
-    /// Those that begin in the first length of time, in any order, then those of the next.
+    /// Starts in the first interval of one length, in any order, then those in the next one.
     starts: Vec<u64>,
 }
 
 impl Track {
-    /// Whether it serves one more from `at` on.
+    /// Whether one more reservation fits at `at`.
     fn fits(&self, at: u64, length: u64) -> bool {
         let part = (at / length) as usize;
         let first = (part.saturating_sub(1) * self.width).min(self.starts.len());
@@ -25,7 +25,7 @@ impl Track {
         std::iter::once(at).chain(near().filter(|&start| start > at)).all(|point| open(point) < self.width)
     }
 
-    /// Notes a reservation that fits.
+    /// Adds a reservation that fits.
     fn put(&mut self, at: u64, length: u64) {
         let end = ((at / length) as usize + 1) * self.width;
         if self.starts.len() < end {
@@ -34,7 +34,7 @@ impl Track {
         self.replace(NONE, at, end);
     }
 
-    /// Takes a reservation back.
+    /// Removes a reservation.
     fn clear(&mut self, at: u64, length: u64) {
         self.replace(at, NONE, ((at / length) as usize + 1) * self.width);
     }
@@ -47,38 +47,38 @@ impl Track {
     }
 }
 
-/// What was done, to be undone.
+/// An undoable change.
 #[derive(Clone, Copy, Debug)]
 enum Done {
     Taken { track: usize, at: u64 },
     Counted { cycle: u64, change: i32 },
 }
 
-/// The resources of one cluster over time: tracks that are reserved for a vector each, and registers, of which only the number counts. For
-/// intervals of time, as many registers suffice as are held at once.
+/// The resources of one cluster over time: tracks, reserved for one vector each, and registers, of which only
+/// the number counts. Intervals of time need as many registers as overlap.
 #[derive(Clone, Debug)]
 pub struct Table {
     length: u64,
     tracks: Vec<Track>,
     registers: i32,
-    /// Registers held from a cycle on, up to the next entry; sorted, the first from cycle 0 on.
+    /// Number of occupied registers from a cycle up to the next entry; sorted, starting at cycle 0.
     held: Vec<(u64, i32)>,
     done: Vec<Done>,
 }
 
 impl Table {
-    /// Everything free: tracks of the given widths, reserved for `length` cycles each, and `registers`.
+    /// All tracks free, with the given widths, reserved for `length` cycles each, and `registers` registers.
     pub fn new(length: u64, widths: &[usize], registers: usize) -> Self {
         let tracks = widths.iter().map(|&width| Track { width, starts: Vec::new() }).collect();
         Self { length, tracks, registers: registers as i32, held: vec![(0, 0)], done: Vec::new() }
     }
 
-    /// Where [`undo`](Self::undo) can come back to.
+    /// A position for [`undo`](Self::undo).
     pub fn checkpoint(&self) -> usize {
         self.done.len()
     }
 
-    /// Undoes everything since `checkpoint`.
+    /// Undoes all changes since `checkpoint`.
     pub fn undo(&mut self, checkpoint: usize) {
         while self.done.len() > checkpoint {
             match self.done.pop() {
@@ -106,7 +106,7 @@ impl Table {
         free
     }
 
-    /// One register more, or less, from `cycle` on.
+    /// Occupies or releases registers from `cycle` on.
     pub fn count(&mut self, cycle: u64, change: i32) {
         self.change(cycle, change);
         self.done.push(Done::Counted { cycle, change });
@@ -123,17 +123,17 @@ impl Table {
         }
     }
 
-    /// Whether the registers suffice at every time.
+    /// Whether the registers suffice at all times.
     pub fn registers_suffice(&self) -> bool {
         self.held.iter().all(|&(_, held)| held <= self.registers)
     }
 
-    /// Whether they do after everything that is reserved; if not, no later place helps.
+    /// Whether the registers suffice after all reservations; if not, no later place helps.
     pub fn registers_suffice_at_last(&self) -> bool {
         self.held.last().is_none_or(|&(_, held)| held <= self.registers)
     }
 
-    /// Forgets what lies before `cycle`, so that nothing can be undone and nothing is placed there.
+    /// Drops everything before `cycle`; nothing can be undone or placed there.
     pub fn forget(&mut self, cycle: u64) {
         self.done.clear();
         let last = self.held.partition_point(|&(from, _)| from <= cycle).max(1) - 1;
@@ -144,7 +144,7 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
-    //! Does a track never serve more than its width, and does undoing leave no trace?
+    //! Is a track's width never exceeded, and does undo leave no trace?
     use super::*;
     use proptest::prelude::*;
 

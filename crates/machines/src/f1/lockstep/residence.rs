@@ -1,22 +1,24 @@
-//! Which values wait for their readers in a register, and which in the scratchpad.
+//! Decides which values stay in a register until they are read, and which in the scratchpad.
 
 use super::Columns;
 use super::pattern::{Operand, Pattern};
 use crate::f1::graph::UnitKind;
 
-/// Places of an operation between a value and its reader, or between two readers, up to which the value just stays in its register.
+/// Maximum number of instructions between a value and its reader, or between two readers, for which the value
+/// stays in its register.
 const NEAR: usize = 12;
 
-/// Of each reading whether it finds the value in a register.
+/// For each read, whether it finds the value in a register.
 #[derive(Clone, Debug)]
 pub struct Residence {
-    /// For each result, those of its users that bring it.
+    /// For each result, the users that fetch it from the scratchpad.
     away: Vec<Vec<u32>>,
 }
 
 impl Residence {
-    /// For an operation in `order`: what is read soon stays. What waits longer stays from its first to its last reader if it gets one of
-    /// `registers`, those first that spare most readers in least time; else its readers bring it from the first on that is not soon.
+    /// For an operation in `order`. Values that are read soon stay. Other values stay from their first to their last
+    /// reader if they get one of `registers`; values that save most fetches in the least time come first. Otherwise
+    /// all readers fetch the value, from the first one that is not soon.
     pub fn new(pattern: &Pattern, columns: &Columns, order: &[(bool, u32)], registers: usize) -> Self {
         let mut position = vec![0; pattern.len()];
         let (ahead, own): (Vec<_>, Vec<_>) = order.iter().partition(|(next, _)| *next);
@@ -38,7 +40,7 @@ impl Residence {
         }
         waits.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut held = vec![0; pattern.len()];
-        // Another column's clusters have it from the scratchpad alone.
+        // Other columns can get it only from the scratchpad.
         let elsewhere = |place: u32| {
             let users = pattern.users[place as usize].iter().copied();
             users.filter(|&user| columns.of(user) != columns.of(place)).collect()
@@ -56,8 +58,8 @@ impl Residence {
         Self { away }
     }
 
-    /// For operations whose limbs have clusters of their own: transforms take what another cluster made from its register, and what else
-    /// needs it brings it.
+    /// For operations with a cluster for each limb: transforms read another cluster's register, and other users
+    /// fetch the value.
     pub fn by_limb(pattern: &Pattern, columns: &Columns) -> Self {
         let away = |place: u32, user: u32| columns.of(place) != columns.of(user) && pattern.unit(user) != UnitKind::Ntt;
         let users =
@@ -65,17 +67,17 @@ impl Residence {
         Self { away: (0..).zip(&pattern.users).map(users).collect() }
     }
 
-    /// Whether `user` has to bring a value from the scratchpad.
+    /// Whether `user` must fetch a value from the scratchpad.
     pub fn away(&self, place: u32, user: u32) -> bool {
         self.away[place as usize].contains(&user)
     }
 
-    /// How many users find a value in a register.
+    /// Number of users that find a value in a register.
     pub fn near(&self, pattern: &Pattern, place: u32) -> usize {
         pattern.users[place as usize].len() - self.away[place as usize].len()
     }
 
-    /// Whether a transform does.
+    /// Whether some transform must fetch its operand.
     pub fn transforms_bring(&self, pattern: &Pattern) -> bool {
         let transform = |user: u32| pattern.unit(user) == UnitKind::Ntt;
         let outside = |place: usize| pattern.operands[place].iter().any(|read| matches!(read, Operand::Outside(_)));

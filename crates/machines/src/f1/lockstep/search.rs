@@ -1,69 +1,71 @@
-//! The way to place an operation that gives the shortest schedule: a search from a good one on.
+//! Local search for the placement order with the shortest schedule.
 
 use super::given::Given;
 use super::place::{Placed, place};
 
-/// Where in an operation the preparation of the next one begins and ends, at first, as parts of it.
+/// Initial start and end of the next operation's preparation, as fractions of an operation.
 const AHEAD: [[f64; 2]; 3] = [[1.0, 1.0], [0.85, 0.9], [0.6, 1.0]];
 
-/// Limbs abreast, and the patience with the port from the clusters, that are tried beside one and one beat.
+/// Alternatives to try: limbs abreast, and patience with the port from the clusters.
 const SIDES: [(usize, u64); 3] = [(1, 3), (1, 6), (2, 1)];
 
-/// How far the preparation of a limb is moved at once, at most.
+/// Maximum shift of the preparation of a limb in one step.
 const STEP: f64 = 0.08;
 
-/// Rows that follow those that are tried, at their pace, when ways are compared: so the pace counts for more than the beginning.
+/// Number of further rows, at the current pace, in the cost of a candidate, so that the pace counts more than
+/// the start.
 const FURTHER: u64 = 12;
 
-/// Beats by which a way may come behind the current one in any row before it is given up.
+/// Beats by which a candidate may lag behind the current one in any row.
 const SLACK: u64 = 2;
 
-/// Beats by which a way may be worse than the current one and still take its place, at first; fewer later, and none in the end.
+/// Initial number of beats by which a worse candidate is accepted; it decreases to 0.
 const ALLOWANCE: u64 = 4;
 
-/// The order in which instructions get their places: those of one operation, and among them, marked, those that prepare the next.
+/// The order of placement: instructions of one operation, mixed with marked ones that prepare the next.
 pub type Order = Vec<(bool, u32)>;
 
-/// How a schedule is sought.
+/// Parameters of a placement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// The order.
     pub order: Order,
-    /// Registers for values that wait long.
+    /// Registers for values with long lifetimes.
     pub registers: usize,
-    /// Whether only products with the hint wait for their turn, and not everything.
+    /// Whether only products with the hint are delayed to their position, instead of all instructions.
     pub eager: bool,
-    /// Beats that a vector of the hint waits for the port from the clusters before it takes the one from the scratchpad.
+    /// Beats that a hint vector waits for the port from the clusters before it uses the one from the
+    /// scratchpad.
     pub patient: u64,
-    /// Whether what prepares the next operation waits for its turn in this one. Where nothing else holds it back it may come so early
-    /// that its results take the registers of this operation.
+    /// Whether the next operation's preparation is delayed to its position. Without the delay it may be so early that
+    /// its results occupy registers of this operation.
     pub prompt: bool,
 }
 
-/// What is varied.
+/// The variables of the search.
 #[derive(Clone, Debug)]
 struct Way {
     registers: usize,
     eager: bool,
-    /// For each limb that is prepared, where in the operation before, as a part of it.
+    /// For each prepared limb, its position in the previous operation, as a fraction.
     ahead: Vec<f64>,
     /// The order of the last stage's limbs.
     limbs: Vec<usize>,
-    /// How many of them go abreast in a column, digit by digit: so a digit's coefficients come to a register once for all.
+    /// Number of limbs processed together per column, digit by digit, so that a digit's coefficients are
+    /// fetched once.
     abreast: usize,
-    /// Beats that a vector of the hint waits for the port from the clusters.
+    /// Beats that a hint vector waits for the port from the clusters.
     patient: u64,
-    /// Whether the preparation of the next operation waits for its turn.
+    /// Whether the next operation's preparation is delayed to its position.
     prompt: bool,
 }
 
-/// A way, and what comes of it.
+/// A candidate with its result.
 #[derive(Clone, Debug)]
 struct Tried {
     way: Way,
-    /// Cycles until the end, and of some more rows.
+    /// Cycles of the schedule and some further rows.
     cost: u64,
-    /// Cycles of a row.
+    /// Cycles per row.
     pace: u64,
     /// The cycle of each row's last product with the hint.
     reached: Vec<u64>,
@@ -74,7 +76,7 @@ pub struct Search<'a> {
     given: &'a Given<'a>,
     rows: usize,
     stages: Vec<Vec<Vec<u32>>>,
-    /// What each instruction reads of the row before.
+    /// The results of the previous row that each instruction reads.
     reads: Vec<Vec<u32>>,
     best: Option<Tried>,
     current: Option<Tried>,
@@ -82,22 +84,22 @@ pub struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// A search that tries ways on so many rows.
+    /// A search that compares candidates on `rows` rows.
     pub fn new(given: &'a Given<'a>, rows: usize) -> Self {
-        // The state of a generator of steps, any number: the same search each time.
+        // A fixed seed, so that the search is deterministic.
         let state = 0x9e37_79b9_7f4a_7c15;
         let reads = (0..given.pattern.len() as u32).map(|place| given.reads_of_the_row_before(place)).collect();
         Self { given, rows, stages: given.pattern.stages(), reads, best: None, current: None, state }
     }
 
-    /// Tries the first ways, and steps from the best of them, as long as instructions have been tried in fewer places than `effort` and
-    /// a faster pace is possible; the best way of all, if one was found.
+    /// Tries the initial candidates, then steps from the best one, until `effort` placements have been tried or
+    /// the pace is optimal. Returns the best candidate, if any.
     pub fn run(&mut self, effort: u64) -> Option<Choice> {
         let prepared = if self.stages.len() > 1 { self.stages[0].len() } else { 0 };
         let limbs: Vec<usize> = (0..self.stages.last()?.len()).collect();
         let registers = self.given.geometry.registers;
         let held = || (0..registers).step_by((registers / 16).max(1));
-        // The preparation waits for its turn where there is no schedule otherwise.
+        // The preparation is delayed only if there is no schedule otherwise.
         for (prompt, registers) in [false, true].into_iter().flat_map(|prompt| held().map(move |held| (prompt, held))) {
             if prompt && self.best.as_ref().is_some_and(|best| !best.way.prompt) {
                 break;
@@ -132,7 +134,7 @@ impl<'a> Search<'a> {
         self.best.as_ref().map(|best| self.choice(&best.way))
     }
 
-    /// Tries a way; it is the current one from then on if it is worse by no more than `allowance` cycles.
+    /// Tries a candidate; it becomes the current one if it is worse by at most `allowance` cycles.
     fn attempt(&mut self, way: Way, allowance: u64) {
         let slack = SLACK * self.given.geometry.occupancy;
         let limit: Vec<u64> = self.current.iter().flat_map(|way| &way.reached).map(|reached| reached + slack).collect();
@@ -150,7 +152,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// A number below `below`.
+    /// A pseudo-random number below `below`.
     fn number(&mut self, below: usize) -> usize {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
@@ -179,14 +181,14 @@ impl<'a> Search<'a> {
         way
     }
 
-    /// The instructions of tasks side by side: each task as far as the others are, by the part of it.
+    /// Merges tasks in proportion to their lengths.
     fn merged<'b>(tasks: impl Iterator<Item = &'b Vec<u32>>) -> Vec<u32> {
         let mut places: Vec<(f64, u32)> = Vec::new();
         for task in tasks {
             let part = |index: usize| index as f64 / task.len() as f64;
             places.extend(task.iter().enumerate().map(|(index, &place)| (part(index), place)));
         }
-        // Of equal parts, the first task's comes first.
+        // The sort is stable, so earlier tasks come first in ties.
         places.sort_by(|a, b| a.0.total_cmp(&b.0));
         places.into_iter().map(|(_, place)| place).collect()
     }
@@ -195,7 +197,7 @@ impl<'a> Search<'a> {
         let prepared = way.ahead.len();
         let (first, rest) = self.stages.split_at(usize::from(prepared > 0));
         let (middle, last) = rest.split_at(rest.len().saturating_sub(1));
-        // So many limbs of each column abreast.
+        // Merges this many limbs of each column.
         let columns = self.given.columns;
         let tasks = |column: usize| {
             let own = move |task: &&Vec<u32>| columns.of(task[0]) == column;
@@ -208,7 +210,8 @@ impl<'a> Search<'a> {
             Self::merged(own.copied())
         });
         let own: Vec<u32> = middle.iter().flatten().flatten().copied().chain(last).collect();
-        // What prepares the next operation comes no sooner than what it reads of this one; of two limbs the one whose values come first.
+        // The preparation of the next operation follows its operands in this one; limbs are ordered by their
+        // operands.
         let mut index = vec![0; self.given.pattern.len()];
         own.iter().zip(1..).for_each(|(&place, behind)| index[place as usize] = behind);
         let read = |task: &Vec<u32>| {

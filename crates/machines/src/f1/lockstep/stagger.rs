@@ -1,42 +1,41 @@
-//! When in a beat each resource begins.
+//! The phase of each resource within a beat.
 //!
-//! Units that follow each other begin a vector every G cycles, and a stream keeps to the register bank that its start gives it (section 3:
-//! "staggering the start of each vector operation"). So if every unit has its own cycle in the beat, chosen such that no bank is wanted
-//! by more streams than it serves while all units are at work, register banks are never in the way.
+//! Consecutive units start a vector every G cycles, and a stream stays in the register bank of its start
+//! (section 3: "staggering the start of each vector operation"). So each unit gets a fixed phase in the beat
+//! such that no bank has more streams than ports when all units are busy. Register banks then never conflict.
 
 use crate::f1::graph::{Function, UnitKind};
 use crate::f1::machine::{F1, Geometry};
 
-/// Cycles by which a unit may begin later than its operands allow, for the sake of the banks.
+/// Maximum number of cycles by which a unit's start may be delayed to avoid bank conflicts.
 const DELAYS: u64 = 8;
 
-/// Beats that are tried where each limb has a cluster of its own.
+/// Number of beats to try with a cluster for each limb.
 const TRIED: usize = 64;
 
-/// The cycle in a beat of G in which each resource begins a vector. A forward transform that is read at once begins in cycle 0.
+/// The phase, in a beat of G cycles, in which each resource starts a vector. A forward transform that is read
+/// immediately has phase 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stagger {
     /// The NTT unit.
     pub transform: u64,
-    /// The port from the scratchpad, and what streams from it.
+    /// The port from the scratchpad, and streams from it.
     pub scratchpad: u64,
-    /// The multipliers: the first, and all others.
+    /// The first multiplier, and all others.
     pub multipliers: [u64; 2],
-    /// The adders: those of even number, those of odd number.
+    /// The adders with even and with odd numbers.
     pub adders: [u64; 2],
 }
 
-/// Cycles of each kind of unit.
+/// Latencies of units and of a crossbar.
 #[derive(Clone, Copy, Debug)]
 pub struct Latencies {
     /// By kind.
     pub units: [u64; 4],
-    /// Of a crossbar.
     pub network: u64,
 }
 
 impl Latencies {
-    /// Of `machine`.
     pub fn new(machine: &F1, geometry: &Geometry) -> Self {
         let of = |function| geometry.latency(function);
         let units = [
@@ -48,15 +47,14 @@ impl Latencies {
         Self { units, network: machine.depth.network }
     }
 
-    /// Of one kind.
     pub fn of(&self, kind: UnitKind) -> u64 {
         self.units[kind as usize]
     }
 }
 
 impl Stagger {
-    /// For a machine: the least delays with which the fewest streams meet in a bank. `aligned`: transforms take vectors from the
-    /// scratchpad too, so they begin a cycle behind its port: such a vector passes through a register, and leaves it at once.
+    /// Minimizes the streams per bank, then the delays. With `aligned`, transforms also read from the scratchpad, so
+    /// they start one cycle after its port: such a vector passes through a register without delay.
     pub fn new(machine: &F1, geometry: &Geometry, latencies: &Latencies, aligned: bool) -> Self {
         let banks = machine.register_banks as u64;
         let [transform, automorphism, multiply, add] = latencies.units;
@@ -98,16 +96,16 @@ impl Stagger {
         Self { transform: 0, scratchpad, multipliers: [scratchpad, clusters], adders: [even, odd] }
     }
 
-    /// The same where each limb has a cluster of its own: those in which fewest streams meet, the shortest delays first. A vector of the
-    /// hint comes to a register and is read there twice, and so is a transform: by the first multiplier as it comes, by the other one a
-    /// beat later, just before the next one takes its register.
+    /// Candidates with a cluster for each limb, by streams per bank, then by delays. A hint vector is written
+    /// to a register and read twice, and so is a transform: first by one multiplier as it arrives, then by the
+    /// other one a beat later, just before the next vector overwrites it.
     pub fn by_limb(machine: &F1, geometry: &Geometry, latencies: &Latencies) -> Vec<Self> {
         let banks = machine.register_banks as u64;
         let [transform, automorphism, multiply, add] = latencies.units;
         let beat = geometry.occupancy;
         let count = DELAYS.min(banks);
         let mut found: Vec<([u64; 2], Self)> = Vec::new();
-        // So many beats later than it is that what comes before it is in no beat before the first.
+        // Shifted by whole beats so that earlier accesses have no negative beat.
         let transformed = transform + (2 * DELAYS + 2).next_multiple_of(beat);
         for choice in 0..count.pow(5) {
             let [before, sooner, after, even, odd] = [0, 1, 2, 3, 4].map(|digit| choice / count.pow(digit) % count);
@@ -135,7 +133,7 @@ impl Stagger {
 
 #[cfg(test)]
 mod tests {
-    //! Has every resource a cycle of the beat, however short that is?
+    //! Does every resource have a phase within the beat, even in a short one?
     use super::*;
     use crate::f1::tests::{geometry, paper};
 

@@ -1,4 +1,4 @@
-//! Does the comparison's scheduler keep the program, hold the checker's rules, replay right, and let live values pile up?
+//! Does the CSR scheduler give legal, correct schedules, and does it let live values pile up?
 
 use super::orders::listing_2;
 use super::{geometry, paper};
@@ -25,7 +25,7 @@ fn listing_2_moves_more_than_under_the_papers_scheduler() {
 }
 
 #[test]
-fn everything_has_one_place_behind_what_it_reads() {
+fn every_value_has_one_position_after_its_operands() {
     let machine = paper();
     let geometry = geometry(&machine, 1024);
     let graph = translate(&listing_2(2), geometry.subpolynomials()).expect("a graph").graph;
@@ -47,7 +47,7 @@ fn everything_has_one_place_behind_what_it_reads() {
 
 #[test]
 fn with_few_frames_a_sum_is_formed_before_further_operands_are_loaded() {
-    // 64 pairs to be added, on a machine whose threshold is never exceeded: CSR alone decides.
+    // 64 pairs to add, on a machine whose threshold is never exceeded, so CSR decides alone.
     let mut builder = GraphBuilder::default();
     for _ in 0..64 {
         let pair: [Vector; 2] = [0, 1].map(|_| builder.leaf(LeafClass::Input));
@@ -63,7 +63,7 @@ fn with_few_frames_a_sum_is_formed_before_further_operands_are_loaded() {
 }
 
 #[test]
-fn what_takes_too_long_is_intractable_with_the_time_spent() {
+fn exceeded_time_limits_are_reported_with_the_time_spent() {
     let limit = Some(Duration::ZERO);
     let refused = compile_with(&paper(), &listing_2(4), Scheduler::Csr { limit }).expect_err("no time at all");
     let CompileError::Intractable(Intractable { spent, placed, of }) = refused else { panic!("{refused}") };

@@ -1,4 +1,4 @@
-//! Does the machine file give the paper's machine, and is a wrong one refused with the place and the remedy?
+//! Does the machine file give the paper's machine, and is a wrong file rejected with the place and the fix?
 
 use super::{geometry, paper};
 use crate::contract::{Family, Machine, MachineError};
@@ -15,14 +15,14 @@ fn the_file_is_the_papers_machine() {
     let sum = |of: fn(&crate::engine::description::Component) -> Option<f64>| -> f64 {
         description.components().iter().filter_map(of).sum()
     };
-    // Table 2: 151.4 mm² and 180.4 W, from parts that are printed with two decimals.
+    // Table 2: 151.4 mm² and 180.4 W, from parts with two decimals.
     assert!((sum(|part| part.area_mm2) - 151.4).abs() < 0.1);
     assert!((sum(|part| part.power_w) - 180.4).abs() < 0.3);
     assert_eq!(description.family(), Family::Residue);
 }
 
 #[test]
-fn figures_that_contradict_each_other_are_refused() {
+fn contradicting_figures_are_rejected() {
     let text = MACHINE.file();
     let refused = |from: &str, to: &str| -> String {
         assert!(text.contains(from), "{from}");
@@ -42,13 +42,13 @@ fn figures_that_contradict_each_other_are_refused() {
     let unit = refused("unit = \"TB/s\"", "unit = \"GHz\"");
     assert!(unit.contains("`channels.hbm.bandwidth`") && unit.contains("Use one of"), "{unit}");
     let accesses = refused("accesses = { value = 2", "accesses = { value = 1");
-    assert!(accesses.contains("three accesses a cycle"), "{accesses}");
+    assert!(accesses.contains("three accesses per cycle"), "{accesses}");
     let key = refused("[units.ntt]", "[units.nttt]");
     assert!(key.contains("Did you mean `units.ntt.count`?"), "{key}");
 }
 
 #[test]
-fn memories_of_more_vectors_than_schedules_place_are_refused() {
+fn memories_with_too_many_vectors_are_rejected() {
     let degree = RingDegree::new(1024).expect("a degree");
     for (machine, memory, most) in [
         (F1 { bank_bytes: 256 << 20, ..paper() }, "a scratchpad bank", 65_535),
@@ -62,7 +62,7 @@ fn memories_of_more_vectors_than_schedules_place_are_refused() {
 }
 
 #[test]
-fn units_of_low_throughput_are_as_many_more_as_each_is_slower() {
+fn low_throughput_units_preserve_the_total_throughput() {
     let full = paper();
     for degree in [4096, 16384].map(|degree| RingDegree::new(degree).expect("a degree")) {
         let there = geometry(&full, degree.get());
@@ -72,7 +72,7 @@ fn units_of_low_throughput_are_as_many_more_as_each_is_slower() {
             let geometry = geometry(&machine, degree.get());
             assert_eq!(geometry.occupancy_of(kind), slower as u64 * there.occupancy_of(kind));
             assert_eq!(machine.unit_count(kind), slower * full.unit_count(kind));
-            // The others, and everything that a vector passes, stay as they are.
+            // All other properties are unchanged.
             assert_eq!(geometry.occupancy, there.occupancy);
             assert_eq!(geometry.occupancy_of(UnitKind::Multiply), there.occupancy);
         }

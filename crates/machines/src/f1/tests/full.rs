@@ -1,4 +1,4 @@
-//! Does every phase hold where the scratchpad is full to its last frame, as the papers' larger networks and look-ups leave it?
+//! Do all phases work if the scratchpad is completely full, as in the papers' larger networks and lookups?
 
 use super::{compile, geometry, paper, sums};
 use crate::f1::action::Timed;
@@ -9,8 +9,8 @@ use crate::f1::fetch;
 use crate::f1::graph::{Function, Graph, GraphBuilder, LeafClass, Vector};
 use crate::f1::machine::{F1, Geometry};
 
-/// A convolution as LoLa's: every map is a sum of all inputs, each times a constant, and is squared. All sums grow side by side, so
-/// that each waits for its turn in the scratchpad.
+/// A convolution as in LoLa: every map is a sum of all inputs, each times a constant, and is squared. All sums
+/// grow in parallel, so that each waits in the scratchpad.
 fn convolution(inputs: usize, maps: usize, limbs: u16) -> Graph {
     let mut builder = GraphBuilder::default();
     for limb in 0..limbs {
@@ -31,7 +31,7 @@ fn convolution(inputs: usize, maps: usize, limbs: u16) -> Graph {
     builder.finish()
 }
 
-/// Pairs that are compared by a chain of products: all are alive at once, as a look-up's entries.
+/// Pairs compared by a chain of products; all are live at once, like a lookup's entries.
 fn comparisons(entries: usize, depth: usize) -> Graph {
     let mut builder = GraphBuilder::default();
     let name = builder.leaf(LeafClass::Input);
@@ -64,7 +64,7 @@ fn compile_csr(graph: &Graph, machine: &F1, geometry: &Geometry) -> (Graph, Vec<
     (graph, actions)
 }
 
-/// The graph in the order of `sequence`, as phase 3 wants it.
+/// The graph in the order of `sequence`, as phase 3 expects.
 fn renumbered(graph: &Graph, sequence: csr::Sequence) -> (Graph, csr::Sequence) {
     let mut builder = GraphBuilder::default();
     let leaves: Vec<Vector> = graph.leaves().iter().map(|&class| builder.leaf(class)).collect();

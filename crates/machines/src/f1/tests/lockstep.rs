@@ -1,4 +1,4 @@
-//! Do equal operations go through all clusters at once, rightly and faster than one by one, and only where they can?
+//! Do lockstep runs give correct and faster schedules, and are they used only if possible?
 
 use super::programs::{Case, ring};
 use super::{geometry, paper};
@@ -42,11 +42,11 @@ fn moved(ordered: Ordered, machine: &F1, geometry: Geometry) -> (Ordered, Moveme
     (ordered, movement, geometry)
 }
 
-/// Phase 3 both ways: one by one, and together where that is possible.
+/// Phase 3 without and, if possible, with lockstep runs.
 fn both((ordered, movement, geometry): &(Ordered, Movement, Geometry), machine: &F1) -> (Scheduled, Option<Scheduled>) {
     let apart = cycle::schedule(&ordered.translation.graph, &ordered.home, movement, &[], machine, geometry);
     let together = together(ordered, movement, machine, geometry).expect("registers suffice");
-    // Behind the fetch of their instructions.
+    // After the fetch of their instructions.
     let behind = |scheduled: Scheduled| {
         let first = |actions: &[Timed]| actions.iter().map(|timed| timed.cycle).min().unwrap_or(0);
         let before = first(&scheduled.actions);
@@ -57,7 +57,7 @@ fn both((ordered, movement, geometry): &(Ordered, Movement, Geometry), machine: 
     (behind(apart.expect("registers suffice")), together.map(behind))
 }
 
-/// Whether the same unit begins in all clusters, whenever it does in one.
+/// Whether all clusters start the same units in the same cycles.
 fn is_in_step(actions: &[Timed], clusters: usize) -> bool {
     let mut starts: HashMap<(u64, u8), HashSet<u16>> = HashMap::new();
     for timed in actions {
@@ -70,7 +70,7 @@ fn is_in_step(actions: &[Timed], clusters: usize) -> bool {
 
 #[test]
 fn rows_of_equal_operations_are_replayed_word_for_word() {
-    // A vector of 1024 words takes 32 cycles and registers hold 16: between the paper's 2^12 and 2^13.
+    // A vector of 1024 words takes 32 cycles and there are 16 registers, between the paper's 2^12 and 2^13.
     let machine = F1 { lanes: 32, clusters: 3, register_file: 64 << 10, ..paper() };
     for (operation, special, rounds) in
         [(Operation::Permute, 1, 2), (Operation::Permute, 0, 3), (Operation::Multiply, 1, 2)]
@@ -93,9 +93,9 @@ fn rows_of_equal_operations_are_replayed_word_for_word() {
 }
 
 #[test]
-fn a_row_of_permutations_takes_what_its_transforms_take_on_the_papers_machine() {
+fn rows_of_permutations_take_as_long_as_their_transforms() {
     let machine = paper();
-    // Enough rounds that memory, which brings every ciphertext once, is not in the way.
+    // Enough rounds that memory, which loads every ciphertext once, is not the bottleneck.
     for (log2_degree, limbs, rounds) in [(12, 3, 32), (13, 6, 3)] {
         let shape = Shape { log2_degree, limbs, special: 1, ciphertexts: 32, rounds };
         let phases = ordered(&build(Operation::Permute, shape).expect("a program"), &machine);
@@ -106,13 +106,13 @@ fn a_row_of_permutations_takes_what_its_transforms_take_on_the_papers_machine() 
         let [apart, together] = [apart, together]
             .map(|scheduled| check(graph, &scheduled.actions, &machine, geometry).expect("it holds").cycles);
         assert!(together < apart, "{together} cycles together, {apart} one by one");
-        // What a further row takes: the whole schedule is longer by loading and storing.
+        // The cycles per row; the whole schedule also has loads and stores.
         assert_eq!(ordered.runs.len(), 1);
         let reached = planned(&ordered.runs, &machine, geometry)[0][0].plan.placed.reached.clone();
-        // Neither the first row, nor the last, which prepares no other.
+        // Without the first row, and the last one, which prepares no other.
         let [first, last] = [1, reached.len() - 2];
         let row = (reached[last] - reached[first]) as f64 / (last - first) as f64;
-        // L² + L of them, the special prime counted.
+        // L² + L transforms, including the special prime.
         let transforms = ((limbs + 1) * (limbs + 2)) as u64;
         assert_eq!(graph.counts()[UnitKind::Ntt as usize], transforms * (shape.ciphertexts * shape.rounds) as u64);
         let bound = (transforms * geometry.occupancy) as f64;
@@ -121,8 +121,9 @@ fn a_row_of_permutations_takes_what_its_transforms_take_on_the_papers_machine() 
 }
 
 #[test]
-fn results_that_meet_their_operands_in_a_bank_are_scheduled_both_ways() {
-    // A product of two registers begins in their bank while they are read, and a bank has two accesses a cycle.
+fn results_in_their_operands_bank_are_scheduled_both_ways() {
+    // A product of two registers starts in their bank while they are read, and a bank has two accesses per
+    // cycle.
     for (multiplier, register_banks) in [(8, 8), (4, 4)] {
         let depth = PipelineDepth { multiplier, ..paper().depth };
         let machine = F1 { depth, register_banks, lanes: 32, clusters: 3, register_file: 64 << 10, ..paper() };
@@ -137,8 +138,8 @@ fn results_that_meet_their_operands_in_a_bank_are_scheduled_both_ways() {
 
 #[test]
 fn clusters_that_share_operations_are_replayed_word_for_word_and_sooner() {
-    // As at the paper's 2^14, a register file holds 8 vectors, a polynomial has more digits, and the scratchpad has room for half as many
-    // operations as there are clusters: two clusters share an operation.
+    // As at the paper's 2^14, a register file has 8 vectors, fewer than a polynomial has digits. The scratchpad
+    // fits half as many operations as there are clusters, so two clusters share an operation.
     let machine = F1 { lanes: 32, clusters: 8, banks: 8, register_file: 32 << 10, bank_bytes: 55 << 12, ..paper() };
     let shape = Shape { log2_degree: 10, limbs: 9, special: 1, ciphertexts: 8, rounds: 4 };
     let program = build(Operation::Permute, shape).expect("a program");
@@ -161,7 +162,8 @@ fn clusters_that_share_operations_are_replayed_word_for_word_and_sooner() {
 
 #[test]
 fn operations_two_by_two_with_a_cluster_for_each_limb_are_replayed_word_for_word_and_sooner() {
-    // As at the paper's 2^14: eight registers, fewer than a polynomial has digits, and more clusters than limbs.
+    // As at the paper's 2^14: eight registers, fewer than a polynomial has digits, and more clusters than
+    // limbs.
     let machine = F1 { lanes: 32, register_file: 32 << 10, bank_bytes: 64 << 12, ..paper() };
     for operation in [Operation::Permute, Operation::Multiply] {
         let shape = Shape { log2_degree: 10, limbs: 12, special: 1, ciphertexts: 8, rounds: 3 };
@@ -187,8 +189,8 @@ fn operations_two_by_two_with_a_cluster_for_each_limb_are_replayed_word_for_word
 }
 
 #[test]
-fn vectors_of_the_hint_make_room_for_a_wide_run_and_come_back() {
-    // What eight permutations hold in step and the hint's 180 vectors are more than the 352 that there is room for.
+fn hint_vectors_are_evicted_for_a_wide_run_and_reloaded() {
+    // Eight lockstep permutations and the 180 hint vectors need more than the 352 frames.
     let machine = F1 { lanes: 32, clusters: 8, banks: 8, register_file: 32 << 10, bank_bytes: 44 << 12, ..paper() };
     let shape = Shape { log2_degree: 10, limbs: 9, special: 1, ciphertexts: 8, rounds: 4 };
     let program = build(Operation::Permute, shape).expect("a program");
@@ -212,10 +214,10 @@ fn vectors_of_the_hint_make_room_for_a_wide_run_and_come_back() {
     let hint: HashSet<u32> = ordered.runs[0].hint.iter().copied().collect();
     assert!(loads.iter().all(|(value, &count)| count == 1 || hint.contains(value)));
     let again = loads.values().filter(|&&count| count > 1).count();
-    // Some of the hint stays, and none of it comes more often than it is read.
+    // Some of the hint stays, and no vector is loaded more often than it is read.
     assert!(
         again > 0 && again < hint.len() && loads.values().all(|&count| count <= shape.rounds),
-        "{again} come again"
+        "{again} are reloaded"
     );
     let cycles = |scheduled: &Scheduled| check(graph, &scheduled.actions, &machine, geometry).expect("it holds").cycles;
     let [apart, ended] = [cycles(&apart), cycles(&together)];
@@ -224,8 +226,8 @@ fn vectors_of_the_hint_make_room_for_a_wide_run_and_come_back() {
 }
 
 #[test]
-fn a_run_that_the_scratchpad_does_not_serve_is_taken_back() {
-    // Two of five clusters share a bank, which gives one vector at a time; or values make room for others meanwhile.
+fn a_run_that_the_scratchpad_cannot_serve_is_undone() {
+    // Two of five clusters share a bank, which sends one vector at a time; or values are evicted meanwhile.
     let small = F1 { lanes: 32, register_file: 64 << 10, ..paper() };
     let machines = [F1 { clusters: 5, banks: 4, ..small.clone() }, F1 { clusters: 8, bank_bytes: 80 << 10, ..small }];
     for machine in machines {
@@ -248,7 +250,7 @@ fn a_run_that_the_scratchpad_does_not_serve_is_taken_back() {
 fn operations_go_one_by_one_where_they_cannot_go_together() {
     let shape = Shape { log2_degree: 12, limbs: 3, special: 1, ciphertexts: 32, rounds: 2 };
     let program = build(Operation::Permute, shape).expect("a program");
-    // Nobody receives another's read; a cluster has one multiplier; registers are few.
+    // No multicast; one multiplier per cluster; few registers.
     let short = F1 { units: [1, 1, 1, 2], ..paper() };
     let tiny = F1 { register_file: 64 << 10, ..paper() };
     for machine in [F1 { multicast: false, ..paper() }, short, tiny] {
@@ -258,7 +260,7 @@ fn operations_go_one_by_one_where_they_cannot_go_together() {
         assert!(together.is_none());
         check(&phases.0.translation.graph, &apart.actions, &machine, &phases.2).expect("it holds");
     }
-    // One operation more than the clusters can take in rows: its group is not equal to the others.
+    // One operation more than fills the rows, so its group differs from the others.
     let uneven = build(Operation::Permute, Shape { ciphertexts: 17, ..shape }).expect("a program");
     assert!(ordered(&uneven, &paper()).0.runs.is_empty());
 }

@@ -47,7 +47,7 @@ pub(in crate::f1) fn geometry(machine: &F1, degree: usize) -> Geometry {
     machine.geometry(RingDegree::new(degree).expect("a degree")).expect("it fits")
 }
 
-/// Phases 2 and 3, behind the fetch of the instructions, with every instruction in the cluster of its limb.
+/// Phases 2 and 3, after the fetch of the instructions, with every instruction in the cluster of its limb.
 fn compile(graph: &Graph, machine: &F1, geometry: &Geometry) -> Vec<Timed> {
     let movement = movement::schedule(graph, machine, geometry, Pace::Early);
     let limb = |index| usize::from(graph.function(index).limb());
@@ -56,13 +56,13 @@ fn compile(graph: &Graph, machine: &F1, geometry: &Geometry) -> Vec<Timed> {
     fetch::behind(scheduled.actions, graph, machine, geometry)
 }
 
-/// What a schedule does in sum.
+/// Totals of a schedule.
 struct Sums {
-    /// Cycles in which units of each kind are occupied.
+    /// Busy cycles of the units of each kind.
     busy: [u64; 4],
     /// Vectors loaded and stored.
     off_chip: [u64; 2],
-    /// Vectors that register files and scratchpad banks give and take.
+    /// Vectors read and written by register files and scratchpad banks.
     on_chip: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Does a machine with other figures, or another network, have the area that belongs to it?
+//! Does a machine with other figures, or another network, have the right area?
 
 use super::paper;
 use crate::contract::Described;
@@ -32,7 +32,7 @@ fn the_same_figures_are_the_same_machine_and_others_have_their_parts() {
     let other = changed(&sizes).expect("it holds");
     let machine = F1::new(&other).expect("a machine");
     assert_eq!((machine.clusters, machine.banks, machine.stacks), (8, 32, 3));
-    // A stack keeps its bandwidth.
+    // The bandwidth per stack is unchanged.
     assert!((machine.stack_bytes - paper().stack_bytes).abs() < 1e-9);
     // Table 2: half of the compute, twice the scratchpad, 3/2 of the interface, and 576 of 768 crosspoints.
     let compute = 16.0 * (2.27 + 0.58 + 2.0 * 0.25 + 2.0 * 0.03 + 0.56);
@@ -42,7 +42,7 @@ fn the_same_figures_are_the_same_machine_and_others_have_their_parts() {
 
 #[test]
 fn other_networks_have_their_switches_and_stages() {
-    // Of 16 ports: four switches of 4 x 4 in each of three stages; seven stages of eight switches of 2 x 2.
+    // With 16 ports: four switches of 4 x 4 in each of three stages; seven stages of eight switches of 2 x 2.
     for (network, crosspoints, stages) in
         [(Network::Crossbar, 256, 1), (Network::Clos, 192, 3), (Network::Benes, 224, 7)]
     {
@@ -56,18 +56,18 @@ fn other_networks_have_their_switches_and_stages() {
         let saved = 10.02 * (1.0 - crosspoints as f64 / 256.0);
         assert!((area(&base) - area(&other) - saved).abs() < 1e-9, "{network}: {} mm²", area(&other));
     }
-    // The more ports, the more a network of several stages saves; the larger side says how many stages there are.
+    // With more ports, networks of several stages save more; the larger side determines the number of stages.
     assert!(Network::Clos.crosspoints(32, 32) < Network::Crossbar.crosspoints(32, 32) * 9 / 16);
     assert_eq!(Network::Benes.stages(8, 32), 9);
     assert_eq!(Network::named("torus"), None);
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn impossible_machines_are_rejected() {
     let refused = changed(&[("units.cluster.count", 33.0)]).expect_err("33 clusters");
     assert!(refused.contains("`units.cluster.count` = 33") && refused.contains("lies between 1 and 32"), "{refused}");
     let other = changed(&[("memories.register_file.accesses", 4.0)]).expect("it can be timed");
-    assert_eq!((other.area_mm2(), other.power_w()), (None, None), "whose area nobody knows");
+    assert_eq!((other.area_mm2(), other.power_w()), (None, None), "the area is unknown");
     let cause = other.area_cause().expect("a cause");
     assert!(cause.contains("`memories.register_file.accesses` = \"2 units\", not of 4 units"), "{cause}");
     for (machine, value, expected) in

@@ -1,4 +1,5 @@
-//! Does phase 1 keep the program, bring together what shares a hint, and use each hint as seldom as listing 2 allows?
+//! Does phase 1 preserve the program, group operations by hint, and load each hint as rarely as listing 2
+//! allows?
 
 use super::programs::{program, ring};
 use super::{geometry, paper, sums};
@@ -38,7 +39,8 @@ fn listing_2_keeps_to_a_hint_at_a_time() {
     let machine = paper();
     let geometry = geometry(&machine, 1024);
     let ordered = order(translate(&listing_2(4), geometry.subpolynomials()).expect("a graph"), &machine, &geometry);
-    // The relinearisation of the products, nine rotations within rows and the exchange of the rows, each for all four rows in one group.
+    // The relinearization of the products, nine rotations within rows and the exchange of the rows, each for
+    // all four rows in one group.
     let hints: Vec<_> = ordered.groups.iter().filter_map(|group| group.hint).collect();
     assert_eq!(hints.len(), 11);
     assert!(ordered.groups.iter().all(|group| group.operations >= 4));
@@ -46,7 +48,7 @@ fn listing_2_keeps_to_a_hint_at_a_time() {
     distinct.sort_unstable();
     distinct.dedup();
     assert_eq!(distinct.len(), 11);
-    // In the order of the program a scratchpad of two hints would load each four times, three of them again.
+    // In program order, a scratchpad of two hints would load each hint four times, three of them again.
     let machine = crate::f1::machine::F1 { bank_bytes: 96 << 10, ..machine };
     let compiled = compile(&machine, &listing_2(4)).expect("it compiles");
     let traffic = compiled.traffic(&machine);
@@ -63,7 +65,8 @@ fn the_order_is_a_permutation_that_respects_dependencies() {
             let translation =
                 translate(&build(operation, shape).expect("a program"), geometry.subpolynomials()).expect("a graph");
             let ordered = order(translation.clone(), &machine, &geometry);
-            // The builder refuses operands that are not defined before, so the order holds; nothing is lost or doubled.
+            // The builder rejects undefined operands, so the order is legal; no instruction is lost or
+            // duplicated.
             assert_eq!(ordered.translation.graph.len(), translation.graph.len());
             assert_eq!(ordered.translation.graph.counts(), translation.graph.counts());
             assert_eq!(ordered.home.len(), translation.graph.len());
@@ -78,7 +81,7 @@ fn the_order_is_a_permutation_that_respects_dependencies() {
 fn chains_without_hints_keep_their_units_busy() {
     let machine = paper();
     for (operation, unit) in [(Operation::Ntt, UnitKind::Ntt), (Operation::Automorphism, UnitKind::Automorphism)] {
-        // Eight chains for each cluster hide the unit's latency: a further round takes what the units alone take.
+        // Eight chains per cluster hide the unit's latency, so another round takes only the units' time.
         let cycles = |rounds| {
             let shape = Shape { log2_degree: 12, limbs: 2, special: 0, ciphertexts: 32, rounds };
             let compiled = compile(&machine, &build(operation, shape).expect("a program")).expect("it compiles");
@@ -96,7 +99,7 @@ fn chains_without_hints_keep_their_units_busy() {
 
 #[test]
 fn products_are_summed_up_as_they_come() {
-    // What a key switch multiplies is added at once: no more than the sums and a few products are alive in a task.
+    // Products of a key switch are added immediately: only the sums and a few products of a task are live.
     let machine = paper();
     let geometry = geometry(&machine, 1024);
     let shape = Shape { log2_degree: 10, limbs: 6, special: 1, ciphertexts: 1, rounds: 1 };
@@ -117,8 +120,8 @@ fn products_are_summed_up_as_they_come() {
 
 #[test]
 fn a_digit_is_summed_up_just_before_its_transform() {
-    // Digits of two limbs: each is a sum of two products in every other limb, which is transformed, multiplied by the hint and summed up with
-    // the other digits'. If all of them were lifted first, each would hold a register until its turn.
+    // Digits of two limbs: each is a sum of two products in every other limb, then transformed, multiplied by
+    // the hint and added to the other digits' products. If all were lifted first, each would occupy a register.
     let machine = paper();
     let geometry = geometry(&machine, 1024);
     let (limbs, special) = (10, 2);
@@ -139,14 +142,14 @@ fn a_digit_is_summed_up_just_before_its_transform() {
             lifted += 1;
         }
     }
-    // Two key switches, each with five digits in the ten limbs that are not their own.
+    // Two key switches, each with five digits in the ten other limbs.
     assert!(lifted >= 2 * 5 * 10, "{lifted} sums are transformed");
 }
 
 #[test]
 fn a_cluster_lifts_a_digit_to_one_limb_after_another() {
-    // Digits of two limbs again, in four clusters. If a cluster did all digits of a limb, each product with a constant but the second of a digit
-    // would read another digit than the one before.
+    // Digits of two limbs again, in four clusters. If a cluster processed all digits of a limb, each product
+    // with a constant except a digit's second one would read another digit than the previous product.
     let machine = F1 { clusters: 4, ..paper() };
     let geometry = geometry(&machine, 1024);
     let (limbs, special) = (10, 2);
@@ -172,8 +175,8 @@ fn a_cluster_lifts_a_digit_to_one_limb_after_another() {
 
 #[test]
 fn operations_share_a_hint_evenly_whatever_else_they_do() {
-    // Two key switches with one hint, and a long sum behind the first: each has half of the clusters for what it multiplies with the hint, so that both
-    // want a vector of it at the same time.
+    // Two key switches with one hint, and a long sum after the first: each uses half of the clusters for its
+    // products with the hint, so both need a hint vector at the same time.
     let machine = paper();
     let geometry = geometry(&machine, 1024);
     let limbs = 16_u16;
@@ -214,8 +217,9 @@ fn operations_share_a_hint_evenly_whatever_else_they_do() {
 
 #[test]
 fn a_hint_that_few_could_use_waits_until_more_can() {
-    // Ciphertext i is permuted i times by one element, then once by another. The first could have its last one at once, alone, and so could
-    // each of the others in the program's order. Three wait until as many do not come first.
+    // Ciphertext i is permuted i times by one element, then once by another. The last permutation of the first
+    // could start immediately, alone, and likewise the others in program order. Three wait until all can start
+    // together.
     let machine = paper();
     let geometry = geometry(&machine, 1024);
     let (limbs, ciphertexts) = (4, 5);
@@ -252,7 +256,7 @@ fn a_hint_that_few_could_use_waits_until_more_can() {
 
 #[test]
 fn a_program_is_tried_with_groups_that_clusters_share_evenly() {
-    // Of six permutations with one hint the scratchpad has room for three at a time; four clusters share two evenly.
+    // The scratchpad fits three of six permutations with one hint; four clusters divide evenly into two.
     let machine = F1 { clusters: 4, bank_bytes: 6 << 12, ..paper() };
     let geometry = geometry(&machine, 1024);
     let shape = Shape { log2_degree: 10, limbs: 2, special: 1, ciphertexts: 6, rounds: 1 };
@@ -263,11 +267,11 @@ fn a_program_is_tried_with_groups_that_clusters_share_evenly() {
     let (full, others) = orders(translation.clone(), instructions, &machine, &geometry);
     assert_eq!(widths(&full), [3, 3]);
     assert_eq!(others.iter().map(widths).collect::<Vec<_>>(), [[2, 2, 2]]);
-    // Not of a longer program, and not where that is no other order.
+    // Not for a longer program, and not if the order would be the same.
     assert!(orders(translation.clone(), instructions - 1, &machine, &geometry).1.is_empty());
     let three = F1 { clusters: 3, ..machine.clone() };
     assert!(orders(translation, instructions, &three, &geometry).1.is_empty());
-    // Four in step, as equal operations of two groups in a row; those of one group have nothing to go in step with.
+    // Four in lockstep, as equal operations of two consecutive groups; one group alone has no partner.
     for (rounds, widest) in [(1, None), (2, Some(vec![4, 4]))] {
         let shape = Shape { ciphertexts: 4, rounds, ..shape };
         let program = build(Operation::Permute, shape).expect("a program");
@@ -279,7 +283,7 @@ fn a_program_is_tried_with_groups_that_clusters_share_evenly() {
 }
 
 #[test]
-fn what_a_chain_of_long_pipelines_reads_comes_as_much_sooner() {
+fn operands_of_long_pipelines_are_scheduled_earlier() {
     let machine = paper();
     let geometry = geometry(&machine, 4096);
     let shape = Shape { log2_degree: 12, limbs: 3, special: 1, ciphertexts: 64, rounds: 2 };
@@ -288,7 +292,7 @@ fn what_a_chain_of_long_pipelines_reads_comes_as_much_sooner() {
     let before = order(translation, &machine, &geometry);
     let after = advance(before.clone(), &machine, &geometry);
     assert_eq!(after.translation.graph.counts(), before.translation.graph.counts());
-    // Instructions that stand before an automorphism and, further on, before the products that end its chain.
+    // Instructions before an automorphism, and before the products that end its chain.
     let ahead = |ordered: &Ordered| {
         let graph = &ordered.translation.graph;
         let automorphisms = (0..graph.len()).filter(|&index| graph.function(index).unit() == UnitKind::Automorphism);

@@ -1,4 +1,4 @@
-//! Do compiled kernel programs, carried out action by action, give the interpreter's words?
+//! Do replayed schedules of kernel programs match the interpreter?
 
 use super::paper;
 use crate::audit::residue::audit;
@@ -27,7 +27,8 @@ use std::sync::Arc;
 
 const Q: usize = 4;
 
-/// A permutation with the automorphism first, and a product, both key-switched by `gadget`, added up and rescaled.
+/// A permutation that starts with the automorphism, and a product, both key-switched by `gadget`, added and
+/// rescaled.
 pub fn program(ring: &Ring, gadget: &Gadget, conversion: Conversion) -> KernelProgram {
     let mut builder = KernelBuilder::new("permute and multiply", ring.degree(), ring.moduli()).expect("moduli");
     let q = LimbSet::new(gadget.q().iter().copied());
@@ -68,7 +69,7 @@ pub fn program(ring: &Ring, gadget: &Gadget, conversion: Conversion) -> KernelPr
     builder.finish().expect("a program")
 }
 
-/// A ring of so many moduli of F1's class.
+/// A ring with `moduli` moduli of F1's class.
 pub fn ring(degree: usize, moduli: usize) -> Arc<Ring> {
     let degree = RingDegree::new(degree).expect("a degree");
     let class = PrimeClass::of_degree(degree).and(PrimeClass::ONE_MOD_WORD);
@@ -89,19 +90,21 @@ fn random(ring: &Ring, value: &ValueType, seed: &mut u64) -> RnsPolynomial {
 }
 
 #[test]
-fn the_replay_gives_the_interpreters_words() {
+fn replay_matches_the_interpreter() {
     check_replay(&F1 { banks: 4, bank_bytes: 128 << 10, ..paper() }, 1);
 }
 
 #[test]
 fn polynomials_of_several_vectors_are_replayed_too() {
-    // Units of 16 lanes take vectors of 256: a polynomial of 1024 is four. Of 32 lanes, one vector is all.
+    // Units of 16 lanes process vectors of 256, so a polynomial of 1024 is four vectors; with 32 lanes it is
+    // one.
     let small = F1 { banks: 4, bank_bytes: 128 << 10, register_file: 16 << 10, ..paper() };
     check_replay(&F1 { lanes: 16, ..small.clone() }, 4);
     check_replay(&F1 { lanes: 32, register_file: 64 << 10, ..small }, 1);
 }
 
-/// Inputs, constants, public polynomials and results that are values, and such that are coefficients; and lifts that nothing reduces afterwards.
+/// Inputs, constants, public polynomials and results in both domains, and lifts that are not reduced
+/// afterwards.
 fn both_domains(ring: &Ring, limbs: &LimbSet) -> KernelProgram {
     let mut builder = KernelBuilder::new("both", ring.degree(), ring.moduli()).expect("moduli");
     let (values, coefficients) = (ValueType::evaluation(limbs.clone()), ValueType::coefficient(limbs.clone()));
@@ -124,7 +127,7 @@ fn both_domains(ring: &Ring, limbs: &LimbSet) -> KernelProgram {
     for (number, conversion) in [Conversion::Approximate, Conversion::Balanced].into_iter().enumerate() {
         let lifted = builder.base_conversion(first, rest.clone(), conversion).expect("a lift");
         builder.output("lifted", number as u16, lifted);
-        // Of another lift all that reads it reduces it.
+        // All readers of this lift reduce it.
         let lifted = builder.base_conversion(first, rest.clone(), conversion).expect("a lift");
         let constant = builder.residues(-98_765_432_123, &rest);
         let multiple = builder.scale(lifted, &constant).expect("a product");
@@ -138,7 +141,7 @@ fn both_domains(ring: &Ring, limbs: &LimbSet) -> KernelProgram {
 #[test]
 fn values_are_in_the_multipliers_form_and_coefficients_plain() {
     let machine = F1 { banks: 4, bank_bytes: 128 << 10, register_file: 64 << 10, ..paper() };
-    // Of several lengths, so that a residue modulo one is seldom one modulo another.
+    // Of several lengths, so that a residue modulo one is rarely a residue modulo another.
     let degree = RingDegree::new(1024).expect("a degree");
     let class = PrimeClass::of_degree(degree).and(PrimeClass::ONE_MOD_WORD);
     let moduli = [32, 30, 28].map(|bits| Modulus::new(class.of_bits(bits, 1).expect("primes")[0]).expect("a modulus"));
@@ -172,9 +175,8 @@ fn check_replay(machine: &F1, subpolynomials: usize) {
     }
 }
 
-/// A program with keys and random inputs, and what the interpreter makes of them.
+/// A program with keys and random inputs, and the interpreter's outputs.
 pub struct Case {
-    /// The program.
     pub program: KernelProgram,
     keys: KeySet,
     inputs: Vec<RnsPolynomial>,
@@ -182,7 +184,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// Of a program on `ring` whose keys are made for `gadget`.
+    /// For a program on `ring` with keys for `gadget`.
     pub fn new(program: KernelProgram, ring: Arc<Ring>, gadget: &Arc<Gadget>, mut seed: u64) -> Self {
         let secret = vec![1; ring.degree().get()];
         let secret = SecretKey::from_coefficients(ring.degree(), secret).expect("a secret");
@@ -199,7 +201,7 @@ impl Case {
         Self { program, keys, inputs, expected }
     }
 
-    /// Holds `actions` against the program, carries them out, and compares word by word.
+    /// Checks, audits and replays `actions`, and compares word by word.
     pub fn check(&self, translation: &Translation, actions: &[Timed], machine: &F1, geometry: &Geometry) {
         let graph = &translation.graph;
         let events = Expansion::new(graph, actions, machine, geometry).expect("everything in it exists");
@@ -213,7 +215,7 @@ impl Case {
 }
 
 #[test]
-fn primes_of_another_class_are_refused() {
+fn primes_of_another_class_are_rejected() {
     let degree = RingDegree::new(1024).expect("a degree");
     let prime = PrimeClass::of_degree(degree).of_bits(40, 1).expect("a prime")[0];
     let moduli = [Modulus::new(prime).expect("a modulus")];

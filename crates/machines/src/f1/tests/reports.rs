@@ -1,4 +1,4 @@
-//! Does a report say what the checked schedule says, with stalls that sum to the total?
+//! Does a report match the checked schedule, with stalls that add up to the total?
 
 use crate::contract::options::Given;
 use crate::contract::residue::map;

@@ -1,4 +1,5 @@
-//! Does a compiled program come back as it was, and is every file refused that is of another program, damaged, or made up?
+//! Do compiled programs survive serialization, and are files rejected that are for another program, damaged, or
+//! forged?
 
 use super::orders::listing_2;
 use super::paper;
@@ -24,7 +25,7 @@ fn same(a: &Accepted, b: &Accepted) {
 }
 
 #[test]
-fn what_is_saved_comes_back() {
+fn saved_programs_load_unchanged() {
     let machine = F1 { bank_bytes: 96 << 10, ..paper() };
     for scheduler in [Scheduler::Priority, Scheduler::Csr { limit: None }] {
         let program = listing_2(2);
@@ -37,7 +38,7 @@ fn what_is_saved_comes_back() {
 }
 
 #[test]
-fn another_program_machine_or_format_is_refused() {
+fn another_program_machine_or_format_is_rejected() {
     let machine = paper();
     let program = build(Operation::Permute, SHAPE).expect("a program");
     let bytes = save(&compile(&machine, &program).expect("it compiles"));
@@ -55,7 +56,7 @@ fn another_program_machine_or_format_is_refused() {
 }
 
 #[test]
-fn damaged_files_are_refused_or_hold() {
+fn damaged_files_are_rejected_or_legal() {
     let machine = paper();
     let program = build(Operation::Permute, SHAPE).expect("a program");
     let compiled = compile(&machine, &program).expect("it compiles");
@@ -69,7 +70,7 @@ fn damaged_files_are_refused_or_hold() {
             let mut damaged = bytes.clone();
             damaged[position] ^= change;
             if let Ok(loaded) = load(&damaged, &machine, &program) {
-                // What is not a schedule's matter may change; the schedule itself holds.
+                // Data outside the schedule may change; the schedule itself is legal.
                 check(&loaded.translation.graph, &loaded.actions, &machine, &loaded.geometry).expect("it holds");
                 accepted += 1;
             }
@@ -79,7 +80,7 @@ fn damaged_files_are_refused_or_hold() {
 }
 
 #[test]
-fn parts_that_do_not_exist_are_refused() {
+fn absent_components_are_rejected() {
     let machine = paper();
     let program = build(Operation::Ntt, SHAPE).expect("a program");
     let compiled = compile(&machine, &program).expect("it compiles");

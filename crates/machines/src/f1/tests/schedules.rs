@@ -1,4 +1,4 @@
-//! Do phases 2 and 3 give schedules that an independent simulation accepts, and does it refuse wrong ones?
+//! Does the checker accept the schedules of phases 2 and 3, and reject wrong ones?
 
 use super::{compile, geometry, paper, sums};
 use crate::engine::checker::Hazard;
@@ -70,7 +70,7 @@ fn permutations_of_the_papers_sizes_are_scheduled_and_no_faster_than_their_units
             assert_eq!(sums.busy[kind as usize], busy);
             assert!(checked.cycles * machine.unit_count(kind) as u64 >= busy);
         }
-        // Everything fits: each leaf comes once, each result goes once.
+        // Everything fits: each leaf is loaded once, and each result is stored once.
         assert_eq!(sums.off_chip, [graph.leaves().len() as u64, graph.outputs().len() as u64]);
     }
 }
@@ -107,31 +107,31 @@ fn one_read_serves_several_clusters_where_the_crossbars_connect_them() {
         check(&graph, actions, machine, &geometry).expect("it holds");
         sums(&graph, actions, machine, &geometry).on_chip
     });
-    // Every cluster takes every vector of the hint either way; the memories are read less often.
+    // Every cluster receives every hint vector in both schedules; the memories are read less often.
     assert!(shared < apart, "{shared}, {apart}");
     let refused = check(&graph, &schedules[0], &alone, &geometry).expect_err("reads are shared");
     assert_eq!(refused.hazard, Hazard::Port, "{refused}");
 }
 
 #[test]
-fn a_schedule_that_is_wrong_in_one_place_is_refused() {
+fn schedules_with_one_error_are_rejected() {
     let machine = F1 { clusters: 4, ..paper() };
     let geometry = geometry(&machine, 4096);
     let graph = permutations(2, 3);
     let good = compile(&graph, &machine, &geometry);
     check(&graph, &good, &machine, &geometry).expect("it holds");
     for index in 0..good.len() {
-        // Without the action, something is missing; that a result is stored is the audit's matter.
+        // Without the action, a value is missing. The audit checks that results are stored.
         let mut missing = good.clone();
         let removed = missing.remove(index);
         if !matches!(removed.action, Action::Store { .. }) {
             check(&graph, &missing, &machine, &geometry).expect_err("an action less");
         }
-        // Twice at the same time, its part is in use.
+        // A duplicate conflicts with the original.
         let mut twice = good.clone();
         twice.push(good[index]);
         check(&graph, &twice, &machine, &geometry).expect_err("an action twice");
-        // In cycle 0 nothing but a load can run.
+        // Only a load can start in cycle 0.
         let mut early = good.clone();
         if !matches!(early[index].action, Action::Load { .. }) {
             early[index].cycle = 0;
@@ -142,7 +142,7 @@ fn a_schedule_that_is_wrong_in_one_place_is_refused() {
 
 #[test]
 fn a_result_is_tight_against_its_operands() {
-    // One addition: load, fetch, add, write back, store, each as soon as the one before allows.
+    // One addition: load, fetch, add, write back, store, each as early as possible.
     let machine = paper();
     let geometry = geometry(&machine, 1024);
     let mut builder = GraphBuilder::default();
@@ -152,10 +152,10 @@ fn a_result_is_tight_against_its_operands() {
     let graph = builder.finish();
     let actions = compile(&graph, &machine, &geometry);
     let checked = check(&graph, &actions, &machine, &geometry).expect("it holds");
-    // Both loads at once, on two stacks. One operand goes to a register, the other streams when the cluster's port has taken the
-    // first; the sum streams to the scratchpad.
+    // Both loads start at once, on two stacks. One operand is fetched to a register; the other streams when the
+    // cluster's port is free. The sum streams to the scratchpad.
     let depth = machine.depth;
-    // Their instructions come before the loads start, by a latency and a cycle of both stacks.
+    // Their instructions are fetched before, in one latency and one cycle of both stacks.
     let fetched = machine.memory_latency + 1;
     let added = fetched + machine.memory_latency + 1 + geometry.occupancy + depth.network;
     let stored = added + depth.adder + depth.network + 1;
@@ -170,8 +170,9 @@ fn a_result_is_tight_against_its_operands() {
 }
 
 #[test]
-fn a_result_that_would_meet_its_operands_in_a_bank_goes_to_the_scratchpad() {
-    // Behind two operands in registers a result that begins in their bank would be its third access in a cycle, in every cycle.
+fn a_result_that_conflicts_with_its_operands_bank_goes_to_the_scratchpad() {
+    // After two operands in registers, a result that starts in their bank would be its third access in every
+    // cycle.
     let PipelineDepth { multiplier, network, .. } = paper().depth;
     let depth = |multiplier, adder| F1 { depth: PipelineDepth { multiplier, adder, network }, ..paper() };
     let few = F1 { register_banks: 4, ..paper() };
@@ -184,8 +185,9 @@ fn a_result_that_would_meet_its_operands_in_a_bank_goes_to_the_scratchpad() {
 }
 
 #[test]
-fn a_result_that_meets_its_operand_gets_the_port_that_stays_free() {
-    // Of two ports one is taken from cycle 8 on and one from 12 on: an operand from 0 to 7 leaves the latter to its result from 4 to 11.
+fn a_result_in_its_operands_bank_gets_the_port_that_stays_free() {
+    // One of two ports is busy from cycle 8 on and one from 12 on: an operand from 0 to 7 must leave the latter
+    // to its result from 4 to 11.
     let machine = F1 { register_banks: 4, ..paper() };
     let mut cluster = Cluster::new(&machine, &geometry(&machine, 1024));
     cluster.take_port(12, 8);
@@ -196,8 +198,8 @@ fn a_result_that_meets_its_operand_gets_the_port_that_stays_free() {
 }
 
 #[test]
-fn a_slow_memorys_vector_is_read_when_its_last_part_has_come() {
-    // Half the bandwidth: a transfer takes twice as long as a reader.
+fn a_vector_from_slow_memory_is_read_when_its_last_part_has_arrived() {
+    // With half the bandwidth, a transfer takes twice as long as a reader.
     let machine = F1 { stack_bytes: 256.0, ..paper() };
     let geometry = geometry(&machine, 4096);
     assert_eq!(geometry.transfer, 2 * geometry.occupancy);
@@ -207,7 +209,8 @@ fn a_slow_memorys_vector_is_read_when_its_last_part_has_come() {
     let mut tight = 0;
     for (position, timed) in actions.iter().enumerate() {
         let Action::Load { frame, .. } = timed.action else { continue };
-        // Its first chunk follows the request by the latency, its last by the transfer; the reader's last chunk comes behind that.
+        // Its first chunk arrives after the latency, its last one after the transfer; the reader's last chunk
+        // follows.
         let last = timed.cycle + machine.memory_latency + geometry.transfer - 1;
         let leaves = |timed: &Timed| match timed.action {
             Action::Fetch { frame: from, .. } if from == frame => Some(timed.cycle),
@@ -218,7 +221,7 @@ fn a_slow_memorys_vector_is_read_when_its_last_part_has_come() {
         };
         let first = actions.iter().filter_map(leaves).filter(|&cycle| cycle > timed.cycle).min().expect("it is read");
         assert!(first + geometry.occupancy - 1 > last, "{first} is too soon for {timed:?}");
-        // As late as its reader allows, and a cycle later.
+        // As late as its reader allows, and one cycle later.
         let spare = first + geometry.occupancy - 1 - (last + 1);
         let mut late = actions.clone();
         late[position].cycle += spare + 1;
@@ -232,7 +235,7 @@ fn a_slow_memorys_vector_is_read_when_its_last_part_has_come() {
 }
 
 #[test]
-fn a_slow_stores_value_is_loaded_when_all_of_it_is_there() {
+fn a_slow_stores_value_is_loaded_when_complete() {
     let machine = F1 { stack_bytes: 256.0, banks: 4, bank_bytes: 512 << 10, clusters: 3, ..paper() };
     let geometry = geometry(&machine, 16384);
     let graph = permutations(3, 5);
@@ -248,13 +251,13 @@ fn a_slow_stores_value_is_loaded_when_all_of_it_is_there() {
         assert!(timed.cycle >= whole);
         let mut sooner = actions.clone();
         sooner[position].cycle = whole - 1;
-        check(&graph, &sooner, &machine, &geometry).expect_err("its last part is not there");
+        check(&graph, &sooner, &machine, &geometry).expect_err("its last part is missing");
     }
     assert!(again > 0, "no intermediate value came back");
 }
 
 #[test]
-fn a_bank_gives_the_clusters_one_vector_at_a_time_and_takes_one() {
+fn a_bank_sends_and_receives_one_vector_at_a_time() {
     let machine = paper();
     let geometry = geometry(&machine, 4096);
     let vector = geometry.occupancy;
@@ -291,8 +294,8 @@ fn a_bank_gives_the_clusters_one_vector_at_a_time_and_takes_one() {
 }
 
 #[test]
-fn two_vectors_that_leave_a_bank_at_once_are_refused() {
-    // Two inputs in one bank, each fetched by a cluster; stores of what was loaded, to have results.
+fn two_vectors_from_one_bank_at_once_are_rejected() {
+    // Two inputs in one bank, each fetched by a cluster; stores of the loaded values, as results.
     let machine = F1 { clusters: 2, banks: 2, ..paper() };
     let geometry = geometry(&machine, 1024);
     let mut builder = GraphBuilder::default();
@@ -320,14 +323,14 @@ fn two_vectors_that_leave_a_bank_at_once_are_refused() {
         }
         actions
     };
-    check(&graph, &start(geometry.occupancy), &machine, &geometry).expect("one after the other");
+    check(&graph, &start(geometry.occupancy), &machine, &geometry).expect("one after another");
     let refused = check(&graph, &start(geometry.occupancy - 1), &machine, &geometry).expect_err("both at once");
     assert_eq!(refused.hazard, Hazard::Port);
     assert!(refused.message.contains("the way out of the network's port from bank 0 of scratchpad"), "{refused}");
 }
 
 #[test]
-fn nothing_starts_before_its_instruction_has_come() {
+fn actions_wait_for_their_instructions() {
     let machine = paper();
     let geometry = geometry(&machine, 4096);
     let graph = permutations(4, 3);
@@ -339,7 +342,7 @@ fn nothing_starts_before_its_instruction_has_come() {
     assert_eq!(refused.hazard, Hazard::NotFetched, "{refused}");
     let mut later = actions.clone();
     later.iter_mut().for_each(|timed| timed.cycle += 1);
-    check(&graph, &later, &machine, &geometry).expect("later it holds too");
+    check(&graph, &later, &machine, &geometry).expect("later is legal too");
 }
 
 #[test]
@@ -356,7 +359,7 @@ fn units_of_low_throughput_are_scheduled_for_their_occupancy() {
             sums(&graph, &actions, &machine, &geometry).busy[kind as usize],
             graph.counts()[kind as usize] * geometry.occupancy_of(kind)
         );
-        // What follows a vector in a unit after G cycles is too soon.
+        // A second vector after G cycles is too early.
         let of_unit = |index: &usize| match actions[*index].action {
             Action::Execute { instruction, cluster, unit, .. } => {
                 (graph.function(instruction as usize).unit() == kind).then_some((cluster, unit))

@@ -1,4 +1,4 @@
-//! Do the streams hold what the schedule does, survive their binary form, and weigh little; and are damaged ones refused?
+//! Do the streams match the schedule, survive their binary form, and stay small, and are damaged ones rejected?
 
 use super::paper;
 use crate::engine::list::EventList;
@@ -61,7 +61,7 @@ fn instructions_come_before_they_start() {
             cycle += instruction.wait;
         }
     }
-    // Which cycles of which stacks are idle, one by one.
+    // Idle cycles of the stacks, one by one.
     let mut idle = vec![machine.stacks as f64; compiled.checked.cycles as usize];
     let mut first = u64::MAX;
     for timed in &compiled.actions {
@@ -74,9 +74,9 @@ fn instructions_come_before_they_start() {
     }
     let brought = |until: u64| idle[..until as usize].iter().sum::<f64>() * machine.stack_bytes;
     needed.sort_unstable();
-    // What the checker is told of the streams is what they are.
+    // The checker's view of the streams matches the streams.
     let told = compiled.events(&machine);
-    let told = told.instructions().expect("they lie in memory");
+    let told = told.instructions().expect("they are in memory");
     let of_cycle = |same: &[(u64, u64)]| (same[0].0, same.iter().map(|&(_, bytes)| bytes).sum::<u64>());
     assert_eq!(told.starts, needed.chunk_by(|a, b| a.0 == b.0).map(of_cycle).collect::<Vec<_>>());
     assert_eq!(told.bytes, encode(&found).len() as u64);
@@ -87,7 +87,7 @@ fn instructions_come_before_they_start() {
             assert!(bytes as f64 <= brought(cycle.saturating_sub(machine.memory_latency)), "cycle {cycle}");
         }
     }
-    // The memory's worst case: everything begins with loads, and yet the start is delayed by little more than its latency.
+    // The worst case for memory: all actions start with loads, but the delay is hardly longer than the latency.
     let late = first - machine.memory_latency;
     assert!(0 < late && late * 20 < compiled.checked.cycles, "{first} of {}", compiled.checked.cycles);
 }

@@ -11,33 +11,33 @@ use super::{Shape, Transpose};
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
 
-/// In what order a vector's elements lie.
+/// The order of a vector's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Layout {
-    /// Coefficients in natural order.
+    /// In natural order.
     Coefficients,
-    /// Values in the order in which the four-step unit gives them: place p holds value p / G + E·(p mod G).
+    /// Values in the order of the four-step unit: place p has value p / G + E·(p mod G).
     FourStepValues,
 }
 
-/// An affine map of indices modulo a power of two: where element i goes.
+/// An affine map of indices modulo a power of two: the destination of element i.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Affine {
     factor: usize,
     offset: usize,
 }
 
-/// The unit set up for one shape and one automorphism.
+/// The unit configured for one shape and one automorphism.
 #[derive(Clone, Debug)]
 pub struct AutomorphismUnit {
     shape: Shape,
     element: GaloisElement,
-    /// Where values go.
+    /// The permutation of values.
     values: Affine,
 }
 
 impl AutomorphismUnit {
-    /// σ of `element` on vectors of `shape`.
+    /// The automorphism `element` on vectors of `shape`.
     ///
     /// # Panics
     /// If the element belongs to another ring degree.
@@ -46,24 +46,26 @@ impl AutomorphismUnit {
         Self::of_values(shape, element, 0)
     }
 
-    /// σ of `element`, of a ring whose polynomials are several vectors of `shape`, on the values whose numbers are `first` modulo
-    /// that many. Coefficients of such a ring are not one vector's affair.
+    /// The automorphism `element` of a ring with several vectors of `shape` per polynomial, on the values whose
+    /// indices are `first` modulo the number of vectors. Coefficients of such a ring are not supported.
     pub fn of_values(shape: Shape, element: GaloisElement, first: usize) -> Self {
-        // Value j becomes value j' with k(2j' + 1) ≡ 2j + 1 mod 2N: 2j' + 1 = k^-1 (2j + 1). With j = subpolynomials·u + first, u goes to
-        // k^-1·u and what the rest carries.
+        // Value j moves to j' with k(2j' + 1) ≡ 2j + 1 mod 2N, so 2j' + 1 = k^-1 (2j + 1). With j =
+        // subpolynomials·u + first, u moves to k^-1·u plus the carry of the rest.
         let inverse = element.inverse().value();
         let rest = inverse * first + (inverse - 1) / 2;
         let values = Affine { factor: inverse, offset: rest / (element.degree().get() / shape.degree()) };
         Self { shape, element, values }
     }
 
-    /// Fixed permutations in series for chunks of `size` elements: −1 and 5^(2^i) for the factor, 2^i for the offset.
+    /// Number of fixed permutations in series for chunks of `size` elements: −1 and 5^(2^i) for the factor, 2^i
+    /// for the offset.
     fn sub_permutations(size: usize) -> u64 {
         let bits = u64::from(size.ilog2());
         bits.saturating_sub(1) + bits
     }
 
-    /// Cycles from the first chunk in to the first chunk out: a register behind each fixed permutation, and two transposes.
+    /// Cycles from the first chunk in to the first chunk out: a register after each fixed permutation, and two
+    /// transposes.
     pub fn latency(shape: Shape) -> u64 {
         Self::sub_permutations(shape.lanes())
             + Self::sub_permutations(shape.chunks())
@@ -78,17 +80,17 @@ impl AutomorphismUnit {
         }
     }
 
-    /// Where index `index` goes, through row and column: the two permutations that the unit applies.
+    /// The destination of an element, through the two permutations of the unit.
     fn destination(&self, map: Affine, row: usize, column: usize) -> (usize, usize) {
         let (lanes, chunks) = (self.shape.lanes(), self.shape.chunks());
         let spread = map.factor * column + map.offset;
         ((map.factor * row + spread / lanes) % chunks, spread % lanes)
     }
 
-    /// σ_k of `vector`, step by step as the unit does it: `modulus` for the signs of coefficients.
+    /// The automorphism of `vector`, with the unit's steps; `modulus` is for the signs of coefficients.
     ///
     /// # Panics
-    /// Unless the vector has as many canonical residues as the shape, and is the whole polynomial if they are coefficients.
+    /// If the number of residues does not match the shape, or coefficients are not a whole polynomial.
     pub fn apply(&self, modulus: Modulus, layout: Layout, vector: &[u64]) -> Vec<u64> {
         let (lanes, chunks) = (self.shape.lanes(), self.shape.chunks());
         assert_eq!(vector.len(), lanes * chunks);
@@ -97,10 +99,10 @@ impl AutomorphismUnit {
             Layout::Coefficients => {
                 assert_eq!(vector.len(), self.element.degree().get(), "a whole polynomial");
                 let signed = self.signs(modulus, vector);
-                // Chunk r holds row r: first the column permutation, the same for all.
+                // Chunk r has row r: first the column permutation, the same for all chunks.
                 let columns = permute_chunks(&signed, lanes, |_, lane| self.destination(map, 0, lane).1);
                 let turned = Transpose::apply(self.shape, &columns);
-                // Lane block b, chunk c: column b·G + c, whose rows lie in the block's G lanes.
+                // Lane block b of chunk c has column b·G + c, whose rows are in the block's G lanes.
                 let rows = permute_chunks(&turned, lanes, |chunk, lane| {
                     let (block, row) = (lane / chunks, lane % chunks);
                     let column = self.origin_of_column(map, block * chunks + chunk);
@@ -109,13 +111,14 @@ impl AutomorphismUnit {
                 Transpose::apply(self.shape, &rows)
             }
             Layout::FourStepValues => {
-                // Place p holds column p / G, row p mod G: block b of chunk c is column c·E/G + b.
+                // Place p has column p / G, row p mod G: block b of chunk c is column c·E/G + b.
                 let blocks = lanes / chunks;
                 let rows = permute_chunks(vector, lanes, |chunk, lane| {
                     let (block, row) = (lane / chunks, lane % chunks);
                     block * chunks + self.destination(map, row, chunk * blocks + block).0
                 });
-                // Transposed, chunk r holds row r, with column c·E/G + b in lane b·G + c: the column permutation is local.
+                // After the transpose, chunk r has row r, with column c·E/G + b in lane b·G + c: the column
+                // permutation is local.
                 let turned = Transpose::apply(self.shape, &rows);
                 let columns = permute_chunks(&turned, lanes, |_, lane| {
                     let column = (lane % chunks) * blocks + lane / chunks;
@@ -127,12 +130,12 @@ impl AutomorphismUnit {
         }
     }
 
-    /// The column that the column permutation moves to `column`.
+    /// The inverse of the column permutation.
     fn origin_of_column(&self, map: Affine, column: usize) -> usize {
         (0..self.shape.lanes()).find(|&from| self.destination(map, 0, from).1 == column).unwrap_or(column)
     }
 
-    /// The coefficients that cross X^N = −1 change their sign before they move.
+    /// Negates the coefficients that wrap around X^N = −1.
     fn signs(&self, modulus: Modulus, vector: &[u64]) -> Vec<u64> {
         let degree = self.shape.degree();
         let negative = |index: usize| (index * self.element.value()) % (2 * degree) >= degree;

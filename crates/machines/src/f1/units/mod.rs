@@ -1,7 +1,7 @@
-//! What F1's functional units do to a stream of chunks, exactly, cycle by cycle (section 5).
+//! F1's functional units on a stream of chunks, bit-exact and cycle by cycle (section 5).
 //!
-//! A residue vector of N elements enters a unit of E lanes as G = N / E chunks in consecutive cycles: chunk r holds elements
-//! r·E to r·E + E − 1.
+//! A residue vector of N elements enters a unit of E lanes as G = N / E chunks in consecutive cycles: chunk r
+//! has elements r·E to r·E + E − 1.
 
 pub mod automorphism;
 pub mod transpose;
@@ -18,10 +18,10 @@ pub struct Shape {
     chunks: usize,
 }
 
-/// A vector that a unit cannot take.
+/// A vector that does not fit a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a unit of {lanes} lanes takes vectors of 2 to {lanes} chunks of {lanes} elements, not rings of degree {degree}"
+    "a unit of {lanes} lanes supports vectors of 2 to {lanes} chunks of {lanes} elements, not rings of degree {degree}"
 )]
 pub struct ShapeError {
     /// N.
@@ -31,7 +31,7 @@ pub struct ShapeError {
 }
 
 impl Shape {
-    /// A ring of `degree` N in a unit of `lanes` E.
+    /// A ring of `degree` N in a unit with `lanes` E.
     ///
     /// # Errors
     /// [`ShapeError`] unless E is a power of two and 2E ≤ N ≤ E².
@@ -49,7 +49,7 @@ impl Shape {
         self.lanes
     }
 
-    /// G, also the cycles that a vector occupies a unit.
+    /// G; also the cycles that a vector occupies a unit.
     pub fn chunks(self) -> usize {
         self.chunks
     }

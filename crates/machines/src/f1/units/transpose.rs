@@ -1,9 +1,9 @@
 //! The quadrant-swap transpose unit (section 5.1, figure 7).
 //!
-//! A K × K matrix of quadrants A B / C D comes in column by column, K lanes wide: first the columns of A over C, then those of
-//! B over D. A quadrant swap gives A over B, then C over D: it exchanges B and C. A layer of swaps at K, K/2, …, 2 transposes
-//! the matrix, since (A B / C D)ᵀ = (Aᵀ Cᵀ / Bᵀ Dᵀ). With G < E chunks the layers above G are bypassed: the E lanes
-//! then hold E / G matrices of G × G side by side.
+//! A K × K matrix of quadrants A B / C D enters column by column, K lanes wide: first the columns of A over C,
+//! then those of B over D. A quadrant swap exchanges B and C: its output is A over B, then C over D. Swaps with
+//! K, K/2, …, 2 transpose the matrix, since (A B / C D)ᵀ = (Aᵀ Cᵀ / Bᵀ Dᵀ). With G < E chunks, the layers above
+//! G are bypassed, and the E lanes contain E / G matrices of G × G.
 
 use super::Shape;
 
@@ -11,10 +11,10 @@ use super::Shape;
 #[derive(Clone, Debug)]
 struct QuadrantSwap<T> {
     half: usize,
-    /// Half-columns waiting, by their number in the step.
+    /// Buffered half-columns, by their index in the step.
     top: Vec<Vec<T>>,
     bottom: Vec<Vec<T>>,
-    /// Columns taken so far.
+    /// Columns so far.
     cycle: usize,
 }
 
@@ -25,20 +25,21 @@ impl<T: Copy + Default> QuadrantSwap<T> {
         Self { half, top: buffer.clone(), bottom: buffer, cycle: 0 }
     }
 
-    /// One cycle: a column of K elements in, a column out. Outputs of the first K/2 cycles are what the buffers held before.
+    /// One cycle: a column of K elements in, a column out. The first K/2 outputs are the buffers' previous
+    /// content.
     fn step(&mut self, column: &mut [T]) {
         let row = self.cycle % self.half;
         let second = (self.cycle / self.half) % 2 == 1;
         self.cycle += 1;
         let (upper, lower) = column.split_at_mut(self.half);
         if second {
-            // B[i] and D[i] arrive: A[i] leaves by the top buffer, B[i] by the bypass, D[i] takes A[i]'s place.
+            // B[i] and D[i] arrive: A[i] leaves from the top buffer, B[i] uses the bypass, D[i] replaces A[i].
             let incoming = lower.to_vec();
             lower.copy_from_slice(upper);
             upper.copy_from_slice(&self.top[row]);
             self.top[row].copy_from_slice(&incoming);
         } else {
-            // A[i] and C[i] of the next matrix arrive; C[i] and D[i] of the last one leave, C[i] on top.
+            // A[i] and C[i] of the next matrix arrive; C[i] and D[i] of the previous one leave, C[i] on top.
             let (a, c) = (upper.to_vec(), lower.to_vec());
             upper.copy_from_slice(&self.bottom[row]);
             lower.copy_from_slice(&self.top[row]);
@@ -52,13 +53,12 @@ impl<T: Copy + Default> QuadrantSwap<T> {
 #[derive(Clone, Debug)]
 pub struct Transpose<T> {
     shape: Shape,
-    /// Layer i: E / K swaps of K = G / 2^i, side by side.
+    /// Layer i: E / K parallel swaps with K = G / 2^i.
     layers: Vec<Vec<QuadrantSwap<T>>>,
     taken: usize,
 }
 
 impl<T: Copy + Default> Transpose<T> {
-    /// The unit set up for `shape`.
     pub fn new(shape: Shape) -> Self {
         let mut layers = Vec::new();
         let mut size = shape.chunks();
@@ -69,15 +69,15 @@ impl<T: Copy + Default> Transpose<T> {
         Self { shape, layers, taken: 0 }
     }
 
-    /// Cycles from the first chunk in to the first chunk out: K/2 for each layer, G − 1 in all.
+    /// Cycles from the first chunk in to the first chunk out: K/2 per layer, G − 1 in total.
     pub fn latency(shape: Shape) -> u64 {
         shape.chunks() as u64 - 1
     }
 
-    /// One cycle: a chunk in, and a chunk out once [`Self::latency`] has passed. Vectors may follow each other without a gap.
+    /// One cycle: a chunk in, and a chunk out once [`Self::latency`] has passed. Vectors may be back to back.
     pub fn step(&mut self, chunk: &[T]) -> Option<Vec<T>> {
         let mut lanes = chunk.to_vec();
-        // A layer sees its first valid column when those before it have filled.
+        // A layer's first valid column arrives when the previous layers have filled.
         let mut filled = 0;
         for layer in &mut self.layers {
             if self.taken < filled {
@@ -93,8 +93,8 @@ impl<T: Copy + Default> Transpose<T> {
         (self.taken > Self::latency(self.shape) as usize).then_some(lanes)
     }
 
-    /// What goes in as element (chunk r, lane E-block b, place c) comes out as (chunk c, block b, place r): a vector transposed
-    /// in blocks of G × G.
+    /// Moves element (chunk r, lane block b, place c) to (chunk c, block b, place r): a transpose in blocks of
+    /// G × G.
     pub fn apply(shape: Shape, vector: &[T]) -> Vec<T> {
         let (lanes, chunks) = (shape.lanes(), shape.chunks());
         let mut result = vec![T::default(); vector.len()];
@@ -109,12 +109,12 @@ impl<T: Copy + Default> Transpose<T> {
 
 #[cfg(test)]
 mod tests {
-    //! Does the pipeline of quadrant swaps transpose, at full rate, with the latency that it states?
+    //! Does the pipeline of quadrant swaps transpose, at full rate, with the stated latency?
     use super::*;
     use polyfabric_kernels::RingDegree;
 
     #[test]
-    fn a_stream_of_vectors_comes_out_transposed_without_a_gap() {
+    fn streams_are_transposed_without_a_gap() {
         for (degree, lanes) in [(64, 8), (32, 8), (16, 8), (256, 16), (1024, 128), (16384, 128)] {
             let shape = Shape::new(RingDegree::new(degree).expect("a degree"), lanes).expect("a shape");
             let vectors: Vec<Vec<u32>> =

@@ -1,4 +1,4 @@
-//! The chip's units, channels, memories, operation kinds and value classes, as the engine's resources.
+//! Declares the chip's units, channels, memories, operation kinds and value classes to the engine.
 
 use super::super::hardware::load_latency;
 use super::super::machine::{AMOUNT_BYTES, Bits, ELEMENT_BYTES, Fpt, Shape};
@@ -8,7 +8,6 @@ use crate::engine::schedule::{
     ClassId, KindId, MemoryId, MemoryKind, Resource, ScheduleBuilder, Traffic, WaitCategory,
 };
 
-/// Operation kinds.
 #[derive(Clone, Copy, Debug)]
 pub struct Kinds {
     pub load: KindId,
@@ -29,38 +28,32 @@ pub struct Kinds {
     pub store: KindId,
 }
 
-/// Value classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Classes {
-    /// LWE ciphertext of an input.
     pub input: ClassId,
-    /// LWE ciphertext of any other operation.
     pub lwe: ClassId,
     /// Rotation amounts of a ciphertext.
     pub rotations: ClassId,
-    /// One polynomial of an accumulator: `iteration` counts completed iterations.
+    /// One polynomial of an accumulator; `iteration` counts completed iterations.
     pub accumulator: ClassId,
-    /// A rotated polynomial minus itself.
+    /// A rotated polynomial minus the original.
     pub rotated: ClassId,
     /// Digits of a step.
     pub digits: ClassId,
-    /// Their transforms.
+    /// Transforms of the digits.
     pub spectrum: ClassId,
-    /// Sums of the products up to a step, all columns.
+    /// Sums of products up to a step, for all columns.
     pub partial: ClassId,
     /// The complete sum of a column.
     pub sum: ClassId,
-    /// The same back in coefficients.
+    /// The sum in the coefficient domain.
     pub product: ClassId,
     /// Bootstrapping key of one step of an iteration.
     pub bootstrap_key: ClassId,
-    /// Key-switch key.
     pub switch_key: ClassId,
-    /// Test polynomial.
     pub table: ClassId,
 }
 
-/// All of them.
 #[derive(Clone, Debug)]
 pub struct Chip {
     pub loader: Resource,
@@ -72,45 +65,45 @@ pub struct Chip {
     pub accumulator: Resource,
     pub extractor: Resource,
     pub host: Resource,
-    /// Pseudo-channels of the key.
+    /// Pseudo-channels for the key.
     pub keys: Vec<Resource>,
     pub hbm_channel: Resource,
     pub link_in: Resource,
     pub link_out: Resource,
     pub host_memory: Resource,
-    /// The host's memory, and what has been in HBM for long: keys and test polynomials.
+    /// The host's memory, and the keys and test polynomials that stay in HBM.
     pub memory: MemoryId,
-    /// What the host has computed.
+    /// Results of the host.
     pub host_buffer: MemoryId,
-    /// HBM pseudo-channel of ciphertexts: rotation amounts of two batches, then results of two.
+    /// The pseudo-channel for ciphertexts: rotation amounts of two batches, then results of two.
     pub hbm: MemoryId,
     pub fifo: MemoryId,
     pub tables: MemoryId,
     pub outputs: MemoryId,
     /// Ping-pong buffer of the key.
     pub key_buffer: MemoryId,
-    /// Accumulators of all ciphertexts in the pipeline: registers.
+    /// Registers of the accumulators in the pipeline.
     pub accumulators: MemoryId,
-    /// Reordering block behind the barrel shifter, for two groups.
+    /// Reordering block after the barrel shifter, for two groups.
     pub reorder: MemoryId,
     /// The dot products' registers.
     pub partial: MemoryId,
     /// Parallel in, serial out: sums of two ciphertexts.
     pub piso: MemoryId,
-    /// Finished accumulators of two ciphertexts, on their way to sample extraction.
+    /// Finished accumulators of two ciphertexts, before sample extraction.
     pub finished: MemoryId,
-    /// Decomposer to FFT.
+    /// Wire from decomposer to FFT.
     pub digits: MemoryId,
-    /// FFT to multipliers.
+    /// Wire from FFT to multipliers.
     pub spectrum: MemoryId,
-    /// IFFT to accumulation.
+    /// Wire from IFFT to accumulation.
     pub product: MemoryId,
     pub kinds: Kinds,
     pub classes: Classes,
 }
 
 impl Classes {
-    /// Those of inputs, and of all other ciphertexts off the chip.
+    /// Classes of inputs and of all other ciphertexts off the chip.
     pub fn ciphertexts(&self) -> (ClassId, ClassId) {
         (self.input, self.lwe)
     }
@@ -137,7 +130,7 @@ impl Classes {
 }
 
 impl Kinds {
-    /// An output that leaves a unit of L registers lands in cycle L - 1 after its input: the next unit reads it in cycle L.
+    /// A unit with L registers writes in cycle L − 1 after its input, so the next unit reads in cycle L.
     fn declare(b: &mut ScheduleBuilder, machine: &Fpt, s: &Shape) -> Self {
         let after = |cycles: i64| (cycles - 1).max(0) as u64;
         let coefficients = (s.ring_degree * s.side) as f64 / s.group as f64;
@@ -196,7 +189,6 @@ impl Kinds {
 }
 
 impl Chip {
-    /// Declares `machine`'s pipeline of shape `s`.
     pub fn declare(b: &mut ScheduleBuilder, machine: &Fpt, s: &Shape) -> Self {
         let classes = Classes::declare(b, &s.bits);
         let kinds = Kinds::declare(b, machine, s);
@@ -219,13 +211,13 @@ impl Chip {
         let wire = |b: &mut ScheduleBuilder, name: &str, bytes: u64, cycles: i64| {
             b.memory(name, MemoryKind::Wire { bytes_per_cycle: bytes as f64 / cycles as f64, delay: 1 })
         };
-        // Coefficients of a group, in both directions.
+        // Bytes per cycle of a group's coefficients, in each direction.
         let by_group = (s.side * s.polynomial) as f64 / s.group as f64;
         let sums = s.polynomials * s.sum;
         let by_step = |bytes: u64| bytes as f64 / s.step as f64;
         let channel = machine.channel_bytes;
         let (amount, link) = (AMOUNT_BYTES as f64, machine.link_bytes);
-        // A result of the host is as long as what it is computed from, or shorter.
+        // A result of the host is at most as long as its operands.
         let computed = machine.host_rate * ELEMENT_BYTES as f64;
         Self {
             loader,
@@ -245,7 +237,7 @@ impl Chip {
             memory: b.memory("memory", MemoryKind::OffChip),
             host_buffer: memory(b, "host", machine.host_buffer, link + machine.host_memory, computed),
             hbm: memory(b, "hbm", machine.hbm, channel + link, channel + link),
-            // The loader's amount and the rotator's.
+            // Amounts of the loader and the rotator.
             fifo: memory(b, "fifo", machine.fifo, 2.0 * amount, channel),
             tables: memory(b, "tables", machine.tables, s.polynomial as f64 / s.group as f64, channel),
             outputs: memory(b, "outputs", machine.outputs, channel, s.large() as f64 / s.cmux as f64),
@@ -256,7 +248,7 @@ impl Chip {
                 by_step(s.step_key()),
                 channel * machine.key_channels as f64,
             ),
-            // The rotator's and the old accumulator; the new one and the loader's.
+            // Reads: the rotator and the old accumulator. Writes: the new accumulator and the loader.
             accumulators: memory(b, "accumulators", s.in_flight * s.accumulator(), 2.0 * by_group, 2.0 * by_group),
             reorder: memory(b, "reorder", BUFFERS * s.side * s.polynomial, by_step(s.side * s.polynomial), by_group),
             partial: memory(b, "partial", sums, by_step(sums), by_step(sums)),

@@ -1,4 +1,4 @@
-//! From the timeline to the engine's schedule: every task's events, and a repeat wherever batches repeat.
+//! Converts the timeline to a schedule; equal batches become loops.
 
 pub(crate) mod chip;
 mod pipeline;
@@ -26,7 +26,7 @@ pub(crate) struct Emitter<'a> {
     lookups: Lookups,
 }
 
-/// The schedule of `tasks` as `timeline` ran them, and what its values stand for.
+/// The schedule of `tasks` at the cycles of `timeline`, and the meaning of its values.
 pub(crate) fn emit(
     machine: &Fpt,
     program: &KernelProgram,
@@ -77,12 +77,12 @@ impl Emitter<'_> {
         self.tasks.works[batch.work].sources(batch.range())
     }
 
-    /// Iterations of all batches before this one: selects the buffers that take turns.
+    /// Iterations of all earlier batches; selects one half of each double buffer.
     fn iterations_before(&self, batch: &Batch) -> u64 {
         batch.sequence * self.shape.lwe_dimension
     }
 
-    /// Whether two batches are the same but for their ciphertexts and their time.
+    /// Whether two batches differ only in their ciphertexts and their start.
     fn alike(&self, one: &Batch, other: &Batch) -> bool {
         let tasks = |batch: &Batch| {
             let base = self.base(batch);
@@ -96,11 +96,11 @@ impl Emitter<'_> {
             self.sources(batch).iter().map(move |item| (item.op, i64::from(item.element) - first))
         };
         let tables = |batch: &Batch| self.tasks.works[batch.work].tables(batch.range());
-        let turns = |batch: &Batch| (batch.sequence % 2, self.iterations_before(batch) % 2);
+        let halves = |batch: &Batch| (batch.sequence % 2, self.iterations_before(batch) % 2);
         matches!(self.tasks.works[one.work], Work::Bootstraps(_) | Work::KeySwitches(_))
             && one.count == other.count
             && one.tables == other.tables
-            && turns(one) == turns(other)
+            && halves(one) == halves(other)
             && tables(one) == tables(other)
             && sources(one).eq(sources(other))
             && tasks(one).eq(tasks(other))
@@ -118,7 +118,6 @@ impl Emitter<'_> {
         OpRef { kind, kernel_op, body_op: Value::NONE, ciphertext, iteration: Value::NONE }
     }
 
-    /// Rotation amounts of element `element` of blind rotation `operation`.
     fn amounts(&self, operation: u32, element: u32) -> Value {
         let lookup = self.lookups.first(operation) + element;
         self.labels.value(self.chip.classes.rotations, [Meaning::Amounts { lookup }])

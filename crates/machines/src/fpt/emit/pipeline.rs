@@ -1,4 +1,5 @@
-//! Events of the pipeline. A ciphertext's first cycle at the rotator fixes the cycle of each of its elements in every unit.
+//! Events of the pipeline. A ciphertext's first cycle at the rotator determines the cycle of each element in every
+//! unit.
 
 use super::super::hardware::{load_latency, through};
 use super::super::machine::AMOUNT_BYTES;
@@ -19,13 +20,13 @@ struct Round<'a> {
     element: u32,
     position: u64,
     iteration: u32,
-    /// CMUXes before it, over the whole program.
+    /// Number of earlier CMUXes in the program.
     number: u64,
     /// Offset of its rotation amounts in the FIFO.
     amounts: u64,
     /// First cycle at the rotator.
     start: i64,
-    /// Whether the accumulator leaves the pipeline.
+    /// Whether this is the last iteration, after which the accumulator leaves the pipeline.
     last: bool,
 }
 
@@ -37,7 +38,6 @@ impl Round<'_> {
 }
 
 impl<'a> Emitter<'a> {
-    /// A batch's blind rotation from cycle `start` on.
     pub(super) fn rotation(&mut self, batch: &Batch, start: i64) {
         let tasks = self.tasks;
         let Work::Bootstraps(work) = &tasks.works[batch.work] else { return };
@@ -46,7 +46,7 @@ impl<'a> Emitter<'a> {
         }
         let iterations = self.shape.lwe_dimension as u32;
         let period = self.shape.period;
-        // Buffers take turns, so two iterations repeat.
+        // Double buffers alternate, so the loop body is two iterations.
         let rounds = (iterations - 1) / 2;
         if rounds > 1 {
             let shift = Shift::iterations(2);
@@ -86,12 +86,11 @@ impl<'a> Emitter<'a> {
         amount
     }
 
-    /// Polynomials of group `group`.
     fn group(&self, group: u64) -> std::ops::Range<u64> {
         group * self.shape.side..(group + 1) * self.shape.side
     }
 
-    /// The turned test polynomial, and zeros, in the registers just before the ciphertext's first iteration reads them.
+    /// Writes the rotated test polynomial, and zeros, to the registers just before the first iteration reads them.
     fn load(&mut self, batch: &Batch, work: &Bootstraps, position: u64, start: i64) {
         let s = self.shape;
         let latency = load_latency(&s);
@@ -120,7 +119,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// One iteration of all ciphertexts of a batch, the first of which reaches the rotator in cycle `start`.
+    /// One iteration of a batch; its first ciphertext reaches the rotator in cycle `start`.
     fn iteration(&mut self, batch: &Batch, work: &Bootstraps, iteration: u32, start: i64) {
         let s = self.shape;
         let Some((rotation, plan)) = self.planned(work) else { return };
@@ -157,19 +156,17 @@ impl<'a> Emitter<'a> {
         Some((rotation, self.tasks.plans.get(&work.blind_rotation)?))
     }
 
-    /// The forward transforms of step `step`.
     fn forwards<'p>(&self, plan: &'p IterationPlan, step: u64) -> &'p [Forward] {
         plan.forwards.chunks(self.shape.side_rows as usize).nth(step as usize).unwrap_or(&[])
     }
 
-    /// The key of a step of an iteration.
     fn step_key(&self, plan: &IterationPlan, step: u64, iteration: u32) -> Value {
         let products = self.forwards(plan, step).iter().flat_map(|forward| &forward.products);
         let keys = products.map(|product| Meaning::Key { row: product.row, column: product.column, iteration });
         self.labels.value(self.chip.classes.bootstrap_key, keys)
     }
 
-    /// The key of an iteration, step after step, a stripe on each of its channels; there a cycle before the multipliers.
+    /// Loads the key of an iteration, striped over the channels; it arrives one cycle before the multipliers read it.
     fn key(&mut self, operation: u32, plan: &IterationPlan, iteration: u32, buffer: u64, start: i64) {
         let s = self.shape;
         let latency = self.machine.memory_latency as i64;
@@ -197,14 +194,14 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Values of the body in this round, side by side.
+    /// A value that packs `values` of the body in this round.
     fn values(&self, round: &Round<'_>, class: ClassId, values: impl IntoIterator<Item = BodyValue>) -> Value {
         let (lookup, iteration) = (round.rotation.first + round.element, round.iteration);
         let meanings = values.into_iter().map(|value| Meaning::Body { value, lookup, iteration });
         self.labels.value(class, meanings)
     }
 
-    /// The inverse transform of each column of group `group`.
+    /// The inverse transforms of the columns of group `group`.
     fn inverses<'r>(&self, round: &Round<'r>, group: u64) -> impl Iterator<Item = u32> + use<'r> {
         let (plan, columns) = (round.plan, self.group(group));
         let of = move |column| {
@@ -214,7 +211,7 @@ impl<'a> Emitter<'a> {
         columns.filter_map(of)
     }
 
-    /// Polynomial `polynomial` of the accumulator, `more` iterations further on.
+    /// Polynomial `polynomial` of the accumulator, `more` iterations later.
     fn accumulator(&self, round: &Round<'_>, polynomial: u64, more: u32, span: (i64, i64), order: Order) -> Access {
         let s = self.shape;
         let later = Round { iteration: round.iteration + more, ..*round };
@@ -226,7 +223,7 @@ impl<'a> Emitter<'a> {
         access(memory, entry * s.accumulator() + polynomial * s.polynomial, s.polynomial, value, span, order)
     }
 
-    /// The reordering block's place of a polynomial.
+    /// A polynomial in the reordering block.
     fn reordered(&self, round: &Round<'_>, polynomial: u64, span: (i64, i64), order: Order) -> Access {
         let s = self.shape;
         let group = round.number * s.groups() + polynomial / s.side;
@@ -250,7 +247,6 @@ impl<'a> Emitter<'a> {
         self.push((self.chip.rotator, op), start, s.group, s.ring_degree * s.side, (reads, writes));
     }
 
-    /// Decomposition, forward transform and products of a step.
     fn transform(&mut self, round: &Round<'_>, step: u64, buffer: u64) {
         let s = self.shape;
         let (kinds, classes) = (self.chip.kinds, self.chip.classes);
@@ -301,7 +297,7 @@ impl<'a> Emitter<'a> {
         self.push((self.chip.mac, op), start, s.step, work, (reads, writes));
     }
 
-    /// The sums of a group's columns, where they wait for the inverse transform.
+    /// The sums of a group's columns, in the buffer before the inverse transform.
     fn summed(&self, round: &Round<'_>, group: u64, span: (i64, i64)) -> Access {
         let s = self.shape;
         let at = (round.number % BUFFERS * s.polynomials + group * s.side) * s.sum;
@@ -310,7 +306,6 @@ impl<'a> Emitter<'a> {
         access(self.chip.piso, at, s.side * s.sum, value, span, Order::Stream)
     }
 
-    /// Inverse transform and accumulation of a group's columns.
     fn accumulate(&mut self, round: &Round<'_>, group: u64) {
         let s = self.shape;
         let (kinds, classes) = (self.chip.kinds, self.chip.classes);
@@ -334,7 +329,7 @@ impl<'a> Emitter<'a> {
         self.push((self.chip.accumulator, op), start + s.to_accumulate(), s.group, work, (reads, writes));
     }
 
-    /// The finished accumulator of a position, as it comes, to the output buffer.
+    /// Streams a finished accumulator to the output buffer.
     fn extraction(&mut self, batch: &Batch, work: &Bootstraps, position: u64, start: i64) {
         let s = self.shape;
         let element = batch.first + position as u32;

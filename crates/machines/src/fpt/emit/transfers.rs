@@ -1,5 +1,3 @@
-//! Events of the channels and of the host.
-
 use super::super::hardware::{latency, rate};
 use super::super::machine::{ELEMENT_BYTES, Shape};
 use super::super::software::{Action, BUFFERS, Batch, Task};
@@ -12,7 +10,7 @@ use crate::torus::workload::{Item, Work};
 use polyfabric_program::tfhe::kernel::OpKind;
 
 impl Emitter<'_> {
-    /// Where element number `number` of a batch lies in the pseudo-channel: its rotation amounts, or its result.
+    /// Element `number` of a batch in the pseudo-channel: its rotation amounts, or its result.
     fn in_hbm(&self, batch: &Batch, number: u64, value: Value, result: bool) -> Access {
         let s: &Shape = &self.shape;
         let position = batch.sequence % BUFFERS * s.in_flight + number;
@@ -32,7 +30,7 @@ impl Emitter<'_> {
         access(self.chip.memory, 0, bytes, value, (0, 0), Order::Any)
     }
 
-    /// What a transfer reads and writes, item after item.
+    /// Reads and writes of a transfer, item by item.
     fn moves(&self, batch: &Batch, task: &Task) -> Vec<(Access, Access)> {
         let s = self.shape;
         let numbered = || (0u64..).zip(batch.elements());
@@ -103,7 +101,6 @@ impl Emitter<'_> {
         }
     }
 
-    /// A transfer from cycle `start` on.
     pub(super) fn transfer(&mut self, batch: &Batch, index_of: u32, start: i64) {
         let tasks = self.tasks;
         let task = &tasks.tasks[index_of as usize];
@@ -120,7 +117,7 @@ impl Emitter<'_> {
         self.builder.event(Event { resource, start, occupancy, work, parts: 1, op, reads, writes });
     }
 
-    /// What the host computes for a batch, one ciphertext after the other.
+    /// Host computations of a batch, one ciphertext at a time.
     pub(super) fn on_host(&mut self, batch: &Batch, index_of: u32, start: i64) {
         let tasks = self.tasks;
         let task = &tasks.tasks[index_of as usize];

@@ -1,4 +1,4 @@
-//! From the timeline to the engine's schedule: every instruction's events, and a repeat wherever groups repeat.
+//! Converts the timeline to a schedule; equal groups become loops.
 
 mod nodes;
 pub(crate) mod places;
@@ -24,10 +24,10 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Where a group lies.
+/// A group and its place on the chip.
 pub(crate) struct GroupPlace<'a> {
     pub group: &'a Group,
-    /// Half of Private-A1 that it is resident in.
+    /// The half of Private-A1 with its accumulators.
     pub half: u64,
 }
 
@@ -36,12 +36,11 @@ impl<'a> GroupPlace<'a> {
         Self { group, half: group.sequence % streams.layout.halves }
     }
 
-    /// Ciphertexts in a wave.
     fn wave_count(&self, machine: &Morphling, wave: u64) -> u64 {
         wave_range(machine, self.group, wave).len() as u64
     }
 
-    /// Ciphertext at a position of a wave: the number of its look-up in the program.
+    /// Index in the program of the lookup at a position of a wave.
     fn ciphertext(&self, machine: &Morphling, wave: u64, position: u64) -> u32 {
         self.group.number + (wave * machine.positions() + position) as u32
     }
@@ -54,11 +53,11 @@ pub(crate) struct Emitter<'a> {
     chip: &'a Chip,
     timeline: &'a Timeline,
     builder: ScheduleBuilder,
-    /// Events of rotations, by their times, the half of Private-A1 and the ciphertexts of the group.
+    /// Cached events of rotations, by times, half of Private-A1 and number of ciphertexts.
     rotations: HashMap<(*const Rotation, u64, u32), Arc<Vec<schedule::Item>>>,
 }
 
-/// The schedule of `places` as `timeline` ran it, on the resources that `builder` has.
+/// The schedule of `places` at the cycles of `timeline`, on the resources in `builder`.
 pub(crate) fn emit(places: &Places<'_>, timeline: &Timeline, builder: ScheduleBuilder) -> Schedule {
     let Places { machine, streams, ref chip, .. } = *places;
     let mut emitter = Emitter { places, machine, streams, chip, timeline, builder, rotations: HashMap::new() };
@@ -71,7 +70,7 @@ pub(crate) fn emit(places: &Places<'_>, timeline: &Timeline, builder: ScheduleBu
     emitter.builder.finish()
 }
 
-/// What [`Emitter::times`] says of an instruction.
+/// Result of [`Emitter::times`].
 type Times = (i64, u32, KeyRows);
 
 fn hash_of(steps: impl Iterator<Item = impl Hash>) -> u64 {
@@ -125,8 +124,8 @@ impl Emitter<'_> {
         self.streams.works[group.work].tables(group.range())
     }
 
-    /// Instructions `nodes` with their times relative to cycle `base`, each changed by `apart` from what moves with its place in the
-    /// program.
+    /// Instructions `nodes` with their times relative to cycle `base`. `apart` removes from each what depends on its
+    /// position in the program.
     fn steps(
         &self,
         nodes: Range<u32>,
@@ -144,12 +143,12 @@ impl Emitter<'_> {
         let first = group.first;
         self.steps(group.nodes.clone(), self.base(group), move |instruction| {
             instruction.group = 0;
-            // Addresses of ciphertexts move with the group; the fetch of its words and its tables carry them too.
+            // Ciphertext addresses, also those of instruction words and tables, move with the group.
             instruction.first = instruction.first.wrapping_sub(first);
         })
     }
 
-    /// Whether two groups are the same but for their ciphertexts and their time.
+    /// Whether two groups differ only in their ciphertexts and their start.
     fn alike(&self, one: &Group, other: &Group) -> bool {
         let half = |group: &Group| group.sequence % self.streams.layout.halves;
         let rotation = |group: &Group| group.rotation.map(|node| Rc::as_ptr(&self.timeline.rotations[&node]));
@@ -164,7 +163,7 @@ impl Emitter<'_> {
             && self.steps_of(one).eq(self.steps_of(other))
     }
 
-    /// When an instruction starts, relative to cycle `base`, the number of its parts, and in which order it reads rows of a key.
+    /// Start relative to cycle `base`, number of the parts, and order in which key rows are read.
     fn times(&self, node: u32, base: i64) -> Times {
         (self.timeline.starts[node as usize] - base, self.timeline.parts.number(node), self.rows(node))
     }
@@ -177,7 +176,7 @@ impl Emitter<'_> {
         nodes.map(|node| self.timeline.starts[node as usize]).min().unwrap_or(0)
     }
 
-    /// Events of an instruction, relative to cycle `base`.
+    /// Emits an instruction's events, relative to cycle `base`.
     fn one(&mut self, place: &GroupPlace<'_>, node: u32, base: i64) {
         let start = self.timeline.starts[node as usize] - base;
         if matches!(self.streams.nodes[node as usize].unit, Unit::Dma | Unit::KeyDma) {

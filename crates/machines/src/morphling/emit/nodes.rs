@@ -1,4 +1,4 @@
-//! Transfers, and links between the Shared buffer and the XPUs.
+//! Accesses of transfers, and of the links between the Shared buffer and the XPUs.
 
 use super::GroupPlace;
 use super::places::{Moves, Places, Transfer};
@@ -12,7 +12,7 @@ use crate::torus::transfers::{Piece, access};
 use crate::torus::workload::{Item, Work};
 
 impl Places<'_> {
-    /// What a DMA instruction moves.
+    /// Accesses of a DMA instruction.
     pub fn transfer(&self, place: &GroupPlace<'_>, i: &Instruction) -> Transfer {
         match i.opcode {
             Opcode::LoadSmall | Opcode::LoadLarge => self.load_ciphertexts(place, i),
@@ -27,7 +27,7 @@ impl Places<'_> {
 
     fn fetch(&self, place: &GroupPlace<'_>, i: &Instruction) -> Transfer {
         let read = self.in_hbm(u64::from(i.amount).max(1), self.words(place));
-        // The scheduler's own store is no memory off the chip.
+        // The scheduler's instruction store is not modeled as an off-chip memory.
         let write = self.dispatched(place);
         Transfer { tokens: vec![], pieces: vec![Piece { read, write, items: 1 }] }
     }
@@ -59,7 +59,7 @@ impl Places<'_> {
         Transfer { tokens: vec![self.dispatched(place)], pieces: stripes.map(piece).collect() }
     }
 
-    /// The twiddle factors in Private-A2, with the bursts of each piece.
+    /// The twiddle factors in Private-A2, with the number of bursts of each piece.
     fn twiddles_in_a2(&self) -> impl Iterator<Item = (Access, u64)> {
         let value = self.twiddles();
         let pieces = self.streams.layout.twiddles().into_iter();
@@ -175,7 +175,7 @@ impl Places<'_> {
         moves
     }
 
-    /// A share of the tile's rows to each set of banks.
+    /// Each set of banks gets a share of the tile's rows.
     fn load_tile(&self, i: &Instruction) -> Transfer {
         let layout = &self.streams.layout;
         let piece = |set: u64| {

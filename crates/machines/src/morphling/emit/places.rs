@@ -1,5 +1,5 @@
-//! What instructions but the blind rotation read and write, and where: the events of one, from its start on. The hardware scheduler
-//! books banks by them, and the schedule is made of them.
+//! Accesses of all instructions except blind rotations, as events relative to their start. The hardware scheduler uses
+//! them to reserve banks, and the emitter writes them into the schedule.
 
 use super::GroupPlace;
 use super::resources::Chip;
@@ -15,7 +15,7 @@ use crate::torus::transfers::{Piece, access, part_of};
 use crate::torus::workload::{Item, Work, distinct};
 use polyfabric_program::tfhe::kernel::{BodyValue, KernelProgram};
 
-/// A program on a chip.
+/// A program mapped to a chip.
 pub(crate) struct Places<'a> {
     pub machine: &'a Morphling,
     pub program: &'a KernelProgram,
@@ -24,30 +24,30 @@ pub(crate) struct Places<'a> {
     pub labels: Labeler,
 }
 
-/// Which rows of a tile of the key-switch key a lane group reads when.
+/// The order in which a lane group reads the rows of a tile of the key-switch key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum KeyRows {
-    /// The sets of banks one after the other, from so many after the group's own on.
+    /// One set of banks after another, starting this many sets after the group's own.
     Rotated(u8),
-    /// All in their order, for itself and the groups whose bits are set, which start in the same cycle.
+    /// In order, multicast to this group and the groups whose bits are set, which start in the same cycle.
     Multicast(u64),
-    /// None: another group multicasts them.
-    Brought,
+    /// None; another group multicasts them.
+    Received,
 }
 
 impl KeyRows {
-    /// Of a group that meets nobody, and of what reads no key.
+    /// For a lone group, and for instructions that read no key.
     pub const OWN: Self = Self::Rotated(0);
 }
 
-/// What a transfer moves, item after item.
+/// The accesses of a transfer, item by item.
 pub(crate) struct Transfer {
-    /// What must have happened before any part.
+    /// Reads that must precede every part.
     pub tokens: Vec<Access>,
     pub pieces: Vec<Piece>,
 }
 
-/// Reads and writes of an instruction, before their cycles are set.
+/// Accesses of an instruction, before their cycles are set.
 pub(super) struct Moves {
     pub resource: Resource,
     pub kind: KindId,
@@ -62,7 +62,7 @@ pub(super) fn op_ref(kind: KindId, i: &Instruction) -> OpRef {
         kernel_op: i.operation,
         body_op: Value::NONE,
         ciphertext: i.first,
-        // A block of a linear layer's operands is its iteration.
+        // In a linear layer, the block of operands is the iteration.
         iteration: match i.opcode {
             Opcode::Linear => u32::from(i.part),
             _ => Value::NONE,
@@ -71,13 +71,12 @@ pub(super) fn op_ref(kind: KindId, i: &Instruction) -> OpRef {
 }
 
 impl<'a> Places<'a> {
-    /// The group of node `node`.
     pub fn place(&self, node: u32) -> GroupPlace<'a> {
         let index = self.streams.groups.partition_point(|group| group.nodes.end <= node);
         GroupPlace::new(self.streams, &self.streams.groups[index])
     }
 
-    /// The events of node `info`, which is no transfer and no blind rotation, from its start on.
+    /// The events of node `info`, relative to its start. The node is neither a transfer nor a blind rotation.
     pub fn events(&self, place: &GroupPlace<'_>, info: &Node, rows: KeyRows) -> Vec<Event> {
         let i = &info.instruction;
         let occupancy = i64::from(info.occupancy.max(1));
@@ -86,7 +85,7 @@ impl<'a> Places<'a> {
             (Opcode::FillTwiddles, _) => vec![self.fill_twiddles()],
             (Opcode::LoadAccumulators, _) => self.load_accumulators(place, i),
             (Opcode::StoreAccumulators, _) => self.store_accumulators(place, i),
-            // Transfers have parts; a blind rotation is emitted by the array's dispatch.
+            // Transfers have parts; the array's emitter writes blind rotations.
             _ => Vec::new(),
         };
         let event = |mut moves: Moves| {
@@ -110,7 +109,7 @@ impl<'a> Places<'a> {
         moves.into_iter().map(event).collect()
     }
 
-    /// One part of the transfer of node `info`, from its start on.
+    /// One part of the transfer of node `info`, relative to its start.
     pub fn part(&self, info: &Node, transfer: &Transfer, part: &Part, item_bytes: u64) -> Event {
         let work = part.count * item_bytes;
         let occupancy = self.machine.channel_cycles(work);
@@ -145,13 +144,13 @@ impl<'a> Places<'a> {
         u64::from(i.length) * COEFFICIENT_BYTES
     }
 
-    /// Ciphertext `number` of those that entry `entry` of a ring has in set `set` of Private-B.
+    /// Ciphertext `number` in set `set` of Private-B, in entry `entry` of a ring.
     pub(super) fn in_set(&self, ring: Ring, entry: u64, (set, number): (u64, u64), bytes: u64, value: Value) -> Access {
         let at = self.streams.layout.in_set(set, ring.entry(entry) + number * bytes);
         access(self.chip.private_b, at, bytes, value, (0, 0), Order::Any)
     }
 
-    /// Set of Private-B for a position of a wave, and its number there.
+    /// The set of Private-B for a position of a wave, and the position's index in the set.
     pub(super) fn set_of(&self, position: u64) -> (u64, u64) {
         let served = self.machine.group_positions();
         (position / served, position % served)
@@ -161,12 +160,12 @@ impl<'a> Places<'a> {
         access(self.chip.hbm, 0, bytes, value, (0, 0), Order::Any)
     }
 
-    /// Bank of the Shared buffer for a position of a wave: its first byte.
+    /// First byte of the Shared buffer's bank for a position of a wave.
     pub(super) fn shared_bank(&self, position: u64) -> u64 {
         position / positions_in_bank(self.machine) * self.streams.layout.shared_bank
     }
 
-    /// The rotation amounts of a position in entry `entry` of the Shared buffer, on the way in.
+    /// The rotation amounts of a position in entry `entry` of the Shared buffer's input ring.
     pub(super) fn amounts_in(&self, place: &GroupPlace<'_>, wave: u64, entry: u64, position: u64) -> Access {
         let layout = &self.streams.layout;
         let number = position % positions_in_bank(self.machine);
@@ -179,7 +178,7 @@ impl<'a> Places<'a> {
         self.labels.value(self.chip.classes.table, [Meaning::Table { index: table }])
     }
 
-    /// The tables of a wave with their stripes, one in each bank of the Shared buffer's entry `entry`.
+    /// The tables of a wave; each is striped over the banks of the Shared buffer's entry `entry`.
     pub(super) fn wave_tables(&self, place: &GroupPlace<'_>, wave: u8, entry: u64) -> Vec<(u32, Vec<Access>)> {
         let layout = &self.streams.layout;
         let Work::Bootstraps(work) = &self.streams.works[place.group.work] else { return Vec::new() };
@@ -202,7 +201,7 @@ impl<'a> Places<'a> {
         self.labels.value(self.chip.classes.rotations, [Meaning::Amounts { lookup }])
     }
 
-    /// Entry of the buffer that the group's instruction of kind `opcode` for wave `wave` names.
+    /// The ring entry of the group's instruction `opcode` for wave `wave`.
     pub(super) fn entry_of(&self, place: &GroupPlace<'_>, wave: u8, opcode: Opcode) -> u64 {
         let mut nodes = place.group.nodes.clone().map(|node| &self.streams.nodes[node as usize].instruction);
         nodes.find(|i| i.opcode == opcode && i.wave == wave).map_or(0, |i| u64::from(i.entry))
@@ -220,7 +219,7 @@ impl<'a> Places<'a> {
         self.labels.value(self.chip.classes.accumulator, [Meaning::Body { value, lookup, iteration }])
     }
 
-    /// Place in the Shared buffer of the rotated accumulator of `position`.
+    /// Place of `position`'s rotated accumulator in the Shared buffer.
     pub(super) fn rotated_at(&self, entry: u64, position: u64) -> u64 {
         let layout = &self.streams.layout;
         let number = stored_before(self.machine, layout.store_rows, position);
@@ -250,12 +249,12 @@ impl<'a> Places<'a> {
         self.labels.value(self.chip.classes.words, [token])
     }
 
-    /// The scheduler's words must have come before an instruction that nothing else orders.
+    /// Orders an instruction after the fetch of the scheduler's instruction words, if nothing else does.
     pub(super) fn dispatched(&self, place: &GroupPlace<'_>) -> Access {
         self.token(self.words(place))
     }
 
-    /// The mark that XPU `xpu` has its ciphertexts of a wave.
+    /// The token that XPU `xpu` has loaded its ciphertexts of a wave.
     pub(super) fn loaded(&self, place: &GroupPlace<'_>, wave: u64, xpu: u64) -> Access {
         let token = Meaning::Token { number: xpu as u32, ciphertext: place.ciphertext(self.machine, wave, 0) };
         self.token(self.labels.value(self.chip.classes.loaded, [token]))
@@ -266,12 +265,12 @@ impl<'a> Places<'a> {
         self.vector((self.chip.registers[lane as usize], register), value, bytes, span)
     }
 
-    /// The vector in which results leave lane group `lane`.
+    /// The result register of lane group `lane`.
     pub(super) fn result(&self, lane: u64, value: Value, bytes: u64, span: (i64, i64)) -> Access {
         self.vector((self.chip.results[lane as usize], 0), value, bytes, span)
     }
 
-    /// One vector after the other through number `number` of a memory.
+    /// A stream of vectors through register `number` of a memory.
     fn vector(&self, (memory, number): (MemoryId, u64), value: Value, bytes: u64, span: (i64, i64)) -> Access {
         let vector = self.machine.vector_bytes();
         let mut whole = access(memory, number * vector, vector, value, span, Order::Stream);

@@ -1,4 +1,4 @@
-//! The chip's units, channels, memories, operation kinds and value classes, as the engine's resources.
+//! Declares the chip's units, channels, memories, operation kinds and value classes to the engine.
 
 use crate::engine::function::{BodyUnit, Function, Step};
 use crate::engine::schedule::{
@@ -9,7 +9,6 @@ use crate::morphling::latency;
 use crate::morphling::machine::{Morphling, POINT_BYTES};
 use crate::torus::sizes::COEFFICIENT_BYTES;
 
-/// One row of an XPU.
 #[derive(Clone, Debug)]
 pub struct Row {
     pub decomposition: Resource,
@@ -21,19 +20,18 @@ pub struct Row {
     pub bank: MemoryId,
     /// POLY-ACC registers of the row's VPEs.
     pub poly_acc: MemoryId,
-    /// Decomposition unit to FFT unit.
+    /// Wire from decomposition unit to FFT unit.
     pub digits: MemoryId,
-    /// FFT unit to VPEs, with the registers of the systolic skew.
+    /// Wire from FFT unit to VPEs, with the registers of the systolic skew.
     pub spectrum: MemoryId,
-    /// Private-A2 to VPEs, with the same.
+    /// Wire from Private-A2 to VPEs, likewise.
     pub key: MemoryId,
-    /// IFFT unit to Private-A1.
+    /// Wire from IFFT unit to Private-A1.
     pub product: MemoryId,
     /// Twiddle buffer of the row's XPU.
     pub twiddles: MemoryId,
 }
 
-/// Operation kinds.
 #[derive(Clone, Debug)]
 pub struct Kinds {
     pub decompose: KindId,
@@ -56,24 +54,22 @@ pub struct Kinds {
     pub return_results: KindId,
 }
 
-/// Value classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Classes {
     /// LWE ciphertext of an input.
     pub input: ClassId,
     /// LWE ciphertext of any other operation.
     pub lwe: ClassId,
-    /// Rotation amounts of a ciphertext.
     pub rotations: ClassId,
-    /// One polynomial of an accumulator: `iteration` counts completed iterations.
+    /// One polynomial of an accumulator; `iteration` counts completed iterations.
     pub accumulator: ClassId,
     /// Digits of one level.
     pub digits: ClassId,
-    /// Their transform.
+    /// Transform of the digits.
     pub spectrum: ClassId,
     /// Content of a POLY-ACC register.
     pub sum: ClassId,
-    /// A product back in coefficients.
+    /// A product in the coefficient domain.
     pub product: ClassId,
     /// Sum of a key switch after a tile.
     pub key_switch_sum: ClassId,
@@ -83,37 +79,33 @@ pub struct Classes {
     pub bootstrap_key: ClassId,
     /// Tile of the key-switch key.
     pub key_switch_key: ClassId,
-    /// Vectors that pass a vector register or leave a lane group, one after the other.
+    /// A stream of vectors through a vector register or the result register of a lane group.
     pub operands: ClassId,
-    /// Test polynomial.
     pub table: ClassId,
-    /// Twiddle factors.
     pub twiddles: ClassId,
     /// Instruction words of a group.
     pub words: ClassId,
-    /// Mark that a wave's accumulators are loaded: the scheduler dispatches a rotation when all its waves are.
+    /// Token that a wave's accumulators are loaded. A rotation is dispatched when all its waves have theirs.
     pub loaded: ClassId,
 }
 
-/// All of them.
 #[derive(Clone, Debug)]
 pub struct Chip {
     pub rows: Vec<Vec<Row>>,
     /// Twiddle buffer of each XPU.
     pub twiddles: Vec<MemoryId>,
     pub links: Vec<Resource>,
-    /// What brings operands to each lane group's registers.
+    /// Loads of each lane group's vector registers.
     pub loads: Vec<Resource>,
-    /// Each lane group's vector register file.
+    /// Vector register file of each lane group.
     pub registers: Vec<MemoryId>,
-    /// What takes each lane group's results to the banks.
+    /// Transfers of each lane group's results to the banks.
     pub returns: Vec<Resource>,
-    /// Each lane group's vector of results.
+    /// Result register of each lane group.
     pub results: Vec<MemoryId>,
     pub lanes: Vec<Resource>,
     /// Multicast of the key from Private-A2.
     pub multicast: Resource,
-    /// Memory channels.
     pub channels: Vec<Resource>,
     pub hbm: MemoryId,
     pub scheduler: MemoryId,
@@ -125,13 +117,13 @@ pub struct Chip {
 }
 
 impl Classes {
-    /// Those of inputs, and of all other ciphertexts off the chip.
+    /// Classes of inputs and of all other ciphertexts off the chip.
     pub fn ciphertexts(&self) -> (ClassId, ClassId) {
         (self.input, self.lwe)
     }
 
     fn declare(b: &mut ScheduleBuilder) -> Self {
-        // Coefficients have as many bits as half a point, of which a polynomial has N/2.
+        // A coefficient has half the bits of a point, and a polynomial has N/2 points.
         let bits = 8 * COEFFICIENT_BYTES as u32;
         let ciphertexts = |b: &mut ScheduleBuilder, name| b.value_class(name, Traffic::Ciphertexts, false, bits);
         let parts = |b: &mut ScheduleBuilder, name| b.value_class(name, Traffic::Ciphertexts, false, 0);
@@ -157,13 +149,13 @@ impl Classes {
     }
 }
 
-/// Classes of the channels for the bootstrapping key and for everything else.
+/// Channel classes for the bootstrapping key and for all other data.
 fn channel_classes(machine: &Morphling) -> (&'static str, &'static str) {
     if machine.shares_channels() { ("hbm", "hbm") } else { ("hbm.key", "hbm.vector") }
 }
 
 impl Kinds {
-    /// An output that leaves a unit of L registers lands in cycle L - 1 after its input: the next unit reads it in cycle L.
+    /// A unit with L registers writes in cycle L − 1 after its input, so the next unit reads in cycle L.
     fn declare(b: &mut ScheduleBuilder, machine: &Morphling, steps: &StepCycles) -> Self {
         let path = machine.path();
         let after = |cycles: i64| (cycles - 1).max(0) as u64;
@@ -179,7 +171,7 @@ impl Kinds {
         let load_rate = (machine.register_loads * machine.vector_bytes()).min(network.vector_read);
         let (stream, returned) = (machine.stream_points() as f64, machine.return_points() as f64);
         let elements = |bytes: u64| bytes as f64 / COEFFICIENT_BYTES as f64;
-        // The multicast is the network's: its links move the points of a column side by side.
+        // The network's links multicast the points of a column in parallel.
         let key_points = (machine.columns * network.key) as f64 / POINT_BYTES as f64;
         let columns = machine.columns as u32;
         let points = row * machine.columns as f64;
@@ -242,7 +234,7 @@ impl Kinds {
 }
 
 impl Chip {
-    /// Declares `machine`, whose steps take the cycles `steps`.
+    /// Declares `machine` with latencies `steps`.
     pub fn declare(b: &mut ScheduleBuilder, machine: &Morphling, steps: &StepCycles) -> Self {
         let classes = Classes::declare(b);
         let kinds = Kinds::declare(b, machine, steps);
@@ -260,7 +252,7 @@ impl Chip {
         };
         let channels = (0..machine.channels).map(channel).collect();
         let vector = machine.vector_bytes();
-        // Each lane reads an operand of each vector at a time.
+        // In each cycle, each lane reads one operand from every register.
         let file = on_chip(machine.registers * vector, machine.registers * vector, machine.register_loads * vector);
         let registers = each_group(b, machine, |b, g| b.memory(format!("vpu.vrf{g}"), file.clone()));
         let result = on_chip(vector, vector, vector);
@@ -271,7 +263,7 @@ impl Chip {
             read_bytes_per_cycle: machine.bank_bytes() as f64,
             write_bytes_per_cycle: machine.bank_bytes() as f64,
         };
-        // Each bank of Private-A2 reads one column's points; all channels can bring them.
+        // Each bank of Private-A2 reads one column's points; all channels can write to it.
         let private_a2 = MemoryKind::OnChip {
             capacity: machine.private_a2,
             banks: machine.private_a2_banks as u32,
@@ -300,28 +292,27 @@ impl Chip {
     }
 }
 
-/// One of something for each lane group.
+/// One `T` per lane group.
 fn each_group<T>(b: &mut ScheduleBuilder, machine: &Morphling, one: impl Fn(&mut ScheduleBuilder, u64) -> T) -> Vec<T> {
     (0..machine.lane_groups).map(|group| one(b, group)).collect()
 }
 
-/// A memory of one bank, by the bytes a cycle that are read and written.
+/// A memory of one bank; `read` and `write` are in bytes per cycle.
 fn on_chip(capacity: u64, read: u64, write: u64) -> MemoryKind {
     MemoryKind::OnChip { capacity, banks: 1, read_bytes_per_cycle: read as f64, write_bytes_per_cycle: write as f64 }
 }
 
-/// Points a cycle of a row's path, or of its inverse transform where that has more.
+/// Points per cycle of a row's path or inverse transform, whichever is larger.
 fn widest(machine: &Morphling) -> u64 {
     let path = machine.path();
     path.row_points.max(path.inverse_points)
 }
 
-/// Bytes a cycle of them.
+/// The same in bytes per cycle.
 fn point_bytes(machine: &Morphling) -> u64 {
     widest(machine) * POINT_BYTES
 }
 
-/// What an XPU has.
 struct Xpu {
     rows: Vec<Row>,
     twiddles: MemoryId,
@@ -333,7 +324,7 @@ impl Xpu {
         let unit = |unit: u64| format!("xpu{number}.fft{unit}");
         let ffts: Vec<Resource> =
             (0..machine.fft_units).map(|u| b.unit(unit(u), "fft", WaitCategory::Pipeline)).collect();
-        // Each unit takes every factor once in the time of a polynomial.
+        // Each unit reads every factor once during a polynomial.
         let factor_bytes = 2 * point_bytes(machine);
         let capacity = machine.largest_ring * POINT_BYTES;
         let read = (machine.fft_units + machine.ifft_units) * factor_bytes;
@@ -358,7 +349,7 @@ impl Row {
         let name = |unit: &str| format!("xpu{xpu}.{unit}{row}");
         let skew = if path.merge_split { row } else { row - row % path.rows_per_fft };
         let wire = |bytes: u64, skew: u64| MemoryKind::Wire { bytes_per_cycle: bytes as f64, delay: 1 + skew as u32 };
-        // The row's link of the network, that to the Shared buffer, and one rotation amount a polynomial.
+        // The bank's network links to the row and to the Shared buffer, and one rotation amount per polynomial.
         let read = machine.network.row_read + machine.network.link + COEFFICIENT_BYTES;
         let written = machine.network.row_write + machine.network.link;
         let sums = on_chip(2 * columns * machine.poly_acc, (columns + 1) * point_bytes, columns * point_bytes);

@@ -1,4 +1,4 @@
-//! Events of a blind rotation: the array's start times, for every row of every XPU that has a ciphertext.
+//! Events of a blind rotation: the array's start times, for every row of every XPU with a ciphertext.
 
 use super::resources::{Chip, Row};
 use super::{Emitter, GroupPlace};
@@ -22,11 +22,11 @@ struct Assignment<'a> {
     ciphertext: u32,
     /// Byte offset of the resident accumulator in its bank.
     resident: u64,
-    /// Shift of the row's stream.
+    /// Delay of the row's stream.
     offset: i64,
-    /// Further shift from the VPE array on.
+    /// Additional delay from the VPE array on.
     skew: i64,
-    /// Marks that must be there before the first event.
+    /// Tokens that the first event reads.
     marks: Vec<Access>,
 }
 
@@ -51,7 +51,7 @@ impl Iteration<'_> {
         OpRef { kind, kernel_op: 0, body_op, ciphertext, iteration: self.number }
     }
 
-    /// Place of polynomial `polynomial` of the accumulator after `number` iterations, or before that `sum`, which lacks some products.
+    /// Polynomial `polynomial` of the accumulator after `number` iterations, or its partial sum `sum`.
     fn accumulator(
         &self,
         assignment: &Assignment<'_>,
@@ -122,7 +122,7 @@ impl Iteration<'_> {
         }
     }
 
-    /// The twiddle factors that a transform takes.
+    /// The twiddle factors of a transform.
     fn twiddles(&self, row: &Row, span: (i64, i64)) -> Access {
         let ring_degree = self.sizes.ring_degree as u32;
         let value = self.labels.value(self.chip.classes.twiddles, [Meaning::Twiddles { ring_degree }]);
@@ -141,7 +141,7 @@ impl Iteration<'_> {
         access(assignment.row.key, 0, bytes, self.key(key), span, Order::Stream)
     }
 
-    /// The key polynomials of one forward transform, from Private-A2 to the rows of `assignments`.
+    /// Multicasts the key polynomials of one forward transform from Private-A2 to the rows of `assignments`.
     fn multicast(&self, assignments: &[&Assignment<'_>], f: usize, start: i64, buffer: u64) -> Event {
         let forward = &self.plan.forwards[f];
         let span = (0, self.steps.polynomial - 1);
@@ -164,7 +164,7 @@ impl Iteration<'_> {
         }
     }
 
-    /// The products of forward transform `f`; `sums` has what each chain's register holds.
+    /// The products of forward transform `f`; `sums` has the content of each chain's register.
     fn multiply(
         &self,
         assignment: &Assignment<'_>,
@@ -233,7 +233,7 @@ impl Iteration<'_> {
                     work: self.sizes.ring_degree / 2,
                     parts: 1,
                     op: self.op(self.chip.kinds.inverse, inverse.operation, assignment.ciphertext),
-                    // The registers change places when the sum is complete.
+                    // The two registers alternate when the sum is complete.
                     reads: vec![
                         access(assignment.row.poly_acc, offset, self.sizes.spectrum, sum, span, Order::Any),
                         self.twiddles(assignment.row, span),
@@ -241,7 +241,7 @@ impl Iteration<'_> {
                     writes: vec![access(assignment.row.product, 0, self.sizes.polynomial, product, out, Order::Stream)],
                 });
                 let late = (s.accumulate - 1, s.accumulate + s.inverse - 2);
-                // The first product is added to the accumulator, and the last completes that of the next iteration.
+                // The first product is added to the old accumulator, and the last one completes the new accumulator.
                 let of_column = || self.plan.drains.iter().flatten().filter(|other| other.column == inverse.column);
                 let before = of_column().find(|other| other.order + 1 == inverse.order);
                 let before = before.map(|before| self.rotation.added(before.operation));
@@ -269,7 +269,7 @@ impl Iteration<'_> {
 }
 
 impl Iteration<'_> {
-    /// The key of the iteration, a stripe on each of its channels.
+    /// Loads the key of the iteration, striped over its channels.
     fn load_key(&self, start: i64, buffer: u64, channels: &[Resource], events: &mut ScheduleBuilder) {
         let s = self.steps;
         let (sent, arrival) = ((0, s.key - 1), (s.key_latency, s.key_latency + s.key - 1));
@@ -299,8 +299,8 @@ impl Iteration<'_> {
 }
 
 impl<'a> Emitter<'a> {
-    /// Events of a whole rotation whose dispatch is at cycle `start` of the open repeat: the same for all groups of as many
-    /// ciphertexts that the XPUs meet in the same state.
+    /// Emits a whole rotation, dispatched at cycle `start` of the open repeat. Groups with equally many ciphertexts and
+    /// equal XPU states share the events.
     pub(super) fn rotation(&mut self, place: &GroupPlace<'_>, operation: u32, rotation: &Rc<Times>, start: i64) {
         let key = (Rc::as_ptr(rotation), place.half, place.group.count);
         let body = match self.rotations.get(&key) {
@@ -320,7 +320,7 @@ impl<'a> Emitter<'a> {
         self.builder.once(start, origin, body);
     }
 
-    /// Events of a rotation relative to its dispatch, of ciphertexts from 0 on in operation 0.
+    /// Events of a rotation relative to its dispatch, with operation 0 and ciphertexts from 0 on.
     fn iterations(&mut self, place: &GroupPlace<'_>, of: (Rotation<'a>, &'a IterationPlan), rotation: &Times) {
         let iterations = &rotation.iterations;
         for (number, times) in iterations.prologue.iter().enumerate() {
@@ -329,7 +329,7 @@ impl<'a> Emitter<'a> {
         let mut number = iterations.prologue.len();
         if let Some(steady) = &iterations.steady {
             let [first, second] = &steady.pair;
-            // Everything is given relative to the key's transfer, the earliest event of an iteration.
+            // The key's transfer is the earliest event of an iteration; all times are relative to it.
             let base = first.key;
             self.repeat(base, steady.rounds as u64, steady.period as u64, Shift::iterations(2), |emitter| {
                 emitter.iteration(place, of, number, first, -base);
@@ -388,7 +388,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// The ciphertexts of a wave in their rows; the first row of each XPU reads its marks, if there are some.
+    /// The ciphertexts of a wave on their rows; the first row of each XPU reads its tokens, if any.
     fn assignments(&self, place: &GroupPlace<'_>, wave: u64, marks: &[Vec<Access>]) -> Vec<Assignment<'a>> {
         let (machine, layout, path) = (self.machine, &self.streams.layout, self.machine.path());
         let resident = (place.half * layout.waves + wave) * layout.resident_bytes;
@@ -401,7 +401,8 @@ impl<'a> Emitter<'a> {
                 ciphertext: place.ciphertext(machine, wave, position),
                 resident,
                 offset: if path.merge_split { 0 } else { in_pair as i64 * self.timeline.steps.polynomial },
-                // Without merge-split the key passes once for each row of a pair: both see it at the pair's place.
+                // Without merge-split, the key passes once per row of a pair, so both rows see it with the pair's
+                // delay.
                 skew: if path.merge_split { row } else { row - in_pair } as i64,
                 marks: marks.cloned().unwrap_or_default(),
             }
@@ -409,7 +410,8 @@ impl<'a> Emitter<'a> {
         (0..place.wave_count(machine, wave)).map(at).collect()
     }
 
-    /// The key for forward transform `f` to all rows, from `begin` on: one multicast for all that it reaches at a time.
+    /// Multicasts the key for forward transform `f` to all rows from `begin` on, one multicast per set of rows that
+    /// read it together.
     fn multicasts(
         &mut self,
         work: &Iteration<'_>,
@@ -428,7 +430,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Forward transform `f` of all rows, from `begin` on: of the rows of an FFT unit together where it merges them.
+    /// Forward transform `f` of all rows from `begin` on; with merge-split, one transform per FFT unit.
     fn transforms(&mut self, work: &Iteration<'_>, assignments: &[Assignment<'_>], (f, begin): (usize, i64)) {
         if self.machine.path().merge_split {
             for pair in assignments.chunk_by(|a, b| a.row.fft == b.row.fft) {

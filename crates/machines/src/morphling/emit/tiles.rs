@@ -1,4 +1,4 @@
-//! Tiles of the key-switch key: within a group, one does as the one before the last, and they become a loop.
+//! Folds the tiles of the key-switch key of a group into loops.
 
 use super::{Emitter, GroupPlace, Times, hash_of};
 use crate::engine::schedule::{Emit, Shift};
@@ -7,8 +7,8 @@ use crate::torus::groups;
 use std::ops::Range;
 
 impl Emitter<'_> {
-    /// The tiles that follow one another from the first of `nodes` on, each the transfer of its part of the key and what the lane
-    /// groups do with it. None if the first is of no tile.
+    /// Consecutive tiles from the first of `nodes` on: each has the load of its part of the key, and the lane groups'
+    /// instructions. Empty if the first node belongs to no tile.
     pub(super) fn tiles(&self, nodes: Range<u32>) -> Vec<Range<u32>> {
         let mut tiles: Vec<Range<u32>> = Vec::new();
         for node in nodes {
@@ -21,8 +21,8 @@ impl Emitter<'_> {
         tiles
     }
 
-    /// Events of the tiles of one key switch, relative to cycle `base`. The first opens the sums and the last turns them into
-    /// ciphertexts: they stand alone.
+    /// Events of the tiles of one key switch, relative to cycle `base`. The first tile starts the sums, and the last
+    /// one completes the ciphertexts, so both are outside the loop.
     pub(super) fn tile_loops(&mut self, place: &GroupPlace<'_>, tiles: &[Range<u32>], base: i64) {
         let [first, inner @ .., last] = tiles else {
             return tiles.iter().cloned().flatten().for_each(|node| self.one(place, node, base));
@@ -48,7 +48,7 @@ impl Emitter<'_> {
         last.clone().for_each(|node| self.one(place, node, base));
     }
 
-    /// A tile but for its number and its time.
+    /// The steps of a tile without its number and start.
     fn steps_of_tile(&self, tile: &Range<u32>) -> impl Iterator<Item = (Instruction, Times)> {
         self.steps(tile.clone(), self.timeline.starts[tile.start as usize], |instruction| instruction.part = 0)
     }

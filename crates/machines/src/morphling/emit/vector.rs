@@ -1,6 +1,6 @@
-//! Events of the lane groups. Operands come from Private-B and the Shared buffer to a group's vector register file, three vectors at
-//! a time, and from there to its lanes: each instruction is an event that loads and, a bank's latency later, one that computes. In
-//! a register one vector follows another, so what passes through it is one stream, named as a whole.
+//! Events of the lane groups. Operands move from Private-B and the Shared buffer to a group's vector register file,
+//! three vectors at a time, and from there to its lanes. Each instruction is a load event and, one bank latency later,
+//! a compute event. The vectors that pass a register in sequence are one stream with one value.
 
 use super::GroupPlace;
 use super::places::{KeyRows, Places, op_ref};
@@ -14,18 +14,19 @@ use crate::torus::transfers::{access, between};
 use crate::torus::workload::{Item, Work};
 use polyfabric_program::tfhe::kernel::OpKind;
 
-/// Vectors, scalars, sums: the register through which each kind of operand passes.
+/// One register each for vectors, scalars and sums.
 const REGISTERS: usize = 3;
 
-/// What an instruction does with its operands.
+/// Operands and results of an instruction.
 struct Vectors {
     kind: KindId,
     work: u64,
-    /// Operands, by register.
+    /// By register.
     operands: [Vec<Access>; REGISTERS],
-    /// The tile of the key-switch key that passes the first register, whichever group loads its rows: its name and the bytes that pass.
+    /// The tile of the key-switch key that passes the first register, whichever group loads its rows: its value and
+    /// bytes.
     key: Option<(Value, u64)>,
-    /// What must have happened before.
+    /// Reads that must precede the instruction.
     tokens: Vec<Access>,
     results: Vec<Access>,
 }
@@ -35,7 +36,8 @@ impl Vectors {
         Self { kind, work, operands: Default::default(), key: None, tokens: Vec::new(), results: Vec::new() }
     }
 
-    /// Values and bytes of the vectors that pass register `register`: a ciphertext that two results need passes twice and stands there twice.
+    /// Values and bytes of the vectors that pass register `register`. A ciphertext that two results need passes twice
+    /// and is listed twice.
     fn passes(&self, register: usize) -> (Vec<Value>, u64) {
         if let Some((tile, bytes)) = self.key.filter(|_| register == 0) {
             return (vec![tile], bytes);
@@ -45,7 +47,7 @@ impl Vectors {
     }
 }
 
-/// A lane group replaces its sums in the order in which it reads them.
+/// A lane group overwrites its sums in the order of its reads.
 fn in_order(mut access: Access) -> Access {
     access.order = Order::Stream;
     access
@@ -95,7 +97,7 @@ impl Places<'_> {
         };
         let mut events = Vec::new();
         let [first, others @ ..] = vectors.operands;
-        // Rows of a key have their turns.
+        // Rows of a key already have their cycles.
         let first = first.into_iter().map(|read| match i.opcode {
             Opcode::KeySwitch => read,
             _ => between(read, span(0)),
@@ -110,7 +112,7 @@ impl Places<'_> {
         let results: Vec<Access> = vectors.results.into_iter().map(|access| between(access, span(0))).collect();
         let bytes = results.iter().map(|result| result.bytes).sum();
         let value = self.labels.together(self.chip.classes.operands, results.iter().map(|result| result.value));
-        // A crossbar's register before the banks.
+        // Results pass a register of the crossbar before the banks.
         let returned = i64::from(info.latency) - (latency::RESULT_RETURN as i64 - 1);
         let leave = |span| self.result(lane, value, bytes, span);
         let lanes = self.chip.lanes[lane as usize];
@@ -127,7 +129,7 @@ impl Places<'_> {
         let mut vectors = Vectors::new(self.chip.kinds.modulus_switch, u64::from(i.count) * (sizes.lwe_dimension + 1));
         let Work::Bootstraps(work) = &self.streams.works[place.group.work] else { return vectors };
         let range = wave_range(self.machine, place.group, wave);
-        // The wave's ciphertexts were loaded into the entry that the same wave's load names.
+        // The wave's load names the entry of its ciphertexts.
         let entry = self.entry_of(place, i.wave, Opcode::LoadSmall);
         for position in lane_positions(self.machine, lane, range.len() as u64) {
             let source = self.lwe(work.sources[range.start + position as usize]);
@@ -159,7 +161,7 @@ impl Places<'_> {
                 let value = self.accumulator(place, wave, position, polynomial, iterations);
                 let at = from + polynomial * sizes.polynomial;
                 let mut read = access(self.chip.shared, at, sizes.polynomial, value, (0, 0), Order::Any);
-                // Of the body polynomial, the constant coefficient alone is read.
+                // Only the constant coefficient of the body polynomial is read.
                 if polynomial + 1 == sizes.polynomials {
                     read.bytes = COEFFICIENT_BYTES;
                 }
@@ -172,8 +174,8 @@ impl Places<'_> {
         vectors
     }
 
-    /// The key's rows pass the first register, mask elements and their digits the second, sums the third: once for as many rows as
-    /// it has digits.
+    /// The key's rows pass the first register, mask elements and their digits the second, sums the third. Digits and
+    /// sums pass once per register's worth of rows.
     fn key_switch(&self, place: &GroupPlace<'_>, info: &Node, lane: u64, order: KeyRows) -> Vectors {
         let i = &info.instruction;
         let layout = &self.streams.layout;
@@ -194,7 +196,7 @@ impl Places<'_> {
                 vectors.operands[0] = self.key_rows(info, order);
             }
             KeyRows::Multicast(_) => vectors.operands[0] = self.key_rows(info, 0..layout.sets),
-            KeyRows::Brought => {}
+            KeyRows::Received => {}
         }
         let tiles = sizes.large_dimension / layout.tile_elements;
         let tile = u64::from(i.part);
@@ -232,7 +234,8 @@ impl Places<'_> {
         vectors
     }
 
-    /// The rows of a tile, set after set in the order `order`: in equal shares of the time, each once for every ciphertext.
+    /// The rows of a tile, one set after another in the order `order`, in equal shares of the time; each row is read
+    /// once per ciphertext.
     fn key_rows(&self, info: &Node, order: impl Iterator<Item = u64>) -> Vec<Access> {
         let layout = &self.streams.layout;
         let (i, sets) = (&info.instruction, layout.sets as i64);
@@ -247,7 +250,7 @@ impl Places<'_> {
         (0..).zip(order).map(section).filter(|rows| rows.bytes > 0).collect()
     }
 
-    /// Place in Private-B of the sum of ciphertext `number` of a group, by waves and positions.
+    /// Place in Private-B of the sum of ciphertext `number` of a group.
     pub(super) fn switched(&self, number: u64, value: Value) -> Access {
         let layout = &self.streams.layout;
         let positions = self.machine.positions();
@@ -256,7 +259,7 @@ impl Places<'_> {
         self.in_set(layout.sums, 0, (set, number), layout.sizes.small, value)
     }
 
-    /// The operands of a block of a linear layer, with their places in Private-B: each set has equally many.
+    /// The operands of a block of a linear layer in Private-B, spread evenly over the sets.
     pub(super) fn operands(&self, place: &GroupPlace<'_>, i: &Instruction) -> Vec<Access> {
         let Work::Linear(layer) = &self.streams.works[place.group.work] else { return Vec::new() };
         let (layout, bytes) = (&self.streams.layout, self.lwe_bytes(i));
@@ -275,7 +278,7 @@ impl Places<'_> {
         self.streams.needs.get(&i.operation)
     }
 
-    /// Place in Private-B of sum `number` of lane group `set`'s rows of a linear layer: behind two blocks of operands.
+    /// Place in Private-B of sum `number` of lane group `set`, after two blocks of operands.
     pub(super) fn linear_sum(&self, (set, number): (u64, u64), bytes: u64, value: Value) -> Access {
         let layout = &self.streams.layout;
         let of_set = linear_block(layout, bytes) / layout.sets;

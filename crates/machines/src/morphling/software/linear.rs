@@ -1,5 +1,4 @@
-//! Linear layers: blocks of rows against the ciphertexts that they need, block after block of those. What no row of a block needs is not
-//! loaded for it.
+//! Linear layers: for each block of rows, loads the ciphertexts that the block needs, in blocks, and multiplies.
 
 use super::super::instruction::{Instruction, Opcode};
 use super::super::layout::Layout;
@@ -26,8 +25,8 @@ impl Writer<'_> {
             let mut last: Vec<Option<u32>> = vec![None; self.machine.lane_groups as usize];
             let shares: Vec<Range<usize>> =
                 (0..self.machine.lane_groups).map(|lane| linear_rows(self.machine, rows.clone(), lane)).collect();
-            // Products of each lane group, ciphertexts that they take, and sums, in each block of ciphertexts. The first block of a row
-            // also starts its sum from the bias.
+            // For each block of ciphertexts: products, ciphertexts and sums of each lane group. The first block of a
+            // row also initializes its sum with the bias.
             let mut products: BTreeMap<usize, Vec<(usize, usize, usize)>> = BTreeMap::new();
             for (lane, share) in shares.iter().enumerate() {
                 for pass in share.clone().flat_map(|row| needs.passes(matrix, row)) {
@@ -72,7 +71,7 @@ impl Writer<'_> {
                         Some(node) => waits.push(Wait::all(node)),
                         None => waits.extend(self.free(Buffer::LinearSums)),
                     }
-                    // Operands and sums may all lie in one bank, which gives a vector a cycle.
+                    // Operands and sums may all be in one bank, which reads one vector per cycle.
                     let vectors = self.vectors(layer.dimension as u64 + 1);
                     let occupancy = (products.max(operands) as u64 * vectors) as u32;
                     let moved = (occupancy, operands as u64 * vectors, sums as u64 * vectors);
@@ -92,36 +91,35 @@ impl Writer<'_> {
     }
 }
 
-/// Ciphertexts of `bytes` in one of the three parts of Private-B's regions for linear layers: two blocks of operands, one of
-/// sums. Each set of banks has equally many, and an instruction counts them.
+/// Ciphertexts of `bytes` each that fit a third of Private-B's sections for linear layers: two blocks of operands and
+/// one of sums. Each set of banks has equally many, and an instruction's field limits the number.
 pub fn linear_block(layout: &Layout, bytes: u64) -> u64 {
     (layout.linear.entry_bytes / 3 / bytes).clamp(1, u64::from(u16::MAX) / layout.sets) * layout.sets
 }
 
-/// Rows among `rows` that lane group `lane` computes.
+/// The share of `rows` that lane group `lane` computes.
 pub fn linear_rows(machine: &Morphling, rows: Range<usize>, lane: u64) -> Range<usize> {
     let share = rows.len().div_ceil(machine.lane_groups as usize);
     let start = (rows.start + share * lane as usize).min(rows.end);
     start..(start + share).min(rows.end)
 }
 
-/// What a row of a linear layer takes from one block of ciphertexts.
+/// The part of a row that one block of ciphertexts computes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowPass<'a> {
-    /// The block.
     pub block: usize,
-    /// Columns of the row's weights in it; none for a row without weights, which passes once for its bias.
+    /// Columns of the row's weights in the block. A row without weights has one pass without columns, for its bias.
     pub columns: &'a [u32],
-    /// The block of the row's pass before, whose sum this one goes on with.
+    /// The block of the row's previous pass, whose sum this one continues.
     pub before: Option<usize>,
-    /// Whether the row's sum is complete after it.
+    /// Whether the row's sum is complete afterwards.
     pub last: bool,
 }
 
-/// The columns that each block of rows of a linear layer needs, in order, in blocks of as many as Private-B has room for.
+/// The columns that each block of rows of a linear layer needs, in order, in blocks that fit Private-B.
 #[derive(Clone, Debug)]
 pub struct LinearNeeds {
-    /// Rows of a block, and ciphertexts of one.
+    /// Rows per block, and ciphertexts per block.
     block: usize,
     /// By block of rows.
     columns: Vec<Vec<u32>>,
@@ -143,12 +141,12 @@ impl LinearNeeds {
         self.columns.get(row / self.block).map_or(&[], Vec::as_slice)
     }
 
-    /// Columns of block `number` of what the block of rows that `row` is in needs.
+    /// Block `number` of the columns that `row`'s block of rows needs.
     pub fn block(&self, row: usize, number: usize) -> &[u32] {
         self.of(row).chunks(self.block).nth(number).unwrap_or(&[])
     }
 
-    /// Columns of the layer that a sum of `row` has taken after block `number`.
+    /// Columns of the layer that the sum of `row` includes after block `number`.
     pub fn done(&self, row: usize, number: usize) -> u32 {
         self.block(row, number).last().map_or(0, |column| column + 1)
     }
@@ -176,7 +174,7 @@ impl LinearNeeds {
 
 #[cfg(test)]
 mod tests {
-    //! Do the passes of a row take each weight once, in order, from the ciphertexts that its block of rows has loaded?
+    //! Do a row's passes use each weight once, in order, from the ciphertexts that its block of rows loads?
 
     use super::*;
 
@@ -185,8 +183,7 @@ mod tests {
         let block = |number| part(3, "blocks of ciphertexts", number, 70_000);
         assert_eq!(block(65_535), Ok(65_535));
         let refused = block(65_536).expect_err("a block more").to_string();
-        let says =
-            "operation %3 takes 70000 blocks of ciphertexts, and an instruction of the machine numbers at most 65536";
+        let says = "operation %3 needs 70000 blocks of ciphertexts, and an instruction can number at most 65536";
         assert!(refused.starts_with(says), "{refused}");
     }
 

@@ -1,8 +1,8 @@
-//! The software scheduler (section V-E): cuts a program's work into groups of 64 ciphertexts, four waves of one ciphertext
-//! a row, and writes the instruction streams with what each instruction waits for: the ciphertexts that it reads, and the
-//! ring-buffer entry that it fills.
+//! The software scheduler (section V-E): splits a program's work into groups of 64 ciphertexts, that is four waves of
+//! one ciphertext per row. It writes the instruction streams with the dependences of each instruction: the ciphertexts
+//! that it reads, and the ring-buffer entry that it fills.
 //!
-//! An instruction's duration is its data over its unit's rate; nothing here knows when it runs.
+//! An instruction's duration is its data divided by its unit's rate; start cycles come from the hardware scheduler.
 
 mod linear;
 
@@ -23,12 +23,12 @@ use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// A unit that takes one instruction at a time.
+/// A unit that executes one instruction at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Unit {
-    /// The HBM channels, but for the bootstrapping key: an instruction spreads over them.
+    /// The HBM channels, except for the bootstrapping key; an instruction uses all of them.
     Dma,
-    /// The channels of the bootstrapping key, for what the XPUs need beside it.
+    /// The channels of the bootstrapping key, for other data of the XPUs.
     KeyDma,
     /// The links between the Shared buffer and the XPUs' Private-A1 banks, in lockstep.
     Link,
@@ -38,18 +38,15 @@ pub enum Unit {
     Lanes(u8),
 }
 
-/// An instruction, and how long it takes. A network has tens of millions.
+/// An instruction and its duration. A network has tens of millions.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// The instruction.
     pub instruction: Instruction,
-    /// Where it runs.
     pub unit: Unit,
-    /// Cycles that it holds the unit; those of a blind rotation and of a transfer come from their dispatch.
+    /// Cycles that the instruction occupies its unit. The dispatch computes those of blind rotations and transfers.
     pub occupancy: u32,
-    /// Cycles from reading its first operand to writing its first result.
+    /// Cycles from its first read to its first write.
     pub latency: u32,
-    /// Which instructions go before it.
     pub priority: Priority,
 }
 
@@ -65,7 +62,7 @@ impl Task for Node {
     }
 }
 
-/// What every node waits for, node after node.
+/// The dependences of every node, concatenated.
 #[derive(Clone, Debug, Default)]
 pub struct Waits {
     ends: Vec<u32>,
@@ -78,107 +75,88 @@ impl Waits {
         self.ends.push(self.all.len() as u32);
     }
 
-    /// What node `node` waits for.
+    /// The dependences of node `node`.
     pub fn of(&self, node: usize) -> &[Wait] {
         let first = node.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.all[first as usize..self.ends[node] as usize]
     }
 }
 
-/// A group of ciphertexts that goes through the chip together.
+/// Ciphertexts processed together.
 #[derive(Clone, Debug)]
 pub struct Group {
     /// Index of its work.
     pub work: usize,
     /// First element of the work.
     pub first: u32,
-    /// Elements.
     pub count: u32,
-    /// Number of its first look-up, counted over the whole program ([`Lookups`]).
+    /// Index of its first lookup in the program ([`Lookups`]).
     pub number: u32,
-    /// Number of bootstrap groups before it, over the whole program: selects ring entries.
+    /// Number of earlier bootstrap groups in the program; selects ring entries.
     pub sequence: u64,
-    /// Its nodes.
     pub nodes: Range<u32>,
-    /// The blind rotation among them.
+    /// Index of the blind-rotation node.
     pub rotation: Option<u32>,
 }
 
 impl Group {
-    /// Its elements, of the work's.
+    /// Elements, as indices into the work.
     pub fn range(&self) -> Range<usize> {
         self.first as usize..(self.first + self.count) as usize
     }
 }
 
-/// The streams of a program, with all that the hardware scheduler needs.
+/// The streams of a program, and the data for the hardware scheduler.
 #[derive(Clone, Debug)]
 pub struct Streams {
-    /// Work of the program.
     pub works: Vec<Work>,
     /// The plans of blind rotations; most programs have one.
     pub plans: Vec<IterationPlan>,
     /// For each blind-rotation operation, the index of its plan.
     pub plan_of: HashMap<u32, usize>,
-    /// For each linear layer, by its operation, the ciphertexts that its rows need.
+    /// For each linear layer, by operation, the ciphertexts that its rows need.
     pub needs: HashMap<u32, LinearNeeds>,
-    /// The numbers of the program's look-ups.
     pub lookups: Lookups,
-    /// Division of the memories.
     pub layout: Layout,
-    /// Nodes, in stream order.
+    /// In stream order.
     pub nodes: Vec<Node>,
-    /// What each of them waits for, until they have been dispatched.
+    /// Their dependences, until dispatch.
     pub waits: Waits,
-    /// Groups, in order.
+    /// In program order.
     pub groups: Vec<Group>,
 }
 
 impl Streams {
-    /// The plan of blind rotation `operation`.
     pub fn plan(&self, operation: u32) -> &IterationPlan {
         &self.plans[self.plan_of[&operation]]
     }
 
-    /// The instructions of all streams, in order.
     pub fn instructions(&self) -> Vec<Instruction> {
         self.nodes.iter().map(|node| node.instruction).collect()
     }
 }
 
-/// Why no streams can be written.
+/// Why no streams exist for a program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SoftwareError {
-    /// The program's shape.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
-    /// The blind rotation's body.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// The memories.
     #[error(transparent)]
     Layout(#[from] LayoutError),
-    /// More of something than an instruction has a number for.
+    /// A count exceeds a field of an instruction.
     #[error(
-        "operation %{operation} takes {count} {what}, and an instruction of the machine numbers at most {most}: enlarge \
-         `memories.private_b.capacity` in the machine file, or take a smaller program or parameter set"
+        "operation %{operation} needs {count} {what}, and an instruction can number at most {most}: enlarge \
+         `memories.private_b.capacity` in the machine file, or use a smaller program or parameter set"
     )]
-    Parts {
-        /// The operation.
-        operation: u32,
-        /// Of what.
-        what: &'static str,
-        /// How many.
-        count: u64,
-        /// Most of them.
-        most: u64,
-    },
+    Parts { operation: u32, what: &'static str, count: u64, most: u64 },
 }
 
-/// Number `number` of the `count` parts, called `what`, that operation `operation` is cut into, as instructions have it.
+/// Part `number` of the `count` parts, called `what`, of operation `operation`, as a field of an instruction.
 ///
 /// # Errors
-/// [`SoftwareError::Parts`] if it is too large for them.
+/// [`SoftwareError::Parts`] if the number exceeds the field.
 fn part(operation: u32, what: &'static str, number: u64, count: u64) -> Result<u16, SoftwareError> {
     let most = 1 + u64::from(u16::MAX);
     u16::try_from(number).map_err(|_| SoftwareError::Parts { operation, what, count, most })
@@ -197,12 +175,12 @@ enum Buffer {
     LinearSums,
 }
 
-/// Lane group of position `position` in a wave.
+/// The lane group of position `position` of a wave.
 pub fn lane_group(machine: &Morphling, position: u64) -> u64 {
     position * machine.lane_groups / machine.positions()
 }
 
-/// Positions below `count` that lane group `group` serves.
+/// Positions below `count` that lane group `group` processes.
 pub fn lane_positions(machine: &Morphling, group: u64, count: u64) -> Range<u64> {
     let first = (0..machine.positions()).find(|&p| lane_group(machine, p) >= group).unwrap_or(machine.positions());
     let end = (first..machine.positions()).find(|&p| lane_group(machine, p) > group).unwrap_or(machine.positions());
@@ -214,7 +192,7 @@ struct Writer<'a> {
     streams: Streams,
     /// Producer of each item in HBM; inputs have none.
     stored: HashMap<Item, u32>,
-    /// Instructions that must be done before a buffer entry is filled again.
+    /// Instructions that must finish before a buffer entry is overwritten.
     users: HashMap<Buffer, Vec<Wait>>,
     sequence: u64,
     small_count: u64,
@@ -222,14 +200,13 @@ struct Writer<'a> {
     shared_out_count: u64,
     large_count: u64,
     fetch: u32,
-    /// Whether the twiddle factors are on the chip: all rotations of a program are in one ring.
+    /// Whether the twiddle factors are loaded; all rotations of a program use one ring.
     has_twiddles: bool,
 }
 
-/// Writes the streams of `program` for `machine`.
 ///
 /// # Errors
-/// [`SoftwareError`] when the program's shape, its bodies or its sizes do not fit the machine.
+/// [`SoftwareError`] if the program does not fit the machine.
 pub fn schedule(machine: &Morphling, program: &KernelProgram) -> Result<Streams, SoftwareError> {
     let works = read(program)?;
     let (mut plans, mut plan_of) = (Vec::new(), HashMap::new());
@@ -323,7 +300,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Every group's words are fetched first; how many there are is known once they are written.
+    /// The fetch of a group's words comes first; the number of words is filled in at the end.
     fn one_group(
         &mut self,
         mut group: Group,
@@ -331,14 +308,15 @@ impl Writer<'_> {
     ) -> Result<(), SoftwareError> {
         let mut fetch = self.blank(Opcode::Fetch, &group);
         fetch.length = WORD_BYTES as u32;
-        // The scheduler holds the words of two groups: the next come once the blind rotation of the one before last is done.
+        // The scheduler stores the words of two groups. The next group's words are fetched after the blind rotation of
+        // the group before the previous one.
         let earlier = self.streams.groups.len().checked_sub(2).map(|index| &self.streams.groups[index]);
         let waits = earlier.map(|group| Wait::all(group.rotation.unwrap_or(group.nodes.end - 1)));
         self.fetch = self.push(fetch, Unit::Dma, waits.into_iter().collect(), 0, 0, Priority::Rotation);
         body(self, &mut group)?;
         let end = self.streams.nodes.len() as u32;
         group.nodes.end = end;
-        // A blind rotation is two words: one in the XPUs' stream, one for its key in the DMA stream.
+        // A blind rotation is two words: one in the XPU stream, and one for its key in the DMA stream.
         let words = end - group.nodes.start + u32::from(group.rotation.is_some());
         let bytes = words * WORD_BYTES as u32;
         let fetch = &mut self.streams.nodes[self.fetch as usize];
@@ -389,8 +367,8 @@ impl Writer<'_> {
         elements.div_ceil(self.machine.lanes)
     }
 
-    /// A lane group's instruction that takes `compute` cycles of its lanes, as many vectors as `loads` of its registers, and as many
-    /// as `results` back to the banks.
+    /// An instruction of a lane group: `compute` cycles on its lanes, `loads` vectors into its registers, and `results`
+    /// vectors back to the banks.
     fn lanes(
         &mut self,
         instruction: Instruction,
@@ -399,17 +377,17 @@ impl Writer<'_> {
         priority: Priority,
     ) -> u32 {
         let depth = self.machine.depth;
-        // The last register is read in the cycle after the one in which it is written.
+        // A register is read in the cycle after its write.
         let latency = (latency::register_load(depth) + latency::vector_lane(depth) + latency::RESULT_RETURN) as u32 - 1;
-        // One that follows reads what this one writes as it streams.
+        // The next instruction reads this one's results as they stream.
         let moves = self.machine.load_cycles(loads).max(self.machine.return_cycles(results));
         let occupancy = compute.max(moves as u32).max(latency + 1);
         let unit = Unit::Lanes(instruction.unit);
         self.push(instruction, unit, waits, occupancy, latency, priority)
     }
 
-    /// An instruction of all links, the busiest of which moves `bytes`, and takes or gives a bank of the Shared buffer `bank_bytes`
-    /// together with others.
+    /// An instruction of all links; the busiest link moves `bytes`, and the busiest bank of the Shared buffer
+    /// `bank_bytes`.
     fn link(
         &mut self,
         instruction: Instruction,
@@ -431,7 +409,7 @@ impl Writer<'_> {
         items.iter().filter_map(|item| self.stored.get(item)).map(|&node| Wait::all(node)).collect()
     }
 
-    /// Elements of wave `wave` of `group`, as a range of the work's elements.
+    /// Elements of wave `wave` of `group`, as indices into the work.
     fn wave_range(&self, group: &Group, wave: u64) -> Range<usize> {
         wave_range(self.machine, group, wave)
     }
@@ -468,7 +446,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The twiddle factors, to Private-A2 and on to the XPUs.
+    /// Loads the twiddle factors to Private-A2 and to the XPUs.
     fn twiddles(&mut self, group: &Group) -> u32 {
         let layout = self.streams.layout;
         let mut load = self.blank(Opcode::LoadTwiddles, group);
@@ -478,7 +456,7 @@ impl Writer<'_> {
         let latency = self.machine.memory_latency as u32;
         let loaded = self.push(load, Unit::KeyDma, vec![Wait::all(self.fetch)], 0, latency, Priority::Rotation);
         let fill = Instruction { opcode: Opcode::FillTwiddles, unit: self.machine.xpus as u8, ..load };
-        // Each bank reads its share as fast as it reads a key.
+        // Each bank reads its share at the rate of a key.
         let points = pieces.iter().map(|piece| piece.bursts * BURST_BYTES / POINT_BYTES).max().unwrap_or(0);
         let occupancy = points.div_ceil(self.machine.streams().row_points) as u32;
         self.push(fill, Unit::Array, vec![Wait::all(loaded)], occupancy, KEY_HOP as u32, Priority::Rotation)
@@ -548,7 +526,7 @@ impl Writer<'_> {
         let mut waits = self.free(Buffer::Resident(resident));
         waits.extend(switched);
         waits.push(Wait::all(tabled));
-        // Amounts once, and every XPU's tables.
+        // The amounts once, and the tables of every XPU.
         let tables = tables.len() as u64 * layout.table_stripe(self.machine);
         let in_bank = positions_in_bank(self.machine) * sizes.rotations + self.machine.xpus * tables;
         let filled = self.link(fill, waits, (rows * row_bytes, in_bank), Priority::Rotation);
@@ -676,7 +654,7 @@ impl Writer<'_> {
         self.switch(&work.results, group, sources, self.large_count - waves)
     }
 
-    /// Key switch of a group whose ciphertexts lie in the entries of `large` from number `first_entry` on.
+    /// Key switch of a group whose ciphertexts are in the entries of `large` from `first_entry` on.
     fn switch(
         &mut self,
         results: &[Item],
@@ -692,7 +670,7 @@ impl Writer<'_> {
         let group_positions = u64::from(group.count);
         let mut last: Vec<Option<u32>> = vec![None; self.machine.lane_groups as usize];
         let served = |lane| group_lane_count(self.machine, lane, group_positions);
-        // All groups take the time of the one with most ciphertexts, so that none meets another at a set of banks.
+        // All lane groups take as long as the one with most ciphertexts, so that no two access one set of banks.
         let most = (0..self.machine.lane_groups).map(served).max().unwrap_or(0);
         let cycles = (layout.sets * most) as u32 * switch_cycles(self.machine, &layout);
         let sums = most * switch_blocks(self.machine, &layout) * self.vectors(sizes.lwe_dimension + 1);
@@ -718,8 +696,8 @@ impl Writer<'_> {
                 work.count = served as u16;
                 work.amount = (layout.tile_elements * sizes.key_switch_levels) as u32;
                 let mut waits = vec![Wait::all(loaded)];
-                // A lane group takes the tiles in order, and its sums stream from one to the next. A later tile is loaded over
-                // an earlier one: it cannot come before what these wait for.
+                // A lane group processes the tiles in order, and its sums stream from one to the next. The load of a
+                // later tile overwrites an earlier one, so its instructions need no additional waits.
                 if tile < layout.tiles.entries {
                     waits.extend(ready.iter().copied());
                     waits.extend(self.free(Buffer::Sums));
@@ -741,20 +719,20 @@ impl Writer<'_> {
     }
 }
 
-/// Rows of a tile of the key-switch key in the set of banks that has most.
+/// Rows of a tile of the key-switch key in the fullest set of banks.
 fn switch_rows(layout: &Layout) -> u64 {
     (layout.tile_elements * layout.sizes.key_switch_levels).div_ceil(layout.sets)
 }
 
-/// How often each vector of a sum comes to a register and leaves it in a key switch by one tile: a register of digits serves as
-/// many rows as it has elements.
+/// Number of times a key switch by one tile loads and stores each vector of a sum. A register of digits serves as many
+/// rows as it has elements.
 pub fn switch_blocks(machine: &Morphling, layout: &Layout) -> u64 {
     layout.sets * switch_rows(layout).div_ceil(machine.lanes)
 }
 
-/// Cycles of a key switch of one ciphertext by the rows of one set: digits of the mask elements, a vector at a time; then one vector
-/// product for each row. Sums and mask elements come to the registers with the rows; from the same bank they take turns with
-/// them.
+/// Cycles of a key switch of one ciphertext by the rows of one set: the digits of the mask elements, a vector at a
+/// time, then one vector product per row. Sums and mask elements are loaded with the rows; in the same bank, they
+/// alternate with them.
 fn switch_cycles(machine: &Morphling, layout: &Layout) -> u32 {
     let (rows, sizes) = (switch_rows(layout), &layout.sizes);
     let vectors = (sizes.lwe_dimension + 1).div_ceil(machine.lanes);
@@ -766,14 +744,14 @@ fn switch_cycles(machine: &Morphling, layout: &Layout) -> u32 {
     (digits + rows * vectors).max(machine.load_cycles(loads)).max(in_turn) as u32
 }
 
-/// Elements of wave `wave` of `group`, as a range of its work's elements.
+/// Elements of wave `wave` of `group`, as indices into the work.
 pub fn wave_range(machine: &Morphling, group: &Group, wave: u64) -> Range<usize> {
     let positions = machine.positions() as usize;
     let start = group.first as usize + wave as usize * positions;
     start..(start + positions).min((group.first + group.count) as usize)
 }
 
-/// Ciphertexts of a group of `count` that lane group `lane` serves, over all waves.
+/// Ciphertexts of a group of `count` that lane group `lane` processes, over all waves.
 fn group_lane_count(machine: &Morphling, lane: u64, count: u64) -> u64 {
     let positions = machine.positions();
     let waves = count.div_ceil(positions);

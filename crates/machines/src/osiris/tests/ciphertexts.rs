@@ -1,4 +1,4 @@
-//! Do ciphertexts that the units have worked on decrypt to what the program means?
+//! Do replayed ciphertexts decrypt to the program's values?
 
 use super::{limb_by_limb, paper};
 use crate::audit::residue::audit;
@@ -35,10 +35,11 @@ fn lowered(program: &Program, set: &Parameters, machine: &Osiris) -> Lowered {
     lower(program, &target).expect("it is lowered")
 }
 
-/// The error that no slot of `program`'s output exceeds, but for a probability of 2^-40.
+/// The error that no slot of `program`'s output exceeds, except with probability 2^-40.
 ///
-/// One slot lies far above the median: the machine's digits start at 0, and the mean of their coefficients is nearly all in slot 0. With the
-/// key's error there, drawn anew each time, its bits vary by some three from run to run, while the median's do by a tenth.
+/// Slot 0 has an error far above the median: the machine's digits start at 0, and the mean of their
+/// coefficients is almost all in slot 0. The key's error at this slot is different in each run, so its
+/// precision varies by three bits between runs, but that of the median by a tenth of a bit.
 fn bound(program: &Program, set: &Parameters, lowered: &Lowered) -> f64 {
     let chain = parameters::chain(set).expect("a chain");
     let report = NoiseReport::new(program, lowered, &chain, &parameters::model(set, Encryption::Secret));
@@ -46,8 +47,8 @@ fn bound(program: &Program, set: &Parameters, lowered: &Lowered) -> f64 {
     report.nodes.iter().find(|node| node.node == output).expect("its errors").bound
 }
 
-/// The replay of `program` on ciphertexts of `set` decrypts to its values: no slot errs above its bound, and half of them are right to
-/// `median_bits` after the point, half a bit less than is measured.
+/// The replay of `program` on ciphertexts of `set` decrypts to its values. No slot exceeds its error bound, and
+/// half of them are correct to `median_bits` after the point, half a bit less than measured.
 fn check_program(program: &Program, set: &str, machine: &Osiris, median_bits: f64) {
     let set = sets::parameters(set).expect("a set");
     let lowered = lowered(program, &set, machine);
@@ -87,7 +88,6 @@ fn check_program(program: &Program, set: &str, machine: &Osiris, median_bits: f6
     }
 }
 
-/// The machine with that hoisting.
 fn hoisted(hoisting: Hoisting) -> Osiris {
     Osiris { hoisting, ..paper() }
 }
@@ -133,7 +133,7 @@ fn a_matrix_times_a_vector_decrypts_with_each_hoisting() {
 }
 
 #[test]
-fn the_diagonal_method_has_a_rotation_for_each_diagonal_and_decrypts() {
+fn the_diagonal_method_rotates_once_per_diagonal_and_decrypts() {
     let set = sets::parameters("osiris-I").expect("a set");
     let factors = |offset: i64| (0..8192).map(move |slot| Complex::new(((slot * 5 + offset) % 11) as f64 / 40.0, 0.0));
     let by_offset = (-3..=3).map(|offset| (offset, Values::Complex(factors(offset).collect()))).collect();
@@ -156,7 +156,7 @@ fn rounds_decrypt_and_those_of_a_wrong_schedule_do_not() {
     });
     let lowered = lowered(&turned, &set, &machine);
     let turn = |steps| GaloisElement::rotation(set.ring_degree(), steps);
-    // By one slot, by three, by one.
+    // Rotations by one slot, by three, by one.
     let other = Round { elements: vec![(turn(1), turn(3))], ..Round::of(0) };
     let bodies = vec![Arc::new(lowered.kernel.clone())];
     let rounds = Rounds { name: "turns".into(), bodies, rounds: vec![Round::of(0), other, Round::of(0)] };
@@ -167,7 +167,7 @@ fn rounds_decrypt_and_those_of_a_wrong_schedule_do_not() {
     let schedule = rounds_schedule(body.resources().clone(), &[0, 1, 1], &timed);
     check(&schedule, &[]).unwrap_or_else(|violation| panic!("{violation}"));
     audit_whole(&rounds, &schedule, &[&body]).unwrap_or_else(|error| panic!("{error}"));
-    // One key for all rounds, under one name, is that of another program.
+    // One value for a key in all rounds would be another program.
     let shared = Body::new(&machine, &rounds.bodies[0], &|_| false, &mut SharedKeys::default()).expect("it fits");
     let timed = [(shared.items(true), shared.cycles), (shared.items(false), shared.cycles)];
     let of_one_key = rounds_schedule(shared.resources().clone(), &[0, 1, 1], &timed);
@@ -202,6 +202,6 @@ fn rounds_decrypt_and_those_of_a_wrong_schedule_do_not() {
     });
     let event = products.next().expect("an inner product");
     event.reads[0].place.offset = event.reads[2].place.offset;
-    assert!(check(&wrong, &[]).is_err(), "the checker sees it");
-    assert!(precision(&wrong).is_none_or(|bits| bits < 1.0), "and it decrypts to something else");
+    assert!(check(&wrong, &[]).is_err(), "the checker rejects it");
+    assert!(precision(&wrong).is_none_or(|bits| bits < 1.0), "and it decrypts to other values");
 }

@@ -1,28 +1,29 @@
-//! Automorphisms of values, tile by tile through a Beneš network (section IV-D).
+//! Automorphisms in the evaluation domain, tile by tile through a Beneš network (section IV-D).
 //!
-//! X → X^g makes value k of what was value (g·(2k + 1) mod 2N − 1)/2. Values c + r·(N/p), r = 0 … p − 1, come from values that are N/p apart
-//! too: a tile becomes another tile, permuted among its lanes. So a tile enters and leaves a cycle, and only its number
-//! changes: the tiles leave in the order in which their sources entered, and whoever stores them writes each where its number says.
+//! X → X^g moves value (g·(2k + 1) mod 2N − 1)/2 to position k. The sources of values c + r·(N/p), r = 0 … p −
+//! 1, are also N/p apart: a tile becomes another tile, with its lanes permuted. So one tile enters and one
+//! leaves per cycle, and only the tile's index changes. Tiles leave in the order in which their sources
+//! entered, and the write uses the new index as address.
 
 use super::{LockstepError, Routing, Shape, StreamingUnit, Tile};
 use polyfabric_kernels::automorphism::GaloisElement;
 
-/// The unit set up for one ring and one automorphism.
+/// The unit configured for one ring and one automorphism.
 #[derive(Clone, Debug)]
 pub struct AutomorphismUnit {
     shape: Shape,
     element: GaloisElement,
-    /// By number of the entering tile.
+    /// By index of the entering tile.
     routings: Vec<Routing>,
-    /// What each column's registers hold, and the number with which it entered.
+    /// The tile in each column's registers, with the index with which it entered.
     columns: Vec<Option<(usize, Tile)>>,
 }
 
 impl AutomorphismUnit {
-    /// The unit for `element`, with the switches' setting for every tile.
+    /// The unit for `element`, with the switch settings for every tile.
     ///
     /// # Panics
-    /// If the element is of another ring.
+    /// If the element belongs to another ring.
     pub fn new(shape: Shape, element: GaloisElement) -> Self {
         assert_eq!(element.degree(), shape.degree(), "an automorphism of the ring");
         let routing = |entering: usize| {
@@ -34,17 +35,17 @@ impl AutomorphismUnit {
         Self { shape, element, routings, columns: vec![None; Routing::column_count(shape.lanes())] }
     }
 
-    /// The number with which a tile leaves.
+    /// The index with which a tile leaves.
     pub fn destination(shape: Shape, element: GaloisElement, entering: usize) -> usize {
         element.inverse().source(entering) % shape.tiles()
     }
 
-    /// Cycles from a tile in to the same tile out: a register behind each column of switches.
+    /// Cycles from a tile in to the same tile out: one register after each column of switches.
     pub fn latency(shape: Shape) -> u64 {
         Routing::column_count(shape.lanes()) as u64
     }
 
-    /// Bytes of one automorphism's settings: a bit a switch, for each tile.
+    /// Bytes of one automorphism's settings: one bit per switch and tile.
     pub fn setting_bytes(shape: Shape) -> f64 {
         (shape.tiles() * Routing::switch_count(shape.lanes())) as f64 / 8.0
     }
@@ -71,7 +72,7 @@ impl StreamingUnit for AutomorphismUnit {
 
 #[cfg(test)]
 mod tests {
-    //! Is every automorphism a permutation within tiles, which the network routes?
+    //! Is every automorphism a permutation within tiles that the network can route?
 
     use super::super::stream;
     use super::super::test_support::{interleaved, moduli, residues, shape};

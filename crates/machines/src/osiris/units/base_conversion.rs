@@ -1,31 +1,34 @@
 //! Base conversion on a two-dimensional array of cells (section IV-C, figure 6).
 //!
-//! The array is H cells high and p wide. A block is one tile of each of α ≤ H source limbs, which come one after the other; limb i stays in
-//! row α − 1 − i, a residue a cell, while the base table passes: for target limb j, the constant of row r enters it from the left in cycle
-//! j + r and moves a cell right each cycle. Partial sums move down a cell each cycle and leave at the bottom, for target j one tile.
+//! The array has H rows and p columns. A block is one tile of each of α ≤ H source limbs, which arrive in
+//! sequence. Limb i stays in row α − 1 − i, one residue per cell, while the base table passes: for target limb
+//! j, the constant of row r enters from the left in cycle j + r and moves one cell to the right per cycle.
+//! Partial sums move down one cell per cycle. At the bottom leaves one tile for target j.
 //!
-//! - *Skew*: lane c of a tile is held back by c cycles before the array and by p − 1 − c behind it; row r's constants by r.
-//! - *Double buffering*: a residue falls from the top through the cells' second registers to its row, and becomes the current one when the
-//!   first constant of its block arrives. The next block falls meanwhile, so that blocks follow each other every max(α, β) cycles,
-//!   β being the number of target limbs.
-//! - *First row*: one more multiplier a cell, for (Q/q_i)^-1, and an adder for the shift that makes a digit balanced.
-//! - *Switch-modulus multiply-accumulate*: sum ← sum + w·(x mod q') mod q', with q' beside the constant.
+//! - *Skew*: lane c of a tile is delayed by c cycles before the array and by p − 1 − c after it; row r's
+//!   constants by r.
+//! - *Double buffering*: a residue moves from the top through the cells' second registers to its row. It
+//!   becomes current when the first constant of its block arrives. The next block moves down meanwhile, so blocks
+//!   start every max(α, β) cycles, with β the number of target limbs.
+//! - *First row*: one additional multiplier per cell, for (Q/q_i)^-1, and an adder for the shift that makes a
+//!   digit balanced.
+//! - *Switch-modulus multiply-accumulate*: sum ← sum + w·(x mod q') mod q', with q' next to the constant.
 
 use super::{LockstepError, PipelineDepth, StreamingUnit, Tile};
 use polyfabric_kernels::base_conversion::BaseConverter;
 use polyfabric_kernels::modular::Modulus;
 use std::collections::VecDeque;
 
-/// What the array needs of a conversion: the constants that stay in the first row, and those that pass.
+/// The constants of a conversion: those that stay in the first row, and those that pass.
 #[derive(Clone, Debug)]
 pub struct BaseTable {
     sources: Vec<Modulus>,
     targets: Vec<Modulus>,
-    /// By source: factor, and addend, modulo q_i.
+    /// By source: factor and addend, modulo q_i.
     first_row: Vec<(u64, u64)>,
     /// By target, then by source: modulo p_j.
     weights: Vec<Vec<u64>>,
-    /// By target: what partial sums begin with.
+    /// By target: initial value of the partial sums.
     initial: Vec<u64>,
 }
 
@@ -76,13 +79,13 @@ impl BaseTable {
         self.targets.len()
     }
 
-    /// Cycles between blocks, at least: max(α, β).
+    /// Minimum number of cycles between blocks: max(α, β).
     pub fn period(&self) -> usize {
         self.source_count().max(self.target_count())
     }
 }
 
-/// A conversion that the array cannot hold.
+/// A conversion that does not fit the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a base conversion from {sources} limbs does not fit an array of {height} rows: choose a set whose digits and special primes \
@@ -95,23 +98,23 @@ pub struct HeightError {
     pub height: usize,
 }
 
-/// Constants on their way through a row: those of one target limb and one block.
+/// The constants of one target limb and one block, as they pass a row.
 #[derive(Clone, Copy, Debug)]
 struct Packet {
     target: usize,
-    /// Number of the block's tiles.
+    /// Index of the block's tiles.
     index: usize,
 }
 
-/// A residue on its way down.
+/// A residue that moves down to its row.
 #[derive(Clone, Copy, Debug)]
 struct Falling {
     word: u64,
-    /// Rows that it still has to go.
+    /// Remaining rows.
     rows: usize,
 }
 
-/// The array set up for one conversion.
+/// The array configured for one conversion.
 #[derive(Clone, Debug)]
 pub struct BaseConversionArray {
     height: usize,
@@ -119,13 +122,14 @@ pub struct BaseConversionArray {
     table: BaseTable,
     depth: PipelineDepth,
     cycle: u64,
-    /// First cycle of the last block, and how many of its tiles have come.
+    /// First cycle of the last block, and the number of its tiles so far.
     block: Option<(u64, usize)>,
-    /// Tiles before the array, the latest first: lane c of the one that came c cycles ago enters the first row's multiplier.
+    /// Tiles before the array, latest first: lane c of the tile that arrived c cycles ago enters the first
+    /// row's multiplier.
     skew: VecDeque<Option<Tile>>,
-    /// Blocks whose constants are still to enter: cycle of the first, and the number of the tiles.
+    /// Blocks whose constants have yet to enter: cycle of the first constant, and index of the tiles.
     waiting: VecDeque<(u64, usize)>,
-    /// By row: constants by the column that they are at, the latest first, and those that a multiplier still works with.
+    /// By row: constants by their column, latest first, including those still used by a multiplier.
     rows: Vec<VecDeque<Option<Packet>>>,
     /// By row and column.
     falling: Vec<Option<Falling>>,
@@ -133,7 +137,7 @@ pub struct BaseConversionArray {
     /// Products in the multipliers, by cycle modulo their depth.
     products: Vec<Vec<u64>>,
     sums: Vec<u64>,
-    /// Tiles behind the array, of which the last lanes are still to come.
+    /// Tiles after the array whose last lanes are missing.
     unskew: VecDeque<Tile>,
 }
 
@@ -165,23 +169,22 @@ impl BaseConversionArray {
         })
     }
 
-    /// Cycles from a block's first tile in to its first tile out: the first row's multiplier, the block's tiles (the adder's register is the
-    /// cell's second one), a multiplier, the rows, and the skew of the lanes.
+    /// Cycles from a block's first tile in to its first tile out: the first row's multiplier, the block's tiles
+    /// (the adder's register is the cell's second one), a multiplier, the rows, and the skew of the lanes.
     pub fn latency(height: usize, lanes: usize, sources: usize, depth: PipelineDepth) -> u64 {
         (depth.multiplier + sources + depth.multiplier + height + lanes - 1) as u64
     }
 
-    /// Multipliers: one a cell, and a second in the first row.
+    /// One multiplier per cell, and a second one in the first row.
     pub fn multipliers(height: usize, lanes: usize) -> usize {
         (height + 1) * lanes
     }
 
-    /// Words in the triangles of registers before and behind the array, for the lanes alone.
+    /// Words in the triangles of registers before and after the array.
     pub fn skew_words(lanes: usize) -> usize {
         lanes * (lanes - 1)
     }
 
-    /// Takes up a tile, or none.
     fn enter(&mut self, tile: Option<Tile>) -> Result<(), LockstepError> {
         let (cycle, alpha) = (self.cycle, self.table.source_count());
         let arrived = match self.block {
@@ -212,7 +215,7 @@ impl BaseConversionArray {
         Ok(())
     }
 
-    /// Moves the constants a column right, and lets those of this cycle enter.
+    /// Moves the constants one column to the right, and inserts those of this cycle.
     fn shift_constants(&mut self) {
         while self
             .waiting
@@ -231,14 +234,14 @@ impl BaseConversionArray {
         }
     }
 
-    /// One cycle of every cell.
+    /// One cycle of all cells.
     fn cells(&mut self) {
         let (lanes, depth, alpha) = (self.lanes, self.depth.multiplier, self.table.source_count());
         let plane = (self.cycle % depth as u64) as usize;
         for row in (0..self.height).rev() {
             for column in 0..lanes {
                 let cell = row * lanes + column;
-                // The product that left the multiplier joins the sum from above.
+                // The product that left the multiplier is added to the sum from above.
                 let product = self.products[plane][cell];
                 if let Some(packet) = self.rows[row].get(column + depth).copied().flatten() {
                     let above = match row {
@@ -269,19 +272,19 @@ impl BaseConversionArray {
             let words = vec![0; self.lanes];
             self.unskew.push_back(Tile { limb: packet.target, index: packet.index, words });
         }
-        // Lane c of the tile that began c cycles ago: every tile behind it has begun too.
+        // Lane c of the tile that started c cycles ago; all later tiles have also started.
         let tile = self.unskew.iter_mut().rev().find(|tile| (tile.limb, tile.index) == (packet.target, packet.index));
         if let Some(tile) = tile {
             tile.words[column] = word;
         }
     }
 
-    /// Residues fall a row, and those that have passed the first row's multiplier enter.
+    /// Moves residues down one row, and inserts those from the first row's multiplier.
     fn fall(&mut self) {
         let (lanes, alpha) = (self.lanes, self.table.source_count());
         for cell in (lanes..self.height * lanes).rev() {
             if let Some(falling) = self.falling[cell - lanes].take_if(|falling| falling.rows > 0) {
-                debug_assert!(self.falling[cell].is_none(), "the last block has left the row");
+                debug_assert!(self.falling[cell].is_none(), "the previous block has left the row");
                 self.falling[cell] = Some(Falling { rows: falling.rows - 1, ..falling });
             }
         }
@@ -296,7 +299,7 @@ impl BaseConversionArray {
 
 impl StreamingUnit for BaseConversionArray {
     fn step(&mut self, tile: Option<Tile>) -> Result<Option<Tile>, LockstepError> {
-        // The last lane of the oldest tile is the last of its words.
+        // The last lane of the oldest tile is its last word.
         let complete = self.rows[self.height - 1].get(self.lanes - 1 + self.depth.multiplier).copied().flatten();
         let output = if complete.is_some() { self.unskew.pop_front() } else { None };
         self.enter(tile)?;
@@ -310,7 +313,8 @@ impl StreamingUnit for BaseConversionArray {
 
 #[cfg(test)]
 mod tests {
-    //! Does the array, cell by cell, give the kernel's conversion of interleaved limbs, at its latency and rate?
+    //! Does the array, cell by cell, compute the kernel's conversion of interleaved limbs at its latency and
+    //! rate?
 
     use super::super::stream;
     use super::super::test_support::{DEPTH, convert, interleaved, moduli, residues, shape};
@@ -346,10 +350,11 @@ mod tests {
         }
     }
 
-    /// Montgomery's product of two words is x·y/R, and rows of keys lie as they are drawn and made, in no other form. So all that is summed over Q and P is R
-    /// times too small, in both halves alike. A division by P takes that back by its constants: R in the factor of each source, 1/R in the weights, R in 1/P.
+    /// A Montgomery product of two words is x·y/R, and rows of keys are used without conversion. So all sums
+    /// over Q and P lack a factor R, in both halves. The constants of a division by P restore it: R in the
+    /// factor of each source, 1/R in the weights, R in 1/P.
     #[test]
-    fn a_division_brings_r_back_by_its_constants() {
+    fn constants_of_a_division_restore_the_montgomery_factor() {
         let (shape, moduli) = (shape(6, 8), moduli(6, 5));
         let (p, q) = moduli.split_at(2);
         let basis = |moduli: &[Modulus]| RnsBasis::new(moduli.to_vec()).unwrap();
@@ -401,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_streams_are_told() {
+    fn wrong_streams_are_rejected() {
         let (shape, moduli) = (shape(6, 8), moduli(6, 5));
         let basis = |moduli: &[Modulus]| RnsBasis::new(moduli.to_vec()).unwrap();
         let table = BaseTable::new(&BaseConverter::new(basis(&moduli[..2]), basis(&moduli[2..])), false);
@@ -424,7 +429,7 @@ mod tests {
         let one_limb_first = interleaved(shape, &input, 3, 0).filter(|(_, tile)| tile.limb == 0);
         assert_eq!(
             told(one_limb_first.enumerate().map(|(cycle, (_, tile))| (cycle as u64, tile)).collect()),
-            "cycle 1: the base conversion awaits limb 1 of its block and gets tile 1 of limb 0: the limbs of a tile come one after the other"
+            "cycle 1: the base conversion expects limb 1 of its block but gets tile 1 of limb 0: the limbs of a block must arrive in order"
         );
     }
 }

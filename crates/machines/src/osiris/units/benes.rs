@@ -1,10 +1,12 @@
-//! A Beneš network: any permutation of p words through 2·log2 p − 1 columns of p/2 switches (section IV-D, figure 7).
+//! A Beneš network: any permutation of p words through 2·log2 p − 1 columns of p/2 switches (section IV-D,
+//! figure 7).
 //!
-//! The network of p inputs is a column of switches, two networks of p/2 inputs side by side, and a column of switches; that of two inputs is
-//! one switch. Switches are set by following loops (V. Beneš, 1964; D. Opferman and N. Tsao-Wu, Bell System Technical Journal 50, 1971): the two
-//! words of a switch go through different halves, at the input and at the output.
+//! The network with p inputs is a column of switches, two parallel networks with p/2 inputs, and a column of
+//! switches; with two inputs it is one switch. The settings follow loops (V. Beneš, 1964; D. Opferman and N.
+//! Tsao-Wu, Bell System Technical Journal 50, 1971): the two words of a switch use different halves, both at
+//! the input and at the output.
 
-/// How the switches stand: by column, then by switch from the top; `true` crosses.
+/// Settings of the switches: by column, then by switch from the top; `true` crosses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Routing {
     columns: Vec<Vec<bool>>,
@@ -12,10 +14,10 @@ pub struct Routing {
 }
 
 impl Routing {
-    /// The setting that brings input `source[o]` to output o.
+    /// The setting that routes input `source[o]` to output o.
     ///
     /// # Panics
-    /// Unless `source` is a permutation of a power of two of at least two numbers.
+    /// If `source` is not a permutation of a power of two of at least two numbers.
     pub fn new(source: &[usize]) -> Self {
         let inputs = source.len();
         assert!(inputs >= 2 && inputs.is_power_of_two(), "a network of a power of two of inputs");
@@ -27,17 +29,15 @@ impl Routing {
         routing
     }
 
-    /// Columns of a network: 2·log2 p − 1.
     pub fn column_count(inputs: usize) -> usize {
         2 * inputs.ilog2() as usize - 1
     }
 
-    /// Switches of a network: p/2 a column.
     pub fn switch_count(inputs: usize) -> usize {
         Self::column_count(inputs) * inputs / 2
     }
 
-    /// Sets the sub-network of `source.len()` inputs that lies `depth` columns in, from input `first` on.
+    /// Sets the sub-network of `source.len()` inputs in column `depth`, from input `first` on.
     fn route(&mut self, source: &[usize], depth: usize, first: usize) {
         let (count, last) = (source.len(), self.columns.len() - 1 - depth);
         if count == 2 {
@@ -46,12 +46,13 @@ impl Routing {
         }
         let mut output_of = vec![0; count];
         source.iter().enumerate().for_each(|(output, &from)| output_of[from] = output);
-        // Which half each output's word goes through.
+        // The half that each output's word uses.
         let mut lower = vec![None; count];
         for start in 0..count {
             let mut output = start;
             while lower[output].is_none() {
-                // This output from the upper half, the other of its switch from the lower; the input beside the lower one's from the upper.
+                // This output uses the upper half, the other one of its switch the lower half; so the input
+                // next to the lower one's uses the upper half.
                 lower[output] = Some(false);
                 lower[output ^ 1] = Some(true);
                 output = output_of[source[output ^ 1] ^ 1];
@@ -60,7 +61,7 @@ impl Routing {
         let mut halves = [vec![0; count / 2], vec![0; count / 2]];
         for output in 0..count {
             let half = usize::from(lower[output] == Some(true));
-            // The upper output of a switch that crosses comes from the lower half; likewise the upper input goes there.
+            // If a switch crosses, its upper output comes from the lower half, or its upper input goes there.
             self.columns[last][(first + output) / 2] |= output.is_multiple_of(2) && half == 1;
             let input = source[output];
             self.columns[depth][(first + input) / 2] |= input.is_multiple_of(2) && half == 1;
@@ -71,10 +72,10 @@ impl Routing {
         }
     }
 
-    /// The words behind column `column`, and behind the wires to the next one, of those before it.
+    /// The words after column `column` and the wires to the next one.
     ///
     /// # Panics
-    /// Unless there are p words and such a column.
+    /// If the number of words is not p, or there is no such column.
     pub fn pass(&self, column: usize, words: &mut Vec<u64>) {
         assert_eq!(words.len(), self.inputs, "a word for each input");
         for (pair, &crosses) in words.chunks_exact_mut(2).zip(&self.columns[column]) {
@@ -97,10 +98,10 @@ impl Routing {
         *words = wired.collect();
     }
 
-    /// The words behind the whole network.
+    /// The words after the whole network.
     ///
     /// # Panics
-    /// Unless there are p words.
+    /// If the number of words is not p.
     pub fn apply(&self, words: &[u64]) -> Vec<u64> {
         let mut words = words.to_vec();
         (0..self.columns.len()).for_each(|column| self.pass(column, &mut words));

@@ -1,13 +1,11 @@
-//! Registers in a row.
-
 use std::collections::VecDeque;
 
-/// What enters leaves so many cycles later.
+/// A line of registers.
 #[derive(Clone, Debug)]
 pub(super) struct DelayLine<T>(VecDeque<Option<T>>);
 
 impl<T> DelayLine<T> {
-    /// A line of `cycles` registers, all empty.
+    /// `cycles` empty registers.
     pub(super) fn new(cycles: usize) -> Self {
         Self((0..cycles).map(|_| None).collect())
     }

@@ -1,21 +1,21 @@
 //! The Hadamard unit: p columns of dnum cells, each with four multipliers and adders (section IV-E).
 //!
-//! A cell has two jobs side by side. Two of its multipliers work on a key switch: cell d multiplies digit d by the two halves of row d of a
-//! switching key, and adds to what the cell above passes down. The other two multiply a diagonal by the two parts of a rotated ciphertext, and add to
-//! a partial sum. So key multiplication and diagonal multiplication go on at the same time (section V), a tile each a cycle.
+//! A cell has two parallel functions. Two of its multipliers work on a key switch: cell d multiplies digit d by
+//! the two halves of row d of a switching key, and adds the sums from the cell above. The other two multiply a
+//! diagonal by the two parts of a rotated ciphertext, and add a partial sum. So key and diagonal multiplication
+//! run at the same time (section V), each at one tile per cycle.
 //!
-//! Digit d and its row are held back by d cycles before the column, so that an inner product leaves each cycle.
+//! Digit d and its row are delayed by d cycles before the column, so that one inner product leaves per cycle.
 
 use super::delay::DelayLine;
 use super::{PipelineDepth, Tile};
 use polyfabric_kernels::modular::Modulus;
 
-/// Tiles of one inner product with a switching key: a digit, and both halves of its row, for each cell from the top.
+/// Tiles of one inner product with a switching key: for each cell from the top, a digit and both halves of its
+/// row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyProduct {
-    /// Number of the tile.
     pub index: usize,
-    /// Limb of all tiles.
     pub limb: usize,
     /// Digit, body, mask.
     pub terms: Vec<[Vec<u64>; 3]>,
@@ -24,11 +24,8 @@ pub struct KeyProduct {
 /// Tiles of one multiplication by a diagonal: partial sums + diagonal · parts of a ciphertext.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiagonalProduct {
-    /// Number of the tile.
     pub index: usize,
-    /// Limb of all tiles.
     pub limb: usize,
-    /// The diagonal.
     pub diagonal: Vec<u64>,
     /// Both parts of the ciphertext.
     pub parts: [Vec<u64>; 2],
@@ -39,32 +36,32 @@ pub struct DiagonalProduct {
 /// Two tiles that leave together.
 type Pair = [Tile; 2];
 
-/// What stands between two cells of the columns: sums, and the product that they belong to.
+/// The registers between two cells of the columns: sums, and their product.
 #[derive(Clone, Debug)]
 struct Passing {
     product: KeyProduct,
     sums: [Vec<u64>; 2],
 }
 
-/// The unit set up for limbs modulo some primes.
+/// The unit configured for limbs modulo several primes.
 #[derive(Clone, Debug)]
 pub struct HadamardUnit {
     moduli: Vec<Modulus>,
     /// Products in the multipliers of the first cell; those of cell d follow d cycles later.
     multipliers: DelayLine<KeyProduct>,
-    /// Sums behind each cell.
+    /// Sums after each cell.
     cells: Vec<Option<Passing>>,
     diagonals: DelayLine<Pair>,
 }
 
 impl HadamardUnit {
-    /// A unit of `height` cells a column, dnum, for limbs modulo `moduli`.
+    /// A unit with `height` (dnum) cells per column, for limbs modulo `moduli`.
     pub fn new(moduli: Vec<Modulus>, height: usize, depth: PipelineDepth) -> Self {
         let (multipliers, diagonals) = (DelayLine::new(depth.multiplier), DelayLine::new(depth.multiplier + 1));
         Self { moduli, multipliers, cells: vec![None; height], diagonals }
     }
 
-    /// Cycles from the first digit in to the inner product out: a multiplier, and an adder a cell.
+    /// Cycles from the first digit in to the inner product out: a multiplier, and one adder per cell.
     pub fn key_latency(height: usize, depth: PipelineDepth) -> u64 {
         (depth.multiplier + height) as u64
     }
@@ -74,18 +71,18 @@ impl HadamardUnit {
         depth.multiplier as u64 + 1
     }
 
-    /// Multipliers of a unit: four a cell.
+    /// Multipliers of a unit: four per cell.
     pub fn multipliers(lanes: usize, height: usize) -> usize {
         4 * lanes * height
     }
 
-    /// Of these the ones that can be at work: two a cell for keys. A diagonal's job is one tile a cycle, so that two of a column do all of it; what those
-    /// of the other cells would do the paper does not say.
+    /// Multipliers that can be busy: two per cell for keys. Diagonals arrive at one tile per cycle, so two
+    /// multipliers per column suffice. The paper does not describe a use for those in the other cells.
     pub fn multipliers_at_work(lanes: usize, height: usize) -> usize {
         2 * lanes * height + 2 * lanes
     }
 
-    /// One cycle: what is taken up, and the body and mask of the inner product that leaves; likewise of the partial sums.
+    /// One cycle: returns the body and mask of the inner product that leaves, and likewise the partial sums.
     ///
     /// # Panics
     /// If an inner product has more terms than a column has cells.
@@ -99,7 +96,8 @@ impl HadamardUnit {
             let lanes = product.terms.first().map_or(0, |[digit, ..]| digit.len());
             Passing { sums: [vec![0; lanes], vec![0; lanes]], product }
         });
-        // What left the multipliers joins the sums of the cell above; a cell without a digit passes them on.
+        // The multipliers' products are added to the sums of the cell above; a cell without a digit passes them
+        // on.
         for cell in (0..height).rev() {
             let above = if cell == 0 { multiplied.take() } else { self.cells[cell - 1].take() };
             self.cells[cell] = above.map(|mut passing| {
@@ -131,14 +129,15 @@ fn accumulate(modulus: Modulus, sums: &mut [u64], a: &[u64], b: &[u64]) {
 
 #[cfg(test)]
 mod tests {
-    //! Do inner products and diagonals side by side give their definition, each a tile a cycle at its latency?
+    //! Do parallel inner products and diagonal products match their definition, at one tile per cycle and their
+    //! latency?
 
     use super::super::test_support::{DEPTH, LimbStream, moduli, residues, shape};
     use super::*;
     use polyfabric_kernels::modular::reference;
     use proptest::prelude::*;
 
-    /// The words of every tile of all limbs, limb after limb, by a function of limb and place.
+    /// The words of all tiles, limb by limb, as a function of limb and position.
     fn tiles(moduli: &[Modulus], count: usize, lanes: usize, word: impl Fn(usize, usize) -> u64) -> Vec<Tile> {
         let tile = |limb: usize, index: usize| Tile {
             limb,

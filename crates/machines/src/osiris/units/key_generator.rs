@@ -1,29 +1,32 @@
-//! Masks of switching keys from their seed (section IV-E): half of a key need not come from memory.
+//! Generates masks of switching keys from their seed (section IV-E), so that half of a key is not loaded from
+//! memory.
 //!
-//! A key's mask is one stream of uniform residues a limb, in the order of values with reversed bits. p residues in a row of it are a tile: the
-//! place of value c + r·(N/p) is rev(c)·p + rev(r), both reversed within their own bits. So the generator gives a tile a cycle in the order
-//! rev(0), rev(1), … of their numbers, its lanes wired in reverse order, and no buffer is needed: whatever is multiplied by a mask is read from
-//! a scratchpad in the same order.
+//! A key's mask is one stream of uniform residues per limb, in the bit-reversed order of values. p consecutive
+//! residues are a tile: value c + r·(N/p) is at position rev(c)·p + rev(r), each reversed within its bits. So
+//! the generator produces one tile per cycle, with indices rev(0), rev(1), …, and its lanes are wired in
+//! reverse order. No buffer is needed, because the other factor is read from a scratchpad in the same order.
 //!
-//! Numbers that are no residues are skipped, for some primes half of them: a residue takes [`KeyGenerator::draws`] numbers on average, up to two. So a
-//! generator gives more than 2p numbers a cycle, and a limb never draws for more cycles than it has tiles ([`KeyGenerator::cycles`]).
+//! Numbers that are not residues are rejected, up to half of them for some primes: a residue needs
+//! [`KeyGenerator::draws`] numbers on average, up to two. So a generator produces more than 2p numbers per
+//! cycle, and a limb never draws for more cycles than it has tiles ([`KeyGenerator::cycles`]).
 //!
-//! Its limbs follow from the program, so it is told them ahead, and draws ahead: a ring of residues takes what comes, and all stands while the ring is full. The
-//! latency is therefore seen before the first limb alone, and no limb is so short that it leaves a gap. An event of a schedule is the latest that a limb may
-//! be drawn: its first tile is there a latency after it begins, and events of one generator are as many cycles apart as a limb has tiles.
+//! The program determines the sequence of limbs, so the generator draws ahead: a ring stores residues, and the
+//! generator stalls when the ring is full. So its latency is visible only before the first limb, and even short
+//! limbs leave no gap. An event in a schedule is the latest possible draw of a limb: its first tile is
+//! available one latency after its start, and events of one generator are a limb's tiles apart.
 
 use super::{Shape, Tile};
 use polyfabric_kernels::expander::{GROUP, ROUNDS, UniformStream};
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_kernels::ntt::order::reverse_bits;
 
-/// Numbers that a residue takes on average modulo a prime just above a power of two: no prime takes more.
+/// Numbers per residue modulo a prime just above a power of two, the worst case.
 const MOST_DRAWS: f64 = 2.0;
 
-/// Of 64 bits, in the sixteen words of a block.
+/// Numbers of 64 bits in the sixteen words of a block.
 const NUMBERS_A_BLOCK: usize = 8;
 
-/// The generator at one limb of one term of a key.
+/// The generator for one limb of one term of a key.
 pub struct KeyGenerator {
     shape: Shape,
     limb: usize,
@@ -32,12 +35,12 @@ pub struct KeyGenerator {
 }
 
 impl KeyGenerator {
-    /// The generator of limb number `limb`, whose residues are `stream`.
+    /// The generator of limb `limb` with residues `stream`.
     pub fn new(shape: Shape, limb: usize, stream: UniformStream) -> Self {
         Self { shape, limb, stream, next: 0 }
     }
 
-    /// The number of the tile that comes in cycle `cycle`.
+    /// The index of the tile in cycle `cycle`.
     pub fn tile_at(shape: Shape, cycle: usize) -> usize {
         reverse_bits(cycle, shape.tile_bits())
     }
@@ -55,47 +58,50 @@ impl KeyGenerator {
         Some(Tile { limb: self.limb, index, words })
     }
 
-    /// Groups of sixteen blocks that a generator draws a cycle: the fewest with which a tile of `lanes` residues comes each cycle, modulo any prime.
+    /// Groups of sixteen blocks that a generator draws per cycle: the fewest that sustain one tile of `lanes`
+    /// residues per cycle, modulo any prime.
     pub fn groups(lanes: usize) -> usize {
         (Self::enough(lanes, MOST_DRAWS) / GROUP as f64).ceil() as usize
     }
 
-    /// Numbers that come in each cycle.
+    /// Numbers per cycle.
     pub fn numbers(lanes: usize) -> usize {
         GROUP * Self::groups(lanes)
     }
 
-    /// Blocks of ChaCha that a generator makes a cycle.
+    /// ChaCha blocks per cycle of a generator.
     pub fn blocks(lanes: usize) -> usize {
         Self::numbers(lanes) / NUMBERS_A_BLOCK
     }
 
-    /// Cycles from a seed to the first tile: the seed; two registers a round and the last addition; numbers that are cut and compared, and counted; a
-    /// register for each bit of the distance that one moves to the front; the ring.
+    /// Cycles from a seed to the first tile: the seed; two registers per round and the last addition;
+    /// extraction, comparison and counting; one register per bit of the distance by which a number moves to the
+    /// front; the ring.
     pub fn latency(lanes: usize) -> u64 {
         let distances = Self::numbers(lanes).next_power_of_two().ilog2();
         1 + (2 * ROUNDS as u64 + 1) + 2 + u64::from(distances) + 1
     }
 
-    /// Words of the ring: of two cycles, and a tile.
+    /// Words of the ring: two cycles of numbers, and a tile.
     pub fn ring_words(lanes: usize) -> usize {
         (2 * Self::numbers(lanes) + lanes).next_power_of_two()
     }
 
-    /// Numbers that have `residues` residues among them, by eight standard deviations, where a residue takes `draws` numbers on average. Masks are public, so a
-    /// seed that needs more, one limb of some 10^15, can be told and another one taken.
+    /// Numbers that contain `residues` residues, by eight standard deviations, if a residue needs `draws`
+    /// numbers on average. Masks are public, so a seed that needs more, one limb in about 10^15, can be
+    /// detected and replaced.
     pub fn enough(residues: usize, draws: f64) -> f64 {
         let mean = residues as f64 * draws;
         mean + 8.0 * (mean * (draws - 1.0)).sqrt()
     }
 
-    /// Cycles for which a limb modulo `modulus` draws.
+    /// Cycles in which a limb modulo `modulus` draws.
     pub fn cycles(shape: Shape, modulus: Modulus) -> u64 {
         let numbers = Self::numbers(shape.lanes()) as f64;
         (Self::enough(shape.degree().get(), Self::draws(modulus)) / numbers).ceil() as u64
     }
 
-    /// Numbers that are drawn for a residue modulo `modulus`, on average: 2^bits/q.
+    /// Average numbers per residue modulo `modulus`: 2^bits/q.
     pub fn draws(modulus: Modulus) -> f64 {
         (1u64 << modulus.bits()) as f64 / modulus.value() as f64
     }
@@ -130,15 +136,15 @@ mod tests {
     }
 
     #[test]
-    fn a_limb_draws_for_no_more_cycles_than_it_has_tiles() {
-        // Modulo primes just above a power of two too, as half of a pair of primes is.
+    fn a_limb_draws_for_at_most_as_many_cycles_as_it_has_tiles() {
+        // Including primes just above a power of two, as half of a pair of primes is.
         let modulus = |value: u64| Modulus::new(value).unwrap();
         for (lanes, log2) in [(2, 6), (32, 8), (64, 6), (512, 9), (512, 12), (512, 16), (2048, 16), (65536, 16)] {
             let shape = shape(log2, lanes);
             for q in [65537, (1 << 32) + 15, 0xff_ffe8_0001].map(modulus) {
                 let cycles = KeyGenerator::cycles(shape, q);
                 assert!((1..=shape.tiles() as u64).contains(&cycles), "N = 2^{log2}, modulo {}: {cycles}", q.value());
-                // More than the average, and no multiple of it.
+                // More than the average, but not a multiple of it.
                 let needed = shape.degree().get() as f64 * KeyGenerator::draws(q) / KeyGenerator::numbers(lanes) as f64;
                 assert!(cycles as f64 >= needed && (cycles as f64) < 1.3 * needed + 1.0);
             }
@@ -146,14 +152,14 @@ mod tests {
     }
 
     #[test]
-    fn a_generator_has_as_many_groups_as_keep_up_with_its_lanes_and_none_more() {
-        // The unit's, as it is in RTL, on the lanes of the paper: 160 blocks, and 32 cycles.
+    fn a_generator_has_the_fewest_groups_that_keep_up() {
+        // The unit as in the RTL, with the paper's lanes: 160 blocks, and 32 cycles.
         assert_eq!(
             (KeyGenerator::groups(512), KeyGenerator::latency(512), KeyGenerator::ring_words(512)),
             (10, 32, 4096)
         );
         assert_eq!(KeyGenerator::blocks(512), 160);
-        // 2p numbers and eight deviations: 128 of 32 lanes are a group without anything left over.
+        // 2p numbers and eight deviations: for 32 lanes, exactly the 128 of one group.
         let of = [2, 32, 64, 1024, 2048].map(KeyGenerator::groups);
         assert_eq!(of, [1, 1, 2, 19, 36]);
         for lanes in (1..=16).map(|log2| 1 << log2) {

@@ -1,13 +1,14 @@
-//! What stands before an NTT unit that makes the limbs of a diagonal of one of them (section V, on-the-fly limb extension).
+//! On-the-fly limb extension before an NTT unit: extends a diagonal from one limb to the others (section V).
 //!
-//! A residue of one prime is none of another, and a transform takes residues: the number nearest to 0 that the residue stands for is reduced modulo
-//! the prime of the limb that is made. A lane has a subtractor for its sign and a multiplier that reduces it. The paper counts neither.
+//! A residue modulo one prime is in general no residue modulo another, but a transform needs residues. So the
+//! representative nearest to 0 is reduced modulo the new limb's prime. A lane has a subtractor for the sign and
+//! a multiplier for the reduction. The paper counts neither.
 
 use super::delay::DelayLine;
 use super::{LockstepError, PipelineDepth, StreamingUnit, Tile};
 use polyfabric_kernels::modular::Modulus;
 
-/// The unit set up for coefficients modulo one prime, and the limbs that are made of them.
+/// The unit configured for coefficients modulo one prime and the limbs to extend them to.
 #[derive(Clone, Debug)]
 pub struct LimbExtension {
     source: Modulus,
@@ -27,7 +28,7 @@ impl LimbExtension {
         depth.multiplier as u64 + 1
     }
 
-    /// Multipliers of a unit: one a lane.
+    /// One multiplier per lane.
     pub fn multipliers(lanes: usize) -> usize {
         lanes
     }
@@ -46,7 +47,7 @@ impl StreamingUnit for LimbExtension {
 
 #[cfg(test)]
 mod tests {
-    //! Are residues of one limb those of the others, a subtractor and a multiplier later?
+    //! Are residues of one limb extended correctly, after a subtractor and a multiplier?
 
     use super::super::stream;
     use super::super::test_support::{DEPTH, moduli};

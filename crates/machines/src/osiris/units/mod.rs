@@ -1,11 +1,12 @@
-//! Osiris's functional units as their structure has them, register by register (sections IV and V).
+//! Osiris's functional units, register by register (sections IV and V).
 //!
-//! A limb of N residues is N/p *tiles* of p residues, and a unit of p lanes takes up a tile a cycle. Tile c of values holds the values
-//! c + r·(N/p), r being the lane: p evenly spaced ones. Each unit is stepped a cycle at a time, [`StreamingUnit::step`]; what
-//! leaves it, and when, follows from its registers, and tests hold both against the kernels and against the unit's latency as a formula.
+//! A limb of N residues is N/p *tiles* of p residues, and a unit with p lanes accepts one tile per cycle. In
+//! the evaluation domain, tile c has the values c + r·(N/p) for lanes r, which are evenly spaced.
+//! [`StreamingUnit::step`] simulates one cycle of a unit. Its registers determine the output and its timing;
+//! tests compare both with the kernels and with the latency formula.
 //!
-//! No depth of a pipeline is published. A modular multiplier has [`PipelineDepth::multiplier`] registers, a modular adder and a column of
-//! switches one.
+//! The paper publishes no pipeline depths. A modular multiplier has [`PipelineDepth::multiplier`] registers; a
+//! modular adder and a column of switches have one each.
 
 pub mod automorphism;
 pub mod base_conversion;
@@ -28,35 +29,35 @@ pub use ntt::{Direction, NttUnit};
 
 use polyfabric_kernels::RingDegree;
 
-/// The p residues of one limb that pass a port together.
+/// The p residues of one limb that pass a port in one cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tile {
-    /// Which of the limbs that the unit has tables for.
+    /// Index of the limb in the unit's tables.
     pub limb: usize,
-    /// Which tile of the limb: 0 to N/p − 1.
+    /// Index of the tile in the limb: 0 to N/p − 1.
     pub index: usize,
-    /// A residue a lane.
+    /// One residue per lane.
     pub words: Vec<u64>,
 }
 
-/// Registers in the arithmetic.
+/// Pipeline registers of the arithmetic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PipelineDepth {
     /// Cycles of a modular multiplier, at least 1. An adder has one.
     pub multiplier: usize,
 }
 
-/// A ring on units of so many lanes.
+/// A ring on units with some number of lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
     degree: RingDegree,
     lanes: usize,
 }
 
-/// A ring that the units cannot take.
+/// A ring that does not fit the units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "units of {lanes} lanes and {stages} stages take rings of degree {lanes} to 2^{stages}, not {degree}: choose a set of \
+    "units of {lanes} lanes and {stages} stages support rings of degree {lanes} to 2^{stages}, not {degree}: choose a set with \
      such a ring, or change lanes and stages in the machine file"
 )]
 pub struct ShapeError {
@@ -69,7 +70,7 @@ pub struct ShapeError {
 }
 
 impl Shape {
-    /// A ring of `degree` on units of `lanes` lanes, p, and NTT units of `stages` stages.
+    /// A ring of `degree` on units with `lanes` (p) lanes and NTT units with `stages` stages.
     ///
     /// # Errors
     /// [`ShapeError`] unless p is a power of two from 2 to N, and N at most 2^`stages`.
@@ -89,7 +90,7 @@ impl Shape {
         self.lanes
     }
 
-    /// Tiles of a limb, also the cycles that it takes to pass: N/p.
+    /// Tiles of a limb, N/p; also its duration in cycles.
     pub fn tiles(self) -> usize {
         self.degree.get() / self.lanes
     }
@@ -105,12 +106,12 @@ impl Shape {
     }
 }
 
-/// Tiles that a unit cannot take up when they come: units run in lockstep, and none can wait.
+/// Tiles that arrive when a unit cannot accept them: units run in lockstep and cannot wait.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LockstepError {
-    /// The halves of two tiles that an NTT unit's butterflies combine are not there together.
+    /// The halves of two tiles that an NTT unit's butterflies combine do not arrive together.
     #[error(
-        "cycle {cycle}: stage {stage} of the NTT unit lacks the partner of tile {index} of limb {limb}: tiles of a limb come \
+        "cycle {cycle}: stage {stage} of the NTT unit lacks the partner of tile {index} of limb {limb}: tiles of a limb must be \
          {spacing} cycles apart, without a gap"
     )]
     Partner {
@@ -118,29 +119,25 @@ pub enum LockstepError {
         cycle: u64,
         /// Stage of butterflies.
         stage: u32,
-        /// Limb of the tile.
         limb: usize,
-        /// Number of the tile.
         index: usize,
         /// Cycles between tiles of a limb.
         spacing: usize,
     },
-    /// A tile came to the base conversion out of its block's order.
+    /// A tile arrived at the base conversion out of its block's order.
     #[error(
-        "cycle {cycle}: the base conversion awaits limb {awaited} of its block and gets tile {index} of limb {limb}: the limbs of \
-         a tile come one after the other"
+        "cycle {cycle}: the base conversion expects limb {awaited} of its block but gets tile {index} of limb {limb}: the limbs of \
+         a block must arrive in order"
     )]
     Block {
         /// Cycle of the unit.
         cycle: u64,
-        /// Limb that is awaited.
+        /// Expected limb.
         awaited: usize,
-        /// Limb of the tile.
         limb: usize,
-        /// Number of the tile.
         index: usize,
     },
-    /// A block came to the base conversion before the last one was read out.
+    /// A block arrived at the base conversion before the last one was read out.
     #[error(
         "cycle {cycle}: a block of the base conversion begins {since} cycles after the last one, which takes {period}: begin \
          blocks as many cycles apart as the larger of its source and target limbs"
@@ -148,26 +145,27 @@ pub enum LockstepError {
     Early {
         /// Cycle of the unit.
         cycle: u64,
-        /// Cycles since the last block began.
+        /// Cycles since the start of the last block.
         since: u64,
-        /// Cycles that a block takes.
+        /// Cycles per block.
         period: u64,
     },
 }
 
-/// A unit that takes up at most one tile a cycle and gives at most one.
+/// A unit that accepts and produces at most one tile per cycle.
 pub trait StreamingUnit {
     /// One cycle.
     ///
     /// # Errors
-    /// [`LockstepError`] if the unit cannot take up `tile` now.
+    /// [`LockstepError`] if the unit cannot accept `tile` now.
     fn step(&mut self, tile: Option<Tile>) -> Result<Option<Tile>, LockstepError>;
 }
 
-/// What leaves `unit`, with its cycle, when `tiles` enter at theirs, which are in order; nothing enters afterwards for `drain` cycles.
+/// The output of `unit`, with cycles, if `tiles`, in order of their cycles, enter; then it drains for `drain`
+/// cycles.
 ///
 /// # Errors
-/// [`LockstepError`] of the first tile that the unit cannot take up.
+/// [`LockstepError`] of the first tile that the unit cannot accept.
 pub fn stream(
     unit: &mut impl StreamingUnit,
     tiles: impl IntoIterator<Item = (u64, Tile)>,

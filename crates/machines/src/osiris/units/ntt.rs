@@ -1,15 +1,17 @@
 //! The bidirectional NTT unit: a radix-2 multi-delay commutator (section IV-B, figures 3 and 4).
 //!
-//! log2 N stages of p/2 butterflies. The inverse transform decimates in frequency. Its first log2 p stages combine lanes of one tile.
-//! Each later stage follows a commutator, which exchanges lane bit 0 with one bit of the tile's number, the highest first: a delay of 2^b
-//! tiles on the odd lanes, a switch, and a delay of 2^b tiles on the even ones. The forward transform passes the same stages the other way.
+//! The unit has log2 N stages of p/2 butterflies. The inverse transform decimates in frequency. Its first log2
+//! p stages combine lanes of one tile. Each later stage follows a commutator, which exchanges lane bit 0 with
+//! one bit of the tile's index, highest first: a delay of 2^b tiles on the odd lanes, a switch, and a delay of
+//! 2^b tiles on the even lanes. The forward transform passes the same stages in reverse.
 //!
-//! L limbs are interleaved by sending tile c of limb l in cycle c·L + l: then every delay is L times as long. With
-//! L = 1 limbs go one after the other. A ring smaller than the largest has no use for the longest delays, and passes them by
-//! (section IV-B: "we skip the first 16 − log2 N' stages"; of the stages with a delay they are the first).
+//! L limbs are interleaved by sending tile c of limb l in cycle c·L + l; every delay is then L times as long.
+//! With L = 1, limbs pass in sequence. A smaller ring bypasses the longest delays (section IV-B: "we skip the
+//! first 16 − log2 N' stages", that is the first stages with a delay).
 //!
-//! A butterfly has two multipliers: one makes the factor from two tables of about √N entries (on-the-fly twiddles), one multiplies by it.
-//! The inverse transform's 1/N has no multiplier: each butterfly halves its sum by a shift, and the factors are half of what they were.
+//! A butterfly has two multipliers: one computes the factor from two tables of about √N entries (on-the-fly
+//! twiddles), and one multiplies by it. The inverse transform's 1/N needs no multiplier: each butterfly halves
+//! its sum by a shift, and the factors are halved in the tables.
 
 use super::delay::DelayLine;
 use super::{LockstepError, PipelineDepth, Shape, StreamingUnit, Tile};
@@ -17,7 +19,6 @@ use polyfabric_kernels::modular::Modulus;
 use polyfabric_kernels::ntt::NttError;
 use polyfabric_kernels::primes::primitive_root;
 
-/// Which way data flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// Coefficients to values.
@@ -35,7 +36,7 @@ struct TwiddleTables {
 }
 
 impl TwiddleTables {
-    /// `scale` times the powers of the 2N-th root of unity that `direction` multiplies by.
+    /// `scale` times the powers of the 2N-th root of unity for `direction`.
     fn new(shape: Shape, modulus: Modulus, direction: Direction) -> Result<Self, NttError> {
         let count = shape.degree().get();
         let missing = NttError::NoRoot { modulus: modulus.value(), degree: count };
@@ -71,13 +72,13 @@ struct Half {
     words: Vec<u64>,
 }
 
-/// Exchanges lane bit 0 with bit `bit` of the tile's number.
+/// Exchanges lane bit 0 with bit `bit` of the tile's index.
 #[derive(Clone, Debug)]
 struct Commutator {
     bit: u32,
     odd: DelayLine<Half>,
     even: DelayLine<Half>,
-    /// Limb and number of the tile that leaves.
+    /// Limb and index of the tile that leaves.
     tags: DelayLine<(usize, usize)>,
 }
 
@@ -87,7 +88,7 @@ impl Commutator {
         Self { bit, odd: DelayLine::new(delay), even: DelayLine::new(delay), tags: DelayLine::new(delay) }
     }
 
-    /// One cycle; the limb and number of a tile of which a half is missing as the error.
+    /// One cycle; the error is the limb and index of a tile with a missing half.
     fn step(&mut self, tile: Option<Tile>) -> Result<Option<Tile>, (usize, usize)> {
         let tag = tile.as_ref().map(|tile| (tile.limb, tile.index));
         let half = |parity: usize| {
@@ -112,10 +113,10 @@ impl Commutator {
     }
 }
 
-/// One stage: butterflies, and before them (inverse) or behind them (forward) a commutator.
+/// Butterflies, with a commutator before (inverse) or after (forward) them.
 #[derive(Clone, Debug)]
 struct Stage {
-    /// Its number, of the inverse transform.
+    /// Number of the stage in the inverse transform.
     number: u32,
     /// The lane bit that butterflies combine.
     bit: u32,
@@ -123,13 +124,13 @@ struct Stage {
     registers: DelayLine<Tile>,
 }
 
-/// The NTT unit set up for one ring, direction, list of limbs and interleaving.
+/// The NTT unit configured for one ring, direction, list of limbs and interleaving.
 #[derive(Clone, Debug)]
 pub struct NttUnit {
     shape: Shape,
     direction: Direction,
     spacing: usize,
-    /// In the order in which data pass them.
+    /// In stream order.
     stages: Vec<Stage>,
     /// By limb.
     tables: Vec<TwiddleTables>,
@@ -137,8 +138,8 @@ pub struct NttUnit {
 }
 
 impl NttUnit {
-    /// The unit for limbs modulo `moduli`, whose tiles come `spacing` cycles apart: the number of interleaved limbs, 1 for limbs one
-    /// after the other.
+    /// The unit for limbs modulo `moduli` with tiles `spacing` cycles apart: the number of interleaved limbs,
+    /// or 1 for limbs in sequence.
     ///
     /// # Errors
     /// [`NttError`] if a modulus has no transform of the ring's degree.
@@ -167,7 +168,8 @@ impl NttUnit {
         Ok(Self { shape, direction, spacing, stages, tables, cycle: 0 })
     }
 
-    /// Cycles from a tile in to the tile of that number out: a multiplier and an adder for each stage, and the commutators' delays.
+    /// Cycles from a tile in to the tile with the same index out: a multiplier and an adder per stage, and the
+    /// commutators' delays.
     pub fn latency(shape: Shape, spacing: usize, depth: PipelineDepth) -> u64 {
         let butterflies = shape.degree().log2() as usize * (depth.multiplier + 1);
         (butterflies + spacing * (shape.tiles() - 1)) as u64
@@ -178,19 +180,20 @@ impl NttUnit {
         spacing * (shape.degree().get() - shape.lanes())
     }
 
-    /// Words of the two tables of factors of one limb, of one direction.
+    /// Words of both tables of factors of one limb and direction.
     pub fn table_words(shape: Shape) -> usize {
         table_words(shape) + shape.degree().get() / table_words(shape)
     }
 
-    /// Words of the tables of one limb, of one direction, if each stage has what it reads: stage s multiplies by powers of the root's 2^s-th power, of
-    /// which there are N/2^s. Every stage reads its tables in every cycle, so that none shares them with another.
+    /// Words of the tables of one limb and direction if each stage stores its own factors. Stage s multiplies
+    /// by the N/2^s powers of the root's 2^s-th power. Every stage reads its tables in every cycle, so none can
+    /// be shared.
     pub fn table_words_by_stage(shape: Shape) -> usize {
         let stages = shape.degree().log2();
         (0..stages).map(|stage| (1 << (stages - stage).div_ceil(2)) + (1 << ((stages - stage) / 2))).sum()
     }
 
-    /// Multipliers of a unit of `stages` stages: two in each butterfly.
+    /// Multipliers of a unit with `stages` stages: two per butterfly.
     pub fn multipliers(lanes: usize, stages: u32) -> usize {
         stages as usize * lanes / 2 * 2
     }
@@ -200,7 +203,7 @@ impl NttUnit {
         let (shape, tables) = (self.shape, &self.tables[tile.limb]);
         let q = tables.modulus;
         for lane in (0..shape.lanes()).filter(|lane| lane >> bit & 1 == 0) {
-            // The pair's number in its block: of N/2^(number + 1) pairs.
+            // Index of the pair in its block of N/2^(number + 1) pairs.
             let pair = match number.checked_sub(shape.lane_bits()) {
                 None => tile.index + (lane & ((1 << bit) - 1)) * shape.tiles(),
                 Some(late) => tile.index & ((1 << (shape.tile_bits() - 1 - late)) - 1),
@@ -219,7 +222,7 @@ impl NttUnit {
     }
 }
 
-/// x/2 of a residue modulo an odd number: a shift, after an addition of q if x is odd.
+/// x/2 modulo an odd q: a shift, after the addition of q if x is odd.
 fn halve(q: Modulus, x: u64) -> u64 {
     (x + (x & 1) * q.value()) >> 1
 }
@@ -258,8 +261,8 @@ impl StreamingUnit for NttUnit {
 
 #[cfg(test)]
 mod tests {
-    //! Does the unit, register by register, give the kernel's transform in its streaming order, at its latency, however many limbs are
-    //! interleaved?
+    //! Does the unit, register by register, compute the kernel's transform in its streaming order and at its
+    //! latency, for any number of interleaved limbs?
 
     use super::super::stream;
     use super::super::test_support::{DEPTH, LimbStream, interleaved, moduli, residues, shape};
@@ -268,7 +271,7 @@ mod tests {
     use polyfabric_kernels::ntt::streaming::StreamingNtt;
     use proptest::prelude::*;
 
-    /// Both ways through the unit, against the kernel's stream and against the transform itself.
+    /// Compares both directions with the kernel's stream and with the transform.
     fn check(log2: u32, lanes: usize, limbs: usize, spare: usize, seed: u64) {
         let (shape, spacing) = (shape(log2, lanes), limbs + spare);
         let moduli = moduli(log2, limbs);
@@ -281,7 +284,7 @@ mod tests {
             [(Direction::Inverse, &values, &coefficients), (Direction::Forward, &coefficients, &values)]
         {
             let mut unit = NttUnit::new(shape, direction, &moduli, spacing, DEPTH).unwrap();
-            // Two groups of limbs, one right behind the other.
+            // Two groups of limbs, back to back.
             let twice =
                 (0..2).flat_map(|group| interleaved(shape, from, spacing, (group * spacing * shape.tiles()) as u64));
             let expected: Vec<(u64, Tile)> = (0..2)
@@ -318,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn limbs_one_after_the_other_need_no_longer_delays() {
+    fn sequential_limbs_need_short_delays() {
         let (shape, moduli) = (shape(10, 32), moduli(10, 3));
         let values = residues(shape, &moduli, 7);
         let mut unit = NttUnit::new(shape, Direction::Inverse, &moduli, 1, DEPTH).unwrap();
@@ -337,19 +340,19 @@ mod tests {
     }
 
     #[test]
-    fn delays_are_as_long_as_the_formula_says() {
+    fn delays_match_the_formula() {
         for (log2, lanes, spacing) in [(10, 32, 4), (12, 512, 3), (16, 512, 40)] {
             let shape = shape(log2, lanes);
             let unit = NttUnit::new(shape, Direction::Inverse, &[], spacing, DEPTH).unwrap();
             let delays = unit.stages.iter().filter_map(|stage| stage.commutator.as_ref());
-            // Half of the lanes are delayed on either side of the switch.
+            // Half of the lanes are delayed on each side of the switch.
             let words: usize = delays.map(|commutator| lanes * (spacing << commutator.bit)).sum();
             assert_eq!(words, NttUnit::buffer_words(shape, spacing));
         }
     }
 
     #[test]
-    fn a_gap_in_a_limb_is_told() {
+    fn gaps_in_a_limb_are_rejected() {
         let (shape, moduli) = (shape(6, 8), moduli(6, 1));
         let values = residues(shape, &moduli, 1);
         let mut unit = NttUnit::new(shape, Direction::Inverse, &moduli, 1, DEPTH).unwrap();
@@ -357,7 +360,7 @@ mod tests {
         let error = stream(&mut unit, late, 100).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "cycle 19: stage 3 of the NTT unit lacks the partner of tile 0 of limb 0: tiles of a limb come 1 cycles apart, \
+            "cycle 19: stage 3 of the NTT unit lacks the partner of tile 0 of limb 0: tiles of a limb must be 1 cycles apart, \
              without a gap"
         );
     }

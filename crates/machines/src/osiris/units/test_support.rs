@@ -9,7 +9,7 @@ use polyfabric_kernels::memory::NextUse;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_kernels::primes::PrimeClass;
 
-/// Limbs, each as its tiles one after the other.
+/// Limbs, each the concatenation of its tiles.
 pub(crate) type LimbStream = Vec<Vec<u64>>;
 
 pub(crate) const DEPTH: PipelineDepth = PipelineDepth { multiplier: 4 };
@@ -18,7 +18,7 @@ pub(crate) fn shape(log2: u32, lanes: usize) -> Shape {
     Shape::new(RingDegree::new(1 << log2).unwrap(), lanes, 16).unwrap()
 }
 
-/// Primes of 40 bits and of 36 in turn: limbs of several sizes meet in one conversion.
+/// Alternating primes of 40 and 36 bits, so that conversions mix sizes of limbs.
 pub(crate) fn moduli(log2: u32, count: usize) -> Vec<Modulus> {
     let class = PrimeClass::of_degree(RingDegree::new(1 << log2).unwrap());
     let [long, short] = [40, 36].map(|bits| class.of_bits(bits, count.div_ceil(2)).unwrap());
@@ -35,7 +35,7 @@ pub(crate) fn residues(shape: Shape, moduli: &[Modulus], seed: u64) -> LimbStrea
     moduli.iter().enumerate().map(limb).collect()
 }
 
-/// `limbs` interleaved, tiles of a limb `spacing` cycles apart, from cycle `start` on.
+/// `limbs` interleaved, with tiles of a limb `spacing` cycles apart, from cycle `start` on.
 pub(crate) fn interleaved(
     shape: Shape,
     limbs: &LimbStream,
@@ -45,7 +45,7 @@ pub(crate) fn interleaved(
     TileOrder::interleaved(shape, limbs.len(), spacing).cut(limbs).map(move |(cycle, tile)| (start + cycle, tile))
 }
 
-/// Whole limbs by the kernel's conversion.
+/// The kernel's conversion of whole limbs.
 pub(crate) fn convert(converter: &BaseConverter, balanced: bool, input: &LimbStream) -> LimbStream {
     let input: Vec<&[u64]> = input.iter().map(|limb| &limb[..]).collect();
     let mut output = vec![vec![0; input[0].len()]; converter.to().moduli().len()];

@@ -1,4 +1,4 @@
-//! Events of the PBS clusters and of the key-switch clusters.
+//! Events of the PBS and key-switch clusters.
 
 use super::super::cluster::{IterationTimes, KEY_HOP, TileTimes};
 use super::super::software::{self, Epoch, bytes_of, core_rows};
@@ -19,13 +19,13 @@ struct Assignment<'a> {
     core: &'a Core,
     ciphertext: u32,
     wave: u64,
-    /// The buffer behind the multipliers that its sums are in.
+    /// The buffer of its complete sums.
     sums: u64,
     rotation: Rotation<'a>,
     iteration: u32,
 }
 
-/// What an event does, before its places are set.
+/// An event before its operation and accesses are set.
 struct Action {
     resource: Resource,
     start: i64,
@@ -34,7 +34,7 @@ struct Action {
     parts: u32,
 }
 
-/// When something is sent from the global scratchpad, and on which buses: one for all cores, or one a core.
+/// A transfer from the global scratchpad, on one bus to all cores or on one bus per core.
 struct Sent<'a> {
     buses: &'a [Resource],
     start: i64,
@@ -43,8 +43,8 @@ struct Sent<'a> {
 }
 
 impl Emitter<'_> {
-    /// Events of a loop's iterations, each of which moves values on by `step`: `one` adds those of an iteration, given its number,
-    /// relative to `base`.
+    /// Adds the events of a loop; each iteration shifts values by `step`. `one` adds the events of an iteration, with
+    /// its number, relative to `base`.
     fn iterations<T: Clone>(
         &mut self,
         settled: &Settled<T>,
@@ -98,20 +98,18 @@ impl Emitter<'_> {
         self.builder.event(Event { resource, start, occupancy: occupancy as u32, work, parts, op, reads, writes });
     }
 
-    /// The key of one step of an iteration.
     fn key(&self, iteration: u32, steps: &Steps, step: usize) -> Value {
         let columns = |row| (0..steps.polynomials).map(move |column| Meaning::Key { row, column, iteration });
         let keys = steps.steps[step].rows.iter().flat_map(|row| columns(row.row));
         self.labels.value(self.chip.classes.bootstrap_key, keys)
     }
 
-    /// Bytes of the key of a step.
     fn key_bytes(&self, steps: &Steps, step: usize) -> u64 {
         let rows = steps.steps[step].rows.len() as u64;
         rows * u64::from(steps.polynomials) * self.tasks.layout.sizes.spectrum
     }
 
-    /// The key of an iteration, step after step, a stripe on each of its channels.
+    /// Loads the key of an iteration, striped over its channels.
     fn load_key(&mut self, operation: u32, iteration: u32, steps: &Steps, times: &IterationTimes, base: i64) {
         let (c, layout) = (self.timeline.steps, self.tasks.layout);
         let channels = self.machine.key_channels;
@@ -181,7 +179,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// The key polynomials of a step to all cores with a ciphertext; their bytes in the global scratchpad.
+    /// Sends the key polynomials of a step to all cores with a ciphertext; returns their bytes in the global
+    /// scratchpad.
     fn multicast(&mut self, assignments: &[Assignment<'_>], steps: &Steps, step: usize, start: i64, at: u64) -> u64 {
         let c = self.timeline.steps;
         let bytes = self.key_bytes(steps, step);
@@ -218,7 +217,7 @@ impl Emitter<'_> {
         access(assignment.core.local, at, sizes.polynomial, value, span, order)
     }
 
-    /// What `assignment` does on one of its core's units for `cycles` cycles, by number `number` of its steps or drains.
+    /// An event of `assignment` on one of its core's units; `number` is that of its step or drain.
     fn on_unit(
         &mut self,
         assignment: &Assignment<'_>,
@@ -232,7 +231,7 @@ impl Emitter<'_> {
         self.push(&Action { resource, start, occupancy, work, parts: parts as u32 }, op, reads, writes);
     }
 
-    /// Values of the body in `assignment`'s iteration, side by side.
+    /// A value that packs `values` of the body in `assignment`'s iteration.
     fn values(
         &self,
         assignment: &Assignment<'_>,
@@ -244,7 +243,7 @@ impl Emitter<'_> {
         self.labels.value(class, meanings)
     }
 
-    /// From the rotator to the multipliers.
+    /// Events of a step, from the rotator to the multipliers.
     fn step(&mut self, assignment: &Assignment<'_>, steps: &Steps, number: usize, start: i64) {
         let c = self.timeline.steps;
         let sizes = self.tasks.layout.sizes;
@@ -255,7 +254,7 @@ impl Emitter<'_> {
         let span = (0, c.polynomial - 1);
         let out = |latency: i64| (latency - 1, latency + c.polynomial - 2);
         let occupied = |start| (start, c.polynomial);
-        // The decomposer's buffer holds the polynomials of as many steps as take their digits.
+        // The decomposer's buffer keeps a polynomial for all steps that use its digits.
         let held = |emitter: &Self, polynomial: u32, span| {
             let at = u64::from(polynomial % steps.held) * sizes.polynomial;
             let mut rows = steps.steps.iter().flat_map(|step| &step.rows);
@@ -320,7 +319,7 @@ impl Emitter<'_> {
         );
     }
 
-    /// Sums of all columns up to step `step`, in the first buffer behind the multipliers.
+    /// Sums of all columns up to step `step`, in the buffer for running sums.
     fn running(&self, assignment: &Assignment<'_>, steps: &Steps, step: usize, span: (i64, i64)) -> Access {
         let bytes = u64::from(steps.polynomials) * self.tasks.layout.sizes.spectrum;
         let last = steps.steps[step].rows.last().map_or(0, |row| row.row);
@@ -344,7 +343,7 @@ impl Emitter<'_> {
         access(assignment.core.sum, at, inverses.len() as u64 * spectrum, value, span, Order::Stream)
     }
 
-    /// From the inverse transforms to the accumulators.
+    /// Events of a drain, from the inverse transforms to the accumulators.
     fn drain(&mut self, assignment: &Assignment<'_>, steps: &Steps, number: usize, start: i64) {
         let c = self.timeline.steps;
         let sizes = self.tasks.layout.sizes;
@@ -373,7 +372,7 @@ impl Emitter<'_> {
                 access(core.sums, at, sizes.polynomial, value, span, Order::Stream)
             };
             let (last, order) = steps.order(number, column);
-            // The old accumulator is the first to be added to.
+            // The first addend is the old accumulator.
             reads.push(match order.checked_sub(1) {
                 None => self.accumulator(assignment, assignment.iteration, column, span, Order::Stream),
                 Some(before) => partial(self, before, span),
@@ -390,7 +389,7 @@ impl Emitter<'_> {
         self.on_unit(assignment, unit, (start + c.backward, c.drain), work, (reads, writes));
     }
 
-    /// The finished accumulators of a wave, as they come, to the key-switch clusters' memory.
+    /// Streams the finished accumulators of a wave to the key-switch clusters' memory.
     fn extraction(&mut self, epoch: &Epoch, work: &Bootstraps, wave: u64, start: i64) {
         let c = self.timeline.steps;
         let layout = self.tasks.layout;
@@ -406,7 +405,7 @@ impl Emitter<'_> {
             for polynomial in 0..sizes.polynomials as u32 {
                 let mut read =
                     self.accumulator(&assignment, iteration, polynomial, (0, c.extraction() - 1), Order::Stream);
-                // Of the body polynomial, the constant coefficient alone is taken.
+                // Only the constant coefficient of the body polynomial is read.
                 if u64::from(polynomial) + 1 == sizes.polynomials {
                     read.bytes = COEFFICIENT_BYTES;
                 }
@@ -519,8 +518,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// What the first `served` key-switch clusters multiply by, from `reads` in the global scratchpad, as `value`; as they read it
-    /// from their wires from cycle `span.0` on.
+    /// Sends `reads` from the global scratchpad as `value` to the first `served` key-switch clusters. Returns the
+    /// clusters' read, which starts in cycle `span.0`.
     fn bus(&mut self, span: (i64, i64), reads: Vec<Access>, value: Value, served: usize, op: OpRef) -> Access {
         let (start, occupancy) = span;
         let bytes = reads.iter().map(|read| read.bytes).sum();
@@ -532,7 +531,7 @@ impl Emitter<'_> {
         access(self.chip.cores[0].tile, 0, bytes, value, (0, occupancy - 1), Order::Stream)
     }
 
-    /// What the global scratchpad sends to the wires `writes`: to all at once, or to each core on a bus of its own.
+    /// Sends `reads` to the wires `writes`: to all at once, or to each core on a separate bus.
     fn sent(&mut self, sent: Sent<'_>, reads: &[Access], writes: Vec<Access>) {
         let Sent { buses, start, occupancy, op } = sent;
         let bytes = reads.iter().map(|read| read.bytes).sum();
@@ -605,7 +604,8 @@ impl Emitter<'_> {
                 let value = if task.ends.1 { self.lwe(result) } else { sum(task.columns.end) };
                 writes.push(place(value, late));
             }
-            // Only weights are work, and biases in a pass of their own; the cluster passes all columns of the block.
+            // Work counts only nonzero weights, and biases in a separate pass; the cluster processes all columns of the
+            // block.
             let biases = if task.columns.is_empty() { mine.len() } else { 0 };
             let weights = |row: usize| matrix.row(row).filter(|(column, _)| task.columns.contains(column)).count();
             let weights: usize = mine.clone().map(weights).sum();

@@ -1,4 +1,4 @@
-//! From the timeline to the engine's schedule: every task's events, and a repeat wherever epochs repeat.
+//! Converts the timeline to a schedule; equal epochs become loops.
 
 mod clusters;
 pub(crate) mod resources;
@@ -26,7 +26,7 @@ pub(crate) struct Emitter<'a> {
     lookups: Lookups,
 }
 
-/// The schedule of `tasks` as `timeline` ran them, and what its values stand for.
+/// The schedule of `tasks` at the cycles of `timeline`, and the meaning of its values.
 pub(crate) fn emit(
     machine: &Pipeline,
     program: &KernelProgram,
@@ -87,7 +87,7 @@ impl Emitter<'_> {
         self.tasks.works[epoch.work].tables(epoch.range())
     }
 
-    /// Whether two epochs are the same but for their ciphertexts and their time.
+    /// Whether two epochs differ only in their ciphertexts and their start.
     fn alike(&self, one: &Epoch, other: &Epoch) -> bool {
         let tasks = |epoch: &Epoch| {
             let (base, first) = (self.base(epoch), epoch.first);
@@ -118,13 +118,12 @@ impl Emitter<'_> {
         self.labels.ciphertext(self.program, self.chip.classes.ciphertexts(), item)
     }
 
-    /// Rotation amounts of element `element` of blind rotation `operation`.
     fn amounts(&self, operation: u32, element: u32) -> Value {
         let lookup = self.lookups.first(operation) + element;
         self.labels.value(self.chip.classes.rotations, [Meaning::Amounts { lookup }])
     }
 
-    /// Elements of a wave with the cores that they are on.
+    /// The elements of a wave, with their cores.
     fn assignments(&self, epoch: &Epoch, wave: u64) -> impl Iterator<Item = (usize, u32)> + use<> {
         epoch.elements(self.machine, wave).enumerate()
     }

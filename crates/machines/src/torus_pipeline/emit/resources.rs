@@ -1,4 +1,4 @@
-//! The chip's units, channels, memories, operation kinds and value classes, as the engine's resources.
+//! Declares the chip's units, channels, memories, operation kinds and value classes to the engine.
 
 use super::super::cluster::{KEY_HOP, SUM_BUFFERS};
 use super::super::hardware::link_latency;
@@ -10,7 +10,6 @@ use crate::engine::schedule::{
 use crate::torus::sizes::{COEFFICIENT_BYTES, Sizes};
 use polyfabric_schemes::tfhe::Parameters;
 
-/// One streaming core.
 #[derive(Clone, Debug)]
 pub struct Core {
     pub rotator: Resource,
@@ -25,25 +24,24 @@ pub struct Core {
     pub returns: Resource,
     /// Local scratchpad.
     pub local: MemoryId,
-    /// The decomposer's buffer: what its next levels are taken from.
+    /// The decomposer's buffer, from which it extracts the next levels.
     pub rotated: MemoryId,
     /// The accumulators' buffers.
     pub sums: MemoryId,
-    /// Decomposer to FFT.
+    /// Wire from decomposer to FFT.
     pub digits: MemoryId,
-    /// FFT to multipliers.
+    /// Wire from FFT to multipliers.
     pub spectrum: MemoryId,
-    /// Global scratchpad to multipliers.
+    /// Wire from global scratchpad to multipliers.
     pub key: MemoryId,
-    /// Adder trees to IFFT: a wire, or the buffers of multipliers that accumulate.
+    /// Adder trees to IFFT: a wire, or the buffers of accumulating multipliers.
     pub sum: MemoryId,
-    /// IFFT to accumulators.
+    /// Wire from IFFT to accumulators.
     pub product: MemoryId,
-    /// Global scratchpad to the key-switch cluster.
+    /// Wire from global scratchpad to key-switch cluster.
     pub tile: MemoryId,
 }
 
-/// Operation kinds.
 #[derive(Clone, Copy, Debug)]
 pub struct Kinds {
     pub rotate: KindId,
@@ -66,54 +64,48 @@ pub struct Kinds {
     pub multicast_switch: KindId,
 }
 
-/// Value classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Classes {
     /// LWE ciphertext of an input.
     pub input: ClassId,
     /// LWE ciphertext of any other operation.
     pub lwe: ClassId,
-    /// Rotation amounts of a ciphertext.
     pub rotations: ClassId,
-    /// One polynomial of an accumulator: `iteration` counts completed iterations.
+    /// One polynomial of an accumulator; `iteration` counts completed iterations.
     pub accumulator: ClassId,
-    /// A rotated polynomial minus itself.
+    /// A rotated polynomial minus the original.
     pub rotated: ClassId,
     /// Digits of a step.
     pub digits: ClassId,
-    /// Their transforms.
+    /// Transforms of the digits.
     pub spectrum: ClassId,
     /// Sums of a drain, in the transform domain.
     pub sum: ClassId,
-    /// Sums of all columns up to a step, where the multipliers accumulate.
+    /// Sums of all columns up to a step, if the multipliers accumulate.
     pub running: ClassId,
-    /// The same back in coefficients.
+    /// Sums in the coefficient domain.
     pub product: ClassId,
     /// Sum of a column over drains.
     pub partial: ClassId,
-    /// Sum of a key switch.
     pub switch_sum: ClassId,
-    /// Sum of a linear layer.
     pub linear_sum: ClassId,
     /// Bootstrapping key of one step of an iteration.
     pub bootstrap_key: ClassId,
     /// Tile of the key-switch key.
     pub switch_key: ClassId,
-    /// Test polynomial.
     pub table: ClassId,
-    /// Operands of a pass of a linear layer, side by side.
+    /// Operands of a pass of a linear layer.
     pub operands: ClassId,
 }
 
-/// All of them.
 #[derive(Clone, Debug)]
 pub struct Chip {
     pub cores: Vec<Core>,
-    /// Buses of the bootstrapping key: one to all cores, or one to each.
+    /// Buses for the bootstrapping key: one to all cores, or one per core.
     pub key_buses: Vec<Resource>,
-    /// Buses of the key-switch key and of operands.
+    /// Buses for the key-switch key and operands.
     pub switch_buses: Vec<Resource>,
-    /// Memory channels: the bootstrapping key's, the key-switch key's, the others'.
+    /// Memory channels for the bootstrapping key, the key-switch key, and other data, in this order.
     pub channels: Vec<Resource>,
     pub hbm: MemoryId,
     pub global: MemoryId,
@@ -122,12 +114,12 @@ pub struct Chip {
 }
 
 impl Classes {
-    /// Those of inputs, and of all other ciphertexts off the chip.
+    /// Classes of inputs and of all other ciphertexts off the chip.
     pub fn ciphertexts(&self) -> (ClassId, ClassId) {
         (self.input, self.lwe)
     }
 
-    /// `spectrum`: bits that a polynomial's points have for each of its coefficients.
+    /// `spectrum`: bits of a transformed polynomial per coefficient.
     fn declare(b: &mut ScheduleBuilder, spectrum: u32) -> Self {
         let bits = 8 * COEFFICIENT_BYTES as u32;
         let ciphertexts = |b: &mut ScheduleBuilder, name| b.value_class(name, Traffic::Ciphertexts, false, bits);
@@ -155,7 +147,7 @@ impl Classes {
 }
 
 impl Kinds {
-    /// An output that leaves a unit of L registers lands in cycle L - 1 after its input: the next unit reads it in cycle L.
+    /// A unit with L registers writes in cycle L − 1 after its input, so the next unit reads in cycle L.
     fn declare(b: &mut ScheduleBuilder, machine: &Pipeline, steps: &StepCycles, sizes: &Sizes) -> Self {
         let after = |cycles: i64| (cycles - 1).max(0) as u64;
         let Stages { rotator, decomposer, forward, multiply, inverse, accumulator } = machine.stages;
@@ -163,7 +155,7 @@ impl Kinds {
         let coefficients = |stage, units: u32| machine.coefficients_of(stage) as f64 * f64::from(units);
         let points = |stage, units: u32| machine.folded_points_of(stage) * f64::from(units);
         let multipliers = rows * columns;
-        // A digit stays at its lane until its products with all columns are made: of those and itself the lane makes as many a cycle.
+        // A digit stays at its lane for its products with all columns; the rate counts the digit and these products.
         let row = sizes.lwe_dimension + 1;
         let passes = row.div_ceil(machine.switch_columns);
         let digits = (machine.switch_lanes * (1 + row)) as f64 / passes as f64;
@@ -213,7 +205,7 @@ impl Kinds {
             key_switch: b.kind("key switch", "key_switch", digits, switch),
             linear: b.kind("linear", "key_switch", products, switch),
             modulus_switch: b.kind("modulus switch", "link.in", rate / COEFFICIENT_BYTES as f64, link),
-            // One polynomial comes, and all of the accumulator are set.
+            // One polynomial is transferred and initializes all polynomials of the accumulator.
             load_accumulators: b.kind("load accumulators", "link.in", rate * sizes.polynomials as f64, link),
             admit: b.kind("load ciphertext", "link.in", rate, link),
             send: b.kind("store ciphertext", "link.out", rate, link),
@@ -240,7 +232,6 @@ impl Kinds {
 }
 
 impl Core {
-    /// Declares core `c` of `machine`.
     fn declare(b: &mut ScheduleBuilder, machine: &Pipeline, c: u64) -> Self {
         let pipeline = WaitCategory::Pipeline;
         let Stages { decomposer, forward, multiply, inverse, accumulator, .. } = machine.stages;
@@ -296,7 +287,6 @@ fn on_chip(capacity: u64, read: u64, write: u64) -> MemoryKind {
 }
 
 impl Chip {
-    /// Declares `machine` for programs with `parameters`.
     pub fn declare(b: &mut ScheduleBuilder, machine: &Pipeline, parameters: &Parameters) -> Self {
         let steps = &machine.steps(parameters);
         let classes = Classes::declare(b, machine.spectrum_bits());

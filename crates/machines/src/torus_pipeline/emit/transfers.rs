@@ -10,7 +10,7 @@ use crate::torus::transfers::{Piece, access, between, part_of};
 use crate::torus::workload::{Item, Work, distinct};
 use polyfabric_program::tfhe::kernel::BodyValue;
 
-/// What an event reads and writes.
+/// Accesses of an event.
 struct Moves {
     reads: Vec<Access>,
     writes: Vec<Access>,
@@ -43,7 +43,7 @@ impl Emitter<'_> {
         self.labels.value(self.chip.classes.table, [Meaning::Table { index: table }])
     }
 
-    /// The tables of an epoch, with their places in the entry of the global scratchpad.
+    /// The tables of an epoch, with their places in the global scratchpad.
     fn epoch_tables(&self, epoch: &Epoch) -> Vec<(u32, u64)> {
         let layout = self.tasks.layout;
         let at = layout.tables.entry(epoch.sequence % layout.tables.entries);
@@ -51,7 +51,7 @@ impl Emitter<'_> {
         tables.map(|(table, number)| (table, at + number * layout.sizes.polynomial)).collect()
     }
 
-    /// What a transfer moves, item after item.
+    /// Reads and writes of a transfer, item by item.
     fn pieces(&self, epoch: &Epoch, task: &Task) -> Vec<Piece> {
         let layout = self.tasks.layout;
         let bytes = task.items.bytes;
@@ -126,7 +126,7 @@ impl Emitter<'_> {
         ((0, cycles - 1), (late, late + cycles - 1))
     }
 
-    /// A wave to the local scratchpads: rotation amounts first, then the accumulators.
+    /// Admits a wave to the local scratchpads: rotation amounts first, then the accumulators.
     pub(super) fn admit(&mut self, epoch: &Epoch, index_of: u32, start: i64) {
         let tasks = self.tasks;
         let task = &tasks.tasks[index_of as usize];
@@ -158,7 +158,7 @@ impl Emitter<'_> {
             for &(table, at) in tables.iter().filter(|&&(table, _)| table == wanted) {
                 reads.push(between(self.in_global(at, sizes.polynomial, self.table(table)), span));
             }
-            // The amount of the body turns the test polynomial.
+            // The body's amount rotates the test polynomial.
             let mut body = access(core.local, at, sizes.rotations, amounts, (late.0, late.0), Order::Any);
             body.bytes = COEFFICIENT_BYTES;
             reads.push(body);
@@ -174,7 +174,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// A wave under the large key to the local scratchpads.
+    /// Admits a wave under the large key to the local scratchpads.
     pub(super) fn admit_large(&mut self, epoch: &Epoch, index_of: u32, start: i64) {
         let tasks = self.tasks;
         let task = &tasks.tasks[index_of as usize];
@@ -194,7 +194,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// A wave of results, or a row of sums of each core, to the global scratchpad.
+    /// Sends a wave of results, or one row of sums per core, to the global scratchpad.
     pub(super) fn send(&mut self, epoch: &Epoch, index_of: u32, start: i64) {
         let tasks = self.tasks;
         let task = &tasks.tasks[index_of as usize];
@@ -234,7 +234,7 @@ impl Emitter<'_> {
     }
 }
 
-/// The ciphertexts that a piece of work sends back: key-switched ones, or extracted ones.
+/// The results of `work` that are stored: key-switched or extracted ciphertexts.
 fn results(work: &Work, switched: bool) -> &[Item] {
     match work {
         Work::Bootstraps(work) if switched => work.switched.as_deref().unwrap_or(&[]),

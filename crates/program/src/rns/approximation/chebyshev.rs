@@ -2,54 +2,21 @@
 
 use thiserror::Error;
 
-/// Why there is no approximation of the wanted kind.
+/// Why an approximation does not exist or is not found.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ApproximationError {
-    /// The interval has no interior, or an end is not a number.
     #[error("interval [{lo}, {hi}] is empty; its lower end must be below its upper end, both finite")]
-    Interval {
-        /// Lower end.
-        lo: f64,
-        /// Upper end.
-        hi: f64,
-    },
-    /// The function is no number somewhere.
+    Interval { lo: f64, hi: f64 },
     #[error("the function is {value} at {at}; take an interval on which it is finite")]
-    NotFinite {
-        /// Where.
-        at: f64,
-        /// What it gives.
-        value: f64,
-    },
-    /// A parameter is outside of what is served.
+    NotFinite { at: f64, value: f64 },
     #[error("{what} is {value}; it must be from {low} to {high}")]
-    Parameter {
-        /// Which.
-        what: &'static str,
-        /// Its value.
-        value: f64,
-        /// Smallest served.
-        low: f64,
-        /// Largest served.
-        high: f64,
-    },
-    /// Remez' exchange did not settle.
+    Parameter { what: &'static str, value: f64, low: f64, high: f64 },
     #[error(
-        "the minimax exchange for degree {degree} on [{low}, {high}] did not settle in {rounds} rounds; lower that degree"
+        "the Remez exchange for degree {degree} on [{low}, {high}] did not converge in {rounds} rounds; lower the degree"
     )]
-    NoMinimax {
-        /// Degree.
-        degree: usize,
-        /// Inner end of the interval.
-        low: f64,
-        /// Outer end of the interval.
-        high: f64,
-        /// Rounds spent.
-        rounds: usize,
-    },
+    NoMinimax { degree: usize, low: f64, high: f64, rounds: usize },
 }
 
-/// Checks that a parameter lies in a range.
 pub(super) fn check_parameter(what: &'static str, value: f64, low: f64, high: f64) -> Result<(), ApproximationError> {
     if value >= low && value <= high { Ok(()) } else { Err(ApproximationError::Parameter { what, value, low, high }) }
 }
@@ -63,7 +30,7 @@ pub struct ChebyshevSeries {
 }
 
 impl ChebyshevSeries {
-    /// From coefficients, constant first, for the interval \[`lo`, `hi`\].
+    /// A series with these coefficients, constant first, on \[`lo`, `hi`\].
     ///
     /// # Errors
     /// [`ApproximationError::Interval`] if the interval is empty.
@@ -75,13 +42,13 @@ impl ChebyshevSeries {
         }
     }
 
-    /// The polynomial of `degree` that agrees with `function` at the zeros of T_(degree+1).
+    /// The polynomial of degree `degree` that interpolates `function` at the zeros of T_(degree+1).
     ///
     /// Its error is at most 2 + (2/π)·ln(degree + 1) times that of the best polynomial (Trefethen, Approximation Theory and
     /// Approximation Practice, theorem 16.1 and chapter 15).
     ///
     /// # Errors
-    /// If the interval is empty or the function not finite on it.
+    /// [`ApproximationError`] if the interval is empty or the function is not finite on it.
     pub fn interpolate(
         function: impl Fn(f64) -> f64,
         lo: f64,
@@ -102,7 +69,7 @@ impl ChebyshevSeries {
         }
         series.coefficients = (0..count)
             .map(|k| {
-                // Angles are reduced exactly first: k·(2·node + 1) modulo 4·count.
+                // Reduce angles exactly first: k·(2·node + 1) modulo 4·count.
                 let terms = values.iter().enumerate().map(|(node, value)| {
                     let turn = k * (2 * node + 1) % (4 * count);
                     value * (std::f64::consts::PI * turn as f64 / (2 * count) as f64).cos()
@@ -113,7 +80,7 @@ impl ChebyshevSeries {
         Ok(series)
     }
 
-    /// Largest |series − function| on `points` + 1 points, evenly spaced in the angle: dense at the ends.
+    /// Largest |series − function| on `points` + 1 points equally spaced in the angle, so dense at the ends.
     pub fn error(&self, function: impl Fn(f64) -> f64, points: usize) -> f64 {
         let points = points.max(1);
         let deviation = |point: usize| {
@@ -133,43 +100,41 @@ impl ChebyshevSeries {
         t * next - after + self.coefficients.first().copied().unwrap_or(0.0)
     }
 
-    /// The ends of the interval.
     pub fn interval(&self) -> (f64, f64) {
         (self.lo, self.hi)
     }
 
-    /// Coefficients, constant first.
+    /// Constant coefficient first.
     pub fn coefficients(&self) -> &[f64] {
         &self.coefficients
     }
 
-    /// The degree as written: one less than the number of coefficients.
+    /// Degree as written; leading coefficients may be 0.
     pub fn degree(&self) -> usize {
         self.coefficients.len().saturating_sub(1)
     }
 
-    /// Sets to 0 what a symmetry of the function says is 0 and rounding has left: the odd coefficients of an even function on
-    /// an interval around 0.
+    /// Clears the odd coefficients of an even function on an interval around 0, which are nonzero only by rounding.
     #[must_use]
     pub fn even(mut self) -> Self {
         self.coefficients.iter_mut().skip(1).step_by(2).for_each(|coefficient| *coefficient = 0.0);
         self
     }
 
-    /// The same for an odd function: its even coefficients.
+    /// Clears the even coefficients of an odd function.
     #[must_use]
     pub fn odd(mut self) -> Self {
         self.coefficients.iter_mut().step_by(2).for_each(|coefficient| *coefficient = 0.0);
         self
     }
 
-    /// t in [−1, 1] to x in the interval.
+    /// Maps t in [−1, 1] to the interval.
     fn argument(&self, t: f64) -> f64 {
         self.lo.midpoint(self.hi) + t * (self.hi / 2.0 - self.lo / 2.0)
     }
 }
 
-/// A sum with compensation (A. Neumaier, ZAMM 54, 1974): the error does not grow with the number of terms.
+/// Compensated summation (A. Neumaier, ZAMM 54, 1974): the error does not grow with the number of terms.
 pub(super) fn sum(terms: impl Iterator<Item = f64>) -> f64 {
     let (mut total, mut lost) = (0.0f64, 0.0f64);
     for term in terms {
@@ -182,7 +147,7 @@ pub(super) fn sum(terms: impl Iterator<Item = f64>) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    //! Is the polynomial as close to the function as it says, on points that it was not made from?
+    //! Is the stated error true at points other than the interpolation nodes?
 
     use super::*;
 
@@ -199,20 +164,20 @@ mod tests {
                 (0.98..=1.001).contains(&(measured / error)),
                 "degree {degree}: {measured} where {error} was found"
             );
-            // The poles at ±πi let it fall like 1.47^-degree (Trefethen, theorem 8.2).
+            // The poles at ±πi give convergence like 1.47^-degree (Trefethen, theorem 8.2).
             assert!(error < 0.5 * before, "degree {degree}: {error} after {before}");
             before = error;
         }
     }
 
     #[test]
-    fn a_polynomial_is_found_again() {
-        // 3 + x − 5x³ on [1, 4], to rounding.
+    fn a_polynomial_interpolates_itself() {
+        // 3 + x − 5x³ on [1, 4], up to rounding.
         let polynomial = |x: f64| 3.0 + x - 5.0 * x * x * x;
         let series = ChebyshevSeries::interpolate(polynomial, 1.0, 4.0, 7).unwrap();
         assert!(series.error(polynomial, 1_000) < 1e-11);
         assert!(series.coefficients()[4..].iter().all(|c| c.abs() < 1e-11), "{:?}", series.coefficients());
-        // The leading coefficient of T_3 of the interval: −5·((hi − lo)/2)³/4.
+        // The leading coefficient in the interval's T_3: −5·((hi − lo)/2)³/4.
         assert!((series.coefficients()[3] + 5.0 * 1.5f64.powi(3) / 4.0).abs() < 1e-11);
     }
 
@@ -225,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_name_the_cause() {
+    fn errors_name_the_cause() {
         assert_eq!(ChebyshevSeries::new(1.0, 1.0, vec![]), Err(ApproximationError::Interval { lo: 1.0, hi: 1.0 }));
         let pole = ChebyshevSeries::interpolate(f64::sqrt, -1.0, 1.0, 2).unwrap_err();
         assert!(matches!(pole, ApproximationError::NotFinite { .. }), "{pole}");

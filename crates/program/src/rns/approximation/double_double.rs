@@ -1,5 +1,5 @@
 //! Numbers of about 106 bits as unevaluated sums of two f64 (T. J. Dekker, Numerische Mathematik 18, 1971; D. Knuth, TAOCP 2,
-//! section 4.2.2): enough to solve the least-squares problems here by their normal equations.
+//! section 4.2.2). This precision suffices to solve the least-squares problems here by their normal equations.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -29,12 +29,12 @@ impl DoubleDouble {
         Self { high, low: (a - (high - part)) + (b - part) }
     }
 
-    /// The square root; 0 of what is negative.
+    /// The square root; 0 for negative numbers.
     pub fn sqrt(self) -> Self {
         if self.high <= 0.0 {
             return Self::default();
         }
-        // One Newton step from the root in f64 doubles its correct bits.
+        // One Newton step doubles the correct bits of the f64 root.
         let root = self.high.sqrt();
         let rest = self - Self::product(root, root);
         Self::exact_sum(root, rest.to_f64() / (2.0 * root))
@@ -90,15 +90,15 @@ impl Div for DoubleDouble {
     }
 }
 
-/// The x that minimises Σ_i (Σ_k rows\[i\]\[k\]·x\[k\] − values\[i\])², by Cholesky's factorisation of the normal equations.
+/// The x that minimizes Σ_i (Σ_k rows\[i\]\[k\]·x\[k\] − values\[i\])², by Cholesky factorization of the normal equations.
 ///
-/// `None` if the rows do not determine x within the 106 bits.
+/// `None` if the rows do not determine x within 106 bits.
 pub(super) fn least_squares(rows: &[Vec<f64>], values: &[f64]) -> Option<Vec<f64>> {
     let unknowns = rows.first()?.len();
     let dot = |left: &dyn Fn(usize) -> f64, right: &dyn Fn(usize) -> f64| {
         (0..rows.len()).map(|i| DoubleDouble::product(left(i), right(i))).fold(DoubleDouble::default(), Add::add)
     };
-    // Lower triangle of the factor, row by row, and the forward substitution along with it.
+    // Computes the factor's lower triangle row by row, together with the forward substitution.
     let mut factor = vec![vec![DoubleDouble::default(); unknowns]; unknowns];
     let mut solution = vec![DoubleDouble::default(); unknowns];
     for row in 0..unknowns {
@@ -109,7 +109,7 @@ pub(super) fn least_squares(rows: &[Vec<f64>], values: &[f64]) -> Option<Vec<f64
                 entry = entry - left * right;
             }
             factor[row][column] = if row == column {
-                // Below this the pivot is rounding.
+                // A smaller pivot is rounding noise.
                 if entry.high <= scale * 2f64.powi(-96) {
                     return None;
                 }
@@ -136,12 +136,12 @@ pub(super) fn least_squares(rows: &[Vec<f64>], values: &[f64]) -> Option<Vec<f64
 
 #[cfg(test)]
 mod tests {
-    //! Does the arithmetic hold about twice the bits of f64?
+    //! Has the arithmetic about twice the bits of f64?
 
     use super::*;
 
     #[test]
-    fn holds_a_hundred_bits() {
+    fn has_a_hundred_bits() {
         let third = DoubleDouble::from(1.0) / DoubleDouble::from(3.0);
         let error = (third * DoubleDouble::from(3.0) - DoubleDouble::from(1.0)).to_f64();
         assert!(error.abs() < 2f64.powi(-100), "{error}");
@@ -153,8 +153,8 @@ mod tests {
     }
 
     #[test]
-    fn solves_what_f64_would_not() {
-        // Hilbert's matrix of order 9: its normal equations have a condition number near 10^23.
+    fn solves_a_system_that_f64_cannot() {
+        // The Hilbert matrix of order 9: its normal equations have a condition number near 10^23.
         let rows: Vec<Vec<f64>> = (0..9).map(|i| (0..9).map(|j| 1.0 / (i + j + 1) as f64).collect()).collect();
         let wanted: Vec<f64> = (0..9).map(|k| k as f64 - 4.0).collect();
         let values: Vec<f64> = rows.iter().map(|row| row.iter().zip(&wanted).map(|(a, x)| a * x).sum()).collect();

@@ -1,21 +1,21 @@
 //! The encoding's transform between slots and coefficients as a product of sparse matrices.
 //!
-//! n slots of CKKS, n dividing N/2, are the values w_j = Σ_k z_k·ζ^(5^j·k), ζ = e^(2πi/4n), of the n complex numbers
-//! z_k = c_k + i·c_(k+n) that the 2n real coefficients c of a polynomial in X^(N/2n) make. The map z → w is a product of
-//! log2 n butterflies S_2, S_4, …, S_n after a bit reversal R (J. H. Cheon, A. Kim et al., ASIACRYPT 2017; K. Han, M. Hhan and J. H. Cheon, IEEE Access 2019):
-//! w = S_n ⋯ S_4·S_2·R·z. Bootstrapping works on each coefficient alone, so it leaves R out both ways. Consecutive
-//! butterflies are multiplied together, so that a few matrices, each with a few diagonals, take a few levels
-//! (J.-P. Bossuat et al., EUROCRYPT 2021, section 5).
+//! For n dividing N/2, n CKKS slots are the values w_j = Σ_k z_k·ζ^(5^j·k), ζ = e^(2πi/4n), of the n complex numbers
+//! z_k = c_k + i·c_(k+n). They combine the 2n real coefficients c of a polynomial in X^(N/2n). The map z → w is a bit reversal R
+//! followed by log2 n butterflies S_2, S_4, …, S_n: w = S_n ⋯ S_4·S_2·R·z (J. H. Cheon, A. Kim et al., ASIACRYPT 2017; K. Han,
+//! M. Hhan and J. H. Cheon, IEEE Access 2019). Bootstrapping treats coefficients separately, so it omits R in both directions.
+//! Merging consecutive butterflies gives a few matrices with few diagonals, which use few levels (J.-P. Bossuat et al.,
+//! EUROCRYPT 2021, section 5).
 
 use crate::rns::homomorphic::Complex;
 use std::collections::BTreeMap;
 
-/// A matrix by diagonals, acting on vectors that repeat after `period` entries: row i, column i + offset modulo the period.
+/// A matrix by generalized diagonals, acting on vectors of period `period`: row i, column i + offset modulo the period.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Factor {
-    /// Entries after which everything repeats; a power of two.
+    /// Period of vectors and diagonals; a power of two.
     pub period: usize,
-    /// Offset, from −period/2 to period/2, and the diagonal's `period` entries.
+    /// By offset, from −period/2 to period/2; `period` entries each.
     pub diagonals: BTreeMap<i64, Vec<Complex>>,
 }
 
@@ -37,17 +37,18 @@ impl Factor {
     }
 }
 
-/// How slots and coefficients are packed for the transforms.
+/// Packing of slots and coefficients for the transforms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
-    /// n = N/2: the coefficients come as z, and their real and imaginary parts have to be taken apart by conjugation.
+    /// n = N/2: coefficients form complex numbers z; conjugation separates real and imaginary parts.
     Full,
-    /// n < N/2: a vector of 2n entries holds both parts, so one modular reduction serves them. Slots to vector: (z | −i·z), which its conjugate
-    /// added makes twice (Re z | Im z). Vector to slots: (x | y) gives (S·x | i·S·y), which its rotation by n added makes S·(x + iy) twice.
+    /// n < N/2: a vector of 2n entries contains both parts, so one modular reduction handles both. Slots to vector: (z | −i·z) plus its
+    /// conjugate is 2·(Re z | Im z). Vector to slots: (x | y) maps to (S·x | i·S·y), which plus its rotation by n is S·(x + iy) twice.
     Sparse,
 }
 
-/// `constant` times the inverse transform, slots to coefficients' values z in bit-reversed order (without R), first factor first. In at most `levels` factors.
+/// `constant` times the inverse transform from slots to z in bit-reversed order (without R), in at most `levels` factors, in order of
+/// application.
 pub fn coefficients_to_slots(slots: usize, packing: Packing, levels: usize, constant: f64) -> Vec<Factor> {
     let mut stages: Vec<Banded> = Banded::stages(slots).map(|len| Banded::butterfly(slots, len, true)).collect();
     stages.reverse();
@@ -57,7 +58,7 @@ pub fn coefficients_to_slots(slots: usize, packing: Packing, levels: usize, cons
     let each = constant.powf(1.0 / groups.len() as f64);
     let wrap = |(index, group): (usize, Banded)| match packing {
         Packing::Sparse if index == last => {
-            // The input repeats after n entries, so the offsets may be read modulo n, and the rows doubled.
+            // The input has period n, so reduce offsets modulo n and double the rows.
             let single = group.wrapped(slots, each);
             let double = |entries: Vec<Complex>| {
                 let second: Vec<Complex> = entries.iter().map(|&entry| entry * halves).collect();
@@ -71,8 +72,8 @@ pub fn coefficients_to_slots(slots: usize, packing: Packing, levels: usize, cons
     groups.into_iter().enumerate().map(wrap).collect()
 }
 
-/// `constant` times the transform, values z in bit-reversed order to slots (without R), first factor first. In at most
-/// `levels` factors.
+/// `constant` times the transform from z in bit-reversed order to slots (without R), in at most `levels` factors, in order of
+/// application.
 pub fn slots_to_coefficients(slots: usize, packing: Packing, levels: usize, constant: f64) -> Vec<Factor> {
     let stages: Vec<Banded> = Banded::stages(slots).map(|len| Banded::butterfly(slots, len, false)).collect();
     let mut groups = grouped(stages, slots, levels);
@@ -85,8 +86,8 @@ pub fn slots_to_coefficients(slots: usize, packing: Packing, levels: usize, cons
     std::iter::once(first).chain(groups.into_iter().map(|group| group.wrapped(slots, each))).collect()
 }
 
-/// Stages to `levels` products of neighbours, sizes as equal as can be, the smaller ones first: they stand at the higher levels, where an
-/// operation costs more.
+/// Merges neighboring stages into `levels` products of nearly equal size. Smaller ones come first, at higher levels, where operations
+/// cost more.
 fn grouped(stages: Vec<Banded>, slots: usize, levels: usize) -> Vec<Banded> {
     let groups = levels.clamp(1, stages.len().max(1));
     let count = stages.len();
@@ -98,7 +99,7 @@ fn grouped(stages: Vec<Banded>, slots: usize, levels: usize) -> Vec<Banded> {
     (0..groups).map(product).collect()
 }
 
-/// A matrix by diagonals whose offsets do not wrap: row i, column i + offset, both from 0 to size − 1.
+/// A matrix by diagonals without wraparound: row i, column i + offset, both from 0 to size − 1.
 struct Banded {
     size: usize,
     diagonals: BTreeMap<i64, Vec<Complex>>,
@@ -109,12 +110,12 @@ impl Banded {
         Self { size, diagonals: BTreeMap::from([(0, vec![Complex::from(1.0); size])]) }
     }
 
-    /// The butterflies' lengths for `slots`: 2, 4, …, n.
+    /// Lengths of the butterflies for `slots`: 2, 4, …, n.
     fn stages(slots: usize) -> impl Iterator<Item = usize> {
         (1..=slots.trailing_zeros()).map(|log| 1 << log)
     }
 
-    /// S_len: on each block of `len`, (u, v) → (u + ω_j·v, u − ω_j·v) with ω_j = e^(2πi·5^j/4len); or its inverse.
+    /// S_len, or its inverse: on each block of `len`, (u, v) → (u + ω_j·v, u − ω_j·v) with ω_j = e^(2πi·5^j/4len).
     fn butterfly(size: usize, len: usize, inverse: bool) -> Self {
         let half = len / 2;
         let [mut same, mut ahead, mut behind] = [(); 3].map(|()| vec![Complex::default(); size]);
@@ -139,7 +140,7 @@ impl Banded {
         Self { size, diagonals: BTreeMap::from([(0, same), (half, ahead), (-half, behind)]) }
     }
 
-    /// self·other.
+    /// The product self·other.
     fn multiply(&self, other: &Self) -> Self {
         let mut diagonals = BTreeMap::<i64, Vec<Complex>>::new();
         for (&left, entries) in &self.diagonals {
@@ -167,12 +168,12 @@ impl Banded {
         Self { size: 2 * self.size, diagonals }
     }
 
-    /// `constant` times the matrix, with offsets modulo `period`, which is its size.
+    /// `constant` times the matrix, with offsets modulo `period`, which equals its size.
     fn wrapped(self, period: usize, constant: f64) -> Factor {
         let mut diagonals = BTreeMap::<i64, Vec<Complex>>::new();
         let whole = period as i64;
         for (offset, entries) in self.diagonals {
-            // From −period/2 + 1 to period/2.
+            // Representative from −period/2 + 1 to period/2.
             let reduced = (offset + whole / 2 - 1).rem_euclid(whole) - whole / 2 + 1;
             let target = diagonals.entry(reduced).or_insert_with(|| vec![Complex::default(); period]);
             target.iter_mut().zip(entries).for_each(|(target, entry)| *target = *target + entry * constant.into());
@@ -181,7 +182,7 @@ impl Banded {
     }
 }
 
-/// The transform by its definition: w_j = Σ_k z_k·e^(2πi·5^j·k/4n). Slow; what the factors are tested against.
+/// The transform by definition, w_j = Σ_k z_k·e^(2πi·5^j·k/4n). Slow; a reference for tests.
 pub fn reference(values: &[Complex]) -> Vec<Complex> {
     let order = 4 * values.len();
     let mut power = 1;
@@ -197,7 +198,7 @@ pub fn reference(values: &[Complex]) -> Vec<Complex> {
     slots
 }
 
-/// Exchanges entries whose indices are each other's bits reversed. The length is a power of two.
+/// Permutes the entries by bit reversal of their indices. The length is a power of two.
 pub fn bit_reverse<T>(values: &mut [T]) {
     let bits = values.len().trailing_zeros();
     if bits == 0 {
@@ -213,7 +214,7 @@ pub fn bit_reverse<T>(values: &mut [T]) {
 
 #[cfg(test)]
 mod tests {
-    //! Do the factors multiply to the transform, and back, for every packing and number of levels?
+    //! Is the product of the factors the transform, or its inverse, for every packing and number of levels?
 
     use super::*;
 
@@ -229,7 +230,7 @@ mod tests {
     fn run(factors: &[Factor], input: &[Complex]) -> Vec<Complex> {
         let mut values = input.to_vec();
         for factor in factors {
-            // A vector of a shorter period is one of a longer one too.
+            // Extend a vector to a longer period.
             values = if values.len() < factor.period { [values.clone(), values].concat() } else { values };
             if values.len() > factor.period {
                 values.truncate(factor.period);
@@ -279,7 +280,7 @@ mod tests {
                 let wanted = [wanted, reversed.iter().map(|value| (2.0 * value.im).into()).collect()].concat();
                 assert!(distance(&parts, &wanted) < 1e-11 * slots as f64);
                 let factors = slots_to_coefficients(slots, Packing::Sparse, levels, 1.0);
-                // Fold after the first factor, as the lowering does.
+                // Add the rotation after the first factor, as the lowering does.
                 let halves = factors[0].apply(&parts);
                 let folded: Vec<Complex> = (0..slots).map(|i| halves[i] + halves[i + slots]).collect();
                 let wanted: Vec<Complex> = reference(&values).iter().map(|&value| value * 2.0.into()).collect();
@@ -290,7 +291,7 @@ mod tests {
 
     #[test]
     fn diagonals_are_few() {
-        // 15 butterflies in 4 and in 3 matrices: 2^(k+1) − 1 diagonals, half of it where offsets wrap.
+        // 15 butterflies in 4 and in 3 matrices: 2^(k+1) − 1 diagonals each, half of them where offsets wrap.
         let count = |factors: &[Factor]| factors.iter().map(|factor| factor.diagonals.len()).collect::<Vec<_>>();
         assert_eq!(count(&coefficients_to_slots(1 << 15, Packing::Full, 4, 1.0)), [8, 31, 31, 31]);
         assert_eq!(count(&slots_to_coefficients(1 << 15, Packing::Full, 3, 1.0)), [63, 63, 32]);

@@ -1,8 +1,8 @@
-//! Composite minimax polynomials for the sign, and ReLU from it.
+//! Composite minimax polynomials for the sign and for ReLU.
 //!
-//! An odd polynomial p_1 of small degree takes [−1, −τ] ∪ [τ, 1] near ±1, within an error e_1; p_2 takes
-//! [1 − e_1, 1 + e_1] closer, and so on: few multiplications for a large total degree (E. Lee, J.-W. Lee, J.-S. No and Y.-S. Kim,
-//! IEEE TDSC 2021). Each p_i is the best odd polynomial of its degree, found by Remez' exchange.
+//! An odd polynomial p_1 of small degree maps [−1, −τ] ∪ [τ, 1] near ±1, with error e_1; p_2 maps [1 − e_1, 1 + e_1] closer to 1, and
+//! so on. This needs few multiplications for a large total degree (E. Lee, J.-W. Lee, J.-S. No and Y.-S. Kim, IEEE TDSC 2021). Each
+//! p_i is the best odd polynomial of its degree, computed by the Remez exchange.
 
 use super::chebyshev::check_parameter;
 use super::{ApproximationError, ChebyshevSeries};
@@ -16,24 +16,24 @@ pub struct CompositeSign {
 }
 
 impl CompositeSign {
-    /// The polynomials of the given odd `degrees`, first applied first, for τ = `gap`.
+    /// Computes the polynomials of the odd `degrees`, in order of application, for τ = `gap`.
     ///
     /// # Errors
-    /// [`ApproximationError`] if the gap is not in (0, 1), a degree not odd from 1 to 63, or the exchange does not settle.
+    /// [`ApproximationError`] if the gap is not in (0, 1), a degree is not odd from 1 to 63, or the exchange does not converge.
     pub fn new(gap: f64, degrees: &[usize]) -> Result<Self, ApproximationError> {
         check_parameter("gap around 0 of the sign", gap, 1e-9, 0.999)?;
         let (mut low, mut high) = (gap, 1.0f64);
         let (mut stages, mut errors) = (Vec::new(), Vec::new());
         for &degree in degrees {
             let (stage, error) = minimax_odd(low, high, degree)?;
-            // 0 is as close to ±1: what the exchange gives is rounding, where the degree is too high for so small a gap.
+            // 0 is as close to ±1: the exchange returned rounding noise because the degree is too high for the gap.
             if error >= 1.0 {
                 return Err(ApproximationError::NoMinimax { degree, low, high, rounds: ROUNDS });
             }
             stages.push(stage);
             errors.push(error);
             (low, high) = (1.0 - error, 1.0 + error);
-            // What rounding leaves is no interval any more.
+            // The remaining interval is empty up to rounding.
             if error < 1e-13 {
                 break;
             }
@@ -41,17 +41,16 @@ impl CompositeSign {
         Ok(Self { gap, stages, errors })
     }
 
-    /// τ.
     pub fn gap(&self) -> f64 {
         self.gap
     }
 
-    /// The polynomials, first applied first: each in the basis of its interval [−(1 + e), 1 + e].
+    /// The polynomials in order of application, each in the basis of its interval [−(1 + e), 1 + e].
     pub fn stages(&self) -> &[ChebyshevSeries] {
         &self.stages
     }
 
-    /// Largest deviation from ±1 after each stage.
+    /// Largest deviation from ±1 after each polynomial.
     pub fn errors(&self) -> &[f64] {
         &self.errors
     }
@@ -67,14 +66,14 @@ impl CompositeSign {
     }
 }
 
-/// Most rounds of an exchange.
+/// Maximum rounds of an exchange.
 const ROUNDS: usize = 60;
 
-/// Σ over odd k of c_k·T_k(x/high), closest to 1 on \[low, high\], and its largest deviation there.
+/// The best approximation Σ over odd k of c_k·T_k(x/high) of 1 on \[low, high\], and its largest error.
 ///
-/// The (degree + 1)/2 odd functions are a Haar system on an interval without 0, so the best one is the one that deviates
-/// by ±e, alternating, at (degree + 3)/2 points: solved for on a set of points, which is then exchanged for the places of
-/// the largest deviations until these agree (E. Remez, 1934; M. J. D. Powell, Approximation Theory and Methods, chapter 8).
+/// The (degree + 1)/2 odd functions are a Haar system on an interval without 0. So the best approximation is the one with alternating
+/// errors ±e at (degree + 3)/2 points. The exchange solves for it on a set of points, then replaces them by the positions of the
+/// largest errors, until both agree (E. Remez, 1934; M. J. D. Powell, Approximation Theory and Methods, chapter 8).
 fn minimax_odd(low: f64, high: f64, degree: usize) -> Result<(ChebyshevSeries, f64), ApproximationError> {
     check_parameter("odd degree of a stage of the sign", degree as f64, 1.0, 63.0)?;
     if degree.is_multiple_of(2) {
@@ -89,7 +88,7 @@ fn minimax_odd(low: f64, high: f64, degree: usize) -> Result<(ChebyshevSeries, f
     let points = unknowns + 1;
     let place = |part: f64| low.midpoint(high) - (high - low) / 2.0 * (std::f64::consts::PI * part).cos();
     let mut reference: Vec<f64> = (0..points).map(|i| place(i as f64 / unknowns as f64)).collect();
-    // A grid dense in the angle both of the interval and near its lower end.
+    // The grid is dense in the angle and near the lower end.
     let grid: Vec<f64> = (0..=400 * points).map(|i| place(i as f64 / (400 * points) as f64)).collect();
     for _ in 0..ROUNDS {
         let (coefficients, level) = solve_alternation(&reference, high, unknowns)
@@ -109,8 +108,8 @@ fn minimax_odd(low: f64, high: f64, degree: usize) -> Result<(ChebyshevSeries, f
     Err(ApproximationError::NoMinimax { degree, low, high, rounds: ROUNDS })
 }
 
-/// Where `height` is largest between the neighbours of `x`, a point of the ascending `grid`; its ends are what they are. With a gap near 0 a stage's
-/// error is near 1, and what it leaves of the gap is the difference: far less than what a maximum loses between points of the grid.
+/// Refines `x`, a point of the ascending `grid`, to the maximum of `height` between its neighbors; the grid's ends stay. For a small
+/// gap, the error of a stage is near 1, and 1 minus the error is far smaller than the discretization error of the maximum.
 fn highest_between(grid: &[f64], x: f64, height: impl Fn(f64) -> f64) -> f64 {
     let place = grid.partition_point(|&point| point < x);
     if place == 0 || place + 1 >= grid.len() {
@@ -125,7 +124,7 @@ fn highest_between(grid: &[f64], x: f64, height: impl Fn(f64) -> f64) -> f64 {
     if height(found) > height(x) { found } else { x }
 }
 
-/// c and e with Σ c_k·T_(2k+1)(x_i/high) + (−1)^i·e = 1, by elimination with pivots.
+/// Solves Σ c_k·T_(2k+1)(x_i/high) + (−1)^i·e = 1 for c and e, by elimination with pivoting.
 fn solve_alternation(reference: &[f64], high: f64, unknowns: usize) -> Option<(Vec<f64>, f64)> {
     let size = unknowns + 1;
     let row = |(i, &x): (usize, &f64)| -> Vec<f64> {
@@ -155,8 +154,8 @@ fn solve_alternation(reference: &[f64], high: f64, unknowns: usize) -> Option<(V
     Some((solution, level))
 }
 
-/// The places of the largest deviation in each run of one sign, thinned to `points` neighbours that alternate and hold the
-/// largest of all.
+/// Positions of the largest error in each run of equal sign, reduced to `points` alternating neighbors that include the largest of
+/// all.
 fn alternating_extrema(grid: &[f64], deviation: impl Fn(f64) -> f64, points: usize) -> Vec<f64> {
     let mut extrema: Vec<(f64, f64)> = Vec::new();
     for &x in grid {
@@ -171,7 +170,7 @@ fn alternating_extrema(grid: &[f64], deviation: impl Fn(f64) -> f64, points: usi
         }
     }
     while extrema.len() > points {
-        // From an end: what is taken away leaves alternation.
+        // Removing an end keeps the alternation.
         let (first, last) = (extrema[0].1.abs(), extrema[extrema.len() - 1].1.abs());
         if first < last {
             extrema.remove(0);
@@ -184,7 +183,7 @@ fn alternating_extrema(grid: &[f64], deviation: impl Fn(f64) -> f64, points: usi
 
 #[cfg(test)]
 mod tests {
-    //! Is the composition within its stated error of the sign, and is each stage the best of its degree?
+    //! Is the composition within its stated error of the sign, and is each stage optimal?
 
     use super::*;
 
@@ -193,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_rounding_ruins_is_refused() {
+    fn degrees_beyond_f64_precision_are_rejected() {
         for (gap, degrees) in [(0.009_884_169_884_169_885, vec![63]), (1e-6, vec![59]), (1e-3, vec![61, 7])] {
             let error = CompositeSign::new(gap, &degrees).unwrap_err();
             assert!(
@@ -204,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn holds_its_error() {
+    fn keeps_its_stated_error() {
         for (bits, degrees) in [
             (7, vec![7, 7]),
             (9, vec![7, 15, 27]),
@@ -231,10 +230,10 @@ mod tests {
 
     #[test]
     fn no_polynomial_of_the_degree_is_closer() {
-        // The known best for degree 1: 2x/(low + high), error (high − low)/(high + low).
+        // The known optimum for degree 1: 2x/(low + high), with error (high − low)/(high + low).
         let (series, error) = minimax_odd(0.25, 1.0, 1).unwrap();
         assert!((series.evaluate(1.0) - 1.6).abs() < 1e-9 && (error - 0.6).abs() < 1e-3);
-        // De la Vallée-Poussin: as many alternating deviations of the stated size as there are unknowns, and one more.
+        // De la Vallée-Poussin: optimal if the number of alternating errors of the stated size is one more than the unknowns.
         for degree in [7, 15, 27] {
             let (series, error) = minimax_odd(0.01, 1.0, degree).unwrap();
             let deviations: Vec<f64> = grid(0.01).map(|x| series.evaluate(x) - 1.0).collect();
@@ -249,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_name_the_parameter() {
+    fn errors_name_the_parameter() {
         assert!(CompositeSign::new(0.0, &[7]).is_err());
         assert!(CompositeSign::new(0.1, &[8]).is_err());
     }

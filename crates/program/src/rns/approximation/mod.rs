@@ -1,8 +1,8 @@
-//! Numerical approximation: polynomials for functions, and matrices for the embedding. Clear numbers only.
+//! Numerical approximation in the clear: polynomials for functions, and matrices for the encoding's transform.
 //!
-//! - [`ChebyshevSeries`]: a polynomial in the Chebyshev basis of an interval, by interpolation.
-//! - [`modular_reduction`]: the functions that remove multiples of q_0 in CKKS bootstrapping.
-//! - [`minimax`]: composite odd polynomials for the sign, and ReLU made from it.
+//! - [`ChebyshevSeries`]: interpolation in the Chebyshev basis of an interval.
+//! - [`modular_reduction`]: functions that remove multiples of q_0 in CKKS bootstrapping.
+//! - [`minimax`]: composite odd polynomials for the sign and ReLU.
 //! - [`embedding`]: the encoding's transform as a product of sparse matrices.
 
 mod chebyshev;

@@ -1,15 +1,14 @@
-//! Look-up in an encrypted key-value store, with BGV.
+//! Lookup in an encrypted key-value store, with BGV.
 //!
-//! The task is that of F1's benchmark (section 7), after the country look-up that the HElib library is demonstrated with: key,
-//! values and query are all encrypted; the server finds the entry whose key equals the query and returns its value.
+//! The task is F1's benchmark (section 7), after HElib's country lookup demo. Keys, values and query are all encrypted; the server
+//! finds the entry whose key equals the query and returns its value.
 //!
 //! # Layout
-//! An entry is a slot; the characters of its key are in as many vectors, `key.0`, `key.1`, …, the characters of its value in
-//! `value.0`, …. The query's characters come repeated in all slots, `query.0`, …. So all entries are compared at once:
-//!
+//! Each entry has one slot. Vector `key.i` contains character i of all keys, and `value.j` character j of all values. Character i of
+//! the query fills all slots of `query.i`. So one computation compares all entries:
 //! match = Π_i equal(key_i, query_i), result_j = Σ over all slots of match·value_j,
 //!
-//! and each slot of `result.j` is character j of the value, or 0 if no key is equal. Keys are distinct.
+//! Each slot of `result.j` is character j of the value, or 0 if no key matches. Keys are distinct.
 
 use crate::rns::homomorphic::{Basis, Builder, NodeId, Polynomial, Program, ProgramError, Scheme, Values};
 use polyfabric_kernels::modular::Modulus;
@@ -17,99 +16,59 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Most letters of an alphabet.
+/// Largest alphabet.
 pub const MAX_LETTERS: u64 = 1024;
 
-/// How characters are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Equality {
-    /// Any residues modulo a prime t, by Fermat: 1 − (x − y)^(t−1). As many squarings as t has bits.
+    /// For any residues modulo a prime t: 1 − (x − y)^(t−1) (Fermat). Takes about log2 t squarings.
     Fermat,
-    /// Letters below a size s of at most t/2, by the polynomial that is 1 at 0 and 0 at the other possible differences:
-    /// Π_(0 < j < s) (1 − (x − y)²/j²). Depth 1 + log2 s, about.
+    /// For letters below s ≤ t/2: the polynomial that is 1 at difference 0 and 0 at all other differences,
+    /// Π_(0 < j < s) (1 − (x − y)²/j²). Depth about 1 + log2 s.
     Alphabet(u64),
-    /// Bits: 1 − (x − y)².
+    /// For bits: 1 − (x − y)².
     Bits,
 }
 
 /// The shape of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Store {
-    /// Slots: entries at most.
+    /// Slots, the maximum number of entries.
     pub slots: usize,
-    /// Characters of a key.
+    /// Characters per key.
     pub key: usize,
-    /// Characters of a value.
+    /// Characters per value.
     pub value: usize,
     /// How characters are compared.
     pub equality: Equality,
 }
 
-/// Why a store and a query do not suit.
+/// Why a store or its inputs are invalid.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum StoreError {
-    /// The program cannot be built.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// A key or value of no character.
     #[error("keys of {key} and values of {value} characters; give both at least one")]
-    Empty {
-        /// Characters of a key.
-        key: usize,
-        /// Characters of a value.
-        value: usize,
-    },
-    /// An alphabet whose differences are not distinct modulo t.
+    Empty { key: usize, value: usize },
     #[error(
         "an alphabet of {size} letters with plaintext modulus {t}; take 2 letters to half of the modulus and at most {MAX_LETTERS}, or compare by Fermat"
     )]
-    Alphabet {
-        /// Letters.
-        size: u64,
-        /// t.
-        t: u64,
-    },
-    /// More entries than slots.
+    Alphabet { size: u64, t: u64 },
     #[error("{entries} entries, but the store has {slots} slots; take more slots, or several stores")]
-    Entries {
-        /// Entries given.
-        entries: usize,
-        /// Slots.
-        slots: usize,
-    },
-    /// A key, value or query of another length.
+    Entries { entries: usize, slots: usize },
     #[error("{what} has {found} characters, the store's have {expected}; pad it")]
-    Length {
-        /// Which.
-        what: String,
-        /// Characters given.
-        found: usize,
-        /// Characters of the store.
-        expected: usize,
-    },
-    /// A character that cannot be compared.
+    Length { what: String, found: usize, expected: usize },
     #[error("{what} has the character {character}, but characters must be below {bound}; split it into several")]
-    Character {
-        /// Which.
-        what: String,
-        /// The character.
-        character: u64,
-        /// 2 for bits, the alphabet's size, or t.
-        bound: u64,
-    },
-    /// A key that stands twice, or is the padding's.
+    Character { what: String, character: u64, bound: u64 },
     #[error("entry {entry}: its key is 0 in all characters, or an earlier entry's; make keys distinct and not 0")]
-    Key {
-        /// The entry.
-        entry: usize,
-    },
+    Key { entry: usize },
 }
 
-/// One entry: its key's characters and its value's.
+/// The characters of a key and of its value.
 pub type Entry = (Vec<u64>, Vec<u64>);
 
 impl Store {
-    /// The program of one look-up modulo `t`.
+    /// The program of one lookup modulo `t`.
     ///
     /// # Errors
     /// [`StoreError::Empty`], [`StoreError::Program`] if slots or t are not usable.
@@ -139,7 +98,7 @@ impl Store {
                 }
             });
         }
-        // In pairs, so that the depth is the logarithm.
+        // Multiply in pairs for logarithmic depth.
         while equal.len() > 1 {
             let pairs = equal.chunks(2).map(|pair| match *pair {
                 [a, b] => builder.mul(a, b),
@@ -164,10 +123,10 @@ impl Store {
         Ok(builder.finish()?)
     }
 
-    /// What the program's inputs are for `entries` and `query`, modulo `t`.
+    /// The program's inputs for `entries` and `query`, modulo `t`.
     ///
     /// # Errors
-    /// [`StoreError`] if they do not suit the store.
+    /// [`StoreError`] if they do not fit the store.
     pub fn inputs(&self, entries: &[Entry], query: &[u64], t: u64) -> Result<HashMap<String, Values>, StoreError> {
         if entries.len() > self.slots {
             return Err(StoreError::Entries { entries: entries.len(), slots: self.slots });
@@ -190,7 +149,7 @@ impl Store {
         for (index, (key, value)) in entries.iter().enumerate() {
             check(format!("the key of entry {index}"), key, self.key, bound)?;
             check(format!("the value of entry {index}"), value, self.value, t)?;
-            // Unused slots have a key of zeros.
+            // A key of zeros marks an unused slot.
             if key.iter().all(|&character| character == 0) || entries[..index].iter().any(|(other, _)| other == key) {
                 return Err(StoreError::Key { entry: index });
             }
@@ -209,7 +168,7 @@ impl Store {
     }
 }
 
-/// The look-up in the clear: the value of the entry with key `query`, zeros if there is none.
+/// The lookup in the clear: the value of the entry with key `query`, or zeros.
 pub fn look_up(entries: &[Entry], query: &[u64], characters: usize) -> Vec<u64> {
     let found = entries.iter().find(|(key, _)| key == query);
     found.map_or_else(|| vec![0; characters], |(_, value)| value.clone())
@@ -225,7 +184,7 @@ fn letters(size: u64, t: u64) -> Result<Polynomial, StoreError> {
     let mut coefficients = vec![1];
     for j in 1..size {
         let factor = modulus.inverse(modulus.multiply(j, j)).ok_or_else(|| refused.clone())?;
-        // Times 1 − factor·u.
+        // Multiply by 1 − factor·u.
         coefficients.push(0);
         for place in (1..coefficients.len()).rev() {
             coefficients[place] = modulus.sub(coefficients[place], modulus.multiply(factor, coefficients[place - 1]));
@@ -235,7 +194,7 @@ fn letters(size: u64, t: u64) -> Result<Polynomial, StoreError> {
     Ok(Polynomial { basis: Basis::Monomial, coefficients: Values::integer(&coefficients) })
 }
 
-/// base^exponent by squaring and multiplying, from the highest bit of the exponent on.
+/// base^exponent by square-and-multiply, from the exponent's highest bit.
 fn power(builder: &mut Builder, base: NodeId, exponent: u64) -> Result<NodeId, ProgramError> {
     let mut result = base;
     for bit in (0..exponent.ilog2()).rev() {
@@ -249,7 +208,7 @@ fn power(builder: &mut Builder, base: NodeId, exponent: u64) -> Result<NodeId, P
 
 #[cfg(test)]
 mod tests {
-    //! Does the program, in the clear, find what a search finds?
+    //! Does the program, evaluated in the clear, agree with a search?
 
     use super::*;
     use crate::rns::homomorphic::evaluate;
@@ -262,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_what_a_search_finds() {
+    fn agrees_with_a_search() {
         for (t, equality, key, bits) in
             [(257, Equality::Fermat, 2, 4), (257, Equality::Alphabet(16), 2, 4), (257, Equality::Bits, 7, 1)]
         {
@@ -287,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_suit_is_told() {
+    fn invalid_inputs_are_rejected() {
         let store = Store { slots: 4, key: 1, value: 1, equality: Equality::Bits };
         let of = |entries: &[Entry], query: &[u64]| store.inputs(entries, query, 17).unwrap_err().to_string();
         let entry = |key: u64| (vec![key], vec![1]);

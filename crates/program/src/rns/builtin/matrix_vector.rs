@@ -1,11 +1,11 @@
 //! The product of an encrypted matrix with an encrypted vector: Listing 2 of F1 (A. Feldmann et al., MICRO 2021), after HElib.
 //!
-//! Every row is a ciphertext. A row times the vector, slot by slot, is summed over all slots by rotations by 1, 2, 4, …, so that every
-//! slot of output i holds the product of row i. With r rows of n slots: r products, and r·log2 n rotations with log2 n keys.
+//! Each matrix row is a ciphertext. Rotations by 1, 2, 4, … sum the slots of row times vector, so every slot of output i contains the
+//! product of row i. For r rows of n slots: r products, and r·log2 n rotations with log2 n keys.
 
 use crate::rns::homomorphic::{Builder, NodeId, Program, ProgramError, Scheme};
 
-/// The sum of all slots of `x`, in every slot: rotations by powers of two, and for BGV the exchange of the two rows.
+/// Sums all slots of `x`, in every slot: rotations by powers of two and, for BGV, a swap of the two rows.
 ///
 /// # Errors
 /// [`ProgramError`] if `x` is public or unknown.
@@ -24,11 +24,10 @@ pub fn inner_sum(builder: &mut Builder, x: NodeId) -> Result<NodeId, ProgramErro
     Ok(sum)
 }
 
-/// The program with inputs `row0`, `row1`, …, `vector` and outputs `product0`, …; inputs at `level`, or as low as the program
-/// allows.
+/// The program with inputs `row0`, `row1`, …, `vector` and outputs `product0`, …. Inputs are at `level`, or as low as possible.
 ///
 /// # Errors
-/// [`ProgramError`] if `slots` do not suit the scheme, or there is no row.
+/// [`ProgramError`] if `slots` does not fit the scheme, or `rows` is 0.
 pub fn matrix_vector(scheme: Scheme, slots: usize, rows: usize, level: Option<usize>) -> Result<Program, ProgramError> {
     let mut builder = Builder::new("matvec", scheme, slots)?;
     let matrix: Vec<NodeId> =
@@ -44,7 +43,7 @@ pub fn matrix_vector(scheme: Scheme, slots: usize, rows: usize, level: Option<us
 
 #[cfg(test)]
 mod tests {
-    //! Is it the matrix-vector product, with the hints that the paper counts?
+    //! Is the result the matrix-vector product, and does it need the number of hints (key-switch keys) that the paper states?
 
     use super::*;
     use crate::rns::homomorphic::{Op, Values, evaluate};
@@ -69,7 +68,7 @@ mod tests {
 
     #[test]
     fn the_papers_size_has_its_fifteen_hints() {
-        // 16K slots: the relinearisation key, 13 rotations of rows of 8K, and the exchange of the rows.
+        // 16K slots: the relinearization key, 13 rotations of rows of 8K, and the swap of the rows.
         let scheme = Scheme::Bgv { plaintext_modulus: 65537 };
         let program = matrix_vector(scheme, 1 << 14, 4, Some(16)).expect("a program");
         let mut hints = BTreeSet::new();

@@ -1,10 +1,10 @@
-//! Single operations in a row, as kernel programs: F1's table 4.
+//! Microbenchmarks of F1's table 4: kernel programs that repeat a single operation.
 //!
-//! Each of several ciphertexts goes through rounds of one operation, every round on the last one's result. Inputs come and results go
-//! once, so the more rounds there are, the less of the time is memory's; what a further round takes is pure compute.
+//! Each ciphertext goes through rounds of one operation, each on the previous result. Inputs are loaded and results stored only
+//! once, so more rounds make memory traffic negligible; the time per additional round is pure compute.
 //!
-//! Key switches are those of the sets that table 4 names by log Q: the largest modulus of 128 bits at its degree, of which a special
-//! prime is part; a digit a limb. With no special prime they are F1's listing 1.
+//! Key switches use the sets that table 4 names by log Q: the largest modulus with 128 bits of security at the degree, including one
+//! special prime, and one limb per digit. Without the special prime they are F1's listing 1.
 
 use crate::rns::homomorphic::NodeId;
 use crate::rns::kernel::{Conversion, KernelBuilder, KernelError, KernelProgram, LimbSet, ValueId, ValueType};
@@ -16,21 +16,20 @@ use polyfabric_schemes::rns::{GadgetLiteral, KeyId};
 use std::fmt;
 use std::str::FromStr;
 
-/// What is repeated.
+/// The repeated operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
-    /// The transform of both polynomials, forwards and backwards in turn.
+    /// The NTT of both polynomials, alternately forward and inverse.
     Ntt,
-    /// An automorphism of both polynomials, without key switch.
+    /// An automorphism of both polynomials, without a key switch.
     Automorphism,
-    /// The product with another ciphertext, relinearised; not rescaled.
+    /// The product with another ciphertext, relinearized but not rescaled.
     Multiply,
-    /// A homomorphic permutation: automorphism, then key switch.
     Permute,
 }
 
 impl Operation {
-    /// All, with their names.
+    /// All operations, by name.
     pub const ALL: [(&'static str, Self); 4] = [
         ("ntt", Self::Ntt),
         ("automorphism", Self::Automorphism),
@@ -53,13 +52,12 @@ impl FromStr for Operation {
 pub struct Shape {
     /// log2 N.
     pub log2_degree: u32,
-    /// Limbs of a ciphertext.
+    /// Limbs per ciphertext.
     pub limbs: usize,
     /// Special limbs of key switches: 0 or 1.
     pub special: usize,
-    /// Ciphertexts.
     pub ciphertexts: usize,
-    /// Operations on each, one after the other.
+    /// Consecutive operations on each ciphertext.
     pub rounds: usize,
 }
 
@@ -70,46 +68,28 @@ impl fmt::Display for Shape {
     }
 }
 
-/// Most limbs, ciphertexts and rounds together: what a computer of common size compiles.
+/// Limit of squared limbs × ciphertexts × rounds, so that compilation fits a common computer.
 const LARGEST: usize = 1 << 22;
 
-/// Why there is no such microbenchmark.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum MicrobenchmarkError {
-    /// No operation of that name.
     #[error("there is no microbenchmark {0:?}; take ntt, automorphism, multiply or permute")]
     Name(String),
-    /// A shape of nothing, or of too much.
     #[error(
         "{ciphertexts} ciphertexts of {limbs} + {special} limbs for {rounds} rounds; take at least 1 of each, at most one special \
          limb, and less than {LARGEST} squared limbs in all"
     )]
-    Shape {
-        /// Ciphertexts.
-        ciphertexts: usize,
-        /// Limbs.
-        limbs: usize,
-        /// Special limbs.
-        special: usize,
-        /// Rounds.
-        rounds: usize,
-    },
-    /// N.
+    Shape { ciphertexts: usize, limbs: usize, special: usize, rounds: usize },
     #[error(transparent)]
     Degree(#[from] RingDegreeError),
-    /// Primes.
     #[error(transparent)]
     Primes(#[from] PrimeShortage),
-    /// A prime as a modulus.
     #[error(transparent)]
     Modulus(#[from] ModulusError),
-    /// The program.
     #[error(transparent)]
     Kernel(#[from] KernelError),
 }
 
-/// The kernel program.
-///
 /// # Errors
 /// [`MicrobenchmarkError`].
 pub fn build(operation: Operation, shape: Shape) -> Result<KernelProgram, MicrobenchmarkError> {
@@ -212,7 +192,7 @@ impl Benchmark {
 
 #[cfg(test)]
 mod tests {
-    //! Are they the operations that table 4 counts?
+    //! Are the operations those that table 4 counts?
 
     use super::*;
 
@@ -221,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_switch_with_a_special_prime_is_as_many_transforms_as_all_limbs_and_their_square() {
+    fn a_key_switch_with_a_special_prime_takes_as_many_transforms_as_all_limbs_and_their_square() {
         for limbs in 2..7 {
             let shape = Shape { log2_degree: 10, limbs, special: 1, ciphertexts: 2, rounds: 1 };
             let all = limbs as u64 + 1;

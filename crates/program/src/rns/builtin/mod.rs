@@ -1,4 +1,4 @@
-//! Applications, as programs.
+//! Applications as homomorphic or kernel programs.
 
 pub mod database;
 pub mod matrix_vector;

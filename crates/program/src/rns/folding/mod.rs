@@ -1,17 +1,18 @@
-//! Linear code folds: factors one after the other become one, so that they take one level.
+//! Folds linear code: merges consecutive public factors, so that they use one level.
 //!
-//! A product with a public vector or matrix uses a level, and linear steps (sums, rotations, public factors and matrices) in a row need no more
-//! than one: a later factor is pushed through what its operand was made of, down to the factors there. On the way
-//!
+//! Each product with a public vector or matrix uses a level, but a sequence of linear steps (sums, rotations, public factors and
+//! matrices) needs only one. Folding pushes a later factor through its operand's definition, down to the factors there:
 //! - a factor passes a sum to both sides, a rotation by being rotated itself, and joins a factor or the diagonals of a matrix;
-//! - a matrix passes a sum and a factor likewise, takes up a rotation in its offsets, and two matrices are multiplied by their diagonals;
-//! - what needs no level stays as it is: a sum over all slots by log₂ rotations is not made into a matrix.
+//! - a factor distributes over a sum, rotates when it passes a rotation, and multiplies another factor or the diagonals of a matrix;
+//! - a matrix passes sums and factors likewise, adds a rotation to its offsets, and multiplies another matrix by diagonals;
+//! - steps that use no level stay: a sum over all slots by log₂ rotations does not become a matrix.
 //!
-//! Products of one operand's rotations with factors become one matrix, whose rotations are baby steps and giant steps. A polynomial of an interval behind
-//! a factor takes no level for the interval.
+//! Products of factors with rotations of one operand become one matrix, evaluated with baby steps and giant steps. The interval of a
+//! polynomial folds into a factor before it and uses no level.
 //!
-//! Folding stops where it costs more: each time, operations may become as many times more as levels become fewer. Nothing passes a node whose author
-//! put it at a level ([`Op::Rescale`], [`Op::ModSwitch`], [`Op::Relinearise`], [`Op::MulPlainScaled`]), a conjugation, or what is not linear.
+//! Folding stops where it costs too much: the cost may grow at most by the factor by which levels shrink. It does not cross nodes
+//! with a level chosen by the author ([`Op::Rescale`], [`Op::ModSwitch`], [`Op::Relinearise`], [`Op::MulPlainScaled`]), conjugations,
+//! or nonlinear operations.
 
 mod push;
 mod values;
@@ -28,19 +29,19 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use values::Arithmetic;
 
-/// A program and what became of its nodes.
+/// A folded program, and the mapping of the original nodes.
 #[derive(Clone, Debug)]
 pub struct Folded {
-    /// The program with its linear code folded; the one that was given, if nothing folds.
+    /// The folded program, or the original if nothing folds.
     pub program: Arc<Program>,
-    /// For each node of the program that was given the node with its value, if it is still computed.
+    /// For each original node, the folded node with its value, if it still exists.
     nodes: Option<Vec<Option<NodeId>>>,
-    /// By polynomial of the program that was given: its interval, which was mapped to \[−1, 1\] within the factors before it.
+    /// Intervals, by original polynomial, that folding mapped to \[−1, 1\] within the preceding factors.
     mapped: BTreeMap<NodeId, Interval>,
 }
 
 impl Folded {
-    /// The node that has the value of `written`, a node of the program that was given.
+    /// The folded node with the value of the original node `written`.
     pub fn node(&self, written: NodeId) -> Option<NodeId> {
         match &self.nodes {
             None => Some(written),
@@ -48,8 +49,8 @@ impl Folded {
         }
     }
 
-    /// `mapped`, intervals by nodes of the program that was given, by nodes of this one. Where nothing is left of the vector that an interval is of, what
-    /// was mapped from it to \[−1, 1\] stands for it: the operand of the polynomial.
+    /// Translates `mapped` from original to folded nodes. If the vector that an interval refers to is gone, the polynomial's operand,
+    /// mapped to \[−1, 1\], replaces it.
     pub fn intervals(&self, mapped: &BTreeMap<NodeId, Interval>) -> BTreeMap<NodeId, Interval> {
         let moved = |(&polynomial, interval): (&NodeId, &Interval)| {
             let polynomial = self.node(polynomial)?;
@@ -62,12 +63,12 @@ impl Folded {
         mapped.iter().filter_map(moved).collect()
     }
 
-    /// Intervals of polynomials, by nodes of the program that was given, that were mapped to \[−1, 1\] by its author, `mapped`, or by folding.
+    /// All intervals mapped to \[−1, 1\], by original polynomial: `mapped` by the author, and the others by folding.
     pub fn mapped(&self, mapped: BTreeMap<NodeId, Interval>) -> BTreeMap<NodeId, Interval> {
         self.mapped.iter().map(|(&polynomial, &interval)| (polynomial, interval)).chain(mapped).collect()
     }
 
-    /// This, and then `program`, which has every node of this one's program and more: `nodes` says where.
+    /// Composes with a further transformation to `program`, in which node i of this program is `nodes[i]`.
     #[must_use]
     pub fn then(self, program: Program, nodes: &[NodeId]) -> Self {
         let moved = |here: Option<NodeId>| here.map(|here| nodes[here.index()]);
@@ -78,19 +79,18 @@ impl Folded {
         Self { program: Arc::new(program), nodes: Some(written), mapped: self.mapped }
     }
 
-    /// Whether anything has changed.
     pub fn is_changed(&self) -> bool {
         self.nodes.is_some()
     }
 }
 
-/// Most nodes that one factor is pushed through.
+/// Maximum nodes that one factor is pushed through.
 const MOST_VISITS: usize = 1 << 16;
 
-/// What one rotation costs, in products with a public vector: about what they take on processors (docs/rns-benchmark.md).
+/// Cost of a rotation in products with a public vector, as measured on CPUs (docs/rns-benchmark.md).
 const ROTATION: u64 = 32;
 
-/// Cost of a matrix of so many diagonals: a product each, and rotations by baby steps and giant steps.
+/// Cost of a matrix with these diagonals: a product each, and the rotations of baby steps and giant steps.
 fn matrix_cost(offsets: impl ExactSizeIterator<Item = i64>) -> u64 {
     let count = offsets.len() as u64;
     let rotations = offsets.filter(|&offset| offset != 0).count() as u64;
@@ -98,7 +98,7 @@ fn matrix_cost(offsets: impl ExactSizeIterator<Item = i64>) -> u64 {
     count + ROTATION * rotations.min(2 * root.saturating_sub(1))
 }
 
-/// Cost of an operation, in products with a public vector.
+/// Cost of an operation in products with a public vector.
 fn cost(op: &Op) -> u64 {
     match op {
         Op::MulPlain => 1,
@@ -108,7 +108,7 @@ fn cost(op: &Op) -> u64 {
     }
 }
 
-/// Whether factors may be pushed through.
+/// Whether factors can be pushed through.
 fn is_linear(op: &Op) -> bool {
     matches!(
         op,
@@ -126,7 +126,7 @@ fn is_linear(op: &Op) -> bool {
 /// Folds the linear code of `program`.
 ///
 /// # Errors
-/// [`ProgramError`] if the folded program is not one: a value that is not finite.
+/// [`ProgramError`] if a folded value is not finite.
 pub fn fold(program: &Arc<Program>) -> Result<Folded, ProgramError> {
     let mut fold = Fold::new(program);
     for (id, node) in program.iter() {
@@ -139,16 +139,16 @@ pub fn fold(program: &Arc<Program>) -> Result<Folded, ProgramError> {
     fold.finish()
 }
 
-/// What is known of a node that was written.
+/// State of an original node.
 #[derive(Clone, Copy, Debug)]
 struct Written {
-    /// Levels between it and what is not linear, or was not folded.
+    /// Levels from the last nonlinear or unfolded node, after folding.
     levels: usize,
-    /// The same as it was written.
+    /// The same before folding.
     depth: usize,
-    /// Nodes that read it.
+    /// Number of readers.
     users: usize,
-    /// The node with its value.
+    /// The folded node with its value.
     node: NodeId,
 }
 
@@ -184,7 +184,7 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// Folds a node's factor into its operand, or takes the node as it is.
+    /// Folds a node's factor into its operand, or copies the node.
     fn take(&mut self, id: NodeId, node: &Node) {
         let linear = is_linear(&node.op);
         let used = if linear { levels_used(self.program, id) } else { 0 };
@@ -199,7 +199,7 @@ impl<'a> Fold<'a> {
                 (written.node, written.levels) = (folded, levels);
                 return;
             }
-            // Its operand is where the next factors stop.
+            // Later factors stop at its operand.
             self.written[node.operands[0].index()].levels = 0;
         }
         if let Some(polynomial) = self.without_interval(id, node) {
@@ -214,7 +214,7 @@ impl<'a> Fold<'a> {
         (written.node, written.levels) = (node, levels);
     }
 
-    /// The node's factor pushed into its operand: the node with its value, and its levels.
+    /// Pushes the node's factor into its operand; returns the node with its value, and its levels.
     fn folded(&mut self, id: NodeId, node: &Node, depth: usize) -> Option<(NodeId, usize)> {
         let budget = self.cost_as_written(id)?.saturating_mul(depth as u64);
         let map = match &node.op {
@@ -230,7 +230,7 @@ impl<'a> Fold<'a> {
         pushed
     }
 
-    /// A polynomial of an interval: the map of that to \[−1, 1\], which would take a level of its own, pushed into its operand's factors.
+    /// For a polynomial of an interval: folds the map to \[−1, 1\], which would use a level, into its operand's factors.
     fn without_interval(&mut self, id: NodeId, node: &Node) -> Option<NodeId> {
         let Op::Polynomial { polynomial } = &node.op else { return None };
         let Basis::Chebyshev { lo, hi } = polynomial.basis else { return None };
@@ -257,7 +257,7 @@ impl<'a> Fold<'a> {
         Some(self.push(at(Op::Polynomial { polynomial: Arc::new(polynomial) }, vec![mapped])))
     }
 
-    /// Cost of the linear code that `id` ends, each node once; nothing if it is too much to look at.
+    /// Cost of the linear code that ends at `id`, each node once; `None` if there is too much of it.
     fn cost_as_written(&self, id: NodeId) -> Option<u64> {
         let (mut stack, mut seen, mut sum) = (vec![id], HashSet::from([id]), 0);
         while let Some(id) = stack.pop() {
@@ -276,7 +276,7 @@ impl<'a> Fold<'a> {
         Some(sum)
     }
 
-    /// The program of the nodes that outputs depend on, and the inputs.
+    /// Keeps the inputs and the nodes that outputs depend on.
     fn finish(self) -> Result<Folded, ProgramError> {
         let mut live: Vec<bool> =
             self.nodes.iter().map(|node| matches!(node.op, Op::Input { .. } | Op::Output { .. })).collect();

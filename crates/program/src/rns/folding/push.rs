@@ -1,4 +1,4 @@
-//! One factor or matrix on its way down.
+//! Pushes one factor or matrix toward the inputs.
 
 use super::values::Arithmetic;
 use super::{Fold, MOST_VISITS, cost, is_linear};
@@ -8,7 +8,7 @@ use crate::rns::levels::integer_factor;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// Factors of a vector's rotations by offsets within a row: a matrix, or with offset 0 alone a factor of every slot.
+/// A linear map by its diagonals, by offset within a row; with offset 0 only, a factor of each slot.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Map {
     diagonals: BTreeMap<i64, Values>,
@@ -39,7 +39,7 @@ impl Map {
         self.diagonals.insert(offset, sum);
     }
 
-    /// This after `first`, a product of matrices.
+    /// The matrix product: `first`, then `self`.
     fn after(&self, arithmetic: Arithmetic, first: &Self) -> Self {
         let mut product = Self::default();
         for (&outer, by) in &self.diagonals {
@@ -51,7 +51,7 @@ impl Map {
         product
     }
 
-    /// This after a rotation.
+    /// A rotation, then `self`.
     fn after_rotation(&self, arithmetic: Arithmetic, steps: i64) -> Self {
         let moved = |(&offset, values): (&i64, &Values)| (arithmetic.offset(offset + steps), values.clone());
         Self { diagonals: self.diagonals.iter().map(moved).collect() }
@@ -62,7 +62,7 @@ impl Map {
         Self { diagonals: self.diagonals.iter().map(negated).collect() }
     }
 
-    /// Of a public vector.
+    /// Applies the map to a public vector.
     fn apply(&self, arithmetic: Arithmetic, to: &Values) -> Values {
         let terms = self.diagonals.iter();
         let terms = terms.map(|(&offset, by)| arithmetic.multiply(by, &arithmetic.rotate(to, offset)));
@@ -70,19 +70,19 @@ impl Map {
     }
 }
 
-/// Most products of numbers that one product of matrices takes: about a second.
+/// Maximum scalar products of one matrix product: about a second.
 const MOST_PRODUCTS: usize = 1 << 28;
 
-/// A sum that is not written yet.
+/// A sum under construction.
 #[derive(Default)]
 struct Sum {
-    /// By operand.
+    /// Maps by operand.
     maps: BTreeMap<NodeId, Map>,
     nodes: Vec<NodeId>,
     constant: Option<Values>,
 }
 
-/// Bits of a factor that is one number.
+/// Bits of a factor that is the same number in all slots.
 type Scalar = (u64, u64);
 
 fn scalar(map: &Map) -> Option<Scalar> {
@@ -98,14 +98,14 @@ fn scalar(map: &Map) -> Option<Scalar> {
     }
 }
 
-/// Pushes one factor or matrix down, within a budget.
+/// Pushes one factor or matrix toward the inputs, within a budget.
 pub(super) struct Push<'f, 'a> {
     fold: &'f mut Fold<'a>,
     arithmetic: Arithmetic,
     budget: u64,
     visits: usize,
     location: Option<Location>,
-    /// Products with one number that several nodes read.
+    /// Products with a scalar, shared between readers.
     done: HashMap<(NodeId, Scalar), NodeId>,
     rotated: HashMap<(NodeId, i64), NodeId>,
     levels: usize,
@@ -118,7 +118,7 @@ impl<'f, 'a> Push<'f, 'a> {
         Self { fold, arithmetic, budget, visits: 0, location, done, rotated, levels: 0 }
     }
 
-    /// `map` of the written node `operand`: the node that has it and its levels, if they cost no more than the budget.
+    /// Applies `map` to the original node `operand`. Returns the new node and its levels, or `None` if it exceeds the budget.
     pub fn run(mut self, map: &Map, operand: NodeId) -> Option<(NodeId, usize)> {
         let mut sum = Sum::default();
         self.push(map, operand, &mut sum)?;
@@ -131,7 +131,7 @@ impl<'f, 'a> Push<'f, 'a> {
         Some(self.fold.push(Node { op, operands, location: self.location.clone() }))
     }
 
-    /// Adds `map` of the written node `id` to `sum`.
+    /// Adds `map` of the original node `id` to `sum`.
     fn push(&mut self, map: &Map, id: NodeId, sum: &mut Sum) -> Option<()> {
         self.visits += 1;
         if self.visits > MOST_VISITS {
@@ -161,7 +161,7 @@ impl<'f, 'a> Push<'f, 'a> {
         }
     }
 
-    /// A node without a level: rotations before the map join its offsets.
+    /// Stops at a node without levels; preceding rotations join the offsets.
     fn at_leaf(&mut self, map: &Map, mut id: NodeId, sum: &mut Sum) {
         let mut map = map.clone();
         while let Op::Rotate { steps } = self.fold.program.node(id).op {
@@ -174,11 +174,11 @@ impl<'f, 'a> Push<'f, 'a> {
         }
     }
 
-    /// Adds `map` of a linear node with a level below to `sum`.
+    /// Adds `map` of a linear node that has levels below it to `sum`.
     fn through(&mut self, map: &Map, id: NodeId, sum: &mut Sum) -> Option<()> {
         let arithmetic = self.arithmetic;
         let node = self.fold.program.node(id);
-        debug_assert!(is_linear(&node.op));
+        assert!(is_linear(&node.op));
         let (op, operands) = (&node.op, &node.operands);
         let public = |fold: &Fold<'a>| operands.get(1).and_then(|&id| fold.constant(id));
         match op {
@@ -229,7 +229,7 @@ impl<'f, 'a> Push<'f, 'a> {
         }
     }
 
-    /// Writes a sum.
+    /// Emits the nodes of a sum.
     fn emit(&mut self, sum: Sum) -> Option<NodeId> {
         let Sum { maps, nodes, constant } = sum;
         let arithmetic = self.arithmetic;
@@ -240,7 +240,7 @@ impl<'f, 'a> Push<'f, 'a> {
             let mut diagonals: BTreeMap<i64, Values> = compacted.collect();
             diagonals.retain(|_, values| !arithmetic.is_zero(values));
             if diagonals.is_empty() {
-                // A sum of nothing is a vector of zeros, which is a multiple of what it was made of.
+                // An empty sum is zero; express it as a multiple of an operand.
                 if !terms.is_empty() || position + 1 < count {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! Does a folded program compute what was written, in fewer levels and at no more cost than it may?
+//! Does a folded program compute the same, in fewer levels and within its cost limit?
 
 use super::fold;
 use crate::rns::homomorphic::{
@@ -13,7 +13,7 @@ use std::sync::Arc;
 const SLOTS: usize = 8;
 const PRIME: Scheme = Scheme::Bgv { plaintext_modulus: 257 };
 
-/// Levels of the longest way to an output.
+/// Levels of the longest path to an output.
 fn levels(program: &Program) -> usize {
     let mut levels = vec![0; program.nodes().len()];
     for (id, node) in program.iter() {
@@ -31,7 +31,7 @@ fn rotations(program: &Program) -> usize {
     count(program, |op| matches!(op, Op::Rotate { .. }))
 }
 
-/// Deterministic values that differ from slot to slot and from `seed` to `seed`.
+/// Deterministic values that depend on slot and seed.
 fn values(scheme: Scheme, seed: u64) -> Values {
     let number = |slot: usize| ((seed.wrapping_mul(7919) + 31 * slot as u64 + 17) % 41) as i64 - 20;
     match scheme {
@@ -50,7 +50,7 @@ fn one_value(scheme: Scheme, seed: u64) -> Values {
     }
 }
 
-/// Whether both programs give the same on some inputs: exactly for integers, within rounding for complex numbers.
+/// Asserts equal results on some inputs: exact for integers, up to rounding for complex numbers.
 fn assert_same(written: &Program, folded: &Program) {
     let inputs = written.inputs().zip(0..).map(|((_, name), seed)| (name.to_owned(), values(written.scheme(), seed)));
     let inputs: HashMap<_, _> = inputs.collect();
@@ -71,7 +71,7 @@ fn assert_same(written: &Program, folded: &Program) {
     }
 }
 
-/// A program of `steps`: each an operation and two operands among those before.
+/// A program of `steps`: each an operation and two operands among the preceding nodes.
 fn random(scheme: Scheme, steps: &[(u8, u16, u16, u64)]) -> Arc<Program> {
     let mut builder = Builder::new("random", scheme, SLOTS).expect("a program");
     let mut nodes = vec![builder.input("x").expect("input"), builder.input("y").expect("input")];
@@ -120,7 +120,7 @@ proptest! {
         let folded = fold(&written).expect("a program");
         assert_same(&written, &folded.program);
         prop_assert!(levels(&folded.program) <= levels(&written));
-        // What the map says of a node is true.
+        // The node mapping is correct.
         for (id, node) in written.iter() {
             if let Some(new) = folded.node(id) && matches!(node.op, Op::Mul | Op::Input { .. } | Op::Output { .. }) {
                 prop_assert_eq!(crate::rns::homomorphic::op_name(&node.op), crate::rns::homomorphic::op_name(&folded.program.node(new).op));
@@ -189,7 +189,7 @@ fn a_number_passes_a_sum_over_all_slots() {
     let written = chain.finish(mean);
     let folded = fold(&written).expect("a program").program;
     assert_eq!((levels(&written), levels(&folded)), (2, 1));
-    // Still by log2 rotations, of weights that have the number in them.
+    // Still log2 rotations, of weights that include the number.
     assert_eq!((rotations(&folded), count(&folded, |op| matches!(op, Op::MulPlain))), (6, 1));
 }
 
@@ -210,9 +210,9 @@ fn two_matrices_are_one() {
     }
 }
 
-/// A mask after a sum over all slots would be a matrix of all its diagonals.
+/// A mask after a sum over all slots would become a matrix with all diagonals.
 #[test]
-fn what_would_cost_more_stays_as_it_is() {
+fn folding_stops_where_it_costs_more() {
     let slots = 1 << 12;
     let mut chain = Chain::new(Scheme::Ckks, slots);
     let vector = |step: usize| Values::real(&(0..slots).map(|slot| (slot % step) as f64).collect::<Vec<_>>());
@@ -228,7 +228,7 @@ fn what_would_cost_more_stays_as_it_is() {
 }
 
 #[test]
-fn what_its_author_put_at_a_level_stays_there() {
+fn levels_chosen_by_the_author_stay() {
     let mut chain = Chain::new(Scheme::Ckks, SLOTS);
     let first = chain.times(chain.x, Values::real(&[0.5]));
     let kept = chain.builder.rescale(first).expect("a rescaling");
@@ -251,7 +251,7 @@ fn an_interval_is_mapped_within_the_factors_before_it() {
         let folded = fold(&written).expect("a program");
         assert_same(&written, &folded.program);
         assert_eq!((levels(&written), levels(&folded.program)), (5, 4));
-        // Values outside are told by the interval that was written, of the vector that was written.
+        // Out-of-range values are reported for the author's interval and vector.
         let given = Interval { operand: x, lo: 0.0, hi: 1.0, slots: 2 };
         let mapped = folded.mapped(BTreeMap::from([(x, given)]));
         assert_eq!(mapped[&polynomial], Interval { operand: scaled, lo, hi, slots: SLOTS });
@@ -263,7 +263,7 @@ fn an_interval_is_mapped_within_the_factors_before_it() {
 }
 
 #[test]
-fn nodes_that_are_folded_away_are_said_to_be() {
+fn nodes_that_are_folded_away_map_to_none() {
     let mut chain = Chain::new(Scheme::Ckks, SLOTS);
     let first = chain.times(chain.x, Values::real(&[0.5]));
     let second = chain.times(first, Values::real(&[0.25]));

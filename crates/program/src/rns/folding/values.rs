@@ -1,9 +1,9 @@
-//! Arithmetic on the public values of a program: what folds into one factor.
+//! Arithmetic on the public values of a program, for folding.
 
 use crate::rns::homomorphic::{Complex, Program, Scheme, Values, centred};
 use std::sync::Arc;
 
-/// The arithmetic of one program's public values. A value for all slots stays one as long as it can.
+/// The arithmetic of one program's public values. A single value for all slots stays single where possible.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arithmetic {
     scheme: Scheme,
@@ -11,7 +11,7 @@ pub(super) struct Arithmetic {
     row: usize,
 }
 
-/// Both lists at one length: a single value stands for all slots.
+/// Applies `f` elementwise, broadcasting single values.
 fn zip<T: Copy>(a: &[T], b: &[T], f: impl Fn(T, T) -> T) -> Arc<[T]> {
     match (a, b) {
         ([a], b) => b.iter().map(|&b| f(*a, b)).collect(),
@@ -41,7 +41,7 @@ impl Arithmetic {
                 };
                 Values::Integer(zip(a, b, reduced))
             }
-            // A checked program has one kind of values.
+            // A checked program has values of one kind only.
             (a, ..) => a.clone(),
         }
     }
@@ -54,7 +54,7 @@ impl Arithmetic {
         self.combine(a, b, |a, b| a * b, |a, b| a * b)
     }
 
-    /// The integer `value` for all slots.
+    /// The integer `value` in all slots.
     pub fn integer(self, value: i64) -> Values {
         match self.scheme {
             Scheme::Ckks => Values::real(&[value as f64]),
@@ -83,7 +83,7 @@ impl Arithmetic {
         a.magnitude() == 0.0
     }
 
-    /// The same values for all slots as one value.
+    /// A single value if all slots are equal.
     pub fn compact(self, a: Values) -> Values {
         fn same<T: Copy + PartialEq>(values: &[T]) -> Option<T> {
             let (&first, rest) = values.split_first()?;
@@ -96,13 +96,13 @@ impl Arithmetic {
         .unwrap_or(a)
     }
 
-    /// `steps` within a row, from minus half of it up.
+    /// `steps` modulo the row length, in [−row/2, row/2).
     pub fn offset(self, steps: i64) -> i64 {
         let row = self.row as i64;
         (steps + row / 2).rem_euclid(row) - row / 2
     }
 
-    /// Products that so many products of public values take.
+    /// Scalar products of `values` products of public vectors.
     pub fn products(self, values: usize) -> usize {
         values.saturating_mul(self.slots)
     }

@@ -1,10 +1,10 @@
-//! Builds a homomorphic program, node by node; each step is checked as it is taken.
+//! Builds a homomorphic program node by node. Each method checks its operands and parameters.
 
 use super::{
     Basis, Diagonals, Node, NodeId, Op, Polynomial, Program, ProgramError, ProgramErrorCause as Cause, Scheme, Values,
     op_name,
 };
-use crate::{Location, Room};
+use crate::{Location, MemoryBudget};
 use polyfabric_kernels::cancel;
 use polyfabric_schemes::port::name_problem;
 use std::collections::HashSet;
@@ -12,19 +12,19 @@ use std::sync::Arc;
 
 const MAX_NODES: usize = u32::MAX as usize;
 
-/// Of a node, and of what stands for it in the language that a program is written in: measured in Python, where a vector takes about 500.
+/// Estimated bytes of a node and of its Python counterpart, which takes about 500 of them (measured).
 const NODE_BYTES: u64 = 1024;
 
-/// Most bits after the point of a factor that uses no level.
+/// Maximum fractional bits of a factor that uses no level.
 const MAX_FACTOR_BITS: u32 = 60;
 
-/// Highest degree of a polynomial of real or complex slots: planning follows the error at as many points.
+/// Maximum degree of a polynomial of real or complex slots; planning evaluates the error at as many points.
 const MAX_DEGREE: usize = 4095;
 
-/// Highest degree of a polynomial of integers: any function modulo 2^16 + 1.
+/// Maximum degree of a polynomial of integers; suffices for any function modulo 2^16 + 1.
 const MAX_INTEGER_DEGREE: usize = 1 << 16;
 
-/// Builds a [`Program`]. Every method appends one node and returns it, or refuses with the cause.
+/// Builds a [`Program`]. Each method appends one node and returns it, or the reason why it cannot.
 #[derive(Debug)]
 pub struct Builder {
     name: Arc<str>,
@@ -32,14 +32,14 @@ pub struct Builder {
     slots: usize,
     nodes: Vec<Node>,
     location: Option<Location>,
-    room: Room,
+    memory: MemoryBudget,
     input_names: HashSet<Arc<str>>,
     output_names: HashSet<Arc<str>>,
 }
 
 type Result<T> = std::result::Result<T, ProgramError>;
 
-/// What the name of an output begins with that is a node's value, to be measured; its index follows. No program's own output can have it.
+/// Prefix of the names of observed nodes ([`Builder::observe`]), followed by the index. User programs cannot use it.
 pub const OBSERVED: &str = "node %";
 
 impl Builder {
@@ -54,7 +54,7 @@ impl Builder {
             slots,
             nodes: Vec::new(),
             location: None,
-            room: Room::default(),
+            memory: MemoryBudget::default(),
             input_names: HashSet::new(),
             output_names: HashSet::new(),
         };
@@ -78,37 +78,35 @@ impl Builder {
         Ok(builder)
     }
 
-    /// Source location of the nodes that follow.
+    /// Sets the source location of the nodes that follow.
     pub fn at(&mut self, location: Option<Location>) -> &mut Self {
         self.location = location;
         self
     }
 
-    /// Lets the program take `room`.
-    pub fn within(&mut self, room: Room) -> &mut Self {
-        self.room = room;
+    /// Limits the memory that the program may use.
+    pub fn within(&mut self, memory: MemoryBudget) -> &mut Self {
+        self.memory = memory;
         self
     }
 
-    /// Checks that `bytes` more are free for what a caller is about to make.
+    /// Checks that `bytes` more are available, before the caller allocates them.
     ///
     /// # Errors
     /// [`Cause::Memory`] if not.
-    pub fn expect_room(&self, bytes: u64) -> Result<()> {
-        self.room.expect(bytes).map_err(|room| self.refuse(Cause::Memory { room }))
+    pub fn expect_memory(&self, bytes: u64) -> Result<()> {
+        self.memory.expect(bytes).map_err(|memory| self.refuse(Cause::Memory { memory }))
     }
 
-    /// The nodes so far.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// Slots of every vector.
+    /// Slots per vector.
     pub fn slots(&self) -> usize {
         self.slots
     }
 
-    /// The scheme.
     pub fn scheme(&self) -> Scheme {
         self.scheme
     }
@@ -145,7 +143,7 @@ impl Builder {
         Ok(())
     }
 
-    /// Checks and appends any node: what all other methods, and the parser, come down to.
+    /// Checks and appends any node. All other methods and the parser use it.
     ///
     /// # Errors
     /// [`ProgramError`] with the cause.
@@ -208,7 +206,7 @@ impl Builder {
         if self.nodes.len() >= MAX_NODES {
             return Err(self.refuse(Cause::TooManyNodes { limit: MAX_NODES }));
         }
-        self.room.take(NODE_BYTES + op.bytes()).map_err(|room| self.refuse(Cause::Memory { room }))?;
+        self.memory.spend(NODE_BYTES + op.bytes()).map_err(|memory| self.refuse(Cause::Memory { memory }))?;
         match &op {
             Op::Input { name, .. } => self.input_names.insert(name.clone()),
             Op::Output { name } => self.output_names.insert(name.clone()),
@@ -279,7 +277,7 @@ impl Builder {
         }
     }
 
-    /// An encrypted vector that the caller gives, of slots up to 1, at the lowest level that the program needs.
+    /// An encrypted input with slots up to 1, at the lowest level that the program needs.
     ///
     /// # Errors
     /// [`Cause::Name`].
@@ -287,7 +285,7 @@ impl Builder {
         self.input_with(name, None, 1.0)
     }
 
-    /// An encrypted vector that the caller gives at `level`, of slots up to `magnitude`.
+    /// An encrypted input at `level`, with slots up to `magnitude`.
     ///
     /// # Errors
     /// [`Cause::Name`], [`Cause::Magnitude`].
@@ -295,7 +293,7 @@ impl Builder {
         self.push(Op::Input { name: name.into(), level, magnitude }, &[])
     }
 
-    /// A public vector: one value a slot, or one for all.
+    /// A public vector: one value per slot, or one for all.
     ///
     /// # Errors
     /// [`Cause::Length`], [`Cause::Value`].
@@ -334,7 +332,7 @@ impl Builder {
         }
     }
 
-    /// `a · b`, slot by slot; either may be public.
+    /// `a · b`, slotwise; either may be public.
     ///
     /// # Errors
     /// [`Cause::Kind`] if both are public.
@@ -346,7 +344,7 @@ impl Builder {
         }
     }
 
-    /// `a · b` for a public `b` rounded to `bits` bits after the point, without using a level.
+    /// `a · b` for a public `b` rounded to `bits` fractional bits, without using a level.
     ///
     /// # Errors
     /// [`Cause::Kind`] if `a` is public or `b` is not, [`Cause::Factor`] with BGV or more than 60 bits.
@@ -354,7 +352,7 @@ impl Builder {
         self.push(Op::MulPlainScaled { bits }, &[a, b])
     }
 
-    /// `a²`, slot by slot.
+    /// `a²`, slotwise.
     ///
     /// # Errors
     /// [`Cause::Kind`] if `a` is public.
@@ -378,7 +376,7 @@ impl Builder {
         self.push(Op::Rotate { steps }, &[a])
     }
 
-    /// CKKS: complex conjugation. BGV: the two rows swap.
+    /// CKKS: complex conjugation. BGV: swaps the two rows.
     ///
     /// # Errors
     /// [`Cause::Kind`] if `a` is public.
@@ -386,7 +384,7 @@ impl Builder {
         self.push(Op::Conjugate, &[a])
     }
 
-    /// Override: `a` is rescaled here.
+    /// Rescales `a` here, overriding the automatic placement.
     ///
     /// # Errors
     /// [`Cause::Kind`] if `a` is public.
@@ -394,7 +392,7 @@ impl Builder {
         self.push(Op::Rescale, &[a])
     }
 
-    /// Override: the result is at `level`.
+    /// Brings `a` to `level`, overriding the automatic placement.
     ///
     /// # Errors
     /// [`Cause::Kind`] if `a` is public.
@@ -402,7 +400,7 @@ impl Builder {
         self.push(Op::ModSwitch { level }, &[a])
     }
 
-    /// Override: `a` is relinearised here.
+    /// Relinearizes `a` here, overriding the automatic placement.
     ///
     /// # Errors
     /// [`Cause::Kind`] if `a` is public.
@@ -418,7 +416,7 @@ impl Builder {
         self.push(Op::LinearTransform { diagonals }, &[a])
     }
 
-    /// A polynomial of `a`, slot by slot.
+    /// A polynomial of `a`, slotwise.
     ///
     /// # Errors
     /// [`Cause::Polynomial`], [`Cause::Value`].
@@ -426,7 +424,7 @@ impl Builder {
         self.push(Op::Polynomial { polynomial }, &[a])
     }
 
-    /// `a` with its levels restored.
+    /// Bootstraps `a`: restores its levels.
     ///
     /// # Errors
     /// [`Cause::Kind`] if `a` is public.
@@ -434,7 +432,7 @@ impl Builder {
         self.push(Op::Bootstrap { slots: None }, &[a])
     }
 
-    /// `a`, which repeats after so many `slots`, with its levels restored.
+    /// Bootstraps `a`, whose values repeat every `slots` slots.
     ///
     /// # Errors
     /// [`Cause::Kind`] if `a` is public, [`Cause::Period`].
@@ -442,7 +440,7 @@ impl Builder {
         self.push(Op::Bootstrap { slots: Some(slots) }, &[a])
     }
 
-    /// Gives `a` back to the caller as `name`.
+    /// Declares `a` as the output `name`.
     ///
     /// # Errors
     /// [`Cause::Name`].
@@ -450,12 +448,12 @@ impl Builder {
         self.push(Op::Output { name: name.into() }, &[a])
     }
 
-    /// Gives `a`, an encrypted node that is no output, back to be measured, as [`OBSERVED`] and its index.
+    /// Declares the encrypted node `a` as an extra output, named [`OBSERVED`] and its index, so that it can be measured.
     pub fn observe(&mut self, a: NodeId) -> NodeId {
         self.append(Op::Output { name: format!("{OBSERVED}{}", a.0).into() }, &[a])
     }
 
-    /// The program.
+    /// Checks and returns the program.
     ///
     /// # Errors
     /// [`Cause::NoOutput`].

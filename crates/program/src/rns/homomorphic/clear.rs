@@ -1,4 +1,4 @@
-//! The clear twin: a program evaluated without encryption.
+//! Evaluates a program in the clear, as the reference for encrypted execution.
 
 use super::{Basis, Complex, Diagonals, NodeId, Op, Polynomial, Program, Scheme, Values};
 use polyfabric_kernels::modular::Modulus;
@@ -6,70 +6,38 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Why a program cannot be evaluated on given values.
+/// Why a program cannot be evaluated on the given values.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ClearError {
-    /// An input is missing.
     #[error("no values for input {name:?}; give {slots} values")]
-    Missing {
-        /// Name of the input.
-        name: String,
-        /// Slots of the program.
-        slots: usize,
-    },
-    /// Values for no input.
+    Missing { name: String, slots: usize },
     #[error("values for {name:?}, which is no input of the program; its inputs are {known}")]
-    Unknown {
-        /// The name given.
-        name: String,
-        /// Names of the inputs.
-        known: String,
-    },
-    /// Too many or too few values.
+    Unknown { name: String, known: String },
     #[error("input {name:?}: {found} values, but the program has {slots} slots; give {slots} values, or one for all")]
-    Length {
-        /// Name of the input.
-        name: String,
-        /// Values given.
-        found: usize,
-        /// Slots of the program.
-        slots: usize,
-    },
-    /// Values of the other scheme, or not finite.
+    Length { name: String, found: usize, slots: usize },
     #[error("input {name:?}: {problem}")]
-    Value {
-        /// Name of the input.
-        name: String,
-        /// What is wrong, and what to do.
-        problem: &'static str,
-    },
-    /// t is not a modulus of the arithmetic.
+    Value { name: String, problem: &'static str },
     #[error("plaintext modulus {modulus} is beyond the arithmetic's range; choose a prime below 2^60")]
-    PlaintextModulus {
-        /// t.
-        modulus: u64,
-    },
+    PlaintextModulus { modulus: u64 },
 }
 
-/// Values of all nodes.
 #[derive(Clone, Debug)]
 pub struct Evaluation {
     values: Vec<Values>,
 }
 
 impl Evaluation {
-    /// Values of a node, one a slot; BGV's are [`centred`].
+    /// Values of a node, one per slot; [`centred`] for BGV.
     pub fn values(&self, node: NodeId) -> &Values {
         &self.values[node.index()]
     }
 
-    /// The outputs by name.
     pub fn outputs<'a>(&'a self, program: &'a Program) -> HashMap<&'a str, &'a Values> {
         program.outputs().map(|(id, name)| (name, self.values(id))).collect()
     }
 }
 
-/// An integer modulo t as results show it: in (−t/2, t/2\], so that modulo 2 it is 0 or 1.
+/// Representative of `value` modulo t in (−t/2, t/2\], as shown to users; modulo 2 it is 0 or 1.
 pub fn centred(value: u64, t: u64) -> i64 {
     if value > t / 2 { value as i64 - t as i64 } else { value as i64 }
 }
@@ -77,15 +45,15 @@ pub fn centred(value: u64, t: u64) -> i64 {
 /// Evaluates `program` on clear values: complex numbers for CKKS, integers modulo t for BGV.
 ///
 /// # Errors
-/// [`ClearError`] if the values do not suit the inputs.
+/// [`ClearError`] if the values do not fit the inputs.
 pub fn evaluate(program: &Program, inputs: &HashMap<String, Values>) -> Result<Evaluation, ClearError> {
     let mut all = vec![None; program.nodes().len()];
     evaluate_each(program, inputs, |id, values| all[id.index()] = Some(values))?;
     Ok(Evaluation { values: all.into_iter().flatten().collect() })
 }
 
-/// As [`evaluate`], but gives the values of every node away as soon as no other node reads them, in that order: a program of many
-/// nodes then takes little memory.
+/// As [`evaluate`], but passes each node's values to the callback after their last use, and then drops them. So a long program
+/// needs little memory.
 ///
 /// # Errors
 /// As [`evaluate`].
@@ -97,7 +65,7 @@ pub fn evaluate_each(
     evaluate_changed(program, inputs, |_, _| (), done)
 }
 
-/// As [`evaluate_each`], but of CKKS `change` may change the values of every node before others read them: to what an approximation approximates.
+/// As [`evaluate_each`], for CKKS; `change` may replace the values of a node before others read them, to model approximations.
 ///
 /// # Errors
 /// As [`evaluate`].
@@ -158,14 +126,14 @@ fn input(program: &Program, name: &str, inputs: &HashMap<String, Values>) -> Res
     }
 }
 
-/// Slot-wise arithmetic of one scheme.
+/// Slotwise arithmetic of one scheme.
 trait Slots {
     type Value: Copy;
     fn read(&self, values: &Values) -> Vec<Self::Value>;
     fn add(&self, a: Self::Value, b: Self::Value) -> Self::Value;
     fn neg(&self, a: Self::Value) -> Self::Value;
     fn mul(&self, a: Self::Value, b: Self::Value) -> Self::Value;
-    /// The polynomial at `x`, with coefficients read as [`Self::read_all`] gives them.
+    /// The polynomial at `x`, with coefficients from [`Self::read_all`].
     fn polynomial(&self, basis: Basis, coefficients: &[Self::Value], x: Self::Value) -> Self::Value;
     fn read_all(&self, values: &Values) -> Vec<Self::Value>;
     fn conjugate(&self, values: &[Self::Value]) -> Vec<Self::Value>;
@@ -178,7 +146,7 @@ fn run<S: Slots>(
     mut change: impl FnMut(NodeId, &mut [S::Value]),
     mut done: impl FnMut(NodeId, Vec<S::Value>),
 ) {
-    // The node that reads a node's values last: itself, if none does.
+    // Last reader of each node; the node itself if nothing reads it.
     let mut last: Vec<NodeId> = program.iter().map(|(id, _)| id).collect();
     for (id, node) in program.iter() {
         node.operands.iter().for_each(|operand| last[operand.index()] = id);
@@ -229,7 +197,7 @@ fn rotate<V: Copy>(values: &[V], row: usize, steps: i64) -> Vec<V> {
     values.chunks(row).flat_map(|row| row[shift..].iter().chain(&row[..shift])).copied().collect()
 }
 
-/// Every value the mean of those that stand at multiples of `period` from it.
+/// Replaces every value by the mean of the values at multiples of `period` from it.
 fn repeated<S: Slots>(slots: &S, values: &[S::Value], period: usize) -> Vec<S::Value> {
     let (mut sums, mut step) = (values.to_vec(), period);
     while step < values.len() {

@@ -1,17 +1,17 @@
-//! The homomorphic program of CKKS and BGV: what a user writes.
+//! The homomorphic program of CKKS and BGV that a user writes.
 //!
-//! Nodes are in static single assignment: node i is defined once, by operands with smaller indices. Every encrypted
-//! value is a vector of the program's number of slots. A program with fewer slots than the ring offers is packed
-//! sparsely: the vector is repeated, so that rotations stay cyclic over the program's slots.
+//! Nodes are in static single assignment form: node i is defined once, by operands with smaller indices. Every encrypted value is a
+//! vector of the program's slots. If the ring has more slots, the vector repeats (sparse packing), so rotations are cyclic over the
+//! program's slots.
 //!
-//! | scheme | one slot | [`Op::Rotate`] by r | [`Op::Conjugate`] |
+//! | scheme | slot | [`Op::Rotate`] by r | [`Op::Conjugate`] |
 //! |---|---|---|---|
 //! | CKKS | a complex number | slot i takes slot i + r | complex conjugation |
 //! | BGV, t a prime | an integer modulo t | in either of the two rows of slots/2, slot i takes slot i + r | swaps the rows |
-//! | BGV, t = 2^k | the one slot is the constant coefficient, an integer modulo 2^k | none | none |
+//! | BGV, t = 2^k | a single slot, the constant coefficient modulo 2^k | none | none |
 //!
-//! Levels, scales, rescalings and relinearisations are not written: [`crate::rns::levels`] places them. The nodes
-//! [`Op::Rescale`], [`Op::ModSwitch`] and [`Op::Relinearise`] override it.
+//! Users write no levels, scales, rescalings or relinearizations: [`crate::rns::levels`] places them. The nodes [`Op::Rescale`],
+//! [`Op::ModSwitch`] and [`Op::Relinearise`] override the placement.
 
 mod builder;
 mod clear;
@@ -29,12 +29,10 @@ use polyfabric_kernels::RingDegree;
 use std::fmt;
 use std::sync::Arc;
 
-/// Index of a node in its program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u32);
 
 impl NodeId {
-    /// The index, to address [`Program::nodes`].
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -46,21 +44,20 @@ impl fmt::Display for NodeId {
     }
 }
 
-/// The scheme that a program is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scheme {
     /// Approximate arithmetic on complex slots.
     Ckks,
     /// Exact arithmetic modulo t.
     Bgv {
-        /// t: a prime that splits the ring, and slots are integers modulo t; or 2^k, and a ciphertext holds one integer modulo 2^k, in
-        /// its constant coefficient.
+        /// t: a prime that splits the ring, so that slots are integers modulo t; or 2^k, and a ciphertext encrypts one integer modulo
+        /// 2^k in its constant coefficient.
         plaintext_modulus: u64,
     },
 }
 
 impl Scheme {
-    /// Rows of slots, each rotated by itself: 1 for CKKS, 2 for packed BGV.
+    /// Rows of slots that rotate separately: 1 for CKKS, 2 for packed BGV.
     pub fn rows(self) -> usize {
         match self {
             Self::Ckks => 1,
@@ -74,7 +71,7 @@ impl Scheme {
         }
     }
 
-    /// Most slots of a program: those of the largest ring.
+    /// Maximum slots of a program, those of the largest ring.
     pub fn most_slots(self) -> usize {
         match self {
             Self::Ckks => RingDegree::MAX / 2,
@@ -82,7 +79,7 @@ impl Scheme {
         }
     }
 
-    /// Whether a ciphertext holds a vector: not so in BGV modulo 2^k.
+    /// Whether a ciphertext encrypts a vector; false for BGV modulo 2^k.
     pub fn is_packed(self) -> bool {
         !matches!(self, Self::Bgv { plaintext_modulus } if plaintext_modulus.is_power_of_two())
     }
@@ -97,21 +94,21 @@ impl fmt::Display for Scheme {
     }
 }
 
-/// What a node does with its operands.
+/// The operation of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
-    /// An encrypted vector that the caller gives. No operand.
+    /// An encrypted input vector. No operand.
     Input {
-        /// Its name, unique among the inputs.
+        /// Unique among the inputs.
         name: Arc<str>,
-        /// Level at which it is encrypted; `None`: the lowest that the program needs.
+        /// Level of encryption; `None` for the lowest that the program needs.
         level: Option<usize>,
-        /// Bound of its slots' absolute values, which the caller promises: what the error report goes by. Without meaning for BGV.
+        /// CKKS: bound of the slots' absolute values, promised by the caller and used for the error report.
         magnitude: f64,
     },
     /// A public vector. No operand; only [`Op::AddPlain`], [`Op::SubPlain`], [`Op::MulPlain`] and [`Op::MulPlainScaled`] read it.
     Constant {
-        /// One value a slot, or a single one for all slots.
+        /// One value per slot, or one for all slots.
         values: Values,
     },
     /// Sum of two encrypted vectors.
@@ -120,61 +117,49 @@ pub enum Op {
     Sub,
     /// Negation.
     Neg,
-    /// Product of two encrypted vectors, slot by slot; a square where both are the same node.
+    /// Slotwise product of two encrypted vectors; a square if both are the same node.
     Mul,
-    /// Encrypted vector plus public one; operands in that order.
+    /// Encrypted vector plus public vector; operands in that order.
     AddPlain,
-    /// Encrypted vector minus public one; operands in that order.
+    /// Encrypted vector minus public vector; operands in that order.
     SubPlain,
-    /// Encrypted vector times public one, slot by slot; operands in that order.
+    /// Slotwise product of an encrypted and a public vector; operands in that order.
     MulPlain,
-    /// CKKS: the same without using a level: the public vector is rounded to `bits` bits after the point, and the scale of the
-    /// result is 2^`bits` times the operand's. Sums take operands of one scale, and a product's rescaling follows the scales.
-    MulPlainScaled {
-        /// Bits after the point.
-        bits: u32,
-    },
+    /// CKKS: as [`Op::MulPlain`] without using a level. The public vector is rounded to `bits` fractional bits, and the result's scale
+    /// is 2^`bits` times the operand's. Sums need equal scales; rescaling after products depends on the scales.
+    MulPlainScaled { bits: u32 },
     /// Slot i takes slot i + `steps` of the operand, cyclically within a row.
     Rotate {
         /// Steps to the left; negative ones rotate to the right.
         steps: i64,
     },
-    /// CKKS: complex conjugation of every slot. BGV: the two rows swap.
+    /// CKKS: complex conjugation of every slot. BGV: swaps the two rows.
     Conjugate,
-    /// Override: an operand that is a product still to be rescaled (BGV: switched to the next modulus) is rescaled here.
+    /// Override: rescales a product (BGV: switches it to the next modulus) here.
     Rescale,
-    /// Override: the result is at this level.
-    ModSwitch {
-        /// The level.
-        level: usize,
-    },
-    /// Override: an operand that is a product still to be relinearised is relinearised here.
+    /// Override: brings the operand to a level.
+    ModSwitch { level: usize },
+    /// Override: relinearizes a product here.
     Relinearise,
-    /// Σ_d diagonal_d · rotate(operand, d): a matrix given by its diagonals.
-    LinearTransform {
-        /// The diagonals.
-        diagonals: Arc<Diagonals>,
-    },
-    /// A polynomial of the operand, slot by slot.
-    Polynomial {
-        /// The polynomial.
-        polynomial: Arc<Polynomial>,
-    },
-    /// The operand with its levels restored.
+    /// Σ_d diagonal_d · rotate(operand, d): a matrix given by its generalized diagonals.
+    LinearTransform { diagonals: Arc<Diagonals> },
+    /// A polynomial of the operand, slotwise.
+    Polynomial { polynomial: Arc<Polynomial> },
+    /// Restores the levels of the operand.
     Bootstrap {
-        /// Slots after which the operand repeats, with CKKS: bootstrapping then takes less, and a slot becomes the mean of all that repeat it. All
-        /// slots of the program if none is given.
+        /// CKKS: period of the operand, in slots. Bootstrapping is then cheaper, and each slot becomes the mean of its repetitions.
+        /// `None` for all slots of the program.
         slots: Option<usize>,
     },
-    /// One operand, given back to the caller.
+    /// One operand, returned to the caller.
     Output {
-        /// Its name, unique among the outputs.
+        /// Unique among the outputs.
         name: Arc<str>,
     },
 }
 
 impl Op {
-    /// Bytes that it owns on the heap.
+    /// Heap bytes that the operation owns.
     pub(crate) fn bytes(&self) -> u64 {
         let bytes: usize = match self {
             Self::Constant { values } => values.bytes(),
@@ -186,7 +171,7 @@ impl Op {
     }
 }
 
-/// The operation's name in the text form and in messages.
+/// Name in the text form and in messages.
 pub fn op_name(op: &Op) -> &'static str {
     match op {
         Op::Input { .. } => "input",
@@ -211,25 +196,21 @@ pub fn op_name(op: &Op) -> &'static str {
     }
 }
 
-/// A node: an operation, what it reads, and where it was written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// The operation.
     pub op: Op,
-    /// Operands, all of smaller index.
+    /// All of smaller index.
     pub operands: Vec<NodeId>,
-    /// Where the author wrote it.
     pub location: Option<Location>,
 }
 
 impl Node {
-    /// Whether the node's value is public.
     pub fn is_public(&self) -> bool {
         matches!(self.op, Op::Constant { .. })
     }
 }
 
-/// A checked program; only [`Builder::finish`] makes one.
+/// A checked program. Only [`Builder::finish`] constructs one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
     name: Arc<str>,
@@ -239,42 +220,36 @@ pub struct Program {
 }
 
 impl Program {
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The scheme that it is written for.
     pub fn scheme(&self) -> Scheme {
         self.scheme
     }
 
-    /// Slots of every vector, a power of two; with BGV, of both rows together.
+    /// Slots per vector, a power of two; for BGV, of both rows together.
     pub fn slots(&self) -> usize {
         self.slots
     }
 
-    /// Slots of one row: rotations are cyclic over as many.
+    /// Slots per row, over which rotations are cyclic.
     pub fn row(&self) -> usize {
         self.slots / self.scheme.rows()
     }
 
-    /// All nodes, in order of definition.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// One node; `id` must be of this program.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]
     }
 
-    /// Every node with its index.
     pub fn iter(&self) -> impl Iterator<Item = (NodeId, &Node)> {
         self.nodes.iter().enumerate().map(|(index, node)| (NodeId(index as u32), node))
     }
 
-    /// Inputs, in order of definition.
     pub fn inputs(&self) -> impl Iterator<Item = (NodeId, &str)> {
         self.iter().filter_map(|(id, node)| match &node.op {
             Op::Input { name, .. } => Some((id, &**name)),
@@ -282,7 +257,6 @@ impl Program {
         })
     }
 
-    /// Outputs, in order of definition.
     pub fn outputs(&self) -> impl Iterator<Item = (NodeId, &str)> {
         self.iter().filter_map(|(id, node)| match &node.op {
             Op::Output { name } => Some((id, &**name)),
@@ -290,7 +264,7 @@ impl Program {
         })
     }
 
-    /// Indices of the nodes that read each node.
+    /// The nodes that read each node.
     pub fn users(&self) -> Vec<Vec<NodeId>> {
         let mut users = vec![Vec::new(); self.nodes.len()];
         for (id, node) in self.iter() {

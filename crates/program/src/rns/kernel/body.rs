@@ -1,8 +1,8 @@
-//! Composite operations in terms of the others: what they mean.
+//! Bodies of composite operations, which define their meaning.
 //!
 //! | operation | body |
 //! |---|---|
-//! | `mod_up` of digit D to limbs T | D's limbs to coefficients, base conversion to T − D, transform; beside them D's limbs as they are |
+//! | `mod_up` of digit D to limbs T | D's limbs to coefficients, base conversion to T − D, transform; concatenate D's limbs unchanged |
 //! | `mod_up` with a window | the one limb to coefficients, its sub-digit modulo T, transform |
 //! | `inner_product` | key, multiply; then key, multiply-add for each digit; for b and for a |
 //! | `mod_down` of limbs D | D's limbs (times t^-1) to coefficients, base conversion to the rest, (times t,) transform; subtract, times B^-1 |
@@ -16,16 +16,16 @@ use super::{
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_schemes::rns::{Domain, KeyId, LimbId, Part};
 
-/// Operations that together are one composite operation.
+/// The body of a composite operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Body {
-    /// How many operands the composite operation has: values 0 to `operands` − 1 of the body.
+    /// Number of operands: values 0 to `operands` − 1 of the body.
     pub operands: usize,
-    /// The types of the operands, then of what the operations define.
+    /// Types of the operands, then of the operations' results.
     pub values: Vec<ValueType>,
-    /// Operations, none of them composite.
+    /// None of them composite.
     pub ops: Vec<Op>,
-    /// The values that are the composite operation's results.
+    /// The results of the composite operation.
     pub yields: Vec<ValueId>,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn product_modulo(moduli: &[Modulus], limbs: &LimbSet, modulus: Modul
     values.fold(1, |product, value| modulus.multiply(product, modulus.reduce(value)))
 }
 
-/// For each limb of `of` the inverse of what `number` gives for its modulus. The inverse exists: [`super::check`] has seen to it.
+/// For each limb of `of`, the inverse of `number(modulus)`, which [`super::check`] has verified to exist.
 fn inverses(moduli: &[Modulus], of: &LimbSet, number: impl Fn(Modulus) -> u64) -> Vec<u64> {
     let inverse = |limb: LimbId| {
         let modulus = moduli[limb.index()];
@@ -91,7 +91,7 @@ fn inner_product(
             Some(sum) => builder.multiply_add(digit, factor, sum)?,
         });
     }
-    // The check has seen that there is a digit.
+    // The check ensures that there is a digit.
     Ok(sum.unwrap_or(ValueId(0)))
 }
 
@@ -120,7 +120,7 @@ fn mod_down(
     builder.scale(difference, &inverse)
 }
 
-/// Adds the body of `kind` on `operands` to `builder`, and gives its results; `None` if the operation is not composite.
+/// Adds the body of `kind` on `operands` to `builder` and returns its results; `None` if the operation is not composite.
 fn expand(
     builder: &mut KernelBuilder,
     kind: &OpKind,
@@ -145,10 +145,10 @@ impl KernelProgram {
     /// The body of the operation `op`, or `None` if it is not composite.
     ///
     /// # Errors
-    /// [`KernelError`] if the program is not consistent ([`KernelProgram::check`]).
+    /// [`KernelError`] if the program is inconsistent ([`KernelProgram::check`]).
     ///
     /// # Panics
-    /// If there is no such operation.
+    /// If `op` does not exist.
     pub fn body(&self, op: OpId) -> Result<Option<Body>, KernelError> {
         let op = &self.ops[op.index()];
         let operands = op.operands.len();
@@ -159,11 +159,10 @@ impl KernelProgram {
         Ok(yields.map(|yields| builder.into_body(operands, yields)))
     }
 
-    /// The same program without composite operations: each is replaced by its body. Names of outputs are kept, numbers of
-    /// values are not.
+    /// The same program with each composite operation replaced by its body. Output names are kept; value numbers change.
     ///
     /// # Errors
-    /// [`KernelError`] if the program is not consistent.
+    /// [`KernelError`] if the program is inconsistent.
     pub fn expanded(&self) -> Result<Self, KernelError> {
         let mut builder = KernelBuilder::like(self);
         let mut place: Vec<ValueId> = Vec::with_capacity(self.values.len());

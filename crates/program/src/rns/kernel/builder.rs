@@ -1,4 +1,4 @@
-//! Makes kernel programs, each operation checked as it is added.
+//! Builds kernel programs and checks each operation.
 
 use super::check::{check_moduli, result_types};
 use super::{
@@ -14,24 +14,23 @@ use polyfabric_schemes::rns::{KeyId, LimbId, Part};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A kernel program in the making: one method for each operation of [`OpKind`], which states what it means.
+/// A kernel program under construction, with one method per [`OpKind`], which documents the operation.
 ///
-/// Every method that adds an operation gives the value it defines, and fails with the [`KernelError`] of
-/// that operation if its operands do not suit it.
+/// Methods that add an operation return its value, or a [`KernelError`] if its operands are invalid.
 #[derive(Debug)]
 pub struct KernelBuilder {
     program: KernelProgram,
     origin: Option<NodeId>,
     step: u32,
-    /// Plaintexts by identity: one that is used at two levels is held once.
+    /// Plaintexts by address, so that one used at two levels is stored once.
     known: HashMap<*const PublicPolynomial, u32>,
 }
 
 impl KernelBuilder {
-    /// An empty program over the ring of `degree` with the table `moduli`.
+    /// An empty program over the ring of `degree` with the moduli `moduli`.
     ///
     /// # Errors
-    /// [`KernelError::Moduli`] unless the moduli are different and 1 modulo 2N.
+    /// [`KernelError::Moduli`] unless the moduli are distinct and 1 modulo 2N.
     pub fn new(name: impl Into<Arc<str>>, degree: RingDegree, moduli: &[Modulus]) -> Result<Self, KernelError> {
         check_moduli(degree, moduli)?;
         let program = KernelProgram {
@@ -46,7 +45,7 @@ impl KernelBuilder {
         Ok(Self { program, origin: None, step: 0, known: HashMap::new() })
     }
 
-    /// For the body of an operation of `program`, which reads no plaintext: its table, and values that nothing defines.
+    /// For the body of an operation: the moduli of `program`, no plaintexts, and undefined values for the operands.
     pub(super) fn body_of(program: &KernelProgram, operands: impl Iterator<Item = ValueType>) -> Self {
         let program = KernelProgram {
             name: program.name.clone(),
@@ -60,61 +59,59 @@ impl KernelBuilder {
         Self { program, origin: None, step: 0, known: HashMap::new() }
     }
 
-    /// For another form of `program`: its table and its plaintexts.
+    /// For a transformed `program`: its moduli and plaintexts.
     pub(super) fn like(program: &KernelProgram) -> Self {
         let mut builder = Self::body_of(program, std::iter::empty());
         builder.program.plaintexts.clone_from(&program.plaintexts);
         builder
     }
 
-    /// What was built on `operands` undefined values, as a body.
+    /// The operations so far as a body with `operands` undefined values.
     pub(super) fn into_body(self, operands: usize, yields: Vec<ValueId>) -> Body {
         Body { operands, values: self.program.values, ops: self.program.ops, yields }
     }
 
-    /// The operations from now on serve `origin`.
+    /// Sets the origin of the following operations, and starts a step.
     pub fn set_origin(&mut self, origin: Option<NodeId>) {
         self.origin = origin;
         self.next_step();
     }
 
-    /// Another operation on ciphertexts begins.
+    /// Starts the next operation on ciphertexts.
     pub fn next_step(&mut self) {
         self.step += 1;
     }
 
-    /// The operations from now on serve `origin`, in step `step`.
+    /// Sets the origin and step of the following operations.
     pub(crate) fn set_place(&mut self, origin: Option<NodeId>, step: u32) {
         (self.origin, self.step) = (origin, step);
     }
 
-    /// N.
     pub fn degree(&self) -> RingDegree {
         self.program.degree
     }
 
-    /// The table of moduli.
     pub fn moduli(&self) -> &[Modulus] {
         &self.program.moduli
     }
 
-    /// The type of a value of this program.
+    /// The type of a value.
     ///
-    /// # Panics
+    /// If `value` belongs to another program.
     /// If `value` is of another program.
     pub fn value(&self, value: ValueId) -> &ValueType {
         self.program.value(value)
     }
 
-    /// The limbs of a value of this program.
+    /// The limbs of a value.
     ///
-    /// # Panics
+    /// If `value` belongs to another program.
     /// If `value` is of another program.
     pub fn limbs(&self, value: ValueId) -> &LimbSet {
         &self.value(value).limbs
     }
 
-    /// The residues of an integer modulo `limbs`, as [`Self::scale`] and [`Self::add_constant`] take them.
+    /// The residues of an integer modulo `limbs`, for [`Self::scale`] and [`Self::add_constant`].
     ///
     /// # Panics
     /// If a limb is not in the table.
@@ -125,10 +122,10 @@ impl KernelBuilder {
         limbs.iter().map(residue).collect()
     }
 
-    /// Adds an operation of any kind, and gives the values it defines.
+    /// Adds an operation of any kind and returns the values it defines.
     ///
     /// # Errors
-    /// [`KernelError`] if the operands or parameters do not suit the operation.
+    /// [`KernelError`] if the operands or parameters are invalid.
     pub fn push(&mut self, kind: OpKind, operands: &[ValueId]) -> Result<Vec<ValueId>, KernelError> {
         cancel::check();
         let at = OpId(self.program.ops.len() as u32);
@@ -153,16 +150,16 @@ impl KernelBuilder {
         self.one(OpKind::Input { name: name.into(), part, value }, &[])
     }
 
-    /// [`OpKind::Plaintext`]: a public polynomial. The same `Arc` given again is held once.
+    /// [`OpKind::Plaintext`]: a public polynomial. The same `Arc` is stored once.
     ///
     /// # Errors
-    /// [`KernelError`] if it has not N coefficients, or the limbs are not in the table.
+    /// [`KernelError`] unless it has N coefficients and the limbs are in the table.
     pub fn plaintext(&mut self, polynomial: &Arc<PublicPolynomial>, value: ValueType) -> Result<ValueId, KernelError> {
         let plaintext = self.hold(polynomial)?;
         self.one(OpKind::Plaintext { plaintext, value }, &[])
     }
 
-    /// The number of a public polynomial, which the program holds from now on.
+    /// The index of a public polynomial, which is added to the program if it is new.
     pub(crate) fn hold(&mut self, polynomial: &Arc<PublicPolynomial>) -> Result<u32, KernelError> {
         let (found, degree) = (polynomial.len(), self.program.degree.get());
         let next = self.program.plaintexts.len();
@@ -171,7 +168,7 @@ impl KernelBuilder {
         }
         let plaintext = *self.known.entry(Arc::as_ptr(polynomial)).or_insert(next as u32);
         if plaintext as usize == next {
-            // The program holds the `Arc`, so its address stays its own.
+            // The program keeps the `Arc` alive, so its address stays unique.
             self.program.plaintexts.push(Arc::clone(polynomial));
         }
         Ok(plaintext)
@@ -204,7 +201,7 @@ impl KernelBuilder {
     /// [`OpKind::Negate`].
     ///
     /// # Errors
-    /// [`KernelError`] if the operand is of another program.
+    /// [`KernelError`] if the operand belongs to another program.
     pub fn negate(&mut self, a: ValueId) -> Result<ValueId, KernelError> {
         self.one(OpKind::Negate, &[a])
     }
@@ -265,10 +262,10 @@ impl KernelBuilder {
         self.one(OpKind::Automorphism { element }, &[a])
     }
 
-    /// [`OpKind::SelectLimbs`]. Gives the operand itself if it has these limbs.
+    /// [`OpKind::SelectLimbs`]. Returns the operand itself if it has exactly these limbs.
     ///
     /// # Errors
-    /// [`KernelError`] unless the limbs are some of the operand's.
+    /// [`KernelError`] unless the limbs are a subset of the operand's.
     pub fn select_limbs(&mut self, a: ValueId, limbs: LimbSet) -> Result<ValueId, KernelError> {
         if self.program.values.get(a.index()).is_some_and(|value| value.limbs == limbs) {
             return Ok(a);
@@ -279,7 +276,7 @@ impl KernelBuilder {
     /// [`OpKind::Concat`].
     ///
     /// # Errors
-    /// [`KernelError`] unless the operands' limbs are disjoint, in one domain.
+    /// [`KernelError`] unless the operands' limbs are disjoint and in one domain.
     pub fn concat(&mut self, operands: &[ValueId]) -> Result<ValueId, KernelError> {
         self.one(OpKind::Concat, operands)
     }
@@ -287,7 +284,7 @@ impl KernelBuilder {
     /// [`OpKind::BaseConversion`].
     ///
     /// # Errors
-    /// [`KernelError`] unless the operand is in the coefficient domain and `to` has none of its limbs.
+    /// [`KernelError`] unless the operand is in the coefficient domain and `to` is disjoint from its limbs.
     pub fn base_conversion(&mut self, a: ValueId, to: LimbSet, conversion: Conversion) -> Result<ValueId, KernelError> {
         self.one(OpKind::BaseConversion { to, conversion }, &[a])
     }
@@ -303,7 +300,7 @@ impl KernelBuilder {
     /// [`OpKind::ModUp`] of the digit with the limbs `digit`.
     ///
     /// # Errors
-    /// [`KernelError`] unless the digit's limbs are the operand's and the result's.
+    /// [`KernelError`] unless operand and result contain the digit's limbs.
     pub fn mod_up(
         &mut self,
         a: ValueId,
@@ -317,7 +314,7 @@ impl KernelBuilder {
     /// [`OpKind::ModUp`] of a digit smaller than the limb `limb`.
     ///
     /// # Errors
-    /// [`KernelError`] unless the limb is the operand's and the result's, and wide enough for the window.
+    /// [`KernelError`] unless operand and result contain the limb, and it is wide enough for the window.
     pub fn mod_up_window(
         &mut self,
         a: ValueId,
@@ -330,7 +327,7 @@ impl KernelBuilder {
         self.one(kind, &[a])
     }
 
-    /// [`OpKind::InnerProduct`] with the first rows of `key`, one for each digit: (Σ d_i·b_i, Σ d_i·a_i).
+    /// [`OpKind::InnerProduct`] with the first rows of `key`, one per digit: (Σ d_i·b_i, Σ d_i·a_i).
     ///
     /// # Errors
     /// [`KernelError`] unless there is a digit, and all have the same limbs, in the evaluation domain.
@@ -342,7 +339,7 @@ impl KernelBuilder {
     /// [`OpKind::InnerProduct`] with row `rows[i]` of `key` for digit i.
     ///
     /// # Errors
-    /// [`KernelError`] unless there is a row for each digit, and all have the same limbs, in the evaluation domain.
+    /// [`KernelError`] unless there is one row per digit, and all have the same limbs, in the evaluation domain.
     pub fn inner_product_of_rows(
         &mut self,
         key: KeyId,
@@ -353,11 +350,11 @@ impl KernelBuilder {
         Ok((results[0], results[1]))
     }
 
-    /// [`OpKind::ModDown`]: division by the product of the limbs `drop`. Of limbs of Q it is a rescaling.
+    /// [`OpKind::ModDown`]: divides by the product of the limbs `drop`; a rescaling if they are limbs of Q.
     ///
     /// # Errors
-    /// [`KernelError`] unless the operand has the limbs to drop and others, in the evaluation domain, and `plaintext_modulus`
-    /// has no common factor with them.
+    /// [`KernelError`] unless the operand has the limbs to drop and others, in the evaluation domain, and `plaintext_modulus` is
+    /// coprime to them.
     pub fn mod_down(
         &mut self,
         a: ValueId,
@@ -368,15 +365,15 @@ impl KernelBuilder {
         self.one(OpKind::ModDown { drop, conversion, plaintext_modulus }, &[a])
     }
 
-    /// Part `part` of the output ciphertext `name` is `value`.
+    /// Declares `value` as part `part` of the output ciphertext `name`.
     pub fn output(&mut self, name: impl Into<Arc<str>>, part: u16, value: ValueId) {
         self.program.outputs.push(Output { name: name.into(), part, value });
     }
 
-    /// The program.
+    /// Checks and returns the program.
     ///
     /// # Errors
-    /// [`KernelError`] if an output is no value, or an input or output is named twice.
+    /// [`KernelError`] if an output is not a value, or an input or output occurs twice.
     pub fn finish(self) -> Result<KernelProgram, KernelError> {
         self.program.check()?;
         Ok(self.program)

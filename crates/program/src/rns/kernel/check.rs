@@ -1,4 +1,4 @@
-//! Consistency of a kernel program: what the builder guarantees, and what the parser must prove of a text.
+//! Consistency checks of kernel programs, for the builder's results and parsed text alike.
 
 use super::{DigitWindow, KernelProgram, LimbSet, Op, OpId, OpKind, ValueId, ValueType};
 use polyfabric_kernels::RingDegree;
@@ -9,135 +9,51 @@ use polyfabric_schemes::rns::{Domain, LimbId};
 use std::collections::HashSet;
 use thiserror::Error;
 
-/// What is wrong with a kernel program.
+/// An inconsistency of a kernel program.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum KernelError {
-    /// The table of moduli does not serve.
     #[error("modulus {index} of the table: {problem}; correct the moduli")]
-    Moduli {
-        /// Its place in the table.
-        index: usize,
-        /// What is wrong.
-        problem: String,
-    },
-    /// An operand is not defined before its use.
+    Moduli { index: usize, problem: String },
     #[error("operation {at} ({op}): operand {operand} is not defined before it; order the operations")]
-    Undefined {
-        /// The operation.
-        at: OpId,
-        /// Its name.
-        op: &'static str,
-        /// Its operand.
-        operand: ValueId,
-    },
-    /// An operation has too few or too many operands.
+    Undefined { at: OpId, op: &'static str, operand: ValueId },
     #[error("operation {at} ({op}): {found} operands, but it takes {needed}; correct its operands")]
-    OperandCount {
-        /// The operation.
-        at: OpId,
-        /// Its name.
-        op: &'static str,
-        /// How many it has.
-        found: usize,
-        /// How many it takes, in words.
-        needed: &'static str,
-    },
-    /// An operand is in the wrong domain.
+    OperandCount { at: OpId, op: &'static str, found: usize, needed: &'static str },
     #[error(
         "operation {at} ({op}): operand {operand} is in the {found:?} domain, {needed:?} is needed; transform it first"
     )]
-    Domain {
-        /// The operation.
-        at: OpId,
-        /// Its name.
-        op: &'static str,
-        /// Its operand.
-        operand: ValueId,
-        /// The operand's domain.
-        found: Domain,
-        /// The domain that is needed.
-        needed: Domain,
-    },
-    /// Operands of an operation on single limbs have different limbs.
+    Domain { at: OpId, op: &'static str, operand: ValueId, found: Domain, needed: Domain },
     #[error(
         "operation {at} ({op}): operand {operand} has the limbs {found}, the first operand has {first}; select or drop limbs first"
     )]
-    DifferentLimbs {
-        /// The operation.
-        at: OpId,
-        /// Its name.
-        op: &'static str,
-        /// The operand.
-        operand: ValueId,
-        /// Its limbs.
-        found: LimbSet,
-        /// The first operand's limbs.
-        first: LimbSet,
-    },
-    /// The limbs that an operation names do not fit its operands or the table.
+    DifferentLimbs { at: OpId, op: &'static str, operand: ValueId, found: LimbSet, first: LimbSet },
     #[error("operation {at} ({op}): {problem}; correct its limbs")]
-    Limbs {
-        /// The operation.
-        at: OpId,
-        /// Its name.
-        op: &'static str,
-        /// What is wrong.
-        problem: String,
-    },
-    /// A parameter of an operation is out of its range.
+    Limbs { at: OpId, op: &'static str, problem: String },
     #[error("operation {at} ({op}): {problem}; correct the parameter")]
-    Parameter {
-        /// The operation.
-        at: OpId,
-        /// Its name.
-        op: &'static str,
-        /// What is wrong.
-        problem: String,
-    },
-    /// The stated result is not what the operation gives.
+    Parameter { at: OpId, op: &'static str, problem: String },
     #[error("operation {at} ({op}): {problem}; correct its results")]
-    Result {
-        /// The operation.
-        at: OpId,
-        /// Its name.
-        op: &'static str,
-        /// What is wrong.
-        problem: String,
-    },
-    /// A public polynomial has the wrong size.
+    Result { at: OpId, op: &'static str, problem: String },
     #[error("plaintext {plaintext} has {found} coefficients, the ring degree is {degree}; give {degree}")]
     Plaintext {
-        /// Its index.
         plaintext: usize,
-        /// Its coefficients.
         found: usize,
         /// N.
         degree: usize,
     },
-    /// An output is not a value of the program.
     #[error("output {name:?} is {value}, which is no value of the program; name one")]
-    Output {
-        /// Name of the output.
-        name: String,
-        /// The value.
-        value: ValueId,
-    },
-    /// Two inputs or two outputs have one name and part.
+    Output { name: String, value: ValueId },
     #[error("part {part} of the {what} {name:?} is given twice; rename one")]
     Name {
         /// "input" or "output".
         what: &'static str,
-        /// The name.
         name: String,
-        /// The part.
         part: u16,
     },
 }
 
-/// Checks the table: each modulus an odd number that 2N divides but for one, all of them different, at most 2^16.
+/// Checks the moduli: odd, 1 modulo 2N, distinct, and fewer than 2^16.
 pub(super) fn check_moduli(degree: RingDegree, moduli: &[Modulus]) -> Result<(), KernelError> {
     if moduli.len() > usize::from(u16::MAX) {
-        let problem = format!("the table has {} moduli, and room for {}", moduli.len(), u16::MAX);
+        let problem = format!("the table has {} moduli, but at most {} are possible", moduli.len(), u16::MAX);
         return Err(KernelError::Moduli { index: moduli.len(), problem });
     }
     let mut seen = HashSet::new();
@@ -148,13 +64,13 @@ pub(super) fn check_moduli(degree: RingDegree, moduli: &[Modulus]) -> Result<(),
             return Err(KernelError::Moduli { index, problem });
         }
         if !seen.insert(value) {
-            return Err(KernelError::Moduli { index, problem: format!("{value} stands in the table twice") });
+            return Err(KernelError::Moduli { index, problem: format!("{value} occurs twice") });
         }
     }
     Ok(())
 }
 
-/// What the types of operands and results are checked against.
+/// Context of an operation's types.
 #[derive(Clone, Copy)]
 pub(super) struct Context<'a> {
     pub degree: RingDegree,
@@ -162,7 +78,7 @@ pub(super) struct Context<'a> {
     pub plaintexts: usize,
 }
 
-/// An operation on its way to be checked.
+/// An operation under check.
 struct Site<'a> {
     context: Context<'a>,
     at: OpId,
@@ -200,7 +116,7 @@ impl Site<'_> {
         Ok(())
     }
 
-    /// All operands of the first one's type.
+    /// Checks that all operands have the first one's type.
     fn same(&self) -> Result<ValueType, KernelError> {
         let first = self.types[0];
         self.domain(first.domain)?;
@@ -213,7 +129,7 @@ impl Site<'_> {
         Ok(first.clone())
     }
 
-    /// The limbs are in the table, and there is one.
+    /// Checks that there is a limb, and that all are in the table.
     fn in_table(&self, limbs: &LimbSet) -> Result<(), KernelError> {
         match limbs.last() {
             None => Err(self.limbs_error("a value without limbs".to_owned())),
@@ -252,7 +168,7 @@ impl Site<'_> {
         if index >= count {
             return Err(self.parameter_error(format!("digit {index} of {count}")));
         }
-        // All but the last digit must lie within the limb, so that the last one is not negative.
+        // All digits before the last must lie within the limb, so that the last one is not negative.
         if !(1..=60).contains(&bits) || u64::from(count - 1) * u64::from(bits) >= u64::from(width) {
             return Err(self.parameter_error(format!("{count} digits of {bits} bits for a limb of {width} bits")));
         }
@@ -274,7 +190,7 @@ impl Site<'_> {
         self.domain(domain)?;
         let limbs: LimbSet = self.types.iter().flat_map(|value| value.limbs.iter()).collect();
         if limbs.len() != self.types.iter().map(|value| value.limbs.len()).sum::<usize>() {
-            return Err(self.limbs_error("a limb stands in two operands".to_owned()));
+            return Err(self.limbs_error("a limb occurs in two operands".to_owned()));
         }
         Ok(ValueType { limbs, domain })
     }
@@ -322,7 +238,7 @@ impl Site<'_> {
         self.subset(drop, &operand.limbs, "operand")?;
         let rest = operand.limbs.difference(drop);
         if rest.is_empty() {
-            return Err(self.limbs_error(format!("it drops {drop}, all that there is")));
+            return Err(self.limbs_error(format!("it drops {drop}, all limbs of the operand")));
         }
         if let Some(t) = plaintext_modulus {
             let coprime = |LimbId(limb)| {
@@ -346,7 +262,6 @@ impl Site<'_> {
     }
 }
 
-/// The types of the results of an operation.
 pub(super) fn result_types(
     context: Context<'_>,
     values: &[ValueType],
@@ -424,7 +339,7 @@ pub(super) fn result_types(
         OpKind::ModUp { digit, window, to, .. } => one(site.mod_up(digit, window.as_ref(), to)?),
         OpKind::InnerProduct { rows, .. } => {
             site.count(!operands.is_empty(), "at least one")?;
-            site.count(operands.len() == rows.len(), "one for each row of the key that it names")?;
+            site.count(operands.len() == rows.len(), "one per row of the key")?;
             site.domain(Domain::Evaluation)?;
             let value = site.same()?;
             Ok(vec![value.clone(), value])

@@ -1,37 +1,33 @@
-//! How much work a program is, in residue vectors: N words modulo one prime.
+//! Counts the work of a program in limb operations: operations on N words modulo one prime.
 //!
-//! A machine that works on one residue vector at a time executes so many of each kind.
+//! A machine that processes one limb at a time executes this many operations of each kind.
 
 use super::{KernelError, KernelProgram, Op, OpKind};
 use polyfabric_kernels::cancel;
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
-/// Operations on residue vectors.
+/// Operations on limbs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LimbOps {
-    /// Transforms to values.
     pub forward_ntts: u64,
-    /// Transforms to coefficients.
     pub inverse_ntts: u64,
-    /// Products of two vectors, or of a vector and a constant.
+    /// Products of two limbs, or of a limb and a constant.
     pub multiplies: u64,
-    /// Products of a vector with a vector or a constant, added to a third.
+    /// Multiply-adds of two limbs, or of a limb and a constant, with a third.
     pub multiply_adds: u64,
-    /// Sums, differences, negations.
+    /// Sums, differences and negations.
     pub adds: u64,
-    /// Reductions of a vector of one modulus modulo another, bits cut out included.
+    /// Reductions of one limb modulo another prime, including extracted bits.
     pub reductions: u64,
-    /// Permutations by an automorphism.
     pub automorphisms: u64,
-    /// Vectors read from switching keys: hints.
+    /// Limbs read from switching keys (hints).
     pub key_limbs: u64,
-    /// Vectors of public polynomials, in whatever form they are kept.
+    /// Limbs of public polynomials.
     pub plaintext_limbs: u64,
 }
 
 impl LimbOps {
-    /// Transforms in both directions.
     pub fn ntts(&self) -> u64 {
         self.forward_ntts + self.inverse_ntts
     }
@@ -65,15 +61,15 @@ impl AddAssign for LimbOps {
 /// The work of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Operations on residue vectors, composite operations by their bodies.
+    /// Limb operations, with composite operations expanded.
     pub limb_ops: LimbOps,
-    /// How often each operation occurs, composite ones as one, by name.
+    /// Number of operations by name; composite ones count as one.
     pub ops: BTreeMap<&'static str, u64>,
-    /// Bytes of the switching keys that are read, each of their limbs once: 8 bytes a word, both halves.
+    /// Bytes of both halves of all switching keys, each limb once, at 8 bytes per word.
     pub key_bytes: u64,
 }
 
-/// An operation of no composite kind.
+/// Work of an operation that is not composite.
 fn limb_ops(program: &KernelProgram, op: &Op) -> LimbOps {
     let none = LimbOps::default();
     let limbs = program.value(op.results[0]).limbs.len() as u64;
@@ -91,7 +87,7 @@ fn limb_ops(program: &KernelProgram, op: &Op) -> LimbOps {
             1 => LimbOps { reductions: limbs, ..none },
             from => LimbOps { multiplies: from, multiply_adds: from * limbs, ..none },
         },
-        // No arithmetic, or counted by their bodies.
+        // No arithmetic, or composite.
         OpKind::Input { .. }
         | OpKind::SelectLimbs { .. }
         | OpKind::Concat
@@ -102,10 +98,8 @@ fn limb_ops(program: &KernelProgram, op: &Op) -> LimbOps {
 }
 
 impl KernelProgram {
-    /// The work of the program.
-    ///
     /// # Errors
-    /// [`KernelError`] if the program is not consistent.
+    /// [`KernelError`] if the program is inconsistent.
     pub fn counts(&self) -> Result<Counts, KernelError> {
         let mut counts = Counts::default();
         for op in &self.ops {

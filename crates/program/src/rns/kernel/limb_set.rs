@@ -1,16 +1,16 @@
-//! The limbs that a value has.
+//! Sets of limbs.
 
 use polyfabric_schemes::rns::LimbId;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Distinct limbs in ascending order of their place in the ring's table. Cheap to copy.
+/// Distinct limbs in ascending order of their index in the ring's table. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct LimbSet(Arc<[LimbId]>);
 
 impl LimbSet {
-    /// The set of `limbs`, in any order; one named twice counts once.
+    /// The set of `limbs`, in any order, without duplicates.
     pub fn new(limbs: impl IntoIterator<Item = LimbId>) -> Self {
         let mut limbs: Vec<LimbId> = limbs.into_iter().collect();
         limbs.sort_unstable();
@@ -18,80 +18,70 @@ impl LimbSet {
         Self(limbs.into())
     }
 
-    /// The limbs whose numbers lie in `range`.
+    /// The limbs with indices in `range`.
     pub fn range(range: Range<u16>) -> Self {
         Self(range.map(LimbId).collect())
     }
 
-    /// The set of one limb.
     pub fn one(limb: LimbId) -> Self {
         Self([limb].into())
     }
 
-    /// How many limbs.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The limbs, ascending.
     pub fn as_slice(&self) -> &[LimbId] {
         &self.0
     }
 
-    /// The limbs, ascending.
+    /// The limbs in ascending order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = LimbId> + DoubleEndedIterator {
         self.0.iter().copied()
     }
 
-    /// The last limb of the table's order.
+    /// The largest limb.
     pub fn last(&self) -> Option<LimbId> {
         self.0.last().copied()
     }
 
-    /// Whether `limb` is in the set.
     pub fn contains(&self, limb: LimbId) -> bool {
         self.position(limb).is_some()
     }
 
-    /// The place of `limb` in the set.
+    /// The position of `limb` in the set.
     pub fn position(&self, limb: LimbId) -> Option<usize> {
         self.0.binary_search(&limb).ok()
     }
 
-    /// Whether every limb of this set is in `other`.
     pub fn is_subset(&self, other: &Self) -> bool {
         self.iter().all(|limb| other.contains(limb))
     }
 
-    /// Whether no limb of this set is in `other`.
     pub fn is_disjoint(&self, other: &Self) -> bool {
         !self.iter().any(|limb| other.contains(limb))
     }
 
-    /// The limbs of either.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         Self::new(self.iter().chain(other.iter()))
     }
 
-    /// The limbs of this set that are not in `other`.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
         Self(self.iter().filter(|&limb| !other.contains(limb)).collect())
     }
 
-    /// The limbs of both.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         Self(self.iter().filter(|&limb| other.contains(limb)).collect())
     }
 
-    /// The first `count` limbs, all if there are fewer.
+    /// The first `count` limbs, or all if there are fewer.
     #[must_use]
     pub fn first(&self, count: usize) -> Self {
         Self(self.iter().take(count).collect())
@@ -104,7 +94,7 @@ impl FromIterator<LimbId> for LimbSet {
     }
 }
 
-/// Runs of numbers: `{0-4,7}`.
+/// Prints runs of indices: `{0-4,7}`.
 impl fmt::Display for LimbSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("{")?;

@@ -1,9 +1,9 @@
 //! The kernel program: operations on polynomials in residue form, which every runtime and every machine executes.
 //!
-//! A value is one polynomial: a list of limbs, all in one domain. A ciphertext is several values. Operations are in SSA
-//! form and define one value or two; operands are values that stand before. Most work on each limb alone; those
-//! that join limbs are [`OpKind::BaseConversion`] and [`OpKind::SubDigit`], and the composite ones, whose meaning is
-//! their [`Body`] in the others. Everything is exact arithmetic modulo the limbs' primes, so a fused form gives the
+//! A value is one polynomial: a list of limbs in one domain. A ciphertext is several values. Operations are in SSA form and define
+//! one or two values; their operands are earlier values. Most operations work on each limb separately. [`OpKind::BaseConversion`] and
+//! [`OpKind::SubDigit`] combine limbs, as do the composite operations, whose [`Body`] of other operations defines their meaning. All
+//! arithmetic is exact modulo the primes, so a fused implementation gives the same words as the body.
 //! same words as the body.
 
 mod body;
@@ -30,12 +30,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// Index of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ValueId(pub u32);
 
 impl ValueId {
-    /// The index, to address [`KernelProgram::values`].
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -47,12 +45,10 @@ impl fmt::Display for ValueId {
     }
 }
 
-/// Index of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OpId(pub u32);
 
 impl OpId {
-    /// The index, to address [`KernelProgram::ops`].
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -64,40 +60,37 @@ impl fmt::Display for OpId {
     }
 }
 
-/// What a value is: residues of one polynomial modulo `limbs`, all in `domain`.
+/// Type of a value: residues of one polynomial modulo `limbs`, all in `domain`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ValueType {
-    /// Its limbs; at least one.
+    /// At least one.
     pub limbs: LimbSet,
-    /// Coefficients, or values in bit-reversed order.
+    /// Coefficients, or evaluations in bit-reversed order.
     pub domain: Domain,
 }
 
 impl ValueType {
-    /// Values of `limbs`.
     pub fn evaluation(limbs: LimbSet) -> Self {
         Self { limbs, domain: Domain::Evaluation }
     }
 
-    /// Coefficients of `limbs`.
     pub fn coefficient(limbs: LimbSet) -> Self {
         Self { limbs, domain: Domain::Coefficient }
     }
 }
 
-/// A polynomial that the program holds: signed integer coefficients, all N of them, in natural order.
+/// A public polynomial of the program: all N signed integer coefficients in natural order.
 ///
-/// They stand for residues modulo whatever limbs a [`OpKind::Plaintext`] asks for: one copy serves all levels.
+/// Its residues modulo any limbs are computed on use, so one copy serves all levels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PublicPolynomial {
     /// Coefficients below 2^63 in absolute value.
     Narrow(Arc<[i64]>),
-    /// Coefficients below 2^127 in absolute value: large scales.
+    /// Coefficients below 2^127 in absolute value, for large scales.
     Wide(Arc<[i128]>),
 }
 
 impl PublicPolynomial {
-    /// The number of coefficients.
     pub fn len(&self) -> usize {
         match self {
             Self::Narrow(coefficients) => coefficients.len(),
@@ -105,12 +98,10 @@ impl PublicPolynomial {
         }
     }
 
-    /// Whether there is no coefficient.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The largest absolute value of a coefficient.
     pub fn largest_coefficient(&self) -> f64 {
         match self {
             Self::Narrow(coefficients) => {
@@ -122,7 +113,7 @@ impl PublicPolynomial {
         }
     }
 
-    /// Where the coefficients lie: the same of all that share them.
+    /// Address of the coefficients, which identifies shared polynomials.
     pub fn address(&self) -> usize {
         match self {
             Self::Narrow(coefficients) => coefficients.as_ptr().addr(),
@@ -130,7 +121,7 @@ impl PublicPolynomial {
         }
     }
 
-    /// Whether all coefficients are between −q/2 and q/2, so that their residues modulo q say what they are.
+    /// Whether all coefficients are within ±q/2, so that their residues modulo q determine them.
     pub fn fits(&self, modulus: Modulus) -> bool {
         let half = modulus.value() / 2;
         match self {
@@ -141,8 +132,8 @@ impl PublicPolynomial {
         }
     }
 
-    /// The largest power of two X^(2^k) that the polynomial is one in, as k: a vector that repeats is encoded so. At most as large as leaves
-    /// [`RingDegree::MIN`] of its coefficients.
+    /// The largest k such that the polynomial is a polynomial in X^(2^k), as are encodings of repeating vectors. Limited so that at least
+    /// [`RingDegree::MIN`] coefficients remain.
     pub fn log2_apart(&self) -> u32 {
         fn apart<T: Copy + PartialEq + Default>(coefficients: &[T]) -> u32 {
             let most = (coefficients.len() / RingDegree::MIN).checked_ilog2().unwrap_or(0);
@@ -158,10 +149,10 @@ impl PublicPolynomial {
         }
     }
 
-    /// The residues modulo `limb`'s modulus of the coefficients 2^`log2_apart` from one another, from the first on.
+    /// Residues modulo `limb` of every 2^`log2_apart`-th coefficient, from coefficient 0 on.
     ///
     /// # Panics
-    /// Unless `target` has a word for each of them.
+    /// Unless `target` has one word for each of them.
     pub fn residues_apart(&self, limb: Limb, log2_apart: u32, target: &mut [u64]) {
         if log2_apart == 0 {
             return self.residues_from(limb, 0, target);
@@ -178,7 +169,7 @@ impl PublicPolynomial {
         }
     }
 
-    /// The residues modulo `limb`'s modulus of the coefficients from `start` on, as many as `target` has words, written to it.
+    /// Residues modulo `limb` of `target.len()` coefficients from `start` on.
     ///
     /// # Panics
     /// If there are fewer coefficients.
@@ -190,85 +181,74 @@ impl PublicPolynomial {
         }
     }
 
-    /// The residues modulo `modulus`, in natural order, written to `target`.
+    /// Residues modulo `modulus` in natural order.
     ///
     /// # Panics
-    /// Unless `target` has a word for each coefficient.
+    /// Unless `target` has one word per coefficient.
     pub fn residues(&self, modulus: Modulus, target: &mut [u64]) {
         assert_eq!(target.len(), self.len(), "a word for each coefficient");
         self.residues_from(Limb::new(modulus), 0, target);
     }
 }
 
-/// One operation, and the values it defines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Op {
-    /// What it does.
     pub kind: OpKind,
-    /// Its operands.
     pub operands: Vec<ValueId>,
     /// The values it defines, with consecutive numbers: one, or two for [`OpKind::InnerProduct`].
     pub results: Vec<ValueId>,
-    /// The first node of the homomorphic program that it serves.
+    /// The first homomorphic node that needs this operation.
     pub origin: Option<NodeId>,
-    /// Number of the operation on ciphertexts that it is part of: a node may be many (a bootstrapping, a matrix). Such an operation is a
-    /// run of equal numbers.
+    /// Index of the ciphertext operation that it belongs to, a run of equal numbers. A node may consist of many ciphertext operations
+    /// (a bootstrapping, a matrix).
     pub step: u32,
 }
 
-/// A named result: part `part` of the output ciphertext `name`.
+/// Part `part` of the output ciphertext `name`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
-    /// Name of the output.
     pub name: Arc<str>,
-    /// Which power of the secret key the polynomial belongs to.
+    /// The power of the secret key that the polynomial belongs to.
     pub part: u16,
-    /// The value.
     pub value: ValueId,
 }
 
-/// What a program asks of one switching key.
+/// How a program uses one switching key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyUse {
-    /// Rows 0 to `rows` − 1 are read.
+    /// Reads rows 0 to `rows` − 1.
     pub rows: usize,
-    /// The limbs that are read of each row.
+    /// The limbs read of each row.
     pub limbs: LimbSet,
-    /// Limbs of rows that are read, each as often as it is.
+    /// Number of limb reads, with repetitions.
     pub reads: usize,
 }
 
-/// A kernel program. Made by [`KernelBuilder`] and by the parser; both check it.
+/// A kernel program. [`KernelBuilder`] and the parser construct and check one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KernelProgram {
-    /// Its name.
     pub name: Arc<str>,
-    /// N.
     pub degree: RingDegree,
-    /// The table of moduli that [`LimbId`] indexes.
+    /// Indexed by [`LimbId`].
     pub moduli: Arc<[Modulus]>,
-    /// Public polynomials.
     pub plaintexts: Vec<Arc<PublicPolynomial>>,
-    /// The types of the values.
+    /// Types of the values.
     pub values: Vec<ValueType>,
-    /// Operations; they define the values in order.
+    /// They define the values in order.
     pub ops: Vec<Op>,
-    /// Results.
     pub outputs: Vec<Output>,
 }
 
 impl KernelProgram {
-    /// The type of `value`.
     pub fn value(&self, value: ValueId) -> &ValueType {
         &self.values[value.index()]
     }
 
-    /// The modulus of `limb`.
     pub fn modulus(&self, limb: LimbId) -> Modulus {
         self.moduli[usize::from(limb.0)]
     }
 
-    /// The inputs in order: name, part, value and its type.
+    /// Name, part, value and type of each input, in order.
     pub fn inputs(&self) -> impl Iterator<Item = (&str, u16, ValueId, &ValueType)> {
         self.ops.iter().filter_map(|op| match &op.kind {
             OpKind::Input { name, part, value } => Some((&**name, *part, op.results[0], value)),

@@ -1,8 +1,8 @@
-//! Programs that repeat: rounds one after the other, many of them of the same body.
+//! Programs that repeat: sequences of rounds, many of which share a body.
 //!
-//! A round takes what the round before gives, part by part in the order of the outputs. Its public polynomials are its own, as weights are, and so may
-//! be the amounts of some of its rotations; all else is its body's. So a round is its body with other constants, and what holds of a body whatever its
-//! constants are holds of all its rounds.
+//! A round's inputs are the previous round's outputs, in order. Rounds of one body may differ in their public polynomials (such as
+//! weights) and in the amounts of some rotations. So any property of a body that does not depend on its constants is true for all its
+//! rounds.
 
 use super::{KernelError, KernelProgram, Op, OpKind, PublicPolynomial, ValueId, ValueType};
 use polyfabric_kernels::RingDegree;
@@ -16,29 +16,29 @@ use thiserror::Error;
 /// One round.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Round {
-    /// Number of its body.
+    /// Index of its body.
     pub body: usize,
-    /// Automorphisms that are others than the body's, with their keys: X → X^(to) in the place of X → X^(from), from first.
+    /// Replaced automorphisms, with their keys: X → X^to instead of X → X^from, as (from, to).
     pub elements: Vec<(GaloisElement, GaloisElement)>,
-    /// Its public polynomials, by their numbers in the body; nothing if they are those of the body.
+    /// Its public polynomials, by index in the body; `None` for the body's own.
     pub plaintexts: Option<Vec<Arc<PublicPolynomial>>>,
 }
 
 impl Round {
-    /// Of body number `body`, with its constants.
+    /// A round of body `body` with its constants.
     pub fn of(body: usize) -> Self {
         Self { body, ..Self::default() }
     }
 
-    /// The automorphism that the round has in the place of the body's.
+    /// The round's automorphism that replaces the body's `own`.
     pub fn element(&self, own: GaloisElement) -> GaloisElement {
         self.elements.iter().find(|&&(from, _)| from == own).map_or(own, |&(_, to)| to)
     }
 
-    /// Whether the automorphisms that the round has others in the place of are whole operations of the body: rotations.
+    /// Checks that every replaced automorphism is a whole rotation in the body.
     ///
     /// # Errors
-    /// [`RoundsError::Shared`] if one is there, too, as a part of something else, or is not there.
+    /// [`RoundsError::Shared`] if another operation also uses it, or no operation does.
     pub fn check(&self, name: &Arc<str>, body: &KernelProgram) -> Result<(), RoundsError> {
         let key_of = |op: &Op| match op.kind {
             OpKind::InnerProduct { key, .. } => Some(key),
@@ -58,7 +58,7 @@ impl Round {
         Ok(())
     }
 
-    /// The key that the round reads in the place of the body's.
+    /// The round's key that replaces the body's `own`.
     pub fn key(&self, own: KeyId) -> KeyId {
         let of = |element| {
             let found = self.elements.iter().find(|(from, _)| from.value() == element);
@@ -72,82 +72,45 @@ impl Round {
     }
 }
 
-/// Rounds of a few bodies.
+/// A program of rounds over a few bodies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounds {
-    /// Name of the program.
     pub name: Arc<str>,
-    /// What rounds do.
     pub bodies: Vec<Arc<KernelProgram>>,
-    /// Rounds, in order; at least one.
+    /// In order; at least one.
     pub rounds: Vec<Round>,
 }
 
-/// Why rounds are no program.
+/// Why rounds do not form a program.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum RoundsError {
-    /// A round of a body that is not there, or no round at all.
-    #[error("{name}: round {round} is of body {body}, and there are {bodies}; name one of them")]
-    Body {
-        /// Program.
-        name: Arc<str>,
-        /// Round.
-        round: usize,
-        /// Its body.
-        body: usize,
-        /// How many there are.
-        bodies: usize,
-    },
-    /// A round that does not take what the round before gives.
+    #[error("{name}: round {round} uses body {body}, but there are only {bodies}; use one of them")]
+    Body { name: Arc<str>, round: usize, body: usize, bodies: usize },
     #[error(
-        "{name}: round {round} takes {takes}, and the round before gives {gives}; end each round at the level at which the next begins"
+        "{name}: round {round} takes {takes}, but the previous round gives {gives}; end each round at the level at which the next begins"
     )]
-    Ports {
-        /// Program.
-        name: Arc<str>,
-        /// Round.
-        round: usize,
-        /// What it takes.
-        takes: String,
-        /// What it is given.
-        gives: String,
-    },
-    /// A rotation that a round cannot have another one in the place of.
+    Ports { name: Arc<str>, round: usize, takes: String, gives: String },
     #[error(
-        "{name}: of body `{body}` {operations} operations have a key switch by the key that a round has another one in the place of, and {others} of them \
-         others too: give the body's rotation an amount that nothing else in it has"
+        "{name}: a round replaces a rotation key of body `{body}`, which {operations} operations use, and {others} of them use \
+         other keys too; give the body's rotation an amount that nothing else in it has"
     )]
-    Shared {
-        /// Program.
-        name: Arc<str>,
-        /// Name of the body.
-        body: Arc<str>,
-        /// Operations that have a key switch by the key.
-        operations: usize,
-        /// Those of them that have others.
-        others: usize,
-    },
-    /// Rings or moduli that differ.
-    #[error("{name}: its bodies are not over one ring and its moduli; lower all of them with one set")]
-    Ring {
-        /// Program.
-        name: Arc<str>,
-    },
+    Shared { name: Arc<str>, body: Arc<str>, operations: usize, others: usize },
+    #[error("{name}: its bodies have different rings or moduli; lower all of them with one set")]
+    Ring { name: Arc<str> },
 }
 
-/// What passes into a body and out of it, part by part.
+/// Inputs and outputs of a body, part by part.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ports {
-    /// Its ring, and the table of its moduli.
+    /// Ring degree and moduli.
     pub ring: (RingDegree, Arc<[Modulus]>),
-    /// Types of its inputs.
+    /// Types of the inputs.
     pub takes: Vec<ValueType>,
-    /// Types of its outputs.
+    /// Types of the outputs.
     pub gives: Vec<ValueType>,
 }
 
 impl Ports {
-    /// Of `body`.
     pub fn of(body: &KernelProgram) -> Self {
         Self {
             ring: (body.degree, Arc::clone(&body.moduli)),
@@ -156,10 +119,10 @@ impl Ports {
         }
     }
 
-    /// Whether in a program of that name, of rounds of these bodies in `order`, each takes what the one before gives.
+    /// Checks for a program `name` with rounds of these bodies in `order` that each round's inputs match the previous outputs.
     ///
     /// # Errors
-    /// [`RoundsError`] with the first round that does not.
+    /// [`RoundsError`] at the first round that does not match.
     pub fn check(name: &Arc<str>, order: &[usize], bodies: &[Self]) -> Result<(), RoundsError> {
         let outside = order.iter().copied().enumerate().find(|&(_, body)| body >= bodies.len());
         if let Some((round, body)) = outside.or(order.is_empty().then_some((0, 0))) {
@@ -179,10 +142,10 @@ impl Ports {
 }
 
 impl Rounds {
-    /// Whether each round takes what the one before gives.
+    /// Checks that each round's inputs match the previous outputs.
     ///
     /// # Errors
-    /// [`RoundsError`] with the first round that does not.
+    /// [`RoundsError`] at the first round that does not match.
     pub fn check(&self) -> Result<(), RoundsError> {
         let order: Vec<usize> = self.rounds.iter().map(|round| round.body).collect();
         let ports: Vec<Ports> = self.bodies.iter().map(|body| Ports::of(body)).collect();
@@ -190,10 +153,10 @@ impl Rounds {
         self.rounds.iter().try_for_each(|round| round.check(&self.name, &self.bodies[round.body]))
     }
 
-    /// All rounds as one program without any: for tests of small ones, as it can be very long.
+    /// All rounds as one plain program, for tests of small ones; it can be very long.
     ///
     /// # Errors
-    /// [`KernelError`] if an automorphism of a round is none of the ring.
+    /// [`KernelError`] if an automorphism of a round does not exist in the ring.
     ///
     /// # Panics
     /// Unless [`Self::check`] accepts it.

@@ -1,8 +1,8 @@
-//! Where bootstraps stand in a program that is deeper than its parameters.
+//! Places bootstraps in a program that needs more levels than its parameters have.
 //!
-//! Cuts go through the program at depths, in levels from the inputs: behind a cut, every value from before it that is still read has the levels of a
-//! bootstrapping's result. Which cuts there are is found by dynamic programming: the fewest bootstraps of all choices in which no operation lacks levels
-//! between two cuts. A bootstrap without which the levels suffice is taken away again.
+//! A cut separates depths, measured in levels from the inputs. Every value from before a cut that is read after it is bootstrapped.
+//! Dynamic programming finds the cuts with the fewest bootstraps such that no operation between two cuts lacks levels. Afterwards,
+//! each bootstrap that the levels suffice without is removed.
 
 use super::plan::{highest_levels, levels_used};
 use super::{LevelError, PlanRules};
@@ -10,25 +10,24 @@ use crate::rns::homomorphic::{Builder, NodeId, Op, Program, ProgramError};
 use polyfabric_kernels::cancel;
 use std::collections::BTreeSet;
 
-/// Most bootstraps of which each is tried without.
+/// Maximum number of bootstraps for which removing each one is tried.
 const MOST_TRIED: usize = 64;
 
-/// A program with bootstraps placed.
 #[derive(Clone, Debug)]
 pub struct Placed {
     /// The program.
     pub program: Program,
-    /// For each node of the program that was given the node with its value, before a bootstrap.
+    /// For each original node, the node with its value, before a bootstrap.
     pub nodes: Vec<NodeId>,
-    /// How many there are.
+    /// Number of bootstraps added.
     pub bootstraps: usize,
 }
 
-/// Places bootstraps in `program`, beside those that its author has placed; nothing if no placement suffices, as where one operation takes more levels than a bootstrapping
-/// leaves, or if there is no bootstrapping.
+/// Places bootstraps in `program`, in addition to the author's. `None` if no placement suffices: one operation uses more levels than
+/// a bootstrapping restores, or the parameters have no bootstrapping.
 ///
 /// # Errors
-/// [`ProgramError`] never for a checked program.
+/// [`ProgramError`] cannot occur for a checked program.
 pub fn place_bootstraps(program: &Program, rules: &PlanRules) -> Result<Option<Placed>, ProgramError> {
     let Some(cuts) = Cuts::new(program, rules) else { return Ok(None) };
     let Some(mut kept) = cuts.values() else { return Ok(None) };
@@ -44,7 +43,7 @@ pub fn place_bootstraps(program: &Program, rules: &PlanRules) -> Result<Option<P
     Ok(highest_levels(&placed.program, rules).is_ok().then_some(placed))
 }
 
-/// Whether `error` is one that bootstraps mend.
+/// Whether more bootstraps may fix `error`.
 pub fn is_mended_by_bootstraps(error: &LevelError) -> bool {
     matches!(error, LevelError::Exhausted { .. } | LevelError::Raised { .. })
 }
@@ -52,24 +51,24 @@ pub fn is_mended_by_bootstraps(error: &LevelError) -> bool {
 struct Cuts<'a> {
     program: &'a Program,
     rules: &'a PlanRules,
-    /// The levels that a bootstrapping's operand needs, and its result has.
+    /// Levels that a bootstrapping's operand needs and its result has.
     needed: usize,
     restored: usize,
-    /// Levels from the inputs, by node; a constant's is 0.
+    /// Levels from the inputs, by node; 0 for constants.
     depth: Vec<usize>,
-    /// The depth of the deepest node that reads a node.
+    /// Depth of each node's deepest reader.
     last_read: Vec<usize>,
     /// Encrypted nodes by depth.
     at_depth: Vec<Vec<NodeId>>,
-    /// The cuts that were chosen, by depth.
+    /// The chosen cuts, by depth.
     chosen: Vec<usize>,
 }
 
-/// The best way to a cut.
+/// The best sequence of cuts that ends with a given one.
 #[derive(Clone, Copy)]
 struct Way {
     bootstraps: usize,
-    /// The cut before, if there is one.
+    /// The preceding cut, if any.
     before: Option<usize>,
 }
 
@@ -93,7 +92,8 @@ impl<'a> Cuts<'a> {
         cuts.choose()
     }
 
-    /// Levels of the nodes up to the depth that the levels suffice for, if the last cut is `after`; what lies before it has a bootstrapping's levels.
+    /// Levels of the nodes if the last cut is at `after`, and the depth up to which they suffice. Earlier nodes have the levels of a
+    /// bootstrapping's result.
     fn levels(&self, after: Option<usize>) -> (Vec<usize>, usize) {
         let mut levels = vec![self.restored; self.depth.len()];
         for depth in after.map_or(0, |cut| cut + 1)..self.at_depth.len() {
@@ -117,7 +117,7 @@ impl<'a> Cuts<'a> {
         (levels, self.at_depth.len())
     }
 
-    /// The values that a cut at depth `cut`, after one at `after`, bootstraps; nothing if one of them lacks the levels for it.
+    /// The values that a cut at depth `cut`, with the last one at `after`, bootstraps; `None` if one of them lacks levels for that.
     fn crossing(&self, levels: &[usize], after: Option<usize>, cut: usize) -> Option<Vec<NodeId>> {
         let between = after.map_or(0, |after| after + 1)..=cut;
         let crossing = between.flat_map(|depth| &self.at_depth[depth]).copied();
@@ -173,12 +173,11 @@ impl<'a> Cuts<'a> {
         Some(values)
     }
 
-    /// Whether a cut lies between two depths.
     fn is_cut(&self, from: usize, to: usize) -> bool {
         self.chosen.iter().any(|cut| (from..to).contains(cut))
     }
 
-    /// The program in which `values` are bootstrapped for whoever reads them behind a cut.
+    /// The program in which readers after a cut use bootstrapped copies of `values`.
     fn rebuilt(&self, values: &BTreeSet<NodeId>) -> Result<Placed, ProgramError> {
         let program = self.program;
         let mut builder = Builder::new(program.name(), program.scheme(), program.slots())?;
@@ -201,7 +200,7 @@ impl<'a> Cuts<'a> {
 
 #[cfg(test)]
 mod tests {
-    //! Does every operation have its levels, with as few bootstraps as can be?
+    //! Has every operation enough levels, with the fewest bootstraps?
 
     use super::*;
     use crate::rns::homomorphic::{Basis, Polynomial, Scheme, Values, evaluate};
@@ -237,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_has_as_few_as_can_be() {
+    fn a_chain_has_the_fewest_bootstraps() {
         for (depth, bootstraps) in [(9, 0), (10, 1), (18, 1), (19, 2), (45, 4), (46, 5)] {
             let program = program(|builder, x| squared(builder, x, depth));
             assert_eq!(placed(&program, &RULES).bootstraps, bootstraps, "{depth}");
@@ -245,8 +244,8 @@ mod tests {
     }
 
     #[test]
-    fn the_narrow_places_are_cut() {
-        // Six wide steps, in the middle of which nine values would have to be bootstrapped, between narrow ones.
+    fn cuts_are_at_narrow_depths() {
+        // Six wide steps, in the middle of which nine values would need bootstraps, between narrow steps.
         let program = program(|builder, x| {
             let x = squared(builder, x, 5);
             let wide: Vec<NodeId> = (0..9)
@@ -262,8 +261,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_late_needs_none_of_its_own() {
-        // The input is read again at the end, and has its levels still.
+    fn an_input_that_is_read_late_needs_no_bootstrap() {
+        // The input is read again at the end and still has its levels.
         let program = program(|builder, x| {
             let deep = squared(builder, x, 12);
             builder.mul(deep, x).expect("a product")
@@ -272,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn those_of_the_author_stay() {
+    fn the_authors_bootstraps_stay() {
         let program = program(|builder, x| {
             let deep = squared(builder, x, 4);
             let restored = builder.bootstrap(deep).expect("a bootstrap");
@@ -302,7 +301,7 @@ mod tests {
             let program = program(|builder, x| {
                 let mut nodes = vec![x];
                 for &(kind, a, b) in &steps {
-                    // Mostly what was made last, so that programs are deep.
+                    // Mostly recent values, so that programs are deep.
                     let a = nodes[nodes.len() - 1 - usize::from(a) % nodes.len().min(3)];
                     let b = nodes[usize::from(b) % nodes.len()];
                     nodes.push(match kind {
@@ -318,8 +317,7 @@ mod tests {
             let found = placed.program.nodes().iter().filter(|node| matches!(node.op, Op::Bootstrap { .. })).count();
             prop_assert_eq!(found, placed.bootstraps);
             prop_assert!(highest_levels(&program, &rules).is_err() || found == 0);
-            // What every node computes is what it was; compared as text, since sums of powers overflow and what is not a
-            // number equals nothing.
+            // All nodes keep their values. Compare them as text, because sums of powers overflow and NaN differs from itself.
             let inputs = HashMap::from([("x".to_owned(), Values::real(&[0.5, -0.25, 0.125, 1.0, -1.0, 0.75, 0.0, 0.3]))]);
             let (before, after) = (evaluate(&program, &inputs).expect("inputs"), evaluate(&placed.program, &inputs).expect("inputs"));
             for (id, node) in program.iter().filter(|(_, node)| !matches!(node.op, Op::Output { .. })) {

@@ -1,4 +1,4 @@
-//! The levels of a ciphertext: which limbs each has, and the scale that values have there.
+//! The chain of levels: the limbs and the scale of ciphertexts at each level.
 
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::modular::Modulus;
@@ -10,17 +10,17 @@ use thiserror::Error;
 use crate::rns::homomorphic::Scheme;
 use crate::rns::kernel::LimbSet;
 
-/// What a message is multiplied by in its ciphertext.
+/// Factor of a message within its ciphertext.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scale {
-    /// CKKS: Δ, by which slots are multiplied before rounding.
+    /// CKKS: Δ, which multiplies slots before rounding.
     Real(f64),
-    /// BGV: the correction factor modulo t, which modulus switching changes.
+    /// BGV: the correction factor modulo t, which modulus switches change.
     Factor(u64),
 }
 
 impl Scale {
-    /// Δ; 1 for BGV, whose messages are integers as they are.
+    /// Δ; 1 for BGV, whose messages are integers.
     pub fn real(self) -> f64 {
         match self {
             Self::Real(scale) => scale,
@@ -38,29 +38,17 @@ impl fmt::Display for Scale {
     }
 }
 
-/// Why limbs and scales make no chain of levels.
+/// Why limbs and scales do not form a chain of levels.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ChainError {
-    /// Levels that do not grow, or reach beyond the table.
     #[error(
         "level {level} has {limbs} limbs, the level below {below}, and the table has {table} moduli; give every level more limbs than the one below"
     )]
-    Limbs {
-        /// The level.
-        level: usize,
-        /// Its limbs.
-        limbs: usize,
-        /// Limbs of the level below; 0 below level 0.
-        below: usize,
-        /// Moduli in the table.
-        table: usize,
-    },
-    /// No level at all.
+    Limbs { level: usize, limbs: usize, below: usize, table: usize },
     #[error("a chain needs a level; give level 0 at least one limb")]
     Empty,
-    /// A scale that is not positive, or does not fit its modulus.
     #[error(
-        "scale 2^{scale:.1} at level 0, whose modulus has {modulus:.1} bits: nothing can be decrypted; lower the scale or take a larger first prime"
+        "scale 2^{scale:.1} at level 0, whose modulus has {modulus:.1} bits: ciphertexts there cannot be decrypted; lower the scale or take a larger first prime"
     )]
     Scale {
         /// log2 of the scale.
@@ -68,26 +56,20 @@ pub enum ChainError {
         /// log2 of the modulus of level 0.
         modulus: f64,
     },
-    /// A plaintext modulus that shares a factor with the chain.
     #[error("plaintext modulus {t} and modulus {q} of the chain have a common factor; take distinct primes")]
-    PlaintextModulus {
-        /// t.
-        t: u64,
-        /// The modulus.
-        q: u64,
-    },
+    PlaintextModulus { t: u64, q: u64 },
 }
 
-/// The levels of one parameter set. A value at level ℓ has the first `limbs_at(ℓ)` limbs of Q; a rescaling takes it to level
-/// ℓ − 1, dropping one prime (single-prime scales) or several (double-prime scales).
+/// The levels of one parameter set. A value at level ℓ has the first `limbs_at(ℓ)` limbs of Q. A rescaling leads to level ℓ − 1 and
+/// drops one prime (single-prime scales) or several (double-prime scales).
 ///
-/// Every level has one scale s_ℓ, such that a product of two values at level ℓ, rescaled, has exactly the scale of level ℓ − 1:
+/// Each level has one scale s_ℓ: the product of two values at level ℓ has, after rescaling, exactly the scale of level ℓ − 1:
 ///
 /// s_ℓ² / Π(dropped primes) = s_(ℓ−1).
 ///
-/// So additions always match, whatever the depths of their operands (the idea is of A. Kim, A. Papadimitriou and
-/// Y. Polyakov, CT-RSA 2022). For CKKS s_0 is given and the others follow upwards, s_ℓ = √(s_(ℓ−1)·Π(dropped)): in this
-/// direction deviations of the primes are halved from level to level, downwards they would be doubled.
+/// So operands of additions always match, whatever their depths (A. Kim, A. Papadimitriou and Y. Polyakov, CT-RSA 2022). For CKKS
+/// s_0 is given and the others follow upward, s_ℓ = √(s_(ℓ−1)·Π(dropped)). In this direction, deviations of the primes are halved at
+/// each level; downward they would double.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chain {
     scheme: Scheme,
@@ -117,7 +99,7 @@ impl Chain {
         Ok(chain)
     }
 
-    /// BGV with plaintext modulus `t`: correction factor 1 at the top, and what modulus switching makes of it below.
+    /// BGV with plaintext modulus `t`: correction factor 1 at the top; modulus switches determine the factors below.
     ///
     /// # Errors
     /// [`ChainError`].
@@ -153,12 +135,10 @@ impl Chain {
         Ok(Self { scheme, degree, moduli: moduli.into(), limbs_at: limbs_at.to_vec(), scales: Vec::new() })
     }
 
-    /// The scheme.
     pub fn scheme(&self) -> Scheme {
         self.scheme
     }
 
-    /// t of BGV.
     pub fn plaintext_modulus(&self) -> Option<u64> {
         match self.scheme {
             Scheme::Ckks => None,
@@ -166,40 +146,35 @@ impl Chain {
         }
     }
 
-    /// N.
     pub fn degree(&self) -> RingDegree {
         self.degree
     }
 
-    /// The table of moduli.
     pub fn moduli(&self) -> &Arc<[Modulus]> {
         &self.moduli
     }
 
-    /// The modulus of `limb`.
-    ///
     /// # Panics
     /// If the table has no such limb.
     pub fn modulus(&self, limb: LimbId) -> Modulus {
         self.moduli[limb.index()]
     }
 
-    /// The highest level.
     pub fn top(&self) -> usize {
         self.limbs_at.len() - 1
     }
 
-    /// The limbs of a value at `level`, at most [`Self::top`].
+    /// The limbs of a value at `level` ≤ [`Self::top`].
     pub fn limbs(&self, level: usize) -> LimbSet {
         LimbSet::range(0..self.limbs_at[level] as u16)
     }
 
-    /// The limbs that a rescaling from `level`, at least 1, drops.
+    /// The limbs that a rescaling from `level` ≥ 1 drops.
     pub fn dropped(&self, level: usize) -> LimbSet {
         LimbSet::range(self.limbs_at[level - 1] as u16..self.limbs_at[level] as u16)
     }
 
-    /// Product of the primes that a rescaling from `level`, at least 1, drops.
+    /// Product of the primes that a rescaling from `level` ≥ 1 drops.
     pub fn dropped_product(&self, level: usize) -> f64 {
         self.dropped(level).iter().map(|limb| self.modulus(limb).value() as f64).product()
     }
@@ -244,7 +219,7 @@ impl Chain {
         }
     }
 
-    /// What a value of scale `from` must be multiplied by to have scale `to`: exact for BGV.
+    /// The factor that brings a value from scale `from` to scale `to`; exact for BGV.
     pub fn ratio(&self, from: Scale, to: Scale) -> Scale {
         match (from, to, self.t()) {
             (Scale::Factor(from), Scale::Factor(to), Some(t)) => {
@@ -254,8 +229,8 @@ impl Chain {
         }
     }
 
-    /// Whether values of the two scales may be added: equal, or for CKKS closer than 2^-40, which is below any rounding
-    /// of a ciphertext whose scale is less than 2^80.
+    /// Whether values of the two scales can be added. CKKS scales may differ by a factor up to 1 + 2^-40, which is below the rounding of
+    /// any ciphertext with a scale below 2^80.
     pub fn alike(&self, a: Scale, b: Scale) -> bool {
         match (a, b) {
             (Scale::Factor(a), Scale::Factor(b)) => a == b,

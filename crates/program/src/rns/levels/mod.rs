@@ -1,7 +1,7 @@
-//! Levels and scales: what a program needs, and where rescalings and relinearisations stand.
+//! Levels and scales of a program, and the placement of rescalings and relinearizations.
 //!
-//! Rescalings and relinearisations are placed by rule, not by nodes of their own: [`Plan`] says of every node at which level it
-//! is and whether it stays an unrescaled product; the lowering rescales and relinearises where an operation needs it, once.
+//! They are placed by rule instead of by nodes. [`Plan`] assigns a level to each node and decides whether it stays an unrescaled
+//! product. The lowering rescales and relinearizes a value once, where an operation first needs it.
 
 mod bootstraps;
 mod chain;

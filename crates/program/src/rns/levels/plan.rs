@@ -1,9 +1,9 @@
-//! Levels of all nodes.
+//! Assigns levels to all nodes, in three passes.
 //!
-//! 1. Forwards: the highest level that each node can have. Where it would fall below 0 the program is refused, and the node named.
-//! 2. Backwards: the level that what follows needs. With [`LevelPolicy::Lowest`] every operation runs there, so a value that two
-//!    operations read at different levels is computed at the higher one; inputs are encrypted no higher than needed.
-//! 3. Forwards: which values stay products that are still to be rescaled. A sum is one if both operands are, at one level.
+//! 1. Forward: the highest level that each node can have. If it falls below 0, the program is rejected at that node.
+//! 2. Backward: the level that the readers need. With [`LevelPolicy::Lowest`] every operation runs there; a value that two operations
+//!    read at different levels is computed at the higher one. Inputs are encrypted no higher than needed.
+//! 3. Forward: the values that stay unrescaled products. A sum does if both operands do, at one level.
 //!
 //! The level of a node is that of its rescaled value. A product at level ℓ is computed over the limbs of level ℓ + 1.
 
@@ -12,26 +12,26 @@ use crate::location::place;
 use crate::rns::homomorphic::{Basis, NodeId, Op, Polynomial, Program, Scheme, Values, op_name};
 use crate::rns::lowering::{LevelPolicy, Rescaling, polynomial_depth};
 
-/// The largest integer factor that is multiplied without using a level.
+/// The largest integer factor that uses no level.
 const MAX_FREE_FACTOR: f64 = 1024.0;
 
-/// What the plan depends on besides program and chain.
+/// Parameters of the plan besides program and chain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanRules {
-    /// At which level operations run.
+    /// Level at which operations run.
     pub levels: LevelPolicy,
     /// When products are rescaled.
     pub rescaling: Rescaling,
-    /// The highest level of an input: the chain's top, or below the levels that bootstrapping keeps for itself.
+    /// The highest level of an input: the chain's top, or the level below those reserved for bootstrapping.
     pub top: usize,
-    /// The levels of a bootstrapping's operand and result, if the parameters have one.
+    /// Levels of a bootstrapping's operand and result, if the parameters have bootstrapping.
     pub bootstrapping: Option<(usize, usize)>,
-    /// The level of outputs that no [`Op::ModSwitch`] determines.
+    /// Level of outputs that no [`Op::ModSwitch`] determines.
     pub output: usize,
 }
 
 impl PlanRules {
-    /// The same of parameters with so many more levels.
+    /// The rules for parameters with `levels` more levels.
     fn raised(&self, levels: usize) -> Self {
         let bootstrapping = self.bootstrapping.map(|(operand, result)| (operand, result + levels));
         Self { top: self.top + levels, bootstrapping, ..self.clone() }
@@ -43,19 +43,18 @@ impl PlanRules {
 pub struct NodeLevel {
     /// Whether an output depends on it.
     pub live: bool,
-    /// The level of its rescaled value.
+    /// Level of its rescaled value.
     pub level: usize,
-    /// Whether it stays a product until an operation needs it rescaled; then it has the limbs of `level` + 1.
+    /// Whether it stays a product until an operation needs it rescaled; it then has the limbs of `level` + 1.
     pub rescale_due: bool,
 }
 
-/// The levels of a program's nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     nodes: Vec<NodeLevel>,
 }
 
-/// Whether the product with `values` is one with an integer, which uses no level.
+/// The integer if `values` is one in all slots; the product with it uses no level.
 pub fn integer_factor(values: &Values) -> Option<i64> {
     match values {
         Values::Complex(values) => match **values {
@@ -71,7 +70,7 @@ pub fn integer_factor(values: &Values) -> Option<i64> {
     }
 }
 
-/// Levels that an operation takes from its operand to its rescaled result.
+/// Levels from an operation's operand to its rescaled result.
 pub fn levels_used(program: &Program, node: NodeId) -> usize {
     let node = program.node(node);
     match &node.op {
@@ -89,7 +88,7 @@ fn factor(program: &Program, constant: NodeId) -> Option<&Values> {
     }
 }
 
-/// Levels of a polynomial: of its depth, and one for the map of a Chebyshev interval to \[−1, 1\].
+/// Levels of a polynomial: its depth, and one for mapping a Chebyshev interval to \[−1, 1\].
 pub fn polynomial_levels(polynomial: &Polynomial) -> usize {
     let depth = polynomial_depth(polynomial.degree());
     match polynomial.basis {
@@ -102,7 +101,7 @@ impl Plan {
     /// Levels of `program` on `chain`.
     ///
     /// # Errors
-    /// [`LevelError`] with the first node that does not fit.
+    /// [`LevelError`] at the first node that does not fit.
     pub fn new(program: &Program, chain: &Chain, rules: &PlanRules) -> Result<Self, LevelError> {
         check_ring(program, chain)?;
         let highest = highest_levels(program, rules)?;
@@ -140,12 +139,11 @@ impl Plan {
         Ok(Self { nodes })
     }
 
-    /// The level of `node`.
     pub fn node(&self, node: NodeId) -> NodeLevel {
         self.nodes[node.index()]
     }
 
-    /// The highest level that any input is encrypted at.
+    /// The highest level of any input.
     pub fn start(&self, program: &Program) -> usize {
         program.inputs().map(|(id, _)| self.node(id)).filter(|node| node.live).map(|node| node.level).max().unwrap_or(0)
     }
@@ -177,7 +175,6 @@ fn check_ring(program: &Program, chain: &Chain) -> Result<(), LevelError> {
     Ok(())
 }
 
-/// Nodes on which an output depends.
 fn live_nodes(program: &Program) -> Vec<bool> {
     let mut live = vec![false; program.nodes().len()];
     for (index, node) in program.nodes().iter().enumerate().rev() {
@@ -191,7 +188,6 @@ fn live_nodes(program: &Program) -> Vec<bool> {
     live
 }
 
-/// The highest level that each node can have.
 pub(super) fn highest_levels(program: &Program, rules: &PlanRules) -> Result<Vec<usize>, LevelError> {
     let mut levels: Vec<usize> = Vec::with_capacity(program.nodes().len());
     for (id, node) in program.iter() {
@@ -235,7 +231,7 @@ pub(super) fn highest_levels(program: &Program, rules: &PlanRules) -> Result<Vec
     Ok(levels)
 }
 
-/// The levels that inputs and bootstrappings lack for the whole program, and not for its first node that lacks some.
+/// Levels that inputs and bootstrappings lack for the whole program, rather than for its first failing node.
 fn missing_levels(program: &Program, rules: &PlanRules) -> usize {
     let mut levels: Vec<i64> = Vec::with_capacity(program.nodes().len());
     for (id, node) in program.iter() {
@@ -257,7 +253,7 @@ fn highest_start(program: &Program, levels: &[usize], rules: &PlanRules) -> usiz
     known.copied().max().unwrap_or(rules.top)
 }
 
-/// What the nodes that follow need; possible because [`highest_levels`] is.
+/// The level that each node's readers need; feasible because [`highest_levels`] succeeded.
 fn lowest_levels(program: &Program, rules: &PlanRules, highest: &[usize], live: &[bool]) -> Vec<usize> {
     let mut levels = vec![0; program.nodes().len()];
     for (index, node) in program.nodes().iter().enumerate().rev() {
@@ -265,7 +261,7 @@ fn lowest_levels(program: &Program, rules: &PlanRules, highest: &[usize], live: 
             Op::Input { level, .. } => *level,
             Op::ModSwitch { level } => Some(*level),
             Op::Bootstrap { .. } => rules.bootstrapping.map(|(_, level)| level),
-            // What is put at a level by its author leaves there.
+            // A level chosen by the author determines the output's.
             Op::Output { .. } => Some(match program.node(node.operands[0]).op {
                 Op::ModSwitch { level } => level,
                 _ => rules.output.min(highest[index]),

@@ -1,4 +1,4 @@
-//! Addition, negation, integer factors, rescaling and level drop.
+//! Addition, negation, integer factors, rescaling, and dropping levels.
 
 use super::value::{Rounding, rounding_of};
 use super::{CiphertextValue, Lowering, LoweringError, Result};
@@ -6,7 +6,7 @@ use crate::rns::kernel::ValueId;
 use crate::rns::levels::Scale;
 
 impl Lowering<'_> {
-    /// a + b, at one level and scale; a product that is not relinearised may be added to one that is.
+    /// a + b, at one level and scale. An unrelinearized product may be added to a relinearized value.
     ///
     /// # Errors
     /// [`LoweringError::Mismatch`].
@@ -44,29 +44,29 @@ impl Lowering<'_> {
     /// −a.
     ///
     /// # Errors
-    /// [`LoweringError::Kernel`] if the value is of another program.
+    /// [`LoweringError::Kernel`] if the value belongs to another program.
     pub fn negate(&mut self, a: &CiphertextValue) -> Result<CiphertextValue> {
         let mut negated = self.map(a, |lowering, _, part| Ok(lowering.builder.negate(part)?))?;
         negated.noise = negated.noise.times((-1.0).into(), (-1.0).into());
         Ok(negated)
     }
 
-    /// `factor`·a: no level is used, the scale stays.
+    /// `factor`·a, without using a level or changing the scale.
     ///
     /// # Errors
-    /// [`LoweringError::Kernel`] if the value is of another program.
+    /// [`LoweringError::Kernel`] if the value belongs to another program.
     pub fn multiply_integer(&mut self, a: &CiphertextValue, factor: i128) -> Result<CiphertextValue> {
         let mut product = self.scale_parts(a, factor)?;
         product.noise = a.noise.clone().times((factor as f64).into(), (factor as f64).into());
         Ok(product)
     }
 
-    /// Multiplies the parts; error, message and scale are the caller's to judge.
+    /// Multiplies the parts; the caller updates noise, message and scale.
     fn scale_parts(&mut self, a: &CiphertextValue, factor: i128) -> Result<CiphertextValue> {
         self.map(a, |lowering, _, part| lowering.scale_polynomial(part, factor))
     }
 
-    /// `factor`·value, a polynomial.
+    /// `factor`·value for one polynomial.
     fn scale_polynomial(&mut self, value: ValueId, factor: i128) -> Result<ValueId> {
         match factor {
             1 => Ok(value),
@@ -79,8 +79,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The integer constant `factor`, real with its own scale: a·`factor` with the scale multiplied by `scale`. The real number is
-    /// factor/scale.
+    /// a times the real number `factor`, rounded to an integer at scale `scale`. The result's scale is a's times `scale`.
     ///
     /// # Errors
     /// [`LoweringError::Encoding`] if the scaled factor is beyond 2^120.
@@ -101,7 +100,7 @@ impl Lowering<'_> {
         Ok(product)
     }
 
-    /// Divides by the primes that lie between a's level and the one below, and by their number in the scale.
+    /// Divides a and its scale by the primes between a's level and the one below.
     ///
     /// # Errors
     /// [`LoweringError::LevelExhausted`] at level 0.
@@ -115,7 +114,7 @@ impl Lowering<'_> {
         Ok(self.rescaled(quotient, a.level - 1, dropped.len()))
     }
 
-    /// What is known after the division by the limbs between its level and `level`, one division by `primes` primes in all.
+    /// The state after ModDown from the value's level to `level`, with one division by `primes` primes.
     pub(super) fn rescaled(&mut self, mut value: CiphertextValue, level: usize, primes: usize) -> CiphertextValue {
         let dropped = self.chain.limbs(value.level).difference(&self.chain.limbs(level));
         let rounding = self.model.division(primes, self.choice.division, value.parts.len());
@@ -128,7 +127,7 @@ impl Lowering<'_> {
         value
     }
 
-    /// a at a lower level, with its scale as it is: limbs are left out.
+    /// a at a lower level with unchanged scale: drops limbs.
     ///
     /// # Errors
     /// [`LoweringError::LevelRaised`] if `level` is above a's.
@@ -141,8 +140,7 @@ impl Lowering<'_> {
         Ok(CiphertextValue { level, ..dropped })
     }
 
-    /// a at a lower level, with that level's scale. Limbs are left out down to the level above, and the last step is a product with
-    /// a constant and a rescaling.
+    /// a at a lower level with that level's scale: drops limbs down to the level above, then multiplies by a constant and rescales.
     ///
     /// # Errors
     /// [`LoweringError::LevelRaised`] if `level` is above a's.

@@ -1,4 +1,4 @@
-//! The typed choices that a runtime or a machine supplies to the lowering.
+//! Parameters of the lowering, chosen by a runtime or a machine.
 
 use crate::rns::kernel::Conversion;
 use crate::rns::levels::Chain;
@@ -6,7 +6,7 @@ use polyfabric_schemes::rns::GadgetLiteral;
 use std::fmt;
 use std::sync::Arc;
 
-/// Which of a rotation's two steps comes first.
+/// Order of a rotation's two steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RotationOrder {
     /// Key switch, then automorphism: rotations of one ciphertext can share its digits.
@@ -15,187 +15,173 @@ pub enum RotationOrder {
     AutomorphismFirst,
 }
 
-/// What rotations of one ciphertext share.
+/// Work shared by rotations of one ciphertext.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Hoisting {
-    /// Nothing.
     None,
     /// The digits.
     Single,
-    /// The digits, and in sums of rotations the division by P (J.-P. Bossuat et al., EUROCRYPT 2021).
+    /// The digits and, in sums of rotations, the ModDown (J.-P. Bossuat et al., EUROCRYPT 2021).
     Double,
 }
 
-/// When a product is rescaled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rescaling {
-    /// At once.
+    /// Immediately.
     Eager,
-    /// At the waterline: where the first operation that cannot bear the larger scale reads it. A sum of products is rescaled once.
+    /// At the first operation that needs the level's scale (the waterline). A sum of products is rescaled once.
     Waterline,
-    /// Later still: rotations keep a product one, so the error of their key switch is divided with it.
+    /// Later still: after rotations, so that the rescaling also divides their key-switch error.
     AfterRotations,
 }
 
-/// When a product is relinearised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Relinearisation {
-    /// At once.
+    /// Immediately.
     Eager,
-    /// Where an operation other than addition reads it: a sum of products is relinearised once.
+    /// At the first operation other than addition. A sum of products is relinearized once.
     Lazy,
 }
 
-/// At which level an operation runs that could run at several.
+/// Level of an operation that could run at several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LevelPolicy {
-    /// At the lowest that what follows allows: fewest limbs.
+    /// The lowest that its readers allow, for fewest limbs.
     Lowest,
-    /// At the highest that its operands allow.
+    /// The highest that its operands allow.
     Highest,
 }
 
-/// By what the numbers of baby steps and giant steps of a matrix are chosen.
+/// How to choose the baby steps and giant steps of a matrix.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StepRule {
-    /// The fewest products of words.
+    /// Fewest word products.
     Products,
-    /// The least time of a machine on which keys come, diagonals are made and rotations are computed side by side.
+    /// Least time on a machine that loads keys, prepares diagonals and computes rotations in parallel.
     Rates(StepRates),
-    /// Baby steps from 0 to one less than that, a power of two.
+    /// Baby steps from 0 to this power of two, exclusive.
     Width(u32),
-    /// A rotation for each diagonal, and no giant step: the diagonal method.
+    /// One rotation per diagonal and no giant steps: the diagonal method.
     Diagonals,
-    /// What a machine finds by trying the product alone with each width.
+    /// Tries every width on a machine.
     Search(Search),
 }
 
-/// A search that lowerings share.
+/// A search shared by several lowerings.
 #[derive(Clone, Debug)]
 pub struct Search(pub Arc<dyn StepSearch>);
 
 impl PartialEq for Search {
-    /// Whether it is the same search.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-/// Finds the width of the runs that the offsets of a matrix are cut into, by trying.
+/// Finds the width of a matrix's baby steps by trying.
 pub trait StepSearch: fmt::Debug + Send + Sync {
-    /// The width for `matrix`: a power of two, and a multiple of what all offsets are multiples of.
+    /// The width for `matrix`: a power of two, and a multiple of any common divisor of the offsets.
     fn width(&self, matrix: &MatrixProduct<'_>) -> i64;
 
-    /// A rule that tries nothing, for lowerings that are only compared with each other.
+    /// A rule without trials, for lowerings that are only compared.
     fn untried(&self) -> StepRule;
 
-    /// What was tried for each matrix that it was asked about, in order.
+    /// The trials for each matrix so far, in order.
     fn tried(&self) -> Vec<Arc<TriedMatrix>>;
 }
 
-/// A matrix with all that was tried for it.
+/// All trials of one matrix.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TriedMatrix {
-    /// Diagonals that are not zero.
+    /// Nonzero diagonals.
     pub diagonals: usize,
-    /// The ciphertext's level.
     pub level: usize,
-    /// Limbs of Q that it has there.
+    /// Limbs of Q at that level.
     pub limbs: usize,
-    /// The width that was taken.
+    /// The chosen width.
     pub width: i64,
-    /// All widths that were tried, ascending.
+    /// In ascending order of width.
     pub tried: Vec<TriedWidth>,
 }
 
-/// A product with one width.
+/// A matrix product with one width.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TriedWidth {
-    /// The width.
     pub width: i64,
-    /// Baby steps, that by 0 among them.
+    /// Baby steps, including 0.
     pub babies: usize,
-    /// Giant steps, that by 0 among them.
+    /// Giant steps, including 0.
     pub giants: usize,
-    /// From first load to last store; nothing if the machine cannot do it.
+    /// Latency, from first load to last store; `None` if the machine cannot execute it.
     pub seconds: Option<f64>,
-    /// What else the machine found, by name.
+    /// Further figures of the machine, by name.
     pub figures: Vec<(&'static str, f64)>,
 }
 
-/// A product of a matrix and a ciphertext, as far as its steps depend on it.
+/// The properties of a matrix product that determine its steps.
 #[derive(Clone, Copy, Debug)]
 pub struct MatrixProduct<'a> {
-    /// The levels.
     pub chain: &'a Chain,
-    /// How it is lowered, but for the steps.
+    /// The lowering, apart from its steps.
     pub choice: &'a RnsLowering,
-    /// The ciphertext's level.
     pub level: usize,
-    /// Offsets of the diagonals that are not zero, ascending, between −period/2 and period/2.
+    /// Offsets of the nonzero diagonals, ascending, between −period/2 and period/2.
     pub offsets: &'a [i64],
-    /// Slots after which the vectors repeat.
+    /// Period of the vectors, in slots.
     pub period: usize,
 }
 
-/// In which order the products of a matrix's rotated vectors and diagonals stand.
+/// Order of a matrix's products of rotated vectors and diagonals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SumOrder {
-    /// One baby step after the other, each added to the sums of all giant steps: a rotated vector is used up at once (Osiris, section V).
+    /// By baby step, adding to the sums of all giant steps, so that a rotated vector is used immediately (Osiris, section V).
     ByBabySteps,
-    /// All baby steps, then the sum of one giant step after the other (S. Halevi and V. Shoup, CRYPTO 2018; Osiris, algorithm 2).
+    /// All baby steps first, then one giant step's sum after the other (S. Halevi and V. Shoup, CRYPTO 2018; Osiris, algorithm 2).
     ByGiantSteps,
 }
 
-/// What steps take on a machine, in any common unit of time.
+/// Cost of steps on a machine, in any unit of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepRates {
-    /// A limb of a row of a key, to be read.
+    /// Loading one limb of a key row.
     pub key_limb: f64,
-    /// A limb of a diagonal, to be made or read.
+    /// Computing or loading one limb of a diagonal.
     pub diagonal_limb: f64,
-    /// A limb that a change of modulus gives.
+    /// One limb produced by a modulus change.
     pub raised_limb: f64,
-    /// A limb of an automorphism.
+    /// One limb of an automorphism.
     pub automorphism_limb: f64,
-    /// Limbs of polynomials that are at hand at once.
+    /// Limbs of polynomials that fit on chip at once.
     pub limbs_at_hand: usize,
 }
 
-/// How a homomorphic program becomes a kernel program.
+/// Parameters of the lowering from homomorphic to kernel program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RnsLowering {
-    /// How polynomials are cut for a key switch.
+    /// Decomposition for key switches.
     pub gadget: GadgetLiteral,
-    /// How the residues of digits are extended.
+    /// Base conversion of digits.
     pub conversion: Conversion,
-    /// How residues are extended in divisions.
+    /// Base conversion in divisions.
     pub division: Conversion,
-    /// Order of a rotation's steps.
     pub rotation: RotationOrder,
-    /// What rotations share.
     pub hoisting: Hoisting,
-    /// How many of its rotations are baby steps.
+    /// Baby steps and giant steps of matrices.
     pub steps: StepRule,
-    /// In which order a matrix's sums are made.
     pub sums: SumOrder,
-    /// Bits that a coefficient of a matrix's diagonal may have, sign included; any number if none is given. A matrix whose scale makes them
-    /// larger is encoded at a power of two less, by which the ciphertext is multiplied before.
+    /// Maximum bits of a coefficient of a matrix's diagonal, sign included; `None` for no limit. A matrix whose scale would exceed it is
+    /// encoded with a smaller scale, and the ciphertext is multiplied by the power of two first.
     pub diagonal_bits: Option<u32>,
-    /// When products are rescaled.
     pub rescaling: Rescaling,
-    /// When products are relinearised.
     pub relinearisation: Relinearisation,
-    /// Whether the division by P after a relinearisation divides by the dropped primes of Q too.
+    /// Whether the ModDown after a relinearization also drops the primes of a rescaling.
     pub fused_rescale: bool,
-    /// Levels of operations.
     pub levels: LevelPolicy,
-    /// The level of CKKS outputs that nothing else determines: above 0 where values need the room of a larger modulus.
+    /// Level of CKKS outputs that nothing else determines; above 0 if values need a larger modulus.
     pub output_level: usize,
 }
 
 impl RnsLowering {
-    /// What is fastest on a CPU: digits shared, relinearisations and rescalings late, and both in one division.
+    /// The fastest lowering on a CPU: shared digits, late relinearizations and rescalings, and both in one division.
     pub fn new(gadget: GadgetLiteral) -> Self {
         Self {
             gadget,
@@ -214,7 +200,7 @@ impl RnsLowering {
         }
     }
 
-    /// The same with a rule for steps that tries nothing, if a machine would try; nothing if none would.
+    /// The lowering without trials; `None` if its step rule makes none.
     pub fn untried(&self) -> Option<Self> {
         match &self.steps {
             StepRule::Search(search) => Some(Self { steps: search.0.untried(), ..self.clone() }),

@@ -1,48 +1,45 @@
-//! The key switch that is cheapest on this computer, of those that a program may have.
+//! Chooses the cheapest acceptable key switch for a CPU.
 
 use crate::rns::kernel::{Counts, KernelProgram};
 use thiserror::Error;
 
-/// How many bits a key switch may cost any operation of the precision that it has with the parameter set's own
+/// Bits of precision that a key switch may lose in any operation, compared with the parameter set's own
 /// ([`NoiseReport::require_like`](crate::rns::noise::NoiseReport::require_like)).
 pub const SPARE_BITS: f64 = 1.0;
 
-/// What a program takes with a key switch.
+/// Work of a program with one key switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeySwitchCost {
-    /// Products of words, by limbs: log2(N)/2 of a transform, one of everything else that multiplies.
+    /// Word products, counted by limbs: log2(N)/2 for a transform, one for everything else that multiplies.
     pub word_products: u64,
-    /// Bytes of keys that are read, a key as often as it is.
+    /// Bytes of keys read, with repetitions.
     pub hint_bytes: u64,
 }
 
-/// A key switch that was weighed.
+/// A key switch that was considered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Weighed {
-    /// Its name.
     pub name: String,
-    /// What the program takes with it, or why it is refused.
+    /// The program's cost, or why the key switch is rejected.
     pub outcome: Result<KeySwitchCost, String>,
 }
 
-/// What was chosen.
+/// The chosen key switch.
 #[derive(Clone, Debug)]
 pub struct Cheapest<P> {
-    /// The program with the key switch.
+    /// The program lowered with it.
     pub program: P,
-    /// Its place among those that were weighed.
+    /// Its index among the variants.
     pub index: usize,
-    /// All that were weighed, in order.
+    /// All variants, in order.
     pub considered: Vec<Weighed>,
 }
 
-/// No key switch can be taken.
+/// No key switch is acceptable.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{program} runs with no key switch: {}; take another parameter set", reasons(.considered))]
 pub struct NoKeySwitch {
-    /// Program.
     pub program: String,
-    /// Every key switch, with its reason.
     pub considered: Vec<Weighed>,
 }
 
@@ -51,12 +48,12 @@ fn reasons(considered: &[Weighed]) -> String {
     considered.iter().filter_map(reason).collect::<Vec<_>>().join("; ")
 }
 
-/// Of the `variants` the one with which `program` takes the fewest products of words: the first of equal ones. `lower` makes the program with
-/// a variant, or says why it must not be taken: too little security, or noise that swamps the scale (whole-limb digits without special
-/// primes against a one-limb scale), however cheap it is.
+/// The variant with which `program` takes the fewest word products; the first of equals. `lower` lowers the program with a variant, or
+/// says why the variant is unacceptable however cheap: too little security, or too much noise (whole-limb digits without special
+/// primes at a one-limb scale).
 ///
 /// # Errors
-/// [`NoKeySwitch`] if none may be taken.
+/// [`NoKeySwitch`] if no variant is acceptable.
 pub fn fewest_products<V: ToString, P>(
     program: &str,
     variants: &[V],
@@ -86,7 +83,7 @@ pub fn fewest_products<V: ToString, P>(
     }
 }
 
-/// Of a kernel program in a ring of `degree`.
+/// Cost of a kernel program in a ring of `degree`.
 fn work(counts: &Counts, degree: usize) -> KeySwitchCost {
     let ops = &counts.limb_ops;
     KeySwitchCost {

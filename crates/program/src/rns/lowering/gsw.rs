@@ -1,27 +1,27 @@
 //! Ring-GSW: external product, CMUX, internal product.
 //!
-//! All three are decompositions and inner products of key switches: the rows of a ring-GSW ciphertext are those of two
-//! switching keys ([`polyfabric_schemes::gsw`]). Both inner products are added before the one division by P.
+//! All three consist of a key switch's decompositions and inner products: the rows of a ring-GSW ciphertext are those of two switching
+//! keys ([`polyfabric_schemes::gsw`]). Both inner products are added before a single ModDown.
 
 use super::{CiphertextValue, Lowering, LoweringError, Result};
 use crate::rns::kernel::{LimbSet, ValueId};
 use polyfabric_schemes::gsw::GswId;
 use polyfabric_schemes::rns::{KeyId, Part};
 
-/// The rows of a ring-GSW ciphertext in a program: (b, a) for each term, of g·m and of g·m·s.
+/// The rows of a ring-GSW ciphertext in a program: (b, a) for each gadget term.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GswRows {
-    /// Of g·m.
+    /// Rows of g·m.
     pub body: Vec<(ValueId, ValueId)>,
-    /// Of g·m·s.
+    /// Rows of g·m·s.
     pub mask: Vec<(ValueId, ValueId)>,
 }
 
 impl Lowering<'_> {
-    /// a ⊡ `gsw`: the product of the messages, with the noise of a times that of the ring-GSW ciphertext's message.
+    /// a ⊡ `gsw`: the product of the messages. a's noise is multiplied by the message of the ring-GSW ciphertext.
     ///
     /// # Errors
-    /// [`LoweringError::NotLinear`], [`LoweringError::Kernel`] if the gadget does not suit a's limbs.
+    /// [`LoweringError::NotLinear`], [`LoweringError::Kernel`] if the gadget does not fit a's limbs.
     pub fn external_product(&mut self, a: &CiphertextValue, gsw: GswId) -> Result<CiphertextValue> {
         self.linear("external_product", a)?;
         let (body, mask) = self.external_parts(a.parts[0], a.parts[1], gsw)?;
@@ -43,7 +43,7 @@ impl Lowering<'_> {
         Ok((self.divide(b, &special)?, self.divide(a, &special)?))
     }
 
-    /// `zero` if the bit of `gsw` is 0, `one` if it is 1: zero + (one − zero) ⊡ gsw.
+    /// `zero` if the bit in `gsw` is 0, `one` if it is 1: zero + (one − zero) ⊡ gsw.
     ///
     /// # Errors
     /// As [`Self::external_product`], and [`LoweringError::Mismatch`].
@@ -56,8 +56,8 @@ impl Lowering<'_> {
     /// The rows of the ring-GSW encryption of the product of both messages: each row of `a`, over all limbs of Q, times `b`.
     ///
     /// # Errors
-    /// [`LoweringError::InternalProduct`] if the gadget has special primes: its rows are then ciphertexts modulo Q·P, and the
-    /// gadget has no digits for P.
+    /// [`LoweringError::InternalProduct`] if the gadget has special primes: the rows are then ciphertexts modulo Q·P, but the gadget has
+    /// no digits for P.
     pub fn internal_product(&mut self, a: GswId, b: GswId) -> Result<GswRows> {
         if !self.special.is_empty() {
             return Err(LoweringError::InternalProduct { special: self.special.len() });
@@ -82,7 +82,7 @@ impl Lowering<'_> {
         (0..terms).map(row).collect()
     }
 
-    /// Gives the rows back to the caller, as the outputs `name`.body and `name`.mask: row r's b is part 2r, its a part 2r + 1.
+    /// Declares the rows as outputs `name`.body and `name`.mask: row r's b is part 2r and its a is part 2r + 1.
     pub fn output_rows(&mut self, name: &str, rows: &GswRows) {
         for (half, rows) in [("body", &rows.body), ("mask", &rows.mask)] {
             for (row, &(body, mask)) in rows.iter().enumerate() {

@@ -1,11 +1,11 @@
-//! The key switch, whatever the gadget.
+//! Key switching for any gadget.
 //!
-//! 1. *Digits*: the polynomial is cut as the gadget says, and every digit raised to all limbs of Q at the level and of P.
+//! 1. *Digits*: the gadget decomposes the polynomial, and every digit is raised to all limbs of Q at the level and of P.
 //! 2. *Inner product* of the digits with the key's rows: two polynomials over Q and P.
-//! 3. *Division* by P, if there are special primes. It may divide by limbs of Q at the same time (a fused rescaling).
+//! 3. *ModDown* by P, if there are special primes. It may drop limbs of Q at the same time (a fused rescaling).
 //!
-//! Without special primes (F1's Listing 1) step 1 is, limb by limb, an inverse transform and a transform modulo every
-//! other prime, and step 3 falls away.
+//! Without special primes (F1's Listing 1), step 1 is an inverse transform per limb and a transform modulo every other prime, and
+//! step 3 is omitted.
 
 use super::{Lowering, Result};
 use crate::rns::kernel::{DigitWindow, LimbSet, ValueId};
@@ -16,11 +16,11 @@ use std::collections::HashMap;
 /// The digits of one polynomial, raised to all limbs of a key switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Digits {
-    /// One value a row of the key.
+    /// One value per key row.
     pub values: Vec<ValueId>,
-    /// Rows of the key that they belong to.
+    /// The key row of each value.
     pub rows: Vec<u16>,
-    /// Limbs of Q that the polynomial has.
+    /// The polynomial's limbs of Q.
     pub q: LimbSet,
 }
 
@@ -29,25 +29,25 @@ pub(super) struct KeySwitchMemo {
     digits: HashMap<ValueId, Digits>,
     inner_products: HashMap<(Vec<ValueId>, KeyId), (ValueId, ValueId)>,
     divisions: HashMap<(ValueId, LimbSet, Option<u64>), ValueId>,
-    /// t that divisions keep the message modulo; the chain's if there is none.
+    /// Plaintext modulus that divisions preserve, if it differs from the chain's.
     division_modulus: Option<u64>,
 }
 
 impl Lowering<'_> {
-    /// Limbs of Q at `level`, and P's.
+    /// The limbs `q` and those of P.
     pub fn raised_limbs(&self, q: &LimbSet) -> LimbSet {
         q.union(&self.special)
     }
 
-    /// P's limbs.
+    /// Limbs of P.
     pub fn special_limbs(&self) -> &LimbSet {
         &self.special
     }
 
-    /// The digits of `value`, a polynomial over limbs of Q, computed once for all key switches of it.
+    /// The digits of `value`, a polynomial over limbs of Q. They are computed once and shared by all its key switches.
     ///
     /// # Errors
-    /// [`super::LoweringError::Kernel`] if the polynomial has limbs that the gadget has not.
+    /// [`super::LoweringError::Kernel`] if the gadget lacks one of the polynomial's limbs.
     pub fn digits(&mut self, value: ValueId) -> Result<Digits> {
         if let Some(known) = self.key_switches.digits.get(&value) {
             return Ok(known.clone());
@@ -94,7 +94,7 @@ impl Lowering<'_> {
     /// The inner product of `digits` with `key`: two polynomials over Q and P whose phase is P times the switched one.
     ///
     /// # Errors
-    /// [`super::LoweringError::Kernel`] if the digits are not of one level.
+    /// [`super::LoweringError::Kernel`] if the digits have different limbs.
     pub fn inner_product(&mut self, digits: &Digits, key: KeyId) -> Result<(ValueId, ValueId)> {
         let memo = (digits.values.clone(), key);
         if let Some(&known) = self.key_switches.inner_products.get(&memo) {
@@ -105,10 +105,10 @@ impl Lowering<'_> {
         Ok(product)
     }
 
-    /// `value` divided by the primes of `drop`, with rounding; BGV's message is kept but for the division.
+    /// `value` divided by the primes of `drop`, with rounding. A BGV message is preserved up to the division.
     ///
     /// # Errors
-    /// [`super::LoweringError::Kernel`] if `drop` is not part of its limbs.
+    /// [`super::LoweringError::Kernel`] unless `drop` is a subset of its limbs.
     pub fn divide(&mut self, value: ValueId, drop: &LimbSet) -> Result<ValueId> {
         if drop.is_empty() {
             return Ok(value);
@@ -123,16 +123,16 @@ impl Lowering<'_> {
         Ok(quotient)
     }
 
-    /// From now on divisions keep messages modulo `t`, a divisor of the chain's plaintext modulus, and round to multiples of it.
+    /// Makes divisions from now on preserve messages modulo `t`, a divisor of the chain's plaintext modulus.
     pub fn set_division_modulus(&mut self, t: u64) {
         self.key_switches.division_modulus = Some(t);
     }
 
-    /// `value`, over limbs of Q, times P and with P's limbs, which are 0: what may be added to an inner product. The value
-    /// itself without special primes.
+    /// `sum` plus P times `value`. `value` is over limbs of Q; P·value is 0 modulo P, so it can be added to an inner product. Without special
+    /// primes P is 1.
     ///
     /// # Errors
-    /// [`super::LoweringError::Kernel`] if it has limbs of P.
+    /// [`super::LoweringError::Kernel`] if `value` has limbs of P.
     pub fn add_times_special(&mut self, sum: ValueId, value: ValueId) -> Result<ValueId> {
         let q = self.builder.limbs(value).clone();
         let scaled = self.times_special(value)?;
@@ -146,10 +146,10 @@ impl Lowering<'_> {
         Ok(self.builder.concat(&[kept, rest])?)
     }
 
-    /// `value`·P modulo its own limbs.
+    /// P·`value` modulo its own limbs.
     ///
     /// # Errors
-    /// [`super::LoweringError::Kernel`] if the value is of another program.
+    /// [`super::LoweringError::Kernel`] if the value belongs to another program.
     pub fn times_special(&mut self, value: ValueId) -> Result<ValueId> {
         if self.special.is_empty() {
             return Ok(value);
@@ -167,7 +167,7 @@ impl Lowering<'_> {
         Ok(self.builder.scale(value, &factors)?)
     }
 
-    /// What `value` under `key`'s source secret adds to the two parts under its target: digits, inner product, division by P.
+    /// Switches `value` from `key`'s source secret to its target: digits, inner product, ModDown. Returns the two parts to add.
     ///
     /// # Errors
     /// As [`Self::digits`].
@@ -178,10 +178,10 @@ impl Lowering<'_> {
         Ok((self.divide(body, &special)?, self.divide(mask, &special)?))
     }
 
-    /// Deviation of the error of a key switch over the limbs `q`, in a slot: of the inner product, divided by P, and of the division.
+    /// Deviations of a key switch's error in a slot, over the limbs `q`: of the inner product after ModDown, and of the ModDown itself.
     pub fn key_switch_noise(&self, q: &LimbSet) -> (f64, f64) {
         let gadget = &self.choice.gadget;
-        // Against P from the start: of one digit and as many special primes, neither is a floating-point number.
+        // Relative to P throughout: with large digits and many special primes, the absolute sizes overflow f64.
         let special = self.chain.log2_product(&self.special);
         let mut sizes = Vec::new();
         for digit in &gadget.digits {
@@ -200,7 +200,7 @@ impl Lowering<'_> {
                         let below = modulus.bits().div_ceil(bits) - 1;
                         let digit = DigitSize::Window { log2: f64::from(bits) - special, balanced: true };
                         sizes.extend((0..below).map(|_| digit));
-                        // What the others leave, carries included.
+                        // The top digit is what the others leave, including carries.
                         let left = (modulus.value() >> (below * bits)) + 1;
                         sizes.push(DigitSize::Window { log2: (left as f64).log2() - special, balanced: false });
                     }
@@ -215,13 +215,13 @@ impl Lowering<'_> {
         (product, division)
     }
 
-    /// Deviation of the error that a whole key switch over the limbs `q` adds to a slot.
+    /// Deviation of the total error that a key switch over the limbs `q` adds to a slot.
     pub fn switched_noise(&self, q: &LimbSet) -> f64 {
         let (product, division) = self.key_switch_noise(q);
         product.hypot(division)
     }
 
-    /// Forgets the digits of `value`, so that they are made again.
+    /// Forgets the digits of `value`, so that they are recomputed.
     pub(super) fn forget_digits(&mut self, value: ValueId) {
         self.key_switches.digits.remove(&value);
     }

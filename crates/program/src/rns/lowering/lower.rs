@@ -1,7 +1,7 @@
-//! A whole homomorphic program to a kernel program.
+//! Lowers a whole CKKS program to a kernel program.
 //!
-//! Every node has its value as its operation gives it, perhaps a product of three parts that is still to be rescaled. What an
-//! operation needs (two parts, the level's scale, a lower level) is made of it where it is first needed, and kept.
+//! Each node's value is stored as its operation produced it, possibly a product of three parts that is not rescaled yet. Forms that
+//! readers need (two parts, the level's scale, a lower level) are computed at the first use and cached.
 
 use super::bootstrap::{Bootstrapping, BootstrappingLiteral};
 use super::regions::Regions;
@@ -20,31 +20,26 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// How an input must be encrypted, or an output decrypted.
+/// The encryption of an input, or of an output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Port {
-    /// Its name.
     pub name: String,
-    /// Its level.
     pub level: usize,
-    /// Its limbs.
     pub limbs: LimbSet,
-    /// What its slots are multiplied by.
+    /// Factor of its slots.
     pub scale: Scale,
-    /// Parts of the ciphertext.
+    /// Polynomials of the ciphertext.
     pub parts: usize,
 }
 
-/// What the lowering knows of a node's value.
+/// Noise state of a node's value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeState {
-    /// Its level by limbs: a product's before the rescaling.
+    /// Level by its limbs; for a product, before the rescaling.
     pub level: usize,
-    /// Its scale.
     pub scale: Scale,
-    /// The error of a slot in units of the message, as [`super::Noise`] has it in those of the phase.
+    /// Error in a slot in units of the message; see [`super::Noise`] for the three parts.
     pub deviation: f64,
-    /// As there.
     pub systematic: f64,
     /// As there.
     pub concentrated: f64,
@@ -52,47 +47,42 @@ pub struct NodeState {
     pub magnitude: f64,
 }
 
-/// A lowered program.
 #[derive(Clone, Debug)]
 pub struct Lowered {
-    /// What a machine executes.
     pub kernel: KernelProgram,
-    /// How inputs are encrypted; inputs that nothing depends on are left out.
+    /// Encryption of the inputs, except unused ones.
     pub inputs: Vec<Port>,
-    /// How outputs are decrypted; their parts follow each other in the kernel program's outputs, then the observed nodes'.
+    /// Encryption of the outputs. Their parts are consecutive in the kernel program's outputs, followed by the observed nodes'.
     pub outputs: Vec<Port>,
-    /// How values of nodes are decrypted, if the target asked for them; a product has three parts, and the scale before its rescaling.
+    /// Encryption of observed nodes, if the target requests them. A product has three parts, and its scale before the rescaling.
     pub observed: Vec<(NodeId, Port)>,
-    /// With which choice it was lowered.
+    /// The parameters of its lowering.
     pub choice: RnsLowering,
-    /// The switching keys needed, and how much of each.
+    /// The switching keys needed, and their limbs.
     pub keys: BTreeMap<KeyId, KeyUse>,
-    /// State of every node that an output depends on and that is not public.
+    /// State of every live node that is not public.
     pub nodes: BTreeMap<NodeId, NodeState>,
-    /// log2 of a bound of the probability that some bootstrapping's modular reduction overflows ([`Bootstrapping::failure_probability_log2`]);
-    /// −∞ without any.
+    /// log2 of a bound of the probability that a bootstrapping's modular reduction overflows
+    /// ([`Bootstrapping::failure_probability_log2`]); −∞ without bootstrapping.
     pub overflow_log2: f64,
 }
 
-/// What a CKKS program is lowered for.
+/// The target of lowering a CKKS program.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
-    /// The levels.
     pub chain: &'a Chain,
-    /// The choice.
     pub choice: &'a RnsLowering,
-    /// How much error each operation adds.
     pub model: NoiseModel,
-    /// Encodes public vectors.
+    /// Encoder of public vectors.
     pub encoder: &'a dyn PlaintextEncoder,
     /// The bootstrapping, if the parameters have one.
     pub bootstrapping: Option<&'a Bootstrapping>,
-    /// Whether every node's value is an output too, for its error to be measured.
+    /// Whether every node's value is an output too, so that its error can be measured.
     pub observed: bool,
 }
 
 impl Target<'_> {
-    /// What the plan of levels goes by: inputs are at the top, or where a bootstrapping ends, at most.
+    /// The rules of the level plan. Inputs are at the top, or at the output level of a bootstrapping.
     pub fn rules(&self) -> PlanRules {
         PlanRules {
             levels: self.choice.levels,
@@ -108,19 +98,19 @@ impl Target<'_> {
 ///
 /// # Errors
 /// [`LoweringError::Levels`] if it does not fit the chain, [`LoweringError::Node`] if one of its nodes cannot be lowered,
-/// [`LoweringError::NotLowered`] if it is of BGV, which [`super::bgv::lower`] lowers.
+/// [`LoweringError::NotLowered`] for a BGV program; [`super::bgv::lower`] lowers those.
 pub fn lower(program: &Program, target: &Target<'_>) -> Result<Lowered> {
     lower_within(program, target, &[])
 }
 
-/// As [`lower`], where it is known of every node by its index that its message is no larger than one of `magnitudes`, as for given inputs:
-/// the errors are then those of such messages, in place of all that the inputs' bounds allow. Without any, as [`lower`].
+/// As [`lower`], with known bounds `magnitudes` of the nodes' messages by index, such as for given inputs. The error bounds then use them
+/// instead of the inputs' declared bounds. An empty slice means no known bounds.
 ///
 /// # Errors
 /// As [`lower`].
 pub fn lower_within(program: &Program, target: &Target<'_>, magnitudes: &[f64]) -> Result<Lowered> {
     if program.scheme() != Scheme::Ckks {
-        let problem = "this lowering is of CKKS; lower programs of BGV by their own, which goes by noise";
+        let problem = "this is the CKKS lowering; lower BGV programs with the BGV lowering";
         return Err(LoweringError::NotLowered { op: "program", problem });
     }
     let plan = Plan::new(program, target.chain, &target.rules())?;
@@ -163,27 +153,24 @@ pub fn lower_within(program: &Program, target: &Target<'_>, magnitudes: &[f64]) 
     Ok(Lowered { kernel, inputs, outputs, observed, choice: target.choice.clone(), keys, nodes, overflow_log2 })
 }
 
-/// A switching key that a program needs is missing, or too small.
+/// A switching key that a program needs is missing or incomplete.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error(
-    "{place}{op} {node}: {problem}; make the keys for this program as it is executed: with the same set (--params), machine (--on), key switch \
+    "{place}{op} {node}: {problem}; generate the keys for the execution's exact configuration: the same set (--params), machine (--on), key switch \
      (--key-switch) and readings (--reading: a machine's hoisting decides which rotations have keys)"
 )]
 pub struct KeyFailure {
-    /// "file:line: ", or nothing.
+    /// "file:line: ", or an empty string.
     pub place: String,
-    /// The first operation that needs it.
     pub op: &'static str,
-    /// Its node.
     pub node: NodeId,
-    /// What is wrong with which key.
     pub problem: String,
 }
 
-/// Whether `keys` has all keys that `kernel` reads, which `program` was lowered to, with all rows and limbs.
+/// Checks that `keys` has all keys, rows and limbs that `kernel`, the lowering of `program`, reads.
 ///
 /// # Errors
-/// [`KeyFailure`] with the first node that lacks one.
+/// [`KeyFailure`] at the first node that lacks one.
 pub fn check_keys(program: &Program, kernel: &KernelProgram, keys: &KeySet) -> std::result::Result<(), KeyFailure> {
     for op in &kernel.ops {
         let OpKind::InnerProduct { key, rows } = &op.kind else { continue };
@@ -214,17 +201,17 @@ struct Pass<'a> {
     plan: Plan,
     lowering: Lowering<'a>,
     bootstrapping: Option<&'a Bootstrapping>,
-    /// Those of fewer slots, made as they are met.
+    /// Bootstrappings for fewer slots, created on demand.
     sparse: HashMap<usize, Arc<Bootstrapping>>,
-    /// What is known of the nodes' messages.
+    /// Known bounds of the nodes' messages.
     magnitudes: &'a [f64],
-    /// What is followed at points of what.
+    /// Nodes whose errors are followed at points.
     regions: Regions,
-    /// Values as the operations give them.
+    /// Values as the operations produced them.
     values: Vec<Option<CiphertextValue>>,
     /// Values with two parts and their level's scale, by level.
     plain: HashMap<NodeId, BTreeMap<usize, CiphertextValue>>,
-    /// Products with two parts, still to be rescaled.
+    /// Products with two parts, not rescaled yet.
     linear: HashMap<NodeId, CiphertextValue>,
     inputs: Vec<Port>,
     outputs: Vec<Port>,
@@ -232,7 +219,6 @@ struct Pass<'a> {
     overflow_log2: f64,
 }
 
-/// The values of a public node.
 fn constant(program: &Program, id: NodeId) -> Result<&Values> {
     match &program.node(id).op {
         Op::Constant { values } => Ok(values),
@@ -243,10 +229,10 @@ fn constant(program: &Program, id: NodeId) -> Result<&Values> {
     }
 }
 
-/// How many roundings of its size a node's value has in the clear twin, which errors are measured against.
+/// Relative rounding error of a node's value in the clear evaluation, which is the reference of measured errors, in units of f64 rounding.
 fn clear_roundings(program: &Program, id: NodeId) -> f64 {
     match &program.node(id).op {
-        // Three of a complex product, or one of a sum.
+        // Three roundings per complex product, one per sum.
         Op::LinearTransform { diagonals } => 4.0 * diagonals.by_offset.len() as f64,
         Op::Polynomial { polynomial } => 4.0 * (polynomial.coefficients.len() as f64).powi(2),
         _ => 4.0,
@@ -375,7 +361,7 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// `plan` for vectors that repeat after so many `slots`.
+    /// `plan` adapted to vectors of period `slots`.
     fn bootstrapping_of(&mut self, slots: usize, plan: &Bootstrapping) -> Result<Arc<Bootstrapping>> {
         if let Some(known) = self.sparse.get(&slots) {
             return Ok(Arc::clone(known));
@@ -387,7 +373,7 @@ impl Pass<'_> {
         Ok(made)
     }
 
-    /// Begins to follow the error of `id` at points, goes on with it, or ends that.
+    /// Starts, continues or ends following the error of `id` at points.
     fn follow(&mut self, id: NodeId, value: &mut CiphertextValue) {
         let noise = value.noise.clone();
         let operands = &self.program.node(id).operands;
@@ -406,7 +392,7 @@ impl Pass<'_> {
         } else {
             noise.settled()
         };
-        // Points are many: they are let go with the last reader.
+        // Points need much memory: drop them after the last reader.
         for &operand in operands {
             if self.regions.is_function(operand) && self.regions.is_read_last(operand, id) {
                 for form in self.forms(operand) {
@@ -416,18 +402,18 @@ impl Pass<'_> {
         }
     }
 
-    /// The value of `id` in all the forms that were made of it.
+    /// All cached forms of the value of `id`.
     fn forms(&mut self, id: NodeId) -> Vec<&mut CiphertextValue> {
         let own = self.values[id.index()].iter_mut().chain(self.linear.get_mut(&id));
         own.chain(self.plain.get_mut(&id).into_iter().flat_map(BTreeMap::values_mut)).collect()
     }
 
-    /// What an eager choice does to a product at once.
+    /// Relinearizes and rescales a product immediately if the lowering is eager.
     fn eager(&mut self, id: NodeId, value: CiphertextValue) -> Result<CiphertextValue> {
         let choice = self.lowering.choice();
         let relinearise = choice.relinearisation == Relinearisation::Eager && value.parts.len() > 2;
         let rescale = choice.rescaling == Rescaling::Eager && value.rescale_due;
-        debug_assert!(!rescale || !self.plan.node(id).rescale_due);
+        assert!(!rescale || !self.plan.node(id).rescale_due);
         match (relinearise, rescale) {
             (true, true) => self.lowering.relinearise_and_rescale(&value),
             (true, false) => self.lowering.relinearise(&value),
@@ -436,7 +422,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Makes every node's value an output, named by the node.
+    /// Declares every node's value as an output, named by the node.
     fn observe(&mut self) -> Vec<(NodeId, Port)> {
         let mut observed = Vec::new();
         for (id, node) in self.program.iter() {
@@ -460,7 +446,7 @@ impl Pass<'_> {
         }
     }
 
-    /// The value of `id` as its operation gave it.
+    /// The value of `id` as its operation produced it.
     fn raw(&self, id: NodeId) -> Result<&CiphertextValue> {
         let problem = "an operand has no value; build the program anew";
         self.values[id.index()].as_ref().ok_or(LoweringError::NotLowered { op: "operand", problem })
@@ -485,7 +471,7 @@ impl Pass<'_> {
         Ok(value)
     }
 
-    /// The operand of an operation that may leave it as it is: unrelinearised, and unrescaled if the node `id` stays so.
+    /// An operand of an addition: not relinearized, and not rescaled if the node `id` stays a product.
     fn summand(&mut self, id: NodeId, operand: NodeId) -> Result<CiphertextValue> {
         let node = self.plan.node(id);
         let raw = self.raw(operand)?.clone();
@@ -495,7 +481,7 @@ impl Pass<'_> {
         self.at(operand, node.level)
     }
 
-    /// The operand of a rotation: two parts, still to be rescaled if the node `id` stays so.
+    /// An operand of a rotation: two parts, and not rescaled if the node `id` stays a product.
     fn rotated(&mut self, id: NodeId, operand: NodeId) -> Result<CiphertextValue> {
         let node = self.plan.node(id);
         if !node.rescale_due {

@@ -1,9 +1,8 @@
-//! From the homomorphic program to the kernel program: every server-side algorithm, once.
+//! The lowering from homomorphic to kernel programs, which contains every server-side algorithm once.
 //!
-//! [`Lowering`] is a kernel program in the making together with what every algorithm needs: the chain of levels, the choice,
-//! the error of each ciphertext. Its methods are the operations of the schemes, on [`CiphertextValue`]s; larger
-//! algorithms are made of them. Whatever is asked for twice is computed once: digits of a polynomial, encoded
-//! public vectors, automorphisms, inner products, divisions.
+//! [`Lowering`] is a kernel program under construction, with the chain of levels, the parameters, and the noise of each ciphertext. Its
+//! methods are the schemes' operations on [`CiphertextValue`]s; larger algorithms are composed of them. Repeated requests share
+//! results: digits of a polynomial, encoded public vectors, automorphisms, inner products, divisions.
 
 mod arithmetic;
 pub mod bgv;
@@ -50,7 +49,7 @@ use polyfabric_schemes::rns::KeyId;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A kernel program in the making.
+/// A kernel program under construction.
 #[derive(Debug)]
 pub struct Lowering<'a> {
     builder: KernelBuilder,
@@ -58,7 +57,7 @@ pub struct Lowering<'a> {
     choice: RnsLowering,
     model: NoiseModel,
     encoder: &'a dyn PlaintextEncoder,
-    /// P's limbs.
+    /// Limbs of P.
     special: LimbSet,
     sources: u32,
     key_switches: KeySwitchMemo,
@@ -68,7 +67,6 @@ pub struct Lowering<'a> {
     selections: HashMap<(ValueId, LimbSet), ValueId>,
 }
 
-/// What the methods of [`Lowering`] give.
 pub type Result<T> = std::result::Result<T, LoweringError>;
 
 impl<'a> Lowering<'a> {
@@ -76,7 +74,7 @@ impl<'a> Lowering<'a> {
     ///
     /// # Errors
     /// [`LoweringError::GadgetLimb`] if the gadget has no digit for a limb of the chain, [`LoweringError::Kernel`] if the moduli are
-    /// not usable.
+    /// invalid.
     pub fn new(
         name: &str,
         chain: &'a Chain,
@@ -106,48 +104,44 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// The chain of levels.
     pub fn chain(&self) -> &'a Chain {
         self.chain
     }
 
-    /// The choice.
     pub fn choice(&self) -> &RnsLowering {
         &self.choice
     }
 
-    /// The error formulas.
     pub fn model(&self) -> &NoiseModel {
         &self.model
     }
 
-    /// The kernel program's builder, for operations that this type has no method for.
+    /// The kernel program's builder, for operations without a method here.
     pub fn builder(&mut self) -> &mut KernelBuilder {
         &mut self.builder
     }
 
-    /// The operations from now on serve `origin`.
+    /// Sets the origin of the following operations.
     pub fn set_origin(&mut self, origin: Option<NodeId>) {
         self.builder.set_origin(origin);
     }
 
-    /// Another operation on ciphertexts begins: what a machine may schedule apart from those before.
+    /// Starts the next ciphertext operation, which a machine may schedule separately.
     pub fn next_step(&mut self) {
         self.builder.next_step();
     }
 
-    /// A new independent source of error.
+    /// A new independent noise source.
     pub fn source(&mut self) -> Source {
         self.sources = self.sources.wrapping_add(1);
         Source(self.sources)
     }
 
-    /// Slots of the ring.
     pub fn ring_slots(&self) -> usize {
         self.chain.degree().get() / 2
     }
 
-    /// A fresh ciphertext that the caller gives: at `level`, with that level's scale, messages up to `magnitude`.
+    /// A fresh input ciphertext at `level`, with that level's scale and messages up to `magnitude`.
     ///
     /// # Errors
     /// [`LoweringError::LevelRaised`] if the chain has no such level.
@@ -163,7 +157,7 @@ impl<'a> Lowering<'a> {
         Ok(CiphertextValue { parts, level, scale, rescale_due: false, noise })
     }
 
-    /// Gives `value` back to the caller as `name`.
+    /// Declares `value` as the output `name`.
     pub fn output(&mut self, name: &str, value: &CiphertextValue) {
         let name: Arc<str> = name.into();
         for (part, &polynomial) in value.parts.iter().enumerate() {
@@ -171,15 +165,15 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The kernel program.
+    /// Checks and returns the kernel program.
     ///
     /// # Errors
-    /// [`LoweringError::Kernel`] if it is not consistent.
+    /// [`LoweringError::Kernel`] if it is inconsistent.
     pub fn finish(self) -> Result<KernelProgram> {
         Ok(self.builder.finish()?)
     }
 
-    /// Some limbs of a polynomial.
+    /// The given limbs of a polynomial.
     fn select(&mut self, value: ValueId, limbs: &LimbSet) -> Result<ValueId> {
         if self.builder.limbs(value) == limbs {
             return Ok(value);
@@ -203,7 +197,7 @@ impl<'a> Lowering<'a> {
         Ok(CiphertextValue { parts, ..value.clone() })
     }
 
-    /// Both operands at one level, of one scale, both products to be rescaled or neither.
+    /// Checks that both operands have equal level and scale, and that both or neither are unrescaled products.
     fn matched(&self, op: &'static str, a: &CiphertextValue, b: &CiphertextValue) -> Result<()> {
         if a.level == b.level && self.chain.alike(a.scale, b.scale) {
             return Ok(());
@@ -218,7 +212,7 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// Refuses a ciphertext of degree 2.
+    /// Rejects a ciphertext of three parts.
     fn linear(&self, op: &'static str, value: &CiphertextValue) -> Result<()> {
         match value.parts.len() {
             2 => Ok(()),

@@ -1,10 +1,10 @@
-//! Products of ciphertexts, relinearisation, and relinearisation with rescaling in one division.
+//! Products of ciphertexts, relinearization, and both relinearization and rescaling in one division.
 
 use super::{CiphertextValue, Lowering, LoweringError, Result};
 use polyfabric_schemes::rns::KeyId;
 
 impl Lowering<'_> {
-    /// a·b, with three parts and still to be rescaled; at one level.
+    /// a·b for operands at one level: three parts, not rescaled yet.
     ///
     /// # Errors
     /// [`LoweringError::NotLinear`], [`LoweringError::Mismatch`].
@@ -26,7 +26,7 @@ impl Lowering<'_> {
         Ok(self.product(a, b, vec![first, cross, last]))
     }
 
-    /// a², as [`Self::multiply`].
+    /// a²: three parts, not rescaled yet.
     ///
     /// # Errors
     /// [`LoweringError::NotLinear`].
@@ -53,10 +53,10 @@ impl Lowering<'_> {
         CiphertextValue { parts, level: a.level, scale, rescale_due: true, noise }
     }
 
-    /// a with two parts.
+    /// Relinearizes a to two parts.
     ///
     /// # Errors
-    /// [`LoweringError::Kernel`] if the gadget does not suit its limbs.
+    /// [`LoweringError::Kernel`] if the gadget does not fit its limbs.
     pub fn relinearise(&mut self, a: &CiphertextValue) -> Result<CiphertextValue> {
         let &[body, mask, square] = a.parts.as_slice() else { return Ok(a.clone()) };
         self.next_step();
@@ -67,7 +67,7 @@ impl Lowering<'_> {
         Ok(CiphertextValue { parts, noise, ..a.clone() })
     }
 
-    /// a with two parts, rescaled. With a fused rescaling one division takes away P and the dropped primes of Q.
+    /// Relinearizes and rescales a. A fused rescaling divides by P and the dropped primes of Q in one ModDown.
     ///
     /// # Errors
     /// [`LoweringError::LevelExhausted`] at level 0.

@@ -9,16 +9,14 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// Encodes public vectors as polynomials.
 pub trait PlaintextEncoder: fmt::Debug {
-    /// The polynomial whose slots are `values`·`scale`: a vector shorter than the ring's slots is repeated, a single value stands for
-    /// all slots.
+    /// The polynomial with slots `values`·`scale`. A vector shorter than the ring's slots repeats; a single value fills all slots.
     ///
     /// # Errors
-    /// What is wrong, and what to do, if the values cannot be encoded.
+    /// The problem and its fix, if the values cannot be encoded.
     fn encode(&self, values: &Values, scale: Scale) -> std::result::Result<PublicPolynomial, String>;
 
-    /// A bound of the polynomial's coefficients.
+    /// An upper bound of the polynomial's coefficients.
     ///
     /// # Errors
     /// As [`Self::encode`].
@@ -27,12 +25,12 @@ pub trait PlaintextEncoder: fmt::Debug {
     }
 }
 
-/// Encoded vectors, by the identity of their values and the bits of the scale.
+/// Cache of encoded vectors, by address of the values and bits of the scale.
 #[derive(Debug, Default)]
 pub(super) struct PlaintextMemo {
     encoded: HashMap<(usize, usize, u64), (Values, Arc<PublicPolynomial>)>,
     placed: HashMap<(*const PublicPolynomial, LimbSet), ValueId>,
-    /// Bounds of coefficients, as vectors of a bootstrapping are asked about at each place of it.
+    /// Cache of coefficient bounds, which a bootstrapping's vectors request repeatedly.
     largest: HashMap<(usize, usize, u64), (Values, f64)>,
 }
 
@@ -48,13 +46,12 @@ fn identity(values: &Values, scale: Scale) -> (usize, usize, u64) {
     (address, values.len(), bits)
 }
 
-/// Why `values` are not encoded.
 fn unencoded(op: &'static str, values: &Values, scale: Scale) -> impl FnOnce(String) -> LoweringError {
     move |problem| LoweringError::Encoding { op, magnitude: values.magnitude(), scale: scale.to_string(), problem }
 }
 
 impl Lowering<'_> {
-    /// `values` encoded with `scale`, over `limbs`, in the evaluation domain. The same values given again are encoded once.
+    /// `values` encoded with `scale` over `limbs`, in the evaluation domain. Repeated requests share the encoding.
     ///
     /// # Errors
     /// [`LoweringError::Encoding`].
@@ -65,7 +62,7 @@ impl Lowering<'_> {
             None => {
                 let encoded = self.encoder.encode(values, scale).map_err(unencoded(op, values, scale))?;
                 let encoded = Arc::new(encoded);
-                // The values are kept, so their address stays their own.
+                // Keeping the values keeps their address unique.
                 self.plaintexts.encoded.insert(key, (values.clone(), encoded.clone()));
                 encoded
             }
@@ -79,7 +76,7 @@ impl Lowering<'_> {
         Ok(value)
     }
 
-    /// A bound of the coefficients of `values` encoded with `scale`.
+    /// An upper bound of the coefficients of `values` encoded with `scale`.
     pub(super) fn largest_coefficient(&mut self, op: &'static str, values: &Values, scale: Scale) -> Result<f64> {
         let key = identity(values, scale);
         if let Some(&(_, known)) = self.plaintexts.largest.get(&key) {
@@ -90,7 +87,7 @@ impl Lowering<'_> {
         Ok(largest)
     }
 
-    /// a + `values` (or a − `values`), encoded with a's scale. A real constant for all slots is added without a polynomial.
+    /// a ± `values` encoded with a's scale. A real constant for all slots needs no polynomial.
     ///
     /// # Errors
     /// [`LoweringError::Encoding`].
@@ -116,7 +113,7 @@ impl Lowering<'_> {
         sum.parts[0] = body;
         let noise = a.noise.clone();
         sum.noise = match values {
-            // Real and imaginary part of a number are off by half at most.
+            // The real and imaginary part of a single number are each off by at most half.
             Values::Complex(numbers) if numbers.len() == 1 => {
                 noise.plus_number(numbers[0] * f64::from(sign).into()).with_systematic(1.0, self.source())
             }
@@ -130,7 +127,7 @@ impl Lowering<'_> {
         Ok(sum)
     }
 
-    /// The constant polynomial of one value for all slots: CKKS, if it is real and its scaled value below 2^120; BGV, centred modulo t.
+    /// The constant polynomial of a single value: for CKKS if it is real and below 2^120 when scaled; for BGV centered modulo t.
     pub fn constant(&self, values: &Values, scale: Scale) -> Option<i128> {
         match (values, scale) {
             (Values::Complex(values), Scale::Real(scale)) => match **values {
@@ -153,7 +150,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// a·`values`, still to be rescaled. The values get the scale with which the rescaled product has its level's.
+    /// a·`values`, not rescaled yet. The values' scale is such that rescaling gives the level's scale.
     ///
     /// # Errors
     /// [`LoweringError::LevelExhausted`] at level 0, [`LoweringError::Encoding`].
@@ -166,7 +163,7 @@ impl Lowering<'_> {
         self.multiply_plain_at(a, values, scale)
     }
 
-    /// a·`values`, the values with `scale`; still to be rescaled.
+    /// a·`values` with the values at `scale`; not rescaled yet.
     ///
     /// # Errors
     /// [`LoweringError::Encoding`].
@@ -186,7 +183,7 @@ impl Lowering<'_> {
         product.rescale_due = true;
         let tail = self.model.tail();
         product.noise = match (values, scale) {
-            // A number is off by the same in every slot; one that is not real, by half at most in either part.
+            // The rounding error of a single number is the same in every slot; for a complex one it is at most half in either part.
             (Values::Complex(numbers), Scale::Real(scale)) if numbers.len() == 1 => {
                 let number = numbers[0];
                 let error = if number.im == 0.0 { rounding_of(number.re * scale) } else { 0.5f64.sqrt() };

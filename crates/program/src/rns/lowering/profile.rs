@@ -1,15 +1,16 @@
-//! Errors of a polynomial's evaluation, at points of its variable.
+//! Error propagation through a polynomial, at sample points of its variable.
 //!
-//! Bounds that take every intermediate value at its largest say little of a polynomial: from T_k to T_2k an error grows by
-//! 4·|T_k|, which is 4 where |T_k| = 1 and less elsewhere, and errors of one source that come on several ways partly cancel. So inside
-//! of a polynomial the first order of the error is followed exactly, at points x: the error of a value is Σ_s D_s(x)·ε_s over the sources s, with
-//! independent ε_s of deviation 1, and every operation maps values and D_s as it maps numbers. What is of second order is added as another source.
+//! Bounds that take every intermediate value at its maximum are useless for polynomials. From T_k to T_2k an error grows by 4·|T_k|,
+//! which is 4 only where |T_k| = 1, and errors of one source that arrive on several paths partly cancel. So within a polynomial the
+//! first-order error is tracked exactly at points x: it is Σ_s D_s(x)·ε_s over the sources s, with independent ε_s of deviation 1, and
+//! every operation transforms values and D_s as it transforms numbers. Second-order terms become a new source.
 //!
-//! The variable's own error ε, which may be large behind a bootstrapping, needs no order: what is computed of x + ε is F(x + ε) and the errors of its own
-//! steps there. So x + ε is looked at wherever it may be, with imaginary parts, and F(x + ε) is as far from F(x) as ε times the largest slope F' there.
-//! A sign's steep middle is then multiplied by the small x that a rectifier has there, and not by what the squares of a sign's errors add up to.
+//! The variable's own error ε may be large after a bootstrapping, and is treated without a Taylor expansion. The result for x + ε is
+//! F(x + ε) plus the errors of its steps there. Points therefore cover every possible x + ε, including imaginary parts, and
+//! |F(x + ε) − F(x)| is at most |ε| times the largest slope F'. So the steep middle of a sign is multiplied by the small x of a
+//! rectifier there, instead of by the accumulated errors of the sign's squares.
 //!
-//! What is made of several polynomials of one value is followed as a whole too ([`super::regions`]).
+//! Compositions of several polynomials of one value are tracked as a whole too ([`super::regions`]).
 
 use super::value::Rounding;
 use crate::rns::homomorphic::{Complex, Values};
@@ -17,62 +18,62 @@ use polyfabric_kernels::cancel;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Where the variable is looked at, and what is wanted of the errors there.
+/// Sample points of the variable, and how errors at the points are summarized.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Points {
-    /// The Chebyshev points of an interval, wanted is the largest over the whole of it.
+    /// Chebyshev points of an interval; the summary is the maximum over the whole interval.
     Interval {
-        /// Its ends.
+        /// Ends of the interval.
         ends: (f64, f64),
-        /// Where slots behind an end are looked at, if they are another function of the variable.
+        /// The slots behind the end of a vector, if they have a different function.
         behind: Option<Behind>,
-        /// How many points an interval has.
+        /// Number of points.
         count: usize,
-        /// How far from the interval the variable may be, with its error: the points are those of the border of all that is as near, of which half
-        /// will do for functions that have conjugate values at conjugate numbers.
+        /// Maximum distance of the variable from the interval because of its error. The points lie on the border of all such numbers; the
+        /// upper half suffices for functions with conjugate values at conjugate numbers.
         margin: f64,
-        /// Whether they are those of the other half too.
+        /// Whether the lower half is included too.
         whole: bool,
     },
-    /// Random values of known probabilities, independent from slot to slot; wanted is the mean square over a number of slots.
+    /// Random values of known probabilities, independent between slots; the summary is the mean square over a number of slots.
     Random {
-        /// The values, with their probabilities.
+        /// Values and their probabilities.
         values: Vec<(f64, f64)>,
-        /// Slots.
+        /// Number of slots.
         count: usize,
         /// −ln of the probability with which the mean square may be larger.
         beyond: f64,
     },
 }
 
-/// Slots behind the end of a vector, that are filled up to the program's slots.
+/// Padding slots behind the end of a vector.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Behind {
     /// The first of them.
     pub first: usize,
-    /// The interval in which the variable is there.
+    /// The variable's interval there.
     pub ends: (f64, f64),
 }
 
-/// Up to this degree there are eight points a degree, above four.
+/// Up to this degree there are eight points per degree, above it four.
 const FINE_DEGREE: usize = 256;
 
 impl Points {
-    /// For polynomials of `degree` on \[−1, 1].
+    /// Points for polynomials of degree `degree` on \[−1, 1].
     pub fn interval(degree: usize) -> Self {
         Self::between((-1.0, 1.0), None, degree)
     }
 
-    /// For polynomials of `degree` between these `ends`.
+    /// Points for polynomials of degree `degree` on the interval `ends`.
     pub fn between(ends: (f64, f64), behind: Option<Behind>, degree: usize) -> Self {
         let each = if degree <= FINE_DEGREE { 8 } else { 4 };
         Self::Interval { ends, behind, count: each * degree.max(1), margin: 0.0, whole: false }
     }
 
-    /// The same where the variable has errors up to `error`; `real` if what is made of it has conjugate values at conjugate numbers.
+    /// The points if the variable has errors up to `error`; `real` if the functions have conjugate values at conjugate numbers.
     pub fn around(mut self, error: f64, real: bool) -> Self {
         if let Self::Interval { margin, whole, .. } = &mut self {
-            // An error that is not known says nothing of any function.
+            // An unknown error leads to no statement about any function.
             *margin = if error.is_finite() { error } else { 0.0 };
             *whole = !real;
         }
@@ -89,9 +90,9 @@ impl Points {
         }
     }
 
-    /// The largest of a polynomial of `degree` on the interval, or of the points, from what it is at the points.
+    /// Bound of a polynomial of degree `degree` on the interval, from its magnitudes at the points; for random points, their maximum.
     ///
-    /// A polynomial of degree d is on an interval at most 1/cos(πd/2M) times as large as at the M points (H. Ehlich, K. Zeller, 1964).
+    /// On an interval, a polynomial of degree d is at most 1/cos(πd/2M) times its maximum over M points (H. Ehlich, K. Zeller, 1964).
     fn largest(&self, values: &[f64], degree: usize) -> f64 {
         let largest = largest_of(values);
         match self {
@@ -103,7 +104,7 @@ impl Points {
         }
     }
 
-    /// The deviation that the squares of deviations at the points come to, which are polynomials of `degree`.
+    /// The overall deviation, from squared deviations at the points, which are polynomials of degree `degree`.
     fn deviation(&self, squares: &[f64], degree: usize) -> f64 {
         let largest = largest_of(squares);
         match self {
@@ -119,7 +120,7 @@ impl Points {
         }
     }
 
-    /// How many of the points are those of slots before the end, and the first slot behind it.
+    /// Number of points for slots before the end, and the first slot behind it.
     fn end(&self) -> Option<(usize, usize)> {
         match self {
             &Self::Interval { ends, behind, count, margin, whole } => {
@@ -129,7 +130,7 @@ impl Points {
         }
     }
 
-    /// What the public vector `values` is at each of the points, if it is one number before the end and one behind.
+    /// The public vector `values` at each point, if it is constant before the end and behind it.
     fn of_vector(&self, values: &Values) -> Option<Vec<Complex>> {
         let Values::Complex(values) = values else { return None };
         let count = self.places().len();
@@ -143,17 +144,18 @@ impl Points {
     }
 }
 
-/// The largest of magnitudes. One that is no number came of such as are beyond the largest, and is as large as can be.
+/// The maximum. NaN results from numbers that overflow, so it counts as infinite.
 fn largest_of(magnitudes: &[f64]) -> f64 {
     let larger = |largest: f64, &one: &f64| if one.is_nan() { f64::INFINITY } else { largest.max(one) };
     magnitudes.iter().fold(0.0, larger)
 }
 
-/// The border of the rectangle that holds all numbers as near as `margin` to an interval, at the places where polynomials are looked at that have no larger
-/// values, nor sums of squares of values, within: the upper half, or with `whole` both; the interval's own points without a margin.
+/// Sample points on the border of the rectangle that contains all numbers within `margin` of an interval: the upper half, or both with
+/// `whole`. By the maximum principle, polynomials and sums of squares of polynomials are not larger inside. Without a margin, the
+/// interval's own points.
 ///
-/// A long side has `count` Chebyshev points. A short one has as many as the polynomial has a degree there, several times over: beyond the end of an interval
-/// T_d grows as cosh(d·√(2u)), u in halves of the interval, and so changes with d·√(2u).
+/// A long side has `count` Chebyshev points. A short side has several times the effective degree there: at distance u beyond the end, in
+/// half intervals, T_d grows as cosh(d·√(2u)) and so varies with d·√(2u).
 fn border(ends: (f64, f64), count: usize, margin: f64, whole: bool) -> Vec<Complex> {
     let nodes = |count: usize| (0..count).map(move |i| (std::f64::consts::PI * (i as f64 + 0.5) / count as f64).cos());
     let (lo, hi) = (ends.0 - margin, ends.1 + margin);
@@ -163,7 +165,7 @@ fn border(ends: (f64, f64), count: usize, margin: f64, whole: bool) -> Vec<Compl
         let changes = count as f64 * (4.0 * margin / (hi - lo)).sqrt();
         let side = (SIDE + 2 * changes.ceil() as usize).min(count).next_multiple_of(2);
         for end in [lo, hi] {
-            // The nodes are symmetric: the first half is the upper one.
+            // The nodes are symmetric; the first half is the upper one.
             places.extend(nodes(side).take(side / 2).map(|u| Complex::new(end, margin * u)));
         }
     }
@@ -174,15 +176,15 @@ fn border(ends: (f64, f64), count: usize, margin: f64, whole: bool) -> Vec<Compl
     places
 }
 
-/// Fewest points of a short side.
+/// Minimum number of points on a short side.
 const SIDE: usize = 16;
 
 /// The variable's own error.
 #[derive(Clone, Debug, PartialEq)]
 struct Entry {
-    /// Its deviation, and bounds of the systematic and the concentrated one, in units of its phase.
+    /// Deviation, and bounds of the systematic and the concentrated error, in units of the variable's phase.
     errors: [f64; 3],
-    /// By how much the phase of the value changes with that of the variable, at the points.
+    /// Derivative of the value's phase by the variable's, at the points.
     slope: Vec<Complex>,
 }
 
@@ -190,29 +192,29 @@ struct Entry {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     points: Arc<Points>,
-    /// The message, unscaled.
+    /// The message, not scaled.
     values: Vec<Complex>,
     /// D_s by source, in units of the phase.
     terms: BTreeMap<u64, Vec<Complex>>,
-    /// The variable's own error, where the points are of an interval; else it is one of the sources.
+    /// The variable's own error if the points are those of an interval; otherwise it is one of the sources.
     entry: Option<Entry>,
-    /// The degree of the message in the variable.
+    /// Degree of the message as a polynomial in the variable.
     degree: usize,
-    /// That of the D_s.
+    /// Degree of the D_s.
     term_degree: usize,
 }
 
-/// Marks a source of what is no random error, but the same each time: it is known up to a factor from [−1, 1].
+/// Marks a source of systematic error, which is equal in every run: known up to a factor in [−1, 1].
 const SYSTEMATIC: u64 = 1 << 61;
 /// Marks the source of [`super::Noise::concentrated`].
 const CONCENTRATED: u64 = 1 << 60;
 /// Both marks.
 const MARKS: u64 = SYSTEMATIC | CONCENTRATED;
-/// Marks the conjugate of a source's error, which has no correlation with it.
+/// Marks the conjugate of a source's error, which is uncorrelated with it.
 const CONJUGATE: u64 = 1 << 62;
 
 impl Profile {
-    /// The variable itself, with an error from `source`: its deviation, and bounds of the systematic and the concentrated one.
+    /// The variable itself, with an error from `source`: deviation, and bounds of the systematic and the concentrated error.
     pub fn variable(points: Points, errors: [f64; 3], source: u64) -> Self {
         let values = points.places();
         let constant = |value: f64| vec![Complex::from(value); values.len()];
@@ -226,18 +228,17 @@ impl Profile {
         Self { points: Arc::new(points), values, terms, entry, degree: 1, term_degree: 0 }
     }
 
-    /// Whether the message is a number of \[−1, 1] at all points, but for `slack`.
+    /// Whether the message is in [−1, 1] at all points, up to `slack`.
     pub fn is_within_one(&self, slack: f64) -> bool {
         self.values.iter().all(|value| value.abs() <= 1.0 + slack)
     }
 
-    /// The sources of its errors.
     pub fn sources(&self) -> impl Iterator<Item = u64> {
         self.terms.keys().copied()
     }
 
-    /// With one source, `source`, of each kind of error in place of those that are not `kept`, which no other value has: independent errors are one
-    /// of as large a deviation at each point.
+    /// Merges, for each kind of error, the sources that are not in `kept` into the one source `source`. No other value has these sources, so
+    /// independent errors merge into one of equal deviation at each point.
     pub fn compacted(mut self, kept: &BTreeSet<u64>, source: u64) -> Self {
         for (marks, power) in [(0, 2), (SYSTEMATIC, 1), (CONCENTRATED, 1)] {
             let own = |found: u64| found & MARKS == marks && !kept.contains(&found);
@@ -258,7 +259,7 @@ impl Profile {
         self
     }
 
-    /// Σ_s |D_s|^`power` at the points, of the sources with these of the marks.
+    /// Σ_s |D_s|^`power` at the points, over the sources with exactly these marks.
     fn sums(&self, marks: u64, power: i32) -> Vec<f64> {
         let mut sums = vec![0.0; self.values.len()];
         for term in self.marked(marks) {
@@ -267,7 +268,7 @@ impl Profile {
         sums
     }
 
-    /// Bounds of the errors at the points: `tail` deviations of the random ones.
+    /// Bounds of the errors at the points, with `tail` deviations for random ones.
     fn bounds(&self, tail: f64) -> Vec<f64> {
         let mut bounds: Vec<f64> = self.sums(0, 2).iter().map(|square| tail * square.sqrt()).collect();
         for marks in [SYSTEMATIC, CONCENTRATED] {
@@ -276,7 +277,7 @@ impl Profile {
         bounds
     }
 
-    /// What the variable's error of a kind, by its place in [`Entry::errors`], makes at most of the value's: times the largest slope.
+    /// Bound of the variable's error of one kind (an index into [`Entry::errors`]) in the value: the error times the largest slope.
     fn entered(&self, kind: usize) -> f64 {
         let Some(Entry { errors, slope }) = self.entry.as_ref().filter(|entry| entry.errors[kind] != 0.0) else {
             return 0.0;
@@ -285,13 +286,13 @@ impl Profile {
         errors[kind] * self.points.largest(&slopes, self.term_degree)
     }
 
-    /// The deviation of the random errors.
+    /// Deviation of the random errors.
     pub fn deviation(&self) -> f64 {
         let own = self.points.deviation(&self.sums(0, 2), 2 * self.term_degree).hypot(self.fluctuation());
         own.hypot(self.entered(0))
     }
 
-    /// Bound of the systematic error. Over random points it is what the sources are off by in the mean; the rest is as good as random.
+    /// Bound of the systematic error. For random points it is the mean over the points; the rest counts as random.
     pub fn systematic(&self) -> f64 {
         match &*self.points {
             Points::Interval { .. } => {
@@ -301,7 +302,7 @@ impl Profile {
         }
     }
 
-    /// What the systematic sources' errors at random points deviate by from their means.
+    /// Deviation of the systematic errors at random points from their means.
     fn fluctuation(&self) -> f64 {
         let Points::Random { values, .. } = &*self.points else { return 0.0 };
         let variance = |term: &Vec<Complex>| {
@@ -329,7 +330,7 @@ impl Profile {
         self.points.largest(&self.values.iter().map(|value| value.abs()).collect::<Vec<_>>(), self.degree)
     }
 
-    /// The sum with `sign` times `other`; none if that is of another variable.
+    /// The sum with `sign` times `other`; `None` if that has another variable.
     pub fn plus(&self, other: &Self, sign: f64) -> Option<Self> {
         if !Arc::ptr_eq(&self.points, &other.points) {
             return None;
@@ -351,15 +352,15 @@ impl Profile {
         Some(sum)
     }
 
-    /// With `sign` times a public vector added, if that is one number before the end and one behind.
+    /// Adds `sign` times a public vector, if it is constant before the end and behind it.
     pub fn plus_vector(mut self, vector: &Values, sign: f64) -> Option<Self> {
         let numbers = self.points.of_vector(vector)?;
         self.values.iter_mut().zip(numbers).for_each(|(value, number)| *value = *value + number * sign.into());
         Some(self)
     }
 
-    /// The product with a public vector at `scale`, if that is one number before the end and one behind; its rounding, in the error of
-    /// `source`, is random in every slot.
+    /// The product with a public vector at `scale`, if it is constant before the end and behind it. Its rounding, the error of `source`, is
+    /// random in every slot.
     pub fn times_vector(self, vector: &Values, scale: f64, rounding: Rounding, source: u64) -> Option<Self> {
         let numbers = self.points.of_vector(vector)?;
         let off = |(&value, bound): (&Complex, f64)| rounding.error * (rounding.scale * value.abs() + bound);
@@ -376,13 +377,12 @@ impl Profile {
         Some(product)
     }
 
-    /// With the message plus a number.
     pub fn plus_number(mut self, number: Complex) -> Self {
         self.values.iter_mut().for_each(|value| *value = *value + number);
         self
     }
 
-    /// The message times `message`, the phase and its error times `phase`.
+    /// The message times `message`, and the phase and its error times `phase`.
     pub fn times(mut self, message: Complex, phase: Complex) -> Self {
         self.values.iter_mut().for_each(|value| *value = *value * message);
         let slope = self.entry.iter_mut().map(|entry| &mut entry.slope);
@@ -390,19 +390,19 @@ impl Profile {
         self
     }
 
-    /// With an error of `deviation` more.
+    /// Adds a random error of deviation `deviation`.
     pub fn with_error(mut self, deviation: f64, source: u64) -> Self {
         self.terms.insert(source, vec![deviation.into(); self.values.len()]);
         self
     }
 
-    /// With the phase off by up to `bound` each time.
+    /// Adds a systematic error up to `bound`.
     pub fn with_systematic(mut self, bound: f64, source: u64) -> Self {
         self.terms.insert(source | SYSTEMATIC, vec![bound.into(); self.values.len()]);
         self
     }
 
-    /// With up to `bound` more of what [`super::Noise::concentrated`] is.
+    /// Adds up to `bound` of [`super::Noise::concentrated`].
     pub fn with_concentrated(mut self, bound: f64, source: u64) -> Self {
         self.terms.insert(source | CONCENTRATED, vec![bound.into(); self.values.len()]);
         self
@@ -419,7 +419,6 @@ impl Profile {
         product
     }
 
-    /// The conjugate.
     pub fn conjugate(mut self) -> Self {
         self.values.iter_mut().for_each(|value| *value = value.conjugate());
         let conjugated = |(source, mut term): (u64, Vec<Complex>)| {
@@ -431,7 +430,7 @@ impl Profile {
         self
     }
 
-    /// The product, of phases with scales `scales`; an error stays below `tail` deviations. None if `other` is of another variable.
+    /// The product, for phases with scales `scales`; errors stay below `tail` deviations. `None` if `other` has another variable.
     pub fn product(&self, other: &Self, scales: (f64, f64), tail: f64, source: u64) -> Option<Self> {
         if !Arc::ptr_eq(&self.points, &other.points) {
             return None;
@@ -454,7 +453,7 @@ impl Profile {
             slope.iter_mut().zip(others).for_each(|(a, b)| *a = *a + b);
             Entry { errors: own.errors, slope }
         });
-        // The product of both errors, at most that of their bounds.
+        // The product of both errors is at most that of their bounds.
         let both = self.bounds(tail).into_iter().zip(other.bounds(tail)).map(|(a, b)| (a * b / tail).into()).collect();
         terms.insert(source, both);
         let values = self.values.iter().zip(&other.values).map(|(&a, &b)| a * b).collect();
@@ -465,7 +464,7 @@ impl Profile {
     }
 }
 
-/// E of what is `term` at the points.
+/// Expected value of `term` over the points.
 fn mean(values: &[(f64, f64)], term: &[Complex]) -> Complex {
     let weighted = values.iter().zip(term).map(|(&(_, probability), &value)| value * Complex::from(probability));
     weighted.fold(Complex::default(), |sum, value| sum + value)
@@ -473,13 +472,13 @@ fn mean(values: &[(f64, f64)], term: &[Complex]) -> Complex {
 
 #[cfg(test)]
 mod tests {
-    //! Is nothing within the border larger than on it, and is what an error of the variable makes bounded, and not by much more than it is?
+    //! Is the maximum on the border, and is the effect of the variable's error bounded tightly?
 
     use super::*;
 
     const SOURCE: u64 = 1;
 
-    /// Numbers that are none in particular, from [−1, 1].
+    /// Arbitrary numbers from [−1, 1].
     fn number(index: usize) -> f64 {
         (index as f64 * 0.754_877_666).fract() * 2.0 - 1.0
     }
@@ -495,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn a_polynomial_is_nowhere_larger_than_on_the_border() {
+    fn a_polynomial_is_largest_on_the_border() {
         for (degree, margin) in [(1, 0.5), (7, 0.0), (7, 1e-3), (15, 0.03), (63, 1e-4), (63, 1e-2), (300, 1e-5)] {
             for trial in 0..4 {
                 let coefficients: Vec<f64> = (0..=degree).map(|k| number(1 + k + 1000 * trial)).collect();
@@ -513,7 +512,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_the_variable_is_followed_however_large() {
+    fn any_error_of_the_variable_is_tracked() {
         for error in [1e-6, 1e-3, 0.03, 0.2] {
             let points = Points::interval(8).around(error, true);
             let x = Profile::variable(points, [0.0, error, 0.0], SOURCE);
@@ -522,7 +521,7 @@ mod tests {
                 power = power.product(&power, (1.0, 1.0), 1.0, SOURCE + 1 + source).expect("one variable");
             }
             let found = power.systematic();
-            // Where it is largest: at the end, outwards.
+            // The maximum is beyond the end of the interval.
             let largest = (1.0 + error).powi(8) - 1.0;
             assert!(largest <= found, "{error}: {largest} above {found}");
             assert!(
@@ -533,7 +532,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_beyond_the_largest_number_is_not_lost() {
+    fn overflow_counts_as_infinite() {
         let squared = |error: f64, times: usize| {
             let x = Profile::variable(Points::interval(1 << times).around(error, true), [error, 0.0, 0.0], SOURCE);
             let square = |x: Profile, source| {
@@ -544,11 +543,11 @@ mod tests {
         };
         let near = squared(1e-3, 5);
         assert!(near.deviation() < 1.0 && near.magnitude() < 10.0, "{} {}", near.deviation(), near.magnitude());
-        // Infinite less infinite numbers on the border.
+        // Differences of infinities on the border.
         let far = squared(1e100, 5);
         assert!(far.values.iter().any(|value| value.abs().is_nan()));
         assert_eq!((far.deviation(), far.magnitude()), (f64::INFINITY, f64::INFINITY));
-        // Of an error that is no number none is known.
+        // An unknown error stays unknown.
         for points in [Points::interval(2), Points::Random { values: vec![(0.5, 1.0)], count: 8, beyond: 20.0 }] {
             let unknown = Profile::variable(points, [f64::NAN, 0.0, 0.0], SOURCE);
             assert!(unknown.deviation().is_nan() || unknown.deviation() == f64::INFINITY);

@@ -1,35 +1,36 @@
-//! Which values of a program are functions of one of its values, slot by slot.
+//! Finds the values of a program that are slotwise functions of one other value.
 //!
-//! A rectifier is x·(1 + sign(x))/2, and the sign a composition of polynomials that is steep where x is small. Bounds that take every factor at its
-//! largest multiply the slope at 0 by an x of 1, and after two rectifiers nothing is left. So a value that polynomials read, the *variable*, has its error
-//! followed at points through all that is made of it alone ([`super::Profile`]), a bootstrap in between included: x·sign(x) is then as steep as it is.
+//! A rectifier is x·(1 + sign(x))/2, and the sign a composition of polynomials that is steep where x is small. Bounds that take every
+//! factor at its maximum multiply the slope at 0 by x = 1, and lose all precision after two rectifiers. So the error of a value that
+//! polynomials read, the *variable*, is followed at points through everything computed from it alone ([`super::Profile`]), including
+//! bootstraps: the slope of x·sign(x) is then correct.
 
 use super::{Behind, Points};
 use crate::rns::homomorphic::{Basis, Complex, NodeId, Op, Program, Values};
 use polyfabric_kernels::cancel;
 use std::collections::BTreeMap;
 
-/// The highest degree that a value is followed to; beyond, the polynomial's operand is a variable of its own.
+/// Maximum degree of a followed function; beyond it, the polynomial's operand becomes a new variable.
 const MOST_DEGREE: usize = 4096;
 
-/// Most points of all variables together; those behind are followed through one polynomial at a time.
+/// Maximum number of points over all variables; later variables are followed through one polynomial at a time.
 const MOST_POINTS: usize = 1 << 19;
 
 /// A value that others are functions of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Variable {
-    /// Where the polynomials that read it take it to be.
+    /// Interval on which the polynomials that read it are approximations.
     inside: (f64, f64),
-    /// The same of slots behind the end; none if they do not read those.
+    /// The interval of slots behind the end; `None` if they are not read.
     behind: Option<(f64, f64)>,
     /// The first slot behind the end, if functions differ there.
     end: Option<usize>,
-    /// The highest degree of a function of it.
+    /// Maximum degree of its functions.
     degree: usize,
 }
 
 impl Variable {
-    /// The points at which it is looked at, where it is no larger than `magnitude`.
+    /// The points at which it is followed, for values up to `magnitude`.
     pub(super) fn points(&self, magnitude: f64) -> Points {
         let within = |(lo, hi): (f64, f64)| {
             let both = (lo.max(-magnitude), hi.min(magnitude));
@@ -41,23 +42,23 @@ impl Variable {
     }
 }
 
-/// What a value is a function of, and of which degree.
+/// The variable and the degree of a function.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Function {
     variable: NodeId,
     degree: usize,
 }
 
-/// The variables of a program, and what is a function of which.
+/// The variables of a program, and each node's function.
 #[derive(Debug)]
 pub(super) struct Regions {
     functions: Vec<Option<Function>>,
     variables: BTreeMap<NodeId, Variable>,
-    /// By node the last that reads it.
+    /// Last reader of each node.
     last_read: Vec<Option<NodeId>>,
 }
 
-/// A public vector of one number, or of one before an end and one behind.
+/// A public vector that is constant, or constant before an end and behind it.
 fn pieces(values: &Values) -> Option<(Complex, Option<(usize, Complex)>)> {
     let Values::Complex(values) = values else { return None };
     let first = *values.first()?;
@@ -76,7 +77,7 @@ struct Affine {
 impl Affine {
     const IDENTITY: Self = Self { factor: 1.0, shift: 0.0 };
 
-    /// This after the operation `op` with a public number.
+    /// This map followed by the operation `op` with a public number.
     fn after(self, op: &Op, number: Complex) -> Option<Self> {
         let number = (number.im == 0.0).then_some(number.re)?;
         let Self { factor, shift } = self;
@@ -88,14 +89,14 @@ impl Affine {
         })
     }
 
-    /// Where x is, if this is in the interval.
+    /// The preimage of the interval.
     fn inverse(self, (lo, hi): (f64, f64)) -> Option<(f64, f64)> {
         let (a, b) = ((lo - self.shift) / self.factor, (hi - self.shift) / self.factor);
         (a.is_finite() && b.is_finite()).then(|| (a.min(b), a.max(b)))
     }
 }
 
-/// The value that `operand` is made of by public numbers alone, and where it is if `operand` is in the interval.
+/// The value that `operand` is derived from by public numbers alone, and its interval if `operand` is in `interval`.
 fn source(program: &Program, mut operand: NodeId, interval: (f64, f64)) -> (NodeId, Variable) {
     let (mut inside, mut behind) = (Affine::IDENTITY, Affine::IDENTITY);
     let mut end = None;
@@ -131,7 +132,7 @@ fn source(program: &Program, mut operand: NodeId, interval: (f64, f64)) -> (Node
 }
 
 impl Regions {
-    /// Those of `program`.
+    /// Analyzes `program`.
     pub(super) fn new(program: &Program) -> Self {
         let count = program.nodes().len();
         let mut last_read = vec![None; count];
@@ -159,7 +160,7 @@ impl Regions {
                 let (found, variable) = source(program, node.operands[0], (lo, hi));
                 if let std::collections::btree_map::Entry::Vacant(free) = regions.variables.entry(found) {
                     free.insert(variable);
-                    // What is made of it is looked at again.
+                    // Revisit everything derived from it.
                     next = found.index();
                 }
             }
@@ -167,7 +168,7 @@ impl Regions {
         regions.limited()
     }
 
-    /// What `id` is a function of, of what its operands are; notes where the function has another part.
+    /// The function of `id`, given those of its operands; records where the function has a second piece.
     fn function_of(&mut self, program: &Program, id: NodeId) -> Option<Function> {
         let node = program.node(id);
         let of = |index: usize| node.operands.get(index).and_then(|operand| self.functions[operand.index()]);
@@ -182,7 +183,7 @@ impl Regions {
             Op::AddPlain | Op::SubPlain | Op::MulPlain | Op::MulPlainScaled { .. } => {
                 let Op::Constant { values } = &program.node(node.operands[1]).op else { return None };
                 let (function, (own, behind)) = (of(0)?, pieces(values)?);
-                // Functions are looked at above the real numbers alone: below they have the conjugate values.
+                // Functions are evaluated only above the real numbers, since they have conjugate values below.
                 if own.im != 0.0 || behind.is_some_and(|(_, number)| number.im != 0.0) {
                     return None;
                 }
@@ -211,7 +212,7 @@ impl Regions {
                 }
                 limited(Function { degree: function.degree * polynomial.degree().max(1), ..function })?
             }
-            // A mean of repeated slots is no function of one.
+            // A mean over repeated slots depends on several slots.
             Op::Input { .. }
             | Op::Constant { .. }
             | Op::Rotate { .. }
@@ -224,7 +225,7 @@ impl Regions {
         Some(function)
     }
 
-    /// Without the variables that are beyond [`MOST_POINTS`].
+    /// Removes the variables beyond [`MOST_POINTS`].
     fn limited(mut self) -> Self {
         let mut points = 0;
         self.variables.retain(|_, variable| {
@@ -237,17 +238,16 @@ impl Regions {
         self
     }
 
-    /// Whether `id` is a function of a variable.
     pub(super) fn is_function(&self, id: NodeId) -> bool {
         self.functions[id.index()].is_some()
     }
 
-    /// If others are functions of `id`: the variable.
+    /// The variable `id`, if other values are functions of it.
     pub(super) fn variable(&self, id: NodeId) -> Option<&Variable> {
         self.variables.get(&id)
     }
 
-    /// Whether no node behind `reader` reads `id`.
+    /// Whether no node after `reader` reads `id`.
     pub(super) fn is_read_last(&self, id: NodeId, reader: NodeId) -> bool {
         self.last_read[id.index()] == Some(reader)
     }
@@ -255,7 +255,7 @@ impl Regions {
 
 #[cfg(test)]
 mod tests {
-    //! Is it found what is a function of what, however it is written?
+    //! Are functions recognized in all the forms in which they may be written?
 
     use super::*;
     use crate::rns::homomorphic::{Builder, Polynomial, Scheme};
@@ -269,7 +269,7 @@ mod tests {
         builder.polynomial(x, Arc::new(polynomial)).expect("a polynomial")
     }
 
-    /// The regions of a program on x, which gives its result, and the result's node.
+    /// The regions of a program on x, and its result's node.
     fn regions(make: impl FnOnce(&mut Builder, NodeId) -> NodeId) -> (Regions, NodeId) {
         let mut builder = Builder::new("regions", Scheme::Ckks, 8).expect("a program");
         let x = builder.input("x").expect("an input");
@@ -298,8 +298,8 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_is_of_what_lies_behind_public_numbers() {
-        // What is read is 2x − 1 in five slots, and 0 behind: x is in [0, 1] there, and anywhere behind.
+    fn intervals_are_mapped_back_through_public_numbers() {
+        // The operand is 2x − 1 in five slots and 0 behind: x is in [0, 1] in the five slots and arbitrary behind.
         let (regions, result) = regions(|builder, x| {
             let two = constant(builder, &[2.0, 2.0, 2.0, 2.0, 2.0, 0.0, 0.0, 0.0]);
             let one = constant(builder, &[1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0]);
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_that_meet_are_no_function_of_one() {
+    fn combined_slots_are_not_a_function_of_one() {
         let (regions, result) = regions(|builder, x| {
             let cubed = cubic(builder, x, (-1.0, 1.0), 3);
             let rotated = builder.rotate(cubed, 1).expect("a rotation");
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_degree_too_high_begins_a_variable() {
+    fn a_degree_beyond_the_limit_starts_a_variable() {
         let (regions, result) = regions(|builder, x| {
             let first = cubic(builder, x, (-1.0, 1.0), 1500);
             let second = cubic(builder, first, (-1.0, 1.0), 1500);

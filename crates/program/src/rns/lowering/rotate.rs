@@ -1,4 +1,4 @@
-//! Rotations of slots, conjugation, any automorphism.
+//! Rotations of slots, conjugation, and general automorphisms.
 
 use super::{CiphertextValue, Hoisting, Lowering, Noise, Result, RotationOrder};
 use crate::rns::kernel::ValueId;
@@ -15,7 +15,7 @@ impl Lowering<'_> {
         self.moved(a, GaloisElement::rotation(self.chain.degree(), steps), noise)
     }
 
-    /// CKKS: conjugation; BGV: the rows of slots swap.
+    /// CKKS: conjugation. BGV: swaps the rows of slots.
     ///
     /// # Errors
     /// [`super::LoweringError::NotLinear`].
@@ -23,8 +23,7 @@ impl Lowering<'_> {
         self.moved(a, GaloisElement::conjugation(self.chain.degree()), a.noise.clone().conjugate())
     }
 
-    /// The message's X → X^g, under the same secret. The digits of a ciphertext are shared by all its automorphisms if the choice
-    /// hoists.
+    /// X → X^g under the same secret. With hoisting, all automorphisms of a ciphertext share its digits.
     ///
     /// # Errors
     /// [`super::LoweringError::NotLinear`].
@@ -32,7 +31,7 @@ impl Lowering<'_> {
         self.moved(a, element, a.noise.clone().anywhere(self.ring_slots()))
     }
 
-    /// The automorphism, after which what was known of a's error is `noise`.
+    /// Applies the automorphism; `noise` is the resulting noise.
     fn moved(&mut self, a: &CiphertextValue, element: GaloisElement, noise: Noise) -> Result<CiphertextValue> {
         self.linear("rotate", a)?;
         if element.value() == 1 {
@@ -57,7 +56,7 @@ impl Lowering<'_> {
         Ok(CiphertextValue { parts, noise, ..a.clone() })
     }
 
-    /// The key that an automorphism needs with the choice's order.
+    /// The key that an automorphism needs with the lowering's order.
     pub fn galois_key(&self, element: GaloisElement) -> KeyId {
         match self.choice.rotation {
             RotationOrder::SwitchFirst => KeyId::Galois(element.value()),
@@ -84,7 +83,7 @@ impl Lowering<'_> {
     /// The automorphism of one polynomial, computed once.
     ///
     /// # Errors
-    /// [`super::LoweringError::Kernel`] if the element is of another degree.
+    /// [`super::LoweringError::Kernel`] if the element belongs to another degree.
     pub fn permute(&mut self, value: ValueId, element: GaloisElement) -> Result<ValueId> {
         if let Some(&known) = self.automorphisms.get(&(value, element)) {
             return Ok(known);

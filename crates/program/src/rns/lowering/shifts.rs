@@ -1,21 +1,19 @@
-//! From which slots a value's errors come.
+//! Tracks the slots in which a value's errors originated.
 
 use std::sync::Arc;
 
-/// Set of numbers r such that the error in slot i comes from errors that arose in slots i + r, modulo the ring's slots.
+/// Set of offsets r such that the error in slot i originates from slots i + r, modulo the ring's slots.
 ///
-/// Errors of one source are independent from slot to slot. So a value and its rotation have independent errors, as long as no r is in
-/// both their sets.
+/// Errors of one source are independent between slots. So a value and its rotation have independent errors if no r is in both sets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shifts {
-    /// One number.
     One(u32),
-    /// Bit r of the words: whether r is in the set.
+    /// A bit set: bit r of the words.
     Many(Arc<[u64]>),
 }
 
 impl Shifts {
-    /// Errors that arose where they are.
+    /// Errors that originated in their own slot.
     pub const HERE: Self = Self::One(0);
 
     fn words(&self, slots: usize) -> Vec<u64> {
@@ -29,17 +27,17 @@ impl Shifts {
         }
     }
 
-    /// The whole of `slots` slots: nothing is known.
+    /// All `slots` offsets: nothing is known.
     pub fn anywhere(slots: usize) -> Self {
         Self::Many((0..slots.div_ceil(64)).map(|_| u64::MAX).collect())
     }
 
-    /// After slot i took slot i + `steps`.
+    /// The set after slot i took slot i + `steps`.
     pub fn rotated(&self, steps: i64, slots: usize) -> Self {
         let steps = steps.rem_euclid(slots as i64) as usize;
         match self {
             &Self::One(shift) => Self::One(((shift as usize + steps) % slots) as u32),
-            // Fewer slots than a word's bits: not worth following.
+            // With fewer slots than a word has bits, tracking is not worthwhile.
             Self::Many(_) if slots < 64 => Self::anywhere(slots),
             Self::Many(words) => {
                 let (count, bits) = (words.len(), steps % 64);
@@ -55,7 +53,6 @@ impl Shifts {
         }
     }
 
-    /// Those of both.
     pub fn union(&self, other: &Self, slots: usize) -> Self {
         if self == other {
             return self.clone();
@@ -63,7 +60,6 @@ impl Shifts {
         Self::Many(self.words(slots).iter().zip(other.words(slots)).map(|(a, b)| a | b).collect())
     }
 
-    /// Whether none is in both.
     pub fn disjoint(&self, other: &Self, slots: usize) -> bool {
         match (self, other) {
             (Self::One(a), Self::One(b)) => a != b,
@@ -75,7 +71,7 @@ impl Shifts {
 
 #[cfg(test)]
 mod tests {
-    //! Are the sets those of the definition?
+    //! Do the operations agree with their definition on sets?
 
     use super::*;
     use std::collections::BTreeSet;
@@ -102,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn of_fewer_slots_than_a_word_has_bits_nothing_is_claimed() {
+    fn fewer_slots_than_word_bits_are_not_tracked() {
         let slots = 8;
         let both = Shifts::HERE.union(&Shifts::One(1), slots);
         assert!(!both.rotated(2, slots).disjoint(&Shifts::One(3), slots));

@@ -1,4 +1,4 @@
-//! A ciphertext inside a kernel program in the making.
+//! Ciphertexts of a kernel program under construction, and their noise.
 
 use super::profile::{Points, Profile};
 use super::shifts::Shifts;
@@ -8,43 +8,42 @@ use crate::rns::levels::Scale;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A ciphertext: values of the kernel program in the evaluation domain, and what the lowering knows of it.
+/// A ciphertext: values of the kernel program in the evaluation domain, and its tracked state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CiphertextValue {
     /// `parts[0]` + `parts[1]`·s (+ `parts[2]`·s²).
     pub parts: Vec<ValueId>,
-    /// Its level: the parts have the limbs of [`super::Chain::limbs`] of it.
+    /// The parts have the limbs [`super::Chain::limbs`] of this level.
     pub level: usize,
-    /// What its message is multiplied by.
+    /// Factor of its message.
     pub scale: Scale,
-    /// Whether it is a product that is still to be rescaled.
+    /// Whether it is a product before its rescaling.
     pub rescale_due: bool,
-    /// What is known of its error.
     pub noise: Noise,
 }
 
 /// The rounding of a public factor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rounding {
-    /// By how much the factor is off at most.
+    /// Maximum error of the factor.
     pub error: f64,
     /// Scale of the other factor.
     pub scale: f64,
-    /// How many deviations an error stays below.
+    /// Deviations that an error stays below.
     pub tail: f64,
 }
 
-/// How far a public number is from its rounding, which it is multiplied by, in f64: at most a half, and nothing of one that has no more bits.
+/// |scaled − round(scaled)| plus its f64 rounding error: at most a half, and near 0 for numbers with no fractional bits.
 pub(super) fn rounding_of(scaled: f64) -> f64 {
     (scaled - scaled.round()).abs() + scaled.abs() * f64::EPSILON
 }
 
-/// A new independent source of error.
+/// An independent source of error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source(pub u32);
 
 impl Source {
-    /// Its mark among the 64 of [`Noise::sources`].
+    /// Its bit in [`Noise::sources`].
     fn mark(self) -> u64 {
         1 << (self.0 % 64)
     }
@@ -57,30 +56,30 @@ impl Source {
 /// The error of a ciphertext, in units of its phase.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Noise {
-    /// Deviation of the random error in a slot, as [`crate::rns::noise::NoiseModel`] takes it.
+    /// Deviation of the random error in a slot, as defined by [`crate::rns::noise::NoiseModel`].
     pub deviation: f64,
-    /// Bound of the error in a slot that is the same each time, and may be the same in all slots: of rounded numbers.
+    /// Bound of the error in a slot that is equal in every run, and possibly in all slots, such as from rounded numbers.
     pub systematic: f64,
-    /// Bound of what is to be added where a bootstrapping's messages had a few large coefficients, as vectors of equal slots have: the sine is
-    /// not the identity there. The deviation has it for messages whose coefficients are alike.
+    /// Bound of the additional error if a bootstrapping's message has a few dominant coefficients, as vectors of equal slots have: the sine
+    /// is not the identity there. `deviation` covers messages with coefficients of similar size.
     pub concentrated: f64,
-    /// Bound of the message in a slot, unscaled: |m|.
+    /// Bound of the message |m| in a slot, not scaled.
     pub magnitude: f64,
-    /// Which independent sources are in it, hashed to 64: two values without a common one have independent errors.
+    /// Bit set of independent sources, hashed to 64 bits. Values without a common source have independent errors.
     pub sources: u64,
-    /// From which slots its errors come: two values without a common one have independent errors.
+    /// Offsets of the slots in which its errors originated. Values without a common offset have independent errors.
     pub shifts: Shifts,
-    /// Inside of a polynomial: message and error at points of its variable.
+    /// Within a polynomial: message and error at points of its variable.
     pub profile: Option<Arc<Profile>>,
 }
 
 impl Noise {
-    /// Nothing, where another model follows the error.
+    /// No noise, for schemes with a separate noise model.
     pub fn none() -> Self {
         Self { sources: 0, ..Self::new(0.0, 0.0, Source(0)) }
     }
 
-    /// Of a message up to `magnitude` with an error of `deviation` from `source`.
+    /// The noise of a message up to `magnitude` with an error of deviation `deviation` from `source`.
     pub fn new(deviation: f64, magnitude: f64, source: Source) -> Self {
         Self {
             deviation,
@@ -93,7 +92,7 @@ impl Noise {
         }
     }
 
-    /// Bound of all of it, of the random part `tail` deviations.
+    /// Bound of the total error, with `tail` deviations for the random part.
     pub fn bound(&self, tail: f64) -> f64 {
         tail * self.deviation + self.systematic + self.concentrated
     }
@@ -102,7 +101,7 @@ impl Noise {
         self.sources & other.sources == 0 || self.shifts.disjoint(&other.shifts, slots)
     }
 
-    /// With a profile, its figures.
+    /// Sets the profile, and derives the figures from it.
     fn profiled(mut self, profile: Option<Profile>) -> Self {
         self.profile = profile.map(Arc::new);
         if let Some(profile) = &self.profile {
@@ -118,20 +117,19 @@ impl Noise {
         self.profiled(profile)
     }
 
-    /// The variable of a polynomial: its errors are followed at `points` from here on, until [`Self::settled`].
+    /// Makes this value the variable of a polynomial: its errors are followed at `points` until [`Self::settled`].
     pub fn at_points(&self, points: Points, source: Source) -> Self {
         let profile = Profile::variable(points, [self.deviation, self.systematic, self.concentrated], source.id());
         self.clone().profiled(Some(profile))
     }
 
-    /// What is known without the points.
+    /// Drops the profile.
     pub fn settled(mut self) -> Self {
         self.profile = None;
         self
     }
 
-    /// Of the sum of both, or the difference, in a ring of `slots` slots: as of independent errors where they are, else the sum of
-    /// both.
+    /// The noise of a sum or difference in a ring of `slots` slots. Independent errors add in quadrature, others linearly.
     pub fn plus(&self, other: &Self, sign: f64, slots: usize) -> Self {
         let deviation = if self.independent(other, slots) {
             self.deviation.hypot(other.deviation)
@@ -151,20 +149,20 @@ impl Noise {
         sum.profiled(both.and_then(|(a, b)| a.plus(b, sign)))
     }
 
-    /// With a public number added to the message.
+    /// Adds a public number to the message.
     pub fn plus_number(mut self, number: Complex) -> Self {
         self.magnitude += number.abs();
         self.with_profile(|profile| profile.plus_number(number))
     }
 
-    /// With `sign` times a public vector up to `magnitude` added to the message.
+    /// Adds `sign` times a public vector up to `magnitude` to the message.
     pub fn plus_vector(mut self, vector: &Values, magnitude: f64, sign: f64) -> Self {
         self.magnitude += magnitude;
         let profile = self.profile.as_deref().cloned().and_then(|profile| profile.plus_vector(vector, sign));
         self.profiled(profile)
     }
 
-    /// Of the message times `message`, and the phase times `phase`, which differ by what the scale is multiplied by.
+    /// The message times `message` and the phase times `phase`; they differ by the factor of the scale.
     pub fn times(mut self, message: Complex, phase: Complex) -> Self {
         let size = phase.abs();
         self.deviation *= size;
@@ -174,14 +172,14 @@ impl Noise {
         self.with_profile(|profile| profile.times(message, phase))
     }
 
-    /// With an independent error of `deviation` more.
+    /// Adds an independent error of deviation `deviation`.
     pub fn with_error(mut self, deviation: f64, source: Source) -> Self {
         self.deviation = self.deviation.hypot(deviation);
         self.sources |= source.mark();
         self.with_profile(|profile| profile.with_error(deviation, source.id()))
     }
 
-    /// As it leaves a bootstrapping that adds the errors of `own`, and multiplies the phase by `factor`.
+    /// The noise after a bootstrapping that adds the errors of `own` and multiplies the phase by `factor`.
     pub fn restored(self, own: &Self, factor: f64, source: Source) -> Self {
         let mut restored = self.times(1.0.into(), factor.into());
         restored = restored.with_error(own.deviation, source).with_systematic(own.systematic, source);
@@ -190,18 +188,18 @@ impl Noise {
         restored.with_profile(|profile| profile.with_concentrated(own.concentrated, source.id()))
     }
 
-    /// With one source of each kind in place of those that no other value has.
+    /// Merges the sources that no other value has into one per kind.
     pub fn compacted(self, kept: &BTreeSet<u64>, source: Source) -> Self {
         self.with_profile(|profile| profile.compacted(kept, source.id()))
     }
 
-    /// With the phase off by up to `bound` each time.
+    /// Adds a systematic error up to `bound`.
     pub fn with_systematic(mut self, bound: f64, source: Source) -> Self {
         self.systematic += bound;
         self.with_profile(|profile| profile.with_systematic(bound, source.id()))
     }
 
-    /// Of the product with a public vector, at `scale`; `rounding.error` is a deviation.
+    /// The product with a public vector at `scale`; `rounding.error` is a deviation.
     pub fn times_vector(&self, vector: &Values, scale: f64, rounding: Rounding, source: Source) -> Self {
         let profile = self.profile.as_deref().cloned();
         let profile = profile.and_then(|profile| profile.times_vector(vector, scale, rounding, source.id()));
@@ -210,7 +208,7 @@ impl Noise {
         product.with_error(rounding.error * phase, source).profiled(profile)
     }
 
-    /// Of the product with a public number, the same in all slots, at `scale`.
+    /// The product with a public number at `scale`, equal in all slots.
     pub fn times_rounded(&self, number: Complex, scale: f64, rounding: Rounding, source: Source) -> Self {
         let profile =
             self.profile.as_deref().map(|profile| profile.clone().times_rounded(number, scale, rounding, source.id()));
@@ -220,24 +218,23 @@ impl Noise {
         product.profiled(profile)
     }
 
-    /// After slot i took slot i + `steps`, in a ring of `slots` slots.
+    /// The noise after slot i took slot i + `steps`, in a ring of `slots` slots.
     pub fn rotated(mut self, steps: i64, slots: usize) -> Self {
         self.shifts = self.shifts.rotated(steps, slots);
         self.settled()
     }
 
-    /// After the slots have changed their places in whatever way.
+    /// The noise after any permutation of slots.
     pub fn anywhere(mut self, slots: usize) -> Self {
         self.shifts = Shifts::anywhere(slots);
         self.settled()
     }
 
-    /// Of the conjugate.
     pub fn conjugate(self) -> Self {
         self.with_profile(Profile::conjugate)
     }
 
-    /// Of the product of messages with scales `scales`: e_a·m_b + e_b·m_a + e_a·e_b, where an error stays below `tail` deviations.
+    /// The product of messages with scales `scales`: e_a·m_b + e_b·m_a + e_a·e_b, where errors stay below `tail` deviations.
     pub fn product(&self, other: &Self, scales: (f64, f64), tail: f64, slots: usize, source: Source) -> Self {
         let phases = (scales.0 * self.magnitude, scales.1 * other.magnitude);
         let (x, y) = (self.deviation * phases.1, other.deviation * phases.0);

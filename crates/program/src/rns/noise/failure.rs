@@ -1,28 +1,30 @@
-//! How likely a program's bounds are passed.
+//! The probability that a program exceeds its noise bounds.
 //!
-//! *BGV.* Bounds hold but where a random polynomial is larger than κ deviations at one of the N roots, which it is with a probability of e·κ²·e^(−κ²)
-//! (`polyfabric_schemes::bgv`'s noise model). Limbs are chosen for κ = [`KAPPA`]; what is not used of a modulus holds a larger one
-//! ([`polyfabric_schemes::bgv::Noise::kappa_within`]), and the smallest of all moduli on the way counts. A bootstrapping also rounds.
+//! *BGV.* A bound fails if a random polynomial exceeds κ deviations at one of the N roots, with probability e·κ²·e^(−κ²) (the noise
+//! model of `polyfabric_schemes::bgv`). Limbs are chosen for κ = [`KAPPA`]. Unused modulus bits permit a larger κ
+//! ([`polyfabric_schemes::bgv::Noise::kappa_within`]); the smallest along the way counts. Bootstrapping also rounds.
 //!
-//! *CKKS.* The error of each output passes its bound with a probability of at most 2^-40 ([`super::NoiseModel::tail`]). A bootstrapping fails by
-//! itself where an integer part leaves the range of its modular reduction ([`crate::rns::approximation::overflow_probability_log2`]).
+//! *CKKS.* Each output's error exceeds its bound with probability at most 2^-40 ([`super::NoiseModel::tail`]). A bootstrapping also
+//! fails if an integer part leaves the range of its modular reduction
+//! ([`crate::rns::approximation::overflow_probability_log2`]).
 
 use crate::rns::lowering::bgv::Held;
 use polyfabric_schemes::bgv::KAPPA;
-use polyfabric_schemes::tfhe::noise::{ln_erfc, sum_log2};
+use polyfabric_schemes::gaussian::ln_erfc;
+use polyfabric_schemes::tfhe::noise::sum_log2;
 use std::f64::consts::{LOG2_E, SQRT_2};
 
-/// log2 of the probability that a bound of CKKS is passed in some slot of one ciphertext.
+/// log2 of the probability that some slot of a CKKS ciphertext exceeds its bound.
 const CKKS_BEYOND_LOG2: f64 = -40.0;
 
-/// log2 of the probability that a CKKS program with so many outputs passes the bound of one, or that one of its bootstrappings overflows, which
-/// has a probability of 2^`overflow_log2`.
+/// log2 of the probability that a CKKS program exceeds the bound of one of its outputs, or that one of its bootstrappings overflows
+/// (with probability 2^`overflow_log2`).
 pub fn ckks_failure_log2(outputs: usize, overflow_log2: f64) -> f64 {
     sum_log2(CKKS_BEYOND_LOG2 + (outputs as f64).log2(), overflow_log2).min(0.0)
 }
 
-/// log2 of the probability that some bound of a BGV program on rings of degree `degree` is passed: that it decrypts to a wrong result, or is
-/// refused. `polynomials` is how many random ones its execution meets, at most.
+/// log2 of the probability that a BGV program exceeds a bound, so that it decrypts wrongly or is rejected. `degree` is the ring degree
+/// and `polynomials` an upper bound of the number of random polynomials that its execution meets.
 pub fn bgv_failure_log2(held: &Held, polynomials: u64, degree: usize) -> f64 {
     let square = held.kappa.max(KAPPA).powi(2);
     let one = (1.0 + square.ln() - square) * LOG2_E;
@@ -37,7 +39,7 @@ pub fn bgv_failure_log2(held: &Held, polynomials: u64, degree: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    //! Does each term of a failure probability count where it is the largest?
+    //! Does each term of a failure probability count where it dominates?
 
     use super::*;
     use polyfabric_schemes::bgv::RARE_KAPPA;
@@ -51,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn room_makes_failures_rarer() {
+    fn unused_modulus_bits_make_failures_rarer() {
         let at = |kappa: f64, bootstraps| bgv_failure_log2(&Held { kappa, bootstraps }, 1 << 10, 1 << 12);
         let none = (0, f64::INFINITY);
         // e·36·e^-36 for 2^22 numbers.

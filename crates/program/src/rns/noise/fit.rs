@@ -1,4 +1,4 @@
-//! Whether the values of given inputs stay where the bounds of errors hold: known before anything is encrypted.
+//! Checks before encryption that given inputs keep all values within the noise analysis' assumptions.
 
 use crate::rns::folding::Folded;
 use crate::rns::homomorphic::{Basis, ClearError, Complex, NodeId, Op, Program, Values, evaluate_each};
@@ -8,72 +8,58 @@ use polyfabric_schemes::ckks::encoding::SpecialFft;
 use std::collections::{BTreeMap, HashMap};
 use thiserror::Error;
 
-/// How far beyond its end a value may lie, of an interval's width: rounding.
+/// Tolerated excess beyond an interval's end, as a fraction of its width, for rounding.
 const SLACK: f64 = 1.0 / (1 << 20) as f64;
 
-/// What inputs do that a program does not take.
+/// Why a program does not accept given inputs.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum FitFailure {
-    /// A polynomial's operand is not where it approximates.
     #[error(
-        "{place}polynomial {node}: it approximates on numbers from {lo} to {hi}, but with these inputs slot {slot} of its operand holds {value}; widen the interval, or scale the inputs"
+        "{place}polynomial {node}: it approximates its function from {lo} to {hi}, but with these inputs slot {slot} of its operand is {value}; widen the interval, or scale the inputs"
     )]
     Interval {
         /// "file:line: ", or nothing.
         place: String,
-        /// The polynomial.
         node: NodeId,
-        /// The interval's lower end.
         lo: f64,
-        /// Its upper end.
         hi: f64,
-        /// The first slot that is outside.
         slot: usize,
-        /// What it holds.
         value: String,
     },
-    /// Coefficients do not fit the modulus, and decrypt to others.
     #[error(
-        "{place}{op} {node}: with these inputs values up to {magnitude:.3e} have coefficients up to 2^{coefficient:.1} at scale 2^{scale:.1}, but half of the modulus at level {level} is 2^{half:.1}: they would wrap around; scale the inputs down, or keep it at a higher level with .at_level(l), of parameters that have as many"
+        "{place}{op} {node}: with these inputs values up to {magnitude:.3e} have coefficients up to 2^{coefficient:.1} at scale 2^{scale:.1}, but half of the modulus at level {level} is 2^{half:.1}: they would wrap around; scale the inputs down, or keep it at a higher level with .at_level(l)"
     )]
     Wraps {
         /// "file:line: ", or nothing.
         place: String,
-        /// The operation.
         op: &'static str,
-        /// The node.
         node: NodeId,
-        /// Its largest slot.
         magnitude: f64,
         /// log2 of its largest coefficient.
         coefficient: f64,
         /// log2 of its scale.
         scale: f64,
-        /// Its level.
         level: usize,
         /// log2 of half of the modulus.
         half: f64,
     },
-    /// The inputs are none of the program's.
     #[error(transparent)]
     Clear(#[from] ClearError),
 }
 
-/// What a polynomial reads: numbers in an interval.
+/// The interval on which a polynomial approximates its function.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// The vector that holds them: the polynomial's operand, or what was mapped to it from the interval.
+    /// The vector that must lie in it: the polynomial's operand, or the vector that was mapped to it.
     pub operand: NodeId,
-    /// The interval's lower end.
     pub lo: f64,
-    /// Its upper end.
     pub hi: f64,
-    /// How many slots of the vector, from the first, are to be in it.
+    /// Number of slots, from the first, that must lie in it.
     pub slots: usize,
 }
 
 impl Interval {
-    /// The first slot that is outside, of what the polynomial `report` reads.
+    /// Fails at the first slot outside the interval of polynomial `report`.
     fn check(&self, report: &NodeReport, values: &[Complex]) -> Result<(), FitFailure> {
         let (lo, hi, slack) = (self.lo, self.hi, (self.hi - self.lo) * SLACK);
         let inside = |value: &Complex| (lo - slack..=hi + slack).contains(&value.re) && value.im.abs() <= slack;
@@ -85,11 +71,11 @@ impl Interval {
     }
 }
 
-/// Whether the program as it was written keeps the operands of polynomials, `mapped` from an interval beforehand, in that interval, where folding has
-/// left no node for them: nodes of `mapped` are those of the `written` program, those of `report` of the folded one. `read` gets every node's values.
+/// Checks intervals of polynomials whose nodes folding removed, on the program as written. Nodes in `mapped` belong to the `written`
+/// program, nodes in `report` to the folded one. `read` receives every node's values.
 ///
 /// # Errors
-/// [`FitFailure`] of the first polynomial whose operand does not stay there.
+/// [`FitFailure`] at the first polynomial whose operand leaves its interval.
 pub fn expect_intervals(
     (written, folded): (&Program, &Folded),
     report: &NoiseReport,
@@ -111,11 +97,12 @@ pub fn expect_intervals(
     failures.into_values().next().map_or(Ok(()), Err)
 }
 
-/// Whether the program in the clear keeps every value of `inputs` in the interval of the polynomials that read it, and its coefficients
-/// within the modulus. `mapped` has the interval of polynomials whose operand was mapped from it beforehand. `read` gets every node's values.
+/// Evaluates the program in the clear and checks that operands of polynomials stay in their intervals, and that coefficients stay
+/// within the modulus. `mapped` has the intervals of polynomials whose operands were mapped before. `read` receives every node's
+/// values.
 ///
 /// # Errors
-/// [`FitFailure`] of the first node whose values do not.
+/// [`FitFailure`] at the first node whose values do not fit.
 pub fn expect_inputs(
     program: &Program,
     chain: &Chain,
@@ -147,7 +134,7 @@ pub fn expect_inputs(
             }
         }
         if let Some(node) = reports.get(&id)
-            && let Err(failure) = expect_room(node, &values, chain, &transform)
+            && let Err(failure) = expect_coefficients_fit(node, &values, chain, &transform)
         {
             failures.entry(id).or_insert(failure);
         }
@@ -155,13 +142,18 @@ pub fn expect_inputs(
     failures.into_values().next().map_or(Ok(()), Err)
 }
 
-/// Whether the coefficients of `values` fit the modulus that a node has.
-fn expect_room(node: &NodeReport, values: &[Complex], chain: &Chain, transform: &SpecialFft) -> Result<(), FitFailure> {
+/// Checks that the coefficients of `values` fit the modulus at a node.
+fn expect_coefficients_fit(
+    node: &NodeReport,
+    values: &[Complex],
+    chain: &Chain,
+    transform: &SpecialFft,
+) -> Result<(), FitFailure> {
     let (scale, half) = (node.scale.real().log2(), chain.log2_modulus(node.level) - 1.0);
     let fits = |largest: f64| largest.log2() + scale <= half;
     let finite = values.iter().all(|value| value.re.is_finite() && value.im.is_finite());
     let magnitude = if finite { values.iter().map(|value| value.abs()).fold(0.0, f64::max) } else { f64::INFINITY };
-    // No coefficient is larger than the largest slot, and many are much smaller.
+    // Coefficients are at most as large as the largest slot, and often much smaller.
     if fits(magnitude) {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! Error of every operation, and of whole programs.
+//! Noise of operations and of whole programs (CKKS), and failure probabilities.
 
 mod failure;
 mod fit;

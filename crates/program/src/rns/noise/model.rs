@@ -1,38 +1,37 @@
-//! How much error each operation adds.
+//! Noise model of CKKS operations.
 //!
-//! Errors are followed in the slots: of a polynomial with independent coefficients of variance v, the value at a root of
-//! X^N + 1 has E|·|² = N·v and is close to a complex Gaussian, and products of polynomials are products of values. Every formula is
-//! the usual canonical-embedding one (A. Costache, B. Curtis, E. Hales, S. Murphy, T. Ogilvie, R. Player, "On the precision
-//! loss in approximate homomorphic encryption", SAC 2023), in units of the phase (scaled integers).
+//! Errors are tracked per slot. For a polynomial with independent coefficients of variance v, the value at a root of X^N + 1 has
+//! E|·|² = N·v and is close to a complex Gaussian; products of polynomials are products of these values. All formulas are the usual
+//! canonical-embedding ones (A. Costache, B. Curtis, E. Hales, S. Murphy, T. Ogilvie, R. Player, "On the precision loss in
+//! approximate homomorphic encryption", SAC 2023), in units of the phase (scaled integers).
 //!
-//! Most errors are no Gaussian, though, but one times the secret's value in the slot, or times another random value: rarer, and larger
-//! where they are. A *deviation* here is therefore that of the Gaussian which the bound serves as well: the bound, of
-//! [`NoiseModel::tail`] deviations, is exceeded by each kind of error with at most the stated probability. For a
-//! Gaussian it is √E|error in a slot|², for a product more ([`NoiseModel::product`]).
+//! Most errors are not Gaussian: they are a Gaussian times the secret's value in the slot, or times another random value, so large
+//! errors are more frequent. A *deviation* here is therefore that of a Gaussian for which the same bound is valid: each kind of error
+//! exceeds [`NoiseModel::tail`] deviations with at most the stated probability. For a Gaussian it is √E|error in a slot|², for a
+//! product more ([`NoiseModel::product`]).
 
 use crate::rns::kernel::Conversion;
 use polyfabric_kernels::RingDegree;
 
-/// Largest rounding of an f64, as a part of it.
+/// Largest relative rounding error of an f64.
 pub const F64_ROUNDING: f64 = f64::EPSILON / 2.0;
 
-/// What the error of an operation depends on, besides the operation.
+/// Parameters of the noise model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NoiseModel {
     /// N.
     pub degree: RingDegree,
     /// σ of the errors in keys and fresh encryptions.
     pub error_deviation: f64,
-    /// E of the secret's Hamming weight: its value at a root has E|·|² of as much.
+    /// Expected Hamming weight of the secret, which equals E|·|² of its value at a root.
     pub secret_weight: f64,
-    /// With which key inputs are encrypted.
     pub encryption: Encryption,
 }
 
-/// With which key inputs are encrypted.
+/// The key that encrypts inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encryption {
-    /// The secret key, by who can also decrypt.
+    /// The secret key, which can also decrypt.
     Secret,
     /// The public key.
     Public,
@@ -53,8 +52,8 @@ impl NoiseModel {
         self.degree.get() as f64
     }
 
-    /// Of a fresh encryption of a message whose scaled slots are up to `phase`. With the secret key (m − a·s + e, a): e, and m's encoding. With the public
-    /// key v·(b, a) + (e_0 + m, e_1), v ternary: v·e + e_0 + e_1·s, and m's encoding.
+    /// Error of a fresh encryption of a message whose scaled slots are up to `phase`. Secret key (m − a·s + e, a): e and the encoding's
+    /// error. Public key v·(b, a) + (e_0 + m, e_1) with ternary v: v·e + e_0 + e_1·s and the encoding's error.
     pub fn fresh(&self, phase: f64) -> f64 {
         let n = self.n();
         let products = match self.encryption {
@@ -64,47 +63,46 @@ impl NoiseModel {
         (self.error_deviation * (n * (1.0 + products)).sqrt()).hypot(self.encoding(phase))
     }
 
-    /// Of a public vector's encoding, its values times the scale being up to `phase`: coefficients are rounded to integers, after a
-    /// transform in f64.
+    /// Error of encoding a public vector whose scaled slots are up to `phase`: a transform in f64, and coefficients rounded to integers.
     pub fn encoding(&self, phase: f64) -> f64 {
         (self.n() / 12.0).sqrt().hypot(self.transform() * phase)
     }
 
-    /// Deviation of the error that encoding's and decoding's transform in f64 makes in a slot, as a part of the largest slot. Each of the
-    /// log2 N − 1 layers of butterflies, and the product with the scale, errs by less than 2·2^-53 of the values, which are as large
-    /// in the mean square; their errors are as good as independent.
+    /// Deviation of the f64 transform's error in a slot, relative to the largest slot. Each of log2 N − 1 butterfly layers, and the product
+    /// with the scale, has relative error below 2·2^-53; the values keep their mean square, and the errors are nearly independent.
     pub fn transform(&self) -> f64 {
         2.0 * F64_ROUNDING * self.n().log2().sqrt()
     }
 
-    /// E|·|² of the worst slot of a polynomial whose coefficients have this `variance` and this `mean`.
+    /// E|·|² of the worst slot of a polynomial whose coefficients have this `variance` and `mean`.
     ///
-    /// The mean stands in Σ X^j, whose value at a root ω is 2/(1 − ω): at the root next to 1, where slot 0 is, about 2N/π.
+    /// The mean contributes through Σ X^j, whose value at a root ω is 2/(1 − ω): about 2N/π at the root next to 1, which is slot 0.
     fn worst_slot(&self, variance: f64, mean: f64) -> f64 {
         let n = self.n();
         n * variance + (2.0 * n / std::f64::consts::PI * mean).powi(2)
     }
 
-    /// E|·|² of the worst slot of x/B, x the residues modulo a product B of `primes` primes as `conversion` represents them.
+    /// E|·|² of the worst slot of x/B, where x are the residues modulo a product B of `primes` primes in the representation of
+    /// `conversion`.
     fn representation(&self, primes: usize, conversion: Conversion) -> f64 {
         let primes = primes as f64;
         match conversion {
-            // A sum of uniform numbers from [0, 1), [-1/2, 1/2), or one of the latter.
+            // A sum of uniform numbers from [0, 1), a sum from [-1/2, 1/2), or one such number.
             Conversion::Approximate => self.worst_slot(primes / 12.0, primes / 2.0),
             Conversion::Balanced => self.worst_slot(primes / 12.0, 0.0),
             Conversion::Centred => self.worst_slot(1.0 / 12.0, 0.0),
         }
     }
 
-    /// Of a division of `parts` parts by `primes` primes: ρ_0 + ρ_1·s, or ρ_0 + ρ_1·s + ρ_2·s², ρ the rounding errors.
+    /// Error of dividing `parts` parts by `primes` primes: ρ_0 + ρ_1·s (+ ρ_2·s²), with rounding errors ρ.
     pub fn division(&self, primes: usize, conversion: Conversion, parts: usize) -> f64 {
         let rounding = self.representation(primes, conversion);
         let powers = (0..parts as i32).map(|power| self.secret_weight.powi(power) * self.product(power));
         (rounding * powers.sum::<f64>()).sqrt()
     }
 
-    /// Of a key switch's inner product, before division by P: √Σ_d E|digit d|²·E|e|², as if one digit had all of it, which is the
-    /// widest such sum.
+    /// Error of a key switch's inner product before ModDown: √Σ_d E|digit d|²·E|e|². It is treated as if one digit had all of it, which
+    /// has the heaviest tail.
     pub fn inner_product(&self, digits: &[DigitSize], conversion: Conversion) -> f64 {
         let squares = digits.iter().map(|digit| match *digit {
             DigitSize::Limbs { log2, primes } => (2.0 * log2).exp2() * self.representation(primes, conversion),
@@ -115,8 +113,8 @@ impl NoiseModel {
         self.error_deviation * (self.n() * self.product(1) * squares.sum::<f64>()).sqrt()
     }
 
-    /// How many deviations an error stays below in all slots, but for a probability of 2^-40: the |error|² of a Gaussian is
-    /// exponentially distributed.
+    /// Number of deviations that an error exceeds in any slot with probability 2^-40; |error|² of a Gaussian is exponentially
+    /// distributed.
     pub fn tail(&self) -> f64 {
         self.log_slots_beyond().sqrt()
     }
@@ -126,12 +124,12 @@ impl NoiseModel {
         (40.0 + self.n().log2()) * std::f64::consts::LN_2
     }
 
-    /// By how much the square of the deviation of g·σ^`power` is to be taken larger than E|g|²·(E|σ|²)^`power`, g and σ being
-    /// independent complex Gaussians: σ is the secret's value, which is one for all errors, or that of a digit.
+    /// Factor by which the squared deviation of g·σ^`power` must exceed E|g|²·(E|σ|²)^`power`, for independent complex Gaussians g and σ.
+    /// σ is the secret's value, common to all errors, or a digit's.
     ///
-    /// With E|g|² = E|σ|² = 1 the squares u and w are exponentially distributed, and u·w^k ≤ k^k·((u + w)/(k + 1))^(k + 1) (the
-    /// inequality of the means of u and k times w/k). u + w exceeds y with a probability of (1 + y)·e^-y.
-    /// So with the y at which that is 2^-40/N, |g·σ^k|² exceeds k^k·(y/(k + 1))^(k + 1) no more often; this over tail².
+    /// With E|g|² = E|σ|² = 1 the squares u and w are exponentially distributed, and u·w^k ≤ k^k·((u + w)/(k + 1))^(k + 1) by the
+    /// inequality of means for u and k times w/k. u + w exceeds y with probability (1 + y)·e^-y. Choose y so that this is 2^-40/N: then
+    /// |g·σ^k|² exceeds k^k·(y/(k + 1))^(k + 1) at most that often. The factor is this value over tail².
     fn product(&self, power: i32) -> f64 {
         if power == 0 {
             return 1.0;
@@ -148,29 +146,24 @@ impl NoiseModel {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DigitSize {
     /// The residue modulo some limbs.
-    Limbs {
-        /// log2 of the product of their primes.
-        log2: f64,
-        /// How many.
-        primes: usize,
-    },
-    /// Some bits of a limb.
+    Limbs { log2: f64, primes: usize },
+    /// A window of bits of a limb.
     Window {
         /// log2 of the number of values.
         log2: f64,
-        /// Whether they lie around 0; the last digit of a limb starts at 0.
+        /// Whether values are centered at 0; the last digit of a limb starts at 0.
         balanced: bool,
     },
 }
 
 #[cfg(test)]
 mod tests {
-    //! Is the bound of a product of random values exceeded as rarely as it says, and not much more rarely?
+    //! Is the bound of a product of random values exceeded with the stated probability, and not far less often?
 
     use super::*;
 
-    /// The probability that u·w^`power` > `square`, u and w exponentially distributed: ∫ e^(−w − square/w^power) dw, by the
-    /// trapezoidal rule in ln w.
+    /// The probability that u·w^`power` > `square` for exponentially distributed u and w: ∫ e^(−w − square/w^power) dw, by the trapezoidal
+    /// rule in ln w.
     fn exceeds(square: f64, power: i32) -> f64 {
         let step = 1e-3;
         let at = |index: i32| {
@@ -189,7 +182,7 @@ mod tests {
             let found = [0, 1, 2].map(|power| exceeds(tail * model.product(power), power) / allowed);
             assert!((found[0] - 1.0).abs() < 1e-3, "{found:?}");
             assert!(found[1..].iter().all(|found| (0.02..1.0).contains(found)), "{found:?}");
-            // As if the secret's value were what it is on average: thousands of times as often.
+            // Treating the secret's value as its average would exceed the bound thousands of times as often.
             assert!(exceeds(tail, 1) > 1e3 * allowed && exceeds(2.0 * tail, 2) > 1e6 * allowed);
         }
     }

@@ -4,18 +4,18 @@ use crate::rns::kernel::{Conversion, DigitWindow, KernelProgram, OpKind, PublicP
 use polyfabric_schemes::rns::{Domain, KeyId, Part};
 use std::fmt;
 
-/// Words of the domains, in the text form.
+/// Words of the text form.
 pub(super) const DOMAINS: [(Domain, &str); 2] =
     [(Domain::Coefficient, "coefficient"), (Domain::Evaluation, "evaluation")];
 
-/// Words of the conversions.
+/// Words of the text form.
 pub(super) const CONVERSIONS: [(Conversion, &str); 3] =
     [(Conversion::Approximate, "approximate"), (Conversion::Balanced, "balanced"), (Conversion::Centred, "centred")];
 
-/// Words of a key's halves.
+/// Words of the text form.
 pub(super) const PARTS: [(Part, &str); 2] = [(Part::Body, "body"), (Part::Mask, "mask")];
 
-/// The word of `wanted`, which is in the table.
+/// The word of `wanted`, which the table contains.
 fn word<T: PartialEq>(words: &[(T, &'static str)], wanted: &T) -> &'static str {
     words.iter().find(|(value, _)| value == wanted).map_or("?", |&(_, word)| word)
 }
@@ -58,7 +58,7 @@ impl fmt::Display for KernelProgram {
     }
 }
 
-/// Runs of equal coefficients, as the count and the coefficient.
+/// Run-length encodes the coefficients, as count and coefficient.
 fn runs<T: PartialEq + fmt::Display>(f: &mut fmt::Formatter<'_>, kind: &str, coefficients: &[T]) -> fmt::Result {
     write!(f, "{kind} [")?;
     for (index, run) in coefficients.chunk_by(PartialEq::eq).enumerate() {

@@ -1,6 +1,6 @@
-//! The readable text form of both graphs: printed by `Display`, read by [`parse_program`] and [`parse_kernel`].
+//! The text form of homomorphic and kernel programs: printed by `Display`, parsed by [`parse_program`] and [`parse_kernel`].
 //!
-//! A parsed text went through the builder, so a text from anywhere is safe to read. `#` starts a comment.
+//! The parser uses the checking builders, so text from an untrusted source is safe to parse. `#` starts a comment.
 //!
 //! The homomorphic program:
 //!
@@ -12,7 +12,7 @@
 //!
 //! | operation | attributes |
 //! |---|---|
-//! | `input` | `magnitude` bound, and `level` level if it is given |
+//! | `input` | `magnitude` bound, and optionally `level` level |
 //! | `constant` | values |
 //! | `rotate` | `by` steps |
 //! | `mod_switch` | `to` level |
@@ -26,7 +26,7 @@
 //! plaintext = "plaintext" n "=" ("narrow" | "wide") "[" (coefficient | count "x" coefficient), .. "]"
 //! op     = "%"n ["," "%"n] "=" op ["%"a ["," "%"b].. ] attributes
 //! output = "output" name "part" part "=" "%"a
-//! limbs  = "{" (first | first "-" last), .. "}"      places in the table of moduli
+//! limbs  = "{" (first | first "-" last), .. "}"      indices into the table of moduli
 //! ```
 //!
 //! | operation | attributes |
@@ -59,59 +59,38 @@ use polyfabric_kernels::automorphism::GaloisElementError;
 use polyfabric_kernels::modular::ModulusError;
 use thiserror::Error;
 
-/// A text that does not parse: where, and why.
+/// A parse error: position and cause.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("line {line}, column {column}: {cause}")]
 pub struct TextError {
-    /// Line, from 1.
+    /// From 1.
     pub line: usize,
-    /// Column in characters, from 1.
+    /// In characters, from 1.
     pub column: usize,
-    /// The cause.
     pub cause: TextErrorCause,
 }
 
-/// Why a text does not parse.
+/// The cause of a [`TextError`].
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum TextErrorCause {
-    /// Not written as it should be.
     #[error("{0}")]
     Syntax(#[from] SyntaxErrorCause),
-    /// A refused node, or program.
     #[error("{0}")]
     Program(#[from] Box<ProgramError>),
-    /// A refused operation of a kernel program, or program.
     #[error("{0}")]
     Kernel(#[from] Box<KernelError>),
-    /// A refused ring degree.
     #[error("{0}")]
     Degree(#[from] RingDegreeError),
-    /// A refused modulus.
     #[error("{0}")]
     Modulus(#[from] ModulusError),
-    /// A refused automorphism.
     #[error("{0}")]
     Automorphism(#[from] GaloisElementError),
-    /// An operation of a kernel program defines more or fewer values than are written before it.
     #[error("{written} values are defined here, but the operation gives {given}; number {given}")]
-    Results {
-        /// As written.
-        written: usize,
-        /// As the operation gives.
-        given: usize,
-    },
-    /// More coefficients than runs of a program may repeat.
+    Results { written: usize, given: usize },
     #[error("runs repeat more than {most} coefficients of the program's plaintexts; write them out")]
-    Repeated {
-        /// The most.
-        most: usize,
-    },
-    /// More limbs than a program may have.
+    Repeated { most: usize },
     #[error("the program has more than {most} limbs in its sets and values; split it")]
-    Limbs {
-        /// The most.
-        most: usize,
-    },
+    Limbs { most: usize },
 }
 
 impl From<SyntaxError> for TextError {

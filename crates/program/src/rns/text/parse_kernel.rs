@@ -1,4 +1,4 @@
-//! Reads kernel programs, through the builder.
+//! Parses kernel programs, through the builder.
 
 use super::kernel::{CONVERSIONS, DOMAINS, PARTS};
 use super::{TextError, TextErrorCause};
@@ -15,16 +15,14 @@ use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, TextError>;
 
-/// Most coefficients of all plaintexts that runs repeat: `[65536 x 0]` is a short text of many.
+/// Limit of coefficients repeated by runs over all plaintexts, because a short text like `[65536 x 0]` expands to many.
 const MOST_REPEATED: usize = 1 << 26;
 
-/// Most limbs of all sets and values of a program. `{0-999}` is a short text of many limbs; a bootstrapping of full slots has 10^5.
+/// Limit of limbs over all sets and values, because a short text like `{0-999}` means many. A full-slot bootstrapping has 10^5.
 const MOST_LIMBS: usize = 1 << 26;
 
-/// The kernel program that `text` describes.
-///
 /// # Errors
-/// [`TextError`] at the first thing that is wrong.
+/// [`TextError`] at the first error.
 pub fn parse_kernel(text: &str) -> Result<KernelProgram> {
     let mut lexer = Lexer::new(text)?;
     let start = lexer.here();
@@ -60,9 +58,9 @@ struct Reader<'a> {
     moduli: usize,
     /// Limbs of all sets and values so far.
     limbs: usize,
-    /// Coefficients so far that runs have repeated.
+    /// Coefficients repeated by runs so far.
     repeated: usize,
-    /// Values so far.
+    /// Values defined so far.
     values: usize,
 }
 
@@ -91,7 +89,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Coefficients from `lo` to `hi`, N at most, as single ones and as runs `count x coefficient`.
+    /// Coefficients from `lo` to `hi`, at most N, as single numbers and as runs `count x coefficient`.
     fn coefficients<T: TryFrom<i128> + Into<i128> + Copy>(&mut self, lo: T, hi: T) -> Result<Arc<[T]>> {
         let (lo, hi) = (lo.into(), hi.into());
         let mut coefficients = Vec::new();
@@ -116,7 +114,7 @@ impl Reader<'_> {
         Ok(coefficients.into())
     }
 
-    /// One operation, with a `step` line if it begins one.
+    /// One operation, with a `step` line if it starts one.
     fn op(&mut self) -> Result<()> {
         if self.lexer.accept("step")? {
             let step = self.lexer.u32()?;
@@ -141,13 +139,13 @@ impl Reader<'_> {
         self.count(place, more)
     }
 
-    /// Counts limbs against [`MOST_LIMBS`].
+    /// Counts limbs toward [`MOST_LIMBS`].
     fn count(&mut self, place: Place, more: usize) -> Result<()> {
         self.limbs += more;
         if self.limbs > MOST_LIMBS { Err(refused(place, TextErrorCause::Limbs { most: MOST_LIMBS })) } else { Ok(()) }
     }
 
-    /// What stands after `=`.
+    /// The part after `=`.
     fn kind(&mut self) -> Result<(OpKind, Vec<ValueId>)> {
         let place = self.lexer.here();
         let word = self.lexer.word("an operation")?;
@@ -245,7 +243,7 @@ impl Reader<'_> {
         Ok(DigitWindow { bits, index, count: self.lexer.u32()? })
     }
 
-    /// `{0-4,7}`: limbs of the table.
+    /// A set of limbs, `{0-4,7}`.
     fn limbs(&mut self) -> Result<LimbSet> {
         let place = self.lexer.here();
         let last = self.moduli as i128 - 1;
@@ -274,7 +272,7 @@ impl Reader<'_> {
         })
     }
 
-    /// One of the words of a table.
+    /// One of a table's words.
     fn one_of<T: Copy>(&mut self, words: &[(T, &str)]) -> Result<T> {
         let place = self.lexer.here();
         let all = words.iter().map(|(_, word)| *word).collect::<Vec<_>>().join(" or ");

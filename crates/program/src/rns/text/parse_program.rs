@@ -1,4 +1,4 @@
-//! Reads homomorphic programs, through the builder.
+//! Parses homomorphic programs, through the builder.
 
 use super::{TextError, TextErrorCause};
 use crate::lexer::{Lexer, Place, SyntaxError};
@@ -10,10 +10,8 @@ use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, TextError>;
 
-/// The program that `text` describes.
-///
 /// # Errors
-/// [`TextError`] at the first thing that is wrong.
+/// [`TextError`] at the first error.
 pub fn parse_program(text: &str) -> Result<Program> {
     let mut lexer = Lexer::new(text)?;
     let place = lexer.here();
@@ -52,7 +50,7 @@ fn scheme(lexer: &mut Lexer<'_>) -> Result<Scheme> {
     }
 }
 
-/// Reads one node after `=`.
+/// Parses one node after `=`.
 fn node(lexer: &mut Lexer<'_>, scheme: Scheme) -> Result<(Op, Vec<NodeId>)> {
     let place = lexer.here();
     let word = lexer.word("an operation")?;

@@ -10,7 +10,7 @@ impl fmt::Display for Program {
     }
 }
 
-/// A program's text without where it was written.
+/// A program's text without source locations, for its hash.
 struct Unplaced<'a>(&'a Program);
 
 impl fmt::Display for Unplaced<'_> {
@@ -20,7 +20,7 @@ impl fmt::Display for Unplaced<'_> {
 }
 
 impl Program {
-    /// What a ciphertext of the input or output `name` is for, as its file says.
+    /// The identity of the input or output `name`, as ciphertext files store it.
     pub fn port(&self, direction: Direction, name: &str) -> Port {
         let program = ProgramHash::of(Unplaced(self));
         Port { program, program_name: self.name().to_owned(), direction, name: name.to_owned() }
@@ -76,7 +76,7 @@ fn attributes(f: &mut fmt::Formatter<'_>, op: &Op) -> fmt::Result {
     }
 }
 
-/// Numbers as the shortest text that reads back to them.
+/// Prints the shortest text that parses to the same numbers.
 fn print_values(f: &mut fmt::Formatter<'_>, values: &Values) -> fmt::Result {
     f.write_str(" [")?;
     let separator = |index: usize| if index == 0 { "" } else { ", " };
@@ -89,7 +89,7 @@ fn print_values(f: &mut fmt::Formatter<'_>, values: &Values) -> fmt::Result {
         Values::Complex(values) => {
             for (index, &Complex { re, im }) in values.iter().enumerate() {
                 f.write_str(separator(index))?;
-                // A negative zero is written too, so that what is read is what was printed.
+                // A negative zero is printed too, so that parsing restores it.
                 if im == 0.0 && im.is_sign_positive() { write!(f, "{re:?}")? } else { write!(f, "({re:?}, {im:?})")? }
             }
         }

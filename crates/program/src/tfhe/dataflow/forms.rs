@@ -1,17 +1,17 @@
-//! Vectors of integer combinations of independent ciphertexts.
+//! Vectors of integer linear combinations of independent ciphertexts.
 
 use crate::tfhe::matrix::Matrix;
 use polyfabric_kernels::cancel;
 use std::sync::Arc;
 
-/// Row r is Σ weight · column + bias[r]; columns are independent ciphertexts, values are torus units.
+/// Row r is Σ weight · column + bias[r]. Columns are independent ciphertexts; values are in torus units.
 #[derive(Clone, Debug)]
 pub(crate) struct Forms {
     pub terms: Arc<Terms>,
     pub bias: Vec<i64>,
 }
 
-/// The weights of [`Forms`] in compressed rows; columns strictly increase within a row, no weight is 0.
+/// The weights of [`Forms`] in compressed rows. Columns strictly increase within a row and no weight is 0.
 #[derive(Debug)]
 pub(crate) struct Terms {
     starts: Vec<usize>,
@@ -19,7 +19,7 @@ pub(crate) struct Terms {
     weights: Vec<i32>,
 }
 
-/// A combined weight that does not fit in 32 bits.
+/// The combined weight of a ciphertext does not fit in 32 bits.
 pub(crate) struct WeightOverflow {
     pub weight: i64,
 }
@@ -29,7 +29,7 @@ impl Terms {
         Self { starts: vec![0], columns: Vec::new(), weights: Vec::new() }
     }
 
-    /// Rows of one column with weight 1.
+    /// One row per entry of `columns`, with weight 1.
     pub fn selection(columns: Vec<u32>) -> Self {
         Self { starts: (0..=columns.len()).collect(), weights: vec![1; columns.len()], columns }
     }
@@ -43,7 +43,7 @@ impl Terms {
         (&self.columns[range.clone()], &self.weights[range])
     }
 
-    /// Appends a canonical row.
+    /// Appends a row in canonical order.
     pub fn push(&mut self, columns: &[u32], weights: &[i32]) {
         cancel::check();
         self.columns.extend_from_slice(columns);
@@ -51,7 +51,7 @@ impl Terms {
         self.starts.push(self.columns.len());
     }
 
-    /// Appends the sum of `scratch`, terms in any order; leaves `scratch` empty.
+    /// Appends the sum of `scratch`, whose terms may be in any order; empties `scratch`.
     pub fn push_sum(&mut self, scratch: &mut Vec<(u32, i64)>) -> Result<(), WeightOverflow> {
         cancel::check();
         if !scratch.is_sorted_by(|a, b| a.0 < b.0) {
@@ -87,7 +87,7 @@ impl Forms {
         self.bias.len()
     }
 
-    /// `factor[r] · self[r] + other_factor · other[r]` for every row, or just the first part.
+    /// `factor[r] · self[r] + other_factor · other[r]` for every row; without `other`, only the first term.
     pub fn combine(&self, factor: impl Fn(usize) -> i64, other: Option<(&Self, i64)>) -> Result<Self, WeightOverflow> {
         let mut terms = Terms::new();
         let mut bias = Vec::with_capacity(self.len());
@@ -106,8 +106,8 @@ impl Forms {
         Ok(Self { terms: Arc::new(terms), bias })
     }
 
-    /// Adds `factor · other` in place if both have one row and the columns of `other` come later: so that a sum of many values takes a step
-    /// each, instead of one that grows with the sum. Returns whether it did.
+    /// Adds `factor · other` in place if both have one row and the columns of `other` come later. So a long sum costs constant time
+    /// per addend instead of time proportional to the sum so far. Returns whether it did.
     pub fn append(&mut self, other: &Self, factor: i64) -> Result<bool, WeightOverflow> {
         let ([own], [added]) = (&mut *self.bias, &*other.bias) else { return Ok(false) };
         let Some(terms) = Arc::get_mut(&mut self.terms) else { return Ok(false) };
@@ -142,7 +142,6 @@ impl Forms {
         Ok(Self { terms: Arc::new(terms), bias: sums })
     }
 
-    /// The rows `indices`.
     pub fn select(&self, indices: impl Iterator<Item = usize>) -> Self {
         let mut terms = Terms::new();
         let mut bias = Vec::new();
@@ -154,7 +153,6 @@ impl Forms {
         Self { terms: Arc::new(terms), bias }
     }
 
-    /// The rows of all parts, one after the other.
     pub fn concat<'a>(parts: impl Iterator<Item = &'a Self>) -> Self {
         let mut terms = Terms::new();
         let mut bias = Vec::new();
@@ -176,7 +174,7 @@ fn extend(scratch: &mut Vec<(u32, i64)>, (columns, weights): (&[u32], &[i32]), f
 
 #[cfg(test)]
 mod tests {
-    //! Does a sum in place give what a sum of copies gives?
+    //! Does a sum in place equal a sum of copies?
 
     use super::*;
 
@@ -197,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_of_earlier_columns_or_one_that_is_shared_is_left_as_it_is() {
+    fn rows_with_earlier_columns_and_shared_rows_are_not_appended() {
         let mut own = row(&[0, 3], &[1, 7], 5);
         assert!(!own.append(&row(&[3], &[1], 0), 1).ok().unwrap());
         let shared = own.clone();

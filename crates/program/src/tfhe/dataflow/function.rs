@@ -1,9 +1,9 @@
-//! What a look-up computes, and the test polynomial that computes it.
+//! Functions of lookups, and their test polynomials.
 //!
-//! Unit m of a component with step 1/P has the phase x = m · 2N / P after the modulus switch to 2N. The torus is
-//! cut into slots halfway between neighbouring values; slot boundaries fall on integers b = ceil(..), and a phase
-//! rounds to the integer side of b - 1/2. Window of a table: N consecutive phases from the lower boundary of the
-//! smallest value; the other N phases give the negated results, because X^N = -1.
+//! In a component with step 1/P, unit m has the phase x = m · 2N / P after the modulus switch to 2N. The torus is divided into
+//! slots, with boundaries midway between neighboring values. A boundary falls on an integer b = ceil(..): integer phases round to
+//! the side of b - 1/2. The window of a table is the N consecutive phases from the lower boundary of the smallest value. The other
+//! N phases give the negated results, because X^N = -1.
 
 use crate::tfhe::homomorphic::{Range, steps::twice_sign_threshold};
 use crate::tfhe::kernel::TestPolynomial;
@@ -19,26 +19,25 @@ pub(crate) struct Function {
     pub step_in: u32,
     /// P of the result.
     pub step_out: u32,
-    /// The results.
     pub kind: FunctionKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum FunctionKind {
-    /// One result in units for each value of the domain, ascending.
+    /// One result in units for each value of the domain, ascending; the domain fits in half the torus.
     Table(Vec<i64>),
-    /// The same on a domain wider than half the torus, whose values half a torus apart have results that are each other's negatives.
+    /// The same on a wider domain; values half a torus apart have negated results.
     Whole(Vec<i64>),
-    /// +1 from the threshold on for half the torus, -1 on the other half.
+    /// +1 on the half torus from the threshold on, -1 on the other half.
     Sign,
 }
 
 impl Function {
-    /// ceil(`twice` / 2 · 2N / P): the first integer phase that is not below the real one.
+    /// ceil(`twice` / 2 · 2N / P): the first integer phase not below the real one.
     fn boundary(&self, twice: i64, degree: usize) -> i64 {
         let numerator = i128::from(twice) * degree as i128;
         let step = i128::from(self.step_in);
-        // Within i64: |twice| < 2^42, degree ≤ 2^17.
+        // Fits in i64: |twice| < 2^42 and degree ≤ 2^17.
         (numerator.div_euclid(step) + i128::from(numerator.rem_euclid(step) != 0)) as i64
     }
 
@@ -51,7 +50,7 @@ impl Function {
         }
     }
 
-    /// The test polynomial for ring degree N = `degree` on a torus of `bits` bits.
+    /// The test polynomial for ring degree N = `degree` and torus elements of `bits` bits.
     pub fn test_polynomial(&self, degree: usize, bits: u32) -> TestPolynomial {
         let unit = match bits {
             32 => u64::from(TorusStep { denominator: self.step_out }.unit::<u32>()),
@@ -68,15 +67,15 @@ impl Function {
                 for (entry, value) in entries.iter().zip(self.domain.values()) {
                     let end = self.boundary(2 * value + self.domain.slot(), degree) - start;
                     let last = value == self.domain.hi();
-                    // Phases beyond the largest value are nearest to it.
+                    // Phases beyond the largest value round to it.
                     let end = if last { degree } else { (end.max(0) as usize).min(degree) };
                     window[from.min(end)..end].fill(torus(*entry));
                     from = from.max(end);
                 }
             }
             FunctionKind::Whole(entries) => {
-                // The first half from the lowest value; the values beyond it are the negatives of those half a torus below, and stand
-                // alone where none of those occurs.
+                // Fill half the torus from the lowest value. Values beyond it are negatives of values half a torus below, or have that
+                // phase to themselves.
                 for (entry, value) in entries.iter().zip(self.domain.values()) {
                     let from = self.boundary(2 * value - self.domain.slot(), degree) - start;
                     let end = self.boundary(2 * value + self.domain.slot(), degree) - start;
@@ -87,7 +86,7 @@ impl Function {
                 }
             }
         }
-        // Window index w is the phase start + w; phases N..2N are the negated coefficients.
+        // Window index w is phase start + w; phases N..2N are negated coefficients.
         let period = 2 * degree as i64;
         let mut coefficients = vec![0; degree];
         for (offset, value) in window.into_iter().enumerate() {
@@ -98,9 +97,9 @@ impl Function {
         TestPolynomial::from_coefficients(coefficients)
     }
 
-    /// Distances, as fractions of the torus, from a value's phase to the phases that read another value: to the nearer side, which is the noise
-    /// that a look-up withstands, and to the further one, of the values whose such distances are least. The first is at most 0 when the ring is too
-    /// small to tell the values apart.
+    /// Distances from a value's phase to the nearest phases that decode wrongly, on the nearer and on the further side, minimized
+    /// over values, as fractions of the torus. The first is the noise that the lookup tolerates; it is at most 0 if the ring is too
+    /// small to distinguish the values.
     pub fn margins(&self, degree: usize) -> [f64; 2] {
         let period = 2.0 * degree as f64;
         let phase = |value: i64| value as f64 * period / f64::from(self.step_in);
@@ -119,10 +118,10 @@ impl Function {
                 let edge = edge(twice_sign_threshold(self.domain));
                 let around = |value: i64| {
                     let offset = (phase(value) - edge).rem_euclid(degree as f64);
-                    // The other edge is half of the window away at least, of every value.
+                    // Every value is at least half the window from one of the edges.
                     [offset.min(degree as f64 - offset), degree as f64 / 2.0]
                 };
-                // The nearest to an edge: those around the threshold, and the outermost.
+                // The minimum is attained at the outermost values or next to the threshold.
                 let above = self.domain.lo().rem_euclid(slot);
                 let candidates = [self.domain.lo(), self.domain.hi(), above - slot, above];
                 let inside = candidates.into_iter().filter(|&value| self.domain.contains(value));
@@ -141,14 +140,13 @@ fn least(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {
 
 #[cfg(test)]
 mod tests {
-    //! Does the test polynomial give the function at every phase that the margin covers, and a different
-    //! value just outside?
+    //! Does the test polynomial give the function for every phase within the margin, and a different value just outside?
 
     use super::*;
 
     const DEGREE: usize = 64;
 
-    /// The coefficient that a blind rotation by `phase` brings to the front.
+    /// The constant coefficient after a blind rotation by `phase`.
     fn read(polynomial: &[u32], phase: i64) -> u32 {
         let phase = phase.rem_euclid(2 * DEGREE as i64) as usize;
         if phase < DEGREE { polynomial[phase] } else { polynomial[phase - DEGREE].wrapping_neg() }
@@ -166,11 +164,11 @@ mod tests {
             let centre = value as f64 / f64::from(function.step_in);
             let want = unit.wrapping_mul_signed(expected(value));
             for noise in [-margin, -margin / 2.0, 0.0, margin / 2.0, margin] {
-                // Just inside.
+                // Just inside the margin.
                 let phase = ((centre + noise * 0.999) * period).round() as i64;
                 assert_eq!(read(&polynomial, phase), want, "{function:?} {value} {noise}");
             }
-            // Up to the further distance on one side at least.
+            // Up to the further distance on at least one side.
             let right = |side: f64| {
                 let phase = ((centre + side * 0.999 * further) * period).round() as i64;
                 read(&polynomial, phase) == want
@@ -208,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_sums_have_twice_the_margin_per_unit() {
+    fn odd_sums_have_twice_the_margin() {
         let margin = |stride, lo, hi| {
             let domain = Range::with_stride(lo, hi, stride).unwrap();
             Function { domain, step_in: 32, step_out: 8, kind: FunctionKind::Sign }.margins(1 << 14)[0] * 32.0

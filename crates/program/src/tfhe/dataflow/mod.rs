@@ -1,13 +1,11 @@
-//! A homomorphic program flattened to what happens to ciphertexts: look-ups of integer combinations of independent
-//! ciphertexts.
+//! Flattens a homomorphic program to lookups of integer linear combinations of independent ciphertexts.
 //!
-//! Between look-ups, all linear operations are composed into one combination for each value that is read, so that
-//! the noise of values that share a source adds up as it really does, and a layer costs one pass. Equal
-//! combinations are computed once, a look-up of the same combination by the same function once, and what no output
-//! needs not at all.
+//! All linear operations between lookups are composed into one combination per value read. So the noise of values that share a
+//! source is exact, and a layer costs one pass. Equal combinations, and lookups of the same combination by the same function, are
+//! computed once; unneeded ones are removed.
 //!
-//! A *column* is an independent ciphertext: an element of an input, or the result of one look-up. Look-ups stand
-//! in *levels*: level d reads inputs and results of levels below d.
+//! A *column* is an independent ciphertext: an input element or a lookup result. Lookups are grouped in *levels*: level d reads
+//! inputs and results of lower levels.
 
 mod forms;
 mod function;
@@ -29,42 +27,40 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Where a column comes from.
+/// Origin of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Source {
     /// Level of the look-up; 0 for an input.
     pub level: u32,
-    /// Index among the level's look-ups, or among all inputs' elements.
+    /// Index among the level's lookups, or among the elements of all inputs.
     pub index: u32,
 }
 
 /// One look-up of one ciphertext.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lookup {
-    /// Combination that is read: a row of the level.
+    /// The combination that it reads, a row of the level.
     pub row: u32,
     /// Index into [`Dataflow::functions`].
     pub function: u32,
-    /// Neighbours of one number read one combination and can share a bootstrap; 0 for one that stands alone.
+    /// Adjacent lookups with equal nonzero group read one combination and can share a bootstrap.
     pub group: u32,
     /// The first node that needs it.
     pub origin: NodeId,
 }
 
-/// Look-ups that can run together.
+/// Lookups that can run together.
 #[derive(Debug)]
 pub(crate) struct Level {
-    /// The distinct combinations that are read.
+    /// The distinct combinations.
     pub terms: Terms,
-    /// Their constant parts, in units.
+    /// Constant parts of the combinations, in units.
     pub bias: Vec<i64>,
     /// P of each combination.
     pub steps: Vec<u32>,
-    /// The look-ups.
     pub lookups: Vec<Lookup>,
 }
 
-/// One output.
 #[derive(Debug)]
 pub(crate) struct OutputForms {
     pub name: Arc<str>,
@@ -72,40 +68,31 @@ pub(crate) struct OutputForms {
     pub forms: Forms,
 }
 
-/// A flattened program.
 #[derive(Debug)]
 pub(crate) struct Dataflow {
-    /// Node and name of each input, in order; their elements are the first columns.
+    /// Node and name of each input; their elements are the first columns.
     pub inputs: Vec<(NodeId, Arc<str>)>,
     /// Origin of each column.
     pub sources: Vec<Source>,
-    /// Levels 1, 2, ..
+    /// Levels from 1 on.
     pub levels: Vec<Level>,
-    /// Functions of the look-ups.
     pub functions: Vec<Function>,
-    /// The outputs.
     pub outputs: Vec<OutputForms>,
 }
 
-/// Why a program cannot be flattened.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum DataflowError {
-    /// Composed linear operations give a weight beyond 32 bits.
     #[error(
         "{place}{op} {node}: composed with the linear operations before it, the weight of a ciphertext is {weight}, beyond 32 bits; put a look-up between them or use smaller weights"
     )]
     Weight {
         /// "file:line: ", or nothing.
         place: String,
-        /// The operation.
         op: &'static str,
-        /// The node.
         node: NodeId,
-        /// The weight.
         weight: i64,
     },
-    /// More ciphertexts than 32-bit indices address.
-    #[error("the program holds more than 2^32 - 1 independent ciphertexts; split it")]
+    #[error("the program has more than 2^32 - 1 independent ciphertexts; split it")]
     TooLarge,
 }
 
@@ -113,10 +100,10 @@ struct Flattener<'a> {
     program: &'a Program,
     flow: Dataflow,
     forms: Vec<Forms>,
-    /// How many operands of nodes to come each node is; the forms of one that nobody will read are gone.
+    /// Remaining readers of each node; its forms are freed when none remains.
     readers: Vec<u32>,
     depths: Vec<u32>,
-    /// Row of each level by the hash of its terms, bias and step.
+    /// Rows of each level by the hash of terms, bias and step.
     rows: HashMap<(u32, u64), Vec<u32>>,
     columns: HashMap<(u32, u32, u32), u32>,
     functions: HashMap<Function, u32>,
@@ -124,26 +111,25 @@ struct Flattener<'a> {
 }
 
 impl Level {
-    /// The look-ups that one bootstrap gives: neighbours of one group if bootstraps are `shared`, else each by itself.
+    /// The lookups of each bootstrap: a whole group if `shared`, otherwise one.
     pub fn rotations(&self, shared: bool) -> impl Iterator<Item = &[Lookup]> {
         self.lookups.chunk_by(move |a, b| shared && a.group != 0 && a.group == b.group)
     }
 }
 
-/// log2 of the places between two coefficients of one table, where `tables` share a test polynomial.
+/// log2 of the distance between neighboring coefficients of one table, if `tables` share a test polynomial.
 pub(crate) fn log2_tables(tables: usize) -> u32 {
     tables.next_power_of_two().trailing_zeros()
 }
 
 impl Dataflow {
-    /// Level and group of the bootstrap that `source` is a result of beside others, where they share it.
+    /// Level and group of the bootstrap that produces `source`, if it produces several results.
     pub(crate) fn rotation_of(&self, source: Source) -> Option<(u32, u32)> {
         let level = self.levels.get((source.level as usize).wrapping_sub(1))?;
         let lookup = level.lookups.get(source.index as usize)?;
         (lookup.group != 0).then_some((source.level, lookup.group))
     }
 
-    /// Flattens `program`.
     pub fn new(program: &Program) -> Result<Self, DataflowError> {
         let flow = Self {
             inputs: Vec::new(),
@@ -163,7 +149,7 @@ impl Dataflow {
             functions: HashMap::new(),
             groups: 0,
         };
-        // Inputs first: their columns keep the order in which the caller gives them.
+        // Inputs come first, in the caller's order.
         for (id, name) in program.inputs() {
             flattener.flow.inputs.push((id, name.into()));
         }
@@ -188,7 +174,7 @@ impl Dataflow {
                 None => flattener.node(id, node)?,
             };
             flattener.forms.push(forms);
-            // A sum in a loop would otherwise keep every one of its parts.
+            // Free forms early; otherwise a sum in a loop would keep all its partial sums.
             for operand in &node.operands {
                 let readers = &mut flattener.readers[operand.index()];
                 *readers -= 1;
@@ -213,7 +199,7 @@ impl Flattener<'_> {
         let operand = |index: usize| &self.forms[node.operands[index].index()];
         let steps = |index: usize| self.program.step(node.operands[index]);
         Ok(match &node.op {
-            // Inputs have their columns already.
+            // Input columns exist already.
             Op::Input { .. } => Forms::constant(Vec::new()),
             Op::Constant { values } => {
                 Forms::constant(values.iter().map(|&value| node.element.to_units(value)).collect())
@@ -273,7 +259,7 @@ impl Flattener<'_> {
                 let read = self.program.node(node.operands[0]).element;
                 let (step_in, step_out) = (steps(0), self.program.step(id));
                 let domain = self.units(node.operands[0]);
-                // Tables side by side leave each a coarser phase: the values are spread over all the torus that there is.
+                // Tables that share a test polynomial make phases coarser, so spread the values over the whole available torus.
                 let spread = (u64::from(step_in) / table_requirement(domain)).max(1) as i64;
                 let forms = operand(0).combine(|_| spread, None).map_err(overflow)?;
                 let domain = domain.checked_mul(spread).unwrap_or(domain);
@@ -299,7 +285,7 @@ impl Flattener<'_> {
                 let [condition, then, otherwise] = [node.operands[0], node.operands[1], node.operands[2]];
                 let taken = self.gate(id, condition, then, [1, 1, -1]).map_err(|e| e.or(overflow))?;
                 let other = self.gate(id, condition, otherwise, [-1, 1, -1]).map_err(|e| e.or(overflow))?;
-                // At most one of the two is +1: their sum plus one unit is ±1.
+                // At most one of the two is +1, so their sum plus one unit is ±1.
                 let mut sum = taken.combine(|_| 1, Some((&other, 1))).map_err(overflow)?;
                 sum.bias.iter_mut().for_each(|bias| *bias += 1);
                 sum
@@ -308,7 +294,7 @@ impl Flattener<'_> {
     }
 
     fn units(&self, node: NodeId) -> Range {
-        // Torus values are refused as operands of look-ups by the builder.
+        // The builder rejects torus values as operands of lookups.
         self.program.node(node).element.units().unwrap_or(Range::point(0))
     }
 
@@ -365,7 +351,7 @@ impl Flattener<'_> {
         for index in 0..forms.len() {
             let row = self.row(level, forms.terms.row(index), forms.bias[index], step);
             for table in 0..tables {
-                // No more side by side than keys are taken for.
+                // Evaluation keys support at most SHARED_TABLES tables per bootstrap.
                 self.groups += u32::from(tables > 1 && table % SHARED_TABLES == 0);
                 let group = if tables > 1 { self.groups } else { 0 };
                 let function = function(index, table);
@@ -382,7 +368,7 @@ impl Flattener<'_> {
         Ok(Forms::selection(columns))
     }
 
-    /// The row of `level` with these terms, made if there is none.
+    /// The row of `level` with these terms, created if missing.
     fn row(&mut self, level: u32, (columns, weights): (&[u32], &[i32]), bias: i64, step: u32) -> u32 {
         cancel::check();
         let mut hasher = DefaultHasher::new();

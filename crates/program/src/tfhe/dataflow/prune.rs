@@ -1,9 +1,9 @@
-//! Removes the look-ups that no output needs, and the combinations that no look-up reads.
+//! Removes lookups that no output needs, and combinations that no lookup reads.
 
 use super::{Dataflow, Level, Terms};
 
 impl Dataflow {
-    /// Keeps what the outputs depend on, and levels that are not empty. Columns of removed look-ups stay, unread.
+    /// Removes dead lookups and empty levels. Columns of removed lookups remain, unread.
     pub(super) fn prune(&mut self) {
         let mut live = vec![false; self.sources.len()];
         for output in &self.outputs {
@@ -13,7 +13,7 @@ impl Dataflow {
         for (column, source) in self.sources.iter().enumerate().filter(|(_, source)| source.level > 0) {
             columns[source.level as usize - 1][source.index as usize] = column as u32;
         }
-        // Levels read only lower ones, so one pass from the top finds everything.
+        // Levels read only lower levels, so one pass from the top suffices.
         for (level, columns) in self.levels.iter_mut().zip(&columns).rev() {
             let needed: Vec<bool> = columns.iter().map(|&column| live[column as usize]).collect();
             if needed.iter().all(|needed| *needed) {
@@ -27,7 +27,7 @@ impl Dataflow {
                 }
             }
         }
-        // Level d, from 1, becomes the number of levels up to it that are left.
+        // Level d becomes the number of remaining levels up to d.
         let mut renumbered = vec![0];
         for level in &self.levels {
             renumbered.push(renumbered[renumbered.len() - 1] + u32::from(!level.lookups.is_empty()));
@@ -43,7 +43,7 @@ fn mark(terms: &Terms, rows: std::ops::Range<usize>, live: &mut [bool]) {
     }
 }
 
-/// Keeps the needed look-ups of `level` and their rows; returns the number of rows.
+/// Keeps the needed lookups of `level` and their rows; returns the number of rows.
 fn keep(level: &mut Level, needed: &[bool]) -> usize {
     let mut new_row: Vec<Option<u32>> = vec![None; level.bias.len()];
     let mut kept = Level { terms: Terms::new(), bias: Vec::new(), steps: Vec::new(), lookups: Vec::new() };

@@ -1,24 +1,23 @@
-//! Estimates the memory of planning a program before it is flattened.
+//! Estimates, before flattening a program, the memory that planning it needs.
 
 use crate::tfhe::homomorphic::{Node, NodeId, Op, Program};
 
-/// Bytes of a term of a combination: its column and its weight, in a vector that grows by doubling.
+/// Bytes of a term: column and weight, in a vector that grows by doubling.
 const TERM: f64 = 16.0;
 
-/// Bytes of a row of combinations without its terms.
+/// Bytes of a row without its terms.
 const ROW: f64 = 40.0;
 
-/// Bytes that a look-up keeps in addition to its combination: where it is found again, its row in the kernel program, its noise. Measured: 250 to 330.
+/// Bytes per lookup besides its combination: hash map entry, row in the kernel program, noise. Measured: 250 to 330.
 const LOOKUP: f64 = 360.0;
 
-/// Times that the combination of a look-up or an output stands in memory: in the flow, and in the kernel program.
+/// Copies of each lookup's or output's combination: in the flow and in the kernel program.
 const COPIES: f64 = 2.0;
 
-/// An upper bound of a node's combinations.
+/// Upper bound of the size of a node's combinations.
 #[derive(Clone, Copy)]
 struct Size {
     rows: f64,
-    /// Terms of all rows.
     terms: f64,
     /// Terms of the longest row.
     longest: f64,
@@ -34,7 +33,7 @@ impl Size {
     }
 }
 
-/// An upper bound of what planning `program` takes: combinations while they are read, and look-ups.
+/// Upper bound of the bytes that planning `program` needs: live combinations, and lookups.
 pub fn planning_bytes(program: &Program) -> u64 {
     let nodes = program.nodes();
     let mut last = vec![0; nodes.len()];
@@ -46,10 +45,10 @@ pub fn planning_bytes(program: &Program) -> u64 {
     for (index, node) in nodes.iter().enumerate() {
         let operand = |at: usize| sizes[node.operands[at].index()];
         let mut size = combined(node, operand);
-        // No row has a column twice.
+        // A row has each column at most once.
         size.longest = size.longest.min(columns);
         size.terms = size.terms.min(size.rows * size.longest);
-        // New ciphertexts for each element, and whether look-ups make them.
+        // Number of new ciphertexts per element, and whether they are lookup results.
         let (made, looked_up) = match &node.op {
             Op::Input { .. } => (1.0, false),
             Op::Lookup { .. } | Op::LookupEach { .. } | Op::Sign | Op::Gate(_) => (1.0, true),
@@ -75,7 +74,7 @@ pub fn planning_bytes(program: &Program) -> u64 {
     most as u64
 }
 
-/// The combinations that a node makes of its operands', or reads if it is a look-up.
+/// Size of the combinations that a node derives from its operands', or that it reads if it is a lookup.
 fn combined(node: &Node, operand: impl Fn(usize) -> Size) -> Size {
     let rows = node.length as f64;
     match &node.op {
@@ -105,7 +104,7 @@ fn combined(node: &Node, operand: impl Fn(usize) -> Size) -> Size {
 
 #[cfg(test)]
 mod tests {
-    //! Does the estimate grow as the program, and with the terms that a look-up reads?
+    //! Does the estimate grow with the program, and with the terms that a lookup reads?
 
     use super::*;
     use crate::tfhe::homomorphic::{Builder, ElementType, LookupResult, Range, Table};
@@ -114,7 +113,7 @@ mod tests {
         ElementType::Integer(Range::new(0, 1).unwrap())
     }
 
-    /// x[0] + x[1] + .., one after the other.
+    /// x[0] + x[1] + .., from left to right.
     fn chain(count: u32) -> Program {
         let mut builder = Builder::new("chain").unwrap();
         let x = builder.input("x", bit(), count as usize).unwrap();

@@ -1,30 +1,30 @@
-//! Builds a homomorphic program, node by node; each step is checked as it is taken.
+//! Builds a homomorphic program node by node. Each method checks its operands' types, lengths and ranges.
 
 use super::{
     ElementType, Gate, Node, NodeId, Op, Program, ProgramError, ProgramErrorCause as Cause, Range, Table, op_name,
     steps,
 };
 use crate::tfhe::matrix::Matrix;
-use crate::{Location, Room};
+use crate::{Location, MemoryBudget};
 use polyfabric_kernels::cancel;
 use polyfabric_schemes::port::name_problem;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// Most elements of one vector.
+/// Maximum length of a vector.
 pub const MAX_LENGTH: usize = 1 << 26;
 
 const MAX_NODES: usize = u32::MAX as usize;
 
-/// Of a node, and of what stands for it in the language that a program is written in: measured in Python, where a value takes about 300.
+/// Estimated bytes of a node and of its Python counterpart, which takes about 300 of them (measured).
 const NODE_BYTES: u64 = 512;
 
-/// What a look-up's table entries are.
+/// Result type of a lookup table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LookupResult {
     /// 0 or 1.
     Boolean,
-    /// Integers; the range is taken from the entries that the operand reaches.
+    /// Integers; the range is inferred from the entries that the operand can reach.
     Integer,
     /// Multiples of 2^-`bits` modulo 1.
     Torus {
@@ -33,14 +33,14 @@ pub enum LookupResult {
     },
 }
 
-/// Builds a [`Program`]. Every method appends one node and returns it, or refuses with the cause.
+/// Builds a [`Program`]. Each method appends one node and returns it, or the reason why it cannot.
 #[derive(Debug)]
 pub struct Builder {
     name: Arc<str>,
     nodes: Vec<Node>,
     location: Option<Location>,
-    room: Room,
-    /// Where the operands of a concatenation end, of those that parts have been taken of.
+    memory: MemoryBudget,
+    /// End offsets of the operands of those concatenations from which parts were selected.
     ends: HashMap<NodeId, Vec<usize>>,
     input_names: HashSet<Arc<str>>,
     output_names: HashSet<Arc<str>>,
@@ -58,7 +58,7 @@ impl Builder {
             name: name.into(),
             nodes: Vec::new(),
             location: None,
-            room: Room::default(),
+            memory: MemoryBudget::default(),
             ends: HashMap::new(),
             input_names: HashSet::new(),
             output_names: HashSet::new(),
@@ -69,33 +69,30 @@ impl Builder {
         }
     }
 
-    /// Source location of the nodes that follow.
+    /// Sets the source location of the nodes that follow.
     pub fn at(&mut self, location: Option<Location>) -> &mut Self {
         self.location = location;
         self
     }
 
-    /// Lets the program take `room`.
-    pub fn within(&mut self, room: Room) -> &mut Self {
-        self.room = room;
+    /// Limits the memory that the program may use.
+    pub fn within(&mut self, memory: MemoryBudget) -> &mut Self {
+        self.memory = memory;
         self
     }
 
-    /// Checks that `bytes` more are free for what a caller is about to make.
+    /// Checks that `bytes` more are available, before the caller allocates them.
     ///
     /// # Errors
     /// [`Cause::Memory`] if not.
-    pub fn expect_room(&self, bytes: u64) -> Result<()> {
-        self.room.expect(bytes).map_err(|room| self.refuse(Cause::Memory { room }))
+    pub fn expect_memory(&self, bytes: u64) -> Result<()> {
+        self.memory.expect(bytes).map_err(|memory| self.refuse(Cause::Memory { memory }))
     }
 
-    /// The nodes so far.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// Type of `node`'s elements.
-    ///
     /// # Errors
     /// [`Cause::UnknownNode`].
     pub fn element(&self, node: NodeId) -> Result<ElementType> {
@@ -119,7 +116,7 @@ impl Builder {
             return Err(self.refuse(Cause::TooManyNodes { limit: MAX_NODES }));
         }
         let bytes = NODE_BYTES + size_of_val(&*operands) as u64 + op.bytes();
-        self.room.take(bytes).map_err(|room| self.refuse(Cause::Memory { room }))?;
+        self.memory.spend(bytes).map_err(|memory| self.refuse(Cause::Memory { memory }))?;
         let id = NodeId(self.nodes.len() as u32);
         let location = self.location.clone();
         self.nodes.push(Node { op, operands, element, length, pinned_step: None, location });
@@ -144,7 +141,7 @@ impl Builder {
         if left == right { Ok(()) } else { Err(self.refuse(Cause::LengthMismatch { op, left, right })) }
     }
 
-    /// An encrypted vector that the caller gives.
+    /// An encrypted input vector.
     ///
     /// # Errors
     /// [`Cause::Name`], [`Cause::Length`], [`Cause::TorusBits`].
@@ -165,7 +162,7 @@ impl Builder {
         }
     }
 
-    /// Public values as trivial ciphertexts; an integer constant's range is narrowed to its values.
+    /// Public values as trivial ciphertexts. The range of an integer constant is narrowed to its values.
     ///
     /// # Errors
     /// [`Cause::Value`], [`Cause::Length`], [`Cause::TorusBits`].
@@ -212,7 +209,7 @@ impl Builder {
         self.push(op, vec![a, b], element, length)
     }
 
-    /// The operand of an arithmetic operation: not Boolean.
+    /// The operand of an arithmetic operation, which must not be Boolean.
     fn arithmetic(&self, op: &'static str, id: NodeId) -> Result<&Node> {
         let node = self.operand(op, id)?;
         match node.element {
@@ -312,8 +309,8 @@ impl Builder {
         self.push(Op::Linear { matrix, bias: bias.into() }, vec![a], element, bias.len())
     }
 
-    /// The table entry of each element of `a`; `choice` gives each element's table, and may be left out when there
-    /// is one table. A Boolean operand is read as 0 or 1.
+    /// Applies a table to each element of `a`. `choice` gives each element's table and may be omitted if there is one table.
+    /// A Boolean operand counts as 0 or 1.
     ///
     /// # Errors
     /// [`Cause::Table`], [`Cause::Type`], [`Cause::Index`], [`Cause::Value`], [`Cause::LengthMismatch`].
@@ -327,9 +324,9 @@ impl Builder {
         self.lookup_of(false, a, tables, choice, result)
     }
 
-    /// [`Self::lookup`] on the whole torus: the operand's range may be twice as wide, but where values half a torus apart both occur, their
-    /// results (±1 of a Boolean one) must be each other's negatives. So are the sign with a zero, or whether a difference is 0. A table that is
-    /// not so takes the torus that [`Self::lookup`] takes.
+    /// As [`Self::lookup`], but on the whole torus: the operand's range may be twice as wide if values half a torus apart have
+    /// negated results (±1 for Booleans). The sign with zero and the test for 0 are such functions. Other tables need the same
+    /// torus step as in [`Self::lookup`].
     ///
     /// # Errors
     /// As [`Self::lookup`].
@@ -343,8 +340,8 @@ impl Builder {
         self.lookup_of(true, a, tables, choice, result)
     }
 
-    /// Every one of `tables` on each element of `a`, by one bootstrap an element: `tables.len()` times as many results, those of the first
-    /// table first. Needs a ring that tells 2^⌈log2 of the number of tables⌉ times as many values apart.
+    /// Applies each of `tables` to each element of `a`, with one bootstrap per element. The result has `tables.len()` times as many
+    /// elements, the first table's results first. Needs a ring that distinguishes 2^⌈log2(tables)⌉ times as many values.
     ///
     /// # Errors
     /// As [`Self::lookup`].
@@ -383,7 +380,7 @@ impl Builder {
         self.push(Op::Lookup { tables: tables.into(), choice: choice.map(Into::into), whole }, vec![a], element, length)
     }
 
-    /// The type that holds every result of `tables` on `domain`.
+    /// The narrowest type that contains every result of `tables` on `domain`.
     fn lookup_element(
         &self,
         op: &'static str,
@@ -407,7 +404,7 @@ impl Builder {
         Ok(element)
     }
 
-    /// The clear values of an operand that a look-up can read.
+    /// The clear values of an operand that a lookup table can index.
     fn readable(&self, op: &'static str, node: &Node) -> Result<Range> {
         match node.element {
             ElementType::Integer(range) => Ok(range),
@@ -421,7 +418,7 @@ impl Builder {
         }
     }
 
-    /// +1 where `a` ≥ 0 and -1 elsewhere, over the whole torus. A Boolean operand gives +1 for true.
+    /// +1 where `a` ≥ 0, otherwise -1, on the whole torus; a Boolean operand gives +1 for true.
     /// With `boolean`, the result is Boolean instead.
     ///
     /// # Errors
@@ -447,7 +444,7 @@ impl Builder {
         }
     }
 
-    /// The gate `gate` of two Boolean vectors, by one look-up an element.
+    /// The gate `gate` of two Boolean vectors; one bootstrap per element.
     ///
     /// # Errors
     /// [`Cause::Type`], [`Cause::LengthMismatch`].
@@ -458,7 +455,7 @@ impl Builder {
         self.push(Op::Gate(gate), vec![a, b], ElementType::Boolean, left)
     }
 
-    /// Boolean negation, free.
+    /// Boolean negation; no bootstrap.
     ///
     /// # Errors
     /// [`Cause::Type`].
@@ -467,7 +464,7 @@ impl Builder {
         self.push(Op::Not, vec![a], ElementType::Boolean, length)
     }
 
-    /// `condition ? then : otherwise`, by two look-ups an element.
+    /// `condition ? then : otherwise`; two bootstraps per element.
     ///
     /// # Errors
     /// [`Cause::Type`], [`Cause::LengthMismatch`].
@@ -500,7 +497,7 @@ impl Builder {
         self.push(Op::Select { indices: indices.into() }, vec![a], element, indices.len())
     }
 
-    /// The range of the elements `indices` of `node` alone, where parts of it are known to have their own.
+    /// The element type of `indices` of `node`, narrower than the node's if they come from one operand of a concatenation.
     fn selected(&self, id: NodeId, node: &Node, indices: &[u32]) -> Option<ElementType> {
         let (Some(&least), Some(&most)) = (indices.iter().min(), indices.iter().max()) else { return None };
         let (first, last) = (least as usize, most as usize);
@@ -523,7 +520,7 @@ impl Builder {
         }
     }
 
-    /// The elements of all operands, one after the other.
+    /// Concatenates all operands.
     ///
     /// # Errors
     /// [`Cause::OperandCount`], [`Cause::TypeMismatch`], [`Cause::Length`].
@@ -549,7 +546,7 @@ impl Builder {
         self.push(Op::Concat, operands.to_vec(), element, length)
     }
 
-    /// `a`, promised to lie in `range`.
+    /// `a` with the caller's promise that it lies in `range`.
     ///
     /// # Errors
     /// [`Cause::Type`] unless `a` is an integer.
@@ -567,7 +564,7 @@ impl Builder {
         self.push(Op::Assume, vec![a], ElementType::Integer(range), length)
     }
 
-    /// Gives `a` back to the caller as `name`.
+    /// Declares `a` as the output `name`.
     ///
     /// # Errors
     /// [`Cause::Name`].
@@ -580,7 +577,7 @@ impl Builder {
         Ok(id)
     }
 
-    /// Demands the torus step 1/`denominator` for the component of `a`. Checked by [`Self::finish`].
+    /// Requires the torus step 1/`denominator` for the component of `a`. Checked by [`Self::finish`].
     ///
     /// # Errors
     /// [`Cause::UnknownNode`].
@@ -590,7 +587,7 @@ impl Builder {
         Ok(())
     }
 
-    /// Checks what concerns the whole program, and infers the torus steps.
+    /// Checks the program as a whole and infers the torus steps.
     ///
     /// # Errors
     /// [`Cause::NoOutput`], [`Cause::Step`], [`Cause::StepConflict`], [`Cause::TooFine`], [`Cause::Value`].
@@ -604,7 +601,7 @@ impl Builder {
     }
 }
 
-/// The range of values that need no check against ±2^40.
+/// The range of values already known to lie within ±2^40.
 fn values_range(values: &[i64]) -> Option<Range> {
     values.iter().map(|&value| Range::point(value)).reduce(Range::union)
 }

@@ -1,11 +1,11 @@
-//! Evaluation in the clear: what the encrypted program must compute, node by node.
+//! Evaluates a homomorphic program in the clear.
 
 use super::{ElementType, Gate, Node, NodeId, Op, Program, Table, op_name};
 use crate::Location;
 use std::collections::BTreeMap;
 use thiserror::Error;
 
-/// Values of every node in the clear.
+/// Clear values of every node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evaluation {
     values: Vec<Vec<i64>>,
@@ -17,7 +17,6 @@ impl Evaluation {
         &self.values[node.index()]
     }
 
-    /// The outputs of `program`, by name.
     pub fn outputs(&self, program: &Program) -> BTreeMap<String, Vec<i64>> {
         program.outputs().map(|(id, name)| (name.to_owned(), self.node(id).to_vec())).collect()
     }
@@ -26,66 +25,27 @@ impl Evaluation {
 /// Why a program cannot be evaluated in the clear.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ClearError {
-    /// An input is missing.
     #[error("input {name:?} is missing; give {length} values of type {element}")]
-    MissingInput {
-        /// Name of the input.
-        name: String,
-        /// Its length.
-        length: usize,
-        /// Its type.
-        element: ElementType,
-    },
-    /// A value was given for an input that does not exist.
+    MissingInput { name: String, length: usize, element: ElementType },
     #[error("there is no input {name:?}; the inputs are {known}")]
-    UnknownInput {
-        /// The unknown name.
-        name: String,
-        /// The inputs.
-        known: String,
-    },
-    /// An input has the wrong length.
+    UnknownInput { name: String, known: String },
     #[error("input {name:?} has {found} values, but the program takes {expected}; give {expected}")]
-    Length {
-        /// Name of the input.
-        name: String,
-        /// Values given.
-        found: usize,
-        /// Values taken.
-        expected: usize,
-    },
-    /// An input value is not of its type.
+    Length { name: String, found: usize, expected: usize },
     #[error("input {name:?}: value {value} at index {index} is no {element}; correct the value")]
-    Value {
-        /// Name of the input.
-        name: String,
-        /// The value.
-        value: i64,
-        /// Its index.
-        index: usize,
-        /// The input's type.
-        element: ElementType,
-    },
-    /// A promise of [`Op::Assume`] does not hold.
+    Value { name: String, value: i64, index: usize, element: ElementType },
     #[error(
         "{place}{node} is promised to be {element}, but element {index} is {value} for these inputs; widen the promised range"
     )]
     BrokenPromise {
-        /// The node.
         node: NodeId,
-        /// The promised type.
         element: ElementType,
-        /// The offending value.
         value: i64,
-        /// Its index.
         index: usize,
         /// "file:line: ", or nothing.
         place: String,
     },
 }
 
-/// Checks the values of one input against its type.
-///
 /// # Errors
 /// [`ClearError::Length`], [`ClearError::Value`].
 pub(super) fn check_input(element: ElementType, length: usize, name: &str, values: &[i64]) -> Result<(), ClearError> {
@@ -105,7 +65,7 @@ fn place(location: Option<&Location>) -> String {
 /// All values of `program` on `inputs`.
 ///
 /// # Errors
-/// Wrong inputs, and promises that do not hold for them.
+/// [`ClearError`]: missing, unknown or invalid inputs, or an [`Op::Assume`] that they violate.
 pub fn evaluate(program: &Program, inputs: &BTreeMap<String, Vec<i64>>) -> Result<Evaluation, ClearError> {
     if let Some(name) = inputs.keys().find(|name| program.inputs().all(|(_, known)| known != *name)) {
         let known: Vec<_> = program.inputs().map(|(_, name)| format!("{name:?}")).collect();
@@ -125,7 +85,7 @@ pub fn evaluate(program: &Program, inputs: &BTreeMap<String, Vec<i64>>) -> Resul
                 place: place(node.location.as_ref()),
             });
         }
-        debug_assert!(
+        assert!(
             value.iter().all(|&value| node.element.holds(value)),
             "{} {index}: {:?} holds {value:?}",
             op_name(&node.op),
@@ -144,7 +104,7 @@ fn evaluate_node(
 ) -> Result<Vec<i64>, ClearError> {
     let operand = |index: usize| -> &[i64] { &values[node.operands[index].index()] };
     let wrap = |value: i64| match node.element {
-        // Centred representative modulo 2^bits.
+        // Centered representative modulo 2^bits.
         ElementType::Torus { bits } => value << (64 - bits) >> (64 - bits),
         _ => value,
     };

@@ -1,4 +1,4 @@
-//! Values to torus elements and back.
+//! Encodes values as torus elements and decodes them.
 
 use super::clear::{ClearError, check_input};
 use super::{ElementType, NodeId, Program, Terminal};
@@ -9,60 +9,33 @@ use thiserror::Error;
 /// Why values cannot be encoded or decoded.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum CodecError {
-    /// No input or output of that name.
     #[error("the program has no {what} {name:?}; it has {known}")]
     Unknown {
         /// "input" or "output".
         what: &'static str,
-        /// The name asked for.
         name: String,
-        /// The names there are.
         known: String,
     },
-    /// The values do not suit the input.
     #[error(transparent)]
     Values(#[from] ClearError),
-    /// A phase is further from every value than the plan's noise.
     #[error(
-        "output {name:?}, element {index}: its phase is 2^{:.1} of the torus from the nearest value, {value}, and by the plan errors are at most 2^{:.1}, but for a probability of 2^-128: the ciphertext was damaged or altered, or comes from another computation or other keys, so nothing of it is shown; bring the outputs of one execution of this program",
+        "output {name:?}, element {index}: its phase is 2^{:.1} of the torus from the nearest value, {value}, but the program's error exceeds 2^{:.1} only with probability 2^-128. The ciphertext was damaged or altered, or belongs to another computation or other keys, so its value is not shown; use the outputs of one execution of this program",
         f64::log2(*.distance), f64::log2(*.bound)
     )]
     Noise {
-        /// Name of the output.
         name: String,
-        /// Which element.
         index: usize,
-        /// The nearest value.
         value: i64,
         /// How far the phase is from it, a fraction of the torus.
         distance: f64,
-        /// What errors may be.
         bound: f64,
     },
-    /// A value that the output cannot take.
     #[error(
-        "output {name:?}, element {index}: it decrypts to {value}, which {element} does not hold: the ciphertext was damaged or altered, or comes from another computation or other keys, or its inputs broke a promise of the program (assume); bring the outputs of one execution of this program"
+        "output {name:?}, element {index}: it decrypts to {value}, which is outside {element}. The ciphertext was damaged or altered, belongs to another computation or other keys, or the inputs violate an assume() of the program; use the outputs of one execution of this program"
     )]
-    Range {
-        /// Name of the output.
-        name: String,
-        /// Which element.
-        index: usize,
-        /// The value.
-        value: i64,
-        /// The output's type.
-        element: ElementType,
-    },
-    /// An output has the wrong number of phases.
+    Range { name: String, index: usize, value: i64, element: ElementType },
     #[error("output {name:?} has {expected} elements, but {found} phases were given")]
-    Length {
-        /// Name of the output.
-        name: String,
-        /// Phases given.
-        found: usize,
-        /// Elements of the output.
-        expected: usize,
-    },
+    Length { name: String, found: usize, expected: usize },
 }
 
 fn find<'a>(
@@ -85,10 +58,10 @@ pub(super) fn named<'a>(what: &'static str, name: &str, all: &'a [Terminal]) -> 
     })
 }
 
-/// An element, how many there are, and P.
+/// Element type, length and P.
 type Encoding = (ElementType, usize, u32);
 
-/// The plaintexts of input `name`, ready to encrypt.
+/// Encodes the values of input `name` as plaintexts.
 ///
 /// # Errors
 /// [`CodecError::Unknown`], [`CodecError::Values`].
@@ -98,7 +71,6 @@ pub fn encode_input<T: Torus>(program: &Program, name: &str, values: &[i64]) -> 
     encode_values(name, (node.element, node.length, program.step(id)), values)
 }
 
-/// The plaintexts of values of this encoding.
 pub(super) fn encode_values<T: Torus>(
     name: &str,
     (element, length, denominator): Encoding,
@@ -109,11 +81,11 @@ pub(super) fn encode_values<T: Torus>(
     Ok(values.iter().map(|&value| step.encode(element.to_units(value))).collect())
 }
 
-/// The values of output `name` nearest to the decrypted `phases`.
+/// Decodes the decrypted `phases` of output `name` to the nearest values.
 ///
-/// An integer is the representative modulo P that is nearest to the middle of the output's range. A phase that is further than `bound`, a fraction
-/// of the torus, from every value, and a value that the output's type does not hold, are refused: a damaged or foreign ciphertext decrypts to
-/// these. One that was moved by whole steps within the range cannot be told from one that was computed: encryption hides, it does not sign.
+/// An integer decodes to the representative modulo P nearest to the middle of the output's range. Phases further than `bound`
+/// (a fraction of the torus) from every value are rejected, as are values outside the output's type: they come from damaged or
+/// foreign ciphertexts. An alteration by whole steps within the range goes unnoticed: encryption does not authenticate.
 ///
 /// # Errors
 /// [`CodecError::Unknown`], [`CodecError::Length`], [`CodecError::Noise`], [`CodecError::Range`].
@@ -128,7 +100,7 @@ pub fn decode_output<T: Torus>(
     decode_values(name, (node.element, node.length, program.step(id)), phases, bound)
 }
 
-/// The values of this encoding that are nearest to `phases`, refused as [`decode_output`] refuses them.
+/// As [`decode_output`], for a given encoding.
 pub(super) fn decode_values<T: Torus>(
     name: &str,
     (element, length, denominator): Encoding,
@@ -158,7 +130,7 @@ fn decode<T: Torus>(element: ElementType, step: TorusStep, phase: T) -> i64 {
         ElementType::Torus { .. } => {
             let modulus = i64::from(step.denominator);
             let half = modulus / 2;
-            // A tie between the two ends of the window is one value modulo P.
+            // Both ends of the window are the same value modulo P; normalize a tie.
             (step.nearest(phase, -half, half - 1, 1) + half).rem_euclid(modulus) - half
         }
         ElementType::Integer(range) => step.nearest(phase, range.lo(), range.hi(), range.slot()),

@@ -1,8 +1,8 @@
-//! The homomorphic program: what a user writes.
+//! The homomorphic program that a user writes.
 //!
-//! Nodes are vector-valued and in SSA form: node i is defined once, by operands with smaller indices.
-//! A ciphertext carries `unit / P` on the torus, where `unit` is the node's integer and 1/P is the *torus step*
-//! of its linear-connected component (all values joined by linear operations, between look-ups).
+//! Nodes are vectors in SSA form: node i is defined once, by operands with smaller indices. A ciphertext encodes `unit / P` on
+//! the torus. `unit` is the node's integer and 1/P the *torus step* of its component: the set of values that linear operations
+//! connect, between lookups (see `steps.rs`).
 
 mod builder;
 mod clear;
@@ -43,7 +43,7 @@ impl fmt::Display for NodeId {
     }
 }
 
-/// What one element of a vector is.
+/// The type of one element of a vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ElementType {
@@ -61,31 +61,24 @@ pub enum ElementType {
 /// A two-input gate on Booleans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Gate {
-    /// Both.
     And,
-    /// Not both.
     Nand,
-    /// At least one.
     Or,
-    /// None.
     Nor,
-    /// Exactly one.
     Xor,
-    /// Both or none.
     Xnor,
 }
 
-/// What a node does with its operands.
+/// The operation of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
-    /// An encrypted vector that the caller gives. No operand.
+    /// An encrypted input vector. No operand.
     Input {
-        /// Its name, unique among the inputs.
+        /// Unique among the inputs.
         name: Arc<str>,
     },
     /// Public values as trivial ciphertexts. No operand.
     Constant {
-        /// The values, one an element.
         values: Arc<[i64]>,
     },
     /// Element-wise sum of two operands.
@@ -96,41 +89,34 @@ pub enum Op {
     Neg,
     /// Adds a public vector to one operand.
     AddClear {
-        /// The addends, one an element.
         values: Arc<[i64]>,
     },
     /// Multiplies one operand element-wise by a public vector.
     MulClear {
-        /// The factors, one an element.
         values: Arc<[i64]>,
     },
     /// `matrix · operand + bias`: dot products with public weights.
     Linear {
-        /// One row for each element of the result, one column for each element of the operand.
+        /// One row per element of the result, one column per element of the operand.
         matrix: Arc<Matrix>,
-        /// One addend for each element of the result.
         bias: Arc<[i64]>,
     },
-    /// Any function of one operand's elements, by programmable bootstrapping.
+    /// A table applied to each element of one operand, by programmable bootstrapping.
     Lookup {
-        /// The tables in use.
         tables: Arc<[Table]>,
-        /// Index into `tables` for each element; `None` when one table serves all.
+        /// Index into `tables` for each element; `None` if one table serves all.
         choice: Option<Arc<[u32]>>,
-        /// Whether the whole torus is read, so that a range may be twice as wide: where values half a torus apart both occur, their
-        /// results must be each other's negatives.
+        /// Uses the whole torus, so the range may be twice as wide; values half a torus apart must then have negated results.
         whole: bool,
     },
-    /// Several functions of one operand's elements, all by one bootstrap an element: the results of the first table on every element, then
-    /// those of the second, and so on.
+    /// Several tables applied to one operand, with one bootstrap per element: the first table's results on all elements, then the
+    /// second's, and so on.
     LookupEach {
-        /// The tables.
         tables: Arc<[Table]>,
     },
-    /// +1 where the operand's element is at least 0, otherwise -1 (Boolean result: true and false).
-    /// Uses the whole torus, so the operand's range may be twice that of a [`Op::Lookup`].
+    /// +1 where the element is at least 0, otherwise -1 (true and false for a Boolean result).
+    /// Uses the whole torus, so the range may be twice that of a [`Op::Lookup`].
     Sign,
-    /// A gate of two Boolean operands.
     Gate(Gate),
     /// Boolean negation; linear, so free.
     Not,
@@ -138,22 +124,22 @@ pub enum Op {
     Mux,
     /// Elements of one operand, by index, in any order and number.
     Select {
-        /// Element of the operand for each element of the result.
+        /// The operand's element for each element of the result.
         indices: Arc<[u32]>,
     },
-    /// The elements of all operands, one after the other.
+    /// Concatenation of all operands.
     Concat,
-    /// One operand, whose values the author promises to lie in the result type's range.
-    /// Narrows what interval arithmetic over-estimates; evaluation in the clear checks the promise.
+    /// One operand, which the author promises to lie in the result type's range. This narrows what interval arithmetic
+    /// over-estimates. Evaluation in the clear checks the promise.
     Assume,
-    /// One operand, given back to the caller.
+    /// One operand, returned to the caller.
     Output {
-        /// Its name, unique among the outputs.
+        /// Unique among the outputs.
         name: Arc<str>,
     },
 }
 
-/// The operation's name in the text form and in messages.
+/// Name in the text form and in messages.
 pub fn op_name(op: &Op) -> &'static str {
     match op {
         Op::Input { .. } => "input",
@@ -184,7 +170,7 @@ pub fn op_name(op: &Op) -> &'static str {
 }
 
 impl Op {
-    /// Bytes that it owns on the heap.
+    /// Heap bytes that the operation owns.
     pub(crate) fn bytes(&self) -> u64 {
         let tables =
             |tables: &[Table]| tables.iter().map(|table| size_of_val(table) + size_of_val(table.values())).sum();
@@ -203,7 +189,7 @@ impl Op {
 }
 
 impl ElementType {
-    /// The torus units that elements take: the multiple of the torus step. `None` for torus values, which wrap.
+    /// The range in torus units (multiples of the torus step). `None` for torus values, which wrap.
     pub fn units(self) -> Option<Range> {
         match self {
             Self::Boolean => Some(Range::sign()),
@@ -220,7 +206,6 @@ impl ElementType {
         }
     }
 
-    /// Whether `value` is one that an element can take.
     pub fn holds(self, value: i64) -> bool {
         match self {
             Self::Boolean => value == 0 || value == 1,
@@ -230,24 +215,20 @@ impl ElementType {
     }
 }
 
-/// One vector value.
+/// A vector value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// The operation that defines it.
     pub op: Op,
-    /// Its operands, all defined before.
+    /// All defined before this node.
     pub operands: Vec<NodeId>,
-    /// Type of each element.
     pub element: ElementType,
-    /// Number of elements.
     pub length: usize,
-    /// Denominator P that the author demands for the component of this node.
+    /// P demanded by [`Builder::pin_step`].
     pub pinned_step: Option<u32>,
-    /// Where the author wrote it.
     pub location: Option<Location>,
 }
 
-/// A checked homomorphic program; only [`Builder`] and the parser make one.
+/// A checked homomorphic program. Only [`Builder`] and the parser construct one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
     name: Arc<str>,
@@ -256,7 +237,6 @@ pub struct Program {
 }
 
 impl Program {
-    /// The program's name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -266,12 +246,11 @@ impl Program {
         &self.nodes
     }
 
-    /// The node `id` of this program.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]
     }
 
-    /// P of node `id`: its values are carried as multiples of the torus step 1/P.
+    /// The denominator P of the torus step of `id`.
     pub fn step(&self, id: NodeId) -> u32 {
         self.steps[id.index()]
     }

@@ -2,8 +2,8 @@
 
 /// The integers that a value can take: `lo`, `lo + stride`, .., `hi`.
 ///
-/// The stride is what lets a sum of signs be read with a full unit of margin: three values of ±1 sum to an odd
-/// number, so {-3, -1, 1, 3}. A single value has stride 0.
+/// Tracking the stride doubles the noise margin of sums of signs: three values of ±1 sum to {-3, -1, 1, 3}, two apart.
+/// A single value has stride 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "(i64, i64, i64)", into = "(i64, i64, i64)")]
 pub struct Range {
@@ -12,7 +12,7 @@ pub struct Range {
     stride: i64,
 }
 
-/// Values beyond this cannot be carried by any parameter set, and keep interval arithmetic far from overflow.
+/// No parameter set supports larger values; the limit also keeps interval arithmetic far from overflow.
 const LIMIT: i64 = 1 << 40;
 
 fn gcd(mut a: i64, mut b: i64) -> i64 {
@@ -64,27 +64,24 @@ impl Range {
         Self { lo: -1, hi: 1, stride: 2 }
     }
 
-    /// Smallest value.
     pub const fn lo(self) -> i64 {
         self.lo
     }
 
-    /// Largest value.
     pub const fn hi(self) -> i64 {
         self.hi
     }
 
-    /// Distance between neighbouring values; 0 for a single value.
+    /// Distance between neighboring values; 0 for a single value.
     pub const fn stride(self) -> i64 {
         self.stride
     }
 
-    /// Distance between neighbouring values, 1 for a single value: the width of a value's slot.
+    /// Width of a value's slot: the stride, or 1 for a single value.
     pub const fn slot(self) -> i64 {
         if self.stride == 0 { 1 } else { self.stride }
     }
 
-    /// Number of values.
     pub fn count(self) -> u64 {
         ((self.hi - self.lo) / self.slot()) as u64 + 1
     }
@@ -100,13 +97,13 @@ impl Range {
         (0..self.count() as i64).map(move |index| self.lo + index * slot)
     }
 
-    /// The smallest range that holds both.
+    /// The smallest range that contains both.
     pub fn union(self, other: Self) -> Self {
         let stride = gcd(gcd(self.stride, other.stride), self.lo - other.lo);
         Self { lo: self.lo.min(other.lo), hi: self.hi.max(other.hi), stride }
     }
 
-    /// Sums of one value of each; `None` beyond ±2^40.
+    /// Sums of one value from each; `None` beyond ±2^40.
     pub fn checked_add(self, other: Self) -> Option<Self> {
         let sum = Self { lo: self.lo + other.lo, hi: self.hi + other.hi, stride: gcd(self.stride, other.stride) };
         (sum.lo.abs() <= LIMIT && sum.hi.abs() <= LIMIT).then_some(sum)
@@ -127,7 +124,7 @@ impl Range {
 
 #[cfg(test)]
 mod tests {
-    //! Does range arithmetic hold exactly the reachable values' bounds and stride?
+    //! Range arithmetic: are bounds and stride exact?
 
     use super::*;
 
@@ -161,7 +158,7 @@ mod tests {
         for far in [LIMIT + 1, i64::MAX, i64::MIN] {
             assert!(Range::new(0.min(far), 0.max(far)).is_none());
         }
-        // As it comes of text or a file.
+        // As deserialized from a file.
         assert!(Range::try_from((i64::MIN, 0, 1)).is_err());
         let wide = Range::new(0, LIMIT).unwrap();
         assert!(wide.checked_add(Range::point(1)).is_none());

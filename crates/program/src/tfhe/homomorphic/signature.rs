@@ -1,4 +1,4 @@
-//! What a client knows of a program: names, types and encodings of its inputs and outputs, and nothing of what it computes.
+//! The public interface of a program for its client: names, types and encodings of inputs and outputs, but no operations.
 
 use super::encoding::{CodecError, decode_values, encode_values, named};
 use super::steps::{BOOLEAN_STEP, MAX_STEP, output_requirement};
@@ -11,76 +11,47 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
-/// Why a text is the signature of no program.
+/// Why a text is not a valid signature.
 #[derive(Debug, Error)]
 pub enum SignatureError {
-    /// It is no signature.
     #[error("{0}; get the specification again")]
     Text(#[from] serde_json::Error),
-    /// A name that would be no file's.
-    #[error("a name is {0:?}, and {NAMES}; get the specification again")]
+    #[error("the name {0:?} is invalid: {NAMES}; get the specification again")]
     Name(String),
-    /// A vector is empty or too long.
     #[error("{name:?} has {length} elements, and a vector has 1 to {MAX_LENGTH}; get the specification again")]
-    Length {
-        /// The input or output.
-        name: String,
-        /// Its length.
-        length: usize,
-    },
-    /// Values would not be told apart.
+    Length { name: String, length: usize },
     #[error("{name:?}: multiples of 1/{step} of the torus do not carry {element}; get the specification again")]
     Step {
-        /// The input or output.
         name: String,
         /// P.
         step: u32,
-        /// Its type.
         element: ElementType,
     },
-    /// Nothing would refuse a result that no execution leaves.
     #[error(
-        "{name:?}: an output of type {element} has a bound on the error of its phase, and this one has none; get the specification again"
+        "{name:?}: an output of type {element} needs a bound of its phase error, but has none; get the specification again"
     )]
-    NoBound {
-        /// The output.
-        name: String,
-        /// Its type.
-        element: ElementType,
-    },
-    /// A bound that refuses nothing.
+    NoBound { name: String, element: ElementType },
     #[error(
-        "{name:?}: an error of {bound} of the torus is no bound where values are told apart up to {most}; get the specification again"
+        "{name:?}: the error bound {bound} is not between 0 and {most}, half the distance of its values; get the specification again"
     )]
-    Bound {
-        /// The output.
-        name: String,
-        /// What its errors are to stay within.
-        bound: f64,
-        /// The most.
-        most: f64,
-    },
+    Bound { name: String, bound: f64, most: f64 },
 }
 
-/// An input or an output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Terminal {
-    /// Its name.
     pub name: String,
-    /// What an element is.
     pub element: ElementType,
-    /// Elements.
     pub length: usize,
-    /// P: values are carried as multiples of 1/P.
+    /// Denominator P of the torus step.
     pub step: u32,
-    /// Which key its ciphertexts are under.
+    /// The key that its ciphertexts are encrypted under.
     pub key: LweKind,
-    /// Of an output: what an error of its phase stays within, a fraction of the torus, but for a probability of 2^-128; none of inputs.
+    /// Bound of an output's phase error, a fraction of the torus, exceeded with probability 2^-128. `None` for inputs.
     pub error_bound: Option<f64>,
 }
 
 impl Terminal {
-    /// Fails unless values can be encoded, and those of an output be told apart.
+    /// Checks that the step can encode the type, and for an output that its bound rejects wrong values.
     fn check(&self, direction: Direction) -> Result<(), SignatureError> {
         let Self { element, length, step, .. } = *self;
         let name = || self.name.clone();
@@ -90,7 +61,7 @@ impl Terminal {
         if !(1..=MAX_LENGTH).contains(&length) {
             return Err(SignatureError::Length { name: name(), length });
         }
-        // An input may be promised to be less than its type, so that its step tells only that apart.
+        // An assume() may narrow an input, so its step need not distinguish all values of its type.
         let (fits, half) = match element {
             ElementType::Boolean => (step == BOOLEAN_STEP, 1.0),
             ElementType::Torus { bits } => ((1..=30).contains(&bits) && step == 1 << bits, 0.5),
@@ -111,24 +82,22 @@ impl Terminal {
     }
 }
 
-/// The outside of a program, lowered for a parameter set.
+/// The interface of a program lowered for a parameter set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Signature {
-    /// The program's name.
     pub program: String,
-    /// Its hash, which its files of ciphertexts name.
+    /// The program's hash, which ciphertext files name.
     pub hash: ProgramHash,
-    /// Its inputs, in order.
     pub inputs: Vec<Terminal>,
-    /// Its outputs, in order.
     pub outputs: Vec<Terminal>,
-    /// Whether inputs may be encrypted with a public key: the program's noise counts with that then.
+    /// Whether inputs may be encrypted with a public key; the noise analysis then includes its noise.
     #[serde(default)]
     pub public: bool,
 }
 
 impl Signature {
-    /// Of `program`, lowered to `kernel`, with the error bounds of its outputs; none if it has an input or output that is no LWE ciphertext.
+    /// The signature of `program`, lowered to `kernel`, with `bounds` on its outputs' errors. `None` if an input or output is not an
+    /// LWE ciphertext.
     pub fn of(program: &Program, kernel: &KernelProgram, bounds: &BTreeMap<String, f64>) -> Option<Self> {
         let terminal = |id: NodeId, name: &str, result: ValueType| {
             let ValueType::Lwe { kind, .. } = result else { return None };
@@ -154,21 +123,18 @@ impl Signature {
         Some(Self { program: program.name().to_owned(), hash, inputs, outputs, public: false })
     }
 
-    /// The same for inputs that may be encrypted with a public key.
     #[must_use]
     pub fn with_public_inputs(self, public: bool) -> Self {
         Self { public, ..self }
     }
 
-    /// The input called `name`.
-    ///
     /// # Errors
     /// [`CodecError::Unknown`].
     pub fn input(&self, name: &str) -> Result<&Terminal, CodecError> {
         named("input", name, &self.inputs)
     }
 
-    /// From its JSON, which may be anybody's.
+    /// Parses and checks JSON from an untrusted source.
     ///
     /// # Errors
     /// [`SignatureError`].
@@ -182,12 +148,12 @@ impl Signature {
         Ok(read)
     }
 
-    /// What a ciphertext of the input or output `name` is for, as its file says.
+    /// The identity of the input or output `name`, as ciphertext files store it.
     pub fn port(&self, direction: Direction, name: &str) -> Port {
         Port { program: self.hash, program_name: self.program.clone(), direction, name: name.to_owned() }
     }
 
-    /// The plaintexts of input `name`, ready to encrypt.
+    /// Encodes the values of input `name` as plaintexts.
     ///
     /// # Errors
     /// [`CodecError::Unknown`], [`CodecError::Values`].
@@ -196,7 +162,7 @@ impl Signature {
         encode_values(name, (own.element, own.length, own.step), values)
     }
 
-    /// The values of output `name` nearest to the decrypted `phases`, refused where no execution leaves them.
+    /// Decodes `phases` of output `name`; rejects phases that no execution produces.
     ///
     /// # Errors
     /// As [`super::decode_output`].
@@ -208,7 +174,7 @@ impl Signature {
 
 #[cfg(test)]
 mod tests {
-    //! Is a signature that no program has refused, before anything is encrypted by it?
+    //! Are invalid signatures rejected before anything is encrypted with them?
 
     use super::*;
     use crate::tfhe::homomorphic::{Builder, LookupResult, Range, Table};
@@ -238,12 +204,12 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_comes_back() {
+    fn json_round_trips() {
         assert_eq!(read(|_| {}).expect("a signature"), signature());
     }
 
     #[test]
-    fn what_no_program_has_is_refused() {
+    fn invalid_signatures_are_rejected() {
         let refused = |change: &dyn Fn(&mut Signature), what: &str| {
             let error = read(change).expect_err(what).to_string();
             assert!(error.contains(what) && error.ends_with("get the specification again"), "{error}");
@@ -258,23 +224,23 @@ mod tests {
         for step in [0, 1, u32::MAX] {
             refused(&|all| all.inputs[0].step = step, "do not carry integer[0..3]");
         }
-        // Steps of an output that give two values one phase.
+        // A step too coarse to distinguish the output's values.
         refused(&|all| all.outputs[0].step = 2, "do not carry integer[0..3]");
         refused(&|all| all.outputs[1].step = 16, "do not carry boolean");
         let torus = |bits| ElementType::Torus { bits };
         refused(&|all| (all.inputs[0].element, all.inputs[0].step) = (torus(0), 1), "do not carry torus[0]");
         refused(&|all| (all.inputs[0].element, all.inputs[0].step) = (torus(40), 8), "do not carry torus[40]");
-        // An error that would pass for another value.
-        refused(&|all| all.outputs[0].error_bound = Some(0.2), "no bound");
-        refused(&|all| all.outputs[0].error_bound = Some(-0.1), "no bound");
+        // An error bound so large that wrong values pass.
+        refused(&|all| all.outputs[0].error_bound = Some(0.2), "is not between");
+        refused(&|all| all.outputs[0].error_bound = Some(-0.1), "is not between");
         for output in [0, 1] {
-            refused(&|all| all.outputs[output].error_bound = None, "this one has none");
+            refused(&|all| all.outputs[output].error_bound = None, "but has none");
         }
         let of_torus = |all: &mut Signature| {
             let output = &mut all.outputs[0];
             (output.element, output.step, output.error_bound) = (torus(4), 16, None);
         };
-        refused(&of_torus, "this one has none");
+        refused(&of_torus, "but has none");
         assert!(Signature::from_json("{").expect_err("no text").to_string().contains("get the specification again"));
     }
 }

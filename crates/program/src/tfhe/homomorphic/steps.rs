@@ -1,37 +1,37 @@
-//! The torus step 1/P of every value.
+//! Infers the torus step 1/P of every value.
 //!
-//! Values joined by linear operations share one step; a look-up starts a new component. P is the smallest even
-//! number that satisfies every reader of the component (lo, hi: the read range; s: its stride, 1 at least):
-//! - a look-up by table needs half the torus for the range: P ≥ 2(hi - lo + s);
-//! - a look-up on the whole torus needs it for the range, P ≥ hi - lo + s, and results that are each other's negatives for values P/2
-//!   apart; else as a look-up by table;
-//! - a sign look-up needs the whole torus, centred on the threshold t between the largest negative and the
-//!   smallest other value: P ≥ 2·max(hi - t, t - lo) + s;
-//! - decryption of an output needs the whole torus: P ≥ hi - lo + s.
+//! Values connected by linear operations share one step; a lookup starts a new component. P is the smallest even number that
+//! satisfies every reader of the component. With the read range [lo, hi] and its stride s (at least 1):
+//! - a lookup table on half the torus needs P ≥ 2(hi - lo + s);
+//! - a lookup on the whole torus needs P ≥ hi - lo + s and negated results for values P/2 apart; otherwise it needs
+//!   2(hi - lo + s) too;
+//! - a sign, with the threshold t between the largest negative and the smallest other value, needs
+//!   P ≥ 2·max(hi - t, t - lo) + s;
+//! - decryption of an output needs P ≥ hi - lo + s.
 //!
 //! Booleans always have P = 8, torus values of b bits P = 2^b.
 
 use super::{ElementType, Node, NodeId, Op, ProgramError, ProgramErrorCause, Range, Table};
 use crate::Location;
 
-/// P of Booleans: ±1/8.
+/// P of Booleans, which are ±1/8.
 pub const BOOLEAN_STEP: u32 = 8;
 
 /// Largest P.
 pub const MAX_STEP: u32 = 1 << 30;
 
-/// Twice the threshold of a sign look-up on `range`: midway between its largest negative and smallest other value
-/// (or where those would be).
+/// Twice the threshold of a sign on `range`: midway between its largest negative and its smallest other value, or where those
+/// would be.
 pub fn twice_sign_threshold(range: Range) -> i64 {
     2 * range.lo().rem_euclid(range.slot()) - range.slot()
 }
 
-/// Smallest even P for a look-up by table on `range`.
+/// Smallest even P for a lookup table on half the torus.
 pub fn table_requirement(range: Range) -> u64 {
     2 * (range.hi() - range.lo() + range.slot()) as u64
 }
 
-/// Smallest even P for a sign look-up on `range`.
+/// Smallest even P for a sign.
 pub fn sign_requirement(range: Range) -> u64 {
     let threshold = twice_sign_threshold(range);
     let need = (2 * range.hi() - threshold).max(threshold - 2 * range.lo()) + range.slot();
@@ -43,9 +43,9 @@ pub fn output_requirement(range: Range) -> u64 {
     ((range.hi() - range.lo() + range.slot()) as u64).next_multiple_of(2)
 }
 
-/// Whether a look-up of `entries` (units, one for each value of `range`, ascending) on the whole torus has its results with step 1/`step`:
-/// the second half of the torus gives the negated first, so values half a torus apart are each other's negatives, and no two
-/// values' slots overlap otherwise.
+/// Whether step 1/`step` fits a lookup on the whole torus. `entries` are the results in units, one for each value of `range`,
+/// ascending. The second half of the torus gives the first half's results negated. So values half a torus apart must have
+/// negated results, and no other two values' slots may overlap.
 pub fn whole_torus_fits(range: Range, entries: &[i64], step: u64) -> bool {
     if step >= table_requirement(range) {
         return true;
@@ -55,7 +55,7 @@ pub fn whole_torus_fits(range: Range, entries: &[i64], step: u64) -> bool {
     }
     let (step, slot) = (step as i64, range.slot());
     entries.iter().enumerate().all(|(index, entry)| {
-        // The value's distance above the lowest one, seen from the other half.
+        // The value that lies in the other half of the torus, as a distance above the lowest value.
         let opposite = (index as i64 * slot + step / 2) % step;
         let (at, off) = ((opposite / slot) as usize, opposite % slot);
         match off {
@@ -65,7 +65,7 @@ pub fn whole_torus_fits(range: Range, entries: &[i64], step: u64) -> bool {
     })
 }
 
-/// The entries in units of `table` for each value of the operand's `element`, ascending.
+/// The entries of `table` in units of `result`, for each value of the operand's type, ascending.
 pub fn entries_in_units(table: &Table, operand: ElementType, result: ElementType) -> Vec<i64> {
     let domain = operand.units().unwrap_or(Range::point(0));
     let entry = |unit: i64| {
@@ -75,13 +75,13 @@ pub fn entries_in_units(table: &Table, operand: ElementType, result: ElementType
     domain.values().map(entry).collect()
 }
 
-/// What decides the step of one component so far.
+/// Constraints on the step of one component.
 #[derive(Clone)]
 struct Component {
     required: u64,
     reader: Option<u32>,
     pinned: Option<(u32, u32)>,
-    /// Look-ups on the whole torus.
+    /// Readers that use the whole torus.
     whole: Vec<u32>,
 }
 
@@ -93,7 +93,7 @@ fn find(parents: &mut [u32], mut node: u32) -> u32 {
     node
 }
 
-/// P of every node.
+/// Returns P of every node.
 pub(super) fn infer(nodes: &[Node]) -> Result<Vec<u32>, ProgramError> {
     let mut parents: Vec<u32> = (0..nodes.len() as u32).collect();
     for (index, node) in nodes.iter().enumerate() {
@@ -153,7 +153,7 @@ pub(super) fn infer(nodes: &[Node]) -> Result<Vec<u32>, ProgramError> {
     Ok(steps)
 }
 
-/// Whether the operation keeps its operands' step.
+/// Whether the operation's result has its operands' step.
 fn is_linear(op: &Op) -> bool {
     match op {
         Op::Add
@@ -177,7 +177,7 @@ fn is_linear(op: &Op) -> bool {
     }
 }
 
-/// Raises what `component` requires until every look-up on the whole torus has its results.
+/// Raises the requirement of `component` until every lookup on the whole torus fits.
 fn suit_whole(component: &mut Component, nodes: &[Node]) {
     let mut functions = std::collections::HashMap::new();
     for &index in &component.whole {
@@ -195,7 +195,7 @@ fn suit_whole(component: &mut Component, nodes: &[Node]) {
     while let Some((_, &reader)) =
         functions.iter().find(|((range, entries), _)| !fits(component.required, *range, entries))
     {
-        // Ends: each fits from its table's requirement on. A pinned step that does not fit is refused there.
+        // Terminates: every lookup fits from its half-torus requirement on. `fixed` rejects a pinned step that does not fit.
         component.required += 2;
         component.reader = Some(reader);
         if component.required > start && component.required < pinned {

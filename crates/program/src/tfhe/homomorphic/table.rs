@@ -1,9 +1,7 @@
-//! Look-up tables of the homomorphic program.
-
 use super::Range;
 use thiserror::Error;
 
-/// A function on consecutive integers: `values[i]` is the result for the operand `first + i`.
+/// A function on consecutive integers: `values[i]` is the result for operand `first + i`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Table {
     first: i64,
@@ -13,46 +11,25 @@ pub struct Table {
 /// Why a look-up table is refused.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum TableError {
-    /// The table has no entry.
     #[error("the look-up table is empty; give one entry for each value of the operand")]
     Empty,
-    /// The table is larger than any parameter set can read.
     #[error(
         "the look-up table has {entries} entries, more than the {limit} that any parameter set can tell apart; narrow the operand's range"
     )]
-    TooLong {
-        /// Entries given.
-        entries: usize,
-        /// The limit.
-        limit: usize,
-    },
-    /// An entry, or the first operand, is beyond ±2^40.
+    TooLong { entries: usize, limit: usize },
     #[error("the look-up table holds {value}, beyond ±2^40; no parameter set carries it")]
-    Beyond {
-        /// The entry or operand.
-        value: i64,
-    },
-    /// The operand can take a value without entry.
+    Beyond { value: i64 },
     #[error(
-        "the operand ranges from {lo} to {hi}, but the table covers {first} to {last}; extend the table or narrow the operand"
+        "the operand ranges from {lo} to {hi}, but the lookup table covers {first} to {last}; extend the table or narrow the operand"
     )]
-    Uncovered {
-        /// Smallest value of the operand.
-        lo: i64,
-        /// Largest value of the operand.
-        hi: i64,
-        /// First value that the table covers.
-        first: i64,
-        /// Last value that the table covers.
-        last: i64,
-    },
+    Uncovered { lo: i64, hi: i64, first: i64, last: i64 },
 }
 
 impl Table {
-    /// Most entries of one table: the ring of the largest degree tells at most 2^17 slots apart.
+    /// Maximum number of entries: the largest ring distinguishes 2^17 slots.
     pub const MAX_ENTRIES: usize = 1 << 17;
 
-    /// The table whose entry i belongs to the operand `first + i`.
+    /// The table with entry i for operand `first + i`.
     ///
     /// # Errors
     /// [`TableError::Empty`], [`TableError::TooLong`], [`TableError::Beyond`].
@@ -70,7 +47,7 @@ impl Table {
         }
     }
 
-    /// `function` tabulated over `domain`; entries between the strides are 0 and never read.
+    /// Tabulates `function` over `domain`; entries between strides are 0 and never read.
     ///
     /// # Errors
     /// [`TableError::TooLong`].
@@ -83,12 +60,10 @@ impl Table {
         Self::new(domain.lo(), (domain.lo()..=domain.hi()).map(entry).collect())
     }
 
-    /// The operand of the first entry.
     pub fn first(&self) -> i64 {
         self.first
     }
 
-    /// The entries.
     pub fn values(&self) -> &[i64] {
         &self.values
     }
@@ -99,7 +74,7 @@ impl Table {
         self.values.get(index).copied()
     }
 
-    /// The range of the entries that operands in `domain` reach.
+    /// The range of the entries that `domain` reaches.
     ///
     /// # Errors
     /// [`TableError::Uncovered`] when `domain` exceeds the table.

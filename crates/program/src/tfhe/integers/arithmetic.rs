@@ -1,4 +1,4 @@
-//! Sums, differences, products, powers, and what is made of them.
+//! Sums, differences, products, powers, and operations built from them.
 
 use super::carry::Columns;
 use super::digit::{Circuit, Digit};
@@ -6,20 +6,18 @@ use super::{BASE, BitOperation, CAPACITY, Integer, IntegerError, IntegerId, Inte
 use crate::tfhe::homomorphic::Builder;
 use std::collections::BTreeMap;
 
-/// Greatest value of a digit that waits for its carries: a carry of up to 3 comes on top when it is read.
+/// Largest digit that can still receive a carry of up to 3.
 const WAITING: i64 = CAPACITY - BASE;
 
-/// One addend of a sum: −1, 0 or 1 times an integer.
+/// One addend of a sum: a factor times an integer.
 #[derive(Clone, Copy, Debug)]
 pub struct Weighted {
-    /// Its factor.
     pub weight: i64,
-    /// The integer.
     pub value: IntegerId,
 }
 
 impl Integers {
-    /// Σ weight · value modulo 2^bits, weights from −3 to 3.
+    /// Σ weight · value modulo 2^bits, for weights from −3 to 3.
     ///
     /// # Errors
     /// [`IntegerError::Types`], [`IntegerError::Lengths`].
@@ -33,7 +31,7 @@ impl Integers {
         for addend in addends {
             let (_, value, _) = self.matched(builder, op, first.value, addend.value)?;
             let value = if self.count(value)? == count { value } else { self.take(builder, value, &vec![0; count])? };
-            // Carried digits if they are there already: they are the narrower ones, and new ciphertexts.
+            // Prefer carried digits if they exist: they have narrower ranges and independent noise.
             let own = self.get(value)?.clone();
             let own = own.carried.unwrap_or(own.digits);
             for (position, digit) in own.iter().enumerate() {
@@ -70,7 +68,7 @@ impl Integers {
         self.sum(builder, "-", &[Weighted { weight: 1, value: a }, Weighted { weight: -1, value: b }])
     }
 
-    /// `a + b` or, with `subtract`, `a - b`, and whether it left the type's range: a bit.
+    /// `a + b`, or `a - b` with `subtract`, and a bit: whether the result is outside the type's range.
     ///
     /// # Errors
     /// As [`Self::sum`].
@@ -86,7 +84,7 @@ impl Integers {
         let (left, right) = (self.cast(builder, a, wide)?, self.cast(builder, b, wide)?);
         let sum = if subtract { self.sub(builder, left, right)? } else { self.add(builder, left, right)? };
         let result = self.cast(builder, sum, kind)?;
-        // The bit above the width is the sign's, or 0.
+        // The bit above the width is the sign, or 0.
         let above = self.bit(builder, sum, kind.bits)?;
         let over = if kind.signed {
             let sign = self.bit(builder, sum, kind.bits - 1)?;
@@ -117,7 +115,7 @@ impl Integers {
         Ok(self.add_value(kind, count, digits))
     }
 
-    /// `a * b`, and whether it left the type's range: a bit.
+    /// `a * b`, and a bit: whether the result is outside the type's range.
     ///
     /// # Errors
     /// As [`Self::sum`].
@@ -144,7 +142,7 @@ impl Integers {
         let (product, beyond) = self.overflowing_product(builder, left, right)?;
         let result = self.negated_if(builder, negative, product)?;
         let result = self.cast(builder, result, kind)?;
-        // A magnitude that takes the sign's bit is the least number's, where the result is negative, or too great.
+        // If the magnitude uses the sign's bit, it is that of the least number (if the result is negative) or too large.
         let (taken, sign) = (self.bit(builder, product, top)?, self.bit(builder, result, top)?);
         let wrong = self.bitwise(builder, BitOperation::Xor, sign, negative)?;
         let lost = self.bitwise(builder, BitOperation::And, taken, wrong)?;
@@ -152,14 +150,15 @@ impl Integers {
         Ok((result, over))
     }
 
-    /// Of two operands the one beside a public vector, and the elements of that.
+    /// If one operand is a public vector, the other operand and the public elements.
     fn public_factor(&self, a: IntegerId, b: IntegerId) -> Option<(IntegerId, Vec<Vec<u8>>)> {
         let of = |id| self.public.get(&id).cloned();
         of(b).map(|public| (a, public)).or_else(|| of(a).map(|public| (b, public)))
     }
 
-    /// The results of `operation` on `a` and public `elements`: each number that occurs with the elements of `a` beside it. Its digits are then public
-    /// ones, of which most products are sums, where a digit that differs from element to element would be multiplied as an encrypted one.
+    /// Applies `operation` to `a` and public `elements`, once for each distinct public number with the elements of `a` that meet it.
+    /// All digits of the second operand are then public constants, so most products are sums. A digit that differs between elements
+    /// would have to be multiplied as if it were encrypted.
     fn by_value<const N: usize>(
         &mut self,
         builder: &mut Builder,
@@ -174,12 +173,12 @@ impl Integers {
         }
         let mut parts: [Vec<IntegerId>; N] = std::array::from_fn(|_| Vec::new());
         for (&element, own) in &places {
-            let beside = self.take(builder, a, own)?;
+            let partner = self.take(builder, a, own)?;
             let public = self.public(builder, kind, &vec![element.clone(); own.len()])?;
-            let results = operation(self, builder, beside, public)?;
+            let results = operation(self, builder, partner, public)?;
             parts.iter_mut().zip(results).for_each(|(parts, result)| parts.push(result));
         }
-        // Where each element's result stands among those of all numbers.
+        // Position of each element's result among the results of all numbers.
         let mut order = vec![0; elements.len()];
         places.values().flatten().enumerate().for_each(|(at, &place)| order[place] = at);
         let mut joined = Vec::with_capacity(N);
@@ -190,14 +189,14 @@ impl Integers {
         joined.try_into().map_err(|_| IntegerError::Unknown(u32::MAX))
     }
 
-    /// |a| as an unsigned integer, `sign` being that of `a`.
+    /// |a| as an unsigned integer; `sign` is the sign of `a`.
     fn magnitude(&mut self, builder: &mut Builder, a: IntegerId, sign: IntegerId) -> Result<IntegerId> {
         let bits = self.kind(a)?.bits;
         let magnitude = self.negated_if(builder, sign, a)?;
         self.cast(builder, magnitude, IntegerType::unsigned(bits))
     }
 
-    /// The product of unsigned integers of one type, and whether it left its range.
+    /// The product of unsigned integers of one type, and whether it overflows.
     fn overflowing_product(
         &mut self,
         builder: &mut Builder,
@@ -206,7 +205,7 @@ impl Integers {
     ) -> Result<(IntegerId, IntegerId)> {
         let (Operands { kind, count }, x, y) = self.pair(builder, "*", a, b)?;
         let (square, lanes, places) = (a == b, self.lanes, kind.digits());
-        // What products of digits below the last place add up to is less than 3 · places times its weight.
+        // Carries from below the last place: products of digits there sum to less than 3 · places times its weight.
         let above = (3 * places).ilog(BASE as usize) as usize + 1;
         let mut circuit = self.circuit(builder, count);
         let columns = circuit.products(&x, &y, square, places + above)?;
@@ -224,7 +223,7 @@ impl Integers {
         Ok((self.add_value(kind, count, digits), self.add_value(IntegerType::unsigned(1), count, vec![over])))
     }
 
-    /// `a` to the power `exponent`.
+    /// `a` to the power `exponent`, modulo 2^bits.
     ///
     /// # Errors
     /// As [`Self::sum`].
@@ -263,7 +262,7 @@ impl Integers {
         self.sum(builder, "-", &[Weighted { weight: -1, value: a }])
     }
 
-    /// `-a` where the bit `condition` is 1, else `a`.
+    /// `-a` if the bit `condition` is 1, otherwise `a`.
     ///
     /// # Errors
     /// As [`Self::sum`], and [`IntegerError::Needs`] unless `condition` is a bit.
@@ -285,7 +284,7 @@ impl Integers {
         Ok(self.add_value(kind, count, turned))
     }
 
-    /// |a|; of the least signed integer, itself.
+    /// |a|; the least signed integer is its own absolute value.
     ///
     /// # Errors
     /// As [`Self::sum`].
@@ -298,7 +297,7 @@ impl Integers {
         self.negated_if(builder, sign, a)
     }
 
-    /// Another type with the same value, modulo 2^bits of it.
+    /// `a` converted to type `to`, modulo its 2^bits.
     ///
     /// # Errors
     /// [`IntegerError::Bits`].
@@ -316,7 +315,7 @@ impl Integers {
         Ok(self.add_value(to, count, digits))
     }
 
-    /// The single bit `condition`, of `count` elements.
+    /// The single bit `condition` with `count` elements.
     pub(super) fn condition(
         &mut self,
         builder: &mut Builder,
@@ -326,8 +325,7 @@ impl Integers {
     ) -> Result<Digit> {
         let found = self.kind(condition)?;
         if found != IntegerType::unsigned(1) {
-            let remedy = "compare it, as x != 0, or take one of its bits, x.bit(0)".to_owned();
-            return Err(IntegerError::Needs { op, expected: "a condition, which is one bit", found, remedy });
+            return Err(IntegerError::Needs { op, expected: "a condition, which is one bit", found });
         }
         let condition = match self.count(condition)? {
             own if own == count => condition,
@@ -339,13 +337,13 @@ impl Integers {
 }
 
 impl Circuit<'_> {
-    /// The products of the digits of `x` and `y` whose places add up to less than there are digits, in `positions` columns.
+    /// The products of digits of `x` and `y` whose positions sum to less than `positions`, in columns.
     fn products(&mut self, x: &[Digit], y: &[Digit], square: bool, positions: usize) -> Result<Columns> {
         let mut columns = Columns::new(positions);
         for (i, x) in x.iter().enumerate() {
             for (j, y) in y.iter().enumerate().take(y.len() - i) {
                 match (square, x.public(), y.public()) {
-                    // x_i · x_j and x_j · x_i are one look-up, twice.
+                    // A square needs x_i · x_j only once; it counts twice.
                     (true, ..) if j < i => {}
                     (false, Some(public), _) => self.times_public(&mut columns, i + j, y, public),
                     (false, _, Some(public)) => self.times_public(&mut columns, i + j, x, public),
@@ -356,10 +354,10 @@ impl Circuit<'_> {
         Ok(columns)
     }
 
-    /// For each digit of `y` whether it meets one of `x` whose product with it is beyond the last place: neither is 0.
+    /// For each digit of `y`: whether it and some digit of `x`, with a product beyond the last place, are both nonzero.
     fn met_beyond(&mut self, x: &[Digit], y: &[Digit]) -> Result<Vec<Digit>> {
         let mut met = Vec::new();
-        // Whether a digit of x so far up is not 0.
+        // Whether any digit of x so far, from the top, is nonzero.
         let mut any = Digit::constant(0);
         for (x, y) in x.iter().rev().zip(y.iter().skip(1)) {
             let sum = self.read(&[(1, &any), (1, x)], 0)?;
@@ -370,7 +368,7 @@ impl Circuit<'_> {
         Ok(met)
     }
 
-    /// x · y, or twice that, to `columns`.
+    /// Adds x · y, or twice that, to `columns`.
     fn times(&mut self, columns: &mut Columns, at: usize, x: &Digit, y: &Digit, twice: bool) -> Result<()> {
         let both = self.read(&[(BASE, x), (1, y)], 0)?;
         let factor = if twice { 2 } else { 1 };
@@ -384,7 +382,7 @@ impl Circuit<'_> {
         Ok(())
     }
 
-    /// x · public to `columns`: 3 as 4 − 1.
+    /// Adds x · public to `columns`; 3 is 4 − 1.
     fn times_public(&mut self, columns: &mut Columns, at: usize, x: &Digit, public: i64) {
         if public == BASE - 1 {
             columns.add_weighted(at, -1, x);
@@ -394,7 +392,7 @@ impl Circuit<'_> {
         }
     }
 
-    /// `digits` of an integer of type `from`, continued to `length`: with its sign, if it has one.
+    /// Extends `digits` of an integer of type `from` to `length` digits, with its sign if it is signed.
     pub(super) fn extended(&mut self, from: IntegerType, mut digits: Vec<Digit>, length: usize) -> Result<Vec<Digit>> {
         let base = from.base(from.digits() - 1);
         if !from.signed || (length <= digits.len() && base == BASE) {

@@ -1,18 +1,14 @@
-//! Bitwise operations, single bits, leading zeros, selection.
+//! Bitwise operations, single bits, leading zeros, and selection.
 
 use super::carry::Columns;
 use super::digit::Digit;
 use super::{BASE, CAPACITY, DIGIT_BITS, Integer, IntegerError, IntegerId, IntegerType, Integers, Operands, Result};
 use crate::tfhe::homomorphic::Builder;
 
-/// A bitwise operation of two integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BitOperation {
-    /// Both.
     And,
-    /// At least one.
     Or,
-    /// Exactly one.
     Xor,
 }
 
@@ -45,7 +41,7 @@ impl Integers {
             let most = kind.base(index) - 1;
             let (read, public) = if x.public().is_some() { (y, x) } else { (x, y) };
             digits.push(match public.public() {
-                // One that changes nothing, or leaves nothing to change.
+                // Public bits that keep all or clear all bits need no lookup.
                 Some(public) if (0..=most).all(|v| operation.of(v, public) & most == v) => read.clone(),
                 Some(public) => circuit.lookup(read, &|value| operation.of(value, public) & most)?,
                 None => {
@@ -57,7 +53,7 @@ impl Integers {
         Ok(self.add_value(kind, count, digits))
     }
 
-    /// `~a`: free.
+    /// `~a`; no lookup.
     ///
     /// # Errors
     /// [`IntegerError::Unknown`].
@@ -69,7 +65,7 @@ impl Integers {
         Ok(self.add_value(kind, count, digits))
     }
 
-    /// Bit `index` of `a`, as a condition.
+    /// Bit `index` of `a` as a condition.
     ///
     /// # Errors
     /// [`IntegerError::Index`].
@@ -85,7 +81,7 @@ impl Integers {
         Ok(self.add_value(IntegerType::unsigned(1), count, vec![bit]))
     }
 
-    /// The number of zeros above the highest 1 of `a`: all bits, if there is none.
+    /// Number of zeros above the highest 1 of `a`; the width if `a` is 0.
     ///
     /// # Errors
     /// [`IntegerError::Unknown`].
@@ -113,7 +109,7 @@ impl Integers {
         Ok(self.add_value(result, count, digits))
     }
 
-    /// `then` where the bit `condition` is 1, else `otherwise`.
+    /// `then` if the bit `condition` is 1, otherwise `otherwise`.
     ///
     /// # Errors
     /// [`IntegerError::Types`], [`IntegerError::Lengths`], [`IntegerError::Needs`] unless `condition` is a bit.
@@ -140,8 +136,8 @@ impl Integers {
 }
 
 impl super::Circuit<'_> {
-    /// `then` where `condition` is 1, else `otherwise`: `otherwise` + (condition ? then − otherwise : 0), by one look-up on the difference
-    /// and the condition side by side.
+    /// `then` if `condition` is 1, otherwise `otherwise`, as `otherwise` + (condition ? then − otherwise : 0). One lookup reads the
+    /// difference and the condition, packed together.
     pub(super) fn chosen(&mut self, condition: &Digit, then: &Digit, otherwise: &Digit) -> Result<Digit> {
         let (lo, hi) = (then.lo().min(otherwise.lo()), then.hi().max(otherwise.hi()));
         let difference = Digit::combine(&[(1, then), (-1, otherwise)], 0);

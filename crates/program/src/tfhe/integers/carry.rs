@@ -1,8 +1,9 @@
-//! Columns of digits to one integer: sums with carries.
+//! Sums of digit columns with carries.
 //!
-//! A column holds digits that are added to each other. Columns are read in chunks: a sum of at most 7 gives its digit and its carry, of 0 or
-//! one, by one bootstrap; one of at most 15 its digit and a carry of up to 3 by two. The last carries go from column to column, one after
-//! the other, which is the fewest look-ups. Where more of them can go at once than there are columns, they go by a parallel prefix over
+//! A column contains the digits to add at one position. Chunks of a column are read at once: one bootstrap splits a sum of at most 7
+//! into its digit and a carry bit; two bootstraps split a sum of at most 15 into its digit and a carry of up to 3. The final carries
+//! ripple from column to column, which takes the fewest lookups. If more lookups fit in parallel than there are columns, a parallel
+//! prefix over groups of three columns takes the fewest levels instead.
 //! groups of three columns, which is the fewest levels.
 
 use super::digit::{CAPACITY, Circuit, Digit};
@@ -11,27 +12,26 @@ use std::collections::BTreeMap;
 
 type Result<T> = std::result::Result<T, IntegerError>;
 
-/// What a chunk of one column may add up to.
+/// Maximum sum of a chunk.
 const CHUNK: i64 = CAPACITY - 1;
-/// The same for one bootstrap of digit and carry.
+/// Maximum sum of a chunk whose digit and carry take one bootstrap.
 const PAIR: i64 = CAPACITY / 2 - 1;
 
-/// Digits that are added to each other, by position.
+/// Digits to add, by position.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Columns(Vec<Vec<Digit>>);
 
 impl Columns {
-    /// `positions` empty columns.
     pub fn new(positions: usize) -> Self {
         Self(vec![Vec::new(); positions])
     }
 
-    /// Whether there is such a position.
+    /// Whether `position` exists.
     pub fn has(&self, position: usize) -> bool {
         position < self.0.len()
     }
 
-    /// Adds `digit` at `position`; beyond the last one it is a multiple of the modulus, and falls away.
+    /// Adds `digit` at `position`; positions beyond the last are multiples of the modulus and vanish.
     pub fn add(&mut self, position: usize, digit: Digit) {
         if digit.public() != Some(0)
             && let Some(column) = self.0.get_mut(position)
@@ -40,8 +40,8 @@ impl Columns {
         }
     }
 
-    /// Adds `weight` (−3 to 3) times `digit`, whose values are from 0 up, at `position`: a negative one as what is missing to its greatest
-    /// value, and that value taken off.
+    /// Adds `weight` (−3 to 3) times the nonnegative `digit` at `position`. For a negative weight it adds the complement to the
+    /// digit's maximum and subtracts that maximum.
     pub fn add_weighted(&mut self, position: usize, weight: i64, digit: &Digit) {
         if weight >= 0 {
             self.add(position, Digit::combine(&[(weight, digit)], 0));
@@ -52,9 +52,9 @@ impl Columns {
         }
     }
 
-    /// Takes a public number off at `position`, modulo the modulus.
+    /// Subtracts a public number at `position`, modulo the modulus.
     fn subtract_public(&mut self, position: usize, value: i64) {
-        // −v = (B − 1 − v) + 1 − B at this position, carried on as −1 at the next.
+        // −v = (B − 1 − v) + 1 − B at this position; −B is −1 at the next.
         let mut owed = value;
         for position in position..self.0.len() {
             if owed == 0 {
@@ -65,7 +65,7 @@ impl Columns {
         }
     }
 
-    /// Public parts of each column in one number below the base, carried up.
+    /// Merges the public parts of each column into one number below the base and carries the rest up.
     fn gather_public(&mut self) {
         let mut carry = 0;
         for column in &mut self.0 {
@@ -83,12 +83,12 @@ fn total(column: &[Digit]) -> i64 {
     column.iter().map(Digit::hi).sum()
 }
 
-/// A column that is read in chunks. Each chunk takes as long as it has terms, however long the column is.
+/// A column read in chunks. A chunk costs time proportional to its terms, not to the column.
 #[derive(Default)]
 struct Heap {
-    /// By greatest value.
+    /// Terms by their maximum.
     sorted: BTreeMap<i64, Vec<Digit>>,
-    /// Added since the last chunk.
+    /// Terms added since the last chunk.
     added: Vec<Digit>,
     total: i64,
     terms: usize,
@@ -107,7 +107,7 @@ impl Heap {
         self.added.push(digit);
     }
 
-    /// The terms with the greatest values whose sum stays within [`CHUNK`], taken out.
+    /// Removes the largest terms whose sum stays within [`CHUNK`].
     fn chunk(&mut self) -> Vec<Digit> {
         for digit in self.added.drain(..) {
             self.sorted.entry(digit.hi()).or_default().push(digit);
@@ -127,14 +127,13 @@ impl Heap {
         taken
     }
 
-    /// All terms.
     fn into_terms(self) -> Vec<Digit> {
         self.sorted.into_values().flatten().chain(self.added).collect()
     }
 }
 
 impl Circuit<'_> {
-    /// The digits of the sum of `columns` modulo BASE^positions, each from 0 to BASE − 1. `lanes` look-ups take the time of one.
+    /// The digits, each below BASE, of the sum of `columns` modulo BASE^positions. `lanes` lookups take the time of one.
     pub fn carried(&mut self, mut columns: Columns, lanes: usize) -> Result<Vec<Digit>> {
         columns.gather_public();
         let positions = columns.0.len();
@@ -149,7 +148,7 @@ impl Circuit<'_> {
             let last = rest.peek().is_none();
             let mut next = Vec::new();
             let (mut column, carried) = (Heap::of(column), total(&carries));
-            // Chunks of what is there first: they need not wait for the carries from below.
+            // Chunks of existing terms come first, since they need not wait for carries from below.
             while column.total + carried > CHUNK && column.terms > 1 {
                 self.reduce(&mut column, &mut next, last)?;
             }
@@ -164,7 +163,7 @@ impl Circuit<'_> {
         Ok(results)
     }
 
-    /// One chunk of `column` to its digit, which stays, and its carry, which goes to `next`.
+    /// Reads one chunk of `column`: its digit stays, and its carry goes to `next`.
     fn reduce(&mut self, column: &mut Heap, next: &mut Vec<Digit>, last: bool) -> Result<()> {
         let taken = column.chunk();
         let sum = self.sum(&taken)?;
@@ -177,7 +176,7 @@ impl Circuit<'_> {
         self.read(&digits.iter().map(|digit| (1, digit)).collect::<Vec<_>>(), 0)
     }
 
-    /// The digit of `sum`; its carry goes to `next`, unless it is the `last`.
+    /// The digit of `sum`; its carry goes to `next`, unless this is the `last` column.
     fn split(&mut self, sum: &Digit, next: &mut Vec<Digit>, last: bool) -> Result<Digit> {
         if sum.lo() >= 0 && sum.hi() < BASE {
             return Ok(sum.clone());
@@ -193,7 +192,7 @@ impl Circuit<'_> {
         Ok(both.pop().unwrap_or(Digit::constant(0)))
     }
 
-    /// Reads all columns in chunks, time after time, until none is above 2(BASE − 1).
+    /// Reads all columns in chunks, repeatedly, until no column exceeds 2(BASE − 1).
     fn compress(&mut self, columns: &mut Columns) -> Result<()> {
         let positions = columns.0.len();
         while columns.0.iter().any(|column| total(column) >= PAIR) {
@@ -202,7 +201,7 @@ impl Circuit<'_> {
                 let mut column = Heap::of(column);
                 while column.terms > 0 {
                     let taken = column.chunk();
-                    // Where no chunk can be made, the terms wait.
+                    // If no chunk can be formed, the terms wait for the next pass.
                     if taken.is_empty() {
                         next.0[position].extend(column.into_terms());
                         break;
@@ -220,7 +219,7 @@ impl Circuit<'_> {
         Ok(())
     }
 
-    /// Columns of at most 2(BASE − 1), by a parallel prefix of carries.
+    /// Sums columns of at most 2(BASE − 1) by a parallel prefix of carries.
     fn prefix(&mut self, columns: Columns) -> Result<Vec<Digit>> {
         let mut digits = Vec::new();
         let mut states = Vec::new();
@@ -246,8 +245,8 @@ impl Circuit<'_> {
         Ok(results)
     }
 
-    /// The carry out of each position. A state is 0, 1 or 2: none, that of the position below, or one of its own. States add up like binary
-    /// digits: 2^k positions up there is a carry where Σ 2^i · state_i + carry reaches 2^k.
+    /// The carry out of each position. A state is 0 (no carry), 1 (propagates the carry from below) or 2 (generates one). States add
+    /// like binary digits: there is a carry 2^k positions up if Σ 2^i · state_i + carry reaches 2^k.
     fn carries(&mut self, states: &[Digit], below: &Digit) -> Result<Vec<Digit>> {
         const GROUP: usize = 3;
         let mut into = vec![below.clone()];
@@ -281,11 +280,11 @@ fn weighted(states: &[Digit]) -> Vec<(i64, &Digit)> {
     states.iter().enumerate().map(|(index, state)| (1 << index, state)).collect()
 }
 
-/// Whether a parallel prefix of `positions` takes less time than one carry after the other, for `count` integers at once.
+/// Whether a parallel prefix over `positions` is faster than a ripple carry, for `count` integers at once.
 fn prefix_is_faster(positions: usize, count: usize, lanes: usize) -> bool {
     let rounds = |lookups: usize| (lookups * count).div_ceil(lanes);
     let ripple = positions * rounds(1);
-    // Both ends of the tree and its levels.
+    // Both ends of the tree, and its levels.
     let mut prefix = 2 * rounds(positions);
     let mut states = positions;
     while states > 3 {
@@ -298,12 +297,12 @@ fn prefix_is_faster(positions: usize, count: usize, lanes: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    //! Does a heap give the chunks that sorting the whole column for each gives?
+    //! Does the heap give the same chunks as sorting the whole column each time?
 
     use super::*;
     use crate::tfhe::homomorphic::NodeId;
 
-    /// The same from a list, sorted anew.
+    /// Reference: sorts the list for every chunk.
     fn plain(column: &mut Vec<Digit>) -> Vec<Digit> {
         column.sort_by_key(Digit::hi);
         let (mut taken, mut sum) = (Vec::new(), 0);

@@ -1,37 +1,30 @@
 //! Comparisons.
 //!
-//! A look-up on the whole torus reads the difference of two digits side by side, from −15 to 15, and gives its sign −1, 0 or 1: the signs
-//! of values half a torus (16) apart are each other's negatives. Signs s_j from the least significant up have the sign of Σ 2^j s_j, so four
-//! more are read at a time, and the last three give the answer.
+//! A lookup on the whole torus reads the difference of two packed digits, from −15 to 15, and gives its sign −1, 0 or 1: values half a
+//! torus (16) apart have negated signs. Signs s_j, from the least significant up, have the sign of Σ 2^j s_j. So further lookups
+//! combine four signs at a time, and the last one combines three and gives the answer.
 
 use super::digit::{Circuit, Digit};
 use super::{BASE, CAPACITY, IntegerId, IntegerType, Integers, Operands, Result};
 use crate::tfhe::homomorphic::Builder;
 
-/// A comparison of two integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
-    /// a = b.
     Equal,
-    /// a ≠ b.
     NotEqual,
-    /// a < b.
     Less,
-    /// a ≤ b.
     LessOrEqual,
-    /// a > b.
     Greater,
-    /// a ≥ b.
     GreaterOrEqual,
 }
 
-/// Signs that one look-up on the whole torus reads.
+/// Signs that one lookup on the whole torus combines.
 const SIGNS: usize = 4;
-/// The same for the last one, whose answers are no negatives of each other.
+/// Signs that the last lookup combines; its answers are not negatives of each other, so it uses half the torus.
 const LAST_SIGNS: usize = 3;
 
 impl Integers {
-    /// Whether the comparison holds, as a condition.
+    /// Whether the comparison is true, as a condition.
     ///
     /// # Errors
     /// [`super::IntegerError::Types`], [`super::IntegerError::Lengths`].
@@ -58,7 +51,7 @@ impl Integers {
         Ok(self.add_value(IntegerType::unsigned(1), count, vec![answer]))
     }
 
-    /// The greater of each pair, or with `least` the smaller.
+    /// The elementwise maximum, or the minimum with `least`.
     ///
     /// # Errors
     /// As [`Self::compare`].
@@ -69,7 +62,7 @@ impl Integers {
     }
 }
 
-/// Two digits, or a last one alone, side by side: weights for a difference.
+/// Differences of packed pairs of digits (the last may be single), as weighted terms.
 fn differences(x: &[Digit], y: &[Digit]) -> Vec<Vec<(i64, Digit)>> {
     let side_by_side = |(x, y): (&[Digit], &[Digit])| {
         let weight = |index: usize| BASE.pow(index as u32);
@@ -85,7 +78,7 @@ fn borrowed(parts: &[(i64, Digit)]) -> Vec<(i64, &Digit)> {
 }
 
 impl Circuit<'_> {
-    /// 1 where all digits are equal.
+    /// 1 if all digits are equal.
     pub(super) fn equal(&mut self, x: &[Digit], y: &[Digit]) -> Result<Digit> {
         let mut equal = Vec::new();
         for parts in differences(x, y) {
@@ -95,7 +88,7 @@ impl Circuit<'_> {
         self.all(equal)
     }
 
-    /// 1 where every one of the bits is.
+    /// 1 if all bits are 1.
     pub(super) fn all(&mut self, mut bits: Vec<Digit>) -> Result<Digit> {
         while bits.len() > 1 {
             let mut next = Vec::new();
@@ -109,7 +102,7 @@ impl Circuit<'_> {
         Ok(bits.pop().unwrap_or(Digit::constant(1)))
     }
 
-    /// 1 where one of the digits is not 0.
+    /// 1 if any digit is nonzero.
     pub(super) fn any(&mut self, mut digits: Vec<Digit>) -> Result<Digit> {
         loop {
             let most = digits.iter().map(Digit::hi).max().unwrap_or(0);
@@ -125,7 +118,7 @@ impl Circuit<'_> {
         }
     }
 
-    /// 1 where `answer` holds of the sign of x − y.
+    /// `answer` applied to the sign of x − y.
     pub(super) fn order(
         &mut self,
         kind: IntegerType,
@@ -137,7 +130,7 @@ impl Circuit<'_> {
         let (mut x, mut y) = (x.to_vec(), y.to_vec());
         let mut top = None;
         if kind.signed {
-            // The last digits as signed ones: side by side, as their difference alone does not tell.
+            // Pack the top digits as signed ones, since their difference alone does not determine the order.
             let base = kind.base(last);
             let (left, right) = (x.remove(last), y.remove(last));
             let both = self.read(&[(BASE, &left), (1, &right)], 0)?;

@@ -1,8 +1,8 @@
-//! Digits as linear combinations of ciphertexts, and the look-ups that read them.
+//! Digits as linear combinations of ciphertexts, and the lookups that read them.
 //!
-//! A digit costs nothing until a look-up reads it: sums and differences are collected, with the range that the value is known to have,
-//! and become nodes of the program when they are read. What is read is kept within what the parameter sets for integers are made for:
-//! [`CAPACITY`] values in half the torus, twice as many on the whole of it, and weights of a squared norm of [`NORM_LIMIT`].
+//! A digit costs nothing until a lookup reads it: sums and differences accumulate, with a known range, and become nodes when read.
+//! Every read stays within the limits that the integer parameter sets are designed for: [`CAPACITY`] values in half the torus, twice
+//! as many on the whole torus, and a squared norm of the weights of [`NORM_LIMIT`].
 
 use super::IntegerError;
 use crate::tfhe::homomorphic::{Builder, ElementType, LookupResult, NodeId, Range, Table};
@@ -10,13 +10,13 @@ use crate::tfhe::matrix::MatrixBuilder;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Values that a look-up on half the torus reads; those of tables that share a bootstrap count once a table.
+/// Values that a lookup on half the torus distinguishes. Tables that share a bootstrap divide this number.
 pub const CAPACITY: i64 = 16;
 
-/// Greatest Σ w² over the ciphertexts that a look-up reads; a digit that brings more is refreshed first, by a look-up of its own.
+/// Maximum Σ w² over the ciphertexts that a lookup reads. Noisier digits are refreshed first by an extra lookup.
 pub const NORM_LIMIT: f64 = 88.0;
 
-/// Σ weight · node + bias, known to lie from `lo` to `hi`, for each element of the vector.
+/// Σ weight · node + bias, with known bounds `lo` and `hi`, for each element of the vector.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Digit {
     terms: Vec<(NodeId, i64)>,
@@ -26,18 +26,17 @@ pub(super) struct Digit {
 }
 
 impl Digit {
-    /// A public number.
     pub fn constant(value: i64) -> Self {
         Self { terms: Vec::new(), bias: value, lo: value, hi: value }
     }
 
-    /// A node of values from 0 to `hi`.
+    /// A node with values from 0 to `hi`.
     #[cfg(test)]
     pub fn numbered(node: NodeId, hi: i64) -> Self {
         Self { terms: vec![(node, 1)], bias: 0, lo: 0, hi }
     }
 
-    /// The number, if it is public.
+    /// The value, if it is public.
     pub fn public(&self) -> Option<i64> {
         self.terms.is_empty().then_some(self.bias)
     }
@@ -50,7 +49,7 @@ impl Digit {
         self.hi
     }
 
-    /// Σ weight · part + bias, of the range that interval arithmetic gives.
+    /// Σ weight · part + bias, with the range from interval arithmetic.
     pub fn combine(parts: &[(i64, &Self)], bias: i64) -> Self {
         let mut terms: Vec<(NodeId, i64)> = parts
             .iter()
@@ -73,12 +72,12 @@ impl Digit {
         .narrowed()
     }
 
-    /// What is public has one value.
+    /// Narrows the range of a public digit to its value.
     fn narrowed(self) -> Self {
         if self.terms.is_empty() { Self::constant(self.bias) } else { self }
     }
 
-    /// This digit, which is known to lie from `lo` to `hi` for reasons that interval arithmetic does not see.
+    /// This digit with bounds `lo` and `hi` that the caller knows but interval arithmetic does not.
     pub fn within(mut self, lo: i64, hi: i64) -> Self {
         self.lo = self.lo.max(lo);
         self.hi = self.hi.min(hi);
@@ -86,10 +85,10 @@ impl Digit {
     }
 }
 
-/// Appends look-ups to a program, on vectors of `count` elements.
+/// Appends lookups to a program, on vectors of `count` elements.
 pub(super) struct Circuit<'a> {
     pub builder: &'a mut Builder,
-    /// Σ w² of nodes that are sums of others' elements; 1 for all others.
+    /// Σ w² of nodes that are sums of elements; all other nodes have 1.
     pub norms: &'a mut HashMap<NodeId, f64>,
     pub count: usize,
 }
@@ -106,7 +105,7 @@ impl Circuit<'_> {
         digit.terms.iter().map(of).sum()
     }
 
-    /// An existing vector of integers as a digit.
+    /// An existing integer vector as a digit.
     pub fn existing(&self, node: NodeId) -> Result<Digit> {
         let ElementType::Integer(range) = self.builder.element(node)? else {
             return Err(IntegerError::Operand { found: self.builder.element(node)?.to_string() });
@@ -114,7 +113,7 @@ impl Circuit<'_> {
         Ok(Digit { terms: vec![(node, 1)], bias: 0, lo: range.lo(), hi: range.hi() })
     }
 
-    /// The program's node for `digit`.
+    /// Adds the node of `digit` to the program.
     pub fn node(&mut self, digit: &Digit) -> Result<NodeId> {
         let mut sum: Option<NodeId> = None;
         for &(node, weight) in &digit.terms {
@@ -145,7 +144,7 @@ impl Circuit<'_> {
         }
     }
 
-    /// Σ weight · part + bias to be read by a look-up: parts that bring too much noise are refreshed first.
+    /// Σ weight · part + bias, ready for a lookup: the noisiest parts are refreshed first.
     pub fn read(&mut self, parts: &[(i64, &Digit)], bias: i64) -> Result<Digit> {
         let mut own: Vec<(i64, Digit)> = parts.iter().map(|(weight, part)| (*weight, (*part).clone())).collect();
         loop {
@@ -161,13 +160,13 @@ impl Circuit<'_> {
             let worst = (0..own.len()).max_by(|&a, &b| brought(&own[a]).total_cmp(&brought(&own[b])));
             match worst.filter(|&worst| brought(&own[worst]) > 0.0) {
                 Some(worst) => own[worst].1 = self.refreshed(&own[worst].1.clone())?,
-                // Weights alone exceed the limit: the noise check of the program decides.
+                // The weights alone exceed the limit; the program's noise check decides.
                 None => return Ok(sum),
             }
         }
     }
 
-    /// The same value in a ciphertext of its own.
+    /// The same value with fresh noise.
     pub fn refreshed(&mut self, digit: &Digit) -> Result<Digit> {
         self.lookup(digit, &|value| value)
     }
@@ -177,12 +176,12 @@ impl Circuit<'_> {
         Ok(if digit.lo == digit.hi { Digit::constant(digit.lo) } else { digit })
     }
 
-    /// `function` of the digit, by one look-up.
+    /// `function` of the digit, by one lookup.
     pub fn lookup(&mut self, digit: &Digit, function: Function<'_>) -> Result<Digit> {
         self.lookup_by(digit, function, false)
     }
 
-    /// [`Self::lookup`] on the whole torus: `function` of values [`CAPACITY`] apart must be each other's negatives.
+    /// [`Self::lookup`] on the whole torus: `function` must be negated for values [`CAPACITY`] apart.
     pub fn lookup_whole(&mut self, digit: &Digit, function: Function<'_>) -> Result<Digit> {
         self.lookup_by(digit, function, true)
     }
@@ -203,7 +202,7 @@ impl Circuit<'_> {
         self.made(result)
     }
 
-    /// All `functions` of the digit: by one bootstrap if its values are few enough, else by a look-up each.
+    /// All `functions` of the digit, by one bootstrap if it has few enough values, otherwise by a lookup each.
     pub fn lookup_each(&mut self, digit: &Digit, functions: &[Function<'_>]) -> Result<Vec<Digit>> {
         let span = (digit.hi - digit.lo + 1) * (functions.len() as i64).max(1);
         if digit.public().is_some() || span > CAPACITY {
@@ -218,8 +217,8 @@ impl Circuit<'_> {
         if live.len() < 2 {
             return functions.iter().map(|function| self.lookup(digit, function)).collect();
         }
-        // Tables that share a bootstrap share its slots, so each value takes as many. In multiples of that its digits keep the step that
-        // a look-up of `CAPACITY` values asks for, whatever else reads them: with another step this one would be read far more often wrong.
+        // Tables in one bootstrap share its slots, so each value needs as many slots as there are tables. Spreading the values keeps
+        // the step of a `CAPACITY`-value lookup, also for other readers. A different step would raise the failure probability.
         let apart = live.len() as i64;
         let wide = self.builder.mul_clear(node, &vec![apart; self.count])?;
         let live = live
@@ -267,7 +266,7 @@ impl Circuit<'_> {
         Ok(self.existing(taken)?.within(digit.lo, digit.hi))
     }
 
-    /// The sums of the elements `rows[r]` of the digit's vector, a vector of as many.
+    /// The vector of sums of the elements `rows[r]`.
     pub fn sums(&mut self, digit: &Digit, rows: &[Vec<usize>]) -> Result<Digit> {
         let most = rows.iter().map(Vec::len).max().unwrap_or(0);
         let (node, norm) = (self.node(digit)?, self.norm(digit) * most as f64);

@@ -1,16 +1,16 @@
-//! Division: quotient and remainder.
+//! Division with remainder.
 //!
-//! Digit by digit from the top, the remainder takes the next digit of the dividend and gives up twice the divisor, then the divisor, each if
-//! it can: one subtraction with its borrows (a look-up a digit, of two results) says whether, and one selection takes it. Early remainders
-//! are short, and so are their subtractions.
+//! Long division, one base-4 digit at a time from the top: the remainder takes the dividend's next digit, then subtracts twice the
+//! divisor and the divisor, each if it fits. A subtraction with borrows (one lookup with two results per digit) decides whether it
+//! fits, and a selection applies it. Early remainders are short, so their subtractions are too.
 
 use super::digit::{Circuit, Digit};
 use super::{BASE, BitOperation, Comparison, IntegerId, IntegerType, Integers, Operands, Result};
 use crate::tfhe::homomorphic::Builder;
 
 impl Integers {
-    /// Quotient and remainder, rounded down as Python does: the remainder has the divisor's sign. By 0, the quotient of an unsigned integer
-    /// is the greatest one, and the remainder the dividend.
+    /// Quotient and remainder rounded down, as in Python: the remainder has the divisor's sign. Unsigned division by 0 gives the
+    /// largest integer and the dividend.
     ///
     /// # Errors
     /// [`super::IntegerError::Types`], [`super::IntegerError::Lengths`].
@@ -28,7 +28,7 @@ impl Integers {
         let differ = self.bitwise(builder, BitOperation::Xor, negative, divisor_negative)?;
         let zero = self.public(builder, magnitude, &vec![vec![0; kind.digits()]; count])?;
         let rest = self.compare(builder, Comparison::NotEqual, remainder, zero)?;
-        // Signs differ and something is left: one less, and the rest of the divisor.
+        // If signs differ and the remainder is nonzero, the quotient is one less, and the remainder is completed to the divisor.
         let down = self.bitwise(builder, BitOperation::And, differ, rest)?;
         let down_wide = self.cast(builder, down, magnitude)?;
         let quotient = self.add(builder, quotient, down_wide)?;
@@ -55,7 +55,7 @@ impl Integers {
         }
         let last = kind.digits() - 1;
         let top = quotient.pop().unwrap_or(Digit::constant(0));
-        // The quotient by 0 of an odd width has a bit too many.
+        // The quotient by 0 has one bit too many for an odd width.
         quotient.push(top);
         let mut quotient = circuit.fitted(kind, quotient)?;
         quotient[last] = quotient[last].clone().within(0, kind.base(last) - 1);
@@ -66,7 +66,7 @@ impl Integers {
 }
 
 impl Circuit<'_> {
-    /// Twice the number, one digit longer.
+    /// Twice the number, with one more digit.
     fn doubled(&mut self, digits: &[Digit]) -> Result<Vec<Digit>> {
         let mut result = Vec::new();
         let mut carry = Digit::constant(0);
@@ -81,7 +81,7 @@ impl Circuit<'_> {
         Ok(result)
     }
 
-    /// For each position, whether all digits from it up are 0.
+    /// For each position, whether all digits from it upward are 0.
     fn zeros_from(&mut self, digits: &[Digit]) -> Result<Vec<Digit>> {
         let mut zeros = vec![Digit::constant(1)];
         for digit in digits.iter().rev() {
@@ -93,7 +93,7 @@ impl Circuit<'_> {
         Ok(zeros)
     }
 
-    /// Takes `other` off `from` where it is not greater and `fits` is 1; the result says where.
+    /// Subtracts `other` from `from` if it fits and `fits` is 1; returns whether it did.
     fn take_off(&mut self, from: &mut [Digit], other: &[Digit], fits: &Digit) -> Result<Digit> {
         let mut borrow = Digit::constant(0);
         let mut differences = Vec::new();

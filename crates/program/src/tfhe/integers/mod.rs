@@ -1,13 +1,12 @@
-//! Integers of any width, compiled to look-ups on digits.
+//! Integers of any width, compiled to lookups on digits.
 //!
-//! An integer of b bits is ⌈b/2⌉ digits of two bits, least significant first, two's complement if signed; an odd width has one bit in its
-//! last digit. [`Integers`] appends the look-ups of an operation to a [`Builder`], so what comes out is an ordinary homomorphic program:
-//! every runtime and every machine executes it, and its noise is checked as that of any other.
+//! An integer of b bits has ⌈b/2⌉ digits of two bits, least significant first, in two's complement if signed. With an odd width, the
+//! last digit has one bit. [`Integers`] appends the lookups of an operation to a [`Builder`]. The result is an ordinary homomorphic
+//! program, so every runtime and machine executes it and the noise analysis covers it.
 //!
-//! - Sums carry nothing until something reads them: up to four or five addends cost one pass of carries.
-//! - Two digits of two bits side by side, x · 4 + y, are what one look-up reads: 16 values. A comparison reads differences of four bits, from
-//!   −15 to 15, on the whole torus.
-//! - A look-up of at most eight values gives two results (a digit and its carry) by one bootstrap.
+//! - Sums defer carries until a read: four or five addends cost one carry pass.
+//! - A lookup reads two packed digits, x · 4 + y: 16 values. A comparison reads differences from −15 to 15 on the whole torus.
+//! - A lookup of at most eight values gives two results (a digit and its carry) with one bootstrap.
 //!
 //! | operation on D digits | look-ups |
 //! |---|---|
@@ -18,7 +17,7 @@
 //! | `<` | about 2D/3 |
 //! | shift by an encrypted amount of k bits | D·k + ⌈k/2⌉ |
 //! | `*` | about 1.5 D² |
-//! | whether `*` overflows | about 4 D more, of signed ones 8 D |
+//! | overflow of `*` | about 4D more, 8D if signed |
 //! | `/` and `%` | about 2 D² |
 
 mod arithmetic;
@@ -44,49 +43,24 @@ use digit::{Circuit, Digit};
 use std::collections::HashMap;
 use thiserror::Error;
 
-/// Of a digit.
+/// Base of the digits.
 pub const BASE: i64 = 4;
-/// Bits of a digit.
+/// Bits per digit.
 pub const DIGIT_BITS: u32 = 2;
-/// Widest integer.
+/// Maximum width.
 pub const MAX_BITS: u32 = 1 << 12;
 
-/// What an integer is: modulo 2^bits, from 0 up, or from −2^(bits − 1) up if signed.
+/// An integer type modulo 2^bits: from 0, or from −2^(bits − 1) if signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct IntegerType {
-    /// Its width.
     pub bits: u32,
-    /// Whether it is in two's complement.
+    /// Two's complement.
     pub signed: bool,
 }
 
 impl IntegerType {
-    /// An unsigned integer.
     pub const fn unsigned(bits: u32) -> Self {
         Self { bits, signed: false }
-    }
-
-    /// The narrowest type of at least `bits` bits that has the values `lo` to `hi`, signed if one is negative.
-    fn holding(lo: i64, hi: i64, bits: u32) -> Self {
-        let signed = lo < 0;
-        let magnitude = if signed { hi.max(!lo) } else { hi };
-        let needed = (i64::BITS - magnitude.leading_zeros()).max(1) + u32::from(signed);
-        Self { bits: needed.max(bits), signed }
-    }
-
-    /// As a program writes it.
-    fn written(self) -> String {
-        format!("pf.{}({})", if self.signed { "SInt" } else { "UInt" }, self.bits)
-    }
-
-    /// What to cast, and to which type, that a value of this type and one of `other` have one.
-    fn beside(self, other: Self) -> String {
-        let signed = self.signed || other.signed;
-        // An unsigned value takes one bit more in a signed type.
-        let bits = |kind: Self| kind.bits + u32::from(signed && !kind.signed);
-        let common = Self { bits: bits(self).max(bits(other)).min(MAX_BITS), signed };
-        let what = if self == common || other == common { "the other" } else { "both" };
-        format!("{what}, as x.cast({})", common.written())
     }
 
     /// Number of digits.
@@ -94,7 +68,7 @@ impl IntegerType {
         self.bits.div_ceil(DIGIT_BITS) as usize
     }
 
-    /// Values of digit `index`: 4, or 2 for the last one of an odd width.
+    /// Number of values of digit `index`: 4, or 2 for the last digit of an odd width.
     const fn base(self, index: usize) -> i64 {
         if self.bits % 2 == 1 && index + 1 == self.digits() { 2 } else { BASE }
     }
@@ -106,15 +80,15 @@ impl std::fmt::Display for IntegerType {
     }
 }
 
-/// An integer, or a vector of them, of one [`Integers`].
+/// An integer, or a vector of integers, within an [`Integers`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct IntegerId(pub u32);
 
-/// Why an operation on integers is refused.
+/// Why an operation on integers is invalid.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum IntegerError {
     /// Two operands of different types.
-    #[error("{op}: {left} and {right} are different types; cast {what}", what = left.beside(*right))]
+    #[error("{op}: {left} and {right} are different types; cast one to the other")]
     Types {
         /// The operation.
         op: &'static str,
@@ -125,15 +99,7 @@ pub enum IntegerError {
     },
     /// Vectors of different lengths.
     #[error("{op}: the operands have {left} and {right} elements; make the lengths equal")]
-    Lengths {
-        /// The operation.
-        op: &'static str,
-        /// Of the first operand.
-        left: usize,
-        /// Of the other.
-        right: usize,
-    },
-    /// A width without meaning here.
+    Lengths { op: &'static str, left: usize, right: usize },
     #[error("{op}: {bits} bits; give {least} to {most}")]
     Bits {
         /// The operation.
@@ -146,7 +112,7 @@ pub enum IntegerError {
         most: u32,
     },
     /// An operand of another type than the operation has.
-    #[error("{op} takes {expected}, not {found}; {remedy}")]
+    #[error("{op} takes {expected}, not {found}; cast it")]
     Needs {
         /// The operation.
         op: &'static str,
@@ -154,19 +120,12 @@ pub enum IntegerError {
         expected: &'static str,
         /// What was given.
         found: IntegerType,
-        /// What to write instead.
-        remedy: String,
     },
     /// A value of the program that is no integer.
     #[error("the operand is {found}, but an integer is needed; declare it as one, as pf.Int(0, 15) or pf.UInt(8)")]
-    Operand {
-        /// Its type.
-        found: String,
-    },
-    /// A value of the program of more values than one look-up reads.
+    Operand { found: String },
     #[error(
-        "the operand ranges from {lo} to {hi}, and one look-up makes an integer of {most} values at most; declare it as an integer, \
-         pf.UInt(bits) or pf.SInt(bits), or narrow its range by a look-up first"
+        "the operand ranges from {lo} to {hi}, and one look-up makes digits of {most} values at most; give it as digits"
     )]
     Range {
         /// Smallest value.
@@ -177,7 +136,7 @@ pub enum IntegerError {
         most: i64,
     },
     /// A value of the program whose range the type does not hold.
-    #[error("the operand ranges from {lo} to {hi}, which {kind} does not hold; cast it to {}, and that to {}, to wrap", holding.written(), kind.written())]
+    #[error("the operand ranges from {lo} to {hi}, which {kind} does not hold; give a wider type")]
     NotHeld {
         /// Smallest value.
         lo: i64,
@@ -185,43 +144,20 @@ pub enum IntegerError {
         hi: i64,
         /// The type.
         kind: IntegerType,
-        /// One that holds them.
-        holding: IntegerType,
     },
     /// A public number that is not of the type.
     #[error("a public number of {digits} digits is no {kind}; give one within its range")]
-    Public {
-        /// Digits given.
-        digits: usize,
-        /// The type.
-        kind: IntegerType,
-    },
-    /// A table whose length is not that of its index.
+    Public { digits: usize, kind: IntegerType },
     #[error("a table of {entries} entries with an index of {bits} bits; give 2^{bits} of them")]
-    Entries {
-        /// Entries given.
-        entries: usize,
-        /// Bits of the index.
-        bits: u32,
-    },
-    /// An element that there is not.
+    Entries { entries: usize, bits: u32 },
     #[error("element {index} of a vector of {length}; correct the index")]
-    Index {
-        /// The index.
-        index: usize,
-        /// Elements there are.
-        length: usize,
-    },
-    /// No such integer.
+    Index { index: usize, length: usize },
     #[error("integer {0} is not of this program")]
     Unknown(u32),
-    /// The program refuses a step.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// A table cannot be made.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// A matrix cannot be made.
     #[error(transparent)]
     Matrix(#[from] MatrixError),
 }
@@ -231,11 +167,10 @@ type Result<T> = std::result::Result<T, IntegerError>;
 #[derive(Clone, Debug)]
 struct Integer {
     kind: IntegerType,
-    /// Elements of the vector.
     count: usize,
-    /// From 0 up to at most [`CAPACITY`] less four each; those of a carried integer are below their base.
+    /// Nonnegative digits of at most [`CAPACITY`] − 4; below their base if carried.
     digits: Vec<Digit>,
-    /// The digits once carried: what reads them need not do so again.
+    /// Cache of the carried digits.
     carried: Option<Vec<Digit>>,
 }
 
@@ -243,19 +178,19 @@ struct Integer {
 #[derive(Debug)]
 pub struct Integers {
     values: Vec<Integer>,
-    /// The elements of public vectors in which they differ.
+    /// Elements of public vectors whose elements differ.
     public: HashMap<IntegerId, Vec<Vec<u8>>>,
     norms: HashMap<NodeId, f64>,
     lanes: usize,
 }
 
 impl Integers {
-    /// For a place where `lanes` look-ups take the time of one: carries go by a parallel prefix where that saves time.
+    /// For hardware that runs `lanes` lookups in the time of one. Carries use a parallel prefix if it saves time.
     pub fn new(lanes: usize) -> Self {
         Self { values: Vec::new(), public: HashMap::new(), norms: HashMap::new(), lanes: lanes.max(1) }
     }
 
-    /// [`Self::new`]'s `lanes`, for the operations that follow.
+    /// Sets the `lanes` of [`Self::new`] for the following operations.
     pub fn set_lanes(&mut self, lanes: usize) {
         self.lanes = lanes.max(1);
     }
@@ -264,16 +199,12 @@ impl Integers {
         self.values.get(id.0 as usize).ok_or(IntegerError::Unknown(id.0))
     }
 
-    /// The type of `id`.
-    ///
     /// # Errors
     /// [`IntegerError::Unknown`].
     pub fn kind(&self, id: IntegerId) -> Result<IntegerType> {
         Ok(self.get(id)?.kind)
     }
 
-    /// The number of elements of `id`.
-    ///
     /// # Errors
     /// [`IntegerError::Unknown`].
     pub fn count(&self, id: IntegerId) -> Result<usize> {
@@ -289,7 +220,7 @@ impl Integers {
         Circuit { builder, norms: &mut self.norms, count }
     }
 
-    /// An encrypted vector of `count` integers that the caller gives: all first digits, then all second ones, and so on.
+    /// An encrypted input of `count` integers: all first digits, then all second digits, and so on.
     ///
     /// # Errors
     /// [`IntegerError::Bits`], and those of [`Builder::input`].
@@ -309,7 +240,7 @@ impl Integers {
         Ok(self.add_value(kind, count, digits))
     }
 
-    /// Gives the integer back to the caller, as [`Self::input`] takes it.
+    /// Declares an output, with digits in the order of [`Self::input`].
     ///
     /// # Errors
     /// Those of [`Builder::output`].
@@ -321,7 +252,7 @@ impl Integers {
         Ok(builder.output(name, all)?)
     }
 
-    /// A public vector: for each element its digits, least significant first (two's complement if signed).
+    /// A public vector. Each element is given by its digits, least significant first (two's complement if signed).
     ///
     /// # Errors
     /// [`IntegerError::Public`].
@@ -352,17 +283,17 @@ impl Integers {
         Ok(made)
     }
 
-    /// A vector of small integers of the program, of at most [`CAPACITY`] values, as integers of `kind`.
+    /// Converts a vector of small integers, with at most [`CAPACITY`] values, to `kind`.
     ///
     /// # Errors
-    /// [`IntegerError::Range`] if there are more values or the type does not hold them, [`IntegerError::Operand`].
+    /// [`IntegerError::Range`] if it has more values, [`IntegerError::NotHeld`] if the type does not contain them, [`IntegerError::Operand`].
     pub fn from_node(&mut self, builder: &mut Builder, node: NodeId, kind: IntegerType) -> Result<IntegerId> {
         check_bits("cast", kind.bits)?;
         let element = builder.element(node)?;
         let count = builder.nodes()[node.index()].length;
         let boolean = element == ElementType::Boolean;
         let node = match element {
-            // A Boolean as 0 or 1.
+            // A Boolean becomes 0 or 1.
             ElementType::Boolean => {
                 let bit = crate::tfhe::homomorphic::Table::new(0, vec![0, 1])?;
                 builder.lookup(node, vec![bit], None, crate::tfhe::homomorphic::LookupResult::Integer)?
@@ -381,7 +312,7 @@ impl Integers {
             return Err(IntegerError::Range { lo, hi, most: CAPACITY });
         }
         if !held {
-            return Err(IntegerError::NotHeld { lo, hi, kind, holding: IntegerType::holding(lo, hi, kind.bits) });
+            return Err(IntegerError::NotHeld { lo, hi, kind });
         }
         let mut digits = Vec::new();
         for index in 0..kind.digits() {
@@ -415,7 +346,7 @@ impl Integers {
         Ok(carried)
     }
 
-    /// Carried digits of two operands of one type and length; a single one is repeated for a vector.
+    /// Carried digits of two operands of equal type and length; a scalar is broadcast.
     fn pair(
         &mut self,
         builder: &mut Builder,
@@ -442,7 +373,7 @@ impl Integers {
         Ok((a, b, Operands { kind: left, count }))
     }
 
-    /// Both operands with as many elements.
+    /// Both operands, broadcast to equal length.
     fn stretched(
         &mut self,
         builder: &mut Builder,
@@ -460,7 +391,7 @@ impl Integers {
     }
 }
 
-/// What the operands of an operation have in common.
+/// Common type and length of an operation's operands.
 #[derive(Clone, Copy)]
 struct Operands {
     kind: IntegerType,
@@ -468,7 +399,7 @@ struct Operands {
 }
 
 impl Circuit<'_> {
-    /// `digits` of an integer of `kind`: a last one of an odd width is taken modulo 2.
+    /// `digits` fitted to `kind`: the last digit of an odd width is reduced modulo 2.
     fn fitted(&mut self, kind: IntegerType, mut digits: Vec<Digit>) -> Result<Vec<Digit>> {
         if let Some(last) = digits.pop() {
             let base = kind.base(kind.digits() - 1);

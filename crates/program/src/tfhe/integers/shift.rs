@@ -1,23 +1,23 @@
-//! Shifts and rotations, by a public amount and by an encrypted one.
+//! Shifts and rotations by public and by encrypted amounts.
 //!
-//! Whole digits move for free. One bit within digits is a look-up a digit with two results: what stays and what goes to the neighbour. By
-//! an encrypted amount, each of its bits moves every digit by a power of two or leaves it: one look-up a digit gives what moves, and what
-//! stays is the digit less that.
+//! Whole digits move for free. A shift by one bit takes one lookup per digit, with two results: the part that stays and the part that
+//! moves to the neighbor. With an encrypted amount, each of its bits moves all digits by a power of two or not at all. One lookup per
+//! digit gives the part that moves; the part that stays is the difference.
 
 use super::digit::{Circuit, Digit};
 use super::{BASE, DIGIT_BITS, IntegerError, IntegerId, IntegerType, Integers, Result};
 use crate::tfhe::homomorphic::Builder;
 
-/// Where bits go, and what becomes of those that go over the end.
+/// Direction of a shift, and whether it rotates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// To the more significant ones; zeros follow.
+    /// Toward more significant bits; fills with zeros.
     Left,
-    /// To the less significant ones; zeros follow, or copies of a sign.
+    /// Toward less significant bits; fills with zeros, or with the sign.
     Right,
-    /// To the more significant ones, and round.
+    /// Toward more significant bits, wrapping around.
     RotateLeft,
-    /// To the less significant ones, and round.
+    /// Toward less significant bits, wrapping around.
     RotateRight,
 }
 
@@ -31,25 +31,24 @@ impl Direction {
     }
 }
 
-/// By how many bits to shift.
+/// Number of bits to shift by.
 #[derive(Clone, Copy, Debug)]
 pub enum Amount {
-    /// As many as the program says.
     Public(u64),
-    /// As many as an unsigned integer has.
+    /// An unsigned integer of the program.
     Encrypted(IntegerId),
 }
 
-/// One shift: its direction, what follows at the top of a shift to the right, and the digits.
+/// Parameters of one shift of `length` digits.
 struct Shift {
     direction: Direction,
-    /// 0, or 1 for a negative number.
+    /// Bit that a right shift fills with: 0, or 1 for a negative number.
     sign: Digit,
     length: usize,
 }
 
 impl Shift {
-    /// The position whose digit comes to `position` from `distance` digits away; `None` beyond the ends.
+    /// The position from which a digit moves to `position`, `distance` digits away; `None` beyond the ends.
     fn source(&self, position: usize, distance: usize) -> Option<usize> {
         let length = self.length;
         match (self.direction.left(), self.direction.round()) {
@@ -60,7 +59,7 @@ impl Shift {
         }
     }
 
-    /// Digits that come from beyond the ends.
+    /// The digit shifted in from beyond the end.
     fn beyond(&self) -> Digit {
         match self.direction {
             Direction::Right => Digit::combine(&[(BASE - 1, &self.sign)], 0),
@@ -68,20 +67,19 @@ impl Shift {
         }
     }
 
-    /// Of a digit moved by one bit, what stays in its place.
+    /// The part of a digit that stays in place when it moves by one bit.
     fn stays(&self, value: i64) -> i64 {
         if self.direction.left() { value * 2 % BASE } else { value / 2 }
     }
 
-    /// Of a digit moved by one bit, what goes to its neighbour.
+    /// The part of a digit that goes to its neighbor when it moves by one bit.
     fn goes(&self, value: i64) -> i64 {
         if self.direction.left() { value / 2 } else { value % 2 * 2 }
     }
 }
 
 impl Integers {
-    /// `a` shifted or rotated. Shifts by the width or more leave nothing but zeros, or copies of the sign; rotations go round as often as it
-    /// takes.
+    /// `a` shifted or rotated. Shifting by the full width or more gives 0 (or the sign); rotation amounts are modulo the width.
     ///
     /// # Errors
     /// [`IntegerError::Needs`] for a signed amount; [`IntegerError::Lengths`].
@@ -109,7 +107,7 @@ impl Integers {
         };
         let digits = self.carried(builder, a)?;
         let mut circuit = self.circuit(builder, count);
-        // An odd width as the even one above it.
+        // Treat an odd width as the next even one.
         let mut digits = circuit.extended(own, digits, kind.digits())?;
         let sign = match (kind.signed && direction == Direction::Right, digits.last()) {
             (true, Some(top)) => circuit.lookup(top, &|value| i64::from(value >= BASE / 2))?,
@@ -131,8 +129,8 @@ impl Integers {
         Ok(self.add_value(kind, count, digits))
     }
 
-    /// A rotation of a width of which the digits are no whole number: bits do not come round in the places of digits. By a public amount it is
-    /// two shifts; by an encrypted one, each of its bits chooses whether to rotate by what it stands for.
+    /// Rotates an odd width, where bits that wrap around do not align with digits. A public amount takes two shifts; for an encrypted
+    /// amount, each of its bits selects whether to rotate by its weight.
     fn rotate_odd(
         &mut self,
         builder: &mut Builder,
@@ -161,7 +159,7 @@ impl Integers {
         self.cast(builder, rotated, kind)
     }
 
-    /// `a`, unsigned, rotated by a public amount: what two shifts leave has no bit in common, so that their sum carries nothing.
+    /// Rotates the unsigned `a` by a public amount: two shifts without common bits, so their sum has no carries.
     fn rotate_publicly(
         &mut self,
         builder: &mut Builder,
@@ -187,13 +185,12 @@ impl Integers {
     }
 }
 
-/// Refuses a signed amount.
+/// Rejects a signed amount.
 fn expect_unsigned(found: IntegerType) -> Result<()> {
     if !found.signed {
         return Ok(());
     }
-    let remedy = format!("cast it, as n.cast(pf.UInt({})), if it is never negative", found.bits);
-    Err(IntegerError::Needs { op: "shift", expected: "an unsigned amount", found, remedy })
+    Err(IntegerError::Needs { op: "shift", expected: "an unsigned amount", found })
 }
 
 impl Shift {
@@ -219,7 +216,7 @@ impl Circuit<'_> {
         Ok(bits)
     }
 
-    /// All digits by one bit, or only where `condition` is 1.
+    /// Moves all digits by one bit, or only if `condition` is 1.
     fn one_bit(&mut self, shift: &Shift, digits: &[Digit], condition: Option<&Digit>) -> Result<Vec<Digit>> {
         let (mut stay, mut go) = (Vec::new(), Vec::new());
         for digit in digits {
@@ -233,7 +230,7 @@ impl Circuit<'_> {
             go.push(parts.pop().unwrap_or(Digit::constant(0)));
             stay.push(parts.pop().unwrap_or(Digit::constant(0)));
         }
-        // The sign comes in at the top of a shift to the right.
+        // A right shift brings in the sign at the top.
         let incoming = match (shift.direction, condition) {
             (Direction::Right, None) => Digit::combine(&[(2, &shift.sign)], 0),
             (Direction::Right, Some(condition)) => {
@@ -249,11 +246,11 @@ impl Circuit<'_> {
         Ok(stay.iter().enumerate().map(sum).collect())
     }
 
-    /// By Σ 2^i · bits[i] bits.
+    /// Moves by Σ 2^i · bits[i] bits.
     fn by_bits(&mut self, shift: &Shift, mut digits: Vec<Digit>, bits: &[Digit]) -> Result<Vec<Digit>> {
         let Some((lowest, rest)) = bits.split_first() else { return Ok(digits) };
         let mut over = Vec::new();
-        // Bit i + 1 of the amount stands for 2^i digits. Rotations count them modulo the number of digits, shifts up to it.
+        // Bit i + 1 of the amount is worth 2^i digits: modulo the number of digits for rotations, saturated for shifts.
         let counted = |distance: usize| {
             if shift.direction.round() { distance % shift.length } else { distance.min(shift.length) }
         };
@@ -266,7 +263,7 @@ impl Circuit<'_> {
             }
             distance = counted(2 * distance);
         }
-        // Amounts whose higher bits alone shift everything out.
+        // Higher bits of the amount shift everything out.
         if !over.is_empty() {
             let none: Vec<Digit> = over.iter().map(|bit| Digit::combine(&[(-1, bit)], 1)).collect();
             let none = self.all(none)?;
@@ -278,7 +275,7 @@ impl Circuit<'_> {
         self.one_bit(shift, &digits, Some(lowest))
     }
 
-    /// All digits by `distance` where `condition` is 1.
+    /// Moves all digits by `distance` if `condition` is 1.
     fn far(&mut self, shift: &Shift, digits: &[Digit], distance: usize, condition: &Digit) -> Result<Vec<Digit>> {
         let mut moves = Vec::new();
         for digit in digits {
@@ -299,7 +296,7 @@ impl Circuit<'_> {
         Ok(digits.iter().enumerate().map(sum).collect())
     }
 
-    /// 1 where both bits are.
+    /// 1 if both bits are 1.
     pub(super) fn both(&mut self, a: &Digit, b: &Digit) -> Result<Digit> {
         let sum = self.read(&[(1, a), (1, b)], 0)?;
         self.lookup(&sum, &|value| i64::from(value == 2))

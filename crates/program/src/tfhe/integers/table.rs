@@ -1,18 +1,18 @@
 //! Tables with an encrypted index.
 //!
-//! The index is read in groups of two digits. Of the lowest group comes one bit for each of its 16 values, and a row of the table is a
-//! combination of these with public weights, or a look-up where the weights are too large. Each further group picks one of 16 rows: a
-//! look-up for each row, and their sum.
+//! The index is read in groups of two digits. The lowest group becomes 16 bits, one per value. A row of 16 entries is a combination
+//! of these bits with public weights, or a lookup if the weights are too large. Each further group selects one of 16 rows: one
+//! lookup per row, and a sum.
 
 use super::digit::{Circuit, Digit, NORM_LIMIT};
 use super::{BASE, CAPACITY, IntegerError, IntegerId, IntegerType, Integers, Result};
 use crate::tfhe::homomorphic::Builder;
 
-/// Widest index.
+/// Maximum width of an index.
 pub const MAX_INDEX_BITS: u32 = 16;
 
 impl Integers {
-    /// `entries[index]`: 2^bits entries of type `kind` by their digits, least significant first.
+    /// `entries[index]` for 2^bits entries of type `kind`, given by their digits, least significant first.
     ///
     /// # Errors
     /// [`IntegerError::Bits`], [`IntegerError::Entries`], [`IntegerError::Public`], [`IntegerError::Needs`] for a signed index.
@@ -28,8 +28,7 @@ impl Integers {
             return Err(IntegerError::Bits { op: "index", bits: found.bits, least: 1, most: MAX_INDEX_BITS });
         }
         if found.signed {
-            let remedy = format!("cast it, as i.cast(pf.UInt({})), if it is never negative", found.bits);
-            return Err(IntegerError::Needs { op: "table", expected: "an unsigned index", found, remedy });
+            return Err(IntegerError::Needs { op: "table", expected: "an unsigned index", found });
         }
         if entries.len() != 1 << found.bits {
             return Err(IntegerError::Entries { entries: entries.len(), bits: found.bits });
@@ -51,9 +50,9 @@ impl Integers {
 
 /// Two digits of an index.
 struct Group {
-    /// Both, side by side.
+    /// Both digits packed.
     value: Digit,
-    /// For each value 1 where it is that one.
+    /// Bit v is 1 if the value is v.
     bits: Vec<Digit>,
 }
 
@@ -72,7 +71,7 @@ impl Circuit<'_> {
         Ok(groups)
     }
 
-    /// One digit of the entry that `groups` name, of all entries' digits.
+    /// One digit of the entry that `groups` select; `column` contains that digit of all entries.
     fn entry(&mut self, groups: &[Group], column: &[i64]) -> Result<Digit> {
         let Some((highest, lower)) = groups.split_last() else { return Ok(Digit::constant(column[0])) };
         if lower.is_empty() {
@@ -94,11 +93,11 @@ impl Circuit<'_> {
         Ok(sum.within(0, BASE - 1))
     }
 
-    /// The entry of `row` that the group names.
+    /// The entry of `row` that the group selects.
     fn row(&mut self, group: &Group, row: &[i64]) -> Result<Digit> {
         let weights: Vec<(i64, &Digit)> = row.iter().zip(&group.bits).map(|(entry, bit)| (*entry, bit)).collect();
         let sum = Digit::combine(&weights, 0);
-        // Whoever reads it adds a condition of weight BASE.
+        // Leave margin for a reader that adds a condition of weight BASE.
         if row.iter().all(|entry| *entry == row[0]) {
             Ok(Digit::constant(row[0]))
         } else if self.norm(&sum) <= NORM_LIMIT - CAPACITY as f64 {

@@ -1,4 +1,4 @@
-//! Elements of vectors of integers, and what is found in texts: vectors of characters.
+//! Operations on vectors of integers: selection, concatenation, totals, and conditions over elements.
 
 use super::arithmetic::Weighted;
 use super::digit::Digit;
@@ -6,8 +6,6 @@ use super::{CAPACITY, IntegerError, IntegerId, IntegerType, Integers, Result};
 use crate::tfhe::homomorphic::Builder;
 
 impl Integers {
-    /// The elements `indices` of `a`.
-    ///
     /// # Errors
     /// [`IntegerError::Index`].
     pub fn take(&mut self, builder: &mut Builder, a: IntegerId, indices: &[usize]) -> Result<IntegerId> {
@@ -22,7 +20,7 @@ impl Integers {
         Ok(self.add_value(kind, indices.len(), digits))
     }
 
-    /// The elements of all `parts`, which are of one type, one after the other.
+    /// Concatenates `parts`, which must have one type.
     ///
     /// # Errors
     /// [`IntegerError::Types`].
@@ -66,17 +64,17 @@ impl Integers {
         self.sum(builder, "sum", &addends)
     }
 
-    /// Whether, in each of `rows` of elements of the conditions `a`, all hold, or with `any` at least one does: a vector of as many.
+    /// For each of `rows` of element indices: whether all conditions of `a` are true there, or at least one with `any`.
     ///
     /// # Errors
-    /// [`IntegerError::Needs`] unless `a` holds conditions, [`IntegerError::Index`].
+    /// [`IntegerError::Needs`] unless `a` contains conditions, [`IntegerError::Index`].
     pub fn holds(&mut self, builder: &mut Builder, a: IntegerId, rows: &[Vec<usize>], any: bool) -> Result<IntegerId> {
         let length = self.count(a)?;
         if let Some(&index) = rows.iter().flatten().find(|&&index| index >= length) {
             return Err(IntegerError::Index { index, length });
         }
         let mut flags = self.condition(builder, if any { "any" } else { "all" }, a, length)?;
-        // What is counted: conditions that hold, for any; those that do not, for all. It is 0 or it is not.
+        // Count true conditions for `any`, false ones for `all`, and compare with 0.
         if !any {
             flags = Digit::combine(&[(-1, &flags)], 1);
         }

@@ -1,14 +1,13 @@
-//! Bodies of the composite operations: one iteration, in primitive operations.
+//! Bodies of the composite operations: one loop iteration in primitive operations.
 
 use crate::tfhe::lowering::{Accumulation, InputTransform, TfheLowering};
 use std::sync::Arc;
 
-/// Index of a value within a body: first the carried ones, then one for each operation.
+/// Index of a value within a body: first the carried values, then the results of the operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BodyValue(pub u32);
 
 impl BodyValue {
-    /// The index.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -21,7 +20,7 @@ pub enum BodyType {
     Polynomial,
     /// N signed digits of one gadget level.
     Digits,
-    /// Digits in the transform domain of the chosen arithmetic.
+    /// Digits in the transform domain.
     Spectrum,
     /// A sum of products with key polynomials, in the transform domain.
     Product,
@@ -36,85 +35,69 @@ pub enum BodyType {
 pub enum Primitive {
     /// Polynomial times X^(a~_i); the amount comes from the ciphertext at run time.
     Rotate,
-    /// Polynomial times X^⟨a~,u⟩, u a pattern of the iteration's group of secret bits: its bit j selects a~_(im + j).
+    /// Polynomial times X^⟨a~,u⟩. Bit j of pattern u selects a~_(im + j), of the m secret bits of the iteration.
     RotatePattern {
         /// u, not zero.
         pattern: u32,
     },
-    /// Product times the transform of X^⟨a~,u⟩. Exact integers and f64 have it, fixed point does not.
+    /// Product times the transform of X^⟨a~,u⟩. Only in exact and binary64 arithmetic.
     RotateProduct {
         /// u, not zero.
         pattern: u32,
     },
-    /// First product minus second, in the transform domain.
     SubtractProduct,
-    /// Sum of two products, in the transform domain.
     AddProduct,
-    /// First polynomial minus second.
     Subtract,
     /// Digits of one gadget level of a polynomial; level 0 is the most significant.
     Digit {
-        /// Gadget level.
         level: u32,
     },
     /// Digits to the transform domain.
     ForwardTransform,
     /// Spectrum times the transform of bootstrapping-key polynomial (i, row, column).
     Multiply {
-        /// Row j · l + level of the GGSW ciphertext; with an unrolled key, of the (u − 1)-th of the iteration: (u − 1)(k + 1)l more.
+        /// Row j · l + level of the GGSW ciphertext. An unrolled key has one such ciphertext per pattern u: add (u − 1)(k + 1)l.
         row: u32,
-        /// Column of the GGSW ciphertext.
         column: u32,
     },
-    /// First product plus the second operand, a spectrum, times the transform of bootstrapping-key polynomial (i, row, column).
+    /// First operand (a product) plus the second (a spectrum) times the transform of bootstrapping-key polynomial (i, row, column).
     MultiplyAccumulate {
-        /// Row, as of `Multiply`.
+        /// As of `Multiply`.
         row: u32,
-        /// Column of the GGSW ciphertext.
         column: u32,
     },
     /// Product back to torus coefficients.
     InverseTransform,
-    /// Sum of two polynomials.
     Add,
     /// One digit of mask element a'_i of the ciphertext being switched; level 0 is the most significant. No operand.
     MaskDigit {
-        /// Gadget level.
         level: u32,
     },
     /// LWE ciphertext minus digit times key-switch key ciphertext (i, level).
     SubtractKeyProduct {
-        /// Gadget level.
         level: u32,
     },
 }
 
-/// One primitive operation and its operands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BodyOp {
-    /// The primitive.
     pub primitive: Primitive,
-    /// Its operands, all defined before.
     pub operands: Vec<BodyValue>,
 }
 
-/// The body of a loop: values `0..carried` enter an iteration, and `yields` are their next values.
+/// The body of a loop. Values `0..carried` enter an iteration, and `yields` are their values in the next one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Body {
-    /// Number of iterations.
     pub iterations: usize,
-    /// Type of the carried values.
     pub carries: BodyType,
-    /// Number of carried values.
     pub carried: u32,
     /// The operations; operation i defines value `carried + i`.
     pub ops: Vec<BodyOp>,
-    /// Next value of each carried value.
     pub yields: Vec<BodyValue>,
 }
 
 impl Primitive {
-    /// Types of the operands, and of the result.
+    /// Types of the operands and of the result.
     pub fn signature(self) -> (&'static [BodyType], BodyType) {
         use BodyType::{Digit, Digits, Lwe, Polynomial, Product, Spectrum};
         match self {
@@ -134,7 +117,7 @@ impl Primitive {
 }
 
 impl Body {
-    /// Type of `value`, which this body defines.
+    /// Type of `value`, which the body defines or carries.
     pub fn value_type(&self, value: BodyValue) -> BodyType {
         match value.index().checked_sub(self.carried as usize) {
             None => self.carries,
@@ -151,9 +134,9 @@ impl Body {
 /// One blind-rotation iteration, ACC + BSK_i ⊡ (X^(a~_i) · ACC - ACC) (Morphling, algorithm 1, line 4), for GLWE
 /// dimension k = `glwe_dimension`, l = `levels`, over n = `lwe_dimension` iterations.
 ///
-/// Transforms an iteration (Morphling, section IV-B and figure 3): 2(k+1)²l without reuse, (k+1)l + (k+1)²l with
-/// shared inputs, (k+1)l + (k+1) with accumulation in the transform domain too. With [`Accumulation::Split`] over all k + 1
-/// polynomials, a level at a time, they are (k+1)l + (k+1)l: as many in each direction (Strix, section IV-B).
+/// Transforms per iteration (Morphling, section IV-B and figure 3): 2(k+1)²l without reuse, (k+1)l + (k+1)²l with shared
+/// inputs, and (k+1)l + (k+1) if sums stay in the transform domain too. [`Accumulation::Split`] with blocks of k + 1 polynomials
+/// and one level has (k+1)l in each direction (Strix, section IV-B).
 pub fn blind_rotation_body(
     glwe_dimension: usize,
     levels: u32,
@@ -206,8 +189,8 @@ pub fn blind_rotation_body(
     Arc::new(body)
 }
 
-/// The rows j · l + level of a GGSW ciphertext of k + 1 = `width` polynomials and l = `levels`, in the blocks that are summed in
-/// the transform domain.
+/// The rows j · l + level of a GGSW ciphertext, grouped into blocks that are summed in the transform domain; k + 1 = `width`,
+/// l = `levels`.
 fn row_blocks(width: u32, levels: u32, accumulation: Accumulation) -> Vec<Vec<u32>> {
     let (polynomials, at_a_time) = match accumulation {
         Accumulation::TransformDomain => return vec![(0..width * levels).collect()],
@@ -224,8 +207,8 @@ fn row_blocks(width: u32, levels: u32, accumulation: Accumulation) -> Vec<Vec<u3
     blocks
 }
 
-/// One key-switch iteration over mask element i of kN = `large_dimension`: the carried ciphertext, from (0, .., 0, b'),
-/// minus Σ_t digit_t(a'_i) · KSK(i, t) (Morphling, algorithm 1, line 6).
+/// One key-switch iteration on mask element i of kN = `large_dimension`. The carried ciphertext starts as (0, .., 0, b') and
+/// loses Σ_t digit_t(a'_i) · KSK(i, t) (Morphling, algorithm 1, line 6).
 pub fn key_switch_body(large_dimension: usize, levels: u32) -> Arc<Body> {
     let mut body =
         Body { iterations: large_dimension, carries: BodyType::Lwe, carried: 1, ops: Vec::new(), yields: Vec::new() };

@@ -1,4 +1,4 @@
-//! Consistency of a kernel program: what lowering guarantees, and what the parser must prove of a text.
+//! Consistency checks of kernel programs, for results of the lowering and parsed text alike.
 
 use super::{Body, BodyType, KernelProgram, Op, OpKind, Primitive, TableChoice, ValueId, ValueType};
 use crate::tfhe::lowering::Arithmetic;
@@ -6,74 +6,30 @@ use polyfabric_kernels::cancel;
 use polyfabric_schemes::tfhe::{KeyUnrolling, LweKind};
 use thiserror::Error;
 
-/// What is wrong with a kernel program.
+/// An inconsistency of a kernel program.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum KernelError {
-    /// An operand is not defined before its use.
     #[error("operation {at}: operand {operand} is not defined before it; order the operations")]
-    Operand {
-        /// The operation.
-        at: ValueId,
-        /// Its operand.
-        operand: ValueId,
-    },
-    /// An operation has operands it cannot take.
+    Operand { at: ValueId, operand: ValueId },
     #[error("operation {at} ({op}): {problem}; correct its operands")]
-    Operands {
-        /// The operation.
-        at: ValueId,
-        /// Its name.
-        op: &'static str,
-        /// What is wrong.
-        problem: String,
-    },
-    /// The type of a result is not what the operation gives.
+    Operands { at: ValueId, op: &'static str, problem: String },
     #[error("operation {at} ({op}): its result is {found:?}, but the operation gives {expected:?}; correct the type")]
-    Result {
-        /// The operation.
-        at: ValueId,
-        /// Its name.
-        op: &'static str,
-        /// The type as given.
-        found: ValueType,
-        /// The type as inferred.
-        expected: ValueType,
-    },
-    /// A table is missing or has the wrong size.
+    Result { at: ValueId, op: &'static str, found: ValueType, expected: ValueType },
     #[error("table {table}: {problem}; correct the table")]
-    Table {
-        /// Index of the table.
-        table: usize,
-        /// What is wrong.
-        problem: String,
-    },
-    /// A body is not consistent.
+    Table { table: usize, problem: String },
     #[error("operation {at}: in its body, {problem}; correct the body")]
-    Body {
-        /// The operation.
-        at: ValueId,
-        /// What is wrong.
-        problem: String,
-    },
-    /// An output is not an LWE value of the program.
+    Body { at: ValueId, problem: String },
     #[error("output {name:?} is {value}, which is no LWE value of the program; name one")]
-    Output {
-        /// Name of the output.
-        name: String,
-        /// The value.
-        value: ValueId,
-    },
-    /// Two inputs or two outputs have one name.
+    Output { name: String, value: ValueId },
     #[error("the {what} name {name:?} is used twice; rename one")]
     Name {
         /// "input" or "output".
         what: &'static str,
-        /// The name.
         name: String,
     },
 }
 
-/// The operation's name in the text form and in messages.
+/// Name in the text form and in messages.
 pub fn op_name(kind: &OpKind) -> &'static str {
     match kind {
         OpKind::Input { .. } => "input",
@@ -87,7 +43,6 @@ pub fn op_name(kind: &OpKind) -> &'static str {
 }
 
 impl KernelProgram {
-    /// The type of LWE batches of `count` ciphertexts under `kind`.
     pub fn lwe_type(&self, count: usize, kind: LweKind) -> ValueType {
         let dimension = match kind {
             LweKind::Small => self.parameters.lwe_dimension(),
@@ -96,7 +51,6 @@ impl KernelProgram {
         ValueType::Lwe { count, kind, dimension: dimension.get() }
     }
 
-    /// The type of index batches of `count` ciphertexts.
     pub fn indices_type(&self, count: usize) -> ValueType {
         ValueType::Indices {
             count,
@@ -132,7 +86,7 @@ impl KernelProgram {
             }
             if let OpKind::KeySwitch { body } | OpKind::BlindRotation { body, .. } = &op.kind {
                 let rotation = matches!(op.kind, OpKind::BlindRotation { .. });
-                // Operations share their bodies: each is checked once.
+                // Operations share bodies: check each only once.
                 let key = (std::ptr::from_ref::<Body>(body), rotation);
                 if checked_bodies.insert(key) {
                     self.check_body(body, rotation).map_err(|problem| KernelError::Body { at, problem })?;
@@ -213,7 +167,7 @@ impl KernelProgram {
                 other => Err(wrong(format!("the operand is {other:?}, not under the large key"))),
             },
             OpKind::ModulusSwitch { log2_tables, .. } if *log2_tables >= self.parameters.ring_degree().log2() => {
-                Err(wrong(format!("2^{log2_tables} tables, more than the ring has room for")))
+                Err(wrong(format!("2^{log2_tables} tables, more than the ring degree")))
             }
             OpKind::ModulusSwitch { .. } => match one()? {
                 ValueType::Lwe { count, kind: LweKind::Small, .. } => Ok(self.indices_type(count)),

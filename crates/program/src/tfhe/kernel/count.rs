@@ -1,23 +1,18 @@
-//! Counts of primitive operations: a function of the body, never of a formula.
+//! Counts primitive operations by walking the bodies, so the counts cannot disagree with the lowering.
 
 use super::{Body, KernelProgram, OpKind, Primitive};
 
 /// Primitive operations of one iteration of a body, or of a whole program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Polynomial rotations in the coefficient domain.
     pub rotations: u64,
-    /// Polynomial decompositions to one level.
     pub digits: u64,
-    /// Forward transforms.
     pub forward_transforms: u64,
-    /// Inverse transforms.
     pub inverse_transforms: u64,
     /// Polynomial products in the transform domain, accumulating or not.
     pub multiplies: u64,
     /// Additions and subtractions of polynomials in the coefficient domain.
     pub additions: u64,
-    /// Products times a transformed monomial, in the transform domain.
     pub product_rotations: u64,
     /// Additions and subtractions of products in the transform domain.
     pub product_additions: u64,
@@ -26,7 +21,6 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Domain transforms in either direction.
     pub fn transforms(self) -> u64 {
         self.forward_transforms + self.inverse_transforms
     }
@@ -77,7 +71,7 @@ pub fn program(program: &KernelProgram) -> Counts {
 
 #[cfg(test)]
 mod tests {
-    //! Does a body contain exactly the transforms that Morphling's three reuse types count (section IV-B, figure 3)?
+    //! Do bodies have the numbers of transforms that Morphling states for its three reuse types (section IV-B, figure 3)?
 
     use super::*;
     use crate::tfhe::kernel::blind_rotation_body;
@@ -107,7 +101,7 @@ mod tests {
 
     #[test]
     fn split_sums_balance_the_directions() {
-        // Strix, section IV-B: accumulation in both domains makes the transforms of both directions equal.
+        // Strix, section IV-B: accumulation in both domains equalizes the transforms of both directions.
         for k in 1..=3u32 {
             for l in 1..=3 {
                 let body = |polynomials, levels| {
@@ -118,7 +112,7 @@ mod tests {
                 let counts = body(k + 1, 1);
                 assert_eq!(counts.forward_transforms, u64::from((k + 1) * l));
                 assert_eq!(counts.inverse_transforms, counts.forward_transforms);
-                // Blocks of one row, and one block of all of them.
+                // Blocks of one row; one block of all rows.
                 assert_eq!(body(1, 1).inverse_transforms, u64::from((k + 1) * (k + 1) * l));
                 assert_eq!(body(k + 1, l).inverse_transforms, u64::from(k + 1));
             }
@@ -127,7 +121,7 @@ mod tests {
 
     #[test]
     fn published_maximum_of_set_c() {
-        // Section III: up to 46,752 transforms a bootstrap, and 83.3 % fewer with both reuses at k = l = 3: n = 487.
+        // Section III: up to 46,752 transforms per bootstrap, and 83.3 % fewer with both reuse types at k = l = 3, so n = 487.
         let none = transforms(3, 3, 487, InputTransform::PerProduct, Accumulation::CoefficientDomain);
         let both = transforms(3, 3, 487, InputTransform::Shared, Accumulation::TransformDomain);
         assert_eq!(none, 46_752);

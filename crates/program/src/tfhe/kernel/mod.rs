@@ -1,9 +1,8 @@
-//! The kernel program: what every runtime and every machine executes.
+//! The kernel program that every runtime and every machine executes.
 //!
-//! Operations in SSA form on batches of ciphertexts: operation i defines value i, its operands have smaller
-//! indices. Blind rotation and key switch are composite: they carry a [`Body`] of operations on single
-//! polynomials or ciphertexts, which loops over the secret key's bits or the mask's coefficients. A runtime may
-//! execute a composite operation fused; its meaning is its body.
+//! Operations in SSA form on batches of ciphertexts: operation i defines value i, and its operands have smaller indices. Blind
+//! rotation and key switch are composite: their [`Body`] of operations on single polynomials or ciphertexts loops over the
+//! secret key's bits or the mask's coefficients. A runtime may fuse a composite operation; the body defines its meaning.
 
 mod body;
 mod check;
@@ -24,12 +23,10 @@ use polyfabric_schemes::tfhe::{LweKind, Parameters};
 use std::fmt;
 use std::sync::Arc;
 
-/// Index of a value, and of the operation that defines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ValueId(pub u32);
 
 impl ValueId {
-    /// The index, to address [`KernelProgram::ops`].
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -41,36 +38,28 @@ impl fmt::Display for ValueId {
     }
 }
 
-/// Type of a value: always a batch of `count` items.
+/// Type of a value: a batch of `count` items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ValueType {
     /// LWE ciphertexts of `dimension + 1` torus elements.
     Lwe {
-        /// Ciphertexts in the batch.
         count: usize,
-        /// Key they are under.
         kind: LweKind,
-        /// Mask elements: n for the small key, kN for the large one.
+        /// n for the small key, kN for the large one.
         dimension: usize,
     },
-    /// LWE ciphertexts switched to the modulus 2^`log2_modulus`: rotation amounts.
+    /// LWE ciphertexts after the switch to modulus 2^`log2_modulus`: rotation amounts.
     Indices {
-        /// Ciphertexts in the batch.
         count: usize,
-        /// Mask elements.
         dimension: usize,
         /// log2(2N).
         log2_modulus: u32,
     },
     /// GLWE ciphertexts of k + 1 polynomials.
-    Glwe {
-        /// Ciphertexts in the batch.
-        count: usize,
-    },
+    Glwe { count: usize },
 }
 
 impl ValueType {
-    /// Ciphertexts in the batch.
     pub fn count(self) -> usize {
         match self {
             Self::Lwe { count, .. } | Self::Indices { count, .. } | Self::Glwe { count } => count,
@@ -78,17 +67,16 @@ impl ValueType {
     }
 }
 
-/// Which test polynomial each ciphertext of a batch starts from.
+/// The test polynomial of each ciphertext in a batch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TableChoice {
-    /// One for all: an index into [`KernelProgram::tables`].
+    /// One for all; an index into [`KernelProgram::tables`].
     Shared(u32),
-    /// One index for each ciphertext.
+    /// One index per ciphertext.
     PerCiphertext(Arc<[u32]>),
 }
 
 impl TableChoice {
-    /// Index into [`KernelProgram::tables`] of ciphertext `ciphertext`.
     pub fn get(&self, ciphertext: usize) -> usize {
         match self {
             Self::Shared(table) => *table as usize,
@@ -97,47 +85,40 @@ impl TableChoice {
     }
 }
 
-/// What an operation does. Where several operands are allowed, they are read as one batch, one after the other.
+/// The kind of an operation. If it allows several operands, they are concatenated into one batch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OpKind {
-    /// LWE ciphertexts that the caller gives.
-    Input {
-        /// Name of the input.
-        name: Arc<str>,
-    },
-    /// LWE: ciphertext r of the result is Σ_c `matrix[r][c]` · operand c, plus the trivial ciphertext of `bias[r]`.
-    /// Without operand (a matrix of no columns): trivial ciphertexts.
+    /// Input ciphertexts.
+    Input { name: Arc<str> },
+    /// Ciphertext r of the result is Σ_c `matrix[r][c]` · operand c, plus the trivial ciphertext of `bias[r]`.
+    /// Without operands, and a matrix without columns, the result is trivial.
     Linear {
-        /// Weights: rows = result's count, columns = total count of the operands.
+        /// One row per result, one column per ciphertext of the operands.
         matrix: Arc<Matrix>,
-        /// Torus elements to add to the bodies: the low torus-width bits.
+        /// Addends of the bodies, in the low torus-width bits.
         bias: Arc<[u64]>,
     },
-    /// LWE or indices: copies of the operands' items, in the order of `indices`.
-    Gather {
-        /// Item of the operands for each item of the result.
-        indices: Arc<[u32]>,
-    },
-    /// LWE under the large key to LWE under the small key; for one ciphertext: [`Body`] from (0, .., 0, b').
+    /// Copies of the operands' items (LWE or indices), in the order of `indices`.
+    Gather { indices: Arc<[u32]> },
+    /// LWE under the large key to LWE under the small key. Each ciphertext runs the [`Body`] from (0, .., 0, b').
     KeySwitch {
         /// The loop over the kN mask elements.
         body: Arc<Body>,
     },
-    /// LWE under the small key to indices: multiples of t = 2^`log2_tables` up to 2N, t · round(x · 2N / tq) mod 2N.
+    /// LWE under the small key to indices modulo 2N: t · round(x · 2N / tq) with t = 2^`log2_tables`.
     ModulusSwitch {
-        /// What the rounding of the mask does to the body.
+        /// How the body compensates the rounding of the mask.
         rounding: PhaseRounding,
-        /// log2 of the number of tables that lie side by side in the test polynomials of the rotation.
+        /// log2 of the number of tables interleaved in the rotation's test polynomials.
         log2_tables: u32,
     },
-    /// Indices to GLWE; for one ciphertext: [`Body`] from X^(-b~) · (0, .., 0, test polynomial).
+    /// Indices to GLWE. Each ciphertext runs the [`Body`] from X^(-b~) · (0, .., 0, test polynomial).
     BlindRotation {
-        /// Test polynomials.
         tables: TableChoice,
         /// The loop over the n mask elements.
         body: Arc<Body>,
     },
-    /// GLWE to LWE under the large key: the first `coefficients` coefficients, one ciphertext each, those of the first GLWE ciphertext first.
+    /// GLWE to LWE under the large key: extracts the first `coefficients` coefficients of each ciphertext, in order.
     SampleExtract {
         /// At least 1.
         coefficients: u32,
@@ -145,59 +126,49 @@ pub enum OpKind {
 }
 
 impl OpKind {
-    /// The modulus switch of a look-up by itself, phases rounded to the nearest.
+    /// The modulus switch of a lookup with its own rotation, phases rounded to the nearest.
     pub const PLAIN_SWITCH: Self = Self::ModulusSwitch { rounding: PhaseRounding::Nearest, log2_tables: 0 };
 
-    /// The extraction of a look-up by itself: the constant coefficient.
+    /// The extraction after a lookup with its own rotation: the constant coefficient.
     pub const PLAIN_EXTRACT: Self = Self::SampleExtract { coefficients: 1 };
 }
 
-/// One operation, and the value it defines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Op {
-    /// What it does.
     pub kind: OpKind,
-    /// Its operands.
     pub operands: Vec<ValueId>,
-    /// Type of its result.
     pub result: ValueType,
-    /// The first node of the homomorphic program that it serves.
+    /// The first homomorphic node that needs this operation.
     pub origin: Option<NodeId>,
 }
 
-/// A named result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
-    /// Name of the output.
     pub name: Arc<str>,
     /// An LWE value.
     pub value: ValueId,
 }
 
-/// A kernel program. Made by the lowering, by the built-in programs and by the parser; all of them check it.
+/// A kernel program. The lowering, the built-in programs and the parser construct and check one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KernelProgram {
-    /// Its name.
     pub name: Arc<str>,
-    /// The parameter set that it is lowered for.
+    /// The parameter set that it was lowered for.
     pub parameters: Parameters,
-    /// The choice that it is lowered with.
+    /// The parameters of its lowering.
     pub choice: TfheLowering,
-    /// Test polynomials.
     pub tables: Vec<TestPolynomial>,
-    /// Operations; operation i defines value i.
+    /// Operation i defines value i.
     pub ops: Vec<Op>,
-    /// Results.
     pub outputs: Vec<Output>,
 }
 
 impl KernelProgram {
-    /// The operation that defines `value`.
     pub fn op(&self, value: ValueId) -> &Op {
         &self.ops[value.index()]
     }
 
-    /// The inputs: name, value and its type, in order.
+    /// Name, value and type of each input, in order.
     pub fn inputs(&self) -> impl Iterator<Item = (&str, ValueId, ValueType)> {
         self.ops.iter().enumerate().filter_map(|(index, op)| match &op.kind {
             OpKind::Input { name } => Some((&**name, ValueId(index as u32), op.result)),
@@ -205,7 +176,7 @@ impl KernelProgram {
         })
     }
 
-    /// Number of blind rotations: look-ups on single ciphertexts.
+    /// Number of blind rotations over all ciphertexts.
     pub fn lookups(&self) -> usize {
         let rotates = |op: &&Op| matches!(op.kind, OpKind::BlindRotation { .. });
         self.ops.iter().filter(rotates).map(|op| op.result.count()).sum()

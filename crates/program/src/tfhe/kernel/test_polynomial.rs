@@ -1,24 +1,22 @@
-//! Test polynomials, held as runs of equal coefficients: a table of a few messages stays a few runs.
+//! Test polynomials, stored as runs of equal coefficients: a table of a few messages has few runs.
 
 use polyfabric_kernels::Torus;
 
-/// `length` consecutive coefficients of value `value` (the low torus-width bits).
+/// `length` consecutive coefficients equal to `value`, which uses the low torus-width bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ConstantRun {
-    /// Number of coefficients, at least 1.
+    /// At least 1.
     pub length: u32,
-    /// Their value.
     pub value: u64,
 }
 
-/// The polynomial v of a blind rotation: the result for the phase p / 2N is v_p, and -v_(p - N) from N on.
+/// The polynomial v of a blind rotation. The result for phase p / 2N is v_p for p < N, and -v_(p - N) from N on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TestPolynomial {
     runs: Vec<ConstantRun>,
 }
 
 impl TestPolynomial {
-    /// The polynomial with the given coefficients.
     pub fn from_coefficients(coefficients: impl IntoIterator<Item = u64>) -> Self {
         let mut runs: Vec<ConstantRun> = Vec::new();
         for value in coefficients {
@@ -30,7 +28,7 @@ impl TestPolynomial {
         Self { runs }
     }
 
-    /// The polynomial with the given runs, in order; runs of equal value are merged.
+    /// A polynomial from runs in order; adjacent runs of equal value are merged.
     pub fn from_runs(given: impl IntoIterator<Item = ConstantRun>) -> Self {
         let mut runs: Vec<ConstantRun> = Vec::new();
         for run in given.into_iter().filter(|run| run.length > 0) {
@@ -44,8 +42,9 @@ impl TestPolynomial {
         Self { runs }
     }
 
-    /// Coefficient i of polynomial j of `parts` at place t·i + j of one of `degree`, t being the power of two from their number on; places
-    /// without a polynomial are 0. Rotated by multiples of t, its first coefficients are what each part would give.
+    /// Interleaves `parts`: coefficient i of part j becomes coefficient t·i + j of a polynomial of degree `degree`, where t is the next
+    /// power of two from the number of parts; unused coefficients are 0. After a rotation by a multiple of t, the first coefficients
+    /// are each part's results.
     pub fn in_turns(parts: &[Self], degree: usize) -> Self {
         if let [only] = parts {
             return only.clone();
@@ -56,17 +55,15 @@ impl TestPolynomial {
         Self::from_coefficients((0..degree).map(at))
     }
 
-    /// The runs, from the constant coefficient up.
+    /// Runs from the constant coefficient up.
     pub fn runs(&self) -> &[ConstantRun] {
         &self.runs
     }
 
-    /// Number of coefficients.
     pub fn degree(&self) -> u64 {
         self.runs.iter().map(|run| u64::from(run.length)).sum()
     }
 
-    /// The coefficients.
     pub fn coefficients<T: Torus>(&self) -> Vec<T> {
         let run = |run: &ConstantRun| std::iter::repeat_n(T::from_u64(run.value), run.length as usize);
         self.runs.iter().flat_map(run).collect()

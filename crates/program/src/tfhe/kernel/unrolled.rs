@@ -1,19 +1,19 @@
-//! The blind-rotation body for an unrolled key.
+//! The blind-rotation body for unrolled keys.
 
 use super::body::{Body, BodyType, BodyValue, Primitive};
 use crate::tfhe::lowering::{Accumulation, Arithmetic, InputTransform, TfheLowering};
 use std::sync::Arc;
 
-/// One iteration on a group of m secret bits, ACC + Σ_u (X^⟨a~,u⟩ − 1) · (BSK_(i,u) ⊡ ACC) over the 2^m − 1 patterns u, for GLWE
-/// dimension k = `glwe_dimension` and l = `levels`, m = `choice.key_unrolling`.
+/// One iteration on a group of m = `choice.key_unrolling` secret bits: ACC + Σ_u (X^⟨a~,u⟩ − 1) · (BSK_(i,u) ⊡ ACC) over the
+/// 2^m − 1 nonzero patterns u, for GLWE dimension k = `glwe_dimension` and l = `levels`.
 ///
-/// The accumulator is decomposed and transformed once for all patterns, since an external product is linear in its GGSW ciphertext:
-/// the bundle Σ_u (X^⟨a~,u⟩ − 1) · BSK_(i,u) is never formed, and a product with the key is the same for every ciphertext of a batch.
-/// With sums in the transform domain an iteration has (k+1)l + (k+1) transforms, as without unrolling; monomials multiply there.
-/// Fixed-point arithmetic has no product with a monomial's transform, so that each pattern's sum goes back to coefficients first:
-/// (k+1)l + (2^m − 1)(k+1) transforms.
+/// An external product is linear in its GGSW ciphertext, so all patterns share one decomposition and transform of the accumulator.
+/// The body multiplies by each BSK_(i,u) instead of forming Σ_u (X^⟨a~,u⟩ − 1) · BSK_(i,u): the key operands are then equal for
+/// all ciphertexts of a batch. With accumulation in the transform domain, monomials multiply there and an iteration has
+/// (k+1)l + (k+1) transforms, as without unrolling. Fixed-point arithmetic cannot multiply by a monomial's transform, so each
+/// pattern's sum is transformed back first: (k+1)l + (2^m − 1)(k+1) transforms.
 ///
-/// A last group of fewer bits uses its own patterns: rows of patterns that it lacks count as zero.
+/// If the last group has fewer bits, its missing patterns have zero key rows.
 pub fn unrolled_rotation_body(
     glwe_dimension: usize,
     levels: u32,
@@ -76,11 +76,11 @@ pub fn unrolled_rotation_body(
     Arc::new(body)
 }
 
-/// One column of the external products of an iteration.
+/// One column of an iteration's external products.
 struct Column<'a> {
     body: &'a mut Body,
     digits: &'a [BodyValue],
-    /// Spectra of the digits, or nothing if each product transforms its own.
+    /// Spectra of the digits; empty if each product transforms its own.
     shared: &'a [BodyValue],
     column: u32,
 }
@@ -93,7 +93,7 @@ impl Column<'_> {
         }
     }
 
-    /// Row of the iteration's key.
+    /// Row within the iteration's key.
     fn key_row(&self, pattern: u32, row: usize) -> u32 {
         (pattern - 1) * self.digits.len() as u32 + row as u32
     }
@@ -112,7 +112,7 @@ impl Column<'_> {
         sum
     }
 
-    /// The sum over rows, each product transformed back.
+    /// The sum over rows in the coefficient domain.
     fn polynomial(&mut self, pattern: u32) -> BodyValue {
         let column = self.column;
         let mut sum = None;
@@ -126,14 +126,14 @@ impl Column<'_> {
                 None => product,
             });
         }
-        // A GGSW ciphertext has rows.
+        // Unreachable fallback: a GGSW ciphertext has at least one row.
         sum.unwrap_or(BodyValue(column))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    //! Does an iteration hold the transforms, products and rotations that the formula counts?
+    //! Does an iteration have the transforms, products and rotations that the formulas give?
     use super::*;
     use crate::tfhe::kernel::count::iteration;
     use crate::tfhe::lowering::KeySwitchOrder;

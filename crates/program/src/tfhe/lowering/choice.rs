@@ -1,4 +1,4 @@
-//! The typed choices that a runtime or a machine supplies to the lowering.
+//! The choices of the lowering that a runtime or a machine makes.
 
 use polyfabric_kernels::fixed::FixedFftSpec;
 use polyfabric_schemes::tfhe::Parameters;
@@ -13,13 +13,12 @@ pub enum Accumulation {
     TransformDomain,
     /// In the coefficient domain: one inverse transform a product.
     CoefficientDomain,
-    /// In both: the rows of so many polynomials and gadget levels at a time are summed in the transform domain, and these sums
-    /// in the coefficient domain (Strix, section IV-B). As many inverse transforms a column as there are such blocks of rows; with
-    /// unrolled keys, as in the coefficient domain.
+    /// In both domains (Strix, section IV-B): the rows of a block are summed in the transform domain, and these sums in the
+    /// coefficient domain. A column takes one inverse transform per block. With unrolled keys, the same as `CoefficientDomain`.
     Split {
-        /// Polynomials of the accumulator whose rows are summed at a time; at least 1.
+        /// Accumulator polynomials per block; at least 1.
         polynomials: u32,
-        /// Gadget levels of each of them; at least 1.
+        /// Gadget levels per block; at least 1.
         levels: u32,
     },
 }
@@ -34,12 +33,12 @@ pub enum InputTransform {
     PerProduct,
 }
 
-/// Where the key switch stands relative to the blind rotation.
+/// Position of the key switch relative to the blind rotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KeySwitchOrder {
-    /// No key switch: look-ups cannot be chained, unless the set has one LWE key. Inputs under the small key, look-up results under the
-    /// large one.
+    /// No key switch. Inputs are under the small key, lookup results under the large one, so lookups cannot be chained unless
+    /// the set has one LWE key.
     None,
     /// Key switch, then modulus switch and blind rotation. All program values are under the large key.
     Before,
@@ -47,7 +46,7 @@ pub enum KeySwitchOrder {
     After,
 }
 
-/// The arithmetic that carries out polynomial products.
+/// The arithmetic of polynomial products.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arithmetic {
@@ -55,12 +54,12 @@ pub enum Arithmetic {
     ExactInteger,
     /// Folded negacyclic FFT in binary64.
     F64,
-    /// Folded negacyclic FFT in fixed point of the given widths.
+    /// Folded negacyclic FFT in fixed point.
     Fixed(Box<FixedFftSpec>),
 }
 
 impl Arithmetic {
-    /// The noise that this arithmetic adds to products with `parameters`, for the noise formulas.
+    /// The noise that this arithmetic adds to products.
     pub fn transform(&self, parameters: &Parameters) -> Transform {
         match self {
             Self::ExactInteger => Transform::Exact,
@@ -70,30 +69,26 @@ impl Arithmetic {
     }
 }
 
-/// How a homomorphic program becomes a kernel program.
+/// Parameters of the lowering from homomorphic to kernel program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TfheLowering {
-    /// Domain of accumulation.
     pub accumulation: Accumulation,
-    /// Sharing of input transforms.
     pub input_transform: InputTransform,
-    /// Place of the key switch.
     pub key_switch: KeySwitchOrder,
-    /// Secret bits a blind-rotation iteration consumes: 1, 2 or 4. The server key must be made for as many.
+    /// Secret bits per blind-rotation iteration: 1, 2 or 4. The evaluation key must be generated for the same number.
     pub key_unrolling: u32,
-    /// How phases are rounded before a blind rotation.
+    /// Rounding of phases before a blind rotation.
     #[serde(default)]
     pub rounding: PhaseRounding,
-    /// Whether look-ups that belong together share one blind rotation, their tables side by side in one test polynomial.
+    /// Whether lookups of one operand share a blind rotation, with their tables interleaved in one test polynomial.
     #[serde(default)]
     pub shared_rotations: bool,
-    /// Arithmetic of the products.
     pub arithmetic: Arithmetic,
 }
 
 impl TfheLowering {
-    /// Input and output reuse, no unrolling, every look-up by itself: what the machines execute.
+    /// Shared input transforms, accumulation in the transform domain, no unrolling, one lookup per rotation: the machines' choice.
     pub fn new(key_switch: KeySwitchOrder, arithmetic: Arithmetic) -> Self {
         Self {
             accumulation: Accumulation::TransformDomain,
@@ -106,8 +101,8 @@ impl TfheLowering {
         }
     }
 
-    /// What a processor runs: as [`Self::new`] in binary64, with centred phases and shared rotations, of which each takes noise or time away
-    /// for a few additions.
+    /// The CPU's choice: [`Self::new`] in binary64, with centered phases and shared rotations. Both cost a few additions; the first
+    /// reduces the noise, the second the time.
     pub fn processor(key_switch: KeySwitchOrder) -> Self {
         Self { rounding: PhaseRounding::Centred, shared_rotations: true, ..Self::new(key_switch, Arithmetic::F64) }
     }

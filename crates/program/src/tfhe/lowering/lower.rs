@@ -1,14 +1,14 @@
-//! From the homomorphic program to the kernel program.
+//! Lowers a homomorphic program to a kernel program.
 //!
-//! Each level of the flattened program becomes one batch, or one for each number of tables that rotations share:
+//! Each level of the flattened program becomes one batch, or one batch per number of tables that share a rotation:
 //!
 //! | key switch | operations of a level |
 //! |---|---|
 //! | none, after | linear, modulus switch, (gather), blind rotation, sample extraction, (key switch) |
 //! | before | linear, key switch, modulus switch, (gather), blind rotation, sample extraction |
 //!
-//! The linear step disappears where a level reads values as they are. Where several functions read one combination,
-//! its key switch and modulus switch are done once, and the gather repeats the indices.
+//! The linear step is omitted where a level reads values unchanged. Functions of one combination share its key switch and
+//! modulus switch; the gather repeats the indices.
 
 use super::{KeySwitchOrder, LoweringError, TfheLowering};
 use crate::location::place;
@@ -29,7 +29,7 @@ use std::sync::Arc;
 /// Lowers `program` for `parameters` with `choice`.
 ///
 /// # Errors
-/// [`LoweringError`]; the noise is not checked here, see [`crate::tfhe::noise`].
+/// [`LoweringError`]. The noise is checked separately, by [`crate::tfhe::noise`].
 pub fn lower(
     program: &Program,
     parameters: &Parameters,
@@ -63,7 +63,7 @@ pub fn lower(
     Ok(lowered)
 }
 
-/// A value that holds columns: an input, or results of a level.
+/// A value that columns are read from: an input, or a batch of lookup results.
 #[derive(Clone, Copy)]
 struct Producer {
     value: ValueId,
@@ -78,11 +78,11 @@ struct Lowering<'a> {
     rotation: Arc<Body>,
     switch: Option<Arc<Body>>,
     input_starts: Vec<usize>,
-    /// Inputs, then the batches of levels.
+    /// Inputs, then the batches of all levels so far.
     producers: Vec<Producer>,
     tables: Vec<TestPolynomial>,
     table_of_functions: HashMap<Vec<u32>, u32>,
-    /// Producer and item of every look-up of the levels so far.
+    /// Producer and item of each lookup, by level.
     places: Vec<Vec<(usize, usize)>>,
     rounding: PhaseRounding,
     shared_rotations: bool,
@@ -91,7 +91,7 @@ struct Lowering<'a> {
     outputs: Vec<Output>,
 }
 
-/// Combinations to compute: rows of weights, constants in units, and P of each row.
+/// Linear combinations to compute: rows of weights, constants in units, and P of each row.
 struct Combinations<'a> {
     terms: &'a Terms,
     bias: &'a [i64],
@@ -186,7 +186,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// A value that holds the combinations, made by as little as possible.
+    /// A value with the wanted combinations: an existing one if possible, otherwise a gather or a linear operation.
     fn combine(&mut self, wanted: &Combinations<'_>) -> Result<ValueId, LoweringError> {
         let rows = wanted.terms.rows();
         let mut used = vec![false; self.producers.len()];
@@ -225,7 +225,7 @@ impl<'a> Lowering<'a> {
             let (columns, weights) = wanted.terms.row(row);
             cancel::check();
             let terms = columns.iter().zip(weights).map(|(&column, &weight)| (position(column), i64::from(weight)));
-            // Weights are distinct columns' 32-bit weights already.
+            // Cannot fail for weights: columns are distinct and weights have 32 bits.
             builder.push_row(terms).map_err(|_| crate::tfhe::DataflowError::TooLarge)?;
         }
         let bias = (0..rows).map(|row| self.torus(wanted.bias[row], (wanted.step)(row))).collect();
@@ -242,7 +242,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn level(&mut self, level: &Level) -> Result<(), LoweringError> {
-        // A level has a look-up: empty ones are removed.
+        // Pruning removed empty levels.
         let origin = level.lookups[0].origin;
         let chained = self.producers.len() > self.flow.inputs.len();
         if self.order == KeySwitchOrder::None && chained && !self.parameters.has_one_lwe_key() {
@@ -262,7 +262,7 @@ impl<'a> Lowering<'a> {
             let result = self.lwe(rows, LweKind::Small);
             value = self.push(OpKind::KeySwitch { body }, vec![value], result, Some(origin));
         }
-        // Rotations with equally many tables go together.
+        // Batches rotations that have equally many tables.
         let mut rotations: BTreeMap<usize, Vec<&[Lookup]>> = BTreeMap::new();
         for lookups in level.rotations(self.shared_rotations) {
             rotations.entry(lookups.len()).or_default().push(lookups);
@@ -284,7 +284,7 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    /// Blind rotations of the rows `value`, each for as many look-ups of one row, and what follows them.
+    /// Blind rotations of the rows of `value`, each for the lookups in `rotations[i]`, up to the key switch.
     fn rotate(&mut self, value: ValueId, rows: usize, tables: usize, rotations: &[&[Lookup]], origin: NodeId) {
         let (count, results) = (rotations.len(), rotations.len() * tables);
         let switch = OpKind::ModulusSwitch { rounding: self.rounding, log2_tables: log2_tables(tables) };
@@ -311,7 +311,7 @@ impl<'a> Lowering<'a> {
         self.producers.push(Producer { value, count: results });
     }
 
-    /// The table of `functions`, their coefficients in turns.
+    /// Index of the test polynomial that interleaves `functions`.
     fn table(&mut self, functions: Vec<u32>) -> u32 {
         if let Some(&table) = self.table_of_functions.get(&functions) {
             return table;

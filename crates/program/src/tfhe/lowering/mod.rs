@@ -1,5 +1,3 @@
-//! Lowering of the homomorphic program to the kernel program.
-
 mod choice;
 mod error;
 mod lower;

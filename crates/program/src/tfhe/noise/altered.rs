@@ -1,36 +1,38 @@
-//! Which alterations of a result pass as another value: decryption refuses a phase that is further from the nearest value than errors are, and one that
-//! lies among values that its type has not. What lands near another value of the type is as good as one that was computed so.
+//! Which alterations of a result does decryption accept?
+//!
+//! Decryption rejects a phase further from every value than the program's error, and values outside the output's type. Any other
+//! altered phase decodes like a computed one. Encryption does not authenticate; this module quantifies what goes unnoticed.
 
 use serde::Serialize;
 
-/// Where the values of an output's type lie on the torus.
+/// Positions of an output's values on the torus.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spacing {
-    /// How many there are.
+    /// Number of values.
     pub values: u64,
-    /// The distance of two neighbours, a fraction of the torus.
+    /// Distance of neighboring values, a fraction of the torus.
     pub distance: f64,
-    /// Bits of a torus element.
+    /// Width of a torus element.
     pub torus_bits: u32,
 }
 
-/// What of an altered result is not told from a right one.
+/// How much tampering decryption cannot detect.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Undetected {
-    /// How many bits of a torus element may give another value of the type if one of them is flipped, in a body or in an element of the mask that meets a
-    /// set bit of the key. Flips of all other bits are refused, or leave the value as it is.
+    /// Bits of a torus element whose flip may yield another valid value, in a body or in a mask element that meets a set key bit.
+    /// All other flips are rejected or harmless.
     pub bits: u32,
-    /// The probability that a phase anywhere on the torus is read as a wrong value of the type.
+    /// Probability that a uniformly random phase decodes to a wrong valid value.
     pub anywhere: f64,
 }
 
-/// How much of the error's bound an error takes at most, when a flipped bit is judged: 6.6 deviations, which it leaves with 2^-34.
+/// Assumed error before a bit flip, as a fraction of the bound: 6.6 deviations, exceeded with probability 2^-34.
 const USUAL: f64 = 0.5;
 
 impl Spacing {
-    /// Whether a phase that is moved by `change`, a fraction of the torus, either way, may be read as another value, where errors are bounded by `bound`.
+    /// Whether moving a phase by ±`change` (a fraction of the torus) may yield another value, if errors are bounded by `bound`.
     pub fn may_pass(self, change: f64, bound: f64) -> bool {
-        // The whole torus away is where it was.
+        // A move by the whole torus is none.
         [change, change - 1.0].into_iter().any(|change| {
             let steps = change / self.distance;
             [steps.floor(), steps.ceil()].into_iter().any(|whole| {
@@ -40,7 +42,6 @@ impl Spacing {
         })
     }
 
-    /// What passes where errors are bounded by `bound`.
     pub fn undetected(self, bound: f64) -> Undetected {
         let flips = (1..=self.torus_bits).filter(|&bit| self.may_pass((-f64::from(bit)).exp2(), bound));
         let anywhere = ((self.values - 1) as f64 * 2.0 * bound).min(1.0);
@@ -50,10 +51,10 @@ impl Spacing {
 
 #[cfg(test)]
 mod tests {
-    //! Are the alterations that pass those that lie within the bound of another value?
+    //! Compares the formula with a search over all values and errors.
     use super::*;
 
-    /// By looking at all values and errors, in 4096ths of a step.
+    /// Tries all values and errors, in 4096ths of a step.
     fn by_trial(spacing: Spacing, period: u64, bound: f64) -> u32 {
         let fine = 4096.0;
         let (bound, whole) = (bound / spacing.distance * fine, period as f64 * fine);
@@ -82,10 +83,10 @@ mod tests {
         }
     }
 
-    /// A Boolean at ±1/8: a quarter of the torus is another one, half of it none. Six values, six steps: a half is three steps, a quarter one and a half,
-    /// an eighth three quarters, which is near one where errors may be a third of a step.
+    /// A Boolean at ±1/8: a quarter of the torus reaches the other value, half of it none. Six values in six steps: half the torus
+    /// is three steps, a quarter 1.5, and an eighth 0.75, which is near 1 if errors may reach a third of a step.
     #[test]
-    fn what_that_comes_to() {
+    fn undetected_bits_of_two_types() {
         let boolean = Spacing { values: 2, distance: 0.25, torus_bits: 32 };
         assert!(boolean.may_pass(0.25, 0.03) && !boolean.may_pass(0.5, 0.03) && !boolean.may_pass(0.125, 0.03));
         let six = Spacing { values: 6, distance: 1.0 / 6.0, torus_bits: 32 };

@@ -1,4 +1,4 @@
-//! The default parameter set that carries a program in the least time.
+//! Chooses the fastest default parameter set for a program.
 
 use super::rates::Rates;
 use super::{Encryption, NoiseError, NoiseReport, report_flow};
@@ -8,23 +8,22 @@ use crate::tfhe::lowering::{KeySwitchOrder, TfheLowering};
 use polyfabric_schemes::tfhe::noise::{Keys, Transform};
 use polyfabric_schemes::tfhe::{KeyUnrolling, Parameters, sets};
 
-/// A parameter set that carries a program, and how.
+/// A parameter set for a program, and the lowering that goes with it.
 #[derive(Clone, Debug)]
 pub struct Chosen {
-    /// The set.
     pub parameters: Parameters,
-    /// Where to put the key switch.
     pub key_switch: KeySwitchOrder,
-    /// The program's noise with it.
     pub report: NoiseReport,
 }
 
-/// The default set of least time with which `program` fails with probability 2^`target` at most when a processor runs it ([`TfheLowering::processor`])
-/// with a key of `unrolling`, products being computed by `transform`. Look-ups and key
-/// switches count what they were measured to take. Inputs are encrypted as `encryption` says; with `circuit_privacy`, every output hides with so many bits how it was computed, within the same probability.
+/// The fastest default set with which `program` fails with probability at most 2^`target` on a CPU ([`TfheLowering::processor`]).
+///
+/// Times are the measured rates of lookups and key switches for keys with `unrolling`. `transform` is the noise of the products.
+/// Inputs are encrypted as `encryption`; with `circuit_privacy`, every output hides its computation with that many bits, within
+/// the same failure probability.
 ///
 /// # Errors
-/// [`NoiseError::NoSet`] with the set that comes nearest and the first operation it fails at.
+/// [`NoiseError::NoSet`], with the set that comes closest and the first operation that fails with it.
 pub fn choose_parameters(
     program: &Program,
     target: f64,
@@ -40,7 +39,7 @@ pub fn choose_parameters(
         if entry.family != sets::Family::Default {
             continue;
         }
-        let rates = Rates::of(parameters).expect("every default set has rates; a test holds it");
+        let rates = Rates::of(parameters).expect("every default set has rates, as a test checks");
         let mut orders = Vec::new();
         if lowers_without_key_switch(&flow) {
             orders.push((KeySwitchOrder::None, 0));
@@ -53,12 +52,12 @@ pub fn choose_parameters(
         }
     }
     candidates.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // Of sets that carry the program and lack room to hide it, the one that hides most is nearer than any that does not carry it.
+    // Prefer, as nearest, the set that offers most circuit privacy over sets that cannot run the program at all.
     let mut nearest: Option<([f64; 2], String, NoiseError)> = None;
     for (_, parameters, key_switch) in candidates {
         let choice = TfheLowering { key_unrolling: unrolling.bits(), ..TfheLowering::processor(key_switch) };
         let report = match report_flow(program, &flow, parameters, (&choice, Keys::Accepted, encryption), transform) {
-            // What a public key encrypts does not come under this set's small key.
+            // This set cannot bring public-key ciphertexts under its small key.
             Err(NoiseError::NoKeySwitchKey { .. }) if encryption == Encryption::Public => continue,
             report => report?,
         };
@@ -87,7 +86,6 @@ pub fn choose_parameters(
     })
 }
 
-/// Whether no look-up reads another's result, and no output mixes inputs with results.
 fn lowers_without_key_switch(flow: &Dataflow) -> bool {
     let pure = |output: &crate::tfhe::dataflow::OutputForms| {
         let terms = &output.forms.terms;

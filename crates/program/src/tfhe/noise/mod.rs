@@ -1,10 +1,10 @@
-//! The noise of a whole program, before it runs.
+//! Noise analysis of a whole program before it runs.
 //!
-//! Every combination that a look-up reads is a combination of independent ciphertexts (see the flattening), so its
-//! variance is Σ w² V: inputs bring fresh noise, look-up results the blind rotation's (and, with the key switch
-//! after it, the key switch's). The means that all results share under one key add up as Σ w. What reads it adds the key switch (before) and
-//! the modulus switch. The look-up fails when the sum leaves the margin of its test polynomial; the program, when any look-up or output does.
-//! Figures are for every key that is used, but for the energy of its key switch's rows, unless an average is asked for ([`Keys`]).
+//! After flattening, every lookup reads a linear combination of independent ciphertexts, so its variance is Σ w² V. Inputs add
+//! fresh noise; lookup results add the noise of the blind rotation and of a key switch after it. Under one key all results share
+//! a mean error, which adds up as Σ w. A reader adds the key switch (if it comes before) and the modulus switch. A lookup fails
+//! if the sum exceeds the margin of its test polynomial; the program fails if any lookup or output does. Bounds hold for every
+//! accepted key, except for the energy of its key-switch rows; [`Keys`] can request the average over keys.
 
 mod altered;
 mod choose;
@@ -27,97 +27,85 @@ use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use thiserror::Error;
 
-/// Noise of the look-ups of one node; of several elements, the worst.
+/// Noise of a node's lookups; the worst of its elements.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LookupNoise {
-    /// Index of the node.
     pub node: u32,
-    /// Its operation.
     pub op: &'static str,
-    /// Where it was written, "file:line".
+    /// Source location, "file:line".
     pub location: Option<String>,
-    /// Type of its operand.
     pub operand: String,
-    /// Number of its look-ups that are not shared with earlier nodes.
+    /// Number of lookups not shared with earlier nodes.
     pub count: u64,
-    /// Σ w² over the independent ciphertexts that it combines.
+    /// Σ w² over the independent ciphertexts combined.
     pub squared_norm: f64,
-    /// Σ w over those of them that are results of look-ups.
+    /// Σ w over those that are lookup results.
     pub weight_sum: f64,
-    /// Variance of the combination, a fraction of the torus squared.
+    /// Variance of the combination, in torus fractions squared.
     pub operand_variance: f64,
-    /// Variance of what the look-up reads: with key switch (before) and modulus switch.
+    /// Variance at the lookup: includes the modulus switch and a key switch before it.
     pub variance: f64,
-    /// Bound of the mean that all such errors of one key share, for every key that is used.
+    /// Bound of the mean error shared by all errors under one key, for every accepted key.
     pub mean_bound: f64,
-    /// Noise that it withstands, a fraction of the torus.
+    /// Error that the lookup tolerates, a fraction of the torus.
     pub margin: f64,
-    /// log2 of the failure probability of one look-up.
+    /// log2 of one lookup's failure probability.
     pub log2_failure: f64,
 }
 
-/// Noise of one output; of several elements, the worst.
+/// Noise of one output; the worst of its elements.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OutputNoise {
-    /// Index of the node.
     pub node: u32,
-    /// Name of the output.
     pub name: String,
-    /// Where it was written, "file:line".
+    /// Source location, "file:line".
     pub location: Option<String>,
-    /// Its type.
     pub element: String,
-    /// Number of elements.
     pub count: u64,
-    /// Which key it is under.
     pub key: LweKind,
-    /// Σ w² over the independent ciphertexts that it combines.
+    /// Σ w² over the independent ciphertexts combined.
     pub squared_norm: f64,
-    /// Deviation of the noise that hides how it was computed, a fraction of the torus, if it has some.
+    /// Deviation of the flooding noise that hides the computation, a fraction of the torus, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flood_deviation: Option<f64>,
-    /// Variance of its phase, a fraction of the torus squared.
+    /// Variance of its phase, in torus fractions squared.
     pub variance: f64,
-    /// Bound of the mean that all such errors of one key share, for every key that is used.
+    /// Bound of the mean error shared by all errors under one key, for every accepted key.
     pub mean_bound: f64,
-    /// Noise that decoding withstands.
+    /// Error that decoding tolerates, a fraction of the torus.
     pub margin: f64,
-    /// What an error stays within, but for a probability of 2^-128, or, where that is less, half the distance of two values: a larger one was
-    /// not left by the program.
+    /// Bound of the error, exceeded with probability 2^-128, or half the distance of two values if that is less. A larger error
+    /// did not come from the program.
     pub error_bound: f64,
-    /// Where its values lie.
+    /// Positions of its values.
     pub spacing: Spacing,
-    /// What of an altered one is not told.
+    /// How much tampering decryption cannot detect.
     pub undetected: Undetected,
     /// log2 of the probability that one element decodes wrongly.
     pub log2_failure: f64,
 }
 
-/// Noise of a whole program.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NoiseReport {
-    /// Name of the parameter set.
     pub parameters: String,
-    /// Place of the key switch.
     pub key_switch: KeySwitchOrder,
-    /// The look-ups, in program order.
+    /// In program order.
     pub lookups: Vec<LookupNoise>,
-    /// The outputs, in program order.
+    /// In program order.
     pub outputs: Vec<OutputNoise>,
-    /// log2 of the probability that any look-up or output fails: a union bound.
+    /// log2 of the probability that any lookup or output fails (union bound).
     pub log2_failure: f64,
-    /// How inputs are encrypted; written where it is not by the client.
+    /// How inputs are encrypted; serialized only for public keys.
     #[serde(skip_serializing_if = "Encryption::is_secret")]
     pub inputs: Encryption,
-    /// Bits with which each output's value hides how it was computed, if its server re-randomises and floods it.
+    /// Bits of circuit privacy of each output, if the server re-randomizes and floods it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub circuit_privacy_bits: Option<f64>,
 }
 
-/// Why a program's noise is not acceptable, or not known.
+/// Why a program's noise is too large or unknown.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum NoiseError {
-    /// A look-up leaves its budget.
     #[error(
         "{}{} %{} leaves its noise budget with parameter set {parameters}: reading {} fails with probability 2^{:.1}, more than 2^{target:.1} \
          (noise 2^{:.2}, margin 2^{:.2} of the torus, sum of squared weights {}); \
@@ -126,28 +114,22 @@ pub enum NoiseError {
         .lookup.variance.log2() / 2.0, .lookup.margin.log2(), .lookup.squared_norm
     )]
     Lookup {
-        /// The parameter set.
         parameters: String,
         /// log2 of the accepted failure probability.
         target: f64,
-        /// The look-up.
         lookup: Box<LookupNoise>,
     },
-    /// A ring too small to tell the values of a look-up apart.
     #[error(
         "{}{} %{} reads {}, whose values parameter set {parameters} cannot tell apart: the ring degree {ring_degree} gives {} phases; \
          narrow the range",
         place_of(&.lookup.location), .lookup.op, .lookup.node, .lookup.operand, 2 * .ring_degree
     )]
     RingTooSmall {
-        /// The parameter set.
         parameters: String,
         /// N.
         ring_degree: usize,
-        /// The look-up.
         lookup: Box<LookupNoise>,
     },
-    /// An output leaves its budget.
     #[error(
         "{}output {:?} (%{}) leaves its noise budget with parameter set {parameters}: {} decodes wrongly with probability 2^{:.1}, more than 2^{target:.1} \
          (noise 2^{:.2} of the torus, sum of squared weights {}); use smaller weights or a narrower range, or accept this with max_failure (--max-failure)",
@@ -155,108 +137,83 @@ pub enum NoiseError {
         .output.variance.log2() / 2.0, .output.squared_norm
     )]
     Output {
-        /// The parameter set.
         parameters: String,
         /// log2 of the accepted failure probability.
         target: f64,
-        /// The output.
         output: Box<OutputNoise>,
     },
-    /// An output leaves its budget once its error is hidden.
     #[error(
-        "{}output {:?} (%{}): with noise that hides with {bits} bits how it was computed, {} decodes wrongly with probability 2^{:.1}, more than 2^{target:.1}, \
+        "{}output {:?} (%{}): with {bits} bits of circuit privacy, {} decodes wrongly with probability 2^{:.1}, more than 2^{target:.1}, \
          with parameter set {parameters} ({}); {}name a set with less noise, or accept this with max_failure (--max-failure)",
         place_of(&.output.location), .output.name, .output.node, .output.element, .output.log2_failure,
         .most.map_or("not even 0 bits fit".to_owned(), |most| format!("{:.1} bits fit", (most * 10.0).floor() / 10.0)),
         .most.map_or("", |_| "ask for fewer bits of circuit privacy (--circuit-privacy), ")
     )]
     Privacy {
-        /// The parameter set.
         parameters: String,
-        /// The bits that were asked for.
         bits: f64,
-        /// The most that leave it within its budget, if any do.
         most: Option<f64>,
         /// log2 of the accepted failure probability.
         target: f64,
-        /// The output.
         output: Box<OutputNoise>,
     },
-    /// No number of bits.
-    #[error("{bits} bits of circuit privacy are not to be had; ask for 0 to {MOST_BITS}")]
-    PrivacyBits {
-        /// The bits that were asked for.
-        bits: f64,
-    },
-    /// Each look-up is within the budget, their union is not.
+    #[error("{bits} bits of circuit privacy; ask for 0 to {MOST_BITS}")]
+    PrivacyBits { bits: f64 },
     #[error(
         "with parameter set {parameters} the program of {lookups} look-ups fails with probability 2^{log2_failure:.1}, more than 2^{target:.1}, though none does alone; use fewer look-ups, or accept this with max_failure (--max-failure)"
     )]
     Program {
-        /// The parameter set.
         parameters: String,
-        /// Number of look-ups.
         lookups: u64,
         /// log2 of the failure probability.
         log2_failure: f64,
         /// log2 of the accepted one.
         target: f64,
     },
-    /// A key switch that the set does not have.
     #[error("parameter set {parameters} has no key-switch gadget, but a key switch is asked for; choose another set")]
-    NoKeySwitchKey {
-        /// The parameter set.
-        parameters: String,
-    },
-    /// No default set carries the program.
+    NoKeySwitchKey { parameters: String },
     #[error(
-        "no default parameter set carries the program with failure probability 2^{target:.1}; the nearest is {nearest}: {reason}; integers of more values than a look-up tells apart are UInt(bits) and SInt(bits), read digit by digit"
+        "no default parameter set carries the program with failure probability 2^{target:.1}; the nearest is {nearest}: {reason}; for wider integers use UInt(bits) and SInt(bits), which are computed digit by digit"
     )]
     NoSet {
         /// log2 of the accepted failure probability.
         target: f64,
-        /// The set that comes nearest.
         nearest: String,
-        /// Why it does not suffice.
         reason: Box<NoiseError>,
     },
-    /// No default set has the key switch that a public key needs.
     #[error(
-        "no default parameter set brings what a public key encrypts under its small key; name a set with a key-switching key"
+        "no default parameter set can bring public-key ciphertexts under its small key; name a set with a key-switching key"
     )]
     NoCandidate,
-    /// The program cannot be flattened.
     #[error(transparent)]
     Dataflow(#[from] DataflowError),
-    /// Keys are not made for so many secret bits an iteration.
     #[error(transparent)]
     KeyUnrolling(#[from] UnrollingError),
 }
 
-/// "file:line: ", or nothing.
+/// "file:line: ", or an empty string.
 fn place_of(location: &Option<String>) -> String {
     location.as_ref().map_or(String::new(), |at| format!("{at}: "))
 }
 
-/// How inputs are encrypted.
+/// The key that encrypts inputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Encryption {
-    /// With the client's key.
+    /// The client's secret key.
     #[default]
     Secret,
-    /// With the client's public key, by anybody: more noise, and a key switch where inputs are under the small key.
+    /// The client's public key, usable by anybody: more noise, and a key switch if inputs are under the small key.
     Public,
 }
 
 impl Encryption {
-    /// Whether the client's key encrypts.
     fn is_secret(&self) -> bool {
         *self == Self::Secret
     }
 }
 
-/// Errors of the building blocks for one set and one place of the key switch.
+/// Noise of the building blocks for one parameter set and key-switch order.
 struct Model {
     formulas: Formulas,
     input: Noise,
@@ -266,7 +223,7 @@ struct Model {
     encryption: Encryption,
 }
 
-/// What a row of terms comes to.
+/// Noise of a row of terms.
 #[derive(Clone, Copy)]
 struct Combination {
     noise: Noise,
@@ -294,7 +251,7 @@ impl Model {
         };
         let input = match encryption {
             Encryption::Secret => formulas.fresh(of_inputs),
-            // A set with one LWE key has no key switch, and needs none.
+            // A set with one LWE key needs no key switch.
             Encryption::Public if parameters.has_one_lwe_key() => {
                 formulas.public_zero(LweKind::Large, parameters).ok_or_else(missing)?
             }
@@ -303,21 +260,21 @@ impl Model {
         Ok(Self { formulas, input, result, switch, shared_rotations: choice.shared_rotations, encryption })
     }
 
-    /// Error, Σ w² and Σ w of row `row`.
+    /// Noise, Σ w² and Σ w of row `row`.
     ///
-    /// Not all sources err independently. Results of one rotation are neighbours in one accumulator: any two of them have the covariance
-    /// [`Noise::together`] at most. What a public key encrypts is coefficients of one product with the secret, e·S: bits of mean 1/2 correlate any two of
-    /// them by 1/2 at most, so that Var Σ w·e ≤ (Σ w² + (Σ |w|)²)/2 of a coefficient's.
+    /// Some sources are correlated. Results of one rotation are neighbors in one accumulator; any two have covariance at most
+    /// [`Noise::together`]. Public-key ciphertexts are coefficients of one product e·S with the secret; key bits of mean 1/2
+    /// correlate any two by at most 1/2, so Var Σ w·e ≤ (Σ w² + (Σ |w|)²)/2 times a coefficient's variance.
     fn combination(&self, terms: &Terms, row: usize, flow: &Dataflow) -> Combination {
         cancel::check();
         let sources = &flow.sources;
         let (columns, weights) = terms.row(row);
         let (mut inputs, mut results) = (0.0, 0.0);
-        // Inputs of a public key share the mean of their key switch.
+        // Public-key inputs share the mean of their key switch.
         let (mut input_sum, mut input_most) = (0.0, 0.0);
-        // Results that are first in their accumulators, which share one mean, and the others.
-        let (mut first, mut beside, mut beside_most) = (0.0, 0.0, 0.0);
-        // Of each rotation Σ |w| and Σ w².
+        // First results of accumulators share one mean; later results are summed separately.
+        let (mut first, mut later, mut later_most) = (0.0, 0.0, 0.0);
+        // Σ |w| and Σ w² of each rotation.
         let mut rotations: BTreeMap<(u32, u32), [f64; 2]> = BTreeMap::new();
         for (&column, &weight) in columns.iter().zip(weights) {
             let (source, weight) = (sources[column as usize], f64::from(weight));
@@ -330,8 +287,8 @@ impl Model {
             results += weight * weight;
             match flow.rotation_of(source).filter(|_| self.shared_rotations) {
                 Some(rotation) => {
-                    beside += weight;
-                    beside_most += weight.abs();
+                    later += weight;
+                    later_most += weight.abs();
                     let [sum, squares] = rotations.entry(rotation).or_default();
                     *sum += weight.abs();
                     *squares += weight * weight;
@@ -344,15 +301,15 @@ impl Model {
             Encryption::Public => f64::midpoint(inputs, input_most * input_most),
         };
         let fresh = self.input.combined(fresh_squares, input_sum, input_most);
-        let weight_sum: f64 = first + beside;
+        let weight_sum: f64 = first + later;
         let pairs: f64 = rotations.values().map(|[sum, squares]| sum * sum - squares).sum();
-        let results_noise = self.result.combined(results, weight_sum, f64::abs(first) + beside_most);
+        let results_noise = self.result.combined(results, weight_sum, f64::abs(first) + later_most);
         let noise = fresh.plus(results_noise).plus(Noise::random(pairs * self.result.together));
         Combination { noise, squared_norm: inputs + results, weight_sum }
     }
 }
 
-/// What an error stays within, but for a probability of 2^-128, or, where that is less, `margin`.
+/// Bound of the error, exceeded with probability 2^-128, or `margin` if that is less.
 pub(crate) fn error_within(noise: Noise, margin: f64) -> f64 {
     margin.min(ERROR_DEVIATIONS * noise.variance.sqrt() + noise.mean_bound)
 }
@@ -361,11 +318,11 @@ fn written(location: Option<&Location>) -> Option<String> {
     location.map(ToString::to_string)
 }
 
-/// The noise of `program` lowered by `choice`, products computed by `transform`, for [`Keys::Accepted`].
+/// The noise of `program` lowered with `choice`, for [`Keys::Accepted`]. `transform` is the noise of the products.
 ///
 /// # Errors
-/// [`NoiseError::NoKeySwitchKey`], [`NoiseError::KeyUnrolling`], [`NoiseError::Dataflow`]; a budget that is left is no error here, see
-/// [`NoiseReport::check`].
+/// [`NoiseError::NoKeySwitchKey`], [`NoiseError::KeyUnrolling`], [`NoiseError::Dataflow`]. An exceeded budget is no error here;
+/// see [`NoiseReport::check`].
 pub fn report_lowered(
     program: &Program,
     parameters: &Parameters,
@@ -375,7 +332,7 @@ pub fn report_lowered(
     report_for(program, parameters, choice, transform, Keys::Accepted)
 }
 
-/// [`report_lowered`] for `keys`: the average over keys, which tests hold against measurement, or those of known weights.
+/// [`report_lowered`] for `keys`: all accepted keys, the average (which tests compare with measurements), or known key weights.
 ///
 /// # Errors
 /// As [`report_lowered`].
@@ -389,10 +346,10 @@ pub fn report_for(
     report_flow(program, &Dataflow::new(program)?, parameters, (choice, keys, Encryption::Secret), transform)
 }
 
-/// [`report_for`] with inputs that are encrypted as `encryption` says.
+/// [`report_for`] with inputs encrypted as `encryption`.
 ///
 /// # Errors
-/// As [`report_lowered`]; [`NoiseError::NoKeySwitchKey`] if inputs of a public key are taken under the small key by a set without a key switch.
+/// As [`report_lowered`]; [`NoiseError::NoKeySwitchKey`] if public-key inputs need a key switch that the set lacks.
 pub fn report_encrypted(
     program: &Program,
     parameters: &Parameters,
@@ -488,9 +445,9 @@ fn report_flow(
     })
 }
 
-/// Error of the rounded torus unit, |q/P - round(q/P)| / q: a fraction of the torus for each unit.
+/// Rounding error of the torus unit per unit of the value, |q/P - round(q/P)| / q.
 fn step_drift(torus_bits: u32, step: u32) -> f64 {
-    // q mod P, exactly: q is a power of two.
+    // q mod P is exact because q is a power of two.
     let remainder = ((1u128 << torus_bits) % u128::from(step)) as f64 / f64::from(step);
     remainder.min(1.0 - remainder) / f64::from(torus_bits).exp2()
 }
@@ -510,7 +467,7 @@ fn output_noise(
             let half = range.slot() as f64 / 2.0 / f64::from(step);
             half - drift(step, range.lo().abs().max(range.hi().abs()))
         }
-        // A multiple of 1/step, and a step is a power of two.
+        // Exact, because the step is a power of two.
         ElementType::Torus { .. } => 0.5 / f64::from(step),
     };
     let (values, slot) = match node.element {
@@ -529,9 +486,9 @@ fn output_noise(
         |row| (failure(row), row.squared_norm),
     );
     let error_bound = worst.iter().map(|row| error_within(row.noise, margin)).fold(0.0, f64::max);
-    // What is added to hide them has to hide all of them.
+    // Flooding noise must hide all rows.
     let noise = worst.iter().fold(Noise::default(), |noise, row| noise.max(row.noise));
-    // Without a key switch inputs and results are under the keys that they come with; no output mixes them.
+    // Without a key switch, inputs and results keep their keys, and no output mixes them.
     let of_results = || (0..output.forms.terms.rows()).flat_map(|row| output.forms.terms.row(row).0);
     let key = match order {
         KeySwitchOrder::Before => LweKind::Large,
@@ -558,7 +515,7 @@ fn output_noise(
     }
 }
 
-/// Those of `rows` whose noise no other row's exceeds in each of its parts: failures and bounds grow with all of them.
+/// The rows whose noise no other row exceeds in all parts; failures and bounds increase with each part.
 fn worst(rows: impl Iterator<Item = Combination>) -> Vec<Combination> {
     let within = |a: Noise, b: Noise| a.max(b) == b;
     let mut worst: Vec<Combination> = Vec::new();
@@ -571,14 +528,14 @@ fn worst(rows: impl Iterator<Item = Combination>) -> Vec<Combination> {
     worst
 }
 
-/// How many deviations a Gaussian error stays within but for a probability of 2^-128.
+/// Deviations that a Gaussian error exceeds with probability 2^-128.
 const ERROR_DEVIATIONS: f64 = 13.2;
 
 impl NoiseReport {
-    /// Whether every look-up, every output and the whole program fail with probability 2^`target` at most.
+    /// Checks that each lookup, each output and the whole program fail with probability at most 2^`target`.
     ///
     /// # Errors
-    /// The first operation in program order that leaves the budget.
+    /// The first operation in program order that exceeds the budget.
     pub fn check(&self, parameters: &Parameters, target: f64) -> Result<(), NoiseError> {
         let set = || self.parameters.clone();
         if let Some(lookup) = self.lookups.iter().find(|lookup| lookup.log2_failure > target) {

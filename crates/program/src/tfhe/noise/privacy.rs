@@ -1,11 +1,11 @@
-//! Outputs that hide how they were computed: what their re-randomisation adds to a program's noise.
+//! Circuit privacy: the noise that re-randomizing and flooding outputs adds.
 
 use super::{ERROR_DEVIATIONS, NoiseError, NoiseReport, OutputNoise};
 use polyfabric_schemes::tfhe::circuit_privacy::flood_deviation;
 use polyfabric_schemes::tfhe::noise::{Formulas, Keys, Noise, union_log2};
 use polyfabric_schemes::tfhe::{LweKind, Parameters};
 
-/// Most bits that are asked for: the distance that a flood itself leaves, as its tail ends.
+/// Maximum number of bits: the statistical distance that the flood's own truncated tail leaves.
 pub const MOST_BITS: f64 = 60.0;
 
 impl OutputNoise {
@@ -13,12 +13,12 @@ impl OutputNoise {
         Noise { mean_bound: self.mean_bound, ..Noise::random(self.variance) }
     }
 
-    /// What an error of its phase stays within but for 2^-128, whatever can be read.
+    /// Bound of the phase error, exceeded with probability 2^-128, without the cap at half a value's distance.
     fn error_within(&self) -> f64 {
         ERROR_DEVIATIONS * self.variance.sqrt() + self.mean_bound
     }
 
-    /// With `zero` added, and a flood that hides its own error with so many bits.
+    /// This output with `zero` added, and with a flood that hides its error with `bits` bits.
     fn flooded(&self, zero: Noise, bits: f64) -> Self {
         let deviation = flood_deviation(self.error_within(), bits);
         let noise = self.noise().plus(zero).plus(Noise::random(deviation * deviation));
@@ -31,7 +31,7 @@ impl OutputNoise {
         flooded
     }
 
-    /// The most bits with which it decodes wrongly with a probability of 2^`target` at most, by bisection; none if not even 0 do.
+    /// The most bits with which it decodes wrongly with probability at most 2^`target`, by bisection; `None` if 0 bits are too many.
     fn most_bits(&self, zero: Noise, target: f64) -> Option<f64> {
         let fits = |bits: f64| self.flooded(zero, bits).log2_failure <= target;
         let (mut low, mut high) = (0.0, MOST_BITS);
@@ -46,7 +46,7 @@ impl OutputNoise {
     }
 }
 
-/// Refuses what is no number of bits of circuit privacy.
+/// Checks a number of bits of circuit privacy.
 ///
 /// # Errors
 /// [`NoiseError::PrivacyBits`].
@@ -55,8 +55,8 @@ pub fn expect_bits(bits: f64) -> Result<(), NoiseError> {
 }
 
 impl NoiseReport {
-    /// The noise of the same program whose server re-randomises and floods every output, so that each value hides how it was computed with
-    /// `bits` bits ([`polyfabric_schemes::tfhe::circuit_privacy`]); refused where an output fails with more than 2^`target` then.
+    /// The noise if the server re-randomizes and floods every output, so that each value hides its computation with `bits` bits
+    /// ([`polyfabric_schemes::tfhe::circuit_privacy`]). Fails if an output then exceeds failure probability 2^`target`.
     ///
     /// # Errors
     /// [`NoiseError::PrivacyBits`], [`NoiseError::Privacy`], [`NoiseError::NoKeySwitchKey`].
@@ -66,7 +66,7 @@ impl NoiseReport {
         let mut report = self.clone();
         for output in &mut report.outputs {
             let missing = || NoiseError::NoKeySwitchKey { parameters: parameters.name().to_owned() };
-            // A set with one LWE key has no key switch, and needs none.
+            // A set with one LWE key needs no key switch.
             let key = if parameters.has_one_lwe_key() { LweKind::Large } else { output.key };
             let zero = formulas.public_zero(key, parameters).ok_or_else(missing)?;
             let flooded = output.flooded(zero, bits);

@@ -1,21 +1,21 @@
-//! What look-ups and key switches of the default sets take on a processor, as it was measured (`rates.toml`).
+//! Measured CPU times of lookups and key switches with the default sets (`rates.toml`).
 
 use polyfabric_schemes::tfhe::{KeyUnrolling, Parameters};
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// Milliseconds of processor time, in batches on one core.
+/// Milliseconds per ciphertext of a batch, on one core.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Rate {
-    /// Of a look-up, with 1, 2 and 4 secret bits an iteration.
+    /// With 1, 2 and 4 secret bits per iteration.
     lookup: [f64; 3],
-    /// Of a key switch; 0 where a set has none.
+    /// 0 if the set has no key switch.
     key_switch: f64,
 }
 
-/// The rates of one set by the processor's vector instructions.
+/// Rates of one set, by vector instruction set.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rates {
@@ -29,18 +29,19 @@ static TABLE: LazyLock<HashMap<String, Rates>> = LazyLock::new(|| {
     struct Table {
         set: Vec<Rates>,
     }
-    let table: Table = toml::from_str(include_str!("rates.toml")).expect("the committed table parses; a test holds it");
+    let table: Table =
+        toml::from_str(include_str!("rates.toml")).expect("the committed table parses, as a test checks");
     table.set.into_iter().map(|rates| (rates.name.clone(), rates)).collect()
 });
 
 impl Rates {
-    /// Those of a default set.
+    /// The rates of a default set.
     pub fn of(parameters: &Parameters) -> Option<&'static Self> {
         TABLE.get(parameters.name())
     }
 
-    /// Milliseconds of so many look-ups and key switches: the geometric mean over the instruction sets. A program has the same set on every
-    /// processor, since who encrypts and who computes may have different ones.
+    /// Milliseconds of `lookups` and `key_switches`, as the geometric mean over instruction sets. Client and server may have
+    /// different CPUs but must choose the same set.
     pub fn milliseconds(&self, unrolling: KeyUnrolling, lookups: usize, key_switches: usize) -> f64 {
         let of = |rate: &Rate| {
             let lookup = rate.lookup[unrolling.bits().ilog2() as usize];
@@ -52,7 +53,7 @@ impl Rates {
 
 #[cfg(test)]
 mod tests {
-    //! Has every default set its rates, and what do they rank?
+    //! Has every default set rates, and how do they combine?
     use super::*;
     use polyfabric_schemes::tfhe::sets::{self, Family};
 

@@ -15,7 +15,7 @@ pub(super) const BODY_TYPES: [(BodyType, &str); 2] = [(BodyType::Polynomial, "po
 impl fmt::Display for KernelProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "kernel {:?}", self.name)?;
-        // The figures; their sources stay with the named set.
+        // Only the figures; the named set keeps their sources.
         let mut literal = self.parameters.literal().clone();
         literal.sources.clear();
         let json = serde_json::to_string(&literal).map_err(|_| fmt::Error)?;

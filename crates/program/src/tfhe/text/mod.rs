@@ -1,7 +1,7 @@
-//! The readable text form of both graphs: printed by `Display`, read by [`parse_program`] and [`parse_kernel`].
+//! The text form of homomorphic and kernel programs: printed by `Display`, parsed by [`parse_program`] and [`parse_kernel`].
 //!
-//! A parsed text is a checked program: the homomorphic one goes through the builder, the kernel one through its
-//! consistency check, so a text from anywhere is safe to read. `#` starts a comment.
+//! Parsing checks the program: homomorphic programs go through the builder, kernel programs through their consistency check.
+//! Text from an untrusted source is therefore safe to parse. `#` starts a comment.
 
 mod kernel;
 mod parse_kernel;
@@ -18,52 +18,33 @@ use crate::tfhe::matrix::MatrixError;
 use polyfabric_schemes::tfhe::ParameterError;
 use thiserror::Error;
 
-/// A text that does not parse: where, and why.
+/// A parse error: position and cause.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("line {line}, column {column}: {cause}")]
 pub struct TextError {
-    /// Line, from 1.
     pub line: usize,
-    /// Column in characters, from 1.
+    /// In characters, from 1.
     pub column: usize,
-    /// The cause.
     pub cause: TextErrorCause,
 }
 
-/// Why a text does not parse.
+/// The cause of a [`TextError`].
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum TextErrorCause {
-    /// Not written as it should be.
     #[error("{0}")]
     Syntax(#[from] SyntaxErrorCause),
-    /// A node has another type or torus step than its operation gives.
-    #[error("written as {written}, but the operation gives {inferred}; correct the type, or what it follows from")]
-    Type {
-        /// As written.
-        written: String,
-        /// As inferred.
-        inferred: String,
-    },
-    /// A refused node, or program.
+    #[error("written as {written}, but the operation gives {inferred}; correct the type or the operation")]
+    Type { written: String, inferred: String },
     #[error("{0}")]
     Program(#[from] Box<ProgramError>),
-    /// A refused matrix.
     #[error("{0}")]
     Matrix(#[from] MatrixError),
-    /// An inconsistent kernel program.
     #[error("{0}")]
     Kernel(#[from] Box<KernelError>),
-    /// A refused parameter set.
     #[error("{0}")]
     Parameters(#[from] Box<ParameterError>),
-    /// JSON that does not read.
     #[error("{what}: {problem}")]
-    Json {
-        /// What it should be.
-        what: &'static str,
-        /// The reader's words.
-        problem: String,
-    },
+    Json { what: &'static str, problem: String },
 }
 
 impl From<SyntaxError> for TextError {
@@ -72,12 +53,11 @@ impl From<SyntaxError> for TextError {
     }
 }
 
-/// `cause` at `place`.
 fn located(place: Place, cause: impl Into<TextErrorCause>) -> TextError {
     TextError { line: place.line, column: place.column, cause: cause.into() }
 }
 
-/// Writes `items` with a separator.
+/// Writes `items` with `separator` between them.
 fn join<T: std::fmt::Display>(
     f: &mut std::fmt::Formatter<'_>,
     items: impl IntoIterator<Item = T>,
@@ -99,7 +79,7 @@ fn list<T: std::fmt::Display>(f: &mut std::fmt::Formatter<'_>, items: impl IntoI
     f.write_str("]")
 }
 
-/// Writes `{[column: weight, ..], ..}`, one row in brackets.
+/// Writes `{[column: weight, ..], ..}`, one bracket per row.
 fn matrix(f: &mut std::fmt::Formatter<'_>, matrix: &crate::tfhe::Matrix) -> std::fmt::Result {
     f.write_str("{")?;
     for row in 0..matrix.rows() {
@@ -112,7 +92,7 @@ fn matrix(f: &mut std::fmt::Formatter<'_>, matrix: &crate::tfhe::Matrix) -> std:
     f.write_str("}")
 }
 
-/// Takes a matrix of `columns` columns, `{[column: weight, ..], ..}`.
+/// Parses a matrix of `columns` columns, `{[column: weight, ..], ..}`.
 fn parse_matrix(lexer: &mut Lexer<'_>, columns: usize) -> Result<crate::tfhe::Matrix, TextError> {
     let place = lexer.here();
     let mut builder = crate::tfhe::MatrixBuilder::new(columns).map_err(|error| located(place, error))?;

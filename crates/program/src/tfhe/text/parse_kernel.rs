@@ -1,4 +1,4 @@
-//! Reads kernel programs, and checks them.
+//! Parses and checks kernel programs.
 //!
 //! ```text
 //! text   = "kernel" name "parameters" json "lowering" json table* body* op* output*
@@ -25,10 +25,8 @@ use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, TextError>;
 
-/// The kernel program that `text` describes.
-///
 /// # Errors
-/// [`TextError`] at the first thing that is wrong; a program that is inconsistent as a whole is reported at its name.
+/// [`TextError`] at the first syntax error, or at the program's name for an inconsistency.
 pub fn parse_kernel(text: &str) -> Result<KernelProgram> {
     let mut lexer = Lexer::new(text)?;
     lexer.expect("kernel")?;
@@ -76,7 +74,7 @@ fn json<T: DeserializeOwned>(lexer: &mut Lexer<'_>, word: &str, what: &'static s
     if !lexer.looks_at(word) {
         lexer.expect(word)?;
     }
-    // The line is `word {..}`, taken whole: JSON has its own tokens.
+    // The rest of the line is JSON, which has its own tokens.
     let (line, place) = lexer.line()?;
     let json = line[word.len()..].trim_start();
     let value = serde_json::from_str(json);
@@ -126,7 +124,7 @@ fn body(lexer: &mut Lexer<'_>) -> Result<Body> {
         in_order(at, found, carried as usize + ops.len())?;
         lexer.expect("=")?;
         let primitive = primitive(lexer)?;
-        // Without operands, the next `%` starts the next operation.
+        // `%` after an operation without operands starts the next operation.
         let takes_some = !primitive.signature().0.is_empty();
         let operands = if takes_some { lexer.values()? } else { Vec::new() };
         ops.push(BodyOp { primitive, operands: operands.into_iter().map(BodyValue).collect() });

@@ -1,4 +1,4 @@
-//! Reads homomorphic programs, through the builder.
+//! Parses homomorphic programs, through the builder.
 //!
 //! ```text
 //! text    = "program" name node*
@@ -16,10 +16,8 @@ use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, TextError>;
 
-/// The program that `text` describes.
-///
 /// # Errors
-/// [`TextError`] at the first thing that is wrong.
+/// [`TextError`] at the first error.
 pub fn parse_program(text: &str) -> Result<Program> {
     let mut lexer = Lexer::new(text)?;
     let place = lexer.here();
@@ -49,7 +47,7 @@ fn refused(place: Place, error: ProgramError) -> TextError {
     located(place, Cause::Program(Box::new(error)))
 }
 
-/// Attributes of an operation, as written before its type.
+/// Attributes of an operation, written before its type.
 enum Attributes {
     None,
     Numbers(Vec<i64>),
@@ -58,7 +56,7 @@ enum Attributes {
     Tables(Vec<Table>, Option<Vec<u32>>),
 }
 
-/// Reads one node after `=`, appends it, and returns its written step.
+/// Parses a node after `=`, appends it and returns its written step.
 fn node(lexer: &mut Lexer<'_>, builder: &mut Builder, place: Place) -> Result<u32> {
     let op = lexer.word("an operation")?;
     let name = match op {
@@ -167,7 +165,7 @@ fn element(lexer: &mut Lexer<'_>) -> Result<ElementType> {
     }
 }
 
-/// Appends the node; `None` for an operation that does not exist.
+/// Appends the node; `None` for an unknown operation.
 fn append(
     builder: &mut Builder,
     op: &str,
@@ -219,7 +217,7 @@ fn append(
         ("assume", _) => {
             let range = match element {
                 ElementType::Integer(range) => range,
-                // Not an integer: the builder refuses the operand, or the written type is found different.
+                // The builder rejects an operand that is not an integer.
                 _ => Range::point(0),
             };
             builder.assume(operands[0], range)

@@ -11,7 +11,7 @@ impl fmt::Display for Program {
     }
 }
 
-/// A program's text without where it was written.
+/// A program's text without source locations, for its hash.
 struct Unplaced<'a>(&'a Program);
 
 impl fmt::Display for Unplaced<'_> {
@@ -21,7 +21,7 @@ impl fmt::Display for Unplaced<'_> {
 }
 
 impl Program {
-    /// What a ciphertext of the input or output `name` is for, as its file says.
+    /// The identity of the input or output `name`, as ciphertext files store it.
     pub fn port(&self, direction: Direction, name: &str) -> Port {
         let program = ProgramHash::of(Unplaced(self));
         Port { program, program_name: self.name().to_owned(), direction, name: name.to_owned() }

@@ -1,5 +1,5 @@
-// What a program does to batches of LWE ciphertexts between its bootstraps. Rows are whole ciphertexts, of `size` torus elements; rows that an operation
-// reads are given by their addresses, as they may lie in several batches.
+// Operations on batches of LWE ciphertexts between bootstraps. Rows are whole ciphertexts of `size` torus elements. Input rows are given by address,
+// because they may be in several batches.
 
 // Row r is Σ weight · row over terms first[r] .. first[r + 1], plus bias[r] on the last element.
 KERNEL linear(Torus *outputs, const u32 *first, const u64 *rows, const i32 *weights, const u64 *biases, u32 size) {
@@ -26,15 +26,15 @@ DEVICE u32 switched(Torus value, u32 log2_modulus) {
   return (u32)((twice + 1) >> 1) & ((1u << log2_modulus) - 1);
 }
 
-// t · round(x · 2N/(t q)) mod 2N, t = 2^log2_tables; a warp takes a ciphertext. With `centred` half of the mask's rounding errors comes off the body first
-// (kernels/src/modulus_switch.rs).
+// t · round(x · 2N/(t q)) mod 2N, t = 2^log2_tables, one warp per ciphertext. With `centred`, half of the mask's rounding errors is first subtracted from the
+// body (kernels/src/modulus_switch.rs).
 KERNEL modulus_switch(u32 *exponents, const Torus *ciphertexts, u32 count, u32 size, u32 log2_tables, u32 centred) {
   const u32 ciphertext = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
   const u32 log2_modulus = LOG2_DEGREE + 1 - log2_tables;
   const u32 dropped = TORUS_BITS - log2_modulus;
   const Torus *values = ciphertexts + (u64)(ciphertext < count ? ciphertext : count - 1) * size;
   u32 *out = exponents + (u64)ciphertext * size;
-  // The sum of errors in two parts: it may have 65 bits.
+  // The sum of errors may have 65 bits, so it has two parts.
   i64 high = 0, low = 0;
   for (u32 c = lane; c + 1 < size; c += 32) {
     u32 rounded_to = switched(values[c], log2_modulus);

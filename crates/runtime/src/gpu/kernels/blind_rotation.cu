@@ -1,10 +1,10 @@
-// Blind rotation: ACC += BSK_i ⊡ (X^(a_i) · ACC − ACC) for i = 0 .. n − 1, the whole loop of a ciphertext on one multiprocessor. With an unrolled key two
-// mask elements a, b at once: ACC += Σ_u (X^(e_u) − 1) · (BSK_u ⊡ ACC) for e = a, b, a + b; the rows of the three keys are added up, each times what
-// X^e − 1 is at a point, before they meet a digit.
+// Blind rotation: ACC += BSK_i ⊡ (X^(a_i) · ACC − ACC) for i = 0 .. n − 1, the whole loop of a ciphertext on one multiprocessor. An unrolled key handles two mask
+// elements a, b at once: ACC += Σ_u (X^(e_u) − 1) · (BSK_u ⊡ ACC) for e = a, b, a + b. The rows of the three keys are summed, each times the value of X^e − 1 at a
+// point, before they are multiplied by a digit.
 //
-// Accumulators stay in shared memory, products in registers. With one or two columns a group of THREADS threads holds all of a ciphertext's; with more,
-// one group for each column, and the spectra change hands in shared memory. The warps of a multiprocessor read the same rows of the key at about the same time, so
-// that all but the first find them in the first-level cache.
+// Accumulators stay in shared memory, products in registers. With one or two columns, a group of THREADS threads has all columns of a ciphertext. With more,
+// there is one group per column, and spectra are exchanged through shared memory. The warps of a multiprocessor read the same key rows at about the same time, so
+// all except the first find them in the first-level cache.
 
 #if TORUS_BITS == 32
 typedef u32 Torus;
@@ -17,25 +17,25 @@ typedef u64 Torus;
 #define GROUPS (COLUMNS <= 2 ? 1 : COLUMNS)
 #define OWN_COLUMNS (COLUMNS / GROUPS)
 #define GLWE (COLUMNS * DEGREE)
-// The key holds pairs of points of a thread: on the 32-bit torus, where 36 bits of mantissa are enough (kernels/src/fft/bound.rs), the upper 32 bits of
-// four numbers and then 16 more of each, else four doubles.
+// The key has pairs of points per thread: on the 32-bit torus, where 36 bits of mantissa suffice (kernels/src/fft/bound.rs), the upper 32 bits of four numbers
+// and then 16 more of each, otherwise four doubles.
 #define PAIR_BYTES (THREADS * (TORUS_BITS == 32 ? 24 : 32))
 #define POLYNOMIAL_BYTES (HELD / 2 * PAIR_BYTES)
 #define PATTERN_BYTES (COLUMNS * POLYNOMIAL_BYTES)
 #define PATTERNS ((1u << KEY_BITS) - 1)
 #define ROW_BYTES (PATTERNS * PATTERN_BYTES)
 
-// Half of q/β^l, and β/2 at every digit's place: with them added, digits plus β/2 are bit fields (kernels/src/decompose.rs).
+// Half of q/β^l, and β/2 at every digit's place: after adding them, digits plus β/2 are bit fields (kernels/src/decompose.rs).
 #define DROPPED (TORUS_BITS - LEVELS * LOG2_BASE)
 #define ROUNDING_HALF (DROPPED ? (Torus)1 << (DROPPED ? DROPPED - 1 : 0) : 0)
 
 #define TWO_52 4503599627370496.0
 #define TWO_51 2251799813685248.0
 #define TWO_32 4294967296.0
-// What moves an integer of 51 bits to the low bits of a double.
+// Shifts a 51-bit integer into the low bits of a double.
 #define TO_LOW_BITS (1.5 * TWO_52)
 
-// The word of coefficient `index` of which digits are cut.
+// The prepared word of coefficient `index`, from which digits are extracted.
 DEVICE Torus prepared(const Torus *polynomial, u32 index, u32 exponent, Torus preparation) {
 #if KEY_BITS > 1
   (void)exponent;
@@ -48,7 +48,7 @@ DEVICE Torus prepared(const Torus *polynomial, u32 index, u32 exponent, Torus pr
 #endif
 }
 
-// The digit of a prepared word at bit `position`, on the 32-bit torus times 2^position.
+// The digit of a prepared word at bit `position`; on the 32-bit torus times 2^position.
 DEVICE double digit(Torus word, u32 position) {
   u32 mask = LOG2_BASE == 32 ? 0xffffffffu : (1u << (LOG2_BASE % 32)) - 1;
 #if TORUS_BITS == 32
@@ -61,7 +61,7 @@ DEVICE double digit(Torus word, u32 position) {
   return double_of(0x43300000u, field) - half;
 }
 
-// To the torus. Sums are in units of 1/q where a constant can round them, else in units of 1.
+// Converts to the torus. Sums are in units of 1/q where a constant can round them, otherwise in units of 1.
 DEVICE Torus rounded(double value) {
 #if REDUCES
   double whole = (value + TO_LOW_BITS) - TO_LOW_BITS;
@@ -119,7 +119,7 @@ DEVICE void write_pair(const Complex points[2], u8 *key, u32 pair, u32 thread) {
   Words upper;
   u64 lower = 0;
   UNROLL for (u32 i = 0; i < 2; i++) {
-    // To the nearest of 48 bits; a carry into the exponent is right.
+    // Rounds to the nearest 48-bit number; a carry into the exponent is correct.
     const u64 re = bits_of(points[i].re) + 0x8000, im = bits_of(points[i].im) + 0x8000;
     upper.word[2 * i] = (u32)(re >> 32);
     upper.word[2 * i + 1] = (u32)(im >> 32);
@@ -136,7 +136,7 @@ DEVICE void write_pair(const Complex points[2], u8 *key, u32 pair, u32 thread) {
 #endif
 }
 
-// Brings a row of the key nearer, each warp a part of it: what the warps of a multiprocessor read next. There is memory for a row behind the last one.
+// Prefetches a key row, each warp a part: the row that the warps read next. There is memory for one row after the last.
 DEVICE void touch_row(const u8 *row) {
   const u32 warps = blockDim.x / 32, share = (ROW_BYTES / 128 + warps - 1) / warps;
   row += (threadIdx.x / 32 * share + threadIdx.x % 32) * 128;
@@ -155,7 +155,7 @@ DEVICE Turn turn_of(const u32 *exponents, const Complex *roots, u32 thread) {
   return turn;
 }
 
-// sums += x · the row's polynomials, of this thread's points and columns.
+// sums += x · the row's polynomials, for this thread's points and columns.
 DEVICE void multiply_row(Complex sums[OWN_COLUMNS][HELD], const Complex x[HELD], const u8 *row, const Turn *turn, const Complex *roots, u32 thread) {
   (void)turn;
   (void)roots;
@@ -181,7 +181,7 @@ DEVICE u32 reversed(u32 value, u32 bits) {
   return result;
 }
 
-// Point HELD · t + m of a spectrum is at e^(2πi (1 + 4 rev(t)) / 2N) times e^(2πi rev(m) / HELD), with the bits of t and of m reversed. `roots` are the 2N roots of one.
+// Point HELD · t + m of a spectrum is at e^(2πi (1 + 4 rev(t)) / 2N) · e^(2πi rev(m) / HELD), where rev reverses bits. `roots` are the 2N roots of one.
 DEVICE Turn turn_of(const u32 *exponents, const Complex *roots, u32 thread) {
   Turn turn = {0};
   const u32 place = 1 + 4 * reversed(thread, LOG2_POINTS - LOG2_HELD);
@@ -192,7 +192,7 @@ DEVICE Turn turn_of(const u32 *exponents, const Complex *roots, u32 thread) {
   return turn;
 }
 
-// X^e − 1 where X^e is `at`, or −`at` if `odd`.
+// X^e − 1, where X^e is `at`, or −`at` if `odd`.
 DEVICE Complex factor(Complex at, u32 odd) {
   const u64 sign = (u64)odd << 63;
   const u64 re = bits_of(at.re) ^ sign, im = bits_of(at.im) ^ sign;
@@ -215,7 +215,7 @@ DEVICE void multiply_row(Complex sums[OWN_COLUMNS][HELD], const Complex x[HELD],
     at[2] = times(at[0], at[1].re, at[1].im);
     Complex sum[OWN_COLUMNS][2];
     UNROLL for (u32 u = 0; u < 3; u++) {
-      // X^e at point m + 1 of an even m is ± what it is at m.
+      // X^e at point m + 1 of an even m is ± its value at m.
       const u32 odd = (u < 2 ? turn->exponents[u] : turn->exponents[0] + turn->exponents[1]) & 1;
       const Complex factors[2] = {factor(at[u], 0), factor(at[u], odd)};
       UNROLL for (u32 c = 0; c < OWN_COLUMNS; c++) {
@@ -237,8 +237,9 @@ DEVICE void multiply_row(Complex sums[OWN_COLUMNS][HELD], const Complex x[HELD],
 }
 #endif
 
-// `exponents` is [count][mask + 1] mod 2N, `choice` the table of each ciphertext, `tables` [..][N], `key` [iteration][row][pattern][column][pair][thread],
-// zeros for patterns of mask elements that there are not, `roots` of an unrolled key [2N], `accumulators` [count][COLUMNS][N]. A block takes blockDim.x / (GROUPS · THREADS) ciphertexts; its threads are whole warps.
+// `exponents` is [count][mask + 1] mod 2N, `choice` each ciphertext's table, `tables` [..][N], `key` [iteration][row][pattern][column][pair][thread] with zeros
+// for patterns of missing mask elements, `roots` of an unrolled key [2N], `accumulators` [count][COLUMNS][N]. A block has blockDim.x / (GROUPS · THREADS)
+// ciphertexts; its threads are whole warps.
 KERNEL MOST_THREADS(BLOCK_THREADS)
 blind_rotation(Torus *accumulators, const u32 *exponents, const u32 *choice, const Torus *tables, const u8 *key,
                const Complex *twiddles, const Complex *roots, u32 count, u32 mask) {
@@ -246,7 +247,7 @@ blind_rotation(Torus *accumulators, const u32 *exponents, const u32 *choice, con
   const u32 slot = transform / GROUPS, group = transform % GROUPS;
   const u32 slots = blockDim.x / (GROUPS * THREADS);
   const u32 wanted = blockIdx.x * slots + slot;
-  // All threads of a block take part; those without a ciphertext repeat the last one.
+  // All threads of a block participate; those without a ciphertext repeat the last one.
   const u32 ciphertext = wanted < count ? wanted : count - 1;
   Torus *accumulator = (Torus *)(shared_memory) + slot * GLWE;
   Complex *exchanges = (Complex *)(shared_memory + slots * GLWE * sizeof(Torus)) + slot * GROUPS * EXCHANGE;
@@ -266,7 +267,7 @@ blind_rotation(Torus *accumulators, const u32 *exponents, const u32 *choice, con
   synchronise_ciphertext(transform);
 
   ROLLED for (u32 first = 0; first < mask; first += KEY_BITS) {
-    // Of a last element alone the second is the body, which zeros of the key take away.
+    // If the last element is alone, the second one is the body, which is multiplied by zeros in the key.
     const Turn turn = turn_of(exponents + first, roots, thread);
     const u8 *of_iteration = key + (u64)(first / KEY_BITS) * ROWS * ROW_BYTES;
     Complex sums[OWN_COLUMNS][HELD];
@@ -341,8 +342,8 @@ blind_rotation(Torus *accumulators, const u32 *exponents, const u32 *choice, con
   }
 }
 
-// Row r of a GGSW ciphertext has the digits of level r mod LEVELS; `polynomials` of them, [iteration][pattern][row][column][N], are brought to the order of `key`. A
-// block takes blockDim.x / THREADS polynomials.
+// Row r of a GGSW ciphertext has the digits of level r mod LEVELS. Converts `polynomials` of them, [iteration][pattern][row][column][N], to the order of `key`. A
+// block has blockDim.x / THREADS polynomials.
 KERNEL MOST_THREADS(BLOCK_THREADS)
 transform_key(u8 *key, const Torus *coefficients, const Complex *twiddles, u32 polynomials) {
   const u32 transform = threadIdx.x / THREADS, thread = threadIdx.x % THREADS;
@@ -361,7 +362,7 @@ transform_key(u8 *key, const Torus *coefficients, const Complex *twiddles, u32 p
 #endif
   }
   forward(x, exchange, twiddles, thread, transform);
-  // 1/M, the place that digits keep, and 1/q where sums are in units of 1: powers of two.
+  // 1/M, the digits' scale, and 1/q where sums are in units of 1: powers of two.
   double scale = 1.0 / POINTS;
 #if TORUS_BITS == 32
   const u32 level = polynomial / COLUMNS % LEVELS;

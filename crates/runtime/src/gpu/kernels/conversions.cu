@@ -1,28 +1,28 @@
-// Base conversions: residues modulo some primes from residues modulo others, all targets of a position at once. The residues x_i come weighed, as the y_i of
-// Σ y_i Q/q_i = x + uQ. They are cut into bytes; bytes times the target's constants, cut too, are a product of matrices on the tensor cores, whose sums of 32 bits
-// make one number a target, reduced once. One more row is what counts besides: u, where it is to be taken away again, or 1.
+// Base conversions: residues modulo some primes from residues modulo others, for all targets of a position at once. The inputs are the y_i of
+// Σ y_i Q/q_i = x + uQ. They are split into bytes and multiplied with the bytes of the targets' constants as a matrix product on the tensor cores. The 32-bit sums
+// combine to one number per target, which is reduced once. One more row has u, if it is to be subtracted, or 1.
 //
-// A warp takes 32 positions. Each lane brings the numbers of one of them to shared memory; then lanes change roles: of a product of 16 positions, 32 bytes of
-// four numbers, and 8 columns, lane 4r + g has number g of positions r and r + 8, and gets columns 2g and 2g + 1. Columns are ordered so that four products leave
-// it all eight bytes of one target, g of four.
+// A warp handles 32 positions. Each lane loads the numbers of one position to shared memory; then lanes change roles. In a product of 16 positions, 32 bytes of four
+// numbers and 8 columns, lane 4r + g has number g of positions r and r + 8, and receives columns 2g and 2g + 1. Columns are ordered so that four products give a lane
+// all eight bytes of one target, g of four.
 
 #define CONVERSION_THREADS 128
 #define CONVERSION_TILES ((DEGREE + CONVERSION_THREADS - 1) / CONVERSION_THREADS)
-// Words from one number to the next in shared memory, so that four of them meet different banks.
+// Words between numbers in shared memory, chosen so that four of them use different banks.
 #define NUMBER_STRIDE (CONVERSION_THREADS + 4)
-// Products of residues that `montgomery` takes in one sum.
+// Maximum products of residues in one sum for `montgomery`.
 #define REDUCED_AT_ONCE 8
-// Words of the matrix for four numbers and four targets: a lane has one of each product.
+// Words of the matrix for four numbers and four targets: each lane has one of each product.
 #define MATRIX_WORDS 128
 
-// sum / 2^64 modulo q, of a sum below 2^64 · q.
+// sum / 2^64 modulo q, for a sum below 2^64 · q.
 DEVICE u64 montgomery(Wide sum, u64 q, u64 negated_inverse) {
   const u64 factor = sum.low * negated_inverse;
   return reduced_once(sum.high + high_product(factor, q) + (sum.low != 0), q);
 }
 
-// Whether the number in [−Q/2, Q/2) is negative, told exactly: by digits of mixed radix (H. L. Garner), of which the last that differs from that of (Q − 1)/2 says
-// so. Table, for each source: limb, half of its modulus less one, what y is multiplied with for its digit, and each earlier digit, all times 2^64.
+// Whether the number in [−Q/2, Q/2) is negative, exactly: compares mixed-radix digits (H. L. Garner) with those of (Q − 1)/2, of which the last that differs
+// decides. Table, for each source: limb, half of its modulus minus one, the factor of y for its digit, and that of each earlier digit, all times 2^64.
 DEVICE u32 is_negative(const u64 *sources, u32 count, const u64 *table, const Modulus *moduli, u32 position, u64 *digits) {
   u32 negative = 0;
   ROLLED for (u32 source = 0; source < count; source++) {
@@ -46,10 +46,10 @@ DEVICE u32 is_negative(const u64 *sources, u32 count, const u64 *table, const Mo
   return negative;
 }
 
-// More than the sum of up to 31 quotients y/q, each below 1, is off by in doubles: 31 · 31 · 2^-53 of the additions, 3 · 31 · 2^-53 of the quotients.
+// Above the error in doubles of a sum of up to 31 quotients y/q, each below 1: 31 · 31 · 2^-53 for the additions, 3 · 31 · 2^-53 for the quotients.
 #define UNSURE (1.0 / (1ull << 40))
 
-// Brings the numbers of `position` to shared memory; gives Σ y_i/q_i, of the reciprocals in `table`.
+// Loads the numbers of `position` to shared memory; returns Σ y_i/q_i from the reciprocals in `table`.
 DEVICE double bring_numbers(const u64 *sources, u32 count, const u64 *table, u32 centred, u32 position, u64 *numbers) {
   double quotients = 0;
   ROLLED for (u32 source = 0; source < count; source++) {
@@ -60,19 +60,19 @@ DEVICE double bring_numbers(const u64 *sources, u32 count, const u64 *table, u32
   return quotients;
 }
 
-// u of Σ y_i Q/q_i = x + uQ with x in [−Q/2, Q/2), and the numbers in shared memory.
+// u of Σ y_i Q/q_i = x + uQ with x in [−Q/2, Q/2); loads the numbers to shared memory.
 DEVICE u64 multiple(const u64 *sources, u32 count, const u64 *table, const Modulus *moduli, u32 position, u64 *numbers) {
   const double above = bring_numbers(sources, count, table, 1, position, numbers) + 0.5;
   const u64 whole = (u64)above;
   const double part = above - (double)whole;
   if (part >= UNSURE && part <= 1 - UNSURE) return whole;
-  // x is so near to one of the ends that its sign says which.
+  // x is so close to an end of the interval that its sign decides which one.
   const u64 nearest = whole + (part > 0.5), negative = is_negative(sources, count, table + count, moduli, position, numbers);
   bring_numbers(sources, count, table, 0, position, numbers);
   return negative ? nearest : nearest - 1;
 }
 
-// The number whose bytes' sums are `bytes`. Of 32 rows a sum is below 32 · 8 · 255^2, and with the next byte's below 2^32.
+// The number whose bytes have the sums `bytes`. With 32 rows a sum is below 32 · 8 · 255^2, and with the next byte's below 2^32.
 DEVICE Wide joined(const u32 bytes[8]) {
   u32 part[4];
   UNROLL for (u32 i = 0; i < 4; i++) part[i] = bytes[2 * i] + (bytes[2 * i + 1] << 8);
@@ -82,8 +82,8 @@ DEVICE Wide joined(const u32 bytes[8]) {
   return sum;
 }
 
-// record: sources, targets, whether the number is that in [−Q/2, Q/2), the table's address, of each source the address, of each target the address.
-// Table: of such a number the doubles 1/q and what `is_negative` takes; each target's limb; the matrices, for each four targets and each four numbers.
+// record: sources, targets, whether the number is in [−Q/2, Q/2), the table's address, the address of each source and of each target.
+// Table: for such a number the doubles 1/q and the data of `is_negative`; each target's limb; the matrices, for each four targets and each four numbers.
 KERNEL MOST_THREADS(CONVERSION_THREADS)
 conversions(const u64 *records, const u32 *starts, const Modulus *moduli) {
   const u64 *record = records + starts[blockIdx.x / CONVERSION_TILES];
@@ -101,7 +101,7 @@ conversions(const u64 *records, const u32 *starts, const Modulus *moduli) {
     bring_numbers(record + 4, sources, table, 0, position, own);
     own[sources * NUMBER_STRIDE] = 1;
   }
-  // What is multiplied with 0 is a number, too.
+  // Unused numbers must be initialised although their factor is 0.
   ROLLED for (u32 source = sources + 1; source < 4 * blocks; source++) own[source * NUMBER_STRIDE] = 0;
   synchronise_warp();
   const u64 *matrix = table + targets + lane;

@@ -1,7 +1,7 @@
-// What the kernels need of the card beyond C: words, barriers, bits of doubles, words of other lanes, and products of small integers.
+// The card's facilities beyond C: words, barriers, bits of doubles, words of other lanes, and products of small integers.
 //
-// The kernels are C in which threads, blocks and shared memory have CUDA's names. NVRTC compiles them for a card, with this file before them;
-// the tests compile the same text for the processor, with emulator.h in its place.
+// The kernels are C in which threads, blocks and shared memory have CUDA's names. NVRTC compiles them for a card after this file; the tests compile the same
+// text for the processor after emulator.h instead.
 
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -19,7 +19,7 @@ typedef long long i64;
 
 extern __shared__ __align__(128) u8 shared_memory[];
 
-// Of all threads of a warp.
+// Barrier of all threads of a warp.
 DEVICE void synchronise_warp(void) {
   __syncwarp();
 }
@@ -28,7 +28,7 @@ DEVICE void synchronise_block(void) {
   __syncthreads();
 }
 
-// Of `threads` threads, a multiple of 32, that name the same `barrier`, 1 to 15.
+// Barrier of `threads` threads, a multiple of 32, that name the same `barrier`, 1 to 15.
 DEVICE void synchronise_some(u32 barrier, u32 threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
@@ -45,18 +45,18 @@ DEVICE double double_of(u32 high, u32 low) {
   return __hiloint2double((i32)high, (i32)low);
 }
 
-// `value`, of which the compiler forgets where it comes from: what is computed from it is computed again in each round of a loop, and takes no registers in between.
+// Hides the origin of `value` from the compiler, so that dependent values are recomputed in each iteration of a loop instead of occupying registers.
 DEVICE double forgotten(double value) {
   asm volatile("" : "+d"(value));
   return value;
 }
 
-// Brings the 128 bytes at `line` into the first-level cache.
+// Prefetches the 128 bytes at `line` into the first-level cache.
 DEVICE void touch(const void *line) {
   asm volatile("prefetch.global.L1 [%0];" ::"l"(line));
 }
 
-// Begins to copy 16 bytes from the card's memory to shared memory; `await_copies` waits for all that this thread began.
+// Begins to copy 16 bytes from the card's memory to shared memory; `await_copies` waits for all copies of this thread.
 DEVICE void copy_later(void *to, const void *from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from) : "memory");
 }
@@ -87,13 +87,13 @@ DEVICE u64 shuffle_word(u64 value, u32 lane_mask) {
   return __shfl_xor_sync(0xffffffffu, value, (i32)lane_mask);
 }
 
-// Sum over the threads of a warp; every thread gets it.
+// Sum over the threads of a warp, returned to every thread.
 DEVICE i64 warp_sum(i64 value) {
   UNROLL for (i32 distance = 16; distance > 0; distance /= 2) value += __shfl_xor_sync(0xffffffffu, value, distance);
   return value;
 }
 
-// d += a · b for a of 16 × 32 signed and b of 32 × 8 unsigned bytes, spread over a warp as mma.m16n8k32 wants them.
+// d += a · b for a of 16 × 32 signed and b of 32 × 8 unsigned bytes, distributed over a warp as for mma.m16n8k32.
 DEVICE void multiply_bytes(i32 d[4], const u32 a[4], const u32 b[2]) {
   asm volatile(
       "mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\n"
@@ -101,7 +101,7 @@ DEVICE void multiply_bytes(i32 d[4], const u32 a[4], const u32 b[2]) {
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-// The same of unsigned bytes.
+// The same for unsigned bytes.
 DEVICE void multiply_unsigned_bytes(u32 d[4], const u32 a[4], const u32 b[2]) {
   asm volatile(
       "mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\n"

@@ -1,5 +1,5 @@
-// The kernels on the processor: what device.h gives them of a card, for tests. Threads of a block are coroutines that take turns at barriers, in the order of
-// their numbers or against it, so that a barrier that is missing shows as a difference between the two.
+// Implements device.h's facilities on the processor, for tests. Threads of a block are coroutines that switch at barriers, in increasing or decreasing order, so
+// that a missing barrier shows as a difference between the two.
 
 #include <math.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static struct {
   u8 *stacks;
   u8 ended[MOST_COROUTINES];
   i32 step;
-  // Turns since something happened.
+  // Switches since the last progress.
   u64 idle;
   void (*kernel)();
   const u64 *arguments;
@@ -111,7 +111,7 @@ DEVICE void touch(const void *line) {
   (void)line;
 }
 
-// Copies that a thread has begun. They are made when it awaits them, and not before: what nobody awaits is not there.
+// Copies begun by a thread. They are executed when awaited, so that data without a wait is missing.
 enum { MOST_COPIES = 64 };
 
 static struct {
@@ -171,7 +171,7 @@ DEVICE i64 warp_sum(i64 value) {
   return value;
 }
 
-// Operands of a product of bytes, written by all lanes before any sums up; of one product and the next, which a lane may be at while others are not yet.
+// Operands of a byte product, written by all lanes before any lane sums. Two sets, because a lane may be one product ahead of others.
 static struct {
   u8 a[16][32], b[32][8];
 } operands[MOST_COROUTINES / 32][2];
@@ -205,7 +205,7 @@ DEVICE void multiply_unsigned_bytes(u32 d[4], const u32 a[4], const u32 b[2]) {
 
 static void of_one_thread(void) {
   const u64 *a = emulated.arguments;
-  // Integers and pointers take a register or a place on the stack each, as these do.
+  // An integer or pointer argument occupies one register or stack slot, as these do.
   ((void (*)(u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64))emulated.kernel)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9],
                                                                                          a[10], a[11]);
   const u32 here = threadIdx.x, threads = blockDim.x;
@@ -219,7 +219,7 @@ static void of_one_thread(void) {
   setcontext(&emulated.contexts[next]);
 }
 
-// Launches `kernel` with 12 `arguments`, those that it has first; `backwards` turns the order of the threads.
+// Launches `kernel`; it uses the first of 12 `arguments`. `backwards` reverses the order of the threads.
 void emulate(void (*kernel)(), u32 blocks, u32 threads, u32 shared_bytes, const u64 *arguments, u32 backwards) {
   if (threads % 32 || threads > MOST_COROUTINES) abort();
   if (!emulated.stacks) emulated.stacks = malloc((size_t)MOST_COROUTINES * STACK_BYTES);

@@ -1,12 +1,12 @@
 // The folded negacyclic transform: N real coefficients as M = N/2 complex points z_p = a_p + i a_(p+M), modulo x^M − i.
 //
-// x^m − v² splits into x^(m/2) − v and x^(m/2) + v: a butterfly (a, b) → (a + v b, a − v b), v of the block alone. A thread holds HELD points and takes
-// log2 HELD levels at once, a pass; between passes points change hands in shared memory: those of a pass have the stride by which its last level splits, those of
-// the last pass are consecutive. Spectra stay in registers, HELD consecutive points a thread, in the order in which the splitting leaves them; the key is
-// kept in the same order.
+// x^m − v² splits into x^(m/2) − v and x^(m/2) + v: a butterfly (a, b) → (a + v b, a − v b), where v depends on the block only. A thread holds HELD points and
+// computes log2 HELD levels at once, a pass. Between passes, points are exchanged through shared memory: those of a pass have the stride by which its last level
+// splits, those of the last pass are consecutive. Spectra stay in registers, HELD consecutive points per thread, in the order of the splitting; the key has the
+// same order.
 //
-// The blocks of a pass start from one of twiddle factor v; its halves have w = √v and iw; the next ones √w, i √w and these times e^(2πi/8), and so on: of each level
-// only the first is kept.
+// The blocks of a pass start from one of twiddle factor v; its halves have w = √v and iw; the next ones √w, i √w and these times e^(2πi/8), and so on. Only the
+// first of each level is stored.
 
 #define DEGREE (1u << LOG2_DEGREE)
 #define POINTS (DEGREE / 2)
@@ -14,9 +14,9 @@
 #define HELD (1u << LOG2_HELD)
 #define THREADS (POINTS / HELD)
 #define PASSES ((LOG2_POINTS + LOG2_HELD - 1) / LOG2_HELD)
-// Levels of a pass that the last one leaves out.
+// Levels that the last pass omits.
 #define LEFT_OUT (PASSES * LOG2_HELD - LOG2_POINTS)
-// Complex points of shared memory that one transform takes: a place is left free after each HELD.
+// Complex points of shared memory per transform: one place is unused after each HELD.
 #define EXCHANGE (POINTS + POINTS / HELD)
 
 typedef struct __align__(16) {
@@ -57,7 +57,7 @@ DEVICE void butterfly(Complex *a, Complex *b, Complex w) {
   a->im = im;
 }
 
-// Twice the inverse.
+// Twice the inverse butterfly.
 DEVICE void inverse_butterfly(Complex *a, Complex *b, Complex w) {
   double re = a->re - b->re, im = a->im - b->im;
   a->re += b->re;
@@ -71,7 +71,7 @@ typedef struct {
   Complex first[4];
 } Twiddles;
 
-// Butterflies of the block `block` of the level `depth` of a pass.
+// Butterflies of block `block` of level `depth` of a pass.
 #define BLOCK(FLY, depth, block, w) \
   UNROLL for (u32 i = 0; i < (HELD >> ((depth) + 1)); i++) FLY(&x[(block) * (HELD >> (depth)) + i], &x[(block) * (HELD >> (depth)) + i + (HELD >> ((depth) + 1))], w)
 
@@ -104,7 +104,7 @@ typedef struct {
     BLOCK(FLY, 3, 7, turned_quarter(three));                   \
   }
 
-// The levels of a pass from `from` on.
+// The levels of a pass starting at `from`.
 DEVICE void levels(Complex x[HELD], Twiddles w, u32 from) {
   if (from < 1) LEVEL_0(butterfly);
   if (from < 2) LEVEL_1(butterfly);
@@ -123,7 +123,7 @@ DEVICE void inverse_levels(Complex x[HELD], Twiddles w, u32 from) {
   if (from < 1) LEVEL_0(inverse_butterfly);
 }
 
-// The points of a thread in pass `pass`, but the last, are first_point + i · STRIDE(pass); the threads of one block are consecutive.
+// The points of a thread in pass `pass`, except the last, are first_point + i · STRIDE(pass); the threads of one block are consecutive.
 #define STRIDE(pass) (POINTS >> (LOG2_HELD * ((pass) + 1)))
 
 DEVICE u32 first_point(u32 pass, u32 thread) {
@@ -135,10 +135,10 @@ DEVICE u32 stride_of(u32 pass) {
   return pass == PASSES - 1 ? 1 : STRIDE(pass);
 }
 
-// Of the block of `thread` in `pass`. The table has `[level][block]` for each pass but the first, whose one block is that of the whole ring: e^(2πi/8) and its roots.
-// A level's factor is the square of the next one's: of neighbours one is read, and of three levels the last alone. With ten roundings in the first of three, or four in one of
-// two, a pass stays within what the bound of the CPU's transforms has for its levels (kernels/src/fft/bound.rs): there are two in each sum and one more in
-// each difference.
+// Factors of the block of `thread` in `pass`. The table has `[level][block]` for each pass except the first, whose only block is that of the whole ring: e^(2πi/8) and
+// its roots. A level's factor is the square of the next one's: of two neighbours one is read, and of three levels only the last. With ten roundings in the first of
+// three levels, or four in one of two, a pass stays within the bound of the CPU's transforms (kernels/src/fft/bound.rs): each sum has two, and each difference
+// one more.
 DEVICE Twiddles twiddles_of(const Complex *table, u32 pass, u32 thread) {
   if (pass == 0) {
     Twiddles w = {{{SQRT_HALF, SQRT_HALF},
@@ -158,12 +158,12 @@ DEVICE Twiddles twiddles_of(const Complex *table, u32 pass, u32 thread) {
   return w;
 }
 
-// Where in shared memory point first + i · stride lies, `first` of a pass of that stride: written so that the compiler sees one address and 2^LOG2_HELD offsets.
+// Shared-memory index of point first + i · stride, for `first` of a pass with that stride: written so that the compiler sees one address and 2^LOG2_HELD offsets.
 DEVICE u32 place(u32 first, u32 i, u32 stride) {
   return first + first / HELD + (i * stride + i * stride / HELD);
 }
 
-// Of the threads of one transform; `transform` counts those of the block.
+// Barrier of the threads of one transform; `transform` numbers those of the block.
 DEVICE void synchronise_transform(u32 transform) {
 #if THREADS <= 32
   (void)transform;
@@ -174,7 +174,7 @@ DEVICE void synchronise_transform(u32 transform) {
 }
 
 #if LOG2_HELD == 4
-// Of 16 points of stride 2 that two lanes share, one takes the first eight pairs, the other the rest; or back.
+// Redistributes 16 points of stride 2 shared by two lanes: one gets the first eight pairs, the other the rest; or the reverse.
 DEVICE void exchange_with_neighbour(Complex x[16], u32 odd, u32 to_consecutive) {
   Complex y[16];
   UNROLL for (u32 s = 0; s < 8; s++) {
@@ -190,7 +190,7 @@ DEVICE void exchange_with_neighbour(Complex x[16], u32 odd, u32 to_consecutive) 
 }
 #endif
 
-// The points of pass `from` for those of pass `to`, its neighbour. They change hands among the threads of one block of the earlier one.
+// Redistributes the points of pass `from` for its neighbour pass `to`, among the threads of one block of the earlier one.
 DEVICE void exchange_points(Complex x[HELD], Complex *exchange, u32 from, u32 to, u32 thread, u32 transform) {
   const u32 earlier = from < to ? from : to;
   const u32 give = first_point(from, thread), take = first_point(to, thread);
@@ -209,7 +209,7 @@ DEVICE void exchange_points(Complex x[HELD], Complex *exchange, u32 from, u32 to
   UNROLL for (u32 i = 0; i < HELD; i++) x[i] = exchange[place(take, i, stride_of(to))];
 }
 
-// From points `thread` + i · STRIDE(0) to the spectrum's HELD · `thread` + m. `exchange` may be in use until the threads of this transform have met.
+// From points `thread` + i · STRIDE(0) to points HELD · `thread` + m of the spectrum. `exchange` may be in use until this transform's threads have met.
 DEVICE void forward(Complex x[HELD], Complex *exchange, const Complex *table, u32 thread, u32 transform) {
   levels(x, twiddles_of(table, 0, thread), 0);
   synchronise_transform(transform);

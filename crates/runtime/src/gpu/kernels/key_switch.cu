@@ -1,16 +1,16 @@
 // Key switch of a batch: body − Σ digit_t(a_i) · KSK(i, t), as a product of matrices of bytes on the tensor cores.
 //
-// Digits are signed bytes, [ciphertext][i][t]; the key's words are cut into unsigned bytes, each a column of its own, [word][byte][i][t]. Sums of 32 bits hold
-// what the host has checked: k N l · β/2 · 255 < 2^31. Both operands have the k N l terms of a row together, so that a thread reads
-// 16 of them at once: which term a lane of the tensor core takes for which does not matter as long as both operands agree.
+// Digits are signed bytes, [ciphertext][i][t]; the key's words are split into unsigned bytes, each a separate column, [word][byte][i][t]. The host has checked that sums
+// fit 32 bits: k N l · β/2 · 255 < 2^31. Both operands store the k N l terms of a row contiguously, so that a thread reads 16 at once. The assignment of terms to lanes is
+// arbitrary as long as both operands agree.
 
 #define TORUS_BYTES (TORUS_BITS / 8)
 #define TERMS (GLWE_DIMENSION * DEGREE * SWITCH_LEVELS)
 #define SWITCH_DROPPED (TORUS_BITS - SWITCH_LEVELS * SWITCH_LOG2_BASE)
-// Columns of bytes that a warp takes.
+// Byte columns per warp.
 #define TILE_BYTES 64
 
-// Digits of the masks, closest representatives; `count` ciphertexts of k N + 1 elements.
+// Digits of the masks, nearest representatives; `count` ciphertexts of k N + 1 elements.
 KERNEL switch_digits(signed char *digits, const Torus *ciphertexts, u32 count) {
   Torus preparation = SWITCH_DROPPED ? (Torus)1 << (SWITCH_DROPPED ? SWITCH_DROPPED - 1 : 0) : 0;
   for (u32 level = 0; level < SWITCH_LEVELS; level++) preparation += (Torus)1 << (TORUS_BITS - SWITCH_LOG2_BASE * level - 1);
@@ -25,7 +25,7 @@ KERNEL switch_digits(signed char *digits, const Torus *ciphertexts, u32 count) {
   }
 }
 
-// The bytes of the key, [i][t][size] words, as [word][byte][i][t].
+// Reorders the bytes of the key from [i][t][size] words to [word][byte][i][t].
 KERNEL cut_key(u8 *bytes, const Torus *key, u32 size) {
   const u64 stride = (u64)gridDim.x * blockDim.x;
   for (u64 index = (u64)blockIdx.x * blockDim.x + threadIdx.x; index < (u64)TERMS * size; index += stride) {
@@ -35,8 +35,8 @@ KERNEL cut_key(u8 *bytes, const Torus *key, u32 size) {
   }
 }
 
-// A warp takes 16 ciphertexts and TILE_BYTES columns of bytes. Blocks have all columns of the first ciphertexts, then of the next: in one direction, where a card
-// counts 2^31 of them. `inputs` give the bodies.
+// A warp handles 16 ciphertexts and TILE_BYTES byte columns. Blocks are numbered by columns, then ciphertexts, in one dimension, of which a card has 2^31.
+// `inputs` supply the bodies.
 KERNEL key_switch(Torus *outputs, const Torus *inputs, const signed char *digits, const u8 *bytes, u32 count, u32 size) {
   const u32 lane = threadIdx.x % 32, quarter = lane % 4, row = lane / 4;
   const u32 columns = size * TORUS_BYTES, of_block = blockDim.x / 32 * TILE_BYTES, blocks = (columns + of_block - 1) / of_block;
@@ -63,7 +63,7 @@ KERNEL key_switch(Torus *outputs, const Torus *inputs, const signed char *digits
       }
     }
   }
-  // A lane has columns 2 · quarter and the next of each tile: bytes of a word that all, or two, of four lanes share.
+  // A lane has columns 2 · quarter and the next of each tile: bytes of a word shared by four or two lanes.
   UNROLL for (u32 tile = 0; tile < TILE_BYTES / 8; tile++) {
     const u32 byte = 2 * quarter % TORUS_BYTES;
     UNROLL for (u32 half = 0; half < 2; half++) {

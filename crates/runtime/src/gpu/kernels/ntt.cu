@@ -1,16 +1,15 @@
-// Negacyclic number-theoretic transforms of many polynomials at once, to values in bit-reversed order and back (kernels/src/ntt).
+// Negacyclic NTTs of many polynomials at once, to values in bit-reversed order and back (kernels/src/ntt).
 //
-// A block has a tile of words in shared memory: the whole ring where that fits, else a polynomial is a matrix of rows. Columns are transformed first, a tile being
-// 8 neighbours, then rows, a tile being several; both are levels of one and the same transform, so that nothing is multiplied in between. A thread takes up to
-// four levels in registers. Sums between butterflies are lazy (D. Harvey): below 4q forwards, below 2q backwards.
+// A block has a tile of words in shared memory: the whole ring if it fits, otherwise a part of a matrix of rows. Columns are transformed first, in tiles of 8 neighbours,
+// then rows, in tiles of several. Both are levels of the same transform, so there is no multiplication in between. A thread computes up to four levels in registers. Sums
+// between butterflies are lazy (D. Harvey): below 4q forward, below 2q inverse.
 //
-// Forwards a polynomial is made as it is loaded (`load`: a rescaling's residues, a digit), and may be subtracted from another one and
-// scaled as it is stored; backwards it is scaled and moved by a constant as it is stored. The factors of a limb are [N] for each direction: number 2^d + b is the
-// root of block b at depth d.
+// A forward transform computes its input while loading it (`load`: residues of a rescaling, a digit), and may subtract its result from another polynomial and scale it while
+// storing; an inverse transform scales and adds a constant while storing. The factors of a limb are [N] for each direction: number 2^d + b is the root of block b at depth d.
 
 #define LOG2_HELD 4
 #define HELD (1u << LOG2_HELD)
-// Of a tile of columns.
+// For a tile of columns.
 #define LOG2_COLUMNS 3
 #define COLUMNS (1u << LOG2_COLUMNS)
 #define LOG2_ROW (LOG2_DEGREE - COLUMN_LEVELS)
@@ -19,13 +18,13 @@ enum { IN_COLUMNS, IN_ROWS };
 
 #define LOG2_TILE_OF(part) ((part) == IN_COLUMNS ? COLUMN_LEVELS + LOG2_COLUMNS : LOG2_ROW_TILE)
 #define LEVELS_OF(part) ((part) == IN_COLUMNS ? COLUMN_LEVELS : LOG2_ROW)
-// Levels that lie between the tile and its first level.
+// Levels above the tile's first level.
 #define FIRST_LEVEL_OF(part) ((part) == IN_COLUMNS ? 0 : LOG2_ROW_TILE - LOG2_ROW)
 #define PASSES_OF(part) ((LEVELS_OF(part) + LOG2_HELD - 1) / LOG2_HELD)
 #define THREADS_IN(part) ((part) == IN_COLUMNS ? COLUMN_THREADS : ROW_THREADS)
 #define MOST_PASSES 4
 
-// A thread's words of one pass are first + i · 2^log2_stride of a tile; the factor of their first butterfly is number `root` of the tile's.
+// A thread's words of one pass are first + i · 2^log2_stride of a tile; their first butterfly has factor number `root` of the tile.
 typedef struct {
   u32 count, log2_stride, first, root;
 } Group;
@@ -46,23 +45,23 @@ DEVICE Group group_of(u32 part, u32 pass, u32 number) {
   return group;
 }
 
-// Where word `index` of a tile is in the polynomial.
+// Position of word `index` of a tile in the polynomial.
 DEVICE u32 position_of(u32 part, u32 tile, u32 index) {
   if (part == IN_ROWS) return (tile << LOG2_ROW_TILE) + index;
   return (index >> LOG2_COLUMNS << LOG2_ROW) + (tile << LOG2_COLUMNS) + (index & (COLUMNS - 1));
 }
 
-// How far words of a group are apart in the polynomial.
+// Distance of a group's words in the polynomial.
 DEVICE u32 step_of(u32 part, u32 log2_stride) {
   return part == IN_ROWS ? 1u << log2_stride : 1u << (log2_stride + LOG2_ROW - LOG2_COLUMNS);
 }
 
-// Where it is in shared memory: a word is left out after every 16, so that strides of any power of two meet all banks.
+// Index in shared memory: a word is skipped after every 16, so that strides of any power of two use all banks.
 DEVICE u32 place_of(u32 index) {
   return index + index / 16;
 }
 
-// Factors of a tile in shared memory, before its words: of level l numbers 2^l up to 2^(l + 1). One is left out after every 8.
+// Factors of a tile in shared memory, before its words: level l has numbers 2^l up to 2^(l + 1). One is skipped after every 8.
 #define FIRST_FACTOR_OF(part) (1u << FIRST_LEVEL_OF(part))
 #define FACTORS_OF(part) (FIRST_FACTOR_OF(part) << LEVELS_OF(part))
 #define FACTOR_PLACES_OF(part) (FACTORS_OF(part) + FACTORS_OF(part) / 8)
@@ -71,10 +70,10 @@ DEVICE u32 factor_place(u32 number) {
   return number + number / 8;
 }
 
-// Begins to bring a tile's factors; those of a level lie together in the ring's list.
+// Begins to load a tile's factors; those of a level are contiguous in the ring's list.
 DEVICE void fetch_factors(u32 part, u32 tile, const Factor *factors) {
   Factor *own = (Factor *)shared_memory;
-  // All columns have the same; rows those of their blocks.
+  // All columns share the same factors; rows have those of their blocks.
   const u32 above = part == IN_COLUMNS ? 0 : LOG2_DEGREE - LOG2_ROW_TILE, row_tile = part == IN_COLUMNS ? 0 : tile;
   ROLLED for (u32 number = FIRST_FACTOR_OF(part) + threadIdx.x; number < FACTORS_OF(part); number += blockDim.x) {
     const u32 level = log2_of(number);
@@ -82,7 +81,7 @@ DEVICE void fetch_factors(u32 part, u32 tile, const Factor *factors) {
   }
 }
 
-// Words that a thread asks for, or has on their way, at once.
+// Maximum outstanding words per thread.
 #define AT_ONCE 8
 
 DEVICE void forward_butterfly(u64 *a, u64 *b, Factor w, u64 q) {
@@ -97,7 +96,7 @@ DEVICE void inverse_butterfly(u64 *a, u64 *b, Factor w, u64 q) {
   *b = times_lazy(x + 2 * q - y, w, q);
 }
 
-// Loops have constant bounds, so that the compiler unrolls them all and words stay in registers.
+// Constant loop bounds let the compiler unroll everything and keep words in registers.
 DEVICE void forward_levels(u64 x[HELD], Group group, const Factor *factors, u64 q) {
   UNROLL for (u32 level = 0; level < LOG2_HELD; level++) {
     if (level < group.count) {
@@ -130,7 +129,7 @@ DEVICE void inverse_levels(u64 x[HELD], Group group, const Factor *factors, u64 
   }
 }
 
-// Items of a launch have a record each; a block takes one tile of one item.
+// Each item of a launch has a record; a block handles one tile of one item.
 typedef struct {
   const u64 *record;
   const Modulus *modulus;
@@ -151,12 +150,12 @@ DEVICE Item item_of(const u64 *records, const u32 *starts, const Modulus *moduli
 
 #define TILES_OF(part) (1u << (LOG2_DEGREE - LOG2_TILE_OF(part)))
 
-// record: limb, result, what it is subtracted from or 0, the factor of the difference, its quotient, how to load.
+// record: limb, result, minuend or 0, factor of the difference, its quotient, load method.
 DEVICE void forward_part(u32 part, Item item) {
   const Factor *factors = (const Factor *)shared_memory;
   u64 *words = (u64 *)(factors + FACTOR_PLACES_OF(part));
   fetch_factors(part, item.tile, item.factors);
-  // Each thread has copied factors that others read, so that all wait. They do when they have asked for their first words, unless some have none: in rings below 512.
+  // Threads read factors copied by others, so all must wait. They wait after requesting their first words, unless some have none: in rings below 512.
   const u32 some_idle = (1u << (LOG2_TILE_OF(part) - levels_of_pass(part, 0))) < THREADS_IN(part);
   if (some_idle) {
     await_copies();
@@ -208,7 +207,7 @@ DEVICE void forward_part(u32 part, Item item) {
   }
 }
 
-// record: limb, result, address, factor (1/N in it), quotient, addend.
+// record: limb, result, address, factor (includes 1/N), quotient, addend.
 DEVICE void inverse_part(u32 part, Item item) {
   const Factor *factors = (const Factor *)shared_memory;
   u64 *words = (u64 *)(factors + FACTOR_PLACES_OF(part));
@@ -256,7 +255,7 @@ DEVICE void inverse_part(u32 part, Item item) {
   }
 }
 
-// Threads that a multiprocessor is to hold at once: 80 registers each.
+// Target number of resident threads per multiprocessor: 80 registers each.
 #define RESIDENT_THREADS 768
 #define THREADS_OF(threads) MOST_THREADS_OF(threads, (threads) < RESIDENT_THREADS ? RESIDENT_THREADS / (threads) : 1)
 

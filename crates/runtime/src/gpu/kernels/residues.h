@@ -1,4 +1,4 @@
-// Arithmetic modulo primes below 2^61, and records: what a block is told of the polynomial that it computes. A record is words, each an address or a number.
+// Arithmetic modulo primes below 2^61, and records: a block's description of the polynomial that it computes, as words, each an address or a number.
 
 #define DEGREE (1u << LOG2_DEGREE)
 
@@ -16,13 +16,13 @@ typedef struct __align__(16) {
   u64 word[2];
 } Pair;
 
-// `value` less `modulus` once, if it is not below.
+// Subtracts `modulus` once if `value` is not below it.
 DEVICE u64 reduced_once(u64 value, u64 modulus) {
   const u64 less = value - modulus;
   return less < value ? less : value;
 }
 
-// a · w mod q, or q more, for any a (V. Shoup's product).
+// a · w mod q, possibly plus q, for any a (V. Shoup's product).
 DEVICE u64 times_lazy(u64 a, Factor w, u64 q) {
   return a * w.value - high_product(a, w.quotient) * q;
 }
@@ -46,7 +46,7 @@ DEVICE void add_product(Wide *sum, u64 a, u64 b) {
   sum->high += high_product(a, b) + (sum->low < low);
 }
 
-// Products of two residues that a sum takes beside a reduced one: each is below 2^122.
+// Maximum products of two residues in a sum in addition to a reduced one: each is below 2^122.
 #define MOST_PRODUCTS 32
 
 DEVICE u64 reduced(Wide sum, const Modulus *m) {
@@ -64,21 +64,21 @@ DEVICE u64 difference(u64 a, u64 b, u64 q) {
   return reduced_once(a + q - b, q);
 }
 
-// The place of the value that X → X^element brings to place `place`: the values at odd powers of a root, in bit-reversed order (kernels/src/automorphism.rs).
+// The place whose value X → X^element moves to place `place`: values at odd powers of a root, in bit-reversed order (kernels/src/automorphism.rs).
 DEVICE u32 source_of(u32 place, u32 element) {
   const u32 number = bit_reversed(place) >> (32 - LOG2_DEGREE);
   return bit_reversed((element * (2 * number + 1) & (2 * DEGREE - 1)) >> 1) >> (32 - LOG2_DEGREE);
 }
 
-// How coefficients modulo the limb's prime come out of other polynomials: a word for which way, and what follows.
+// Methods of computing coefficients modulo the limb's prime from other polynomials: a word for the method, then its arguments.
 enum {
   // address
   LOAD_WORDS,
-  // address, first word that stands for a negative number, the source's modulus mod q
+  // address, first word that represents a negative number, the source's modulus mod q
   LOAD_REDUCED,
-  // address, offset, shift, mask, what is taken away again: a digit of each word
+  // address, offset, shift, mask, subtrahend: a digit of each word
   LOAD_DIGIT,
-  // address, inverse of g: X → X^g of coefficients
+  // address, inverse of g: X → X^g on coefficients
   LOAD_SUBSTITUTED
 };
 

@@ -1,21 +1,20 @@
-// What goes word by word over residue polynomials: sums of products, inner products with keys. A block takes up to 512 words of one item, a
-// thread two neighbours of them.
+// Word-by-word operations on limbs: sums of products, inner products with keys. A block handles up to 512 words of one item, a thread two neighbouring ones.
 
 #define BLOCK_WORDS 512
 #define WORD_TILES ((DEGREE + BLOCK_WORDS - 1) / BLOCK_WORDS)
 #define WORD_THREADS (BLOCK_WORDS / 2)
-// Blocks that a multiprocessor is to hold at once: what they wait for is memory.
+// Target number of resident blocks per multiprocessor: they are memory-bound.
 #define RESIDENT_BLOCKS 6
 
-// Of what is at `words`, neighbours number `pair`.
+// Neighbouring words number `pair` of those at `words`.
 DEVICE Pair pair_at(u64 words, u32 pair) {
   return ((const Pair *)words)[pair];
 }
 
-// Terms of a sum: in bits 0 to 3 what is multiplied, bit 4 if it counts negative, from bit 8 on the Galois element that its first factor goes through, or 0.
+// Terms of a sum: bits 0 to 3 are the kind of product, bit 4 a negative sign, bits from 8 the Galois element applied to the first factor, or 0.
 enum { TERM_WORD, TERM_PRODUCT, TERM_SCALED, TERM_CONSTANT, TERM_FIRST_CONSTANT };
 
-// record: limb, result, count, and for each term its first factor's address, the second's address or the constant, and what it is.
+// record: limb, result, count, and for each term the address of its first factor, the address of the second or the constant, and its kind.
 KERNEL MOST_THREADS_OF(WORD_THREADS, RESIDENT_BLOCKS)
 sums(const u64 *records, const u32 *starts, const Modulus *moduli) {
   const u64 *record = records + starts[blockIdx.x / WORD_TILES];
@@ -54,7 +53,7 @@ sums(const u64 *records, const u32 *starts, const Modulus *moduli) {
   ((Pair *)record[1])[pair] = result;
 }
 
-// Neighbours number `pair` of a key's limb: the lower 32 bits of all words, then what is above, in `upper_bytes` bytes each.
+// Words number `pair` of a key's limb: the lower 32 bits of all words, followed by the rest, in `upper_bytes` bytes each.
 DEVICE Pair key_pair(u64 key, u32 upper_bytes, u32 pair) {
   typedef struct __align__(8) {
     u32 word[2];
@@ -78,14 +77,14 @@ DEVICE Pair key_pair(u64 key, u32 upper_bytes, u32 pair) {
   return result;
 }
 
-// The products of digits with both halves of a key's rows, summed over the digits; to each sum may be added a polynomial times a constant, and the total may go
-// through an automorphism of values.
+// The products of digits with both halves of a key's rows, summed over the digits. A polynomial times a constant may be added to each sum, and an automorphism of values
+// may be applied to the total.
 //
-// record: limb; for the bodies and for the masks the result, what is added or 0, its constant, and the inverse of the Galois element or 0; the bytes of the key's
-// words above their lower 32 bits, count, and for each digit the addresses of its words, of the row's body and of its mask.
+// record: limb; for bodies and masks each the result, the addend or 0, its constant, and the inverse of the Galois element or 0; the bytes of the key's words above
+// their lower 32 bits, count, and for each digit the addresses of its words, of the row's body and of its mask.
 #define HALF_WORDS 4
 
-// A half's sums on their way to memory.
+// Writes a half's sums to memory.
 DEVICE void finish_half(const u64 *half, Wide sums[2], u32 pair, const Modulus *m) {
   Pair result;
   if (half[1]) {
@@ -126,7 +125,7 @@ inner_products(const u64 *records, const u32 *starts, const Modulus *moduli) {
   finish_half(halves + HALF_WORDS, masks, pair, m);
 }
 
-// Coefficients that no transform follows. record: limb, result, how to load.
+// Coefficients without a subsequent transform. record: limb, result, load method.
 KERNEL MOST_THREADS_OF(WORD_THREADS, RESIDENT_BLOCKS)
 loads(const u64 *records, const u32 *starts, const Modulus *moduli) {
   const u64 *record = records + starts[blockIdx.x / WORD_TILES];

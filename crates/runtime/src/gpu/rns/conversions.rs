@@ -1,21 +1,21 @@
-//! What a base conversion reads of constants: see `kernels/conversions.cu`.
+//! Constants of base conversions; see `kernels/conversions.cu`.
 
 use polyfabric_kernels::base_conversion::BaseConverter;
 use polyfabric_kernels::modular::Modulus;
 
-/// Numbers, and targets, that a product of matrices takes at once.
+/// Numbers and targets per matrix product.
 const AT_ONCE: usize = 4;
-/// Columns of a product, each a byte of a target: of four products all bytes of four targets.
+/// Columns of a product, each a byte of a target: four products have all bytes of four targets.
 const COLUMNS: usize = 8;
 /// Products for four targets.
 const PRODUCTS: usize = 4;
 
-/// Which number has the residues.
+/// The number represented by the residues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Which {
-    /// What the weighed residues add up to: one below αQ, or one near 0.
+    /// The sum of the weighted residues: in [0, αQ), or near 0 if balanced.
     Sum { balanced: bool },
-    /// That in [−Q/2, Q/2).
+    /// The representative in [−Q/2, Q/2).
     Centred,
 }
 
@@ -24,20 +24,20 @@ fn shifted(factor: u64, modulus: Modulus) -> u64 {
     ((u128::from(factor) << 64) % u128::from(modulus.value())) as u64
 }
 
-/// What the residue of source `source` is multiplied with, for Σ y_i t Q/q_i to be the number.
+/// The factor for the residue of source `source`, for which Σ y_i t Q/q_i is the number.
 pub(super) fn weight(converter: &BaseConverter, source: usize) -> u64 {
     let q = converter.from().moduli()[source];
-    // Distinct primes, of which none divides t.
+    // Distinct primes that do not divide t have this inverse.
     q.inverse(others(converter, q, q.reduce(converter.multiple()), Some(source))).unwrap_or(0)
 }
 
-/// `factor` times the product of the sources' moduli, without that of `but`, modulo `modulus`.
+/// `factor` times the product of the sources' moduli except `but`, modulo `modulus`.
 fn others(converter: &BaseConverter, modulus: Modulus, factor: u64, but: Option<usize>) -> u64 {
     let factors = converter.from().moduli().iter().enumerate().filter(|&(source, _)| Some(source) != but);
     factors.fold(factor, |product, (_, q)| modulus.multiply(product, modulus.reduce(q.value())))
 }
 
-/// The constants of a conversion by `converter`; `limb_of` has the places of moduli in the ring's list.
+/// The constants of a conversion by `converter`; `limb_of` maps moduli to their index in the ring.
 pub(super) fn table(converter: &BaseConverter, which: Which, limb_of: impl Fn(Modulus) -> u64) -> Vec<u64> {
     let (from, to, t) = (converter.from().moduli(), converter.to().moduli(), converter.multiple());
     let mut table = Vec::new();
@@ -55,7 +55,7 @@ pub(super) fn table(converter: &BaseConverter, which: Which, limb_of: impl Fn(Mo
         }
     }
     table.extend(to.iter().map(|&p| limb_of(p)));
-    // What a number counts for a target; behind the sources comes what counts besides.
+    // A number's contribution to a target; additional rows follow the sources.
     let factor = |source: usize, target: usize| {
         let p = to[target];
         match which {
@@ -71,7 +71,7 @@ pub(super) fn table(converter: &BaseConverter, which: Which, limb_of: impl Fn(Mo
             }
         }
     };
-    // Byte `byte` of what each byte of a source's number counts for a target.
+    // Byte `byte` of the contribution of each byte of a source's number to a target.
     let word = |source: usize, target: usize, byte: usize| {
         let Some(&p) = to.get(target).filter(|_| source <= from.len()) else { return 0 };
         let factor = factor(source, target);
@@ -84,7 +84,7 @@ pub(super) fn table(converter: &BaseConverter, which: Which, limb_of: impl Fn(Mo
     for target in (0..to.len()).step_by(AT_ONCE) {
         for source in (0..=from.len()).step_by(AT_ONCE) {
             for product in 0..PRODUCTS {
-                // A lane has a column's bytes of one source.
+                // A lane has a column's bytes for one source.
                 table.extend((0..COLUMNS * AT_ONCE).map(|lane| {
                     let (column, source) = (lane / AT_ONCE, source + lane % AT_ONCE);
                     word(source, target + column / 2, 2 * product + column % 2)
@@ -95,7 +95,7 @@ pub(super) fn table(converter: &BaseConverter, which: Which, limb_of: impl Fn(Mo
     table
 }
 
-/// Products of two words that a conversion takes for each of its positions: of each result's reduction. The matrix is the tensor cores'.
+/// Word products per position of a conversion: the reductions of each result. Tensor cores compute the matrix product.
 pub(super) fn products(converter: &BaseConverter) -> usize {
     const OF_A_REDUCTION: usize = 2;
     OF_A_REDUCTION * converter.to().moduli().len()

@@ -1,16 +1,16 @@
-//! What a program on residue polynomials takes of a card at best: an estimate from what its kernels read, write and multiply. A bootstrapping of
-//! 2^15 slots takes twice as long on an H200 (docs/gpu.md): its launches do not all fill the card, and its transforms wait for factors.
+//! Lower bound on the time of a CKKS or BGV program on a card, from the kernels' reads, writes and products. A bootstrapping of 2^15 slots takes twice as long on an H200
+//! (docs/gpu.md): not all launches fill the card, and transforms wait for factors.
 
 use super::Needs;
 use crate::gpu::Card;
 
-/// 32-bit products of a product of two words: of their halves with one another.
+/// 32-bit products per word product.
 const OF_A_PRODUCT: f64 = 4.0;
-/// Those of a butterfly (`times_lazy` of `kernels/residues.h`): of a whole product the upper word, and of two the lower one, which lacks that of the upper halves.
+/// 32-bit products per butterfly (`times_lazy` of `kernels/residues.h`): one upper word, and two lower words without the product of the upper halves.
 const OF_A_BUTTERFLY: f64 = 4.0 + 2.0 * 3.0;
 
 impl Card {
-    /// Seconds that a run takes at least unless caches spare reads: of memory or of products alone, the longer; of launches nothing.
+    /// Minimum seconds of a run unless caches avoid reads: the longer of memory and products; launches are ignored.
     pub fn seconds(&self, needs: &Needs) -> f64 {
         let products = needs.butterflies as f64 * OF_A_BUTTERFLY + needs.products as f64 * OF_A_PRODUCT;
         (needs.moved_bytes as f64 / self.memory_rate).max(products / self.multiply_rate)
@@ -19,7 +19,7 @@ impl Card {
 
 #[cfg(test)]
 mod tests {
-    //! Is the estimate what the longer of both takes?
+    //! Is the estimate the longer of the two?
 
     use super::*;
 

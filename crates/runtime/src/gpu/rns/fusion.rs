@@ -1,7 +1,7 @@
-//! Steps on single limbs as what kernels do in one go.
+//! Fuses steps on single limbs into kernel nodes.
 //!
-//! A value that is read once is not written where its reader can make it on the way: what a transform loads, sums and products of sums,
-//! the weighing of a residue that comes out of a transform, the subtraction that ends a division. Such a value waits until its reader asks.
+//! A value with a single reader is not written if the reader can compute it: the input of a transform, sums and products of sums, the weighting of a residue after a
+//! transform, the final subtraction of a ModDown or rescaling. Such a value waits until its reader requests it.
 
 use super::conversions::{Which, products, table, weight};
 use super::records::{Factor, KeyLimb, Load, Location, Record, Space, Term, quotient, upper_bytes};
@@ -12,7 +12,6 @@ use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_schemes::rns::{Domain, LimbId, Part};
 use std::collections::HashMap;
 
-/// A kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kernel {
     Inverse,
@@ -39,18 +38,17 @@ impl Kernel {
     }
 }
 
-/// What one block, or several, compute.
+/// The work of one or several blocks.
 #[derive(Debug)]
 pub(super) struct Node {
     pub kernel: Kernel,
-    /// Nodes of numbers that are close find the same constants, digits or keys in the cache.
+    /// Nodes with close numbers share constants, digits or keys in the cache.
     pub near: u32,
     pub record: Record,
     pub results: Vec<Register>,
 }
 
 impl Node {
-    /// The registers that it reads.
     pub(super) fn reads(&self) -> impl Iterator<Item = Register> {
         let registers =
             self.record.words.iter().zip(&self.record.spaces).filter(|(_, space)| **space == Space::Register);
@@ -58,22 +56,22 @@ impl Node {
     }
 }
 
-/// A program as nodes, in an order in which they can run.
+/// A program as nodes, in executable order.
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
     pub nodes: Vec<Node>,
     pub registers: u32,
-    /// The limbs of inputs that are read: which input's.
+    /// The limbs of inputs that are read, with the input's index.
     pub inputs: Vec<(u32, LimbId)>,
     pub plaintexts: Vec<PlaintextLimb>,
     pub keys: Vec<KeyLimb>,
-    /// For each output its limbs.
+    /// The limbs of each output.
     pub outputs: Vec<Vec<Register>>,
     /// Constants of base conversions.
     pub tables: Vec<u64>,
 }
 
-/// A value that is yet to be written.
+/// A value that is not written yet.
 #[derive(Debug)]
 enum Waiting {
     Sum(Vec<Term>),
@@ -82,26 +80,26 @@ enum Waiting {
     Inverse(Location),
 }
 
-/// What is yet to run, and takes up steps meanwhile.
+/// A node that is emitted later and absorbs steps until then.
 enum Later {
     Products(Products),
     Conversion(Conversion),
 }
 
-/// A base conversion of which targets are still to come.
+/// A base conversion with missing targets.
 struct Conversion {
     converter: u32,
     which: Which,
     sources: Vec<Location>,
-    /// Of each target, in order.
+    /// The result of each target, in order.
     results: Vec<Register>,
 }
 
-/// An inner product: what reads its sums alone may become part of it.
+/// An inner product, which absorbs the only reader of its sums.
 struct Products {
     limb: LimbId,
     near: u32,
-    /// The bytes that the key's words have apart, the count of digits, and each with its row of the key.
+    /// The upper bytes of the key's words, the number of digits, and each digit with its key row.
     rows: Record,
     halves: [Half; 2],
 }
@@ -109,13 +107,13 @@ struct Products {
 /// The bodies or the masks of an inner product.
 struct Half {
     result: Register,
-    /// A polynomial that is added, and what times.
+    /// An added polynomial and its factor.
     added: Option<(Location, u64)>,
-    /// What the total goes through.
+    /// An automorphism applied to the total.
     element: Option<GaloisElement>,
 }
 
-/// Most terms of a sum: what they read has to be kept until then.
+/// Maximum terms of a sum; its inputs stay alive until it is computed.
 const MOST_TERMS: usize = 24;
 
 struct Fusion<'a> {
@@ -124,13 +122,13 @@ struct Fusion<'a> {
     nodes: Nodes,
     uses: Vec<u32>,
     waiting: HashMap<Register, (LimbId, Waiting)>,
-    /// In order, without those that have been written.
+    /// In order; emitted ones are removed.
     later: Vec<Option<Later>>,
-    /// Which of them is to define a register.
+    /// Which of them defines a register.
     later_of: HashMap<Register, usize>,
-    /// Where the constants of a converter begin.
+    /// Start of each converter's constants.
     tables: HashMap<(u32, Which), u32>,
-    /// Registers that are somewhere else.
+    /// Registers with another location.
     elsewhere: HashMap<Register, Location>,
     inputs: HashMap<(u32, LimbId), u32>,
     keys: HashMap<KeyLimb, u32>,
@@ -147,7 +145,7 @@ impl Nodes {
                 uses[register as usize] += 1;
             }
         }
-        // Outputs are written whatever else reads them.
+        // Outputs are always written.
         steps.outputs.iter().flatten().for_each(|&register| uses[register as usize] = u32::MAX);
         let degree = program.degree.get() as u64;
         let inverse = |modulus: &Modulus| modulus.inverse(modulus.reduce(degree)).unwrap_or(0);
@@ -171,12 +169,12 @@ impl Nodes {
         fusion.nodes
     }
 
-    /// Words of all records.
+    /// Total words of the records.
     pub(super) fn words(&self) -> usize {
         self.nodes.iter().map(|node| node.record.words.len()).sum()
     }
 
-    /// The same of `batch` sets of `inputs` polynomials each, with the same keys and public polynomials. Each node stands beside its likes, which run together.
+    /// `batch` copies for separate sets of `inputs` polynomials, with the same keys and public polynomials. Copies of a node are adjacent and run together.
     pub(super) fn batched(self, batch: u32, inputs: u32) -> Self {
         let (registers, input_limbs) = (self.registers, self.inputs.len() as u64);
         let node = |node: &Node, of: u32| {
@@ -206,7 +204,7 @@ impl Fusion<'_> {
         self.program.modulus(limb)
     }
 
-    /// Where the words of `place` are, written now if they are not.
+    /// The location of `place`, written now if necessary.
     fn location(&mut self, place: Place) -> Location {
         match place {
             Place::Register(register) => {
@@ -237,7 +235,7 @@ impl Fusion<'_> {
         Location { space: Space::Key, index }
     }
 
-    /// What waits at `place`, if `wanted` takes it.
+    /// Removes the waiting value at `place` if `wanted` accepts it.
     fn taken<T>(&mut self, place: Place, wanted: impl FnOnce(Waiting) -> Result<T, Waiting>) -> Option<T> {
         let Place::Register(register) = place else { return None };
         let (limb, value) = self.waiting.remove(&register)?;
@@ -250,7 +248,7 @@ impl Fusion<'_> {
         }
     }
 
-    /// `place` as terms of a sum, at most `most` of them.
+    /// `place` as at most `most` terms of a sum.
     fn terms(&mut self, place: Place, most: usize) -> Vec<Term> {
         let taken = self.taken(place, |value| match value {
             Waiting::Sum(terms) if terms.len() <= most => Ok(terms),
@@ -275,7 +273,7 @@ impl Fusion<'_> {
 
     fn product(&mut self, step: &Step) -> Term {
         let [a, b] = [step.operands[0], step.operands[1]].map(|place| self.factor(place));
-        // One factor may go through an automorphism.
+        // Only one factor may have an automorphism.
         let ((first, element), (second, other)) = if a.1.is_some() { (a, b) } else { (b, a) };
         let second = match other {
             Some(other) => self.written(step.limb, second, other),
@@ -284,7 +282,7 @@ impl Fusion<'_> {
         Term { factor: Factor::Product(first, second), negative: false, element }
     }
 
-    /// `source` through `element`, in memory of its own.
+    /// Writes `source` with `element` applied.
     fn written(&mut self, limb: LimbId, source: Location, element: GaloisElement) -> Location {
         let register = self.nodes.registers;
         self.nodes.registers += 1;
@@ -301,7 +299,7 @@ impl Fusion<'_> {
         taken.unwrap_or_else(|| Load::Words(self.location(place)))
     }
 
-    /// What waits, or is written if several read it.
+    /// Defines a waiting value; writes it if it has several readers.
     fn define(&mut self, step: &Step, value: Waiting) {
         let register = step.results[0];
         match self.uses[register as usize] {
@@ -354,7 +352,7 @@ impl Fusion<'_> {
             StepKind::Inverse => Waiting::Inverse(self.location(operands[0])),
             StepKind::Permute(index) => {
                 let element = self.steps.permutations[*index as usize].element();
-                // A sum of a few words goes through it word by word.
+                // A short sum absorbs the automorphism word by word.
                 let taken = self.taken(operands[0], |value| match value {
                     Waiting::Sum(terms) if terms.len() <= 2 && terms.iter().all(Term::is_word) => Ok(terms),
                     other => Err(other),
@@ -419,7 +417,7 @@ impl Fusion<'_> {
                 Waiting::Sum(vec![term(scaled), term(Factor::Constant(addend))])
             }
             StepKind::Combine { converter, target, balanced } => {
-                // Steps to all targets come one after another.
+                // Steps for all targets are consecutive.
                 if *target > 0
                     && let Some(Some(Later::Conversion(conversion))) = self.later.last_mut()
                 {
@@ -443,7 +441,7 @@ impl Fusion<'_> {
         let factor = match term.factor {
             Factor::Constant(constant) => Factor::Constant(modulus.neg(constant)),
             Factor::FirstConstant(constant) => Factor::FirstConstant(modulus.neg(constant)),
-            // The first factor is subtracted from q.
+            // The first factor becomes q minus itself.
             factor => return Term { factor, negative: !term.negative, element: term.element },
         };
         Term { factor, ..term }
@@ -479,7 +477,7 @@ impl Fusion<'_> {
         self.postpone(Later::Conversion(Conversion { converter, which, sources, results: step.results.clone() }));
     }
 
-    /// `factor` times `place`, in memory of its own.
+    /// Writes `factor` times `place`.
     fn weighed(&mut self, place: Place, modulus: Modulus, factor: u64) -> Location {
         let limb = self.limb_of(modulus);
         let values = self.taken(place, |value| match value {
@@ -516,8 +514,8 @@ impl Fusion<'_> {
         self.later.push(Some(later));
     }
 
-    /// Makes a sum that `register` is to be part of the inner product of which it is the only reader, if there is one: its result plus at most one more
-    /// polynomial, all through one automorphism.
+    /// Absorbs the sum for `register` into the inner product whose only reader it is, if there is one: its result plus at most one more polynomial, all under one
+    /// automorphism.
     fn joined(&mut self, register: Register, terms: &[Term]) -> bool {
         let (term, other) = match terms {
             [only] => (only, None),
@@ -535,13 +533,13 @@ impl Fusion<'_> {
         if let Some((Location { space: Space::Register, index }, _)) = added
             && let Some(&owner) = self.later_of.get(&index)
         {
-            // What is added has to be there before; the inner product itself never is.
+            // The addend must be computed before, so it cannot depend on the inner product.
             if owner == product {
                 return false;
             }
             self.write_later(owner);
         }
-        // It may have been among what that one reads.
+        // Emitting it may have emitted this one.
         let Some(Later::Products(products)) = &mut self.later[product] else { return false };
         for half in products.halves.iter_mut().filter(|half| half.result == result) {
             *half = Half { result: register, added, element: term.element };
@@ -551,7 +549,7 @@ impl Fusion<'_> {
         true
     }
 
-    /// The result of an inner product that `term` is, plain and read by nothing else, and which inner product's.
+    /// If `term` is an inner product's plain result without other readers: the result and the index of the inner product.
     fn sum_of_product(&self, term: &Term) -> Option<(Register, usize)> {
         let Factor::Word(Location { space: Space::Register, index }) = term.factor else { return None };
         let &product = self.later_of.get(&index)?;
@@ -561,7 +559,7 @@ impl Fusion<'_> {
         (is_plain && !term.negative && self.uses.get(index as usize) == Some(&1)).then_some((index, product))
     }
 
-    /// Writes what was to run later, as it is by now.
+    /// Emits a postponed node in its current form.
     fn write_later(&mut self, index: usize) {
         match self.later[index].take() {
             Some(Later::Products(products)) => self.write_products(products),
@@ -617,7 +615,7 @@ impl Fusion<'_> {
         self.node(Node { kernel: Kernel::Conversions, near: converter, record, results });
     }
 
-    /// `node`, and before it what it reads of what was to run later.
+    /// Emits `node` after the postponed nodes that it reads.
     fn node(&mut self, node: Node) {
         let mut read: Vec<usize> = node.reads().filter_map(|register| self.later_of.get(&register).copied()).collect();
         read.dedup();
@@ -657,7 +655,7 @@ impl Fusion<'_> {
         }
     }
 
-    /// A transform to values; with `from` a and w, (a − values) · w.
+    /// A forward transform; with `from` = (a, w), computes (a − values) · w.
     fn forward(&mut self, register: Register, limb: LimbId, load: Load, from: Option<(Location, u64)>) {
         let modulus = self.modulus(limb);
         let mut record = Self::begin(limb, register);
@@ -674,7 +672,7 @@ impl Fusion<'_> {
         self.push(Kernel::Forward, limb, register, record);
     }
 
-    /// `factor` times the coefficients, plus `addend`.
+    /// An inverse transform: `factor` times the coefficients, plus `addend`.
     fn inverse(&mut self, register: Register, limb: LimbId, source: Location, factor: u64, addend: u64) {
         let modulus = self.modulus(limb);
         let factor = modulus.multiply(factor, self.inverse_degrees[limb.index()]);

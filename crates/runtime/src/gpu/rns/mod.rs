@@ -1,8 +1,8 @@
-//! Programs on residue polynomials (CKKS, BGV) on a card.
+//! Programs of CKKS and BGV on a card.
 //!
-//! A program is prepared once ([`Executor::new`]): translated to the steps on single limbs that the CPU runtime executes too (`crate::rns::steps`), which are
-//! joined where one kernel can do several (`fusion`) and put into levels (`plan`); keys and public polynomials go to the card. A run then brings the inputs,
-//! starts what was recorded, and fetches the outputs. Nothing leaves the card meanwhile. All of it is exact arithmetic: words are the CPU's.
+//! [`Executor::new`] prepares a program once. It translates it to the steps on single limbs that the CPU runtime also uses (`crate::rns::steps`), fuses steps (`fusion`),
+//! schedules them in levels (`plan`), and uploads keys and public polynomials. A run uploads the inputs, starts the recording and downloads the outputs; nothing else
+//! leaves the card. All arithmetic is exact and equal to the CPU's.
 
 mod conversions;
 mod estimate;
@@ -28,52 +28,51 @@ use records::{KeyLimb, Space};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Bytes of new limbs after which a window ends: what nodes that run early may take, for each run of a batch. Halved while its intermediate results take more than
-/// `MOST_VALUE_BYTES`.
+/// Bytes of new limbs that end a window: memory for early nodes, per run of a batch. Halved while intermediate results exceed `MOST_VALUE_BYTES`.
 const WINDOW_BYTES: usize = 16 << 30;
 const MOST_VALUE_BYTES: usize = 4 << 30;
 /// Fewest limbs of a window.
 const WINDOW_LIMBS: usize = 64;
-/// Levels that are started before a run looks whether it is still wanted.
+/// Levels started between checks for cancellation.
 const LEVELS_AT_ONCE: usize = 256;
-/// Bytes of keys or public polynomials that are brought to the card at a time.
+/// Bytes of keys or public polynomials uploaded at a time.
 const PIECE_BYTES: usize = 256 << 20;
-/// Sources of a base conversion whose sums of bytes are below 2^32 (`kernels/conversions.cu`).
+/// Maximum sources of a base conversion whose byte sums fit 32 bits (`kernels/conversions.cu`).
 const MOST_SOURCES: usize = 31;
 
 /// Smallest and largest ring degree, as powers of two.
 const LOG2_DEGREES: (u32, u32) = (4, 17);
-/// Largest ring that one block transforms: larger ones take two passes, whose blocks fill a card with fewer polynomials.
+/// Largest ring that one block transforms. Larger ones need two passes, whose blocks fill a card with fewer polynomials.
 const LOG2_WHOLE: u32 = 12;
-/// Largest tile of rows of a ring that is transformed in two passes, in words; of columns, whose number is `LOG2_COLUMNS` of `kernels/ntt.cu`.
+/// Largest tile of rows, in words, of a ring that is transformed in two passes. A tile of columns has `LOG2_COLUMNS` of `kernels/ntt.cu`.
 const LOG2_ROW_TILE: u32 = 11;
 const LOG2_COLUMNS: u32 = 3;
-/// Words that a thread of a transform holds, and most threads of a block.
+/// Words per thread of a transform, and maximum threads of a block.
 const HELD: usize = 16;
 const MOST_THREADS: usize = 512;
-/// Words that a block of conversions takes, and its threads; and from one number of theirs in shared memory to the next.
+/// Words and threads of a conversion block, and the distance of its numbers in shared memory.
 const CONVERSION_WORDS: usize = 128;
 const NUMBER_STRIDE: usize = CONVERSION_WORDS + 4;
-/// Words that a block of the other kernels takes, and its threads.
+/// Words and threads of a block of the other kernels.
 const BLOCK_WORDS: usize = 512;
 const WORD_THREADS: u32 = 256;
 
-/// How a ring's transforms are cut.
+/// Tiling of a ring's transforms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tiles {
     log2_degree: u32,
-    /// Levels that columns take first; 0 if a block holds the whole ring.
+    /// Levels of the column pass; 0 if a block fits the whole ring.
     column_levels: u32,
     log2_row_tile: u32,
 }
 
-/// Bytes of a tile in shared memory, where a word in 17 is left out, and of the factors of so many levels' butterflies, of 16 bytes, where one in 9 is.
+/// Shared-memory bytes of a tile, with one padding word per 16, and of the factors of `factors` levels of butterflies, 16 bytes each, with one padding factor per 8.
 fn tile_bytes(log2_words: u32, factors: usize) -> usize {
     let words = 1usize << log2_words;
     (factors + factors / 8) * 2 * size_of::<u64>() + (words + words / 16) * size_of::<u64>()
 }
 
-/// Bytes of shared memory for the numbers of a block of conversions from so many moduli, one more among them, in fours.
+/// Shared-memory bytes of a conversion block for `sources` moduli plus one, rounded up to fours.
 fn conversion_bytes(sources: usize) -> usize {
     (sources + 1).next_multiple_of(4) * NUMBER_STRIDE * size_of::<u64>()
 }
@@ -83,10 +82,10 @@ fn tile_threads(log2_words: u32) -> usize {
 }
 
 impl Tiles {
-    /// Of a ring of `degree`.
+    /// Tiling for a ring of `degree`.
     ///
     /// # Errors
-    /// [`GpuError::RnsRing`] if the kernels do not serve it.
+    /// [`GpuError::RnsRing`] if the kernels do not support it.
     pub fn new(degree: RingDegree) -> Result<Self, GpuError> {
         let log2_degree = degree.log2();
         let (least, most) = LOG2_DEGREES;
@@ -100,7 +99,7 @@ impl Tiles {
         })
     }
 
-    /// The kernels for it.
+    /// The kernels for this tiling.
     pub fn source(self) -> Source {
         let definitions = vec![
             ("LOG2_DEGREE", u64::from(self.log2_degree)),
@@ -112,7 +111,7 @@ impl Tiles {
         Source::rns(definitions, self.column_levels > 0)
     }
 
-    /// Most shared memory that a block of transforms takes, in bytes.
+    /// Maximum shared memory of a transform block, in bytes.
     pub fn most_shared_bytes(self) -> usize {
         self.row_bytes().max(if self.column_levels > 0 { self.column_bytes() } else { 0 })
     }
@@ -125,7 +124,7 @@ impl Tiles {
         tile_bytes(self.column_levels + LOG2_COLUMNS, 1 << self.column_levels)
     }
 
-    /// The launches that `batch` takes.
+    /// The launches for `batch`.
     fn launches(self, batch: Batch) -> Vec<Launch> {
         let of_tiles = |kernel, log2_tile: u32, shared_bytes: usize| Launch {
             kernel,
@@ -156,33 +155,32 @@ impl Tiles {
     }
 }
 
-/// What a program takes of a card, known before there are keys.
+/// Resources of a program on a card, known before keys exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Launches of a run.
+    /// Launches per run.
     pub launches: usize,
-    /// Levels, of which each waits for the one before.
+    /// Levels, each of which waits for the previous one.
     pub levels: usize,
-    /// Polynomials of one limb that launches compute.
+    /// Single-limb polynomials computed by launches.
     pub nodes: usize,
     /// Bytes of intermediate results, inputs and outputs.
     pub value_bytes: usize,
-    /// Bytes of keys.
     pub key_bytes: usize,
     /// Bytes of public polynomials.
     pub plaintext_bytes: usize,
-    /// Bytes of what kernels are told.
+    /// Bytes of kernel records.
     pub record_bytes: usize,
-    /// Bytes that kernels read and write, whether a cache has them or not.
+    /// Bytes read and written by kernels, whether cached or not.
     pub moved_bytes: usize,
     /// Butterflies of transforms: each a product with a constant, a sum and a difference.
     pub butterflies: usize,
-    /// Products of two words besides: of inner products with keys, of sums, with constants; of base conversions those that are not the tensor cores'.
+    /// Other word products: inner products with keys, sums, constants; for base conversions those outside the tensor cores.
     pub products: usize,
 }
 
 impl Needs {
-    /// All of it, the ring's constants apart, which take a few limbs' memory for each limb.
+    /// Total bytes, without the ring's constants, which take a few limbs of memory per limb.
     pub fn bytes(&self) -> usize {
         self.value_bytes + self.key_bytes + self.plaintext_bytes + self.record_bytes
     }
@@ -233,10 +231,10 @@ fn planned(program: &KernelProgram, batch: usize) -> Result<(Plan, Tiles), RunEr
     Ok((plan, tiles))
 }
 
-/// What a run of `program` takes of a card.
+/// The resources of a run of `program` on a card.
 ///
 /// # Errors
-/// [`RunError`] if the program is not consistent, or not one that the kernels serve.
+/// [`RunError`] if the program is inconsistent or unsupported.
 pub fn needs(program: &KernelProgram) -> Result<Needs, RunError> {
     let (plan, tiles) = planned(program, 1)?;
     Ok(Needs::of(&plan, program, tiles))
@@ -248,63 +246,62 @@ pub struct Executor<D: Device> {
     program: KernelProgram,
     ring: Arc<Ring>,
     needs: Needs,
-    /// Runs at once.
+    /// Number of simultaneous runs.
     batch: usize,
     inputs: Vec<(u32, LimbId)>,
     outputs: Vec<ValueType>,
     recordings: Vec<D::Recording>,
     kernels: D::Kernels,
-    /// The same launches one by one, to be timed.
+    /// The same launches individually, for timing.
     batches: Vec<(Batch, Vec<Call>)>,
-    /// Held while a run uses it.
+    /// Locked by a run.
     memory: Mutex<Memory<D>>,
-    /// What recordings read.
+    /// Buffers that recordings read.
     _held: Vec<D::Buffer>,
 }
 
-/// What a run writes.
+/// Buffers that a run writes.
 struct Memory<D: Device> {
     inputs: D::Buffer,
     slots: D::Buffer,
-    /// On the computer's side: the inputs' limbs before a run, the outputs' after it.
+    /// Host memory: the inputs' limbs before a run, the outputs' after it.
     pinned: D::Pinned,
 }
 
-/// What all launches of one kernel came to, each started when the one before had ended.
+/// Totals of all launches of one kernel, each started after the previous one has ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share {
-    /// The kernel; of transforms in two passes both.
+    /// The kernel; both passes of two-pass transforms.
     pub kernel: &'static str,
-    /// Launches.
     pub launches: usize,
-    /// Polynomials of one limb that they computed; of inner products pairs.
+    /// Single-limb polynomials computed; pairs for inner products.
     pub polynomials: usize,
-    /// Seconds, the card's and those of starting and waiting.
+    /// Seconds, including launch and wait.
     pub seconds: f64,
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Ran {
     /// The program's outputs, in order.
     pub outputs: Vec<RnsPolynomial>,
-    /// From when the inputs were on the card to when the outputs were there.
+    /// Time from the arrival of the inputs on the card to the completion of the outputs.
     pub on_card: Duration,
 }
 
 impl<D: Device> Executor<D> {
-    /// Prepares `program` for `keys`, and brings what it reads to `device`.
+    /// Prepares `program` for `keys`, and uploads its constants to `device`.
     ///
     /// # Errors
-    /// [`RunError`] if the program is not consistent, the keys are not those it reads, or the card does not serve or hold it.
+    /// [`RunError`] if the program is inconsistent, keys are missing, or the card does not support or fit it.
     pub fn new(device: &Arc<D>, program: &KernelProgram, keys: &KeySet) -> Result<Self, RunError> {
         Self::batched(device, program, keys, 1)
     }
 
-    /// Prepares to run `program` `batch` times at once, on other inputs each: as many launches as one run has, of `batch` times as many polynomials.
+    /// Prepares `batch` simultaneous runs of `program` on separate inputs: the launches of one run, each with `batch` times as many polynomials.
     ///
     /// # Errors
-    /// As [`Self::new`]; of a batch of none, too.
+    /// As [`Self::new`], and for an empty batch.
     pub fn batched(device: &Arc<D>, program: &KernelProgram, keys: &KeySet, batch: usize) -> Result<Self, RunError> {
         let (plan, tiles) = planned(program, batch)?;
         let ring = Arc::clone(keys.ring());
@@ -314,12 +311,12 @@ impl<D: Device> Executor<D> {
         let words = program.degree.get();
         let limb_bytes = words * size_of::<u64>();
         let limbs = program.moduli.len();
-        // What may not fit comes first.
+        // The allocation most likely to fail comes first.
         let slots = device.allocate(plan.slots * limb_bytes, "intermediate results")?;
         let inputs = device.allocate(plan.inputs.len() * limb_bytes, "inputs")?;
         let key = |&KeyLimb { key, row, part, limb, upper_bytes }: &KeyLimb, bytes: &mut [u8]| {
             let mut scratch = vec![0; words];
-            // The keys have been checked: key and limb are there.
+            // Key and limb exist: the keys have been checked.
             let Ok(key) = keys.get(plan.key_ids[key as usize]) else { return };
             let position = key.limbs().iter().position(|&other| other == limb).unwrap_or(0);
             parted(key.limb(part, usize::from(row), position, &mut scratch), upper_bytes, bytes);
@@ -350,9 +347,9 @@ impl<D: Device> Executor<D> {
             base + word * limb_bytes as u64
         };
         let records: Vec<u64> = plan.words.iter().zip(&plan.spaces).map(placed).collect();
-        let told = "what kernels are told";
-        let records = device.upload(bytes_of(&records), told)?;
-        let starts = device.upload(bytes_of(&plan.starts), told)?;
+        let what = "kernel records";
+        let records = device.upload(bytes_of(&records), what)?;
+        let starts = device.upload(bytes_of(&plan.starts), what)?;
         let [records_at, starts_at, moduli_at] = [&records, &starts, &moduli].map(|buffer| device.address(buffer));
         let [forward_at, inverse_at] = [&forward, &inverse].map(|buffer| device.address(buffer));
         let calls = |batch: &Batch| {
@@ -367,7 +364,7 @@ impl<D: Device> Executor<D> {
             launches.map(|launch| Call { launch, arguments: arguments.clone() }).collect::<Vec<_>>()
         };
         let levels: Vec<Vec<Vec<Call>>> = plan.levels.iter().map(|level| level.iter().map(calls).collect()).collect();
-        // SAFETY: records name limbs of the buffers, all of which this executor holds, and everything that a node reads was written in a level before.
+        // SAFETY: records name limbs of buffers that this executor owns, and everything that a node reads was written in an earlier level.
         let record = |levels: &[Vec<Vec<Call>>]| unsafe { device.record(&kernels, levels) };
         let recordings = levels.chunks(LEVELS_AT_ONCE).map(record).collect::<Result<_, _>>()?;
         let of_one = || program.outputs.iter().map(|output| program.value(output.value).clone());
@@ -395,12 +392,12 @@ impl<D: Device> Executor<D> {
         &self.device
     }
 
-    /// What it takes of the card; a batch all together.
+    /// Its resources on the card, for the whole batch.
     pub fn needs(&self) -> Needs {
         self.needs
     }
 
-    /// Checks `inputs`, and brings them to the card.
+    /// Checks `inputs` and uploads them.
     fn bring(&self, inputs: &[&RnsPolynomial], memory: &mut Memory<D>) -> Result<(), RunError> {
         let of_one = self.program.inputs().count();
         if inputs.len() != of_one * self.batch {
@@ -411,13 +408,13 @@ impl<D: Device> Executor<D> {
         let places = memory.pinned[..bytes].par_chunks_exact_mut(self.limb_bytes());
         places.zip(&self.inputs).for_each(|(place, &(input, limb))| {
             let input = inputs[input as usize];
-            // The limb is there.
+            // The limb exists.
             place.copy_from_slice(bytes_of(input.limb(input.position(limb).unwrap_or(0))));
         });
         Ok(self.device.write(&memory.inputs, 0, &memory.pinned[..bytes])?)
     }
 
-    /// Fetches the outputs.
+    /// Downloads the outputs.
     fn fetch(&self, memory: &mut Memory<D>) -> Result<Vec<RnsPolynomial>, RunError> {
         let zero = |value: &ValueType| RnsPolynomial::zero(self.program.degree, value.limbs.as_slice(), value.domain);
         let mut outputs: Vec<RnsPolynomial> = self.outputs.iter().map(zero).collect();
@@ -440,10 +437,10 @@ impl<D: Device> Executor<D> {
         self.program.degree.get() * size_of::<u64>()
     }
 
-    /// Runs the program on `inputs`, one polynomial for each of its inputs, in order; of a batch one set after the other, and so are the outputs.
+    /// Runs the program on `inputs`, one polynomial per program input, in order; for a batch, consecutive sets of inputs and outputs.
     ///
     /// # Errors
-    /// [`RunError`] if the inputs are not what it takes, or the card fails.
+    /// [`RunError`] if the inputs do not match or the card fails.
     pub fn run(&self, inputs: &[&RnsPolynomial], progress: &dyn Progress) -> Result<Ran, RunError> {
         let device = &*self.device;
         let memory = &mut *self.memory.lock().unwrap_or_else(PoisonError::into_inner);
@@ -453,7 +450,7 @@ impl<D: Device> Executor<D> {
         for (done, recording) in self.recordings.iter().enumerate() {
             cancel::check();
             progress.update("run", done as u64, total);
-            // SAFETY: what was recorded is held by this executor, and no other run uses its memory.
+            // SAFETY: this executor owns the recording's buffers, and no other run uses its memory.
             unsafe { device.play(recording)? };
             device.finish()?;
         }
@@ -462,10 +459,7 @@ impl<D: Device> Executor<D> {
         Ok(Ran { outputs: self.fetch(memory)?, on_card })
     }
 
-    /// Where the time of a run on `inputs` goes, by kernel.
-    ///
-    /// # Errors
-    /// As [`Self::run`].
+    /// The time of a run on `inputs`, by kernel.
     pub fn shares(&self, inputs: &[&RnsPolynomial]) -> Result<Vec<Share>, RunError> {
         let memory = &mut *self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         self.bring(inputs, memory)?;
@@ -475,7 +469,7 @@ impl<D: Device> Executor<D> {
             cancel::check();
             let start = Instant::now();
             for call in calls {
-                // SAFETY: as of what was recorded; these are the same.
+                // SAFETY: as for the recording, which has the same launches.
                 unsafe { self.device.launch(&self.kernels, call.launch, &call.arguments)? };
             }
             self.device.finish()?;
@@ -488,7 +482,7 @@ impl<D: Device> Executor<D> {
     }
 }
 
-/// `words` as kernels read a key: the lower 32 bits of all, if there are upper ones apart, then what is above, in `upper_bytes` bytes each.
+/// Writes `words` in the kernels' key format: the lower 32 bits of all, if they are separate, followed by the rest, in `upper_bytes` bytes each.
 fn parted(words: &[u64], upper_bytes: usize, bytes: &mut [u8]) {
     if upper_bytes == 0 {
         bytes.copy_from_slice(bytes_of(words));
@@ -502,7 +496,7 @@ fn parted(words: &[u64], upper_bytes: usize, bytes: &mut [u8]) {
     }
 }
 
-/// What `make` makes of each of `limbs`, on all cores, in so many bytes, one after the other on the card.
+/// Computes each of `limbs` by `make` on all cores, and uploads them consecutively.
 fn brought<D: Device, L: Sync>(
     device: &D,
     limbs: &[L],

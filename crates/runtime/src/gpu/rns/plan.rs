@@ -1,7 +1,7 @@
-//! When each node runs, and in which slot of the card's memory its results are.
+//! Assigns each node a level and its results slots of the card's memory.
 //!
-//! Nodes are put into levels: each into the earliest in which everything is there that it reads, within windows of a bounded number of new limbs, which
-//! bounds the memory. All nodes of a level that run on one kernel are one launch, whatever limbs, polynomials and operations they are of.
+//! Each node is put into the earliest level after all its inputs, within windows of a bounded number of new limbs, which bounds the memory. All nodes of a level on one
+//! kernel are one launch, for any limbs, polynomials and operations.
 
 use super::GpuError;
 use super::fusion::{Kernel, Nodes};
@@ -11,27 +11,27 @@ use polyfabric_kernels::RingDegree;
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_schemes::rns::{KeyId, LimbId};
 
-/// N words that nodes write, one after the other in time.
+/// N words that nodes write at different times.
 type Slot = u32;
 
-/// Nodes that one launch takes.
+/// Nodes of one launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Batch {
     pub kernel: Kernel,
-    /// Their first place in [`Plan::starts`].
+    /// Their first index in [`Plan::starts`].
     pub first: usize,
     pub count: usize,
-    /// Most sources of a conversion among them; 0 if there is none.
+    /// Maximum sources of a conversion among them; 0 if there is none.
     pub sources: usize,
 }
 
-/// Where everything of a program runs.
+/// The schedule of a program.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// All records, one after the other; what is in a space but [`Space::Number`] is an index of N words there.
+    /// All records, consecutively; a value of a space other than [`Space::Number`] is an index of N words there.
     pub words: Vec<u64>,
     pub spaces: Vec<Space>,
-    /// Where the record of each node begins.
+    /// Start of each node's record.
     pub starts: Vec<u32>,
     pub levels: Vec<Vec<Batch>>,
     /// The first ones are the outputs' limbs, in order.
@@ -42,20 +42,20 @@ pub(super) struct Plan {
     pub keys: Vec<KeyLimb>,
     /// Constants of base conversions.
     pub tables: Vec<u64>,
-    /// Products of two words for each word of a limb, butterflies apart.
+    /// Word products per word of a limb, without butterflies.
     pub products: usize,
 }
 
 impl Plan {
-    /// Of a checked program, for `batch` sets of its inputs, with windows of so many new limbs.
+    /// Plans a checked program for `batch` sets of inputs, with windows of `window` new limbs.
     ///
     /// # Errors
-    /// [`GpuError::Batch`] if there are too many sets for numbers of 32 bits.
+    /// [`GpuError::Batch`] if the sets need numbers above 32 bits.
     pub(super) fn new(program: &KernelProgram, batch: usize, window: usize) -> Result<Self, GpuError> {
-        // Conversions go target by target: a card's transforms make what they load.
+        // Conversions are per target: a card's transforms compute their inputs while loading.
         let steps = Steps::new(program, usize::MAX);
         let nodes = Nodes::new(program, &steps);
-        // Every register is named in a record.
+        // Every register occurs in a record.
         let most = u32::MAX as usize / nodes.words().max(1);
         if batch == 0 || batch > most {
             return Err(GpuError::Batch { batch, most });
@@ -89,7 +89,7 @@ impl Plan {
                     if kernel == Kernel::Conversions {
                         sources = sources.max(record.words[0] as usize);
                     }
-                    // Records are aligned as words are, and have fewer than 2^32.
+                    // Records are word-aligned and have fewer than 2^32 words.
                     plan.starts.push(plan.words.len() as u32);
                     plan.words.extend(record.words.iter().zip(&record.spaces).map(|(&word, space)| match space {
                         Space::Register => u64::from(slots.of[word as usize]),
@@ -109,7 +109,7 @@ impl Plan {
 }
 
 impl Plan {
-    /// Where the limbs of keys begin, in bytes, in a ring of `degree`.
+    /// Byte offsets of the keys' limbs, in a ring of `degree`.
     pub(super) fn key_starts(&self, degree: RingDegree) -> Vec<u64> {
         let start = |next: &mut u64, limb: &KeyLimb| {
             let start = *next;
@@ -120,7 +120,6 @@ impl Plan {
     }
 }
 
-/// The nodes of each level.
 fn levels(nodes: &Nodes, window: usize) -> Vec<Vec<usize>> {
     let mut defined = vec![0; nodes.registers as usize];
     let (mut floor, mut fresh) = (0, 0);
@@ -141,12 +140,12 @@ fn levels(nodes: &Nodes, window: usize) -> Vec<Vec<usize>> {
 }
 
 struct Slots {
-    /// Of each register.
+    /// The slot of each register.
     of: Vec<Slot>,
     count: Slot,
 }
 
-/// Slots for all registers: the outputs' limbs in order, which are never free, and one that was read for the last time is free from the next level on.
+/// Assigns slots to all registers. The outputs' limbs come first and are never freed; other slots are free from the level after their last read.
 fn slots(nodes: &Nodes, levels: &[Vec<usize>]) -> Slots {
     const NEVER: usize = usize::MAX;
     let mut last = vec![0; nodes.registers as usize];

@@ -1,4 +1,4 @@
-//! What kernels are told: numbers, and where words are.
+//! Kernel records: numbers, and locations of words.
 
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::automorphism::GaloisElement;
@@ -6,11 +6,11 @@ use polyfabric_kernels::modular::Modulus;
 use polyfabric_program::rns::kernel::DigitWindow;
 use polyfabric_schemes::rns::{LimbId, Part};
 
-/// Which memory a number of a [`Record`] is an index of; [`Space::Number`] for a number as it is.
+/// The memory indexed by a value of a [`Record`]; [`Space::Number`] for a plain number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Space {
     Number,
-    /// What nodes define: a register here, a slot after planning.
+    /// Defined by nodes: a register here, a slot after planning.
     Register,
     Input,
     Plaintext,
@@ -34,19 +34,19 @@ pub(super) struct KeyLimb {
     pub row: u16,
     pub part: Part,
     pub limb: LimbId,
-    /// Bytes of its words above their lower 32 bits, which inner products read apart; 0 if words are whole, as other kernels read them.
+    /// Bytes of its words above their lower 32 bits, which inner products read separately; 0 for whole words, as other kernels read them.
     pub upper_bytes: usize,
 }
 
 impl KeyLimb {
-    /// What it takes in a ring of `degree`.
+    /// Its bytes in a ring of `degree`.
     pub(super) fn bytes(&self, degree: RingDegree) -> usize {
         let of_word = if self.upper_bytes == 0 { size_of::<u64>() } else { size_of::<u32>() + self.upper_bytes };
         degree.get() * of_word
     }
 }
 
-/// Fewest bytes, in a size that kernels read, above the lower 32 bits of residues modulo `modulus`.
+/// Least number of bytes, in a size that kernels support, above the lower 32 bits of residues modulo `modulus`.
 pub(super) fn upper_bytes(modulus: Modulus) -> usize {
     match modulus.value() >> 32 {
         0..0x100 => 1,
@@ -55,12 +55,12 @@ pub(super) fn upper_bytes(modulus: Modulus) -> usize {
     }
 }
 
-/// What a kernel is told: words, and what each is.
+/// A kernel record: words and their spaces.
 #[derive(Debug, Default)]
 pub(super) struct Record {
     pub words: Vec<u64>,
     pub spaces: Vec<Space>,
-    /// Products of two words for each word of a limb, butterflies apart.
+    /// Word products per word of a limb, without butterflies.
     pub products: usize,
 }
 
@@ -86,12 +86,12 @@ impl Record {
     }
 }
 
-/// One summand: kinds as in `kernels/words.cu`.
+/// One summand; kinds as in `kernels/words.cu`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Term {
     pub factor: Factor,
     pub negative: bool,
-    /// What the first factor goes through.
+    /// Automorphism of the first factor.
     pub element: Option<GaloisElement>,
 }
 
@@ -101,11 +101,11 @@ pub(super) enum Factor {
     Product(Location, Location),
     Scaled(Location, u64),
     Constant(u64),
-    /// At the first word alone.
+    /// Added to the first word only.
     FirstConstant(u64),
 }
 
-/// How coefficients come out of other polynomials: as in `kernels/residues.h`.
+/// Methods of computing coefficients from other polynomials, as in `kernels/residues.h`.
 #[derive(Clone, Debug)]
 pub(super) enum Load {
     Words(Location),
@@ -120,7 +120,7 @@ pub(super) fn quotient(factor: u64, modulus: Modulus) -> u64 {
 }
 
 impl Term {
-    /// Whether it is a polynomial's words, plain.
+    /// Whether it is an unmodified polynomial.
     pub(super) fn is_word(&self) -> bool {
         matches!(self.factor, Factor::Word(_) | Factor::Scaled(..)) && self.element.is_none()
     }
@@ -165,7 +165,7 @@ impl Term {
 }
 
 impl Load {
-    /// For coefficients modulo `modulus`.
+    /// Appends the method for coefficients modulo `modulus`.
     pub(super) fn record(self, record: &mut Record, modulus: Modulus) {
         match self {
             Self::Words(location) => {

@@ -1,7 +1,6 @@
-//! What an execution does, counted from its steps before anything is encrypted, and each kind of it by itself, to be timed.
+//! Counts an execution's work by kind from its steps, before anything is encrypted, and executes each kind in isolation for timing.
 //!
-//! Steps of one kind take about as long wherever they stand in a program, so that a program takes the sum over its kinds. Nothing here measures
-//! time: who asks does, and adds.
+//! Steps of one kind take about the same time anywhere in a program, so a program's time is the sum over the kinds. The caller measures times.
 
 use super::Tuning;
 use super::schedule::ExecutionPlan;
@@ -35,17 +34,17 @@ pub enum Effort {
     Reduce,
     /// A permutation of the words.
     Permute,
-    /// A source limb's part of a target limb in a base conversion.
+    /// The contribution of a source limb to a target limb in a base conversion.
     Convert,
-    /// A digit's products with both halves of a key's row, which come from memory.
+    /// A digit's products with both halves of a key's row, which is read from memory.
     KeyProduct,
-    /// Masks of a key's row, drawn from its seed.
+    /// Masks of a key's row, expanded from its seed.
     Draw,
-    /// Residues of a public polynomial with coefficients of a word, in memory of their own.
+    /// Residues of a public polynomial with one-word coefficients, in newly allocated memory.
     Narrow,
-    /// The same of coefficients of two words.
+    /// The same for two-word coefficients.
     Wide,
-    /// Memory that is written for the first time, among as much that is.
+    /// Memory written for the first time, in the amount that is allocated.
     Fresh,
 }
 
@@ -66,7 +65,7 @@ impl Effort {
         Self::Fresh,
     ];
 
-    /// Its name in data.
+    /// Its name in data files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Forward => "forward",
@@ -85,11 +84,11 @@ impl Effort {
     }
 }
 
-/// How often an execution of `program` does what, on `threads` threads (0 for several), the masks of keys that are `seeded` being drawn. With
-/// `compact_plaintexts` public polynomials are made at each use.
+/// The work of an execution of `program` on `threads` threads (0 for several), where the masks of `seeded` keys are expanded. With `compact_plaintexts`, public
+/// polynomials are transformed at each use.
 ///
 /// # Errors
-/// [`RunError`] if the program is not consistent.
+/// [`RunError`] if the program is inconsistent.
 pub fn efforts(
     program: &KernelProgram,
     threads: usize,
@@ -144,7 +143,7 @@ pub fn efforts(
         }
     };
     if compact_plaintexts {
-        // One that is used with both parts of a ciphertext is made once for both.
+        // A polynomial used with both parts of a ciphertext is made once for both.
         let mut last = HashMap::new();
         for step in &steps.steps {
             for place in &step.operands {
@@ -158,37 +157,37 @@ pub fn efforts(
     } else {
         (0..steps.plaintexts.len()).for_each(plaintext);
     }
-    // A polynomial in a power of X takes its share of a limb.
+    // A polynomial in a power of X counts as its fraction of a limb.
     words.into_iter().for_each(|(effort, words)| add(effort, words.div_ceil(degree)));
     add(Effort::Fresh, schedule.slots + steps.outputs.iter().map(Vec::len).sum::<usize>());
     Ok(counts)
 }
 
-/// Words that are worked on between two looks at a clock: about ten milliseconds.
+/// Words processed between reads of the clock: about ten milliseconds.
 const ROUND_WORDS: usize = 1 << 20;
 
-/// Bytes of the limbs that are worked on in turn, at most: more than caches hold.
+/// Maximum bytes of the limbs used in turn: more than the caches.
 const POOL_BYTES: usize = 64 << 20;
 
-/// Target limbs of a conversion that is rehearsed.
+/// Target limbs of a rehearsed conversion.
 const TARGETS: usize = 4;
 
-/// Buffers to do each kind of work on, in the ring and on as many limbs as an execution has.
+/// Buffers for executing each kind of work, in the ring and with as many limbs as an execution.
 #[derive(Debug)]
 pub struct Rehearsal {
     ring: Arc<Ring>,
     pool: Vec<AlignedTorus<u64>>,
     permutation: ValuePermutation,
-    /// None in a ring of one limb.
+    /// `None` in a ring of one limb.
     converter: Option<BaseConverter>,
-    /// Of a key switch.
+    /// Digits of a key switch.
     digits: usize,
-    /// Both halves of a limb of a key for each key switch of a round, one behind the other in memory as an execution reads them.
+    /// Both halves of a key's limb for each key switch of a round, consecutive in memory as in an execution.
     keys: Vec<[AlignedTorus<u64>; 2]>,
 }
 
 impl Rehearsal {
-    /// For a ring, conversions of `sources` limbs, key switches with `digits` digits, and an execution with `buffers` buffers.
+    /// For a ring, conversions of `sources` limbs, key switches of `digits` digits, and an execution with `buffers` buffers.
     pub fn new(ring: Arc<Ring>, sources: usize, digits: usize, buffers: usize) -> Self {
         let (degree, moduli) = (ring.degree(), ring.moduli());
         let (from, rest) = moduli.split_at(sources.clamp(1, (moduli.len() - 1).max(1)));
@@ -208,7 +207,7 @@ impl Rehearsal {
         Self { ring, pool, permutation, converter, digits, keys }
     }
 
-    /// Does work of a kind, and says how often: never, if the ring has none of it.
+    /// Executes work of one kind and returns how often: 0 if the ring has none of it.
     pub fn run(&mut self, effort: Effort) -> usize {
         let degree = self.ring.degree().get();
         let count = (ROUND_WORDS / degree).max(4);
@@ -223,7 +222,7 @@ impl Rehearsal {
                 count
             }
             _ => {
-                // Residues of every modulus.
+                // Valid residues of every modulus.
                 self.pool[1].fill(1);
                 (0..count).for_each(|number| self.one(effort, number));
                 count
@@ -231,12 +230,12 @@ impl Rehearsal {
         }
     }
 
-    /// The limb whose turn it is.
+    /// The limb with this number, cyclically.
     fn limb(&self, number: usize) -> LimbId {
         LimbId((number % self.ring.moduli().len()) as u16)
     }
 
-    /// On the next buffers. A sum or a product adds what comes from memory to what has just been made, as most do.
+    /// Executes one unit on the next buffers. A sum or product combines an operand from memory with a recent result, as most do.
     fn one(&mut self, effort: Effort, number: usize) {
         cancel::check();
         let id = self.limb(number);
@@ -250,13 +249,13 @@ impl Rehearsal {
                 ntt.forward(result);
             }
             Effort::Inverse => ntt.inverse_of(a, result),
-            // Of one modulus, as each goes on with what the last has left.
+            // All of one modulus, because each continues from the last.
             Effort::Add => ring.limb(LimbId(0)).add_assign(result, a),
             Effort::Multiply => ring.limb(LimbId(0)).multiply_add_assign(result, a, b),
             Effort::Reduce => limb.reduce_centred_from(result, a, ring.modulus(LimbId(0))),
             Effort::Permute => self.permutation.apply(a, result, NextUse::Soon),
             Effort::Draw => fill_mask(&ring, &MaskSeed([7; 32]), number as u32, id, result),
-            // Done elsewhere.
+            // Handled by the caller.
             Effort::Convert | Effort::KeyProduct | Effort::Narrow | Effort::Wide | Effort::Fresh => {}
         }
     }

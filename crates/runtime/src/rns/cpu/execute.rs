@@ -15,11 +15,11 @@ use rayon::prelude::*;
 use std::ops::{Deref, Range};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// Words of a conversion that one thread does at a time, a column of all limbs.
+/// Words of a conversion per task, a column of all limbs.
 const CONVERSION_COLUMNS: usize = 4096;
 
-/// The buffers of a run. Tasks of one level lock what they touch: the schedule gives no two of them one buffer to write, so no lock
-/// waits, and one costs nothing beside an operation on N words.
+/// The buffers of a run. Tasks of one level lock the buffers they touch. The schedule never lets two of them write one buffer, so no lock waits, and locking is cheap
+/// compared with an operation on N words.
 pub(super) struct Buffers<'a> {
     slots: Vec<RwLock<&'a mut [u64]>>,
     inputs: &'a [&'a RnsPolynomial],
@@ -29,9 +29,9 @@ pub(super) struct Buffers<'a> {
 pub(super) enum Words<'b, 'a> {
     Slot(RwLockReadGuard<'b, &'a mut [u64]>),
     Slice(&'b [u64]),
-    /// A public polynomial, made where it is used.
+    /// A public polynomial made at its use.
     Made(InUse<'b>),
-    /// One whose values repeat.
+    /// A public polynomial with repeated values.
     Repeated(AlignedTorus<u64>),
 }
 
@@ -57,7 +57,7 @@ impl<'a> Buffers<'a> {
     }
 }
 
-/// A region of a limb, and the one after it (empty after the last).
+/// A region of a limb and the next one (empty after the last).
 pub(super) struct Regions {
     pub this: Range<usize>,
     pub next: Range<usize>,
@@ -120,7 +120,7 @@ impl Executor {
         }
     }
 
-    /// The words of operand `operand`, whose buffer is not that of the result.
+    /// The words of operand `operand`, whose buffer differs from that of the result.
     pub(super) fn words<'b, 'a>(
         &'b self,
         step: &Step,
@@ -132,7 +132,7 @@ impl Executor {
             (Some(slot), _) => Words::Slot(buffers.read(slot)),
             (None, Place::Input(input, limb)) => {
                 let input = buffers.inputs[input as usize];
-                // The inputs have been checked: the limb is there.
+                // The limb exists: the inputs have been checked.
                 Words::Slice(input.limb(input.position(limb).unwrap_or(0)))
             }
             (None, Place::Plaintext(index)) => self.whole(index),
@@ -141,7 +141,7 @@ impl Executor {
         }
     }
 
-    /// What is to be fetched during a step; nothing, if nothing is.
+    /// The words to prefetch during a step; possibly empty.
     fn ahead<'b, 'a>(&self, placed: &Placed, buffers: &'b Buffers<'a>) -> Words<'b, 'a> {
         match placed.ahead {
             Some(Ahead::Slot(slot)) => Words::Slot(buffers.read(slot)),
@@ -237,12 +237,12 @@ impl Executor {
                 let (key, positions) = &self.keys[*key as usize];
                 key.limb(*part, usize::from(*row), positions[step.limb.index()].unwrap_or(0), result);
             }
-            // Done elsewhere.
+            // Handled by the caller.
             StepKind::InnerProduct { .. } | StepKind::Convert { .. } => {}
         }
     }
 
-    /// (a − b)·w, region by region: the transform of b is finished on the way.
+    /// (a − b)·w, region by region, which also finishes the transform of b.
     fn finish_sub_scale(
         &self,
         factor: u64,
@@ -255,7 +255,7 @@ impl Executor {
         let (ntt, limb) = (self.ring.ntt(step.limb), self.ring.limb(step.limb));
         let other = |operand| (own != Some(operand)).then(|| self.words(step, placed, buffers, operand));
         let a = other(0);
-        // The buffer of b, if it is not that of the result.
+        // The buffer of b, unless it is that of the result.
         let mut b = placed.operands[1].filter(|_| own != Some(1)).map(|slot| buffers.write(slot));
         let (ahead, count) = (self.ahead(placed, buffers), result.len());
         for Regions { this, next } in regions(count, ntt.region()) {
@@ -277,7 +277,7 @@ impl Executor {
                     ntt.forward_end(b, this.start, &next);
                     limb.sub_scale_assign(result, b, factor);
                 }
-                // a and b are different registers, so one of them has a buffer of its own.
+                // a and b are different registers, so one of them has a separate buffer.
                 (None, None) => {}
             }
         }
@@ -288,7 +288,7 @@ impl Executor {
         let sources: Vec<Words<'_, '_>> =
             (0..step.operands.len()).map(|operand| self.words(step, placed, buffers, operand)).collect();
         let mut targets: Vec<_> = placed.results.iter().map(|&slot| buffers.write(slot)).collect();
-        // Columns of all limbs, for the threads.
+        // Columns of all limbs, distributed over threads.
         let columns = self.program.degree.get().div_ceil(CONVERSION_COLUMNS);
         let mut chunks: Vec<Vec<&mut [u64]>> = (0..columns).map(|_| Vec::with_capacity(targets.len())).collect();
         for target in &mut targets {
@@ -313,7 +313,7 @@ impl Executor {
     }
 }
 
-/// The digit of each word: see [`DigitWindow`].
+/// The digit of each word; see [`DigitWindow`].
 fn sub_digits(limb: Limb, window: DigitWindow, source: &[u64], target: &mut [u64]) {
     let DigitWindow { bits, index, count } = window;
     let modulus = limb.modulus();

@@ -1,7 +1,7 @@
 //! Inner products of digits with both halves of keys, several at a time.
 //!
-//! They go region by region. In a region, transforms of digits are finished, and every set of digits is multiplied with all of its keys
-//! while its words are in the first-level cache; a key's words come from memory once, for all the sets that it is multiplied with.
+//! They proceed region by region. In a region, the transforms of digits are finished, and every set of digits is multiplied with all its keys while its words are in the
+//! first-level cache. A key's words are read from memory once for all sets of digits.
 
 use super::Executor;
 use super::execute::{Buffers, Regions, Words, regions};
@@ -17,7 +17,7 @@ use std::sync::RwLockWriteGuard;
 
 /// A digit of an inner product.
 enum Digit<'b, 'a> {
-    /// Its transform is yet to be finished.
+    /// Its transform is not finished.
     Open(RwLockWriteGuard<'b, &'a mut [u64]>),
     Done(Words<'b, 'a>),
 }
@@ -40,7 +40,7 @@ enum Factors<'b> {
         rows: &'b [u16],
     },
     Apart(Vec<&'b [u64]>),
-    /// Masks that are drawn region by region, into words of a region for each row.
+    /// Masks expanded region by region, into one region of words per row.
     Drawn {
         streams: Vec<UniformStream>,
         region: &'b mut [AlignedTorus<u64>],
@@ -48,20 +48,20 @@ enum Factors<'b> {
 }
 
 impl Factors<'_> {
-    /// Part `part` of `parts` of the factors of the words `words`, to be fetched.
+    /// Part `part` of `parts` of the factors for the words `words`, to be prefetched.
     fn part(&self, words: &Range<usize>, part: usize, parts: usize) -> &[u64] {
         match self {
             Self::InBlocks { words: all, width, count, .. } => {
                 let [start, length] = [words.start, words.len()].map(|words| words / BLOCK * count * width);
                 &all[start + length * part / parts..start + length * (part + 1) / parts]
             }
-            // They have just been made, or are yet to be.
+            // Just made, or not yet made.
             Self::Apart(_) | Self::Drawn { .. } => &[],
         }
     }
 }
 
-/// Digits that one or several keys are multiplied with.
+/// Digits that are multiplied with one or several keys.
 struct Digits<'b, 'a> {
     places: &'b [Place],
     digits: Vec<Digit<'b, 'a>>,
@@ -72,12 +72,12 @@ struct Key<'b> {
     key: u32,
     rows: &'b [u16],
     halves: [Factors<'b>; 2],
-    /// The region whose masks have been drawn.
+    /// The region whose masks are expanded.
     drawn: Option<usize>,
 }
 
 impl Key<'_> {
-    /// Draws the masks of the region `words`, once. Regions come in order.
+    /// Expands the masks of the region `words`, once. Regions come in order.
     fn draw(&mut self, words: &Range<usize>) {
         if self.drawn == Some(words.start) {
             return;
@@ -93,7 +93,7 @@ impl Key<'_> {
 
 /// One of several inner products.
 struct Member<'b, 'a> {
-    /// Which of the sets of digits.
+    /// Index of its set of digits.
     digits: usize,
     key: usize,
     sums: [RwLockWriteGuard<'b, &'a mut [u64]>; 2],
@@ -121,15 +121,15 @@ impl Member<'_, '_> {
     }
 }
 
-/// What a thread works with beside the buffers.
+/// Scratch of a thread.
 #[derive(Default)]
 pub(super) struct Scratch {
-    /// Buffers of the words of keys that are not read as they are stored: no vector of them is in two lines.
+    /// Buffers for words of keys that are not read as stored; aligned, so that no vector crosses two lines.
     keys: Vec<AlignedTorus<u64>>,
 }
 
 impl Scratch {
-    /// `count` buffers, each as long as it has been needed so far, to be given back.
+    /// Takes `count` buffers, each as long as in earlier uses; must be returned.
     fn take(&mut self, count: usize) -> Vec<AlignedTorus<u64>> {
         let mut keys = std::mem::take(&mut self.keys);
         keys.resize_with(keys.len().max(count), || AlignedTorus::zeros(0));
@@ -137,7 +137,7 @@ impl Scratch {
     }
 }
 
-/// The first `count` words of `buffer`, which gets as many.
+/// The first `count` words of `buffer`, which grows if necessary.
 fn at_least(buffer: &mut AlignedTorus<u64>, count: usize) -> &mut [u64] {
     if buffer.len() < count {
         *buffer = AlignedTorus::zeros(count);
@@ -146,13 +146,13 @@ fn at_least(buffer: &mut AlignedTorus<u64>, count: usize) -> &mut [u64] {
 }
 
 impl Executor {
-    /// The inner products of `group`, which the schedule has put together, those with one key in a row.
+    /// Computes the inner products of `group`, which the schedule has grouped; those with one key are consecutive.
     pub(super) fn inner_products(&self, group: &[Placed], buffers: &Buffers<'_>, scratch: &mut Scratch) {
         if group.iter().all(|placed| self.is_read_by_regions(self.factors(placed).0)) {
             self.together(group, buffers, scratch);
             return;
         }
-        // Keys that have to be expanded take memory: one at a time.
+        // Keys that must be expanded take memory: process one at a time.
         for those in group.chunk_by(|a, b| self.factors(a).0 == self.factors(b).0) {
             self.together(those, buffers, scratch);
         }
@@ -166,14 +166,14 @@ impl Executor {
         (*key, rows)
     }
 
-    /// Whether a key is read as it is stored, or drawn, region by region.
+    /// Whether a key is read as stored, or expanded, region by region.
     fn is_read_by_regions(&self, key: u32) -> bool {
         let key = &self.keys[key as usize].0;
         let stored = |part| key.limb_in_blocks(part, 0).is_some();
         stored(Part::Body) && (stored(Part::Mask) || key.mask_stream(0, 0).is_some())
     }
 
-    /// Inner products region by region: the words of keys that come next are fetched while transforms are finished, which takes as long.
+    /// Inner products region by region: prefetches the next key words while transforms are finished, which takes as long.
     fn together(&self, group: &[Placed], buffers: &Buffers<'_>, scratch: &mut Scratch) {
         let step = |placed: &Placed| &self.steps.steps[placed.step as usize];
         let first = step(&group[0]).limb;
@@ -203,7 +203,7 @@ impl Executor {
             let sums = [0, 1].map(|half| buffers.write(placed.results[half]));
             members.push(Member { digits, key, sums, next_use: placed.next_use });
         }
-        // A set of digits carries the next region of one key, or its part of it.
+        // A set of digits prefetches the next region of one key, or its share.
         let shares = sets.len().div_ceil(keys.len());
         for Regions { this, next } in regions(self.program.degree.get(), ntt.region()) {
             for (number, set) in sets.iter_mut().enumerate() {
@@ -227,7 +227,7 @@ impl Executor {
         scratch.keys = space;
     }
 
-    /// Rows of a key, at limb `limb` of the ring, which has regions of `region` words.
+    /// Rows of a key at limb `limb` of the ring, which has regions of `region` words.
     fn key<'b>(
         &'b self,
         id: u32,
@@ -237,7 +237,7 @@ impl Executor {
         space: &'b mut [AlignedTorus<u64>],
     ) -> Key<'b> {
         let (key, positions) = &self.keys[id as usize];
-        // The keys have been checked: the limb is there.
+        // The limb exists: the keys have been checked.
         let position = positions[limb].unwrap_or(0);
         let (for_bodies, for_masks) = space.split_at_mut(rows.len());
         let half = |space: &'b mut [AlignedTorus<u64>], part| match key.limb_in_blocks(part, position) {

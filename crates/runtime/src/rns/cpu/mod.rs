@@ -1,7 +1,7 @@
-//! The CPU runtime: kernel programs at speed, on one thread or several.
+//! The CPU runtime for CKKS and BGV kernel programs, on one or several threads.
 //!
-//! A program is prepared once ([`Executor::new`]): translated to steps on single limbs (`rns/steps`), which are put into an order and into
-//! buffers (`schedule`), then run as often as wanted (`execute`).
+//! [`Executor::new`] prepares a program once: it translates it to steps on single limbs (`rns/steps`), orders them and assigns buffers (`schedule`). `execute` runs the result
+//! any number of times.
 
 mod effort;
 mod execute;
@@ -24,34 +24,32 @@ use public::Made;
 use schedule::ExecutionPlan;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes of new limbs after which the schedule begins a new window: what the steps that run early may take, and what finds others that use
-/// its keys.
+/// Bytes of new limbs that end a window of the schedule. A larger window takes more memory and lets more steps share a key.
 const WINDOW_BYTES: usize = 4 << 30;
 
 /// Fewest limbs of a window.
 const WINDOW_LIMBS: usize = 64;
 
-/// The largest source of a base conversion that every target limb reads anew: a quarter of a second-level cache of 2 MiB. A larger
-/// one is read once, column by column, for all targets.
+/// The largest source of a base conversion that every target limb rereads: a quarter of a 2 MiB second-level cache. A larger one is read once, column by column, for all
+/// targets.
 const COMBINE_BYTES: usize = 512 << 10;
 
-/// Bytes of buffers that no cache of one core's share holds: those that are used late come from memory then, and are written there.
+/// Bytes of buffers that exceed a core's share of the caches: buffers used late are then read from and written to memory.
 const SPILLING_BYTES: usize = 32 << 20;
 
-/// Sets of digits that are multiplied with a key, or several, at the same time. More save little of the key's way from memory, and their
-/// digits go further from the core meanwhile.
+/// Sets of digits multiplied together with one or several keys. More sets save little key traffic, and the digits move further from the core.
 const DIGIT_SETS: usize = 4;
 
-/// How the runtime cuts its work; no choice of a user.
+/// Internal tuning parameters, not user options.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tuning {
     /// Limbs of a window of the schedule.
     pub window: usize,
     /// [`COMBINE_BYTES`].
     pub combine_bytes: usize,
-    /// Buffers from which on those that are used late are written past the cache.
+    /// Number of buffers above which late-used results are written with streaming stores.
     pub spilling: usize,
-    /// Sets of digits that go together.
+    /// Maximum sets of digits per group.
     pub digit_sets: usize,
 }
 
@@ -64,10 +62,10 @@ impl Tuning {
     }
 }
 
-/// [`Executor::buffer_bytes`] of `program` on `threads` threads (0 for several), known before there are keys.
+/// [`Executor::buffer_bytes`] of `program` on `threads` threads (0 for several), before keys exist.
 ///
 /// # Errors
-/// [`RunError`] if the program is not consistent.
+/// [`RunError`] if the program is inconsistent.
 pub fn buffer_bytes(program: &KernelProgram, threads: usize) -> Result<usize, RunError> {
     program.check()?;
     let tuning = Tuning::of(program);
@@ -76,13 +74,13 @@ pub fn buffer_bytes(program: &KernelProgram, threads: usize) -> Result<usize, Ru
     Ok(schedule.slots * program.degree.get() * size_of::<u64>())
 }
 
-/// Choices of the runtime, none of which changes a result.
+/// Options of the runtime; none changes a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExecutorOptions {
-    /// Threads, of the preparation and of runs; 0 is one for each core.
+    /// Threads for preparation and runs; 0 for one per core.
     pub threads: usize,
-    /// Whether public polynomials are kept as coefficients and transformed at each use, not once as residues: less memory (one
-    /// word a coefficient for all limbs), more time.
+    /// Stores public polynomials as coefficients and transforms them at each use, instead of once to residues: less memory (one word per coefficient for all limbs),
+    /// more time.
     pub compact_plaintexts: bool,
 }
 
@@ -92,40 +90,40 @@ impl Default for ExecutorOptions {
     }
 }
 
-/// A kernel program, prepared to run with one set of keys.
+/// A kernel program prepared for one set of keys.
 #[derive(Debug)]
 pub struct Executor {
     program: KernelProgram,
     ring: Arc<Ring>,
     steps: Steps,
     schedule: ExecutionPlan,
-    /// The keys of [`Steps::keys`], and for each limb of the ring's table its place in the key.
+    /// The keys of [`Steps::keys`], with the position of each of the ring's limbs in the key.
     keys: Vec<(Arc<SwitchingKey>, Vec<Option<usize>>)>,
-    /// Of the limbs of [`Steps::plaintexts`], the power of two that each is a polynomial in ([`log2_apart`]).
+    /// For the limbs of [`Steps::plaintexts`], log2 of the power of X that each is a polynomial in ([`log2_apart`]).
     apart: Vec<u32>,
-    /// Those limbs, each of their values once; none if they are made at each use.
+    /// Those limbs, with each value once; empty if they are made at each use.
     plaintexts: Vec<AlignedTorus<u64>>,
     outputs: Vec<ValueType>,
     pool: Option<rayon::ThreadPool>,
-    /// Buffers of earlier runs: their pages are there already.
+    /// Buffers of earlier runs, whose pages are already mapped.
     arenas: Mutex<Vec<Arena>>,
-    /// Limbs of public polynomials that were made where they are used: one for each thread.
+    /// Unused limbs of public polynomials made at their use: one per thread.
     unused: Mutex<Vec<Made>>,
 }
 
-/// The buffers of one run, one after the other.
+/// The consecutive buffers of one run.
 type Arena = AlignedTorus<u64>;
 
 impl Executor {
     /// Prepares `program` for `keys`, on one thread.
     ///
     /// # Errors
-    /// [`RunError`] if the program is not consistent or the keys are not those it reads.
+    /// [`RunError`] if the program is inconsistent or keys are missing.
     pub fn new(program: &KernelProgram, keys: &KeySet) -> Result<Self, RunError> {
         Self::with_options(program, keys, ExecutorOptions::default())
     }
 
-    /// [`Self::new`] with choices.
+    /// [`Self::new`] with options.
     ///
     /// # Errors
     /// As [`Self::new`], and [`RunError::Threads`] if the system refuses the threads.
@@ -173,12 +171,11 @@ impl Executor {
         Ok(Self { program, ring, steps, schedule, keys: bound, apart, plaintexts, outputs, pool, arenas, unused })
     }
 
-    /// The program.
     pub fn program(&self) -> &KernelProgram {
         &self.program
     }
 
-    /// The bytes that one run takes beyond inputs and outputs, keys and plaintexts: those of its buffers. It keeps them for the next.
+    /// Bytes of a run's buffers, in addition to inputs, outputs, keys and plaintexts. They are reused by later runs.
     pub fn buffer_bytes(&self) -> usize {
         self.schedule.slots * self.program.degree.get() * size_of::<u64>()
     }
@@ -188,35 +185,31 @@ impl Executor {
         self.plaintexts.iter().map(|words| size_of_val(&words[..])).sum()
     }
 
-    /// Limbs of keys, all rows of both halves, that a run reads from memory or expands: one for all the inner products that go together.
+    /// Limbs of keys, with all rows of both halves, that a run reads or expands: once for all inner products of a group.
     pub fn key_limbs_read(&self) -> usize {
         self.schedule.key_limbs_read(&self.steps)
     }
 
-    /// Zeros of the outputs' types, to be given to [`Self::run_into`].
+    /// Zero polynomials of the outputs' types, for [`Self::run_into`].
     pub fn outputs(&self) -> Vec<RnsPolynomial> {
         let zero = |value: &ValueType| RnsPolynomial::zero(self.program.degree, value.limbs.as_slice(), value.domain);
         self.outputs.iter().map(zero).collect()
     }
 
-    /// Runs the program on `inputs`, one polynomial for each of its inputs, in order; the outputs in order.
+    /// Runs the program on `inputs`, one polynomial per program input, and returns the outputs in order.
     ///
     /// # Errors
-    /// [`RunError`] if the inputs are not what it takes.
+    /// [`RunError`] if the inputs do not match.
     pub fn run(&self, inputs: &[&RnsPolynomial], progress: &dyn Progress) -> Result<Vec<RnsPolynomial>, RunError> {
         let mut outputs = self.outputs();
         self.run_into(inputs, &mut outputs, progress)?;
         Ok(outputs)
     }
 
-    /// [`Self::run`] into polynomials that are there already, from [`Self::outputs`] or an earlier run: saves the system the work of
-    /// providing memory.
-    ///
-    /// # Errors
-    /// As [`Self::run`].
+    /// [`Self::run`] into existing polynomials, from [`Self::outputs`] or an earlier run: saves the system from providing memory.
     ///
     /// # Panics
-    /// If `outputs` are of other types than [`Self::outputs`].
+    /// If `outputs` have other types than [`Self::outputs`].
     pub fn run_into(
         &self,
         inputs: &[&RnsPolynomial],

@@ -1,7 +1,7 @@
-//! Public polynomials, as steps read them.
+//! Public polynomials in the form that steps read.
 //!
-//! A vector that repeats after p slots is encoded as a polynomial in X^(N/2p). Of such a polynomial the transform in the ring of degree 2p is made and kept: the values in the
-//! ring of degree N are the same ones, each N/2p times in a row, and a product repeats them in the first-level cache.
+//! A vector that repeats after p slots is encoded as a polynomial in X^(N/2p). Only its transform in the ring of degree 2p is made and stored: its values in the ring of degree
+//! N are the same, each N/2p times in a row, and a product repeats them in the first-level cache.
 
 use super::Executor;
 use super::execute::{Buffers, Words};
@@ -15,10 +15,10 @@ use rayon::prelude::*;
 use std::ops::Deref;
 use std::sync::{Mutex, PoisonError};
 
-/// Words of a product whose public factors are repeated at a time.
+/// Words of a product for which public factors are repeated at a time.
 const PIECE: usize = 1024;
 
-/// Limbs of `program`'s public polynomials, each of its values once, on the threads of `pool` or on this one; `apart` as of [`crate::rns::steps::log2_apart`].
+/// Limbs of `program`'s public polynomials with each value once, computed on the threads of `pool` or on this one; `apart` as in [`crate::rns::steps::log2_apart`].
 pub(super) fn prepared(
     program: &KernelProgram,
     ring: &Ring,
@@ -41,17 +41,17 @@ pub(super) fn prepared(
     }
 }
 
-/// A limb of a public polynomial, made where it is used, and which one. It is given back afterwards: the next use is mostly of the same one, with the
-/// ciphertext's other part, and else its pages are there.
+/// A limb of a public polynomial made at its use, and its index. It is returned afterwards: the next use is often of the same limb, for the ciphertext's other part, and
+/// otherwise reuses its pages.
 #[derive(Debug, Default)]
 pub(super) struct Made {
     index: Option<u32>,
     words: Option<AlignedTorus<u64>>,
-    /// Of the words, those that it has.
+    /// Number of valid words.
     length: usize,
 }
 
-/// [`Made`] in use.
+/// A [`Made`] in use.
 pub(super) struct InUse<'b> {
     made: Made,
     unused: &'b Mutex<Vec<Made>>,
@@ -71,7 +71,7 @@ impl Drop for InUse<'_> {
 }
 
 impl Executor {
-    /// Limb `index` of the public polynomials, each of its values once.
+    /// Limb `index` of the public polynomials, each value once.
     fn public<'b, 'a>(&'b self, index: u32) -> Words<'b, 'a> {
         match self.plaintexts.get(index as usize) {
             Some(words) => Words::Slice(words),
@@ -90,16 +90,16 @@ impl Executor {
         Words::Repeated(whole)
     }
 
-    /// Limb `index` of the public polynomials, as it was left or made anew.
+    /// Limb `index` of the public polynomials, reused or made again.
     fn made(&self, index: u32) -> InUse<'_> {
         let mut free = self.unused.lock().unwrap_or_else(PoisonError::into_inner);
         let same = free.iter().position(|made| made.index == Some(index));
-        // The one that was left first: others may yet be wanted.
+        // Replace the oldest: others may still be wanted.
         let made = if free.is_empty() { Made::default() } else { free.remove(same.unwrap_or(0)) };
         drop(free);
         let mut limb = InUse { made, unused: &self.unused };
         if limb.made.index != Some(index) {
-            // None while it is written over.
+            // Invalid while it is overwritten.
             limb.made.index = None;
             let (degree, log2_apart) = (self.program.degree.get(), self.apart[index as usize]);
             limb.made.length = degree >> log2_apart;
@@ -111,7 +111,7 @@ impl Executor {
         limb
     }
 
-    /// Which factor of a product is a public polynomial whose values repeat.
+    /// The factor of a product that is a public polynomial with repeated values.
     pub(super) fn repeated_factor(&self, step: &Step) -> Option<usize> {
         let repeats = |place: &Place| matches!(*place, Place::Plaintext(index) if self.apart[index as usize] > 0);
         match step.kind {
@@ -120,10 +120,10 @@ impl Executor {
         }
     }
 
-    /// A product with factor `factor`, or one that is added to another limb, piece by piece.
+    /// A product with repeated factor `factor`, possibly added to another limb, chunk by chunk.
     ///
     /// # Panics
-    /// If the schedule writes a sum over its other factor.
+    /// If the schedule overwrites a factor with the sum.
     pub(super) fn repeated_product(
         &self,
         factor: usize,
@@ -142,7 +142,7 @@ impl Executor {
         for (number, result) in result.chunks_mut(PIECE).enumerate() {
             let at = number * PIECE..number * PIECE + result.len();
             let factors = &mut piece[..result.len()];
-            // A value's row may be longer than the piece.
+            // A value's row may be longer than the chunk.
             let log2 = self.apart[index as usize];
             ntt::repeat(&values[at.start >> log2..((at.end - 1) >> log2) + 1], factors);
             let a = a.as_ref().map(|a| &a[at.clone()]);
@@ -151,7 +151,7 @@ impl Executor {
                 (None, None) => limb.multiply_assign(result, factors),
                 (Some(a), Some(Some(c))) => limb.multiply_add(result, a, factors, &c[at]),
                 (Some(a), Some(None)) => limb.multiply_add_assign(result, a, factors),
-                (None, Some(_)) => unreachable!("a sum is written over its addend alone"),
+                (None, Some(_)) => unreachable!("a sum overwrites only its addend"),
             }
         }
     }
@@ -159,7 +159,7 @@ impl Executor {
 
 #[cfg(test)]
 mod tests {
-    //! Are public polynomials prepared on the threads that are given, for as long as they are wanted?
+    //! Are public polynomials prepared on the given threads until cancelled?
 
     use super::prepared;
     use crate::rns::cpu::{Executor, ExecutorOptions};
@@ -196,17 +196,17 @@ mod tests {
         let generator = &mut StdRng::seed_from_u64(1);
         let ring = ring(13, 3, 0, generator);
         let (program, keys) = (products(&ring, generator), keys(&ring, GadgetLiteral::hybrid(3, 1, 0), &[], generator));
-        // In a pool of somebody's, whose other thread unwinds at the first polynomial that it takes.
-        let begin = |_| cancelled().given();
+        // In the caller's pool, whose other thread unwinds at its first polynomial.
+        let begin = |_| cancelled().attach();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).start_handler(begin).build().unwrap();
         pool.install(|| {
-            Token::new().given();
+            Token::new().attach();
             Executor::with_options(&program, &keys, ExecutorOptions { threads: 1, compact_plaintexts: false }).unwrap();
         });
     }
 
     #[test]
-    fn what_is_cancelled_ends_between_two_polynomials() {
+    fn cancellation_ends_between_two_polynomials() {
         let generator = &mut StdRng::seed_from_u64(2);
         let ring = ring(6, 3, 0, generator);
         let program = products(&ring, generator);
@@ -215,7 +215,7 @@ mod tests {
         for threads in [1, 2] {
             let ended = |token: Token| {
                 let of_own = || {
-                    token.given();
+                    token.attach();
                     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).start_handler(Token::on_threads());
                     let pool = (threads > 1).then(|| pool.build().unwrap());
                     prepared(&program, &ring, &limbs, &apart, pool.as_ref()).len()

@@ -1,11 +1,10 @@
-//! When each step runs, and in which buffer its results are.
+//! Assigns each step a level and its results buffers.
 //!
-//! Steps are put into levels. A level holds tasks that do not depend on one another, so that they may run in parallel: one for
-//! each limb, with all of the level's steps on that limb in order, or one for each base conversion. A limb stays in the
-//! cache from one step to the next: a transform, the inner product with it, the subtraction that ends a key switch. Steps are put into the
-//! earliest level that they can be in, within windows of a bounded number of limbs, which bounds the memory.
+//! A level has independent tasks that may run in parallel: one per limb, with all the level's steps on that limb in order, or one per base conversion. A limb stays cached from
+//! one step to the next: a transform, its inner product, the final subtraction of a key switch. Steps go to the earliest possible level, within windows of a bounded number
+//! of limbs, which bounds the memory.
 //!
-//! Buffers are shared by liveness, and a result takes the buffer of an operand that dies where the operation allows.
+//! Buffers are shared by liveness. If the operation permits it, a result reuses the buffer of an operand that dies.
 
 use super::Tuning;
 use crate::rns::steps::{Place, Register, Step, StepKind, Steps};
@@ -25,29 +24,29 @@ pub(super) struct Placed {
     pub results: Vec<Slot>,
     /// Buffers of the operands; `None` for inputs and plaintexts.
     pub operands: Vec<Option<Slot>>,
-    /// Of a [`StepKind::Forward`]: whether its last passes are left to the step that uses the result first.
+    /// For a [`StepKind::Forward`]: whether the first user of the result computes its last passes.
     pub open: bool,
-    /// Operands that come from such a step: their last passes are done here, region by region.
+    /// Operands from such a step: their last passes are computed here, region by region.
     pub finish: Vec<bool>,
     /// When the results are used next.
     pub next_use: NextUse,
-    /// The words that a later step of the level reads first, to be fetched meanwhile.
+    /// The words that a later step of the level reads first, to be prefetched.
     pub ahead: Option<Ahead>,
-    /// Of a [`StepKind::InnerProduct`]: whether it is done together with the step before.
+    /// For a [`StepKind::InnerProduct`]: whether it is computed together with the previous step.
     pub joined: bool,
 }
 
-/// N words that no step of this level has written.
+/// N words that no step of this level writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ahead {
     Slot(Slot),
     Input(u32, LimbId),
 }
 
-/// Steps to run one after the other.
+/// Sequential steps.
 pub(super) type Task = Vec<Placed>;
 
-/// Most inner products that go together: their sums, region by region, and the keys' words are to stay in the second-level cache.
+/// Maximum inner products per group: the regions of their sums and the keys' words should fit the second-level cache.
 const MOST_MEMBERS: usize = 32;
 
 /// Tasks that may run in parallel.
@@ -56,7 +55,7 @@ pub(super) struct Level {
     pub tasks: Vec<Task>,
 }
 
-/// The whole order.
+/// The complete schedule.
 #[derive(Debug)]
 pub(super) struct ExecutionPlan {
     pub levels: Vec<Level>,
@@ -64,7 +63,7 @@ pub(super) struct ExecutionPlan {
     pub slots: usize,
 }
 
-/// Where a register is used last; where it is defined, if nowhere.
+/// The last use of a register, or its definition if it is unused.
 #[derive(Clone, Copy, Debug)]
 struct Life {
     last_level: usize,
@@ -79,7 +78,7 @@ fn is_conversion(step: &Step) -> bool {
     matches!(step.kind, StepKind::Convert { .. })
 }
 
-/// Whether a step of kind `kind` may write its result over operand `operand`.
+/// Whether a step of kind `kind` may overwrite operand `operand` with its result.
 fn in_place(kind: &StepKind, operand: usize) -> bool {
     match kind {
         StepKind::Add | StepKind::Sub | StepKind::Multiply | StepKind::SubScale(_) => operand < 2,
@@ -95,7 +94,7 @@ fn in_place(kind: &StepKind, operand: usize) -> bool {
     }
 }
 
-/// The level of each step: even ones are of limbs, odd ones of conversions.
+/// The level of each step: even for limbs, odd for conversions.
 fn levels(steps: &Steps, window: usize) -> Vec<usize> {
     let mut defined: Vec<(usize, LimbId)> = vec![(0, LimbId(0)); steps.registers as usize];
     let (mut floor, mut top, mut fresh) = (0, 0, 0);
@@ -125,7 +124,7 @@ fn levels(steps: &Steps, window: usize) -> Vec<usize> {
     levels
 }
 
-/// Puts products and sums of inputs into the level of their first use, where the cache still has them, in place of their own earliest.
+/// Moves products and sums of inputs from their earliest level to that of their first use, where they are still cached.
 fn sink(steps: &Steps, levels: &mut [usize]) {
     let mut defined = vec![usize::MAX; steps.registers as usize];
     let mut uses = vec![0; steps.registers as usize];
@@ -137,7 +136,7 @@ fn sink(steps: &Steps, levels: &mut [usize]) {
             }
         }
     }
-    // Steps whose operands take no buffer, or one that nothing else needs.
+    // Steps whose operands have no buffer, or one that nothing else needs.
     let mut sinks = vec![false; steps.steps.len()];
     for (index, step) in steps.steps.iter().enumerate() {
         let wordwise = matches!(
@@ -176,9 +175,9 @@ fn sink(steps: &Steps, levels: &mut [usize]) {
     }
 }
 
-/// The steps of a task in their order, inner products of the same digits or with the same key together: they read both once.
+/// Orders the steps of a task so that inner products of the same digits or with the same key are adjacent and read both once.
 ///
-/// What the products need comes before all of them. A group has at most `most` sets of digits.
+/// The inputs of a group come before all of it. A group has at most `most` sets of digits.
 fn grouped(steps: &Steps, mut rest: Vec<usize>, most: usize) -> Vec<Vec<usize>> {
     let mut groups = Vec::with_capacity(rest.len());
     while let Some(&first) = rest.first() {
@@ -187,7 +186,7 @@ fn grouped(steps: &Steps, mut rest: Vec<usize>, most: usize) -> Vec<Vec<usize>> 
             continue;
         }
         let members = group(steps, &rest, most);
-        // What they read of this task, and what that reads.
+        // Their inputs within this task, transitively.
         let mut needed: HashSet<Place> = HashSet::new();
         let before: HashSet<usize> = rest
             .iter()
@@ -218,12 +217,11 @@ fn product_key(steps: &Steps, index: usize) -> Option<u32> {
     }
 }
 
-/// The inner products of `rest`, steps of a task, that go together with the first of them: none reads, by way of others, what
-/// another one makes. Those with one key are in a row.
+/// The inner products of `rest`, steps of a task, that are grouped with the first of them: none depends on another one's result. Those with one key are adjacent.
 fn group(steps: &Steps, rest: &[usize], most: usize) -> Vec<usize> {
     let mut members: Vec<usize> = Vec::new();
     let (mut keys, mut sets): (Vec<u32>, Vec<&[Place]>) = (Vec::new(), Vec::new());
-    // What depends on a member.
+    // Dependents of a member.
     let mut after: HashSet<Place> = HashSet::new();
     for &index in rest {
         let step = &steps.steps[index];
@@ -231,7 +229,7 @@ fn group(steps: &Steps, rest: &[usize], most: usize) -> Vec<usize> {
         if let (Some(key), true) = (product_key(steps, index), independent && members.len() < MOST_MEMBERS) {
             let digits = &step.operands[..];
             let known = sets.contains(&digits);
-            // A set shares no register with another one: transforms are finished set by set.
+            // Sets share no register: transforms are finished set by set.
             let apart = || {
                 let shared =
                     |place: &&Place| matches!(place, Place::Register(_)) && sets.iter().any(|set| set.contains(place));
@@ -283,10 +281,9 @@ fn lives(steps: &Steps, levels: &[usize], order: &[usize]) -> Vec<Life> {
     lives
 }
 
-/// For each step whether it is a transform that its first user finishes.
+/// For each step, whether it is a transform that its first user finishes.
 ///
-/// The user must be in the same task, so that nothing else comes between, and one that works region by region; it
-/// names the operand once.
+/// The user must be in the same task, so that nothing comes in between, work region by region, and use the operand once.
 fn open_transforms(steps: &Steps, levels: &[usize], order: &[usize]) -> Vec<bool> {
     let mut first: Vec<Option<usize>> = vec![None; steps.registers as usize];
     for &index in order {
@@ -329,8 +326,7 @@ fn used_late(steps: &Steps, levels: &[usize]) -> Vec<bool> {
     soon.into_iter().map(|soon| !soon).collect()
 }
 
-/// Tells steps that do not wait for memory what later ones of the level read first: one buffer each, and not across steps that
-/// would push it out of the cache again.
+/// Assigns prefetches of the first inputs of later steps in the level to steps that are not memory-bound: one buffer each, and not across steps that would evict it again.
 fn fetch_ahead<'a>(steps: &Steps, level: impl Iterator<Item = &'a mut Placed>) {
     let mut written = HashSet::new();
     let mut carriers: Vec<&mut Placed> = Vec::new();
@@ -338,7 +334,7 @@ fn fetch_ahead<'a>(steps: &Steps, level: impl Iterator<Item = &'a mut Placed>) {
         let step = &steps.steps[placed.step as usize];
         let reads = match step.kind {
             StepKind::Forward | StepKind::Inverse => &step.operands[..1],
-            // What is subtracted from comes region by region.
+            // The minuend is read region by region.
             StepKind::SubScale(_) => &[],
             StepKind::InnerProduct { .. } | StepKind::Convert { .. } => {
                 carriers.clear();
@@ -363,14 +359,14 @@ fn fetch_ahead<'a>(steps: &Steps, level: impl Iterator<Item = &'a mut Placed>) {
     }
 }
 
-/// Hands out buffers.
+/// Allocates buffers.
 #[derive(Default)]
 struct Buffers {
     /// Free for any task.
     free: Vec<Slot>,
-    /// Free for the task at hand.
+    /// Free for the current task.
     local: Vec<Slot>,
-    /// Free for the task at hand after the group at hand.
+    /// Free for the current task after the current group.
     freed: Vec<Slot>,
     /// Free after this level.
     later: Vec<Slot>,
@@ -387,7 +383,7 @@ impl Buffers {
 }
 
 impl ExecutionPlan {
-    /// Of `steps`; `parallel` if the tasks of a level may run at the same time.
+    /// Schedules `steps`; `parallel` if the tasks of a level may run simultaneously.
     pub(super) fn new(steps: &Steps, tuning: Tuning, parallel: bool) -> Self {
         let mut levels_of = levels(steps, tuning.window);
         sink(steps, &mut levels_of);
@@ -399,12 +395,12 @@ impl ExecutionPlan {
             slots[register as usize] = Some(slot as Slot);
             is_output[register as usize] = true;
         }
-        // Registers whose transform is yet to be finished.
+        // Registers with an unfinished transform.
         let mut unfinished = vec![false; steps.registers as usize];
         let mut order: Vec<BTreeMap<(LimbId, usize), Vec<usize>>> =
             vec![BTreeMap::new(); levels_of.iter().max().map_or(0, |&top| top + 1)];
         for (index, (step, &level)) in steps.steps.iter().zip(&levels_of).enumerate() {
-            // Conversions are tasks of their own, in the program's order.
+            // Each conversion is a separate task, in program order.
             let task = (step.limb, if is_conversion(step) { index } else { 0 });
             order[level].entry(task).or_default().push(index);
         }
@@ -438,7 +434,7 @@ impl ExecutionPlan {
                         unfinished[step.results[0] as usize] = open[index];
                         task.push(placed);
                     }
-                    // Steps of a group run at the same time.
+                    // Steps of a group run simultaneously.
                     let freed = std::mem::take(&mut buffers.freed);
                     buffers.local.extend(freed);
                 }
@@ -469,11 +465,11 @@ impl ExecutionPlan {
         Self { levels, slots: buffers.next as usize - outputs.len() }
     }
 
-    /// How many limbs of keys are read, inner products that go together reading one key once.
+    /// Number of key limbs read, where each group reads a key once.
     pub(super) fn key_limbs_read(&self, steps: &Steps) -> usize {
         let key = |placed: &Placed| product_key(steps, placed.step as usize);
         let tasks = self.levels.iter().flat_map(|level| &level.tasks);
-        // In a group the products with one key are in a row.
+        // In a group, products with one key are adjacent.
         let runs = tasks.map(|task| {
             let starts = |index: usize| !task[index].joined || key(&task[index]) != key(&task[index - 1]);
             (0..task.len()).filter(|&index| key(&task[index]).is_some() && starts(index)).count()
@@ -482,7 +478,7 @@ impl ExecutionPlan {
     }
 }
 
-/// The buffers of step `index`.
+/// Assigns the buffers of step `index`.
 fn place(
     steps: &Steps,
     lives: &[Life],
@@ -497,7 +493,7 @@ fn place(
         _ => None,
     };
     let operands: Vec<Option<Slot>> = step.operands.iter().map(slot_of).collect();
-    // Operands that die here, each once.
+    // Operands that die here, without repetition.
     let mut dying: Vec<(usize, Register)> = Vec::new();
     for (position, operand) in step.operands.iter().enumerate() {
         if let Place::Register(register) = *operand
@@ -509,7 +505,7 @@ fn place(
         }
     }
     if matches!(step.kind, StepKind::SubScale(_)) {
-        // What is subtracted has just been made, and is in the cache.
+        // The subtrahend was just computed and is cached.
         dying.reverse();
     }
     let conversion = is_conversion(step);
@@ -533,7 +529,7 @@ fn place(
     }
     for (_, register) in dying {
         if let Some(slot) = slots[register as usize] {
-            // A conversion may run beside others of its level.
+            // A conversion may run in parallel with others of its level.
             if lives[register as usize].one_task && !conversion {
                 buffers.freed.push(slot);
             } else {

@@ -1,4 +1,4 @@
-//! How a batch of blind rotations is cut into blocks, and a block into batches across lanes.
+//! Divides a batch of blind rotations into blocks, and a block into batches across lanes.
 
 use crate::tfhe::RunError;
 use polyfabric_kernels::Torus;
@@ -6,11 +6,10 @@ use polyfabric_kernels::external_product::{ExternalProduct, LANE_BATCH};
 use polyfabric_kernels::isa::{Isa, IsaError};
 use polyfabric_schemes::tfhe::Parameters;
 
-/// Bytes of accumulators and exponents that one block may take: half of a second-level cache of 1 MiB, the rest for the
-/// key row and the transforms.
+/// Maximum bytes of accumulators and exponents of one block: half of a 1 MiB second-level cache; the rest is for the key row and the transforms.
 const BLOCK_BYTES: usize = 384 << 10;
 
-/// Bytes of spectra that a batch across lanes may take.
+/// Maximum bytes of spectra of a batch across lanes.
 const LANE_BATCH_BYTES: usize = 1 << 20;
 
 /// Torus elements of a GLWE ciphertext.
@@ -18,7 +17,7 @@ pub(super) fn glwe_len(parameters: &Parameters) -> usize {
     parameters.glwe_dimension().ciphertext_polynomials() * parameters.ring_degree().get()
 }
 
-/// The external product of a set; refused if the processor lacks `isa`.
+/// The external product of a set; an error if the processor lacks `isa`.
 pub(super) fn product<T: Torus>(parameters: &Parameters, isa: Isa) -> Result<ExternalProduct<T>, RunError> {
     let k = parameters.glwe_dimension().get();
     let product = ExternalProduct::new(parameters.ring_degree(), parameters.bootstrap_gadget(), k, Some(isa));
@@ -27,19 +26,19 @@ pub(super) fn product<T: Torus>(parameters: &Parameters, isa: Isa) -> Result<Ext
 
 /// The sizes of blocks and batches across lanes for one parameter set.
 pub(super) struct Blocks {
-    /// Ciphertexts that the cache holds, one at least.
+    /// Ciphertexts that fit the cache, at least one.
     fitting: usize,
     threads: usize,
-    /// Whether eight spectra of each row are taken at once, and fit the second-level cache.
+    /// Whether batches across lanes are supported and their spectra fit the second-level cache.
     lane_batches: bool,
 }
 
 /// The forms of the transformed key that a batch reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Forms {
-    /// That for ciphertexts one by one.
+    /// For single ciphertexts.
     pub alone: bool,
-    /// That for batches across lanes.
+    /// For batches across lanes.
     pub together: bool,
 }
 
@@ -54,7 +53,7 @@ impl Blocks {
         }
     }
 
-    /// Ciphertexts of a block of a batch: as many as the cache holds, but no fewer blocks than threads.
+    /// Ciphertexts per block: as many as fit the cache, but at least one block per thread.
     pub fn of(&self, count: usize) -> usize {
         let share = count.div_ceil(self.threads);
         // Blocks of equal size: 64 ciphertexts in blocks of at most 40 are two of 32.
@@ -62,7 +61,7 @@ impl Blocks {
         if self.batched(block) > 0 { block.next_multiple_of(LANE_BATCH).min(share) } else { block }
     }
 
-    /// How many of `count` ciphertexts of a block are taken in batches across lanes.
+    /// Number of a block's `count` ciphertexts that are processed in batches across lanes.
     pub fn batched(&self, count: usize) -> usize {
         if self.lane_batches { count / LANE_BATCH * LANE_BATCH } else { 0 }
     }

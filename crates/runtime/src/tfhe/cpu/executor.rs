@@ -1,4 +1,4 @@
-//! The key in the form that the CPU reads, and the batched operations on it.
+//! The key in the CPU's format, and the batched operations on it.
 
 use super::blocks::{Blocks, glwe_len, product};
 use crate::Progress;
@@ -19,10 +19,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// A server key as executors read it, for all executors of that key.
+/// A server key in the executors' format, shared by all executors of that key.
 ///
-/// Of the bootstrapping key, for each iteration what [`ExternalProduct::transform_key`] makes of its patterns: for ciphertexts one by one, and for batches across lanes. Each is made when
-/// a rotation first needs it, as many programs need only one. The key-switching key is cut when a batch first needs it.
+/// For the bootstrapping key, the output of [`ExternalProduct::transform_key`] for each iteration: for single ciphertexts, and for batches across lanes. Each is made when a
+/// rotation first needs it, because many programs need only one. The key-switching key is packed when a batch first needs it.
 #[derive(Debug, Default)]
 pub struct TransformedKey {
     alone: OnceLock<AlignedVector>,
@@ -31,8 +31,8 @@ pub struct TransformedKey {
 }
 
 impl TransformedKey {
-    /// Bytes of what has been made: for ciphertexts one by one 8 for each of the bootstrapping key's numbers, or 6 on the 32-bit torus, and for
-    /// batches across lanes 8, both when there have been some of each; and of the key-switching key as many as its own, where batches are multiplied byte by byte.
+    /// Bytes allocated so far: for single ciphertexts 8 per number of the bootstrapping key, or 6 on the 32-bit torus; for batches across lanes 8; and for the packed key-switching
+    /// key its own size.
     pub fn bytes(&self) -> u64 {
         let numbers: usize =
             [&self.alone, &self.together].into_iter().filter_map(OnceLock::get).map(|key| key.len()).sum();
@@ -52,26 +52,23 @@ pub struct Executor<'k, T> {
 }
 
 impl<'k, T: Torus> Executor<'k, T> {
-    /// For programs under `key`; 0 `threads` are one for each core. The first rotation transforms the bootstrapping key.
+    /// For programs under `key`; 0 `threads` means one per core. The first rotation transforms the bootstrapping key.
     ///
     /// # Errors
-    /// [`RunError::TorusBits`] if the key's set is not of `T`'s width, [`RunError::Threads`] if the system refuses the threads, [`RunError::Isa`] if
-    /// the environment asks for an instruction set that is not there.
+    /// [`RunError::TorusBits`] if the key's set does not have `T`'s width, [`RunError::Threads`] if the system cannot start the threads, [`RunError::Isa`] if the environment selects
+    /// an absent instruction set.
     pub fn new(key: &'k ServerKey<T>, threads: usize) -> Result<Self, RunError> {
         Self::with_isa(key, threads, Isa::selected()?)
     }
 
-    /// [`Self::new`] with what other executors have transformed of the same `key`, and for those that follow.
-    ///
-    /// # Errors
-    /// As [`Self::new`].
+    /// [`Self::new`], sharing the transforms of the same `key` with other executors.
     pub fn sharing(key: &'k ServerKey<T>, transformed: &Arc<TransformedKey>, threads: usize) -> Result<Self, RunError> {
         let own = Self::new(key, threads)?;
         let key_switch = own.key_switch.map(|key_switch| key_switch.sharing(&transformed.key_switch));
         Ok(Self { transformed: Arc::clone(transformed), key_switch, ..own })
     }
 
-    /// [`Self::new`] with an instruction set of choice.
+    /// [`Self::new`] with a given instruction set.
     ///
     /// # Errors
     /// As [`Self::new`], and [`RunError::Isa`] if the processor lacks `isa`.
@@ -102,7 +99,7 @@ impl<'k, T: Torus> Executor<'k, T> {
         self.pool.current_num_threads()
     }
 
-    /// What [`ExternalProduct::transform_key`] makes of the whole key. Not for a thread of the pool, which would wait for the others.
+    /// The output of [`ExternalProduct::transform_key`] for the whole key. A thread of the pool must not call this, because it waits for the others.
     fn transformed(&self, lane_batches: bool) -> &[f64] {
         let made = if lane_batches { &self.transformed.together } else { &self.transformed.alone };
         made.get_or_init(|| {
@@ -119,24 +116,23 @@ impl<'k, T: Torus> Executor<'k, T> {
         })
     }
 
-    /// Numbers of the transformed key that an iteration reads, but for the last one, which may have fewer patterns.
+    /// Numbers of the transformed key per iteration; the last one may have fewer patterns.
     fn iteration_len(&self, lane_batches: bool) -> usize {
         self.key.unrolling().patterns() * self.product.key_len(lane_batches)
     }
 
-    /// round(x · 2N / q) mod 2N of every element: n exponents and the body's for each ciphertext of `inputs`, which are
-    /// under the small key.
+    /// round(x · 2N / q) mod 2N of every element: n + 1 exponents for each ciphertext of `inputs`, under the small key.
     pub fn modulus_switch(&self, inputs: &LweBatch<T>) -> Vec<u32> {
         self.modulus_switch_with(inputs, PhaseRounding::Nearest, 0)
     }
 
-    /// The same by `rounding`, to multiples of 2^`log2_tables`.
+    /// The same with `rounding`, to multiples of 2^`log2_tables`.
     pub fn modulus_switch_with(&self, inputs: &LweBatch<T>, rounding: PhaseRounding, log2_tables: u32) -> Vec<u32> {
         inputs.iter().flat_map(|ciphertext| switched(&self.parameters, ciphertext, rounding, log2_tables)).collect()
     }
 
-    /// Blind rotations: for each ciphertext's n + 1 `exponents` a GLWE ciphertext of k + 1 polynomials, from
-    /// X^(−b~) · (0, .., 0, v) with v = `table(ciphertext)`, N coefficients.
+    /// Blind rotations: for each ciphertext's n + 1 `exponents`, a GLWE ciphertext of k + 1 polynomials that starts from X^(−b~) · (0, .., 0, v) with v = `table(ciphertext)`, N
+    /// coefficients.
     pub fn blind_rotate<'t>(
         &self,
         exponents: &[u32],
@@ -167,7 +163,7 @@ impl<'k, T: Torus> Executor<'k, T> {
         accumulators
     }
 
-    /// All iterations of one block: the key passes once.
+    /// All iterations of one block, which reads the key once.
     fn rotate_block<'t>(
         &self,
         keys: Keys<'_>,
@@ -190,7 +186,7 @@ impl<'k, T: Torus> Executor<'k, T> {
         let mut lane_batch_workspace = if batched > 0 { self.product.lane_batch_workspace() } else { None };
         let bits = self.key.unrolling().bits() as usize;
         let mut patterns = Vec::with_capacity(LANE_BATCH * self.key.unrolling().patterns());
-        // The last group of secret bits may be smaller, and have fewer patterns.
+        // The last group of secret bits may be smaller and have fewer patterns.
         let (of_lane_batches, of_one) = (self.iteration_len(true), self.iteration_len(false));
         let (mut keys_together, mut keys_alone) = (keys.together.chunks(of_lane_batches), keys.alone.chunks(of_one));
         let lone = count - batched == 1;
@@ -199,8 +195,8 @@ impl<'k, T: Torus> Executor<'k, T> {
             let group = first..(first + bits).min(size - 1);
             let key_together = keys_together.next().unwrap_or(&[]);
             let key_alone = keys_alone.next().unwrap_or(&[]);
-            // Each batch across lanes fetches its share of their next key, and each single ciphertext of theirs. One that has the key for itself reads it in the
-            // middle of an iteration: what it fetches runs ahead of that by a part, or two whole keys would wait in the second-level cache.
+            // Each batch across lanes, and each single ciphertext, prefetches its share of the next key. A single one in its block reads the key in the middle of an iteration, so it
+            // prefetches only a part ahead: otherwise two whole keys would be in the second-level cache.
             let next = (index + 1) * of_lane_batches;
             let mut shares_together = shares(keys.together, next..next + of_lane_batches, batched / LANE_BATCH);
             let next = index * of_one + if lone { of_one / 4 } else { of_one };
@@ -230,7 +226,7 @@ impl<'k, T: Torus> Executor<'k, T> {
                 let (head, rest) = alone.split_at_mut((c + 1) * glwe);
                 let (accumulator, following) = (&mut head[c * glwe..], rest.get(..glwe));
                 if bits == 1 {
-                    // X^0 · ACC − ACC is nothing.
+                    // X^0 · ACC − ACC is 0.
                     if exponents[first] != 0 {
                         let exponent = exponents[first] as usize;
                         let workspace = &mut workspace;
@@ -263,8 +259,7 @@ impl<'k, T: Torus> Executor<'k, T> {
         outputs
     }
 
-    /// Programmable bootstrapping of `inputs` (under the small key) with one test polynomial: modulus switch, blind rotation, sample
-    /// extraction. The results are under the large key.
+    /// Programmable bootstrapping of `inputs` (under the small key) with one test polynomial: modulus switch, blind rotation, sample extraction. Results are under the large key.
     ///
     /// # Errors
     /// [`RunError::Dimension`] if `inputs` are not under the small key.
@@ -326,21 +321,20 @@ impl<'k, T: Torus> Executor<'k, T> {
     }
 }
 
-/// The transformed key for each way that a block of ciphertexts takes; nothing for one that it does not.
+/// The transformed key for each method used by a block; empty if unused.
 #[derive(Clone, Copy)]
 struct Keys<'e> {
     alone: &'e [f64],
     together: &'e [f64],
 }
 
-/// What `range` has of `keys`, in at most `count` parts of whole cache lines.
+/// The part `range` of `keys`, in at most `count` shares of whole cache lines.
 fn shares(keys: &[f64], range: Range<usize>, count: usize) -> impl Iterator<Item = &[f64]> {
     let part = &keys[range.start.min(keys.len())..range.end.min(keys.len())];
     part.chunks(part.len().div_ceil(count.max(1)).next_multiple_of(8).max(8))
 }
 
-/// ⟨a, u⟩ for the non-zero patterns u of the bits that `exponents` belong to, in the order of the key; they are taken mod 2N where they
-/// are used. Appended to `patterns`.
+/// Appends ⟨a, u⟩ for the nonzero patterns u of the bits that `exponents` belong to, in key order, to `patterns`. They are reduced mod 2N at their use.
 fn pattern_exponents(exponents: &[u32], patterns: &mut Vec<u32>) {
     let start = patterns.len();
     for (bit, &exponent) in exponents.iter().enumerate() {
@@ -351,7 +345,7 @@ fn pattern_exponents(exponents: &[u32], patterns: &mut Vec<u32>) {
     }
 }
 
-/// `threads` threads, 0 for one for each core, that have the token of this one.
+/// A pool of `threads` threads, 0 for one per core, with this thread's token.
 pub(super) fn pool(threads: usize) -> Result<rayon::ThreadPool, RunError> {
     rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
@@ -360,7 +354,7 @@ pub(super) fn pool(threads: usize) -> Result<rayon::ThreadPool, RunError> {
         .map_err(|error| RunError::Threads { threads, cause: error.to_string() })
 }
 
-/// How many of `count` ciphertexts one of `threads` switches at once.
+/// Number of `count` ciphertexts that one of `threads` switches at once.
 pub(super) fn switched_together(count: usize, threads: usize) -> usize {
     count.div_ceil(threads).clamp(1, 64)
 }

@@ -1,4 +1,4 @@
-//! What a run takes of memory, told before it.
+//! Predicts the memory of a run.
 
 use super::blocks::{Blocks, Forms, product};
 use super::executor::{pool, switched_together};
@@ -10,22 +10,20 @@ use polyfabric_kernels::key_switch::KeySwitch;
 use polyfabric_program::tfhe::kernel::{KernelProgram, Op, OpKind, ValueType};
 use polyfabric_schemes::tfhe::KeyUnrolling;
 
-/// Bytes that an executor and a run take besides the server's key, the inputs and the outputs.
+/// Bytes of an executor and a run in addition to the server key, the inputs and the outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffers {
-    /// The bootstrapping key in the transform domain, in each form that the program's batches read, and the key-switching key once more where it is
-    /// multiplied in parts.
+    /// The bootstrapping key in the transform domain, in each form that the program's batches read, and the packed key-switching key where it is used.
     pub keys: u64,
-    /// Intermediate results, inputs among them, when they are most.
+    /// Peak of intermediate results, including inputs.
     pub values: u64,
 }
 
 impl Buffers {
-    /// Of a program that [`super::Executor`] runs with a key of `unrolling` on `threads` threads, in the instruction set that is selected. 0 threads are
-    /// as many as the executor makes of 0.
+    /// For a program run by [`super::Executor`] with a key of `unrolling` on `threads` threads (0 as in the executor), in the selected instruction set.
     ///
     /// # Errors
-    /// [`RunError::Isa`] if the environment asks for an instruction set that is not there, [`RunError::Threads`] if the system refuses the threads of 0.
+    /// [`RunError::Isa`] if the environment selects an absent instruction set, [`RunError::Threads`] if the default threads cannot be started.
     pub fn of(program: &KernelProgram, unrolling: KeyUnrolling, threads: usize) -> Result<Self, RunError> {
         let threads = if threads == 0 { pool(0)?.current_num_threads() } else { threads };
         match program.parameters.torus_bits() {
@@ -58,7 +56,7 @@ impl Buffers {
     }
 }
 
-/// Bytes of the values that are held, when they are most: each from its operation to its last use.
+/// Peak bytes of live values, each from its operation to its last use.
 fn most_at_once(program: &KernelProgram) -> u64 {
     let last_use = last_uses(program);
     let (mut held, mut most) = (0, 0);

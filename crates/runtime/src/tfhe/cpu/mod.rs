@@ -1,9 +1,8 @@
 //! The CPU runtime: kernel programs in f64, fused, over all cores.
 //!
-//! [`Executor`] holds the bootstrapping key in the transform domain. A batch of blind rotations is cut into blocks whose
-//! accumulators stay in the second-level cache; a block takes one iteration of the loop for each of its
-//! ciphertexts before the next, so that the key streams by once for the block. An unrolled key gives an iteration several secret bits. The blocks are spread over the
-//! threads. Every ciphertext's result is a function of that ciphertext alone: it depends neither on the batch nor on the threads.
+//! [`Executor`] has the bootstrapping key in the transform domain. A batch of blind rotations is divided into blocks whose accumulators stay in the second-level cache. A block
+//! computes one iteration for each of its ciphertexts before the next, so that it reads the key once. An unrolled key has several secret bits per iteration. Threads process
+//! blocks in parallel. Every result depends on its ciphertext only, not on the batch or the threads.
 
 mod blocks;
 mod executor;

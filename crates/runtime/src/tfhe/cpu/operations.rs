@@ -16,11 +16,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl<T: Torus> Executor<'_, T> {
-    /// Runs `program` on `inputs`, its look-ups fused: the results are within the transform's proven bound of the exact
-    /// ones, whichever domains its bodies accumulate in.
+    /// Runs `program` on `inputs` with fused PBSs: results are within the transform's proven bound of the exact ones, in whichever domain its bodies accumulate.
     ///
     /// # Errors
-    /// [`RunError`]; nothing runs unless everything fits.
+    /// [`RunError`]; everything is checked before the run.
     pub fn run(
         &self,
         program: &KernelProgram,
@@ -31,7 +30,7 @@ impl<T: Torus> Executor<'_, T> {
     }
 }
 
-/// One run, and who hears of it.
+/// One run and its progress receiver.
 struct CpuRun<'e, 'k, T> {
     executor: &'e Executor<'k, T>,
     progress: &'e dyn Progress,

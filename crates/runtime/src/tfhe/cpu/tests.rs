@@ -1,4 +1,4 @@
-//! Does the batched runtime give the interpreter's results, whatever the batch, the threads and the instruction set?
+//! Does the batched runtime give the interpreter's results for any batch, threads and instruction set?
 
 use super::{Buffers, Executor, TransformedKey};
 use crate::NoProgress;
@@ -38,7 +38,7 @@ fn case<T: Torus>(set: &str, name: &str, batch: usize) -> Case<T> {
         })
         .next()
         .unwrap();
-    // Slots of a padded 2-bit message.
+    // Values of a padded 2-bit message.
     let messages: Vec<T> = (0..count).map(|c| T::from_u64((c as u64 % 4) << (T::BITS - 3))).collect();
     let encrypted = client.encrypt_for_tests(kind, &messages, 3);
     Case { inputs: BTreeMap::from([(input, encrypted)]), client, server, program }
@@ -84,7 +84,7 @@ fn full_size_phases_equal_the_interpreters() {
 }
 
 #[test]
-fn results_depend_neither_on_threads_nor_on_the_batch() {
+fn results_are_independent_of_threads_and_batch() {
     let case = case::<u32>("toy-512-k2", "pbs", 9);
     let one = Executor::new(&case.server, 1).unwrap();
     let expected = one.run(&case.program, &case.inputs, &NoProgress).unwrap();
@@ -102,7 +102,7 @@ fn results_depend_neither_on_threads_nor_on_the_batch() {
     }
 }
 
-/// An unrolled key: phases as the interpreter's on the same key, for batches and for n that the group does not divide.
+/// An unrolled key: phases match the interpreter's on the same key, for batches and for n not divisible by the group.
 fn agrees_unrolled<T: Torus>(set: &str, unrolling: KeyUnrolling, batch: usize) {
     let plain = case::<T>(set, "pbs", batch);
     let server = ServerKey::for_tests_unrolled(&plain.client, unrolling, 2);
@@ -124,15 +124,15 @@ fn agrees_unrolled<T: Torus>(set: &str, unrolling: KeyUnrolling, batch: usize) {
 #[test]
 fn unrolled_keys_give_the_interpreters_phases() {
     for unrolling in [KeyUnrolling::TWO, KeyUnrolling::FOUR] {
-        // On each of two threads a batch across lanes, and on one what is left.
+        // A batch across lanes on each of two threads, and the remainder on one.
         agrees_unrolled::<u32>("toy-256", unrolling, 17);
         agrees_unrolled::<u32>("toy-512-k2", unrolling, 2);
         agrees_unrolled::<u64>("toy-256-t64", unrolling, 2);
     }
 }
 
-/// What is told of the keys before a run is what the executor holds after it.
-fn tells_memory<T: Torus>(set: &str, unrolling: KeyUnrolling, batch: usize) {
+/// The predicted memory of the keys is what the executor allocates.
+fn check_memory<T: Torus>(set: &str, unrolling: KeyUnrolling, batch: usize) {
     let plain = case::<T>(set, "pbs", batch);
     let parameters = plain.client.parameters();
     let server = ServerKey::for_tests_unrolled(&plain.client, unrolling, 2);
@@ -140,34 +140,35 @@ fn tells_memory<T: Torus>(set: &str, unrolling: KeyUnrolling, batch: usize) {
     let choice = TfheLowering { key_unrolling: unrolling.bits(), ..TfheLowering::new(order, Arithmetic::F64) };
     let name = if order == KeySwitchOrder::After { "pbs+ks" } else { "pbs" };
     let program = builtin::build(name, parameters, batch, &choice, Transform::F64).unwrap().kernel;
-    let told = Buffers::of(&program, unrolling, 2).unwrap();
+    let predicted = Buffers::of(&program, unrolling, 2).unwrap();
     let transformed = Arc::<TransformedKey>::default();
     let executor = Executor::sharing(&server, &transformed, 2).unwrap();
     executor.run(&program, &plain.inputs, &NoProgress).unwrap();
-    assert_eq!(told.keys, transformed.bytes(), "{set} {unrolling} {batch}");
-    // Most is held while results are taken out of the accumulators.
+    assert_eq!(predicted.keys, transformed.bytes(), "{set} {unrolling} {batch}");
+    // The peak is while results are extracted from the accumulators.
     let large = parameters.large_lwe_dimension().ciphertext_len();
     let glwe = parameters.glwe_dimension().ciphertext_polynomials() * parameters.ring_degree().get();
-    assert_eq!(told.values, (batch * (glwe + large) * size_of::<T>()) as u64);
+    assert_eq!(predicted.values, (batch * (glwe + large) * size_of::<T>()) as u64);
 }
 
 #[test]
-fn memory_is_told_before() {
+fn memory_is_predicted() {
     for batch in [1, 2, 16, 17] {
         for unrolling in [KeyUnrolling::ONE, KeyUnrolling::FOUR] {
-            tells_memory::<u32>("toy-256", unrolling, batch);
-            tells_memory::<u32>("toy-512-k2", unrolling, batch);
-            tells_memory::<u64>("toy-256-t64", unrolling, batch);
+            check_memory::<u32>("toy-256", unrolling, batch);
+            check_memory::<u32>("toy-512-k2", unrolling, batch);
+            check_memory::<u64>("toy-256-t64", unrolling, batch);
         }
     }
 }
 
 #[test]
-fn memory_of_as_many_threads_as_there_are_is_that_of_so_many() {
+fn default_threads_take_the_memory_of_that_number() {
     let case = case::<u32>("toy-256", "pbs", 40);
     let threads = Executor::new(&case.server, 0).unwrap().threads();
-    let [told, expected] = [0, threads].map(|threads| Buffers::of(&case.program, KeyUnrolling::ONE, threads).unwrap());
-    assert_eq!(told, expected);
+    let [predicted, expected] =
+        [0, threads].map(|threads| Buffers::of(&case.program, KeyUnrolling::ONE, threads).unwrap());
+    assert_eq!(predicted, expected);
 }
 
 #[test]
@@ -193,7 +194,7 @@ fn other_arithmetic_is_refused() {
 }
 
 #[test]
-fn ciphertexts_of_the_wrong_key_are_refused() {
+fn ciphertexts_of_the_wrong_key_are_rejected() {
     let case = case::<u32>("toy-256", "pbs", 1);
     let executor = Executor::new(&case.server, 1).unwrap();
     let large = LweBatch::zeros(case.client.parameters().large_lwe_dimension(), 1);

@@ -1,8 +1,7 @@
-//! The interpreter: a kernel program, operation by operation and primitive by primitive.
+//! The interpreter: executes a kernel program operation by operation and primitive by primitive.
 //!
-//! Slow and obvious: the bodies of composite operations are carried out as they are written, through
-//! [`Primitives`]. Whatever executes a kernel program otherwise is tested against it. The ciphertexts of a batch
-//! run in parallel; the results do not depend on it.
+//! It is slow and simple: bodies of composite operations are executed literally by [`Primitives`]. It is the reference for all other implementations. The ciphertexts of a batch
+//! run in parallel; results do not depend on it.
 //!
 //! ```
 //! use polyfabric_program::tfhe::builtin;

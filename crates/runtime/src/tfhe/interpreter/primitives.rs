@@ -1,4 +1,4 @@
-//! The primitive operations on real data, in the arithmetic of choice.
+//! The primitive operations on data, in the selected arithmetic.
 
 use crate::tfhe::RunError;
 use crate::tfhe::phases::switched;
@@ -19,13 +19,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// A polynomial in the transform domain.
 #[derive(Clone, Debug)]
 pub enum Spectrum<T> {
-    /// Exact arithmetic: digits stand for themselves,
+    /// Digits in exact arithmetic, which needs no transform.
     Digits(Vec<i32>),
-    /// and products are exact polynomials.
+    /// A product in exact arithmetic.
     Product(Vec<T>),
-    /// N/2 complex values in binary64, in the transform's own order.
+    /// N/2 complex values in f64, in the transform's order.
     F64(AlignedVector),
-    /// N/2 complex values in fixed point, in the transform's own order.
+    /// N/2 complex values in fixed point, in the transform's order.
     Fixed(FixedSpectrum),
 }
 
@@ -38,15 +38,14 @@ enum Engine<'k, T> {
 
 /// The primitive operations of kernel programs, for one server key and one arithmetic.
 ///
-/// A machine's replay calls these functions in the order of its schedule, the interpreter in program order. Exact
-/// and fixed-point results are the same bit for bit wherever they run.
+/// A machine's replay calls these functions in schedule order, the interpreter in program order. Exact and fixed-point results are bit-identical everywhere.
 pub struct Primitives<'k, T> {
     parameters: Parameters,
     unrolling: KeyUnrolling,
     /// Polynomials of the bootstrapping key.
     key_polynomials: usize,
     engine: Engine<'k, T>,
-    /// Values that left their fixed-point width.
+    /// Number of saturated values.
     saturations: AtomicU64,
     key_switch_key: Option<(&'k [T], Gadget)>,
 }
@@ -55,8 +54,8 @@ impl<'k, T: Torus> Primitives<'k, T> {
     /// Transforms the bootstrapping key of `key` for `arithmetic`.
     ///
     /// # Errors
-    /// [`RunError::TorusBits`] if the key's set is not of `T`'s width; [`RunError::Fixed`] and
-    /// [`RunError::FixedDegree`] if a fixed-point specification is impossible, or for another ring.
+    /// [`RunError::TorusBits`] if the key's set does not have `T`'s width; [`RunError::Fixed`] and [`RunError::FixedDegree`] if a fixed-point specification is invalid, or for another
+    /// ring.
     pub fn new(key: &'k ServerKey<T>, arithmetic: &Arithmetic) -> Result<Self, RunError> {
         let parameters = key.parameters().clone();
         if parameters.torus_bits() != T::BITS {
@@ -103,8 +102,7 @@ impl<'k, T: Torus> Primitives<'k, T> {
         &self.parameters
     }
 
-    /// How many values left their fixed-point width so far, the transform of the key included. Anything but 0 means
-    /// that results may be wrong.
+    /// Number of values saturated so far, including in the key's transform. If it is not 0, results may be wrong.
     pub fn saturations(&self) -> u64 {
         self.saturations.load(Ordering::Relaxed)
     }
@@ -119,8 +117,7 @@ impl<'k, T: Torus> Primitives<'k, T> {
         self.parameters.ring_degree().get()
     }
 
-    /// The accumulator that a blind rotation starts from, X^(-b~) · (0, .., 0, `test_polynomial`): k + 1 polynomials, of as many bits as
-    /// the arithmetic's accumulators have.
+    /// The initial accumulator of a blind rotation, X^(-b~) · (0, .., 0, `test_polynomial`): k + 1 polynomials, rounded to the arithmetic's accumulator bits.
     pub fn initial_accumulator(&self, body_index: u32, test_polynomial: &[T]) -> Vec<Vec<T>> {
         let degree = self.degree();
         let mut accumulator = vec![vec![T::default(); degree]; self.parameters.glwe_dimension().get()];
@@ -139,8 +136,7 @@ impl<'k, T: Torus> Primitives<'k, T> {
         rotated
     }
 
-    /// ⟨a~, u⟩ mod 2N of one iteration: the sum of the `indices` (all of a ciphertext's mask) that `pattern` selects. A last group of
-    /// fewer bits has no more.
+    /// ⟨a~, u⟩ mod 2N of one iteration: the sum of the `indices` (of a ciphertext's whole mask) selected by `pattern`. The last group may have fewer bits.
     pub fn pattern_index(&self, indices: &[u32], iteration: usize, pattern: u32) -> u32 {
         let bits = self.unrolling.bits();
         let selected = (0..bits).filter(|bit| pattern >> bit & 1 == 1);
@@ -151,8 +147,7 @@ impl<'k, T: Torus> Primitives<'k, T> {
     /// `product` times the transform of X^`amount`, `amount` below 2N.
     ///
     /// # Panics
-    /// If `product` is not a product in exact or f64 arithmetic: fixed point has no such operation, and checked programs do not ask
-    /// for it.
+    /// If `product` is not a product in exact or f64 arithmetic: fixed point has no such operation, and checked programs do not use it.
     pub fn rotate_product(&self, product: &Spectrum<T>, amount: u32) -> Spectrum<T> {
         match (&self.engine, product) {
             (Engine::Exact { .. }, Spectrum::Product(product)) => Spectrum::Product(self.rotate(product, amount)),
@@ -237,8 +232,7 @@ impl<'k, T: Torus> Primitives<'k, T> {
         }
     }
 
-    /// Spectra of two digit polynomials through one complex transform, where the arithmetic is fixed point: those of [`Self::forward`]
-    /// up to rounding. In any other arithmetic they are the same.
+    /// Spectra of two digit polynomials by one complex transform in fixed point: those of [`Self::forward`] up to rounding. In other arithmetic they are equal to it.
     pub fn forward_merged(&self, digits: [&[i32]; 2]) -> [Spectrum<T>; 2] {
         let Engine::Fixed { fft, .. } = &self.engine else { return digits.map(|digits| self.forward(digits)) };
         let [mut first, mut second] = [(); 2].map(|()| FixedSpectrum::zeros(self.parameters.ring_degree()));
@@ -262,11 +256,10 @@ impl<'k, T: Torus> Primitives<'k, T> {
         self.multiply_accumulate(zero, spectrum, iteration, row, column)
     }
 
-    /// `sum` + `spectrum`, of digits, times key polynomial (`iteration`, `row`, `column`); nothing is added for a row of a pattern that
-    /// the last group of an unrolled key lacks.
+    /// `sum` + `spectrum`, of digits, times key polynomial (`iteration`, `row`, `column`); adds nothing for a row of a pattern that the last group of an unrolled key lacks.
     ///
     /// # Panics
-    /// If the spectra are not this arithmetic's: `sum` of products, `spectrum` of digits.
+    /// If the spectra are not this arithmetic's: a product `sum`, and digits `spectrum`.
     pub fn multiply_accumulate(
         &self,
         mut sum: Spectrum<T>,
@@ -295,7 +288,7 @@ impl<'k, T: Torus> Primitives<'k, T> {
         sum
     }
 
-    /// Back to torus coefficients.
+    /// Transforms a product back to torus coefficients.
     ///
     /// # Panics
     /// If `spectrum` is not a product in this arithmetic.
@@ -335,7 +328,7 @@ impl<'k, T: Torus> Primitives<'k, T> {
         switched(&self.parameters, ciphertext, PhaseRounding::Nearest, 0)
     }
 
-    /// The same by `rounding`, to multiples of 2^`log2_tables`.
+    /// The same with `rounding`, to multiples of 2^`log2_tables`.
     pub fn modulus_switch_with(&self, ciphertext: &[T], rounding: PhaseRounding, log2_tables: u32) -> Vec<u32> {
         switched(&self.parameters, ciphertext, rounding, log2_tables)
     }
@@ -353,7 +346,7 @@ impl<'k, T: Torus> Primitives<'k, T> {
         ciphertext
     }
 
-    /// The ciphertext that a key switch starts from, (0, .., 0, b'), for the body `body`.
+    /// The initial ciphertext of a key switch, (0, .., 0, b'), for the body `body`.
     pub fn initial_switched(&self, body: T) -> Vec<T> {
         let mut ciphertext = vec![T::default(); self.parameters.lwe_dimension().ciphertext_len()];
         if let Some(last) = ciphertext.last_mut() {
@@ -371,7 +364,7 @@ impl<'k, T: Torus> Primitives<'k, T> {
         })
     }
 
-    /// `ciphertext` - `digit` · KSK(`iteration`, `level`); `ciphertext` as it is if the key has no key-switch key.
+    /// `ciphertext` - `digit` · KSK(`iteration`, `level`); `ciphertext` unchanged if there is no key-switching key.
     pub fn subtract_key_product(&self, mut ciphertext: Vec<T>, digit: i32, iteration: usize, level: u32) -> Vec<T> {
         if let Some((key, gadget)) = self.key_switch_key {
             let length = ciphertext.len();

@@ -37,7 +37,7 @@ pub enum BodyDatum<T> {
     Digit(i32),
 }
 
-/// Where in a run a body value was computed.
+/// The position of a body value in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BodyPoint {
     /// The composite operation.
@@ -50,17 +50,17 @@ pub struct BodyPoint {
     pub body_op: usize,
 }
 
-/// Sees every value as it is computed; called from worker threads.
+/// Receives every value as it is computed; called from worker threads.
 pub trait Observer<T>: Sync {
-    /// Operation `id` gave `value`.
+    /// Operation `id` returned `value`.
     fn value(&self, id: ValueId, value: &Value<T>) {
         let _ = (id, value);
     }
-    /// A primitive of a body gave `datum`.
+    /// A primitive of a body returned `datum`.
     fn body(&self, point: BodyPoint, datum: &BodyDatum<T>) {
         let _ = (point, datum);
     }
-    /// After the run: how many fixed-point values left their width.
+    /// After the run: the number of saturated fixed-point values.
     fn saturations(&self, count: u64) {
         let _ = count;
     }
@@ -78,7 +78,7 @@ impl<T> Observer<T> for SaturationsOnly {
 /// Runs `program` on `inputs` with `key`, in the program's arithmetic.
 ///
 /// # Errors
-/// [`RunError`]; nothing runs unless everything fits. [`RunError::Saturated`] if a fixed-point value left its width.
+/// [`RunError`]; everything is checked before the run. [`RunError::Saturated`] if a fixed-point value saturated.
 pub fn run<T: Torus>(
     program: &KernelProgram,
     key: &ServerKey<T>,
@@ -93,7 +93,7 @@ pub fn run<T: Torus>(
     }
 }
 
-/// [`run`], showing every value to `observer`. Saturations are reported to it, and are no error.
+/// [`run`] with every value shown to `observer`. Saturations are reported to it instead of as an error.
 ///
 /// # Errors
 /// As [`run`].
@@ -128,7 +128,7 @@ pub fn run_observed<T: Torus>(
     Ok(outputs.collect())
 }
 
-/// Checks that `program` is consistent, that `key` is of its parameter set, and that `inputs` are what it takes.
+/// Checks that `program` is consistent, that `key` has its parameter set, and that `inputs` match.
 ///
 /// # Errors
 /// The first mismatch.
@@ -159,7 +159,7 @@ pub fn check_inputs<T: Torus>(
         return Err(RunError::UnknownInput { name: name.clone(), known: known.join(", ") });
     }
     for (name, _, value) in program.inputs() {
-        // Inputs are LWE batches: the program is checked.
+        // Inputs are LWE batches, because the program is checked.
         let ValueType::Lwe { count, kind, dimension } = value else { continue };
         let Some(batch) = inputs.get(name) else {
             return Err(RunError::MissingInput { name: name.to_owned(), count, kind });
@@ -192,7 +192,7 @@ struct Machine<'a, T> {
     program: &'a KernelProgram,
     primitives: Primitives<'a, T>,
     tables: Vec<Vec<T>>,
-    /// `None` once the last reader has run.
+    /// `None` after the last reader has run.
     values: Vec<Option<Value<T>>>,
     progress: &'a dyn Progress,
     observer: &'a dyn Observer<T>,
@@ -313,7 +313,7 @@ impl<T: Torus> Machine<'_, T> {
         Value::Indices(indices.iter().map(|&index| items[index as usize].clone()).collect())
     }
 
-    /// Carries out the loop `body` for one ciphertext, from the values `carried`.
+    /// Executes the loop `body` for one ciphertext, from the values `carried`.
     fn body(
         &self,
         id: ValueId,
@@ -346,7 +346,7 @@ impl<T: Torus> Machine<'_, T> {
         iteration: usize,
         scalars: &Scalars<'_, T>,
     ) -> BodyDatum<T> {
-        // The accumulating operand is taken over when nothing reads it later.
+        // Takes over the accumulator if nothing reads it later.
         let accumulates = matches!(op.primitive, Primitive::MultiplyAccumulate { .. } | Primitive::InverseTransform);
         let accumulates = accumulates || matches!(op.primitive, Primitive::SubtractKeyProduct { .. });
         let owned = op.operands.first().filter(|_| accumulates).and_then(|operand| {

@@ -1,5 +1,4 @@
-//! The parameter block: a set's name and figures, and the primes that its sizes stand for. Sources are not stored; a set that is known
-//! by name gets them back.
+//! The parameter block: name, figures and primes of a set. Sources are not stored; a set known by name has them.
 
 use crate::bgv::parameters::{BootstrapLiteral, Parameters, ParametersLiteral};
 use crate::bgv::{PlaintextModulusLiteral, sets};
@@ -8,7 +7,7 @@ use crate::rns::SecretDistribution;
 use crate::rns::ring::MAX_LIMBS;
 use crate::serial::{Fields, FormatError};
 
-/// Greatest length of the block taken: a name of 64 bytes, figures, 2·256 sizes and 256 primes of 8 bytes.
+/// Maximum length of the block: a name of 64 bytes, figures, 2·256 sizes and 256 primes of 8 bytes.
 pub(super) const MAX_LENGTH: u32 = 8_192;
 
 fn push(block: &mut Vec<u8>, words: &[u32]) {
@@ -26,7 +25,7 @@ fn sizes(fields: &mut Fields<'_>) -> Result<Vec<u32>, FormatError> {
 pub(super) fn encode(parameters: &Parameters) -> Vec<u8> {
     let literal = parameters.literal();
     let mut block = Vec::new();
-    // All of these fit: the check bounds names, degrees and weights.
+    // All casts fit: the check bounds names, degrees and weights.
     push(&mut block, &[literal.name.len() as u32]);
     block.extend(literal.name.as_bytes());
     push(&mut block, &[literal.ring_degree as u32, u32::from(literal.primes == PrimeKind::OneModWord)]);
@@ -96,11 +95,11 @@ pub(super) fn decode(block: &[u8]) -> Result<Parameters, FormatError> {
     let parameters = Parameters::check(&literal).map_err(|error| FormatError::Parameters(Box::new(error)))?;
     let moduli = parameters.ring().moduli();
     if fields.u32()? as usize != moduli.len() {
-        return Err(FormatError::ParameterBlock("there is another number of primes"));
+        return Err(FormatError::ParameterBlock("the number of primes differs from the parameters'"));
     }
     for modulus in moduli {
         if fields.u64()? != modulus.value() {
-            return Err(FormatError::ParameterBlock("the primes are not those that the sizes stand for"));
+            return Err(FormatError::ParameterBlock("the primes differ from those that the bit sizes determine"));
         }
     }
     fields.end()?;

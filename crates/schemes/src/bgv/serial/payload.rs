@@ -1,4 +1,4 @@
-//! What each kind of file holds, and how long it must be. All begin with the key generation.
+//! Contents and lengths of each kind of file. All begin with the key generation.
 
 use super::{Bgv, Kind};
 use crate::bgv::client_key::{BgvPublicKey, ClientKey};
@@ -14,14 +14,14 @@ use crate::rns::{Ciphertext, Domain, KeySet, PublicKey};
 use crate::serial::{FormatError, Reader, Sink, Storable, expect_length};
 use std::sync::Arc;
 
-/// The switching keys that a server needs for a program, and their parameter set.
+/// The switching keys that a program needs, and their parameter set.
 #[derive(Clone, Debug)]
 pub struct EvaluationKeys {
     /// The parameter set.
     pub parameters: Parameters,
     /// The client's key generation.
     pub generation: KeyGeneration,
-    /// The keys. After reading they are packed and their masks seeds; [`KeySet::stored`] changes that.
+    /// The keys. After reading, they are packed and their masks are seeds; [`KeySet::stored`] changes that.
     pub keys: KeySet,
 }
 
@@ -32,16 +32,16 @@ pub struct Ciphertexts {
     pub parameters: Parameters,
     /// The client's key generation.
     pub generation: KeyGeneration,
-    /// What they are for.
+    /// The program's input or output.
     pub port: Port,
-    /// The ciphertexts over the first limbs of Q, and their correction factors, which are prime to t.
+    /// The ciphertexts, each over the first limbs of Q, and their correction factors, coprime to t.
     pub ciphertexts: Vec<(Ciphertext, u64)>,
 }
 
-/// Most ciphertexts of a file.
+/// Maximum number of ciphertexts in a file.
 const MAX_CIPHERTEXTS: u32 = 1 << 24;
 
-/// The payload is the secret's coefficients, a byte each.
+/// The payload is the secret's coefficients, one byte each.
 impl Storable for ClientKey {
     type Family = Bgv;
     const KIND: Kind = Kind::ClientKey;
@@ -108,7 +108,7 @@ fn public_key_bytes(parameters: &Parameters) -> u64 {
     KeyGeneration::BYTES + 32 + polynomial_bytes(degree, moduli, parameters.gadget().q())
 }
 
-/// The payload is that of `write_key_set`.
+/// The payload is written by `write_key_set`.
 impl Storable for EvaluationKeys {
     type Family = Bgv;
     const KIND: Kind = Kind::EvaluationKeys;
@@ -132,10 +132,10 @@ impl Storable for EvaluationKeys {
 }
 
 impl EvaluationKeys {
-    /// As [`Storable::read_payload`]; with `wanted` the keys must be these and no others.
+    /// As [`Storable::read_payload`], but the keys must be exactly those of `wanted` if it is given.
     ///
     /// # Errors
-    /// [`FormatError`]; [`FormatError::Keys`] before a key is read that is not wanted, or lacks limbs.
+    /// [`FormatError`]; [`FormatError::Keys`] before an unwanted or incomplete key is read.
     #[doc(hidden)]
     pub fn read(
         parameters: Parameters,
@@ -151,7 +151,7 @@ impl EvaluationKeys {
     }
 }
 
-/// The payload is what the ciphertexts are for, their number, then of each its limbs, correction factor and parts.
+/// The payload is the port, the number of ciphertexts, then the limbs, correction factor and parts of each.
 impl Storable for Ciphertexts {
     type Family = Bgv;
     const KIND: Kind = Kind::Ciphertexts;

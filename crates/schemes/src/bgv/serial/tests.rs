@@ -1,4 +1,4 @@
-//! Does a file come back as it was written, and does damage of any kind end in an error, without a panic?
+//! Does a file survive a round trip, and does any damage give an error without a panic?
 
 use std::io::Cursor;
 
@@ -40,7 +40,7 @@ fn keys(client: &ClientKey) -> EvaluationKeys {
     EvaluationKeys { parameters: client.parameters().clone(), generation: client.generation(), keys }
 }
 
-/// With the checksum made right again.
+/// Recomputes the checksum.
 fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes.truncate(bytes.len() - 32);
     let checksum = *blake3::hash(&bytes).as_bytes();
@@ -76,7 +76,7 @@ fn damage_is_found() {
         let mut damaged = whole.clone();
         damaged[place] ^= 0x41;
         assert!(read::<Ciphertexts>(&damaged).is_err(), "byte {place}");
-        // A forger makes the checksum right: then it is an error or other content, not a panic.
+        // A forger can fix the checksum: reading must give an error or other content, not a panic.
         let _ = read::<Ciphertexts>(&with_checksum(damaged));
     }
     let public = bytes(&client.public_key().expect("a key"));
@@ -91,11 +91,11 @@ fn damage_is_found() {
     let error = read::<ClientKey>(&whole).expect_err("another kind").to_string();
     assert!(error.contains("BGV ciphertexts, not a BGV client key"), "{error}");
     let error = read::<crate::ckks::serial::Ciphertexts>(&whole).expect_err("another family").to_string();
-    assert!(error.contains("this is a file of BGV, and one of CKKS is needed"), "{error}");
+    assert!(error.contains("this is a file of BGV, but one of CKKS is needed"), "{error}");
 }
 
 #[test]
-fn what_no_writer_writes_is_refused() {
+fn content_that_no_writer_produces_is_rejected() {
     let client = client("bgv-toy-1024");
     let mut content = ciphertexts(&client);
     content.ciphertexts[0].1 = 0;
@@ -108,12 +108,12 @@ fn what_no_writer_writes_is_refused() {
     assert!(matches!(error, FormatError::Content("a secret's coefficient is not -1, 0 or 1")), "{error}");
 }
 
-/// A small file that names the largest ring costs little: no table of a transform is made until something is computed.
+/// A small file that names the largest ring allocates little: transform tables are made at first use.
 #[test]
 fn a_small_file_of_a_large_ring_makes_no_tables() {
     let size = |set: &&sets::Entry| set.parameters.ring_degree * set.parameters.q_bits.len();
     let literal = &sets::all().iter().max_by_key(size).expect("a set").parameters;
-    // Written anew, so that it shares nothing with the set that is known.
+    // Rebuilt, so that it shares nothing with the cached set.
     let literal = crate::bgv::ParametersLiteral { name: "large".to_owned(), ..literal.clone() };
     let parameters = crate::bgv::Parameters::check(&literal).expect("a set");
     let generation = client("bgv-toy-1024").generation();

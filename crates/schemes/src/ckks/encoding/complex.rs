@@ -23,7 +23,6 @@ impl Complex {
         Self { re, im }
     }
 
-    /// The conjugate.
     pub const fn conjugate(self) -> Self {
         Self { re: self.re, im: -self.im }
     }

@@ -1,13 +1,13 @@
-//! Vectors of numbers as polynomials, and back.
+//! Encodes vectors of complex numbers as polynomials, and decodes them.
 //!
-//! n slots, a power of two of at most N/2, become the 2n coefficients round(Δ·Re u_i), round(Δ·Im u_i) of X^(i·g) and X^(N/2 + i·g), g = N/2n,
-//! where u is the slots' inverse transform ([`special_fft`]) and Δ the scale. With fewer than N/2 slots the polynomial is one in X^g
-//! (sparse packing): read with N/2 slots, it shows the vector N/2n times.
+//! Let n be the number of slots, a power of two up to N/2, g = N/2n, Δ the scale and u the slots' inverse transform ([`special_fft`]).
+//! Then round(Δ·Re u_i) is the coefficient of X^(i·g) and round(Δ·Im u_i) that of X^(N/2 + i·g). With fewer than N/2 slots the
+//! polynomial is in X^g (sparse packing); decoded with N/2 slots it shows the vector N/2n times.
 //!
 //! # Error
-//! Each coefficient is within 1/2 (the rounding) + Δ·6·log2(n)·2^-53·max|z| (the transform) + 2^-53·|Δu_i| (the product with Δ) of exact.
-//! Rounding is to the nearest integer whatever the size; integers above 2^53 are multiples of a power of two, and go to the limbs exactly.
-//! Decoding reconstructs each coefficient exactly modulo Q and rounds it to an f64 once; the forward transform follows.
+//! Each coefficient is exact to within 1/2 (the rounding) + Δ·6·log2(n)·2^-53·max|z| (the transform) + 2^-53·|Δu_i| (the product with
+//! Δ). Integers above 2^53 are multiples of a power of two and are reduced to limbs exactly. Decoding reconstructs each coefficient
+//! exactly modulo Q and rounds it once to f64 before the forward transform.
 
 mod complex;
 pub mod special_fft;
@@ -25,62 +25,32 @@ use crate::rns::{Domain, LimbId, Ring, RnsPolynomial};
 /// Why values cannot be encoded.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum EncodingError {
-    /// More values than slots.
     #[error(
         "{given} values, but a ring of degree {degree} has {max} slots; use fewer values, several ciphertexts, or a larger degree"
     )]
-    TooMany {
-        /// Number of values.
-        given: usize,
-        /// N.
-        degree: usize,
-        /// N/2.
-        max: usize,
-    },
-    /// Not a power of two of slots.
+    TooMany { given: usize, degree: usize, max: usize },
     #[error("{0} slots; slots are a power of two of at least 1: fill the vector up with zeros")]
     Slots(usize),
-    /// More coefficients than the ring has.
     #[error("{given} coefficients, but a ring of degree {degree} has {degree}; give at most that many")]
-    TooManyCoefficients {
-        /// Number of values.
-        given: usize,
-        /// N.
-        degree: usize,
-    },
-    /// An infinity, or not a number.
+    TooManyCoefficients { given: usize, degree: usize },
     #[error("value {index} is {value}; only finite numbers can be encoded")]
-    NotFinite {
-        /// Its place.
-        index: usize,
-        /// The value.
-        value: f64,
-    },
-    /// The scale is not a positive finite number.
-    #[error("scale {0} is no positive number; take the parameters' scale")]
+    NotFinite { index: usize, value: f64 },
+    #[error("scale {0} is not a positive number; use the parameters' scale")]
     Scale(f64),
-    /// A coefficient does not fit the moduli.
     #[error(
         "a coefficient of 2^{coefficient_log2:.1} at scale 2^{scale_log2:.1} does not fit the modulus, 2^{modulus_log2:.1}; use smaller values, a smaller scale, or a higher level"
     )]
-    TooLarge {
-        /// log2 of the coefficient.
-        coefficient_log2: f64,
-        /// log2 Δ.
-        scale_log2: f64,
-        /// log2 Q.
-        modulus_log2: f64,
-    },
+    TooLarge { coefficient_log2: f64, scale_log2: f64, modulus_log2: f64 },
 }
 
-/// Encodes and decodes for one ring degree. Holds the tables; share it.
+/// Encodes and decodes for one ring degree. Owns large tables; share it.
 #[derive(Clone, Debug)]
 pub struct Encoder {
     degree: RingDegree,
     fft: SpecialFft,
 }
 
-/// Largest coefficient: integers are handled in 127 bits.
+/// Largest coefficient: integers have 127 bits.
 const MAX_COEFFICIENT: f64 = (1u128 << 126) as f64;
 
 impl Encoder {
@@ -111,10 +81,7 @@ impl Encoder {
         if slots.is_power_of_two() { Ok(()) } else { Err(EncodingError::Slots(slots)) }
     }
 
-    /// The N integer coefficients of `values`, a slot each, at `scale`. The vector's length is the number of slots.
-    ///
-    /// # Errors
-    /// [`EncodingError`], of any kind.
+    /// The N integer coefficients of `values`, one per slot, at `scale`. The vector's length is the number of slots.
     pub fn coefficients(&self, values: &[Complex], scale: f64) -> Result<Vec<i128>, EncodingError> {
         let u = self.transformed(values)?;
         let count = self.degree.get();
@@ -129,17 +96,14 @@ impl Encoder {
     }
 
     /// The largest absolute value of those coefficients.
-    ///
-    /// # Errors
-    /// [`EncodingError`], of any kind.
     pub fn largest_coefficient(&self, values: &[Complex], scale: f64) -> Result<f64, EncodingError> {
         let u = self.transformed(values)?;
         let largest = u.iter().fold(0.0, |largest: f64, u| largest.max(u.re.abs()).max(u.im.abs()));
-        // What is larger is no smaller when both are rounded.
+        // Rounding is monotonic, so the largest stays the largest.
         Ok(round(largest, scale)? as f64)
     }
 
-    /// What the coefficients are rounded from, but for the scale.
+    /// The coefficients before scaling and rounding.
     fn transformed(&self, values: &[Complex]) -> Result<Vec<Complex>, EncodingError> {
         self.check_slots(values.len())?;
         if let Some((index, value)) = values.iter().enumerate().find(|(_, value)| !value.is_finite()) {
@@ -152,9 +116,6 @@ impl Encoder {
     }
 
     /// The polynomial whose slots are `values` at `scale`, over `limbs`.
-    ///
-    /// # Errors
-    /// [`EncodingError`], of any kind.
     pub fn encode(
         &self,
         ring: &Ring,
@@ -167,9 +128,6 @@ impl Encoder {
     }
 
     /// [`Self::encode`] of real values.
-    ///
-    /// # Errors
-    /// As there.
     pub fn encode_real(
         &self,
         ring: &Ring,
@@ -183,9 +141,6 @@ impl Encoder {
     }
 
     /// The polynomial whose coefficients are `values` at `scale`, X^0's first.
-    ///
-    /// # Errors
-    /// [`EncodingError`], of any kind.
     pub fn encode_coefficients(
         &self,
         ring: &Ring,
@@ -205,7 +160,7 @@ impl Encoder {
         residues(ring, limbs, domain, &coefficients, scale)
     }
 
-    /// The coefficients of `polynomial` divided by `scale`, centred modulo its limbs' product.
+    /// Divides the coefficients of `polynomial`, centred modulo its limbs' product, by `scale`.
     pub fn decode_coefficients(&self, ring: &Ring, polynomial: &RnsPolynomial, scale: f64) -> Vec<f64> {
         let mut polynomial = polynomial.clone();
         polynomial.inverse(ring);
@@ -220,7 +175,7 @@ impl Encoder {
         (0..self.degree.get()).into_par_iter().map(value).collect()
     }
 
-    /// The first `slots` slots of `polynomial`, in which a vector of so many is repeated, divided by `scale`.
+    /// Decodes the first `slots` slots of `polynomial` at `scale`; a vector of this length repeats in it.
     ///
     /// # Errors
     /// [`EncodingError::TooMany`], [`EncodingError::Slots`], [`EncodingError::Scale`].
@@ -238,7 +193,7 @@ impl Encoder {
         Ok(self.slots_of(&self.decode_coefficients(ring, polynomial, scale), slots))
     }
 
-    /// The first `slots` slots of N real coefficients, of which those between the packed ones are left out.
+    /// The first `slots` slots of N real coefficients; ignores the coefficients between packed ones.
     ///
     /// # Panics
     /// Unless there are N coefficients, and `slots` is a power of two of at most N/2.
@@ -266,10 +221,10 @@ fn round(value: f64, scale: f64) -> Result<i128, EncodingError> {
     Ok(product as i128)
 }
 
-/// Integers over `limbs`, in `domain`.
+/// Reduces integers to `limbs`, in `domain`.
 ///
 /// # Errors
-/// [`EncodingError::TooLarge`] if one is not below half of the limbs' product.
+/// [`EncodingError::TooLarge`] for an integer of at least half of the limbs' product.
 pub fn residues(
     ring: &Ring,
     limbs: &[LimbId],

@@ -9,10 +9,10 @@
 //! (J. H. Cheon, K. Han et al., EUROCRYPT 2018) whose twiddles depend on the stage and j alone: one table serves every n.
 //!
 //! # Error
-//! With ε = 2^-53: each butterfly of the inverse halves, so no value passes max |z|. Half a sum is off by at most ε/2·2·max = ε·max
-//! in absolute value (√2 from two parts included below), the product with a twiddle that is itself off by ε/√2·2 by at most
-//! (√5 + √2)·ε relative (R. Brent, C. Percival, P. Zimmermann, Math. Comp. 76, 2007): less than 6·ε·max |z| a stage, and the errors that came
-//! before are not enlarged. So |û_i − u_i| ≤ 6·log2(n)·ε·max |z|. Forwards a stage may double values and errors:
+//! With ε = 2^-53: each butterfly of the inverse halves its outputs, so no value exceeds max |z|. Half a sum has an absolute error of at
+//! most ε/2·2·max = ε·max (√2 from two parts included below). The product with a twiddle of error ε/√2·2 has a relative error of at
+//! most (√5 + √2)·ε (R. Brent, C. Percival, P. Zimmermann, Math. Comp. 76, 2007). In total a stage adds less than 6·ε·max |z| and does
+//! not amplify earlier errors, so |û_i − u_i| ≤ 6·log2(n)·ε·max |z|. A forward stage may double values and errors:
 //! |ẑ_j − z_j| ≤ 6·log2(n)·ε·Σ|u_i|.
 
 use super::complex::Complex;
@@ -21,12 +21,12 @@ use super::complex::Complex;
 #[derive(Clone, Debug)]
 pub struct SpecialFft {
     max_slots: usize,
-    /// Place h + j: ζ^(5^j) of the stage that joins halves of h values, j < h.
+    /// Index h + j, j < h: ζ^(5^j) of the stage that joins halves of h values.
     twiddles: Vec<Complex>,
 }
 
 impl SpecialFft {
-    /// For up to `max_slots`.
+    /// Makes tables for up to `max_slots`.
     ///
     /// # Panics
     /// Unless `max_slots` is a power of two.
@@ -98,12 +98,12 @@ impl SpecialFft {
         bit_reverse(values);
     }
 
-    /// A bound of each u's error after [`Self::inverse`] of `count` values of at most `max` in absolute value.
+    /// Bounds the error of each u after [`Self::inverse`] of `count` values of absolute value up to `max`.
     pub fn inverse_error(count: usize, max: f64) -> f64 {
         6.0 * f64::from(count.max(1).ilog2()) * f64::EPSILON / 2.0 * max
     }
 
-    /// A bound of each z's error after [`Self::forward`] of `count` values whose absolute values sum up to `sum`.
+    /// Bounds the error of each z after [`Self::forward`] of `count` values whose absolute values add up to `sum`.
     pub fn forward_error(count: usize, sum: f64) -> f64 {
         Self::inverse_error(count, sum)
     }
@@ -124,7 +124,7 @@ fn bit_reverse(values: &mut [Complex]) {
 
 #[cfg(test)]
 mod tests {
-    //! Is the transform the definition, for every size, and within its bound?
+    //! Does the transform match its definition for every size, within the error bound?
 
     use super::*;
 
@@ -147,7 +147,7 @@ mod tests {
                 let order = 4 * count;
                 let root = |i: usize| Complex::cis(std::f64::consts::TAU * (power * i % order) as f64 / order as f64);
                 let expected = u.iter().enumerate().fold(Complex::default(), |sum, (i, &u)| sum + u * root(i));
-                // The reference's own error is that of a plain sum.
+                // The reference sum has an error too.
                 assert!((*z - expected).abs() <= bound + count as f64 * 1e-15, "{count}");
                 power = power * 5 % order;
             }
@@ -160,7 +160,7 @@ mod tests {
         }
     }
 
-    /// There and back at a large size.
+    /// Round trip at a large size.
     #[test]
     fn inverse_stays_within_its_bound() {
         let count = 1 << 13;
@@ -174,7 +174,7 @@ mod tests {
         let bound = SpecialFft::forward_error(count, u.iter().map(|u| u.abs()).sum())
             + count as f64 * SpecialFft::inverse_error(count, largest);
         assert!(again.iter().zip(&z).all(|(again, z)| (*again - *z).abs() <= bound));
-        // In the mean squares the errors of the slots are those of the coefficients: far below the worst case.
+        // In mean square, slots and coefficients have the same error, far below the worst case.
         let square = |a: &[Complex], b: &[Complex]| -> f64 {
             a.iter().zip(b).map(|(a, b)| (*a - *b).abs().powi(2)).sum::<f64>() / a.len() as f64
         };

@@ -1,5 +1,5 @@
-//! Does a vector come back from its polynomial within the stated error, at every packing, scale and level, and do products and
-//! automorphisms of polynomials do to slots what they should?
+//! Does decoding invert encoding within the documented error at every packing, scale and level, and do products and automorphisms of
+//! polynomials act on slots as they should?
 
 use super::*;
 use crate::ckks::sets;
@@ -20,11 +20,11 @@ fn set(name: &str) -> (Arc<Ring>, Encoder, Vec<LimbId>) {
     (parameters.ring().expect("a ring"), Encoder::new(parameters.ring_degree()), limbs)
 }
 
-/// What the module states, carried to the slots: n coefficients pairs of at most that error each, and the forward transform.
+/// The module's bound carried over to the slots: n coefficient pairs of that error, plus the forward transform.
 fn slot_bound(values: &[Complex], scale: f64) -> f64 {
     let (count, max) = (values.len(), values.iter().map(|value| value.abs()).fold(0.0, f64::max));
     let epsilon = f64::EPSILON / 2.0;
-    // |u| ≤ max; a pair's error is √2 of a coefficient's, then twice more one rounding of |u|, for Δu and for decoding.
+    // |u| ≤ max. A pair has √2 times the error of a coefficient, plus two roundings of |u|, for Δu and for decoding.
     let pair = 2f64.sqrt() * 0.5 / scale + SpecialFft::inverse_error(count, max) + 4.0 * epsilon * max;
     count as f64 * pair + SpecialFft::forward_error(count, count as f64 * max)
 }
@@ -80,7 +80,7 @@ fn the_largest_coefficient_is_that_of_the_polynomial() {
     assert!(matches!(refused, Err(EncodingError::TooLarge { .. })), "{refused:?}");
 }
 
-/// At 2^60 the rounding is lost beside the transform's own error: every bit of an f64 within its bound.
+/// At 2^60 the rounding is negligible compared with the transform's error.
 #[test]
 fn a_scale_of_60_bits_keeps_what_an_f64_has() {
     let (ring, encoder, limbs) = set("toy-12");
@@ -92,7 +92,7 @@ fn a_scale_of_60_bits_keeps_what_an_f64_has() {
     assert!(worst <= slot_bound(&values, scale) && worst < 2f64.powi(-46), "2^{:.1}", worst.log2());
 }
 
-/// Integers of any size are in the limbs exactly: each limb is the definition's remainder.
+/// Limbs hold integers of any size exactly: each limb is the remainder by definition.
 #[test]
 fn limbs_hold_the_rounded_integer() {
     let (ring, encoder, limbs) = set("toy-10");
@@ -143,7 +143,7 @@ fn products_and_automorphisms_act_on_slots() {
 }
 
 #[test]
-fn what_cannot_be_encoded_is_said() {
+fn unusable_values_are_rejected() {
     let (ring, encoder, limbs) = set("toy-10");
     let error = |values: &[Complex], scale: f64, limbs: &[LimbId]| {
         encoder.encode(&ring, limbs, Domain::Coefficient, values, scale).expect_err("no encoding").to_string()
@@ -163,7 +163,7 @@ fn what_cannot_be_encoded_is_said() {
         "3 slots; slots are a power of two",
         "0 slots",
         "value 0 is inf; only finite numbers",
-        "scale 0 is no positive number",
+        "scale 0 is not a positive number",
         "a coefficient of 2^60.0 at scale 2^60.0 does not fit the modulus, 2^50.0",
         "a coefficient of 2^996.6",
     ];

@@ -1,8 +1,7 @@
-//! Is the measured error of every operation the formula's, within five deviations of what is measured?
+//! Does the measured error of every operation match its formula to five deviations?
 //!
-//! The operations are done here by their definition, with big integers: digits by the Chinese remainder theorem, division with rounding to
-//! the nearest. What is compared is the size of errors; that the lowering's versions give what their definition gives, coefficient by coefficient,
-//! is tested in `crates/runtime/tests/rns_exact`.
+//! The operations follow their definition here, with big integers: digits by the Chinese remainder theorem, division with rounding to
+//! nearest. These tests compare the size of errors; `crates/runtime/tests/rns_exact` compares the lowering with the definition exactly.
 
 use super::*;
 use crate::ckks::{ClientKey, Complex, MeasuredNoise, sets};
@@ -10,7 +9,7 @@ use crate::rns::encryption::phase;
 use crate::rns::reconstruct::{Reconstruction, SignedInteger};
 use crate::rns::{Ciphertext, Domain, KeyId, Part, Ring, RnsPolynomial, SwitchingKey};
 
-/// Keys that a variance is a mean over; many with `POLYFABRIC_FULL` in the environment, which is enough for 5 %.
+/// Number of keys to average over; `POLYFABRIC_FULL` in the environment gives enough for 5 %.
 fn keys() -> u64 {
     if std::env::var_os("POLYFABRIC_FULL").is_some() { 96 } else { 16 }
 }
@@ -20,12 +19,13 @@ fn clients(name: &str) -> impl Iterator<Item = ClientKey> {
     (1..=keys()).map(move |seed| ClientKey::for_tests(&parameters, seed).expect("keys"))
 }
 
-/// Asserts that a mean over all keys of variances in a ring of `degree` is the formula's, which is of a key of average weight, to five deviations, where windows have no mean.
+/// Asserts that `ratio`, the mean over all keys of measured variance over the formula for a key of average weight, is 1 to five
+/// deviations.
 ///
-/// An error is a sum of R products of random polynomials, digits times noise or a rounding times the secret: at each of N/2 frequencies its square varies by
-/// 1 + 2/R of its squared mean, three where there is one. The weight of a ternary secret, which varies by √(1/2N), adds a twelfth. The last window of a digit that is cut
-/// is not centred: all windows' means multiply one sum of errors by 1 + X + … + X^(N−1), whose mean square over the coefficients varies by √(2/3) of it, and is up to three sevenths
-/// of the variance.
+/// An error is a sum of R products of random polynomials, digits times noise or a rounding times the secret. At each of N/2 frequencies
+/// its square varies by 1 + 2/R of its squared mean, at most three. The weight of a ternary secret varies by √(1/2N) and adds a
+/// twelfth. With `windows`, the last window of a digit is not centred: the means of all windows multiply one sum of errors by
+/// 1 + X + … + X^(N−1). The mean square of that over the coefficients varies by √(2/3) and is up to three sevenths of the variance.
 fn assert_formula(what: &str, degree: usize, ratio: f64, windows: bool) {
     let mean = if windows { 3.0 / 7.0 * (2.0f64 / 3.0).sqrt() } else { 0.0 };
     let width = 5.0 * ((3.25 / (degree as f64 / 2.0) + mean * mean) / keys() as f64).sqrt();
@@ -60,7 +60,7 @@ fn lift(ring: &Ring, integers: &[SignedInteger], limbs: &[LimbId]) -> RnsPolynom
     polynomial
 }
 
-/// The centred digits of a polynomial over `limbs`, or their signed windows of b bits, term by term.
+/// The centred digits of a polynomial over `limbs`, or their signed windows of b bits, one per gadget term.
 fn digits(ring: &Ring, gadget: &Gadget, polynomial: &RnsPolynomial) -> Vec<Vec<SignedInteger>> {
     let mut terms = Vec::new();
     for digit in gadget.digits() {
@@ -97,7 +97,7 @@ fn digits(ring: &Ring, gadget: &Gadget, polynomial: &RnsPolynomial) -> Vec<Vec<S
     terms
 }
 
-/// `polynomial` divided by the product of the limbs that `keep` leaves out, rounded to the nearest: (x − \[x\]_B)/B.
+/// ModDown: divides `polynomial` by the product of the limbs not in `keep`, rounding to nearest: (x − \[x\]_B)/B.
 fn divide(ring: &Ring, polynomial: &RnsPolynomial, keep: &[LimbId]) -> RnsPolynomial {
     let dropped: Vec<LimbId> = polynomial.limbs().iter().copied().filter(|limb| !keep.contains(limb)).collect();
     let mut kept = polynomial.select(keep).expect("its limbs");
@@ -136,7 +136,7 @@ fn switch(ring: &Ring, key: &SwitchingKey, polynomial: &RnsPolynomial) -> [RnsPo
     sums.map(|sum| divide(ring, &sum, polynomial.limbs()))
 }
 
-/// A uniform polynomial, as the mask of a ciphertext is.
+/// A uniform polynomial, like the mask of a ciphertext.
 fn uniform(ring: &Ring, limbs: &[LimbId], seed: u64) -> RnsPolynomial {
     let mask = crate::random::Seeds::for_tests(seed).mask;
     crate::rns::sample::mask(ring, &mask, 0, limbs, Domain::Evaluation)
@@ -157,7 +157,7 @@ fn key_switches_of_every_gadget() {
             for level in [0, parameters.max_level() / 2, parameters.max_level()] {
                 let limbs = parameters.limbs_at(level).expect("a level");
                 let expected = key_switch(parameters, parameters.gadget(), &limbs, Representative::Centred);
-                // A toy's error may not fit its lowest modulus: then nothing can be measured, and the formula says so.
+                // A toy's error may exceed its lowest modulus: it cannot be measured, as the formula predicts.
                 if expected.sqrt() * 8.0 > (parameters.log2_q(level) - 1.0).exp2() {
                     continue;
                 }
@@ -192,7 +192,7 @@ fn switch_error(client: &ClientKey, id: KeyId, limbs: &[LimbId], seed: u64) -> f
     measured(client, &error).variance
 }
 
-/// The module's claim, on the toys: whole-limb digits leave nothing of a one-limb scale at L = 4, N = 1024; two limbs or digits of 8 bits do.
+/// The module's claim on toy sets: at L = 4, N = 1024 whole-limb digits swamp a one-limb scale; two limbs or digits of 8 bits do not.
 #[test]
 fn listing_1_swamps_a_one_limb_scale() {
     let bits_left = |name: &str| {
@@ -205,7 +205,7 @@ fn listing_1_swamps_a_one_limb_scale() {
     assert!(bits_left("toy-10-digits") > 15.0);
     assert!(bits_left("toy-10-f1") > 10.0);
     let f1 = ["f1-14-L16", "f1-14-L16-pairs", "f1-14-L16-digits"].map(bits_left);
-    // As the module's text has it, in rounded numbers.
+    // The module's rounded numbers.
     assert!((-10.5..-9.0).contains(&f1[0]) && (18.0..22.0).contains(&f1[1]) && (12.0..14.0).contains(&f1[2]), "{f1:?}");
 }
 
@@ -222,7 +222,7 @@ fn rescaling_adds_its_rounding() {
             let limbs = parameters.limbs_at(top - 1).expect("a level");
             let parts = ciphertext.ciphertext().parts.iter().map(|part| divide(ring, part, &limbs)).collect();
             let divided = phase(ring, &Ciphertext::new(parts), client.secret());
-            // Against the phase before, divided without rounding: in f64, whose error is far below one half.
+            // Compared with the previous phase divided without rounding, in f64, whose error is far below one half.
             let factor = parameters.rescale_factor(top);
             let before = client.phase(&ciphertext).expect("a phase");
             let before = integers(ring, &before);
@@ -242,10 +242,10 @@ fn factor_words(parameters: &Parameters, level: usize) -> u128 {
     parameters.moduli()[limbs[level - 1]..limbs[level]].iter().map(|modulus| u128::from(modulus.value())).product()
 }
 
-/// y·factor − x, of integers of some words each, exactly, then as f64.
+/// y·factor − x of multi-word integers, computed exactly, as an f64.
 fn difference(x: &SignedInteger, y: &SignedInteger, factor: u128) -> f64 {
     let modulus = polyfabric_kernels::modular::Modulus::new((1 << 61) - 1).expect("a prime");
-    // |y·factor − x| is below 2^60·N, hence found modulo two primes of 61 and 60 bits.
+    // |y·factor − x| is below 2^60·N, hence determined by residues modulo two primes of 61 and 60 bits.
     let other = polyfabric_kernels::modular::Modulus::new((1 << 60) - 93).expect("a modulus");
     let residue =
         |q: polyfabric_kernels::modular::Modulus| q.sub(q.multiply(y.residue(q), q.reduce_wide(factor)), x.residue(q));
@@ -265,7 +265,7 @@ fn products_with_plaintexts_and_ciphertexts() {
     }
 }
 
-/// The variances of a product with a plaintext and of one with a ciphertext, to the formulas'.
+/// Ratios of measured variance to the formulas: product with a plaintext, product with a ciphertext.
 fn product_errors(client: &ClientKey, seed: u64) -> [f64; 2] {
     let (parameters, ring) = (client.parameters(), client.ring());
     let (scale, slots) = (parameters.scale(), parameters.max_slots());
@@ -279,7 +279,7 @@ fn product_errors(client: &ClientKey, seed: u64) -> [f64; 2] {
         client.encoder().encode(ring, &limbs, Domain::Evaluation, values, scale).expect("an encoding")
     };
     let (message_x, message_y) = (encode(&x), encode(&y));
-    // The energy is that of the coefficients.
+    // The energy of the coefficients themselves.
     let squares = MeasuredNoise::of(&client.encoder().decode_coefficients(ring, &message_y, 1.0)).variance;
     assert!((squares * 2.0 * slots as f64 / energy(&y) - 1.0).abs() < 1e-6);
 
@@ -293,7 +293,7 @@ fn product_errors(client: &ClientKey, seed: u64) -> [f64; 2] {
     let mut exact = product(&[&message_x, &message_y]);
     exact.inverse(ring);
     error.sub_assign(ring, &exact);
-    // The rounded plaintext is used on both sides, so only the first term shows.
+    // Both sides use the rounded plaintext, so only the first term appears.
     let plaintext = measured(client, &error).variance / multiply_plaintext(fresh, 0.0, energy(&y));
 
     let b = client.encrypt(&y).expect("an encryption");
@@ -326,7 +326,7 @@ fn rounding_of_encodings() {
     assert!((ratio - 1.0).abs() < 5.0 * (0.8 / errors.len() as f64).sqrt(), "{ratio}");
 }
 
-/// Second moments of conversions against sums of uniform draws.
+/// Second moments of conversions compared with sums of uniform draws.
 #[test]
 fn representatives() {
     let mut stream = crate::random::Seeds::for_tests(1).secret.stream(crate::random::Purpose::SecretKey, 4);

@@ -1,5 +1,4 @@
-//! The parameter block: a set's name and figures, and the primes that its chain stands for. Sources are not stored; a set that is known
-//! by name gets them back.
+//! The parameter block: name, figures and primes of a set. Sources are not stored; a set known by name has them.
 
 use crate::ckks::parameters::{
     BootstrapLiteral, BootstrapMethod, BootstrapOrder, GadgetChoice, Parameters, ParametersLiteral, PrimeKind,
@@ -9,7 +8,7 @@ use crate::rns::ring::MAX_LIMBS;
 use crate::rns::{ChainLink, SecretDistribution};
 use crate::serial::{Fields, FormatError};
 
-/// Greatest length of the block taken: a name of 64 bytes, figures, 2·256 links of 20 bytes and 256 primes of 8.
+/// Maximum length of the block: a name of 64 bytes, figures, 2·256 links of 20 bytes and 256 primes of 8.
 pub(super) const MAX_LENGTH: u32 = 16_384;
 
 fn push(block: &mut Vec<u8>, words: &[u32]) {
@@ -50,7 +49,7 @@ fn links(fields: &mut Fields<'_>) -> Result<Vec<ChainLink>, FormatError> {
 pub(super) fn encode(parameters: &Parameters) -> Vec<u8> {
     let literal = parameters.literal();
     let mut block = Vec::new();
-    // All of these fit: the check bounds names, degrees and weights.
+    // All casts fit: the check bounds names, degrees and weights.
     push(&mut block, &[literal.name.len() as u32]);
     block.extend(literal.name.as_bytes());
     push(&mut block, &[literal.ring_degree as u32, u32::from(literal.primes == PrimeKind::OneModWord)]);
@@ -75,7 +74,7 @@ pub(super) fn encode(parameters: &Parameters) -> Vec<u8> {
     };
     push(&mut block, &secret);
     push(&mut block, &[literal.ephemeral_weight.unwrap_or(0) as u32]);
-    // Zeros where there is none: a bootstrapping has levels.
+    // Zeros mean no bootstrapping: one always has levels.
     let bootstrap = literal.bootstrap.map_or([0; 8], |bootstrap| {
         [
             u32::from(bootstrap.order == BootstrapOrder::Slim),
@@ -156,11 +155,11 @@ pub(super) fn decode(block: &[u8]) -> Result<Parameters, FormatError> {
     };
     let parameters = Parameters::check(&literal).map_err(|error| FormatError::Parameters(Box::new(error)))?;
     if fields.u32()? as usize != parameters.moduli().len() {
-        return Err(FormatError::ParameterBlock("the chain has another number of primes"));
+        return Err(FormatError::ParameterBlock("the number of primes differs from the chain's"));
     }
     for modulus in parameters.moduli() {
         if fields.u64()? != modulus.value() {
-            return Err(FormatError::ParameterBlock("the chain's primes are not those that its sizes stand for"));
+            return Err(FormatError::ParameterBlock("the primes differ from those that the chain determines"));
         }
     }
     fields.end()?;

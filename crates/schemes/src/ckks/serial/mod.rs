@@ -1,10 +1,9 @@
 //! Versioned files: client keys, public keys, sets of switching keys, ciphertexts.
 //!
-//! The layout is [`crate::serial`]'s; the parameter block is the literal and the primes that it gave (`literal`), the payloads are in
-//! `payload`, residues packed. Parameters come with their ring, which makes its tables when something is computed in it: a reader allocates
-//! little beyond a file's own length.
+//! [`crate::serial`] defines the layout, `literal` the parameter block, and `payload` the payloads with packed residues. Reading
+//! parameters makes no transform tables; those are made at first use, so a reader allocates little more than the file's length.
 //!
-//! Keys whose masks come from a seed are stored with the seed alone.
+//! A key whose masks come from a seed is stored with the seed only.
 
 mod literal;
 mod payload;

@@ -1,4 +1,4 @@
-//! What each kind of file holds, and how long it must be. All begin with the key generation.
+//! Contents and lengths of each kind of file. All begin with the key generation.
 
 use super::{Ckks, Kind};
 use crate::ckks::ciphertext::CkksCiphertext;
@@ -15,14 +15,14 @@ use crate::rns::{Domain, KeySet, LimbId, PublicKey, Ring, RingError};
 use crate::serial::{FormatError, Reader, Sink, Storable, expect_length};
 use std::sync::Arc;
 
-/// The switching keys that a server needs for a program, and their parameter set.
+/// The switching keys that a program needs, and their parameter set.
 #[derive(Clone, Debug)]
 pub struct EvaluationKeys {
     /// The parameter set.
     pub parameters: Parameters,
     /// The client's key generation.
     pub generation: KeyGeneration,
-    /// The keys. After reading they are packed and their masks seeds; [`KeySet::stored`] changes that.
+    /// The keys. After reading, they are packed and their masks are seeds; [`KeySet::stored`] changes that.
     pub keys: KeySet,
 }
 
@@ -33,13 +33,12 @@ pub struct Ciphertexts {
     pub parameters: Parameters,
     /// The client's key generation.
     pub generation: KeyGeneration,
-    /// What they are for.
+    /// The program's input or output.
     pub port: Port,
-    /// The ciphertexts.
     pub ciphertexts: Vec<CkksCiphertext>,
 }
 
-/// Most ciphertexts of a file.
+/// Maximum number of ciphertexts in a file.
 const MAX_CIPHERTEXTS: u32 = 1 << 24;
 
 fn ring_of(parameters: &Parameters) -> Result<Arc<Ring>, FormatError> {
@@ -54,7 +53,7 @@ fn top_limbs(parameters: &Parameters) -> Vec<LimbId> {
     LimbId::range(0, parameters.q_limbs())
 }
 
-/// The payload is the secret's coefficients, a byte each, then the ephemeral secret's if the set has one.
+/// The payload is the secret's coefficients, one byte each, then those of the ephemeral secret if the set has one.
 impl Storable for ClientKey {
     type Family = Ckks;
     const KIND: Kind = Kind::ClientKey;
@@ -129,7 +128,7 @@ fn public_key_bytes(parameters: &Parameters) -> u64 {
     KeyGeneration::BYTES + 32 + polynomial_bytes(degree, parameters.moduli(), &top_limbs(parameters))
 }
 
-/// The payload is that of `write_key_set`.
+/// The payload is written by `write_key_set`.
 impl Storable for EvaluationKeys {
     type Family = Ckks;
     const KIND: Kind = Kind::EvaluationKeys;
@@ -153,10 +152,10 @@ impl Storable for EvaluationKeys {
 }
 
 impl EvaluationKeys {
-    /// As [`Storable::read_payload`]; with `wanted` the keys must be these and no others.
+    /// As [`Storable::read_payload`], but the keys must be exactly those of `wanted` if it is given.
     ///
     /// # Errors
-    /// [`FormatError`]; [`FormatError::Keys`] before a key is read that is not wanted, or lacks limbs.
+    /// [`FormatError`]; [`FormatError::Keys`] before an unwanted or incomplete key is read.
     #[doc(hidden)]
     pub fn read(
         parameters: Parameters,
@@ -173,7 +172,7 @@ impl EvaluationKeys {
     }
 }
 
-/// The payload is what the ciphertexts are for, their number, then of each its level, slots, scale and parts.
+/// The payload is the port, the number of ciphertexts, then the level, slots, scale and parts of each.
 impl Storable for Ciphertexts {
     type Family = Ckks;
     const KIND: Kind = Kind::Ciphertexts;

@@ -1,5 +1,4 @@
-//! Does a file come back as it was written, and does damage of any kind end in an error that says what to do, without a panic or a large
-//! allocation?
+//! Does a file survive a round trip, and does any damage give an error with a remedy, without a panic or a large allocation?
 
 use std::io::Cursor;
 
@@ -42,10 +41,10 @@ fn evaluation_keys(client: &ClientKey, ids: &[KeyId]) -> EvaluationKeys {
     EvaluationKeys { parameters: client.parameters().clone(), generation: client.generation(), keys }
 }
 
-/// The keys to and from the ephemeral secret, whose gadgets are not the set's.
+/// The keys to and from the ephemeral secret, whose gadgets differ from the set's.
 const BOOTSTRAPPING: [KeyId; 2] = [KeyId::Encapsulate, KeyId::Decapsulate];
 
-/// With the checksum made right again.
+/// Recomputes the checksum.
 fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes.truncate(bytes.len() - 32);
     let checksum = *blake3::hash(&bytes).as_bytes();
@@ -70,16 +69,16 @@ fn everything_comes_back() {
         let back = read::<EvaluationKeys>(&written).expect("keys");
         assert!(back.keys.iter().eq(keys.keys.iter()), "{name}");
         assert_eq!(back.keys.bytes(), client.parameters().key_set_bytes(&ids, KeyStorage::TRANSPORT), "{name}");
-        // The file has the transport form and little more.
+        // The file is the transport form plus a small header.
         assert!(written.len() - back.keys.bytes() < 2_000, "{name}");
         let ciphertexts = ciphertexts(&client);
         assert!(read::<Ciphertexts>(&bytes(&ciphertexts)).expect("ciphertexts") == ciphertexts, "{name}");
     }
 }
 
-/// Files of one client key name one key generation, those of another client of the same parameters another one.
+/// Files of one client key name the same key generation; another client with the same parameters has another.
 #[test]
-fn files_of_two_key_generations_are_told_apart() {
+fn files_of_two_key_generations_are_distinguished() {
     let parameters = sets::parameters("toy-10").expect("a set");
     let generations = [3, 4].map(|seed| {
         let client = ClientKey::for_tests(&parameters, seed).expect("keys");
@@ -94,7 +93,7 @@ fn files_of_two_key_generations_are_told_apart() {
     assert_eq!(one.expect("client.key", one, "server.key", "toy-10"), Ok(()));
     let error = one.expect("client.key", two, "server.key", "toy-10").expect_err("two generations");
     assert_eq!((&*error.first, &*error.second, &*error.parameters), ("client.key", "server.key", "toy-10"));
-    // Without a test's seeds they are random.
+    // Without test seeds, generations are random.
     let fresh = || ClientKey::generate(&parameters).expect("keys").generation();
     assert_ne!(fresh(), fresh());
 }
@@ -131,19 +130,19 @@ fn files_on_disk() {
     let error = load::<Ciphertexts>(&path).expect_err("another kind").to_string();
     assert!(error.ends_with("this file holds a CKKS client key, not CKKS ciphertexts; give the other file"), "{error}");
     let error = load::<crate::tfhe::AnyClientKey>(&path).expect_err("another family").to_string();
-    assert!(error.contains("this is a file of CKKS, and one of TFHE is needed"), "{error}");
+    assert!(error.contains("this is a file of CKKS, but one of TFHE is needed"), "{error}");
     std::fs::remove_dir_all(&folder).expect("removed");
 }
 
 #[test]
-fn a_file_that_nobody_wants_any_more_is_not_there() {
+fn a_cancelled_write_leaves_no_file() {
     let client = client("toy-10");
     let own = format!("polyfabric-given-up-{}.ckks", std::process::id());
     let path = std::env::temp_dir().join(&own);
     let (token, place) = (Token::new(), path.clone());
     token.cancel();
     let writer = std::thread::spawn(move || {
-        token.given();
+        token.attach();
         let _ = save(&client, &place);
     });
     assert!(writer.join().is_err_and(|payload| payload.is::<Cancelled>()));
@@ -153,7 +152,7 @@ fn a_file_that_nobody_wants_any_more_is_not_there() {
 }
 
 #[test]
-fn cut_files_are_told_at_every_length() {
+fn files_cut_at_any_length_are_rejected() {
     let small = client("toy-10");
     let whole = [
         bytes(&ciphertexts(&small)),
@@ -173,7 +172,7 @@ fn cut_files_are_told_at_every_length() {
     }
 }
 
-/// One byte changed anywhere: never a panic, never accepted.
+/// Changing any one byte gives an error, never a panic.
 #[test]
 fn every_damaged_byte_is_found() {
     let client = client("toy-10");
@@ -182,7 +181,7 @@ fn every_damaged_byte_is_found() {
         let mut damaged = whole.clone();
         damaged[place] ^= 0x41;
         assert!(read::<Ciphertexts>(&damaged).is_err(), "byte {place}");
-        // A forger makes the checksum right: then it is an error or other content, not a panic.
+        // A forger can fix the checksum: reading must give an error or other content, not a panic.
         let _ = read::<Ciphertexts>(&with_checksum(damaged));
     }
     let bootstrapping = super::tests::client("toy-11-boot");
@@ -191,7 +190,7 @@ fn every_damaged_byte_is_found() {
         bytes(&bootstrapping),
         bytes(&evaluation_keys(&bootstrapping, &BOOTSTRAPPING)),
     ] {
-        // Each reading of a large file forms its checksum anew: such a file, whose head is as that of the others, has fewer places.
+        // Each read recomputes the checksum, so large files, which have the same header, are tested in fewer places.
         let (near, far) = if whole.len() < 1 << 20 { (1, 4_001) } else { (11, whole.len() / 100) };
         for place in (0..1_500).step_by(near).chain((1_500..whole.len()).step_by(far)) {
             let mut damaged = whole.clone();
@@ -205,7 +204,7 @@ fn every_damaged_byte_is_found() {
 }
 
 #[test]
-fn what_no_writer_writes_is_refused() {
+fn content_that_no_writer_produces_is_rejected() {
     let client = client("toy-11-boot");
     let mut whole = bytes(&client);
     let payload = whole.len() - 32 - 2 * 2048;
@@ -216,7 +215,7 @@ fn what_no_writer_writes_is_refused() {
     whole[payload] = 0;
     whole[payload + one] = 0;
     let error = read::<ClientKey>(&with_checksum(whole)).expect_err("another weight");
-    assert!(matches!(error, FormatError::Content(text) if text.contains("another weight")), "{error}");
+    assert!(matches!(error, FormatError::Content(text) if text.contains("weight differs")), "{error}");
 
     let mut whole = bytes(&ciphertexts(&client));
     let end = whole.len() - 32;
@@ -225,7 +224,7 @@ fn what_no_writer_writes_is_refused() {
     assert!(matches!(error, FormatError::Content("a residue is not below its modulus")), "{error}");
 }
 
-/// Rows and limbs of a key that cuts otherwise are as many, and decrypt to noise.
+/// A key of another gadget with as many rows and limbs would decrypt to noise.
 #[test]
 fn a_key_of_another_gadget_is_refused() {
     use crate::rns::{Gadget, GadgetLiteral, KeyRequest};
@@ -253,16 +252,16 @@ fn a_key_of_another_gadget_is_refused() {
     let without = GadgetLiteral { special: Vec::new(), ..one_each.clone() };
     for other in [turned, one_each, cut, without].into_iter().filter(|other| other != own.literal()) {
         let error = read::<EvaluationKeys>(&file(other)).map(drop).expect_err("another gadget");
-        assert!(matches!(error, FormatError::Content("a key cuts in other digits than its parameter set")), "{error}");
+        assert!(matches!(error, FormatError::Content("a key has other digits than its parameter set")), "{error}");
     }
 }
 
-/// Seven kilobytes that name the largest ring cost seven kilobytes: no table of a transform is made until something is computed.
+/// A file of 7 kB that names the largest ring allocates 7 kB: transform tables are made at first use.
 #[test]
 fn a_small_file_of_a_large_ring_makes_no_tables() {
     let (_, parameters) =
         sets::all().max_by_key(|(_, set)| set.ring_degree().get() * set.moduli().len()).expect("a set");
-    // Written anew, so that it shares nothing with the set that is known.
+    // Rebuilt, so that it shares nothing with the cached set.
     let literal = crate::ckks::ParametersLiteral { name: "large".to_owned(), ..parameters.literal().clone() };
     let parameters = crate::ckks::Parameters::check(&literal).expect("a set");
     let keys = crate::rns::KeySet::new(parameters.ring().expect("a ring"));
@@ -275,7 +274,7 @@ fn a_small_file_of_a_large_ring_makes_no_tables() {
     assert_eq!(back.parameters.ring().expect("a ring").table_bytes(), 0);
 }
 
-/// The keys as a server reads them that expects `wanted` with their limbs of the set `expected`.
+/// Reads keys as a server that expects `wanted` with the limbs of the set `expected`.
 fn read_wanted(bytes: &[u8], expected: &Parameters, wanted: &[KeyId]) -> Result<EvaluationKeys, FormatError> {
     let gadgets: Vec<_> = wanted.iter().map(|&id| (id, expected.gadget_of(id))).collect();
     let wanted: WantedKeys<'_> = gadgets.iter().map(|(id, gadget)| (*id, gadget.qp())).collect();
@@ -286,13 +285,13 @@ fn read_wanted(bytes: &[u8], expected: &Parameters, wanted: &[KeyId]) -> Result<
 }
 
 #[test]
-fn keys_that_a_program_does_not_read_are_refused_before_they_are_read() {
+fn keys_that_a_program_does_not_read_are_rejected_before_reading() {
     let client = client("toy-10");
     let set = client.parameters();
     let [first, second, third] = [KeyId::Relinearisation, KeyId::Galois(5), KeyId::Galois(7)];
     let mut written = bytes(&evaluation_keys(&client, &[first, second]));
     assert!(read_wanted(&written, set, &[second, first]).is_ok());
-    // The bodies of the second key are residues of no limb: whoever reads them says so.
+    // The bodies of the second key are invalid residues: reading them would fail differently.
     let end = written.len() - 32;
     written[end - 1000..end].fill(0xff);
     let written = with_checksum(written);

@@ -4,7 +4,7 @@ use polyfabric_kernels::Torus;
 
 use super::EncodingError;
 
-/// Reals x in [−m, m) at x/2m: the whole torus, precision set by the noise.
+/// Reals x in [−m, m) at x/2m: uses the whole torus; the noise determines the precision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FixedPoint {
     magnitude: f64,
@@ -31,7 +31,7 @@ impl FixedPoint {
     /// The nearest torus element to x/2m.
     ///
     /// # Errors
-    /// [`EncodingError::RealOutOfRange`] outside [−m, m), or not a number.
+    /// [`EncodingError::RealOutOfRange`] outside [−m, m) or for NaN.
     pub fn encode<T: Torus>(self, value: f64) -> Result<T, EncodingError> {
         if !(-self.magnitude <= value && value < self.magnitude) {
             return Err(EncodingError::RealOutOfRange { value, magnitude: self.magnitude });

@@ -1,4 +1,4 @@
-//! Small integers with room for carries and one padding bit.
+//! Small integers with carry bits and one padding bit.
 
 use polyfabric_kernels::Torus;
 
@@ -6,8 +6,8 @@ use super::{EncodingError, TorusStep};
 
 /// Integers v in [0, 2^(message + carry)) at v·Δ, Δ = 2^−(1 + message + carry): the top bit of the torus is padding.
 ///
-/// Padding makes any table a look-up: the phase stays in [0, 1/2), where X^phase does not wrap into negated values. Fresh messages
-/// use the message bits; sums grow into the carry bits and are read back by a look-up before they exceed them.
+/// Padding permits any LUT: the phase stays in [0, 1/2), where X^phase does not wrap to negated values. Fresh messages use the message
+/// bits; sums grow into the carry bits, which a LUT clears before they overflow.
 ///
 /// ```
 /// use polyfabric_schemes::tfhe::encoding::PaddedInteger;
@@ -25,7 +25,7 @@ pub struct PaddedInteger {
 }
 
 impl PaddedInteger {
-    /// Most bits in all, padding included.
+    /// Maximum number of bits, padding included.
     pub const MAX_BITS: u32 = 24;
 
     /// An encoding of `message_bits` and `carry_bits`.
@@ -59,7 +59,7 @@ impl PaddedInteger {
         TorusStep { denominator: 2 << self.value_bits() }
     }
 
-    /// Half a step: noise below it decodes right.
+    /// Half a step: smaller noise decodes correctly.
     pub fn margin(self) -> f64 {
         self.step() / 2.0
     }

@@ -6,9 +6,9 @@ use super::{EncodingError, TorusStep};
 
 /// Integers v in [−S, S] at v·Δ, Δ = 1/P with P = 2(S + 1): the whole torus, no padding.
 ///
-/// A look-up over the whole torus is negacyclic, f(phase + 1/2) = −f(phase), which the sign function is. It reads *odd* sums: they
-/// keep a full step Δ from 0 and, as S + 1 steps make half the torus, from ±1/2. So at the same noise a sign look-up takes sums
-/// about four times as wide as a padded table would.
+/// A LUT over the whole torus is negacyclic, f(phase + 1/2) = −f(phase), as the sign function is. *Odd* sums keep a full step Δ from 0 and,
+/// because S + 1 steps are half the torus, from ±1/2. At the same noise a sign LUT therefore reads sums about four times as wide as a
+/// padded LUT.
 ///
 /// ```
 /// use polyfabric_schemes::tfhe::encoding::SignedSum;
@@ -25,10 +25,10 @@ pub struct SignedSum {
 }
 
 impl SignedSum {
-    /// Greatest bound taken: up to here rounding Δ to a 32-bit torus, |v|/2 units in v·Δ, takes less than 1 % of the margin.
+    /// Largest bound: up to here, rounding Δ to a 32-bit torus (|v|/2 units in v·Δ) uses less than 1 % of the margin.
     pub const MAX_BOUND: u32 = (1 << 12) - 1;
 
-    /// Sums of either parity; decoded by rounding.
+    /// Sums of either parity, decoded by rounding.
     ///
     /// # Errors
     /// [`EncodingError::Bound`] unless 1 ≤ `bound` ≤ [`Self::MAX_BOUND`].
@@ -40,7 +40,7 @@ impl SignedSum {
         }
     }
 
-    /// Odd sums only, so that the sign can be read.
+    /// Odd sums only, whose sign can be read.
     ///
     /// # Errors
     /// [`EncodingError::Bound`].
@@ -63,8 +63,8 @@ impl SignedSum {
         f64::from(self.modulus()).recip()
     }
 
-    /// Noise below this reads right: a whole step for odd sums (both their sign and their value, as neighbours are two steps off),
-    /// half a step otherwise.
+    /// Smaller noise decodes correctly: a whole step for odd sums (for sign and value, because neighbours are two steps apart), otherwise half
+    /// a step.
     pub fn margin(self) -> f64 {
         if self.odd { self.step() } else { self.step() / 2.0 }
     }
@@ -89,7 +89,7 @@ impl SignedSum {
         TorusStep { denominator: self.modulus() }
     }
 
-    /// The nearest value to `phase`: the nearest odd one where sums are odd.
+    /// The value nearest to `phase`; for odd sums the nearest odd one.
     ///
     /// # Errors
     /// [`EncodingError::OutOfRange`] if that is outside the bound: a sum or its noise was too large.
@@ -104,7 +104,7 @@ impl SignedSum {
         Ok(value)
     }
 
-    /// What the sign look-up reads: 1 for a phase in [0, 1/2), −1 otherwise.
+    /// The sign LUT's result: 1 for a phase in [0, 1/2), −1 otherwise.
     pub fn sign<T: Torus>(self, phase: T) -> i64 {
         if phase.to_i64() >= 0 { 1 } else { -1 }
     }

@@ -1,11 +1,11 @@
-//! Does every message come back through any noise below the margin, on both tori, and is every other one refused with a reason?
+//! Does every message decode under any noise below the margin on both tori, and is everything else rejected with a reason?
 
 use polyfabric_kernels::Torus;
 use proptest::prelude::*;
 
 use super::*;
 
-/// Errors inside ±margin, by the 1 % that rounding a step to the torus may take.
+/// Errors inside ±margin, less the 1 % for rounding a step to the torus.
 fn errors<T: Torus>(margin: f64) -> [T; 3] {
     [T::from_fraction(-margin * 0.99), T::default(), T::from_fraction(margin * 0.99)]
 }
@@ -27,7 +27,7 @@ fn booleans() {
 fn padded<T: Torus>(encoding: PaddedInteger, value: u64) {
     for error in errors::<T>(encoding.margin()) {
         let phase = encoding.encode::<T>(value).expect("fits").wrapping_add(error);
-        // Below zero the phase of 0 wraps; rounding still finds it.
+        // Below zero the phase of 0 wraps around; rounding still decodes it.
         assert_eq!(encoding.decode(phase), Ok(value), "{encoding:?}");
     }
 }
@@ -65,7 +65,7 @@ proptest! {
             let encoding = SignedSum::odd(bound).expect("small");
             signed::<u32>(encoding, value);
             signed::<u64>(encoding, value);
-            // The sign is read right through the whole margin, at both ends of the torus.
+            // The sign is correct over the whole margin, at both ends of the torus.
             for error in errors::<u32>(encoding.margin()) {
                 let phase = encoding.encode::<u32>(value).expect("fits").wrapping_add(error);
                 prop_assert_eq!(encoding.sign(phase), value.signum());
@@ -133,6 +133,6 @@ fn messages() {
         text(FixedPoint::new(f64::INFINITY).expect_err("infinite")),
         "a fixed-point magnitude must be positive and finite, not inf; give the largest absolute value that can occur"
     );
-    // A phase past the bound is an error, never a wrong value.
+    // A phase beyond the bound is an error, never a wrong value.
     assert!(sum.decode::<u32>(1 << 31).is_err());
 }

@@ -1,8 +1,8 @@
-//! Integers as multiples of a step of the torus: what the other integer encodings, and programs, are made of.
+//! Integers as multiples of a step of the torus, the basis of the other integer encodings.
 
 use polyfabric_kernels::Torus;
 
-/// The step Δ = 1/P: an integer v is encoded at v·Δ, and read back modulo P.
+/// The step Δ = 1/P: an integer v is encoded at v·Δ, and decoded modulo P.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TorusStep {
     /// P, at least 1.
@@ -10,8 +10,7 @@ pub struct TorusStep {
 }
 
 impl TorusStep {
-    /// Δ as a torus element, q/P rounded. Every encoding is a multiple of it, so a sum of encodings is exactly the encoding of
-    /// the sum.
+    /// Δ as a torus element: q/P rounded. Every encoding is a multiple of it, so a sum of encodings is exactly the encoding of the sum.
     pub fn unit<T: Torus>(self) -> T {
         T::from_fraction(1.0 / f64::from(self.denominator))
     }
@@ -21,8 +20,8 @@ impl TorusStep {
         self.unit::<T>().wrapping_mul_signed(value)
     }
 
-    /// The value nearest to `phase` among `least + i·stride`, i any integer, in the window of P values around the middle of
-    /// `least` and `greatest`. Noise can make it one that lies outside of these two.
+    /// The value nearest to `phase` among `least + i·stride` for integer i, within P values around the middle of `least` and `greatest`. Noise
+    /// can push it outside of that range.
     pub fn nearest<T: Torus>(self, phase: T, least: i64, greatest: i64, stride: i64) -> i64 {
         let (modulus, stride_width) = (f64::from(self.denominator), stride as f64);
         let middle = (least + greatest) as f64 / 2.0;

@@ -1,52 +1,52 @@
-//! Which keys a figure is for, and what of the noise is a number of the key.
+//! Keys assumed by the noise formulas, and the part of the noise that is constant per key.
 //!
-//! Keys are drawn uniformly, and drawn again where they are unlucky, so that one figure holds for every key that is used, but for the energy of a
-//! key-switching key:
+//! Key generation draws uniform keys and rejects unlucky ones, so that one figure covers every key, except for the energy of a key-switching
+//! key:
 //!
-//! - *Weight.* Rounding errors are added up where a secret bit is 1. A key is taken if no more than m/2 + √m of its m bits are 1: two
-//!   deviations above the mean, 97.7 % of all keys. The formulas count so many.
-//! - *Shared means.* Digits have a mean of −1/2, so a product of digits with the noise of a key's rows has one too, the same for all
-//!   ciphertexts that meet the key: without a bound, failures would come in clusters. It adds up in sums, with the weights, not their squares. Rows are
-//!   taken if it is within [`MEAN_BOUND`] deviations: 98.8 % of a key switch's; the margin is less by so much.
-//! - *A rotation's mean* is a polynomial, which every later iteration whose secret bit is 1 turns by a random amount: of all turns the mean is 0, so it
-//!   is one more random error. Only what comes after the last such iteration, and of that iteration itself, is shared. A small key is taken if one of its
-//!   last [`SHARED_ITERATIONS`] bits is 1, which leaves out one key in 256; the rows of those iterations if their mean is within its bound at each of
-//!   the first [`SHARED_TABLES`] places of the accumulator.
-//! - *A key switch's energy.* The digits' part of its error has the variance Var(digit)·Σ e_row², a number of the key: R·V·(1 ± √(2/R)) for R rows of
-//!   variance V. It enters by its mean, and no key is drawn again for it. So under about one key in a thousand to ten thousand of the sets of one or
-//!   two bits, which have the fewest rows, look-ups fail more often than is stated, by about a bit of the exponent: of 60,000 simulated keys of
-//!   `polyfabric-1-p64-t64` under 65, by 1.4 bits at most.
+//! - *Weight.* Rounding errors add up where a secret bit is 1. A key is accepted if at most m/2 + √m of its m bits are 1, two deviations
+//!   above the mean (97.7 % of all keys). The formulas assume this weight.
+//! - *Shared means.* Digits have a mean of −1/2, so a product of digits with the noise of a key's rows has a mean too, the same for all
+//!   ciphertexts under the key. Without a bound, failures would be correlated. In sums it adds up with the weights, not their squares. Rows
+//!   are accepted if their mean is within [`MEAN_BOUND`] deviations (98.8 % of key switches); the margin is reduced by as much.
+//! - *Means of a rotation* are polynomials that every later iteration with a secret bit of 1 rotates by a random amount. The mean over all
+//!   rotations is 0, so they are one more random error. Only the last such iteration and those after it share a mean. A small key is
+//!   accepted if one of its last [`SHARED_ITERATIONS`] bits is 1, which excludes one key in 256. The rows of those iterations are accepted
+//!   if their mean is within the bound at each of the first [`SHARED_TABLES`] places of the accumulator.
+//! - *Energy of a key switch.* The digits contribute variance Var(digit)·Σ e_row², which is constant per key: R·V·(1 ± √(2/R)) for R rows of
+//!   variance V. The formulas use its mean, and no key is rejected for it. Sets of one or two bits have the fewest rows. There, about one
+//!   key in a thousand to ten thousand fails more often than stated, by about a bit of the exponent: at most 1.4 bits for 60,000 simulated
+//!   keys of `polyfabric-1-p64-t64` below 65.
 //!
-//! Taking a share p of all keys costs at most −log2 p bits of security, as an attack on these succeeds on all with p times the probability:
-//! [`LOSS_BITS`] in all, which the level of every set is less by.
+//! Accepting a share p of all keys costs at most −log2 p bits of security, because an attack on these succeeds on all keys with p times the
+//! probability. [`LOSS_BITS`] is the total, which is subtracted from the level of every set.
 
 use super::probability::failure_probability_log2;
 
-/// Results that one blind rotation may give, side by side in its accumulator, each with a shared mean of its own within the bound.
+/// Maximum number of results of one blind rotation, adjacent in its accumulator, whose shared means are each within the bound.
 pub const SHARED_TABLES: usize = 16;
 
-/// How many deviations of it a key's shared mean may be from 0.
+/// Bound of a key's shared mean, in its standard deviations.
 pub const MEAN_BOUND: f64 = 2.5;
 
-/// Iterations at a blind rotation's end whose mean all results of one key may share.
+/// Iterations at the end of a blind rotation that may share a mean over all results of one key.
 pub const SHARED_ITERATIONS: usize = 8;
 
-/// Bits of security that choosing among keys costs a secret at most: 0.034 for its weight, 0.039 for its last bits and the rows under it.
+/// Security bits lost by rejecting keys, at most: 0.034 for a secret's weight, 0.039 for its last bits and the rows under it.
 pub const LOSS_BITS: f64 = 0.073;
 
-/// Most set bits of a key of `bits` bits that is used: m/2 + √m.
+/// Maximum number of set bits of an accepted key: m/2 + √m.
 pub fn most_weight(bits: usize) -> usize {
     (bits as f64 / 2.0 + (bits as f64).sqrt()).floor() as usize
 }
 
-/// Which keys a formula is for.
+/// The keys that a formula covers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Keys {
-    /// Every key that is used: its weight is the largest, its shared mean at the bound. The energy of its key switch's rows is the mean of all keys.
+    /// Every accepted key: maximum weight, shared mean at the bound. The energy of the key switch's rows is the mean over all keys.
     Accepted,
-    /// All of them, on average: half of the bits are set, and the shared mean is another Gaussian error.
+    /// The average over all keys: half of the bits are set, and the shared mean is another Gaussian error.
     Average,
-    /// A key of so many set bits of the small and the large secret; the shared mean as on average.
+    /// A key with these numbers of set bits in the small and large secret; the shared mean is averaged.
     Weights([usize; 2]),
 }
 
@@ -60,8 +60,8 @@ impl Keys {
         }
     }
 
-    /// How much more than on average the energy of `count` iterations' means is: each is little more than that of one complex Gaussian number, of
-    /// the key, so that their sum varies by 1/√count.
+    /// Relative spread of the energy of `count` iterations' means. Each is dominated by one complex Gaussian number per key, so their sum
+    /// varies by 1/√count.
     pub(super) fn mean_spread(self, count: usize) -> f64 {
         if self == Self::Accepted && count > 0 { MEAN_BOUND / (count as f64).sqrt() } else { 0.0 }
     }
@@ -75,31 +75,31 @@ impl Keys {
     }
 }
 
-/// An error of the phase, in fractions of the torus: a random part, and a mean that all errors of its kind share under one key.
+/// An error of the phase, in fractions of the torus: a random part, and a mean that errors of this kind share under one key.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Noise {
     /// Variance of the random part.
     pub variance: f64,
-    /// Covariance that such errors have at most, if they are of results of one blind rotation: neighbours in its accumulator.
+    /// Maximum covariance of such errors for results of one blind rotation, which are neighbours in its accumulator.
     pub together: f64,
     /// Deviation, over keys, of the mean.
     pub shared: f64,
-    /// What the mean's absolute value is at most for a key that is used: the bounds of all keys that it is of.
+    /// Bound of the mean's absolute value for accepted keys: the sum over all keys involved.
     pub mean_bound: f64,
 }
 
 impl Noise {
-    /// Without a mean.
+    /// An error without a mean.
     pub fn random(variance: f64) -> Self {
         Self { variance, ..Self::default() }
     }
 
-    /// With a mean of deviation `shared` over keys.
+    /// An error whose mean has deviation `shared` over keys.
     pub fn with_mean(variance: f64, shared: f64) -> Self {
         Self { variance, together: 0.0, shared, mean_bound: MEAN_BOUND * shared }
     }
 
-    /// The larger of both in each part.
+    /// The larger of both, component by component.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
         Self {
@@ -110,13 +110,13 @@ impl Noise {
         }
     }
 
-    /// A random error that is there with so much probability.
+    /// A random error that occurs with this probability.
     #[must_use]
     pub fn sometimes(self, probability: f64) -> Self {
         Self { together: self.together * probability, ..Self::random(self.variance * probability) }
     }
 
-    /// Both parts of what is met one after the other, by keys that have nothing to do with each other.
+    /// The sum of two errors under independent keys.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -127,20 +127,20 @@ impl Noise {
         }
     }
 
-    /// The sum of `count` of one key, each with a mean of its own. Means are turned by random amounts, hence random, but for those of the last
-    /// `shared`, by whose sum the key is taken; they are counted as both. `spread` is how much more than on average the energy of the means is.
+    /// The sum of `count` errors of one key with different means. Later rotations randomise the means, except those of the last `shared`, whose
+    /// sum key generation bounds; these count both ways. `spread` is the relative spread of the means' energy.
     #[must_use]
     pub fn rotated(self, count: usize, shared: usize, spread: f64) -> Self {
         let last = self.shared * (count.min(shared) as f64).sqrt();
         let count = count as f64;
-        // A mean is a slow walk over the places of an accumulator: neighbours have it in common.
+        // A mean varies slowly over the places of an accumulator, so neighbours share it.
         let means = self.shared * self.shared * (1.0 + spread);
         let together = (self.together + means) * count;
         Self { together, mean_bound: MEAN_BOUND * last, ..Self::random((self.variance + means) * count) }
     }
 
-    /// Σ w_i·e_i of errors of this kind under one key, `squared_norm` being Σ w_i² and `sum` Σ w_i: means add up. Those of results at different
-    /// places of an accumulator differ a little, so that in the bound they do not cancel: it takes `most`, in which such count as |w_i|.
+    /// Σ w_i·e_i for errors of this kind under one key, where `squared_norm` is Σ w_i² and `sum` is Σ w_i: means add up. Means at different
+    /// places of an accumulator differ slightly and do not cancel in the bound, which uses `most`, where such terms count as |w_i|.
     #[must_use]
     pub fn combined(self, squared_norm: f64, sum: f64, most: f64) -> Self {
         Self {
@@ -164,10 +164,10 @@ impl Noise {
 
 #[cfg(test)]
 mod tests {
-    //! Do as many keys pass as is said, and does the figure for every key bound what a key at the bound has?
+    //! Are as many keys accepted as stated, and does the figure for every key bound a key at the bound?
     use super::*;
     use crate::gaussian::RoundedGaussian;
-    use crate::tfhe::noise::ln_erfc;
+    use crate::gaussian::ln_erfc;
     use crate::tfhe::random::{Purpose, Seeds};
 
     /// Upper tail of the normal distribution.
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn the_loss_is_counted() {
-        // Neighbouring places' means differ by twice the noise of one coefficient of N; of the smallest ring in use, these many leave the bound.
+        // Means of neighbouring places differ by twice the noise of one coefficient of N; in the smallest ring, these many leave the bound.
         let (mut stream, runs) = (Seeds::for_tests(5).secret.stream(Purpose::Encryption, 0), 200_000);
         let normal = RoundedGaussian::new(f64::from(1u32 << 20));
         let step = 2.0 / 256f64.sqrt();
@@ -187,20 +187,20 @@ mod tests {
             let mut mean = draw();
             let mut largest = mean.abs();
             for _ in 1..SHARED_TABLES {
-                // A stationary walk: the noise of the place counted against it before.
+                // A stationary random walk: each place's noise replaces that of an earlier one.
                 mean += step * (draw() * (1.0 - step * step / 4.0).sqrt() - step / 2.0 * mean);
                 largest = largest.max(mean.abs());
             }
             rejected += u32::from(largest > MEAN_BOUND);
         }
-        // The large secret's rows are judged at several places, by a mean that has so many iterations only where all but the first of the bits are 0.
+        // The large secret's rows are tested at several places, with a mean over so many iterations only if all bits but the first are 0.
         let weights = -(1.0 - beyond(2.0)).log2();
         let large = weights - (1.0 - f64::from(rejected) / f64::from(runs)).log2();
         assert!((0.0..0.01).contains(&(LOSS_BITS - large)), "{large}");
         let last = -(1.0 - (-(SHARED_ITERATIONS as f64)).exp2()).log2();
         let small = weights + last - (1.0 - 2.0 * beyond(MEAN_BOUND)).log2();
         assert!((0.0..0.02).contains(&(LOSS_BITS - small)), "{small}");
-        // The binomial distribution at the sizes in use, exactly: P(weight > m/2 + √m).
+        // The exact binomial distribution at the sizes in use: P(weight > m/2 + √m).
         for bits in [500usize, 800, 1024, 2048] {
             let mut term = (-(bits as f64)).exp2();
             let mut within = 0.0;
@@ -212,9 +212,9 @@ mod tests {
         }
     }
 
-    /// A key at the bound fails as often as is stated or less, one without a mean less, and the average lies between.
+    /// A key at the bound fails at most as often as stated, one without a mean less often, and the average lies in between.
     #[test]
-    fn no_key_fails_more_often_than_is_stated() {
+    fn no_key_fails_more_often_than_stated() {
         let noise = Noise::with_mean(0.9, 0.1f64.sqrt());
         let margin = 6.0;
         let stated = noise.failure_log2(margin).exp2();
@@ -230,13 +230,13 @@ mod tests {
         assert_eq!(noise.combined(16.0, 16.0, 16.0), Noise::with_mean(16.0, 8.0));
         assert_eq!(noise.combined(2.0, 0.0, 0.0), Noise::random(2.0));
         assert_eq!(noise.combined(2.0, 0.0, 2.0), Noise { mean_bound: 2.0 * noise.mean_bound, ..Noise::random(2.0) });
-        // Of a hundred, four are not turned.
+        // Of a hundred, four are not rotated.
         let rotated = Noise { together: 0.5, ..noise }.rotated(100, 4, 0.0);
         assert_eq!(rotated, Noise { mean_bound: MEAN_BOUND, together: 75.0, ..Noise::random(125.0) });
         assert_eq!(rotated.combined(2.0, 0.0, 2.0), Noise { mean_bound: 2.0 * MEAN_BOUND, ..Noise::random(250.0) });
         assert_eq!(noise.rotated(4, 4, 1.0).variance, 6.0);
         assert_eq!(noise.rotated(4, 8, 0.1).mean_bound, MEAN_BOUND);
-        // Two keys may both be at their bounds; on average their means are independent.
+        // Both keys may be at their bounds; on average their means are independent.
         assert_eq!((noise.plus(noise).second_moment(), noise.plus(noise).mean_bound), (2.5, 2.5));
     }
 }

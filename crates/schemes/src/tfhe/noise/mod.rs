@@ -1,8 +1,8 @@
-//! How noisy a phase is after each operation, and how likely it decodes wrong.
+//! Noise of a phase after each operation, and the probability of wrong decoding.
 //!
-//! Every operation either gives the error of its output's phase or what it *adds*: a variance, in fractions of the torus squared, and the
-//! deviation of a mean that all errors of one key share ([`Noise`]). Random parts of different operations are taken as independent. A figure is
-//! for every key that is used, the energy of a key switch's rows at its mean, or on average over keys ([`Keys`]).
+//! Each function gives the error of its output's phase, or the error that an operation *adds*: a variance, in fractions of the torus squared,
+//! and the deviation of a mean shared by all errors of one key ([`Noise`]). Random parts of different operations are assumed independent. A
+//! figure covers every accepted key (with the mean energy of a key switch's rows), or the average over keys ([`Keys`]).
 //!
 //! | operation | function | adds |
 //! |---|---|---|
@@ -13,25 +13,24 @@
 //! | one CMUX | [`external_product`] | to the accumulator |
 //! | blind rotation and sample extraction | [`blind_rotation`] | independent of the input |
 //!
-//! A look-up fails when the error at its input, modulus switch included, exceeds the encoding's margin:
-//! [`Noise::failure_log2`].
+//! A PBS fails if the error of its input, including the modulus switch, exceeds the encoding's margin: [`Noise::failure_log2`].
 //!
 //! The equations are those of Chillotti, Gama, Georgieva, Izabachène, "TFHE: fast fully homomorphic encryption over the torus",
 //! J. Cryptology 33, 2020, sections 3–4, as variances under the usual heuristics (Bergerat et al., "Parameter optimization and larger
-//! precision for (T)FHE", J. Cryptology 36, 2023, section 3), with two terms spelt out that matter on a 32-bit torus: digits and rounding
-//! errors of a two's complement decomposition have a mean of half a unit. Tests hold each against measured noise.
+//! precision for (T)FHE", J. Cryptology 36, 2023, section 3). Two further terms matter on a 32-bit torus: the digits and rounding errors of
+//! a two's complement decomposition have a mean of half a unit. Tests compare each formula with measured noise.
 
-#[cfg(test)]
-mod beside_tfhe_rs;
 mod keys;
 mod operations;
 mod probability;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tfhe_rs_comparison;
 
 pub use keys::{Keys, LOSS_BITS, MEAN_BOUND, Noise, SHARED_ITERATIONS, SHARED_TABLES, most_weight};
 pub use operations::{
     Formulas, PhaseRounding, Transform, blind_rotation, blind_rotation_with, external_product, fresh, key_switch,
     linear, modulus_switch, modulus_switch_with, squared_norm, transform_error,
 };
-pub use probability::{failure_probability_log2, ln_erfc, sum_log2, union_log2};
+pub use probability::{failure_probability_log2, sum_log2, union_log2};

@@ -10,55 +10,56 @@ use crate::tfhe::lwe::LweKind;
 use crate::tfhe::parameters::Parameters;
 use crate::tfhe::unrolling::KeyUnrolling;
 
-/// How polynomial products are computed, hence the noise that they add.
+/// How polynomial products are computed, which determines their noise.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Transform {
-    /// Exact integers: none.
+    /// Exact integers: no noise.
     Exact,
     /// The folded negacyclic FFT in f64, with fused multiply-adds.
     F64,
-    /// The same on a processor that has none, whose products are rounded too.
+    /// The same without fused multiply-adds, so that products are rounded too.
     F64Unfused,
-    /// Any other transform, by the error of one output coefficient of one external product: for a fixed-point transform, what its
-    /// widths give or what was measured.
+    /// Any other transform, by the error of one output coefficient of one external product: predicted from a fixed-point transform's widths,
+    /// or measured.
     Measured {
         /// Variance of that error, in fractions of the torus squared.
         coefficient_variance: f64,
-        /// How much more than a white error it has where the secret's mean is: see [`polyfabric_kernels::fixed::ProductError`].
+        /// Excess over a white error at the frequency of the secret's mean; see [`polyfabric_kernels::fixed::ProductError`].
         concentration: f64,
-        /// log2 of the unit of a product's results, in units of the torus: accumulators are multiples of it.
+        /// log2 of the unit of results, in units of the torus: accumulators are multiples of it.
         log2_unit: u32,
     },
 }
 
-/// What the variance of the transform's error grows by without fused multiply-adds: 0.9 u² a level for 0.6 u² ([`fft::error_deviation`]).
+/// Variance of the transform's error without fused multiply-adds, relative to that with: 0.9 u² instead of 0.6 u² per level
+/// ([`fft::error_deviation`]).
 const UNFUSED: f64 = 1.5;
 
 impl Transform {
-    /// The transform in f64, as this processor computes it.
+    /// The f64 transform of this processor.
     pub fn f64_here() -> Self {
         if Isa::best() == Isa::Portable { Self::F64Unfused } else { Self::F64 }
     }
 
-    /// The fixed-point transform of `spec`, by the error that it predicts of itself for `parameters`.
+    /// The fixed-point transform of `spec`, with its predicted error for `parameters`.
     pub fn fixed(spec: &FixedFftSpec, parameters: &Parameters) -> Self {
         Formulas::of(parameters, Keys::Accepted).fixed_transform(spec)
     }
 }
 
-/// How phases are rounded to multiples of 1/2N before a blind rotation.
+/// Rounding of phases to multiples of 1/2N before a blind rotation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PhaseRounding {
-    /// Every element to the nearest multiple.
+    /// Rounds every element to the nearest multiple.
     #[default]
     Nearest,
-    /// The mask's elements to the nearest, and half the sum of their rounding errors is taken off the body before it is rounded: Σ e_i s_i
-    /// becomes Σ e_i (s_i − 1/2), of half the variance.
+    /// Rounds the mask's elements to nearest, and subtracts half the sum of their errors from the body before rounding it: Σ e_i s_i becomes
+    /// Σ e_i (s_i − 1/2), of half the variance.
     Centred,
 }
 
-/// The formulas for one parameter set, checked or a candidate, and the keys that they are for.
+/// The formulas for one parameter set, checked or a candidate, and the keys that they cover.
 #[derive(Clone, Copy, Debug)]
 pub struct Formulas {
     pub(crate) torus_bits: u32,
@@ -72,7 +73,7 @@ pub struct Formulas {
 }
 
 impl Formulas {
-    /// Of `parameters`, for `keys`.
+    /// Formulas for `parameters` and `keys`.
     pub fn of(parameters: &Parameters, keys: Keys) -> Self {
         Self {
             torus_bits: parameters.torus_bits(),
@@ -125,8 +126,8 @@ impl Formulas {
         let digits = inputs * f64::from(gadget.levels);
         let rows = self.fresh(LweKind::Small).variance;
         let rounding = weight * rounding_variance(bits, gadget.kept_bits());
-        // The rows' energy is a number of the key too: its mean, for all keys.
-        // The digits' mean of −1/2 times the rows' noise, and half a unit for every set bit: one number a key.
+        // The rows' energy is constant per key too; the formulas use its mean. The digits' mean of −1/2 times the rows' noise, and half a
+        // unit for every set bit, are shared by all ciphertexts of a key.
         let shared = digits * rows / 4.0 + rounding_mean_squared(bits, gadget.kept_bits()) * weight * weight;
         Noise::with_mean(digits * digit_variance(gadget.log2_base) * rows + rounding, shared.sqrt())
     }
@@ -136,7 +137,7 @@ impl Formulas {
         let kept = self.ring_degree.log2() + 1 - log2_tables;
         let mask = match rounding {
             PhaseRounding::Nearest => self.small_weight(),
-            // (s_i − 1/2)² = 1/4 of every key.
+            // (s_i − 1/2)² = 1/4 for every key.
             PhaseRounding::Centred => self.lwe_dimension as f64 / 4.0,
         };
         Noise::random((1.0 + mask) * rounding_variance(self.torus_bits, kept))
@@ -168,8 +169,8 @@ impl Formulas {
         }
     }
 
-    /// What the transform's error of one external product is in a phase: that of the body, and those of the masks times S_j. Half of the energy
-    /// of S_j is that of its mean, w'/kN in every coefficient, which an error may resemble, and which makes neighbours err together.
+    /// The transform's error of one external product in a phase: the body's error, and the masks' errors times S_j. Half of the energy of S_j is
+    /// that of its mean, w'/kN in every coefficient, which an error may correlate with, and which correlates neighbours.
     pub(super) fn transform_in_phase(&self, transform: Transform) -> Noise {
         let weight = self.large_weight();
         let concentration = match transform {
@@ -184,7 +185,7 @@ impl Formulas {
         let of_mean = self.neighbours() * (1.0 + concentration);
         let error = self.transform_error(transform);
         let variance = (1.0 + weight - self.neighbours() + of_mean) * error;
-        // Of the body no more than its concentration suggests, and no more than all of it.
+        // The body contributes as much as its concentration implies, at most all of it.
         Noise { together: (of_mean + concentration.min(1.0)) * error, ..Noise::random(variance) }
     }
 
@@ -193,7 +194,7 @@ impl Formulas {
         self.large_weight().powi(2) / self.masks() as f64
     }
 
-    /// What one external product adds to a phase: what every row brings, and what rounding brings if the message is 1.
+    /// Contributions of one external product to a phase: those of every row, and those of rounding if the message is 1.
     fn external_product_parts(&self, transform: Transform) -> (Noise, Noise) {
         let (gadget, bits) = (self.bootstrap_gadget, self.torus_bits);
         let (masks, weight) = (self.masks() as f64, self.large_weight());
@@ -212,12 +213,12 @@ impl Formulas {
     /// As [`external_product`].
     pub fn external_product(&self, transform: Transform) -> Noise {
         let (rows, rounding) = self.external_product_parts(transform);
-        // Rounding counts where the secret bit is 1.
+        // Rounding contributes where the secret bit is 1.
         let ones = self.small_weight() / self.lwe_dimension as f64;
         rows.plus(rounding.sometimes(ones))
     }
 
-    /// `count` of a rotation's iterations, of the last `shared` of which all results of a key may share the mean.
+    /// `count` iterations of a rotation, the last `shared` of which may share their mean over all results of a key.
     fn turned(&self, iteration: Noise, count: usize, shared: usize) -> Noise {
         iteration.rotated(count, shared, self.keys.mean_spread(count))
     }
@@ -231,11 +232,11 @@ impl Formulas {
     fn unrolled_iteration(&self, bits: u32, transform: Transform) -> Noise {
         let (rows, rounding) = self.external_product_parts(transform);
         let patterns = f64::from((1u32 << bits) - 1);
-        // How often the secret bits are not all 0.
+        // Probability that the secret bits are not all 0.
         let ones = self.small_weight() / self.lwe_dimension as f64;
         let any = 1.0 - (1.0 - ones.min(1.0)).powi(bits as i32);
         let rows = rows.plus(rounding.sometimes(any / patterns));
-        // X^e − 1 with a random e doubles a variance; of a mean it makes a random error, and leaves a shared one of the same size.
+        // X^e − 1 with a random e doubles a variance. It randomises a mean, and leaves a shared one of the same size.
         let mean = rows.shared * rows.shared;
         Noise {
             together: patterns * (2.0 * rows.together + mean),
@@ -243,7 +244,7 @@ impl Formulas {
         }
     }
 
-    /// [`blind_rotation_with`] a key for `unrolling` secret bits an iteration. An iteration of b > 1 bits adds
+    /// [`blind_rotation_with`] a key for `unrolling` secret bits per iteration. An iteration of b > 1 bits adds
     /// Σ_u (X^⟨a~,u⟩ − 1) · (GGSW_u ⊡ ACC) over 2^b − 1 patterns u, and X^e − 1 doubles a variance:
     ///
     /// V = 2 · (2^b − 1) · (digits times rows' noise, their mean, and transform) + 2 · P(bits not all 0) · (rounding, its mean)
@@ -259,7 +260,7 @@ impl Formulas {
         if rest == 0 { groups } else { groups.plus(self.turned(self.unrolled_iteration(rest, transform), 1, 1)) }
     }
 
-    /// log2 of the probability that `noise` exceeds one margin on one side or the other on the other; certain where the first is none.
+    /// log2 of the probability that `noise` exceeds one margin on one side or the other margin on the other; 0 if the first is not positive.
     pub fn failure_between_log2(&self, noise: Noise, [nearer, further]: [f64; 2]) -> f64 {
         let [nearer, further] = [nearer, further].map(|margin| self.failure_log2(noise, margin));
         if nearer == 0.0 { 0.0 } else { sum_log2(nearer - 1.0, further - 1.0) }
@@ -281,18 +282,18 @@ fn rounding_variance(torus_bits: u32, kept_bits: u32) -> f64 {
     rounding_variance_of(torus_bits, kept_bits, 0)
 }
 
-/// [`rounding_variance`] of multiples of U = 2^`log2_unit` units: (D² − U²)/12, none if none are dropped.
+/// [`rounding_variance`] for multiples of U = 2^`log2_unit` units: (D² − U²)/12; 0 if no bits are dropped.
 fn rounding_variance_of(torus_bits: u32, kept_bits: u32, log2_unit: u32) -> f64 {
     let dropped = f64::from(torus_bits) - f64::from(kept_bits);
     ((2.0 * dropped).exp2() - (2.0 * f64::from(log2_unit)).exp2()).max(0.0) / 12.0 * unit_squared(torus_bits)
 }
 
-/// Mean of a decomposition's rounding error: half a unit (halves are rounded up), none if nothing is dropped.
+/// Mean of a decomposition's rounding error: half a unit (halves are rounded up); 0 if no bits are dropped.
 fn rounding_mean_squared(torus_bits: u32, kept_bits: u32) -> f64 {
     rounding_mean_squared_of(torus_bits, kept_bits, 0)
 }
 
-/// [`rounding_mean_squared`] of multiples of 2^`log2_unit` units.
+/// [`rounding_mean_squared`] for multiples of 2^`log2_unit` units.
 fn rounding_mean_squared_of(torus_bits: u32, kept_bits: u32, log2_unit: u32) -> f64 {
     let unit = unit_squared(torus_bits) * (2.0 * f64::from(log2_unit)).exp2();
     if kept_bits + log2_unit < torus_bits { unit / 4.0 } else { 0.0 }
@@ -312,7 +313,7 @@ pub fn fresh(parameters: &Parameters, kind: LweKind) -> Noise {
     accepted(parameters).fresh(kind)
 }
 
-/// Σ w_i², by which independent ciphertexts of equal variance scale.
+/// Σ w_i²: the factor on the variance of independent ciphertexts of equal variance.
 pub fn squared_norm(weights: impl IntoIterator<Item = i64>) -> f64 {
     weights.into_iter().map(|weight| (weight as f64).powi(2)).sum()
 }
@@ -322,56 +323,56 @@ pub fn linear(terms: impl IntoIterator<Item = (i64, f64)>) -> f64 {
     terms.into_iter().map(|(weight, variance)| (weight as f64).powi(2) * variance).sum()
 }
 
-/// What a key switch adds; `None` for a set without one.
+/// Noise added by a key switch; `None` for a set without one.
 ///
 /// V = kN · l_k · (β_k² − 1)/12 · V_lwe  (each digit times a row's noise)
 ///   + w' · (D² − 1)/12 · q^-2  (rounding to β_k^l_k levels, where s'_i = 1)
 ///
-/// with a shared mean of deviation √(kN · l_k · V_lwe/4 + w'²/4 · q^-2): the digits' mean of −1/2, and the rounding's of half a unit.
-/// D = q / β_k^l_k; w' is the weight of s'. Rounding drops nothing where β_k^l_k = q.
+/// with a shared mean of deviation √(kN · l_k · V_lwe/4 + w'²/4 · q^-2) from the digits' mean of −1/2 and the rounding's of half a unit.
+/// D = q / β_k^l_k; w' is the weight of s'. If β_k^l_k = q, rounding drops nothing.
 pub fn key_switch(parameters: &Parameters) -> Option<Noise> {
     parameters.key_switch_gadget().map(|gadget| accepted(parameters).key_switch(gadget))
 }
 
-/// What the modulus switch of a small ciphertext to 2N adds: (1 + w) · ((1/2N)² − q^-2)/12, the rounding of the body and of every
-/// mask element whose secret bit is 1, w of them.
+/// Noise added by the modulus switch of a small ciphertext to 2N: (1 + w) · ((1/2N)² − q^-2)/12, the rounding of the body and of the w mask
+/// elements whose secret bit is 1.
 pub fn modulus_switch(parameters: &Parameters) -> Noise {
     modulus_switch_with(parameters, PhaseRounding::Nearest, 0)
 }
 
-/// [`modulus_switch`] with a rounding, to multiples of 2^`log2_tables`/2N, as 2^`log2_tables` tables in one test polynomial need. Centred:
-/// (1 + n/4) in place of (1 + w), as (s_i − 1/2)² = 1/4 whatever the key.
+/// [`modulus_switch`] with the given rounding, to multiples of 2^`log2_tables`/2N, for 2^`log2_tables` LUTs in one test polynomial. Centred
+/// rounding has (1 + n/4) instead of (1 + w), because (s_i − 1/2)² = 1/4 for any key.
 pub fn modulus_switch_with(parameters: &Parameters, rounding: PhaseRounding, log2_tables: u32) -> Noise {
     accepted(parameters).modulus_switch(rounding, log2_tables)
 }
 
-/// Error of one output coefficient of one external product from the transform alone, rounding to the torus included.
+/// Error of one output coefficient of one external product due to the transform alone, including rounding to the torus.
 pub fn transform_error(parameters: &Parameters, transform: Transform) -> f64 {
     accepted(parameters).transform_error(transform)
 }
 
-/// What one CMUX adds to a coefficient of the accumulator's phase, on average over the secret bit.
+/// Noise that one CMUX adds to a coefficient of the accumulator's phase, averaged over the secret bit.
 ///
 /// V = (k+1) · l · N · (β² − 1)/12 · V_glwe  (digits times the noise of the GGSW's rows)
 ///   + w/n · (1 + w') · (D² − 1)/12 · q^-2  (rounding of the k+1 polynomials, where s_i = 1)
-///   + w/n · ((kN)²/48 + kN/16) · q^-2  (its mean of half a unit: the polynomial ½ Σ X^c times S_j, met at a random rotation)
-///   + (1 + w' + c·w'²/kN) · V_transform  (each polynomial's error; those of the masks are multiplied by S_j, whose mean an error of
-///     concentration c meets)
+///   + w/n · ((kN)²/48 + kN/16) · q^-2  (its mean of half a unit: the polynomial ½ Σ X^c times S_j, at a random rotation)
+///   + (1 + w' + c·w'²/kN) · V_transform  (error of each polynomial; those of the masks are multiplied by S_j, whose mean correlates with
+///     an error of concentration c)
 ///
-/// with a shared mean of deviation √((k+1) · l · N · V_glwe/4): the digits' mean of −1/2 times the rows' noise. D = q / β^l; w and w' are
-/// the weights of the two keys. The third line is zero where β^l = q.
-/// In fixed point, results and so accumulators are multiples of a unit U of the torus: (D² − U²)/12 and U² in the second and the third line.
+/// with a shared mean of deviation √((k+1) · l · N · V_glwe/4) from the digits' mean of −1/2 times the rows' noise. D = q / β^l; w and w' are
+/// the weights of the two keys. The third line is zero if β^l = q. In fixed point, results and therefore accumulators are multiples of a unit
+/// U of the torus: (D² − U²)/12 and U² in the second and third line.
 pub fn external_product(parameters: &Parameters, transform: Transform) -> Noise {
     accepted(parameters).external_product(transform)
 }
 
-/// A look-up's output (blind rotation, then sample extraction, which adds nothing): n times [`external_product`], its mean too, since later
-/// iterations rotate it ([`Noise::rotated`]). The test polynomial is not encrypted, and the input's noise does not reach the output.
+/// Noise of a PBS output (blind rotation, then sample extraction, which adds nothing): n times [`external_product`], with its mean, which
+/// later iterations rotate ([`Noise::rotated`]). The test polynomial is not encrypted, and the input's noise does not reach the output.
 pub fn blind_rotation_with(parameters: &Parameters, transform: Transform) -> Noise {
     accepted(parameters).blind_rotation(transform)
 }
 
-/// [`blind_rotation_with`] the f64 transform, as a processor runs it.
+/// [`blind_rotation_with`] the f64 transform of this processor.
 pub fn blind_rotation(parameters: &Parameters) -> Noise {
     blind_rotation_with(parameters, Transform::F64)
 }

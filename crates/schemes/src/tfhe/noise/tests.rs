@@ -1,9 +1,9 @@
-//! Is the noise that the formulas give the noise that ciphertexts have?
+//! Do ciphertexts have the noise that the formulas predict?
 //!
-//! Each test measures the second moment of phase errors and holds it against the formula, for the keys at hand or on average. A second moment
-//! of m independent Gaussian errors has a relative standard deviation of √(2/m), and one number of a key has √(2/keys): what each measurement varies by is
-//! derived beside it, and its bound is five deviations of that. With `POLYFABRIC_FULL` in the environment so many keys are measured that these are 5 % and less,
-//! each source of noise being dominant once; without it, as many as take a few seconds.
+//! Each test compares the measured second moment of phase errors with the formula, for its keys or on average. The second moment of m
+//! independent Gaussian errors has a relative standard deviation of √(2/m), and a quantity that is constant per key has √(2/keys). Each
+//! test derives the deviation of its measurement and allows five. `POLYFABRIC_FULL` in the environment measures enough keys for 5 % or less,
+//! with each noise source dominant once; without it, the tests take a few seconds.
 
 use polyfabric_kernels::decompose::decompose_level;
 use polyfabric_kernels::fft::FoldedFft;
@@ -16,10 +16,11 @@ use polyfabric_kernels::rotation::{rotate, rotate_subtract};
 use polyfabric_kernels::{Gadget, Torus};
 
 use super::*;
+use crate::gaussian::ln_erfc;
 use crate::tfhe::random::{Purpose, Seeds};
 use crate::tfhe::{ClientKey, LweKind, Parameters, ParametersLiteral, ServerKey, sets};
 
-/// So many keys or rotations; `full` with `POLYFABRIC_FULL` in the environment.
+/// Number of keys or rotations: `full` with `POLYFABRIC_FULL` in the environment.
 fn runs(ordinary: u64, full: u64) -> u64 {
     if std::env::var_os("POLYFABRIC_FULL").is_some() { full } else { ordinary }
 }
@@ -28,12 +29,12 @@ fn second_moment(errors: &[f64]) -> f64 {
     errors.iter().map(|error| error * error).sum::<f64>() / errors.len() as f64
 }
 
-/// The factor that five relative deviations of a second moment are.
+/// The factor for five relative deviations of a second moment.
 fn five(deviation: f64) -> f64 {
     1.0 + 5.0 * deviation
 }
 
-/// Asserts that `measured` is `predicted` to within the factor `tolerance` either way.
+/// Asserts that `measured` equals `predicted` up to the factor `tolerance`.
 fn close(what: &str, measured: f64, predicted: f64, tolerance: f64) {
     let ratio = measured / predicted;
     println!(
@@ -47,8 +48,8 @@ fn close(what: &str, measured: f64, predicted: f64, tolerance: f64) {
     );
 }
 
-/// Asserts that errors beyond one and two predicted standard deviations are as frequent as the failure probability says: to five
-/// standard deviations of the count, and `tolerance` for what the keys of the test vary.
+/// Asserts that errors beyond one and two predicted standard deviations are as frequent as the failure probability predicts: to five
+/// standard deviations of the count, plus `tolerance` for the variation over the test's keys.
 fn fails_as_often(what: &str, errors: &[f64], variance: f64, tolerance: f64) {
     for deviations in [1.0, 2.0] {
         let margin = deviations * variance.sqrt();
@@ -93,12 +94,12 @@ fn check_fresh<T: Torus>(name: &str, kind: LweKind) {
     assert!(mean.abs() < 5.0 * (variance / COUNT as f64).sqrt(), "{name}: mean {mean:e}");
     let width = five((2.0 / COUNT as f64).sqrt());
     close(&format!("{name} fresh {kind:?}"), second_moment(&errors), variance, width);
-    // Of a few units of the torus, whole ones lie at the margin itself.
+    // With a deviation of a few units of the torus, errors fall exactly on the margin.
     if variance.sqrt() > 64.0 * (-f64::from(parameters.torus_bits())).exp2() {
         fails_as_often(&format!("{name} fresh {kind:?}"), &errors, variance, 1.02);
     }
 
-    // The same ciphertexts, ten at a time, in a dot product.
+    // A dot product of the same ciphertexts, ten at a time.
     let weights = [3i64, -1, 0, 2, 7, -5, 1, 1, -2, 4];
     let sums: Vec<f64> = errors
         .chunks_exact(10)
@@ -114,17 +115,17 @@ fn check_fresh<T: Torus>(name: &str, kind: LweKind) {
 fn fresh_and_linear() {
     check_fresh::<u32>("strix-I", LweKind::Small);
     check_fresh::<u32>("strix-I", LweKind::Large);
-    // A standard deviation of 4 units, where rounding to the torus begins to show.
+    // A standard deviation of 4 units, where rounding to the torus becomes visible.
     check_fresh::<u32>("polyfabric-3-p128-t32", LweKind::Large);
     check_fresh::<u64>("morphling-IV", LweKind::Small);
     check_fresh::<u64>("morphling-IV", LweKind::Large);
 }
 
-/// What is left of the variance of keys' means once those beyond 2.5 deviations ([`MEAN_BOUND`]) are drawn again: of a Gaussian cut there.
+/// Variance of a Gaussian truncated at 2.5 deviations ([`MEAN_BOUND`]), where keys are rejected.
 const CUT: f64 = 0.911;
 
-/// Of the share of the noise that is a key's mean, one number a key, the square varies by √(2/keys). That of the rest varies by √(2/samples), and from key to key with the weight of
-/// the secret and the squares of the rows' noise.
+/// The square of a key's mean varies by √(2/keys). The rest varies by √(2/samples), and over keys with the secret's weight and the squares of
+/// the rows' noise.
 fn check_key_switch<T: Torus>(parameters: &Parameters, keys: u64, samples: usize) {
     let gadget = parameters.key_switch_gadget().expect("the set has one");
     let (large, n) = (parameters.large_lwe_dimension(), parameters.lwe_dimension());
@@ -133,7 +134,7 @@ fn check_key_switch<T: Torus>(parameters: &Parameters, keys: u64, samples: usize
         let client = ClientKey::<T>::for_tests(parameters, seed).expect("the right torus");
         let server = ServerKey::for_tests(&client, seed);
         let key = server.key_switch_key().expect("the set has one");
-        // Noiseless inputs under the large key: what comes out is what the switch adds.
+        // Noiseless inputs under the large key: the output error is that of the switch.
         let message = T::from_fraction(0.2);
         let mut stream = Seeds::for_tests(seed).mask.stream(Purpose::Encryption, 9);
         let mut inputs = vec![T::default(); samples * large.ciphertext_len()];
@@ -164,21 +165,21 @@ fn check_key_switch<T: Torus>(parameters: &Parameters, keys: u64, samples: usize
 fn key_switches() {
     let small_ring = |name: &str, gadget: Gadget| {
         changed(name, |literal| {
-            // Of the key for bootstrapping, which is made too, as little as can be.
+            // Minimises the unused bootstrapping key.
             literal.lwe_dimension = 16;
             (literal.ring_degree, literal.glwe_dimension) = (64, 1);
             literal.bootstrap_gadget.levels = 1;
             literal.key_switch_gadget = Some(gadget);
         })
     };
-    // Many keys in a small ring, of real noise: the digits' mean of −1/2 times the rows' errors is one number a key.
+    // Many keys in a small ring with real noise: the digits' mean of −1/2 times the rows' errors is constant per key.
     let keys = |count| runs(count, 5 * count);
     check_key_switch::<u32>(&small_ring("strix-I", Gadget { log2_base: 2, levels: 8 }), keys(600), 60);
     check_key_switch::<u32>(&small_ring("fpt-I", Gadget { log2_base: 4, levels: 3 }), keys(400), 60);
     check_key_switch::<u64>(&small_ring("morphling-IV", Gadget { log2_base: 3, levels: 5 }), keys(400), 60);
-    // Digits of −1 and 0: half of the variance is the mean that a key's errors share.
+    // Digits of −1 and 0: half of the variance is the mean shared by a key's errors.
     check_key_switch::<u32>(&small_ring("strix-I", Gadget { log2_base: 1, levels: 16 }), keys(3000), 10);
-    // Rounding outweighs the rows' noise: one level of 2^4.
+    // Rounding dominates the rows' noise: one level of 2^4.
     check_key_switch::<u32>(&small_ring("strix-I", Gadget { log2_base: 4, levels: 1 }), keys(400), 60);
     // A real set.
     check_key_switch::<u32>(&sets::parameters("strix-I").expect("known"), runs(2, 200), 200);
@@ -206,7 +207,7 @@ fn check_modulus_switch<T: Torus>(name: &str) {
         Formulas::of(&parameters, Keys::Weights([weight, 0])).modulus_switch(PhaseRounding::Nearest, 0).variance;
     close(&format!("{name} modulus switch"), second_moment(&errors), predicted, 1.05);
     fails_as_often(&format!("{name} modulus switch"), &errors, predicted, 1.0);
-    // What is stated is no less, of any key.
+    // The bound covers any key.
     assert!(predicted <= modulus_switch(&parameters).variance);
 }
 
@@ -218,7 +219,7 @@ fn modulus_switches() {
     check_modulus_switch::<u64>("morphling-IV");
 }
 
-/// One way to multiply polynomials, with the bootstrapping key in the form it takes.
+/// A method of polynomial multiplication, with the bootstrapping key in its format.
 enum Products<T> {
     Exact(Vec<T>, ExactMultiplier),
     F64(Vec<Vec<f64>>, FoldedFft),
@@ -234,7 +235,7 @@ impl<T: Torus> Products<T> {
         Self::f64_with(server, Isa::best())
     }
 
-    /// With an instruction set that the processor has.
+    /// With an available instruction set.
     fn f64_with(server: &ServerKey<T>, isa: Isa) -> Self {
         let degree = server.parameters().ring_degree();
         let transform = FoldedFft::with_isa(degree, isa).expect("it is present");
@@ -324,7 +325,7 @@ fn noiseless<T: Torus>(client: &ClientKey<T>, message: &[T], seed: u64) -> Vec<T
     ciphertext
 }
 
-/// What a blind rotation starts with: as it is run, or with masks of which no bit is known, as the formulas have every iteration.
+/// Initial accumulator of a blind rotation: the real one, or one with random masks, as the formulas assume in every iteration.
 #[derive(PartialEq)]
 enum Start {
     Trivial,
@@ -376,7 +377,7 @@ fn average_rotation(parameters: &Parameters, transform: Transform) -> f64 {
     Formulas::of(parameters, Keys::Average).blind_rotation(transform).second_moment()
 }
 
-/// Each source of a blind rotation's noise dominant once, in a ring of 256 with hundreds of keys.
+/// Each noise source of a blind rotation dominates once, in a ring of 256 with hundreds of keys.
 #[test]
 fn every_source_of_a_blind_rotations_noise() {
     let check = |what: &str, gadget: Gadget, noise: f64, runs: u64, deviation: f64| {
@@ -390,16 +391,16 @@ fn every_source_of_a_blind_rotations_noise() {
         let measured = measure_blind_rotation::<u32>(&parameters, runs, Start::Random, Products::exact);
         close(what, measured, average_rotation(&parameters, Transform::Exact), five(deviation / (runs as f64).sqrt()));
     };
-    // What one rotation varies by, as measured over thousands.
+    // Variation of one rotation, measured over thousands.
     check("digits times rows' noise", Gadget { log2_base: 8, levels: 2 }, -22.0, runs(60, 600), 0.1);
     check("digits' shared mean", Gadget { log2_base: 1, levels: 16 }, -22.0, runs(150, 2000), 0.5);
-    // S_j adds rounding errors up over neighbours, so that a run is worth few independent samples.
+    // S_j sums rounding errors over neighbours, so that a run has few independent samples.
     check("rounding", Gadget { log2_base: 4, levels: 2 }, -30.0, runs(300, 3000), 0.45);
 }
 
-/// Five deviations of a second moment over `runs` runs in exact arithmetic. At each frequency the errors of all iterations add up to one complex number a run, whose square
-/// varies by all of itself. Half of rounding's energy is that of the secret's mean and lies at one frequency; so does all of that of the digits' mean times the
-/// rows' noise, and over keys of more than one weight it is more. The rest is spread over N/2 of them, by few products each.
+/// Five deviations of a second moment over `runs` runs in exact arithmetic. At each frequency the errors of all iterations sum to one complex
+/// number per run, whose square varies by 100 %. Half of the rounding's energy comes from the secret's mean at one frequency, and so does all
+/// energy of the digits' mean times the rows' noise; keys of different weights increase it. The rest is spread over N/2 frequencies.
 fn tolerance(parameters: &Parameters, runs: u64) -> f64 {
     let formulas = Formulas::of(parameters, Keys::Average);
     let one = formulas.external_product(Transform::Exact);
@@ -430,21 +431,21 @@ fn blind_rotations_in_32_bits() {
     check_blind_rotation::<u32>("fpt-I", 16, None);
     check_blind_rotation::<u32>("strix-III", 8, None);
     check_blind_rotation::<u32>("morphling-C", 16, None);
-    // Nearly all of this one is rounding.
+    // Rounding dominates.
     check_blind_rotation::<u32>("polyfabric-direct-t32", 16, None);
-    // Almost all bits kept in a large ring and little noise: a fifth is the rounding's mean of half a unit, which must be seen.
+    // Almost all bits are kept, in a large ring with little noise: a fifth is the rounding's mean of half a unit, which must be visible.
     check_blind_rotation::<u32>("polyfabric-5-p128-t32", 4, Some(Gadget { log2_base: 2, levels: 15 }));
 }
 
 #[test]
 fn blind_rotations_in_64_bits() {
     check_blind_rotation::<u64>("morphling-IV", 8, None);
-    // Nearly all rounding, as above.
+    // Rounding dominates.
     check_blind_rotation::<u64>("polyfabric-4-p128-t64", 16, None);
     check_blind_rotation::<u64>("polyfabric-1-p128-t64", 16, None);
 }
 
-/// One digit of 23 bits leaves nothing of a message on a 32-bit torus: after a few CMUXes the phase is uniform, of variance 1/12.
+/// One digit of 23 bits destroys a message on a 32-bit torus: after a few CMUXes the phase is uniform, of variance 1/12.
 #[test]
 fn set_iv_in_32_bits_is_noise() {
     let parameters = changed("morphling-IV-t32", |literal| {
@@ -464,7 +465,7 @@ fn a_whole_blind_rotation_at_paper_size() {
     close("strix-I, all 500 CMUXes, f64", measured, predicted, tolerance(&parameters, 1));
 }
 
-/// Variance in the phase of what `approximate` differs from the exact products in, in external products of random operands under `keys` keys.
+/// Variance in the phase of the difference between `approximate` and exact products, for external products of random operands.
 fn measure_transform<T: Torus>(
     parameters: &Parameters,
     keys: u64,
@@ -489,7 +490,7 @@ fn measure_transform<T: Torus>(
     second_moment(&errors)
 }
 
-/// What a transform adds to a phase in one external product, on average over keys.
+/// Noise that a transform adds to a phase in one external product, averaged over keys.
 fn average_transform(parameters: &Parameters, transform: Transform) -> f64 {
     Formulas::of(parameters, Keys::Average).transform_in_phase(transform).variance
 }
@@ -501,8 +502,8 @@ fn few_iterations(name: &str) -> Parameters {
     })
 }
 
-/// The kernel's model of its own error is an upper one: half to four fifths of its variance are measured, by instruction set. Half of a phase's error is that of one
-/// complex number a product, as with rounding above: five deviations.
+/// The kernel's error model is an upper bound: measurements are half to four fifths of its variance, depending on the instruction set. Half of
+/// a phase's error is that of one complex number per product, as with rounding above; allows five deviations.
 fn check_f64<T: Torus>(name: &str) {
     let keys = runs(4, 60);
     let parameters = few_iterations(name);
@@ -524,7 +525,7 @@ fn the_f64_transform_where_it_shows() {
     check_f64::<u64>("polyfabric-6-p128-t64");
 }
 
-/// Without fused multiply-adds the error is larger, and counted: half of the transform's own variance more.
+/// Without fused multiply-adds the error is larger by half of the transform's variance, as the formula assumes.
 #[test]
 fn the_transform_without_fused_multiply_adds() {
     let parameters = few_iterations("morphling-IV");
@@ -551,8 +552,8 @@ fn fixed_of(parameters: &Parameters, widths: FixedWidths, first_step: f64) -> Fi
     )
 }
 
-/// Half of the secret's energy is in its mean, so that up to all of an error is that of one complex number a product: the second moment of m products' varies by
-/// √(1/m). What the model itself is off by, `model`, comes on top of five deviations.
+/// Half of the secret's energy is in its mean, so up to all of an error is that of one complex number per product: the second moment of m
+/// products varies by √(1/m). `model` is the relative error of the model, in addition to five deviations.
 fn check_fixed(what: &str, parameters: &Parameters, keys: u64, spec: &FixedFftSpec, model: f64) {
     let products = keys as f64 * parameters.lwe_dimension().get() as f64;
     let measured = measure_transform::<u32>(parameters, keys, |server| Products::fixed(server, spec.clone()));
@@ -560,7 +561,7 @@ fn check_fixed(what: &str, parameters: &Parameters, keys: u64, spec: &FixedFftSp
     close(&format!("{what}, fixed point"), measured, predicted, five(products.sqrt().recip()) + model);
 }
 
-/// The key's and the digits' rounding dominant once each, and a machine's words, in a ring of 256.
+/// The rounding of key and digits dominates once each, then the words of a machine, in a ring of 256.
 #[test]
 fn sources_of_a_fixed_point_transforms_noise() {
     let small = |gadget: Gadget| {
@@ -588,8 +589,9 @@ fn sources_of_a_fixed_point_transforms_noise() {
     check("words of 22 bits, small digits", Gadget { log2_base: 3, levels: 6 }, FixedWidths::uniform(22));
 }
 
-/// Whole rotations on words of 32 bits, as they are run: accumulators are multiples of a unit of results, which decomposition rounds half up. Of three sets, and in
-/// smaller rings without `POLYFABRIC_FULL`: the errors of a rotation are little more than one complex number, so that the second moment of so many varies by √(1/count).
+/// Whole rotations on 32-bit words: accumulators are multiples of a unit of results, and decomposition rounds half up. Without
+/// `POLYFABRIC_FULL` the rings are smaller. The errors of a rotation are dominated by one complex number, so the second moment of `count` of
+/// them varies by √(1/count).
 fn check_rotations_in_fixed_point(name: &str) {
     let parameters = changed(name, |literal| {
         literal.lwe_dimension = 64;
@@ -607,7 +609,7 @@ fn check_rotations_in_fixed_point(name: &str) {
     close(&format!("{name}, whole rotations"), rotations, predicted, five((count as f64).sqrt().recip()));
 }
 
-// A test each: together they are the longest of this crate, and the other processor would wait for them.
+// Separate tests run in parallel; they are the longest of this crate.
 #[test]
 fn narrow_blind_rotations_in_fixed_point() {
     check_rotations_in_fixed_point("polyfabric-1-p128-t32-narrow");
@@ -623,7 +625,7 @@ fn blind_rotations_in_fixed_point() {
     check_rotations_in_fixed_point("polyfabric-1-p64-t32");
 }
 
-/// What twiddle factors err by is no random number: a few of them decide at the points where digits and secret are large. It is told from their tables, to 10 %.
+/// Twiddle errors are not random: a few dominate at the points where digits and secret are large. The model computes them from tables, to 10 %.
 #[test]
 fn twiddle_factors_of_a_fixed_point_transform() {
     let parameters = changed("strix-I", |literal| {
@@ -665,7 +667,7 @@ fn the_fixed_point_transform() {
 
 #[test]
 fn logarithms_of_erfc() {
-    // Values of erfc from tables (DLMF 7.23; Abramowitz and Stegun 7.1), from mpmath beyond.
+    // Values of erfc from tables (DLMF 7.23; Abramowitz and Stegun 7.1), beyond from mpmath.
     for (x, erfc) in [
         (0.0, 1.0),
         (0.5, 0.479_500_122_186_953_5),
@@ -678,9 +680,9 @@ fn logarithms_of_erfc() {
         let error = ln_erfc(x) - f64::ln(erfc);
         assert!(error.abs() < 1e-12, "erfc({x}): {error:e}");
     }
-    // Both forms meet at 2.
+    // Both methods agree at 2.
     assert!((ln_erfc(2.0) - ln_erfc(2.0 - 1e-9)).abs() < 1e-7);
-    // Far out: the first terms of the asymptotic series.
+    // Far out, compare with the first terms of the asymptotic series.
     let x: f64 = 100.0;
     let series = -x * x - (x * std::f64::consts::PI.sqrt()).ln() + (1.0 - 0.5 / (x * x) + 0.75 / x.powi(4)).ln();
     assert!((ln_erfc(x) - series).abs() < 1e-10);
@@ -688,7 +690,7 @@ fn logarithms_of_erfc() {
 
 #[test]
 fn failure_probabilities() {
-    // P(|X| > 2σ) = 0.0455; far below what an f64 holds; the extremes.
+    // P(|X| > 2σ) = 0.0455, a value below the range of f64, and the extremes.
     assert!((failure_probability_log2(1.0, 2.0).exp2() - 0.045_500_263_896_358_4).abs() < 1e-12);
     assert!(failure_probability_log2(1.0, 100.0) < -7000.0);
     assert_eq!(failure_probability_log2(0.0, 0.1), f64::NEG_INFINITY);
@@ -696,7 +698,7 @@ fn failure_probabilities() {
     // 2^-128 needs about 13.1 standard deviations, 2^-64 about 9.2.
     assert!((failure_probability_log2(1.0, 13.12) + 128.0).abs() < 1.0);
     assert!((failure_probability_log2(1.0, 9.15) + 64.0).abs() < 1.0);
-    // 1000 look-ups at 2^-40 and one at 2^-30.
+    // 1000 PBSs at 2^-40 and one at 2^-30.
     let union = union_log2([(-40.0, 1000), (-30.0, 1), (-10.0, 0)]);
     assert!((union - (1000f64 * (-40f64).exp2() + (-30f64).exp2()).log2()).abs() < 1e-9);
     assert_eq!(union_log2([(-1.0, 8)]), 0.0);

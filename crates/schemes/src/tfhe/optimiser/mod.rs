@@ -1,18 +1,18 @@
-//! Derives our default sets: the cheapest figures with 128 bits of security and a given failure probability.
+//! Derives the default sets: the cheapest parameters with 128 bits of security and a given failure probability.
 //!
-//! **Security.** Noise is the least that `security.toml` allows for 128 bits at n and at kN, and at least 4 units of the torus; n stays
-//! in the range that the curves cover.
+//! **Security.** The noise is the minimum for 128 bits at n and at kN in `security.toml`, and at least 4 units of the torus; n stays in the
+//! range of the security curves.
 //!
-//! **Correctness.** One look-up of a padded message of p bits fails with at most the wanted probability. Its input is a sum of earlier
-//! look-ups' results (f64 transform) whose weights have the squared norm [`SQUARED_NORM`] and the sum [`WEIGHT_SUM`], key-switched, then
-//! modulus-switched: V = ν² V_br + V_ks + V_ms, margin 2^−(p+2) less the shared means at their bounds. It holds for every key that is used, but for the
-//! energy of its key switch's rows ([`Keys`]).
+//! **Correctness.** A PBS of a padded message of p bits fails with at most the target probability. Its input is a sum of earlier PBS results
+//! (f64 transform) with weights of squared norm [`SQUARED_NORM`] and sum [`WEIGHT_SUM`], key-switched and modulus-switched:
+//! V = ν² V_br + V_ks + V_ms, with margin 2^−(p+2) less the shared means at their bounds. This covers every accepted key, up to the energy
+//! of its key switch's rows ([`Keys`]).
 //!
-//! **Cost.** f64 operations of a look-up plus integer operations of its key switch: n·((k+1)(l+1) transforms of 5·(N/2)·log2(N/2) +
+//! **Cost.** The f64 operations of a PBS plus the integer operations of its key switch: n·((k+1)(l+1) transforms of 5·(N/2)·log2(N/2) +
 //! 8·(N/2)·(k+1)²·l) + 2·kN·l_k·(n+1).
 //!
-//! The search is exhaustive over k, N, l, n and l_k; for each number of levels it takes the base with the least noise, as the base costs
-//! nothing. The smallest n wins among equals.
+//! The search is exhaustive over k, N, l, n and l_k. For each number of levels it uses the base with the least noise, because the base is
+//! free. Ties go to the smallest n.
 
 mod table;
 
@@ -26,79 +26,78 @@ use super::noise::{Formulas, Keys, Noise, PhaseRounding, Transform, failure_prob
 use super::parameters::{MAX_LOG2_BASE, ParametersLiteral};
 use super::security;
 
-/// ν², the squared norm of the weights that a default set allows between look-ups: a sum of sixteen results, or 2a + 2b of a gate's
-/// exclusive or (8) with room.
+/// ν², the squared norm of weights between PBSs in a default set: a sum of sixteen results; a gate's exclusive or, 2a + 2b, needs 8.
 pub const SQUARED_NORM: f64 = 16.0;
 
-/// Sum of the weights of either, by which the shared means of the results add up: sixteen ones, or 1, 2, 4 and 8 and one more.
+/// Sum of the weights, with which shared means add up: sixteen ones, or 1 + 2 + 4 + 8 + 1.
 pub const WEIGHT_SUM: f64 = 16.0;
 
-/// ν² of the weights on fresh inputs that the direct set is balanced for: a dot product with a row of small weights.
+/// ν² of the weights on fresh inputs for the direct set: a dot product with a row of small weights.
 pub const DIRECT_INPUT_SQUARED_NORM: f64 = 128.0;
 
-/// ν² of the weights that a look-up of an integer's digits reads (four signs of a comparison, 1 + 4 + 16 + 64, and room).
+/// ν² of the weights in a PBS on integer digits: four signs of a comparison need 1 + 4 + 16 + 64 = 85.
 pub const INTEGERS_SQUARED_NORM: f64 = 88.0;
 
-/// log2 of the failure probability of one look-up of an integer's digits: an operation on wide integers has thousands, of a program that
-/// fails with 2^-128.
+/// log2 of the failure probability of one PBS on integer digits. An operation on wide integers has thousands, and a program must fail with
+/// at most 2^-128.
 pub const INTEGERS_FAILURE_LOG2: f64 = -144.0;
 
-/// What the direct set's results must be read with: as ±1/8, with a failure probability of 2^-64.
+/// The results of the direct set are read as ±1/8, with failure probability 2^-64.
 const DIRECT_OUTPUT_MARGIN: f64 = 0.125;
 const DIRECT_FAILURE_LOG2: f64 = -64.0;
 
-/// What a set is derived for.
+/// Requirements on a set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Target {
-    /// Message bits p, besides one padding bit.
+    /// Message bits p, without the padding bit.
     pub message_bits: u32,
-    /// log2 of the greatest failure probability of one look-up.
+    /// log2 of the largest failure probability of one PBS.
     pub failure_log2: f64,
     /// 32 or 64.
     pub torus_bits: u32,
-    /// How the look-up rounds its input's phase.
+    /// Rounding of the PBS input's phase.
     pub rounding: PhaseRounding,
-    /// ν², the squared norm of the weights on earlier results that the look-up reads.
+    /// ν², the squared norm of the weights on earlier results in the PBS input.
     pub squared_norm: f64,
-    /// Whether the transform works on 32-bit words, as a machine's, and not in f64.
+    /// Whether the transform uses 32-bit words, as in a machine, instead of f64.
     pub narrow: bool,
 }
 
 impl Target {
-    /// A set for integers of any width: phases centred, weights of [`INTEGERS_SQUARED_NORM`].
+    /// A set for integers of any width: centred phases, weights of [`INTEGERS_SQUARED_NORM`].
     pub fn integers(message_bits: u32) -> Self {
         let rounding = PhaseRounding::Centred;
         let (failure_log2, squared_norm) = (INTEGERS_FAILURE_LOG2, INTEGERS_SQUARED_NORM);
         Self { message_bits, failure_log2, torus_bits: 64, rounding, squared_norm, narrow: false }
     }
 
-    /// A default set: phases rounded to the nearest, weights of [`SQUARED_NORM`].
+    /// A default set: phases rounded to nearest, weights of [`SQUARED_NORM`].
     pub fn plain(message_bits: u32, failure_log2: f64, torus_bits: u32) -> Self {
         let rounding = PhaseRounding::Nearest;
         Self { message_bits, failure_log2, torus_bits, rounding, squared_norm: SQUARED_NORM, narrow: false }
     }
 
-    /// The same on a 32-bit torus for a machine.
+    /// A default set on a 32-bit torus, for a machine.
     pub fn narrow(message_bits: u32, failure_log2: f64) -> Self {
         Self { narrow: true, ..Self::plain(message_bits, failure_log2, 32) }
     }
 }
 
-/// Figures found, and what they cost.
+/// The derived parameters and their cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Derived {
-    /// The set; its name and sources are the caller's.
+    /// The set without name and sources, which the caller fills in.
     pub literal: ParametersLiteral,
-    /// Operations of a look-up and its key switch.
+    /// Operations of a PBS and its key switch.
     pub operations: f64,
-    /// log2 of the failure probability reached.
+    /// log2 of the resulting failure probability.
     pub failure_log2: f64,
 }
 
 /// Why no set meets a target.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
-    "no set with N up to {largest_degree}, n up to {largest_dimension} and 128-bit noise carries {message_bits} message bits on a {torus_bits}-bit torus with a failure probability of 2^{failure_log2}: the least noise found is 2^{least_noise_log2:.1} where 2^{wanted_noise_log2:.1} is needed; use the 64-bit torus or fewer bits"
+    "no set with N up to {largest_degree}, n up to {largest_dimension} and 128-bit noise carries {message_bits} message bits on a {torus_bits}-bit torus with a failure probability of 2^{failure_log2}: the least noise found is 2^{least_noise_log2:.1}, but 2^{wanted_noise_log2:.1} is needed; use the 64-bit torus or fewer bits"
 )]
 pub struct Infeasible {
     message_bits: u32,
@@ -110,16 +109,16 @@ pub struct Infeasible {
     wanted_noise_log2: f64,
 }
 
-/// Dimensions n searched: from where the security curves hold.
+/// Range of n, starting where the security curves are valid.
 const LWE_DIMENSIONS: std::ops::RangeInclusive<usize> = 450..=1400;
 /// log2 N searched.
 const LOG2_DEGREES: std::ops::RangeInclusive<u32> = 9..=15;
 /// Largest kN searched.
 const LARGEST_GLWE: usize = 1 << 15;
-/// Most levels searched, of either gadget.
+/// Maximum number of levels of either gadget.
 const MOST_LEVELS: u32 = 12;
 
-/// `log2_std` rounded up to four decimals, so that the written figure keeps its security.
+/// `log2_std` rounded up to four decimals, which preserves its security.
 fn written_noise(log2_std: f64) -> f64 {
     (log2_std * 1e4).ceil() / 1e4
 }
@@ -148,7 +147,7 @@ fn key_switch_operations(n: usize, large: usize, levels: u32) -> f64 {
     2.0 * large as f64 * f64::from(levels) * (n + 1) as f64
 }
 
-/// How many deviations a margin must be for a failure probability of 2^`failure_log2`, by bisection.
+/// Number of deviations in the margin for a failure probability of 2^`failure_log2`, by bisection.
 fn deviations(failure_log2: f64) -> f64 {
     let (mut low, mut high) = (0.0, 100.0);
     for _ in 0..200 {
@@ -162,12 +161,12 @@ fn deviations(failure_log2: f64) -> f64 {
     high
 }
 
-/// The margin that `noise` needs, if its deviation needs `deviations`.
+/// The margin needed for `noise`, given the number of deviations.
 fn needed(noise: Noise, deviations: f64) -> f64 {
     deviations * noise.variance.sqrt() + noise.mean_bound
 }
 
-/// Ring shapes (k, N) searched, as figures with every other field to be filled in.
+/// Candidate shapes (k, N), with other fields to be filled in.
 fn shapes(torus_bits: u32) -> Vec<Formulas> {
     let mut shapes = Vec::new();
     for ring_degree in LOG2_DEGREES.filter_map(|log2| RingDegree::new(1 << log2).ok()) {
@@ -205,10 +204,10 @@ fn literal(figures: &Formulas, key_switch_gadget: Option<Gadget>) -> ParametersL
     }
 }
 
-/// The cheapest set that meets `target`.
+/// Finds the cheapest set that meets `target`.
 ///
 /// # Errors
-/// [`Infeasible`] if none in the searched range does, with the least noise that was found.
+/// [`Infeasible`] if no candidate does, with the least noise found.
 pub fn derive(target: Target) -> Result<Derived, Infeasible> {
     let Target { message_bits, failure_log2, torus_bits, rounding, squared_norm, narrow } = target;
     let margin = (-f64::from(message_bits) - 2.0).exp2();
@@ -218,7 +217,7 @@ pub fn derive(target: Target) -> Result<Derived, Infeasible> {
     for shape in shapes(torus_bits) {
         let large = shape.glwe_dimension * shape.ring_degree.get();
         let transform = |figures: &Formulas| if narrow { figures.narrow_transform() } else { Transform::F64 };
-        // Which base is best does not depend on n.
+        // The best base does not depend on n.
         let bootstraps = best_gadgets(torus_bits, |bootstrap_gadget| {
             let figures = Formulas { bootstrap_gadget, lwe_dimension: *LWE_DIMENSIONS.start(), ..shape };
             figures.external_product(transform(&figures))
@@ -274,12 +273,12 @@ pub fn derive(target: Target) -> Result<Derived, Infeasible> {
     })
 }
 
-/// The set for programs of one level of look-ups without a key switch, on a machine whose coefficients have 32 bits and whose transform
-/// works on 32-bit words: fresh inputs under the small key, results under the large one.
+/// Derives the set for programs with one level of PBSs and no key switch, on a machine with 32-bit coefficients and a transform on 32-bit
+/// words: fresh inputs under the small key, results under the large key.
 ///
-/// It takes the n with the least noise at the look-up's input, ν² V_fresh + V_ms with ν² = [`DIRECT_INPUT_SQUARED_NORM`], and the fewest
-/// levels (each with its best base) for which results at ±1/8 are read wrong with at most 2^-64, the noise of the 32-bit transform
-/// included: that noise grows with the base, so small bases win. `None` where no gadget does.
+/// It uses the n with the least noise at the PBS input, ν² V_fresh + V_ms with ν² = [`DIRECT_INPUT_SQUARED_NORM`], and the fewest levels
+/// (each with its best base) for which results at ±1/8 fail with at most 2^-64, including the noise of the 32-bit transform. That noise
+/// grows with the base, so small bases win. `None` if no gadget suffices.
 pub fn derive_direct(glwe_dimension: usize, ring_degree: RingDegree) -> Option<Derived> {
     let torus_bits = 32;
     let shape = shapes(torus_bits)
@@ -312,8 +311,8 @@ pub fn derive_direct(glwe_dimension: usize, ring_degree: RingDegree) -> Option<D
 }
 
 impl Formulas {
-    /// The transform of a machine with 32-bit words everywhere, its scaling set for an overflow probability of 2^-64 and test polynomials
-    /// of amplitude 1/4.
+    /// The transform of a machine with 32-bit words throughout, scaled for an overflow probability of 2^-64 and test polynomials of amplitude
+    /// 1/4.
     fn narrow_transform(&self) -> Transform {
         let spec = FixedFftSpec::for_external_product(
             self.ring_degree,
@@ -330,7 +329,7 @@ impl Formulas {
 
 #[cfg(test)]
 mod tests {
-    //! Are the committed sets what the optimiser gives, and does it meet its targets and say when it cannot?
+    //! Do the committed sets match the optimiser's output, does it meet its targets, and does it report when it cannot?
     use super::*;
     use crate::tfhe::Parameters;
     use crate::tfhe::noise;
@@ -339,7 +338,7 @@ mod tests {
     fn the_committed_table_is_the_optimisers() {
         assert!(
             defaults_toml() == include_str!("../sets/defaults.toml"),
-            "sets/defaults.toml is not what the optimiser gives: write it again with the example derive-sets"
+            "sets/defaults.toml differs from the optimiser's output: write it again with the example derive-sets"
         );
     }
 
@@ -372,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_said() {
+    fn infeasible_targets_are_reported() {
         let error = derive(Target::plain(9, -128.0, 32)).expect_err("too much");
         let message = error.to_string();
         assert!(

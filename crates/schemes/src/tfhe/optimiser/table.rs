@@ -1,4 +1,4 @@
-//! Writes `sets/defaults.toml` from the optimiser's output. A test holds the committed file equal to it.
+//! Writes `sets/defaults.toml` from the optimiser's output. A test compares the committed file with it.
 
 use std::fmt::Write;
 
@@ -10,14 +10,14 @@ use super::{
 };
 
 const HEADER: &str = "\
-# Our own sets: 128 bits of security and a failure probability of 2^-64 or 2^-128 of one look-up, by the optimiser.
-# Written by `cargo run --release -p polyfabric-schemes --example derive-sets`; a test holds it equal to that. Do not edit.
+# Our sets: 128 bits of security and a failure probability of 2^-64 or 2^-128 for one PBS, by the optimiser.
+# Written by `cargo run --release -p polyfabric-schemes --example derive-sets`; a test compares them. Do not edit.
 ";
 
 /// The text of `sets/defaults.toml`.
 ///
-/// Sets are called `polyfabric-<message bits>-p<failure>-t<torus bits>`, with `-narrow` for a machine's transforms; `polyfabric-direct-…` are for one
-/// level of look-ups without a key switch. A target that no set meets is left out, and said in a comment with the reason.
+/// Sets are called `polyfabric-<message bits>-p<failure>-t<torus bits>`, with `-narrow` for a machine's transforms. `polyfabric-direct-…` is
+/// for one level of PBSs without a key switch. An infeasible target becomes a comment with the reason.
 pub fn defaults_toml() -> String {
     let mut text = HEADER.to_owned();
     for torus_bits in [32, 64] {

@@ -1,4 +1,4 @@
-//! The parameter block: a set's name and figures. Sources are not stored; a set that is known by name gets them back.
+//! The parameter block: name and figures of a set. Sources are not stored; a set known by name has them.
 
 use polyfabric_kernels::Gadget;
 
@@ -6,7 +6,7 @@ use crate::serial::{Fields, FormatError};
 use crate::tfhe::parameters::{Parameters, ParametersLiteral};
 use crate::tfhe::sets;
 
-/// Greatest length of the block taken: a name of 64 bytes and the figures.
+/// Maximum length of the block: a name of 64 bytes and the figures.
 pub(super) const MAX_LENGTH: u32 = 256;
 
 fn gadget(fields: &mut Fields<'_>) -> Result<Gadget, FormatError> {
@@ -17,7 +17,7 @@ pub(super) fn encode(parameters: &Parameters) -> Vec<u8> {
     let literal = parameters.literal();
     let mut block = Vec::new();
     let mut word = |value: u32| block.extend(value.to_le_bytes());
-    // All of these fit: the check bounds names and dimensions.
+    // All casts fit: the check bounds names and dimensions.
     word(literal.name.len() as u32);
     block.extend(literal.name.as_bytes());
     let mut word = |value: u32| block.extend(value.to_le_bytes());

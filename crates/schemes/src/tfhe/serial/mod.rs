@@ -1,6 +1,6 @@
 //! Versioned files: client keys, server keys in both forms, batches of ciphertexts.
 //!
-//! The layout is [`crate::serial`]'s; the parameter block is name, torus bits, n, k, N, gadgets, noise (`literal`).
+//! [`crate::serial`] defines the layout; the parameter block is name, torus bits, n, k, N, gadgets and noise (`literal`).
 
 mod literal;
 mod payload;

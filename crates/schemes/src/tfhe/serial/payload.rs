@@ -1,4 +1,4 @@
-//! What each kind of file holds, and how long it must be.
+//! Contents and lengths of each kind of file.
 
 use polyfabric_kernels::Torus;
 use zeroize::Zeroizing;
@@ -17,35 +17,35 @@ use crate::tfhe::random::MaskSeed;
 use crate::tfhe::server_key::{AnyCompressedServerKey, AnyServerKey, CompressedServerKey, ServerKey};
 use crate::tfhe::unrolling::KeyUnrolling;
 
-/// Ciphertexts, the key they are under, and its parameter set.
+/// Ciphertexts, their key and parameter set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ciphertexts<T> {
     /// The parameter set.
     pub parameters: Parameters,
-    /// The key generation that they are of.
+    /// Their key generation.
     pub generation: KeyGeneration,
-    /// What they are for.
+    /// The program's input or output.
     pub port: Port,
     /// The ciphertexts.
     pub content: Content<T>,
 }
 
-/// How ciphertexts are written.
+/// The format of ciphertexts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content<T> {
-    /// One by one, as a client or a server writes them.
+    /// LWE ciphertexts, as a client or a server writes them.
     Each {
-        /// Which key.
+        /// Their key.
         kind: LweKind,
         /// The ciphertexts; their dimension is that of `kind`.
         batch: LweBatch<T>,
     },
-    /// In the coefficients of GLWE ciphertexts, as a public key encrypts them.
+    /// Coefficients of GLWE ciphertexts, as a public key encrypts them.
     Compact(CompactBatch<T>),
 }
 
 impl<T: Torus> Content<T> {
-    /// Messages.
+    /// Number of messages.
     pub fn len(&self) -> usize {
         match self {
             Self::Each { batch, .. } => batch.len(),
@@ -65,7 +65,7 @@ impl<T: Torus> Content<T> {
         }
     }
 
-    /// The byte that says how they are written.
+    /// The byte of the format.
     fn code(&self) -> u8 {
         match self {
             Self::Each { kind: LweKind::Small, .. } => 0,
@@ -130,16 +130,16 @@ impl Storable for AnyClientKey {
         expect_length("the client key", length, client_key_bytes(&parameters))?;
         let generation = KeyGeneration::read(reader)?;
         let small = LweSecretKey::from_bits(secret_bits(reader, parameters.lwe_dimension().get())?);
-        // Wiped when it is dropped, from here on, as the small one is.
+        // Wiped when dropped, as the small key is.
         let glwe = GlweSecretKey::from_bits(
             secret_bits(reader, parameters.large_lwe_dimension().get())?,
             parameters.ring_degree(),
         );
         if [small.bits(), glwe.bits()].into_iter().any(|bits| weight(bits) > most_weight(bits.len())) {
-            return Err(FormatError::Content("a secret key has more set bits than any that is used"));
+            return Err(FormatError::Content("a secret key has more set bits than any valid one"));
         }
         if !turning(small.bits()) {
-            return Err(FormatError::Content("a secret key ends in more zeros than any that is used"));
+            return Err(FormatError::Content("a secret key ends in more zeros than any valid one"));
         }
         Ok(if parameters.torus_bits() == 32 {
             Self::Torus32(ClientKey::from_secrets(parameters, generation, small, glwe))
@@ -153,8 +153,8 @@ fn client_key_bytes(parameters: &Parameters) -> u64 {
     KeyGeneration::BYTES + (parameters.lwe_dimension().get() + parameters.large_lwe_dimension().get()) as u64
 }
 
-/// The payload is the key generation, the key unrolling (four bytes), the bootstrapping key, the key-switching key if the set has one, then the public
-/// encryptions of zero.
+/// The payload is the key generation, the key unrolling (four bytes), the bootstrapping key, the key-switching key if the set has one, and
+/// the public encryptions of zero.
 impl Storable for AnyServerKey {
     type Family = Tfhe;
     const KIND: Kind = Kind::ServerKey;
@@ -175,7 +175,7 @@ impl Storable for AnyServerKey {
         fn write<T: Torus>(key: &ServerKey<T>, sink: &mut Sink<'_>) -> std::io::Result<()> {
             if key.public_zeros.is_empty() {
                 return Err(std::io::Error::other(
-                    "a file has public encryptions of zero, and a server key from another library's numbers has none",
+                    "a file has public encryptions of zero, but a server key from another library has none",
                 ));
             }
             key.generation.write(sink)?;
@@ -216,7 +216,7 @@ impl Storable for AnyServerKey {
     }
 }
 
-/// Secret bits an iteration, after the key generation of a server key's payload.
+/// Reads the secret bits per iteration, which follow the key generation.
 fn key_unrolling(reader: &mut Reader<'_>) -> Result<KeyUnrolling, FormatError> {
     let mut bits = [0; UNROLLING_BYTES as usize];
     reader.bytes("the key unrolling", &mut bits)?;
@@ -230,7 +230,7 @@ fn server_key_bytes(parameters: &Parameters, unrolling: KeyUnrolling) -> u64 {
 }
 
 /// The payload is the key generation, the key unrolling (four bytes), the mask seed, the bootstrapping bodies, the key-switching bodies if
-/// the set has a key switch, then those of the public encryptions of zero.
+/// the set has a key switch, and the bodies of the public encryptions of zero.
 impl Storable for AnyCompressedServerKey {
     type Family = Tfhe;
     const KIND: Kind = Kind::CompressedServerKey;
@@ -311,13 +311,13 @@ fn compressed_server_key_bytes(parameters: &Parameters, unrolling: KeyUnrolling)
     KeyGeneration::BYTES + UNROLLING_BYTES + 32 + bodies as u64 * torus_bytes(parameters)
 }
 
-/// Bytes before the ciphertexts: their key generation, what they are for, and how they are written.
+/// Bytes before the ciphertexts: key generation, port and format.
 fn head_bytes(port: &Port) -> u64 {
     KeyGeneration::BYTES + port.bytes() + 1
 }
 
-/// The payload is the key generation, the program's input or output, how ciphertexts are written (one byte), then whole ciphertexts: under the small key (0), the
-/// large one (1), or compact (2) after their number (four bytes).
+/// The payload is the key generation, the port, the format (one byte) and the ciphertexts: under the small key (0), the large one (1), or
+/// compact (2) after their number (four bytes).
 impl Storable for AnyCiphertexts {
     type Family = Tfhe;
     const KIND: Kind = Kind::Ciphertexts;
@@ -368,7 +368,7 @@ impl Storable for AnyCiphertexts {
                 0 => LweKind::Small,
                 1 => LweKind::Large,
                 COMPACT => return compact(parameters, bytes, reader),
-                _ => return Err(FormatError::Content("how the ciphertexts are written is none of 0, 1 and 2")),
+                _ => return Err(FormatError::Content("the format of the ciphertexts is none of 0, 1 and 2")),
             };
             let dimension = match kind {
                 LweKind::Small => parameters.lwe_dimension(),
@@ -401,9 +401,9 @@ impl Storable for AnyCiphertexts {
         let port = Port::read(reader)?;
         let head = head_bytes(&port);
         let Some(bytes) = length.checked_sub(head) else {
-            return Err(FormatError::Content("what the ciphertexts are for, or how they are written, is missing"));
+            return Err(FormatError::Content("the port or the format of the ciphertexts is missing"));
         };
-        reader.bytes("how the ciphertexts are written", &mut code)?;
+        reader.bytes("the format of the ciphertexts", &mut code)?;
         Ok(if parameters.torus_bits() == 32 {
             let content = content(&parameters, code[0], (head, bytes), reader)?;
             Self::Torus32(Ciphertexts { parameters, generation, port, content })

@@ -1,5 +1,4 @@
-//! Does a file come back as it was written, and does damage of any kind end in an error that says what to do, without a panic or a large
-//! allocation?
+//! Does a file survive a round trip, and does any damage give an error with a remedy, without a panic or a large allocation?
 
 use std::io::Cursor;
 
@@ -38,7 +37,7 @@ fn ciphertexts(kind: LweKind) -> AnyCiphertexts {
     AnyCiphertexts::Torus32(Ciphertexts { parameters, generation, port: Port::for_tests(), content })
 }
 
-/// Recomputes the checksum, as a forger or an unlucky flip might.
+/// Recomputes the checksum, as a forger might.
 fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
     let content = bytes.len() - 32;
     let checksum = *blake3::hash(&bytes[..content]).as_bytes();
@@ -95,7 +94,7 @@ fn compact(count: usize) -> AnyCiphertexts {
     AnyCiphertexts::Torus32(Ciphertexts { parameters, generation, port: Port::for_tests(), content })
 }
 
-/// A number of messages that does not go with the length is refused before anything is unpacked.
+/// A number of messages that contradicts the length is rejected before unpacking.
 #[test]
 fn compact_ciphertexts_of_another_number_are_refused() {
     let whole = bytes(&compact(3));
@@ -143,7 +142,7 @@ fn every_flipped_bit_is_noticed() {
         let mut damaged = whole.clone();
         damaged[bit / 8] ^= 1 << (bit % 8);
         assert!(read::<AnyCiphertexts>(&damaged).is_err(), "bit {bit}");
-        // With a matching checksum the rest of the checks stand alone: no panic, whatever they say.
+        // With a valid checksum the other checks remain: any result, but no panic.
         let _ = read::<AnyCiphertexts>(&with_checksum(damaged));
     }
 }
@@ -160,7 +159,7 @@ fn random_headers_neither_panic_nor_allocate() {
             let at = 12 + generator.next_u32() as usize % (header - 12);
             damaged[at] = generator.next_u32() as u8;
         }
-        // Every accepted allocation is bounded by the file, which has 300 bytes: a large one would be noticed as time and memory.
+        // The file of 300 bytes bounds every allocation; a large one would show in time and memory.
         let _ = read::<AnyCiphertexts>(&with_checksum(damaged.clone()));
         damaged[12] = 2;
         let _ = read::<AnyServerKey>(&with_checksum(damaged));
@@ -174,7 +173,7 @@ fn huge_lengths_are_refused_before_allocation() {
     let mut damaged = whole.clone();
     damaged[payload..payload + 8].copy_from_slice(&u64::MAX.to_le_bytes());
     assert!(matches!(read::<AnyCiphertexts>(&damaged), Err(FormatError::Truncated { .. })));
-    // A parameter block that calls for a key of gigabytes, in a file of some hundred bytes.
+    // A parameter block that requires a key of gigabytes, in a file of a few hundred bytes.
     let mut damaged = whole.clone();
     damaged[12..16].copy_from_slice(&(Kind::ServerKey as u32).to_le_bytes());
     damaged[figures + 4..figures + 8].copy_from_slice(&2000u32.to_le_bytes());
@@ -201,11 +200,11 @@ fn messages_name_cause_values_and_remedy() {
     let message = |damaged: &[u8]| read::<AnyCiphertexts>(damaged).expect_err("damaged").to_string();
     assert_eq!(
         message(&whole[..100]),
-        "the file has 9 bytes left where the content and its checksum takes 288; it was cut off, bring a fresh copy"
+        "the file has 9 bytes left, but the content and its checksum needs 288; it was cut off, bring a fresh copy"
     );
     assert_eq!(
         message(b"PK\x03\x04 something else entirely"),
-        "this is no Polyfabric file (it does not start with PLYFTFHE); give one that Polyfabric wrote"
+        "this is not a Polyfabric file (it does not start with PLYFTFHE); give one that Polyfabric wrote"
     );
     let mut other = whole.clone();
     other[8] = 9;
@@ -223,7 +222,7 @@ fn messages_name_cause_values_and_remedy() {
 }
 
 #[test]
-fn saving_is_whole_or_not_at_all() {
+fn saving_is_atomic() {
     let directory = std::env::temp_dir().join(format!("polyfabric-serial-{}", std::process::id()));
     std::fs::create_dir_all(&directory).expect("a temporary directory");
     let path = directory.join("client.key");
@@ -236,17 +235,17 @@ fn saving_is_whole_or_not_at_all() {
         use std::os::unix::fs::PermissionsExt;
         assert_eq!(std::fs::metadata(&path).expect("exists").permissions().mode() & 0o777, 0o600);
     }
-    // What is no regular file stays what it is.
+    // Special files are not replaced.
     #[cfg(unix)]
     {
         use std::os::unix::fs::FileTypeExt;
         let socket = directory.join("socket");
         let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
         let error = save(&key, &socket).expect_err("a socket").to_string();
-        assert!(error.contains("a device or a pipe is there; name another place"), "{error}");
+        assert!(error.contains("the path is a device or a pipe; choose another one"), "{error}");
         assert!(std::fs::metadata(&socket).expect("still there").file_type().is_socket());
     }
-    // A directory cannot be replaced by a file: the failure leaves nothing behind.
+    // A file cannot replace a directory: the failure leaves nothing behind.
     let error = save(&key, &directory).expect_err("a directory").to_string();
     assert!(error.contains("cannot move the finished file to its name"), "{error}");
     let left: Vec<_> = std::fs::read_dir(directory.parent().expect("has one"))
@@ -274,7 +273,7 @@ fn an_empty_batch_is_a_batch() {
     assert_eq!(read::<AnyCiphertexts>(&bytes(&empty)).expect("reads"), empty);
 }
 
-/// Every file of one client key is told from every file of another.
+/// Files of different client keys are distinguishable.
 #[test]
 fn files_name_their_key_generation() {
     let [own, other] = [1, 2].map(|seed| ClientKey::<u32>::for_tests(&set("toy-256"), seed).expect("32 bits"));
@@ -305,7 +304,7 @@ fn unrolled_server_keys_come_back_and_say_their_unrolling() {
 
         let unrolling_at = offsets(&written).1 + 8 + KeyGeneration::BYTES as usize;
         assert_eq!(u32::from(written[unrolling_at]), unrolling.bits());
-        for (bits, problem) in [(3, "1, 2 or 4"), (1, "the parameters call for")] {
+        for (bits, problem) in [(3, "1, 2 or 4"), (1, "the parameters require")] {
             let mut damaged = written.clone();
             damaged[unrolling_at] = bits;
             let message = read::<AnyServerKey>(&with_checksum(damaged)).expect_err("another key").to_string();
@@ -314,9 +313,9 @@ fn unrolled_server_keys_come_back_and_say_their_unrolling() {
     }
 }
 
-/// A name stands in messages, on somebody's terminal.
+/// Names appear in messages on terminals, so invalid ones are rejected.
 #[test]
-fn a_name_that_no_program_has_is_refused() {
+fn an_invalid_name_is_rejected() {
     let AnyCiphertexts::Torus32(own) = ciphertexts(LweKind::Small) else { panic!("a 32-bit set") };
     for name in ["\x1b[2J", "a b", "", "ä"] {
         let of_program = Port { program_name: name.to_owned(), ..own.port.clone() };

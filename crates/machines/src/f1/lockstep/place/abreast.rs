@@ -1,9 +1,10 @@
-//! The schedule of operations two by two, each limb in a cluster of its own.
+//! Places two operations at a time, with a cluster for each limb.
 //!
-//! A key switch multiplies every digit, lifted to every limb, with two vectors of the hint, and sums the products. With a cluster for each
-//! limb a digit goes from the cluster that made it to all others at once, over the port between clusters, and straight into their NTT
-//! units. The other port brings the two vectors of the hint, each of which serves both operations: four sums, two vectors of the hint, a
-//! transform and a product are in registers. So a port brings a vector for each transform, and no more is needed.
+//! A key switch multiplies every digit, lifted to every limb, by two hint vectors, and sums the products. With
+//! a cluster for each limb, a digit is multicast from its cluster to all others, over the port between
+//! clusters, directly into their NTT units. The other port fetches the two hint vectors, which serve both
+//! operations. Registers contain four sums, two hint vectors, a transform and a product. So one port needs only
+//! one vector per transform.
 
 use super::{
     BANKS, CLUSTERS, Choice, Columns, Done, From, Given, Operand, Pattern, Placed, Placer, Residence, SEND, Stagger,
@@ -13,42 +14,43 @@ use polyfabric_kernels::cancel;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// Digits that a cluster which prepares is ahead, of each operation.
+/// Digits per operation by which a preparing cluster is ahead.
 const AHEAD: usize = 2;
 
-/// Rows in which beats are compared.
+/// Number of rows with which beats are compared.
 const TRIED: usize = 5;
 
-/// What is made of one digit, of all operations side by side, in one column.
+/// The computation from one digit, for all parallel operations, in one column.
 #[derive(Clone, Debug, Default)]
 struct Part {
     column: usize,
     transforms: Vec<u32>,
-    /// By the vector of the hint.
+    /// By hint vector.
     products: Vec<(u32, u32)>,
     sums: Vec<u32>,
 }
 
-/// An instruction that is no part of a step.
+/// An instruction outside the steps.
 #[derive(Clone, Copy, Debug)]
 struct Rest {
     place: u32,
-    /// Where it makes something that could be made at any time: what else its reader waits for, and instructions from here to the reader.
+    /// If its result could be computed at any time: another operand of its reader, and the number of instructions up
+    /// to the reader.
     beside: Option<(u32, u64)>,
 }
 
 /// An operation, digit by digit.
 struct Steps {
-    /// What makes each digit.
+    /// The instructions that compute each digit.
     prepare: Vec<Vec<u32>>,
-    /// What is made of it, in columns that do so at the same time.
+    /// The computation from each digit, in groups of columns that do it at the same time.
     groups: Vec<[Vec<Part>; 3]>,
-    /// All else, in order.
+    /// All other instructions, in order.
     rest: Vec<Rest>,
 }
 
 impl Steps {
-    /// Of an operation that lifts digits of one limb each; none of another.
+    /// For an operation that lifts digits of one limb each; otherwise `None`.
     fn new(given: &Given) -> Option<Self> {
         let &Given { pattern, columns, .. } = given;
         let stages = pattern.stages();
@@ -71,7 +73,7 @@ impl Steps {
         })
     }
 
-    /// The schedule of so many rows, if one is found with this beat.
+    /// The schedule of `rows` rows with this beat, if any.
     fn placed(&self, given: &Given, rows: usize, stagger: Stagger) -> Option<Placed> {
         let &Given { pattern, columns, .. } = given;
         let residence = Residence::by_limb(pattern, columns);
@@ -105,8 +107,8 @@ impl Steps {
 /// By digit and column.
 type Parts = BTreeMap<(u16, usize), Part>;
 
-/// What is made of the digits that `first` prepares, and of every instruction the digit that it belongs to; none where what the hint
-/// multiplies is no digit of one limb.
+/// The parts of the digits that `first` prepares, and the digit of every instruction; `None` if a factor of the
+/// hint is not a digit of one limb.
 fn parts(pattern: &Pattern, columns: &Columns, first: &[u32]) -> Option<(Parts, Vec<Option<u16>>)> {
     let mut prepared = vec![false; pattern.len()];
     first.iter().for_each(|&place| prepared[place as usize] = true);
@@ -145,13 +147,13 @@ fn parts(pattern: &Pattern, columns: &Columns, first: &[u32]) -> Option<(Parts, 
             }
         }
     }
-    // Vector by vector of the hint, each for one operation after the other.
+    // By hint vector, then by operation.
     parts.values_mut().for_each(|part| part.products.sort_unstable());
     Some((parts, digit_of))
 }
 
-/// The parts of each digit in groups of columns that take it at the same time. Those whose own digit is still to come are ahead of those that
-/// have had theirs, as it takes longer: both what is multiplied and the hint's vectors come over one port.
+/// Groups the columns of each digit that process it at the same time. Columns whose own digit is still to come
+/// are ahead of the others, as their step takes longer: both factors arrive over one port.
 fn groups(parts: Vec<Vec<Part>>, columns: usize) -> Vec<[Vec<Part>; 3]> {
     let own = |column: usize| {
         let of = |parts: &Vec<Part>| parts.iter().any(|part| part.column == column && part.transforms.is_empty());
@@ -165,11 +167,11 @@ fn groups(parts: Vec<Vec<Part>>, columns: usize) -> Vec<[Vec<Part>; 3]> {
     parts.iter().enumerate().map(grouped).collect()
 }
 
-/// These instructions in an order in which what could be made at any time comes just before its reader.
+/// Orders `rest` such that results that could be computed at any time come just before their readers.
 fn just_in_time(pattern: &Pattern, rest: &[u32]) -> Vec<Rest> {
     let mut among = vec![false; pattern.len()];
     rest.iter().for_each(|&place| among[place as usize] = true);
-    // Whether it waits for nothing that is made elsewhere. A reader stands behind what it reads.
+    // Whether it depends on no result from elsewhere. Readers follow their operands.
     let mut free = vec![false; pattern.len()];
     let mut in_order = rest.to_vec();
     in_order.sort_unstable();
@@ -191,7 +193,7 @@ fn just_in_time(pattern: &Pattern, rest: &[u32]) -> Vec<Rest> {
                 let beside = beside.map(|(late, depth)| (late, depth + 1)).or(late.map(|late| (late, 1)));
                 Rest { place: of, beside: beside.filter(|_| free[of as usize]) }
             });
-            // What is made at any time comes first off the stack, so last in order.
+            // The last instruction in order is popped first.
             let (free, late): (Vec<Rest>, Vec<Rest>) = read.partition(|of| of.beside.is_some());
             stack.extend(late.into_iter().chain(free));
         }
@@ -209,13 +211,13 @@ fn made(pattern: &Pattern, place: u32) -> impl Iterator<Item = u32> {
     })
 }
 
-/// The schedule of all rows, if one is found: with the beat that is fastest in some rows, of those that are tried until instructions have been
-/// tried in `effort` places.
+/// The schedule of all rows, if any, with the beat that is fastest for a few rows, among those tried within
+/// `effort` placements.
 pub fn place_by_limb(given: &Given, rows: usize, effort: u64) -> Option<Placed> {
     let steps = Steps::new(given)?;
     let pace = |&stagger: &Stagger| {
         let Placed { reached, end, .. } = steps.placed(given, rows.min(TRIED), stagger)?;
-        // The first row waits for what prepares it.
+        // The first row waits for its preparation.
         Some((reached.last()?.saturating_sub(*reached.get(1)?), end))
     };
     let tried = given.staggers.iter().take_while(|_| given.attempts.get() < effort);
@@ -225,7 +227,7 @@ pub fn place_by_limb(given: &Given, rows: usize, effort: u64) -> Option<Placed> 
 }
 
 impl Placer<'_> {
-    /// Gives an instruction that is no part of a step its place.
+    /// Places an instruction outside the steps.
     fn settle_rest(&mut self, row: usize, Rest { place, beside }: Rest) -> Option<()> {
         let Some((late, depth)) = beside else { return self.settle(row, place) };
         let value = self.values[self.value(row, late)];
@@ -234,7 +236,7 @@ impl Placer<'_> {
         self.settle_from(row, place, ready.saturating_sub(ahead))
     }
 
-    /// Gives an instruction its place, in that cycle or later.
+    /// Places an instruction at `from` or later.
     fn settle_from(&mut self, row: usize, place: u32, from: u64) -> Option<()> {
         if self.awaits(row, place) {
             return None;
@@ -247,7 +249,7 @@ impl Placer<'_> {
         Some(())
     }
 
-    /// What is made of a digit, in all columns at once.
+    /// Places the computation from a digit, in all columns at once.
     fn step(&mut self, row: usize, parts: &[Part]) -> Option<()> {
         if parts.is_empty() {
             return Some(());
@@ -278,9 +280,9 @@ impl Placer<'_> {
         None
     }
 
-    /// Everything of a step, the first transform from `at` on; what was reserved stays if something is missing.
+    /// Places a step with its first transform at `at`; on failure, the caller must undo.
     fn step_at(&mut self, row: usize, parts: &[Part], at: u64) -> bool {
-        // When each operation's transform begins, in all columns at once.
+        // Start of each operation's transform, in all columns.
         let mut starts: Vec<u64> = Vec::new();
         self.together = true;
         self.stuck = false;
@@ -292,7 +294,7 @@ impl Placer<'_> {
         fits
     }
 
-    /// What one column does of a step.
+    /// Places one column's part of a step.
     fn part_at(&mut self, row: usize, part: &Part, at: u64, starts: &mut Vec<u64>) -> bool {
         let unit = |kind, number| self.units.iter().position(|unit| unit.kind == kind && unit.number == number);
         let (Some(ntt), Some(first), Some(second)) =
@@ -327,7 +329,7 @@ impl Placer<'_> {
         })
     }
 
-    /// The first beat from `from` on, and so many further ones, in which a unit can take an instruction.
+    /// The first of `further` beats from `from` on in which a unit can execute an instruction.
     fn within(&mut self, row: usize, place: u32, unit: usize, from: u64, further: u64) -> Option<u64> {
         let checkpoint = self.checkpoint();
         for beat in 0..=further {
@@ -340,7 +342,7 @@ impl Placer<'_> {
         None
     }
 
-    /// A result from a register of another column's cluster: once for all that receive it in these cycles.
+    /// Sends a result from a register of another column's cluster, once for all receivers in these cycles.
     pub(super) fn cross(&mut self, row: usize, of: u32, at: u64) -> Option<From> {
         let (number, holder) = self.outlet(row, Operand::Own(of));
         let depart = at.checked_sub(self.latencies.network)?;

@@ -1,18 +1,16 @@
-//! The functions of CKKS bootstrapping that take x = m/q_0 + I to about m/q_0, I being an integer.
+//! Functions of CKKS bootstrapping that map x = m/q_0 + I, with an integer I, to approximately m/q_0.
 //!
-//! sin(2πx)/2π does for small m/q_0. It is computed as cos(2π(x − 1/4)): the cosine of a 2^r-th of the angle by a
-//! polynomial, then r times cos 2θ = 2·cos²θ − 1 (J. H. Cheon, K. Han et al., EUROCRYPT 2018; K. Han and D. Ki, CT-RSA 2020).
-//! In x − 1/4 the function is even, which halves the number of coefficients. An arcsine polynomial may follow, which
-//! removes the sine's own error for messages that are not small (J.-W. Lee et al., EUROCRYPT 2021; J.-P. Bossuat et al.,
-//! EUROCRYPT 2021).
+//! For small m/q_0, sin(2πx)/2π does so. It is computed as cos(2π(x − 1/4)): a polynomial gives the cosine of a 2^r-th of the angle,
+//! and r steps cos 2θ = 2·cos²θ − 1 follow (J. H. Cheon, K. Han et al., EUROCRYPT 2018; K. Han and D. Ki, CT-RSA 2020). As a function
+//! of x − 1/4 it is even, which halves the number of coefficients. An arcsine polynomial may follow, to remove the sine's own error
+//! for larger messages (J.-W. Lee et al., EUROCRYPT 2021; J.-P. Bossuat et al., EUROCRYPT 2021).
 //!
-//! Or e^(2πix) by its Taylor polynomial at a 2^r-th of the angle, squared r times, and the imaginary part of that ([`Method::Exponential`]):
-//! the first of these methods (Cheon, Han et al.). It takes no fit, a conjugation, and more levels for the same error.
+//! [`Method::Exponential`], the first published method (Cheon, Han et al.), uses the imaginary part of e^(2πix) instead: the Taylor
+//! polynomial at a 2^r-th of the angle, squared r times. It needs no fit, but a conjugation and more levels for the same error.
 //!
-//! The cosine's polynomial needs to be right only where arguments are: around integers (Han and Ki), and the more so the more
-//! often the integer occurs. I is a sum of h + 1 rounded uniform numbers for a secret of Hamming weight h, so |I| has a standard deviation of
-//! √((h + 1)/12), and large |I| are rare. [`Nodes::Integers`] fits the polynomial by least squares weighted with the
-//! probability of I, floored so that rare ones stay right to fewer bits.
+//! The cosine's polynomial must be accurate only near integers (Han and Ki), and most so near frequent ones. For a secret of Hamming
+//! weight h, I is a sum of h + 1 rounded uniform numbers with standard deviation √((h + 1)/12), so large |I| are rare.
+//! [`Nodes::Integers`] is a least-squares fit weighted by the probability of I, with a floor so that rare I keep fewer bits.
 
 mod overflow;
 
@@ -25,43 +23,42 @@ use crate::rns::homomorphic::Complex;
 pub use polyfabric_schemes::ckks::BootstrapMethod as Method;
 use std::f64::consts::{PI, TAU};
 
-/// Where the cosine's polynomial is fitted.
+/// Fitting points of the cosine's polynomial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Nodes {
-    /// On the whole interval: Chebyshev interpolation.
+    /// The whole interval, by Chebyshev interpolation.
     Interval,
-    /// Within `radius` of the integers I, weighted by the probability that I occurs with a secret of `hamming_weight` non-zero
-    /// coefficients, but not below 2^`floor_log2`.
+    /// Within `radius` of the integers I, weighted by the probability of I for a secret with `hamming_weight` nonzero coefficients,
+    /// but at least 2^`floor_log2`.
     Integers {
-        /// Largest |m/q_0| that is looked at.
+        /// Largest |m/q_0| considered.
         radius: f64,
         /// h.
         hamming_weight: usize,
-        /// log2 of the smallest weight of an error (not of its square).
+        /// log2 of the minimum weight of an error (not of its square).
         floor_log2: f64,
     },
 }
 
-/// How x modulo 1 is to be approximated. Unchecked.
+/// An approximation of x modulo 1, not checked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReductionLiteral {
-    /// By which function.
     pub method: Method,
-    /// K: |I| ≤ K − 1 is served.
+    /// K: |I| ≤ K − 1 is supported.
     pub range: usize,
-    /// Degree of the cosine's polynomial, even; or of the exponential's.
+    /// Degree of the polynomial: even for the cosine.
     pub degree: usize,
     /// r.
     pub doublings: usize,
-    /// Where the cosine's polynomial is fitted.
+    /// Fitting points of the cosine's polynomial.
     pub nodes: Nodes,
     /// Degree of the arcsine's polynomial: odd, or 0 for none.
     pub arcsine_degree: usize,
-    /// Largest |m/q_0| for which the arcsine is made.
+    /// Largest |m/q_0| that the arcsine corrects.
     pub largest_message: f64,
 }
 
-/// The approximation of x modulo 1, |x| < K, as polynomials.
+/// An approximation of x modulo 1 for |x| < K by polynomials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModularReduction {
     literal: ReductionLiteral,
@@ -69,20 +66,20 @@ pub struct ModularReduction {
     arcsine: Option<ChebyshevSeries>,
 }
 
-/// The polynomial that the doublings begin with, of t in [−1, 1].
+/// The polynomial before the doublings, in t in [−1, 1].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Base {
-    /// cos(2πK·t/2^r), t = (x − 1/4)/K: a series of even terms.
+    /// cos(2πK·t/2^r), t = (x − 1/4)/K: even terms only.
     Cosine(ChebyshevSeries),
     /// e^(2πiK·t/2^r), t = x/K: the coefficients of 1, t, t², ….
     Exponential(Vec<Complex>),
 }
 
 impl ModularReduction {
-    /// Makes the polynomials.
+    /// Computes the polynomials.
     ///
     /// # Errors
-    /// [`ApproximationError`] if a parameter is out of range, or the fit is not determined.
+    /// [`ApproximationError`] if a parameter is out of range, or the samples do not determine the fit.
     pub fn new(literal: ReductionLiteral) -> Result<Self, ApproximationError> {
         check_parameter("range K of the modular reduction", literal.range as f64, 2.0, 1024.0)?;
         check_parameter("degree of the modular reduction's polynomial", literal.degree as f64, 2.0, 1023.0)?;
@@ -115,22 +112,20 @@ impl ModularReduction {
         Ok(Self { literal, base, arcsine })
     }
 
-    /// As written.
     pub fn literal(&self) -> &ReductionLiteral {
         &self.literal
     }
 
-    /// What the doublings begin with.
     pub fn base(&self) -> &Base {
         &self.base
     }
 
-    /// arcsin, for values up to the sine of the largest message's angle, if it is asked for.
+    /// The arcsine up to the sine of the largest message's angle, if requested.
     pub fn arcsine(&self) -> Option<&ChebyshevSeries> {
         self.arcsine.as_ref()
     }
 
-    /// What is computed: about 2π·(x modulo 1), by the polynomials and doublings in f64.
+    /// The f64 value of the polynomials and doublings: approximately 2π·(x modulo 1).
     pub fn evaluate(&self, x: f64) -> f64 {
         let range = self.literal.range as f64;
         let value = match &self.base {
@@ -145,7 +140,7 @@ impl ModularReduction {
         self.arcsine.as_ref().map_or(value, |arcsine| arcsine.evaluate(value))
     }
 
-    /// Largest error of [`Self::evaluate`]/2π against x − I, over |I| ≤ `integer` and |x − I| ≤ `radius`.
+    /// Largest error of [`Self::evaluate`]/2π compared with x − I, over |I| ≤ `integer` and |x − I| ≤ `radius`.
     pub fn error(&self, integer: usize, radius: f64) -> f64 {
         let integer = integer as i64;
         let mut largest = 0.0f64;
@@ -158,10 +153,10 @@ impl ModularReduction {
         largest
     }
 
-    /// The standard deviation of the polynomial's error, in units of q_0, over the integers that a secret of `hamming_weight` makes, for
-    /// messages up to a part `message` of q_0.
+    /// Standard deviation of the polynomial's error in units of q_0, over the integers that a secret of `hamming_weight` produces, for
+    /// messages up to a fraction `message` of q_0.
     pub fn polynomial_deviation(&self, hamming_weight: usize, message: f64) -> f64 {
-        // Beyond a quarter the sine itself turns back, and says nothing of the message.
+        // Beyond a quarter the sine decreases again, so it does not determine the message.
         let message = message.min(0.25);
         let variance = (hamming_weight as f64 + 1.0) / 12.0;
         let last = self.literal.range as i64 - 1;
@@ -179,7 +174,7 @@ impl ModularReduction {
         (squares / weights).sqrt()
     }
 
-    /// What the sine (or its arcsine) errs by at most, in units of q_0, for messages up to a part `message` of it.
+    /// Bound of the error of the sine (and its arcsine) in units of q_0, for messages up to a fraction `message` of it.
     pub fn sine_error(&self, message: f64) -> f64 {
         let error = |point: i32| {
             let message = message * f64::from(point) / 64.0;
@@ -190,17 +185,17 @@ impl ModularReduction {
     }
 }
 
-/// The coefficients (i·angle)^k/k! of e^(i·angle·t), k ≤ `degree`.
+/// The Taylor coefficients (i·angle)^k/k! of e^(i·angle·t), k ≤ `degree`.
 fn taylor(angle: f64, degree: usize) -> Vec<Complex> {
     let next = |&(k, term): &(usize, Complex)| Some((k + 1, term * Complex::new(0.0, angle / (k + 1) as f64)));
     std::iter::successors(Some((0, Complex::from(1.0))), next).take(degree + 1).map(|(_, term)| term).collect()
 }
 
-/// Where the even polynomial in t is fitted, and with which weight.
+/// Fitting points of the even polynomial, as (t, weight).
 fn integer_samples(range: usize, radius: f64, hamming_weight: usize, floor_log2: f64) -> Vec<(f64, f64)> {
-    /// Points within the radius of an integer.
+    /// Points per integer.
     const POINTS: usize = 7;
-    // The density of a sum of h + 1 uniform numbers is close to Gauss' of the same variance.
+    // The density of a sum of h + 1 uniform numbers is close to a Gaussian of equal variance.
     let variance = (hamming_weight as f64 + 1.0) / 12.0;
     let last = range as i64 - 1;
     let mut samples = Vec::new();
@@ -215,7 +210,7 @@ fn integer_samples(range: usize, radius: f64, hamming_weight: usize, floor_log2:
     samples
 }
 
-/// The series of even terms up to `degree` with the least weighted squares of errors at the samples (t, weight).
+/// The least-squares fit by even terms up to `degree` at the samples (t, weight).
 fn fit_even(
     function: impl Fn(f64) -> f64,
     samples: &[(f64, f64)],

@@ -1,4 +1,4 @@
-//! Is the reduction modulo 1 as exact as bootstrapping needs, where its arguments are?
+//! Is the reduction modulo 1 accurate enough for bootstrapping at its possible arguments?
 
 use super::*;
 
@@ -11,8 +11,8 @@ fn around(hamming_weight: usize) -> Nodes {
     Nodes::Integers { radius: 2f64.powi(-8), hamming_weight, floor_log2: -24.0 }
 }
 
-/// The largest factor from an error of the polynomial to one of the result in units of q_0, |I| ≤ `integer`: the derivative of the doublings
-/// over 2π, which is 2^r·sin θ/sin(θ/2^r) at θ = 2π(I − 1/4) for the cosine, and 2^r for the exponential.
+/// Largest amplification of an error of the polynomial in the result, in units of q_0, over |I| ≤ `integer`: the derivative of the
+/// doublings over 2π. It is 2^r·sin θ/sin(θ/2^r) at θ = 2π(I − 1/4) for the cosine, and 2^r for the exponential.
 fn amplification(reduction: &ModularReduction, integer: i64) -> f64 {
     let turns = 2f64.powi(reduction.literal.doublings as i32);
     if reduction.literal.method == Method::Exponential {
@@ -22,14 +22,14 @@ fn amplification(reduction: &ModularReduction, integer: i64) -> f64 {
     (-integer..=integer).map(factor).fold(0.0, f64::max)
 }
 
-/// The reduction's error against the sine, apart from the sine's own.
+/// The reduction's error compared with the exact sine.
 fn polynomial_error(reduction: &ModularReduction, integer: i64) -> f64 {
     let points = (-32..=32).map(|point| integer as f64 + 2f64.powi(-8) * point as f64 / 32.0);
     points.map(|x| (reduction.evaluate(x) - (TAU * x).sin()).abs() / TAU).fold(0.0, f64::max)
 }
 
 #[test]
-fn the_whole_interval_serves_every_integer() {
+fn a_fit_on_the_interval_is_accurate_at_every_integer() {
     for (range, degree, doublings) in [(8, 30, 3), (12, 34, 3), (16, 62, 2), (17, 44, 3)] {
         let reduction = ModularReduction::new(literal(range, degree, doublings, Nodes::Interval)).unwrap();
         let last = range as i64 - 1;
@@ -40,7 +40,7 @@ fn the_whole_interval_serves_every_integer() {
 }
 
 #[test]
-fn weights_let_thirty_degrees_serve_a_sparse_secret() {
+fn with_weights_degree_thirty_suffices_for_a_sparse_secret() {
     let interval = ModularReduction::new(literal(17, 30, 3, Nodes::Interval)).unwrap();
     let weighted = ModularReduction::new(literal(17, 30, 3, around(32))).unwrap();
     for whole in 0..=16 {
@@ -89,12 +89,12 @@ fn amplification_is_the_derivative() {
 
 #[test]
 fn overflow_is_bounded() {
-    // h + 1 = 33 terms never sum to more than 16.5.
+    // h + 1 = 33 terms sum to at most 16.5.
     assert_eq!(overflow_probability_log2(32, 17, 1 << 16), f64::NEG_INFINITY);
-    // Beyond 15.5: exactly 2·1/33!·2^16 = 2^-105.7; the bound is above, not far.
+    // Beyond 15.5: exactly 2·1/33!·2^16 = 2^-105.7; the bound is slightly above.
     let bound = overflow_probability_log2(32, 16, 1 << 16);
     assert!((-105.7..-101.0).contains(&bound), "{bound}");
-    // Against counting, where it happens often: 5 terms beyond 1.5 with probability (2·(1/5!)·(1 − …)) by simulation.
+    // Compared with simulation where overflows are frequent: 5 terms beyond 1.5, with probability 2·(1/5!)·(1 − …).
     let mut state = 1u64;
     let mut uniform = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -108,7 +108,7 @@ fn overflow_is_bounded() {
 }
 
 #[test]
-fn refusals_name_the_parameter() {
+fn errors_name_the_parameter() {
     let bad = ReductionLiteral { largest_message: 0.5, ..literal(8, 30, 3, Nodes::Interval) };
     let error = ModularReduction::new(bad).unwrap_err().to_string();
     assert_eq!(error, "largest message as a part of q_0 is 0.5; it must be from 0.000000001 to 0.25");
@@ -134,7 +134,7 @@ fn the_exponentials_error_is_taylors_remainder() {
 }
 
 #[test]
-fn both_parts_of_the_error_are_those_of_the_evaluation() {
+fn predicted_errors_match_the_evaluation() {
     for method in [Method::Cosine, Method::Exponential] {
         let nodes = Nodes::Integers { radius: 2f64.powi(-5), hamming_weight: 32, floor_log2: -24.0 };
         let mut literal = ReductionLiteral { method, largest_message: 2f64.powi(-5), ..literal(17, 7, 8, nodes) };
@@ -143,13 +143,13 @@ fn both_parts_of_the_error_are_those_of_the_evaluation() {
         }
         for arcsine_degree in [0, 5] {
             let reduction = ModularReduction::new(ReductionLiteral { arcsine_degree, ..literal }).unwrap();
-            // Around 0 the polynomial errs least, so what is left is the function's.
+            // Near 0 the polynomial's error is smallest, so the function's own error dominates.
             let largest = literal.largest_message;
             let own = reduction.error(0, largest);
             assert!((reduction.sine_error(largest) / own - 1.0).abs() < 0.05, "{method:?}: {own}");
             let (deviation, worst) = (reduction.polynomial_deviation(64, largest), reduction.error(16, 0.0));
             assert!(deviation > 0.0 && deviation < worst, "{method:?}: {deviation} and {worst}");
-            // Messages beyond those that it is made for err by the cube of their size, and are not told apart in the end.
+            // Messages beyond the supported size have errors proportional to the cube of their size.
             if arcsine_degree == 0 {
                 let growth = (reduction.sine_error(2.0 * largest) / reduction.sine_error(largest)).log2();
                 assert!((growth - 3.0).abs() < 0.1, "{method:?}: 2^{growth}");

@@ -2,22 +2,22 @@
 //! sections 3 and 4, for p = 2 and without packing; digit extraction by squaring after C. Gentry, S. Halevi and N. Smart,
 //! "Better bootstrapping in fully homomorphic encryption", PKC 2012).
 //!
-//! The operand is over limb 0 alone, with plaintext modulus 2^k and the number in coefficient 0: c_0 + c_1·s = f·m + 2^k·ε mod q_0, f
-//! its correction factor.
+//! The operand is over limb 0 only, with plaintext modulus 2^k and the number in coefficient 0: c_0 + c_1·s = f·m + 2^k·ε mod q_0, with
+//! correction factor f.
 //!
-//! 1. *Modulus switch to 2^e.* With x_i = c_i/2^k mod q_0 the number moves to the top: x_0 + x_1·s is about m'·q_0/2^k, m' = u·f·m
-//!    mod 2^k with u = −q_0^−1 mod 2^k, as 2^−k mod q_0 is (1 + u·q_0)/2^k. The numbers y_i = round(2^e·x_i/q_0) satisfy
-//!    y_0 + y_1·s = v mod 2^e, v about m'·2^(e−k). They are public, so they are computed in the clear, with residues:
+//! 1. *Modulus switch to 2^e.* With x_i = c_i/2^k mod q_0 the number moves to the top: x_0 + x_1·s is about m'·q_0/2^k, where
+//!    m' = u·f·m mod 2^k and u = −q_0^−1 mod 2^k, because 2^−k mod q_0 is (1 + u·q_0)/2^k. The numbers y_i = round(2^e·x_i/q_0) satisfy
+//!    y_0 + y_1·s = v mod 2^e with v about m'·2^(e−k). They are public, so they are computed in the clear with residues:
 //!    y = (2^e·x − \[2^e·x\]_(q_0))/q_0 modulo every other prime.
-//! 2. *Inner product with the encrypted secret*, whose plaintext modulus is 2^e·N: y_0 + y_1·Enc(s) encrypts v. It is a key
-//!    switch of one digit, y_1.
-//! 3. *Trace.* v ← v + v(X^g) for g = N + 1, N/2 + 1, …, 3 leaves N·v_0, a constant; division by N, exact as N is invertible
-//!    modulo Q, leaves v_0 with plaintext modulus 2^e.
-//! 4. *Digit extraction.* w = v_0 + 2^(e−k−1) mod 2^e has m' as its top k bits. If z ≡ b mod 2^i then z² ≡ b mod 2^(i+1), b a
-//!    bit; so from the lowest bit on every bit is lifted by squaring, subtracted, and the rest halved. With k = 1 e·(e − 1)/2
-//!    squarings; of depth e − 1 for any k.
+//! 2. *Inner product with the encrypted secret*, whose plaintext modulus is 2^e·N: y_0 + y_1·Enc(s) encrypts v. It is a key switch of
+//!    one digit, y_1.
+//! 3. *Trace.* v ← v + v(X^g) for g = N + 1, N/2 + 1, …, 3 leaves the constant N·v_0. Dividing by N, which is invertible modulo Q,
+//!    leaves v_0 with plaintext modulus 2^e.
+//! 4. *Digit extraction.* w = v_0 + 2^(e−k−1) mod 2^e has m' as its top k bits. For a bit b, z ≡ b mod 2^i implies z² ≡ b mod 2^(i+1).
+//!    So each bit, from the lowest, is lifted by squaring and subtracted, and the rest is halved. The depth is e − 1; with k = 1 there
+//!    are e·(e − 1)/2 squarings.
 //!
-//! The result encrypts m with plaintext modulus 2^k, over the limbs that noise leaves.
+//! The result encrypts m with plaintext modulus 2^k, over the limbs that the noise leaves.
 
 use super::error::LESS_NOISE;
 use super::{BgvError, BgvValue, Evaluator, Result, State};
@@ -29,31 +29,31 @@ use polyfabric_schemes::bgv::parameters::{BootstrapLiteral, MIN_MARGIN};
 use polyfabric_schemes::bgv::{BOOTSTRAP_SECRET, Parameters};
 use polyfabric_schemes::rns::{KeyId, LimbId};
 
-/// The automorphisms of the trace, in order: N + 1, N/2 + 1, …, 3. After the first i only multiples of X^(2^i) are left.
+/// The automorphisms of the trace in order: N + 1, N/2 + 1, …, 3. After the first i only multiples of X^(2^i) remain.
 pub fn trace_elements(degree: polyfabric_kernels::RingDegree) -> Vec<GaloisElement> {
     let count = degree.get();
     let elements = (0..degree.log2()).map(|step| GaloisElement::new(degree, (count >> step) + 1));
     elements.filter_map(std::result::Result::ok).collect()
 }
 
-/// `value` encrypted anew, over the limbs that bootstrapping leaves. Its message is the constant coefficient; others are dropped.
+/// Bootstraps `value`: its constant coefficient over the limbs that bootstrapping leaves. Other coefficients are dropped.
 ///
 /// # Errors
-/// [`BgvError::Unsupported`] if the parameters have no bootstrapping, [`BgvError::Margin`] if the operand has too much noise,
+/// [`BgvError::Unsupported`] if the parameters have no bootstrapping, [`BgvError::Margin`] if the operand is too noisy,
 /// [`BgvError::Noise`] if there are too few limbs.
 pub fn refresh(evaluator: &mut Evaluator<'_, '_>, value: &BgvValue, parameters: &Parameters) -> Result<BgvValue> {
     let t = parameters.plaintext_modulus();
     let Some(BootstrapLiteral { exponent }) = parameters.literal().bootstrap else {
         let remedy = match t.is_packed() {
             true => {
-                "its slots stand in one polynomial, whose digits lie in coefficients: declare the numbers pf.Mod(2), each a \
-                 ciphertext of its own, or take parameters with limbs enough for the whole program"
+                "bootstrapping supports no slots: declare the numbers as pf.Mod(2), one per \
+                 ciphertext, or take parameters with enough limbs for the whole program"
             }
             false => "take a parameter set with a bootstrap exponent, such as f1-bootstrap",
         };
         return Err(BgvError::Unsupported { op: "bootstrap", remedy });
     };
-    // The check of parameters has seen a power of two.
+    // A power of two, as the parameter check ensures.
     let bits = t.value().trailing_zeros();
     let exhausted = evaluator.switch(value, 1)?;
     let rules = evaluator.rules();
@@ -77,7 +77,7 @@ pub fn refresh(evaluator: &mut Evaluator<'_, '_>, value: &BgvValue, parameters: 
     let inner = inner_product(evaluator, parts, exponent)?;
     let constant = trace(evaluator, &inner)?;
     let mut refreshed = top_bits(evaluator, &constant, exponent, bits)?;
-    // What came to the top is u·f·m.
+    // The top bits are u·f·m.
     let (t, q) = (t.modulus(), evaluator.chain().modulus(LimbId(0)).value());
     let missing = || BgvError::Factor { op: "bootstrap", t: t.value() };
     let u = t.neg(t.inverse(q % t.value()).ok_or_else(missing)?);
@@ -86,7 +86,7 @@ pub fn refresh(evaluator: &mut Evaluator<'_, '_>, value: &BgvValue, parameters: 
     Ok(refreshed)
 }
 
-/// Step 1: y_0 + 2^(e−k−1) and y_1 over all limbs of Q, values.
+/// Step 1: y_0 + 2^(e−k−1) and y_1 over all limbs of Q, in the evaluation domain.
 fn to_power_of_two(
     lowering: &mut Lowering<'_>,
     given: &[ValueId],
@@ -102,12 +102,12 @@ fn to_power_of_two(
     }
     let first = LimbSet::one(rest.as_slice()[0]);
     let q = chain.modulus(LimbId(0));
-    // 2^−k: the half of q + 1, to the power of k.
+    // 2^−k is ((q + 1)/2)^k.
     let part = q.power(q.value().div_ceil(2), u64::from(bits));
     let two_e = q.power(q.reduce(2), u64::from(exponent));
     let inverse_of_q: Vec<u64> = rest
         .iter()
-        // Distinct primes: the inverse exists.
+        // The inverse exists because the primes are distinct.
         .map(|limb| chain.modulus(limb).inverse(q.value() % chain.modulus(limb).value()).unwrap_or(0))
         .collect();
     let mut parts = Vec::new();
@@ -122,7 +122,7 @@ fn to_power_of_two(
         let x = builder.scale(x, &factors)?;
         let multiple = builder.sub(x, remainder)?;
         let y = builder.scale(multiple, &inverse_of_q)?;
-        // |y| ≤ 2^(e−1): any one limb has all of it.
+        // |y| ≤ 2^(e−1), so any single limb determines it.
         let lowest = builder.select_limbs(y, first.clone())?;
         let lowest = builder.base_conversion(lowest, zero.clone(), Conversion::Centred)?;
         let y = builder.concat(&[lowest, y])?;
@@ -142,7 +142,7 @@ fn inner_product(
     let rules = evaluator.rules();
     let log2_t = f64::from(exponent + rules.model().degree.log2());
     let digit = DigitSize { log2: f64::from(exponent), spread: Spread::centred(1) };
-    // y_0 + y_1·s has the size of a rounding by 2^e.
+    // y_0 + y_1·s is as large as a rounding, times 2^e.
     let noise = rules
         .model()
         .inner_product(log2_t, &[digit])
@@ -174,10 +174,10 @@ fn trace(evaluator: &mut Evaluator<'_, '_>, value: &BgvValue) -> Result<BgvValue
 fn top_bits(evaluator: &mut Evaluator<'_, '_>, value: &BgvValue, exponent: u32, bits: u32) -> Result<BgvValue> {
     evaluator.name("bootstrap: digit extraction");
     let low = exponent - bits;
-    // lifted[j] ≡ bit j modulo 2^(i − j) when i bits are known.
+    // lifted[j] ≡ bit j modulo 2^(i − j) once i bits are known.
     let mut lifted: Vec<BgvValue> = Vec::new();
     for known in 0..=low {
-        // Each bit is known modulo one power of two more, and at the end modulo all that are left.
+        // Each bit becomes known modulo one more power of two; at the end, modulo all remaining ones.
         let squarings = if known == low { bits } else { 1 };
         let mut rest = value.clone();
         for bit in &mut lifted {

@@ -1,4 +1,4 @@
-//! Operations on BGV ciphertexts, with the moduli switched by noise.
+//! Operations on BGV ciphertexts, with modulus switching driven by noise.
 
 use super::error::LESS_NOISE;
 use super::factor::{common_multiples, log2};
@@ -14,31 +14,29 @@ use polyfabric_schemes::bgv::noise::{Noise, RARE_KAPPA};
 use polyfabric_schemes::rns::KeyId;
 use std::collections::BTreeMap;
 
-/// A BGV ciphertext in a program in the making: what is known of it, and its polynomials unless the run is dry.
+/// A BGV ciphertext: its tracked state and, unless the run is dry, its polynomials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BgvValue {
-    /// Limbs, factor, noise.
+    /// Limbs, correction factor and noise.
     pub state: State,
     parts: Vec<ValueId>,
 }
 
 impl BgvValue {
-    /// Of given polynomials.
     pub fn new(state: State, parts: Vec<ValueId>) -> Self {
         Self { state, parts }
     }
 
-    /// Its polynomials; none in a dry run.
+    /// Its polynomials; empty in a dry run.
     pub fn parts(&self) -> &[ValueId] {
         &self.parts
     }
 }
 
-/// Evaluates on states, and on polynomials too if it has a [`Lowering`].
+/// Evaluates operations on states, and on polynomials too if it has a [`Lowering`].
 ///
-/// Moduli are switched where an operation is better off: a product is taken over so many limbs that most room is left
-/// between its noise and its modulus, and the fewest of those. Relinearisation waits until an operation needs two parts,
-/// and shares its division with the modulus switch that comes then.
+/// Moduli are switched where it reduces noise. A product uses the fewest limbs that nearly maximize the budget between noise and
+/// modulus. Relinearization waits until an operation needs two parts, and shares its division with the modulus switch there.
 #[derive(Debug)]
 pub struct Evaluator<'l, 'a> {
     lowering: Option<&'l mut Lowering<'a>>,
@@ -50,20 +48,20 @@ pub struct Evaluator<'l, 'a> {
     held: Held,
 }
 
-/// What a program's results rest on.
+/// The weakest guarantees along a program's execution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Held {
-    /// Bounds with κ up to that are held by all moduli on the way.
+    /// Largest κ for which all noise bounds stay within their moduli.
     pub kappa: f64,
-    /// Bootstraps, and the deviations of their rounding error that each has on either side at least.
+    /// Number of bootstraps, and the smallest margin of their rounding errors, in deviations.
     pub bootstraps: (usize, f64),
 }
 
-/// How often each homomorphic operation was done over how many limbs.
+/// Number of homomorphic operations by name and limbs.
 pub type Steps = BTreeMap<(&'static str, usize), usize>;
 
 impl<'l, 'a> Evaluator<'l, 'a> {
-    /// That computes states alone.
+    /// A dry run that computes only states.
     ///
     /// # Errors
     /// [`BgvError::NotBgv`] if the chain has no plaintext modulus.
@@ -80,7 +78,7 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         })
     }
 
-    /// That adds operations to `lowering`, over the same chain.
+    /// A run that also adds operations to `lowering`, over the same chain.
     ///
     /// # Errors
     /// [`BgvError::NotBgv`] if the chain has no plaintext modulus.
@@ -89,43 +87,41 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         Ok(Self { lowering: Some(lowering), ..Self::dry(chain, rules)? })
     }
 
-    /// The kernel program in the making, unless the run is dry.
+    /// The kernel program under construction; `None` in a dry run.
     pub fn lowering(&mut self) -> Option<&mut Lowering<'a>> {
         self.lowering.as_deref_mut()
     }
 
-    /// The chain of moduli.
     pub fn chain(&self) -> &'a Chain {
         self.chain
     }
 
-    /// The rules.
     pub fn rules(&self) -> &'l Rules {
         self.rules
     }
 
-    /// Names the operation that errors speak of.
+    /// Sets the operation name for errors.
     pub fn name(&mut self, op: &'static str) {
         self.at = op;
     }
 
-    /// What has been done so far.
+    /// Operations so far.
     pub fn steps(&self) -> &Steps {
         &self.steps
     }
 
-    /// What results rest on so far.
+    /// Guarantees so far.
     pub fn held(&self) -> Held {
         self.held
     }
 
-    /// Counts a bootstrap that leaves its rounding error so many deviations, as long as bounds with κ hold.
+    /// Records a bootstrap whose rounding error has a margin of `deviations`, if bounds with `kappa` are true.
     pub fn count_bootstrap(&mut self, kappa: f64, deviations: f64) {
         let (count, least) = self.held.bootstraps;
         self.held = Held { kappa: self.held.kappa.min(kappa), bootstraps: (count + 1, least.min(deviations)) };
     }
 
-    /// Counts an operation, which begins.
+    /// Records the start of an operation.
     pub fn count(&mut self, op: &'static str, limbs: usize) {
         *self.steps.entry((op, limbs)).or_default() += 1;
         if let Some(lowering) = &mut self.lowering {
@@ -133,7 +129,7 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         }
     }
 
-    /// Refuses a ciphertext that might not decrypt.
+    /// Rejects a ciphertext that might not decrypt.
     fn checked(&mut self, value: BgvValue) -> Result<BgvValue> {
         let state = &value.state;
         if self.rules.budget(state) < 0.0 {
@@ -159,7 +155,7 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         }
     }
 
-    /// Emits `parts` from those of `value`, or none in a dry run.
+    /// Adds operations on `values` and returns the resulting parts; empty in a dry run.
     fn emit(
         &mut self,
         values: &[&BgvValue],
@@ -176,10 +172,10 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         }
     }
 
-    /// A fresh ciphertext that the caller gives, of messages modulo `t`, over the first `limbs` limbs, with factor 1.
+    /// A fresh input ciphertext with messages modulo `t`, over the first `limbs` limbs, with correction factor 1.
     ///
     /// # Errors
-    /// [`BgvError::Noise`] if so few limbs do not hold it.
+    /// [`BgvError::Noise`] if the limbs are too few.
     pub fn input(&mut self, name: &str, t: Modulus, limbs: usize, noise: Noise) -> Result<BgvValue> {
         self.name("input");
         let state = State { limbs, factor: 1, noise, log2_t: (t.value() as f64).log2(), quadratic: false };
@@ -190,7 +186,7 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         self.checked(BgvValue { state, parts })
     }
 
-    /// Gives `value` back to the caller with two parts; the state says with how many limbs and which factor.
+    /// Declares `value`, with two parts, as an output; returns its final state.
     ///
     /// # Errors
     /// [`BgvError::Noise`].
@@ -204,7 +200,7 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         Ok(value)
     }
 
-    /// `value` with two parts.
+    /// `value` relinearized to two parts.
     ///
     /// # Errors
     /// [`BgvError::Noise`].
@@ -218,7 +214,7 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         self.checked(BgvValue { state, parts })
     }
 
-    /// `value` switched to the first `limbs` limbs, with two parts: one division for P and the dropped limbs.
+    /// `value` switched to the first `limbs` limbs with two parts: one ModDown by P and the dropped limbs.
     ///
     /// # Errors
     /// [`BgvError::Noise`].
@@ -226,16 +222,16 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         self.switch_scaled(value, limbs, 1)
     }
 
-    /// The factor that is `factor` if it is multiplied by `divisor`.
+    /// The factor that becomes `factor` when multiplied by `divisor`.
     ///
     /// # Errors
-    /// [`BgvError::Factor`] unless `divisor` is prime to t.
+    /// [`BgvError::Factor`] unless `divisor` is coprime to t.
     pub fn quotient(&self, factor: u64, divisor: u64) -> Result<u64> {
         let inverse = self.t.inverse(divisor).ok_or(BgvError::Factor { op: self.at, t: self.t.value() })?;
         Ok(self.t.multiply(factor, inverse))
     }
 
-    /// `value` switched to the first `limbs` limbs, with two parts, and with `factor`: it is multiplied before it is divided.
+    /// `value` switched to the first `limbs` limbs with two parts and correction factor `factor`; it is multiplied before the division.
     ///
     /// # Errors
     /// [`BgvError::Noise`].
@@ -292,7 +288,7 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         Ok(BgvValue { parts, ..value.clone() })
     }
 
-    /// `value` times a small integer, which its factor takes up: the message stays.
+    /// `value` times a small integer that its correction factor absorbs, so the message is unchanged.
     fn multiply_integer(&mut self, value: &BgvValue, scale: i64) -> Result<BgvValue> {
         let scaled = self.scaled(value, scale)?;
         let factor = self.t.multiply(value.state.factor, self.t.reduce_signed(scale));
@@ -310,12 +306,13 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         self.checked(BgvValue { state, ..scaled })
     }
 
-    /// The factor with which `value` as it is has its message multiplied by `scale`; none if `scale` is not prime to t.
+    /// The correction factor that multiplies the message of the unchanged `value` by `scale`; `None` unless `scale` is coprime to t.
     pub fn taken_up(&self, value: &BgvValue, scale: i64) -> Option<u64> {
         Some(self.t.multiply(value.state.factor, self.t.inverse(self.t.reduce_signed(scale))?))
     }
 
-    /// `value` with its message multiplied by `scale`, and with `factor`, which is prime to t: times the least integer that does both.
+    /// `value` with its message multiplied by `scale` and with correction factor `factor`, coprime to t: times the smallest suitable
+    /// integer.
     ///
     /// # Errors
     /// [`BgvError::Noise`].
@@ -327,7 +324,7 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         Ok(BgvValue { state: State { factor, ..scaled.state }, ..scaled })
     }
 
-    /// A message that is a multiple of 2^`bits`, divided by it; t, a power of two, is divided too.
+    /// Divides a message that is a multiple of 2^`bits` by it, and also t, a power of two.
     ///
     /// # Errors
     /// [`BgvError::Noise`].
@@ -353,7 +350,7 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         Ok(BgvValue { state, parts })
     }
 
-    /// The same ciphertext, read modulo 2^`log2_t`, a divisor of its t.
+    /// The same ciphertext interpreted modulo 2^`log2_t`, a divisor of its t.
     pub fn reduced(&self, value: &BgvValue, log2_t: f64) -> BgvValue {
         BgvValue { state: State { log2_t: value.state.log2_t.min(log2_t), ..value.state }, ..value.clone() }
     }
@@ -367,7 +364,7 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         Ok(BgvValue { parts, ..value.clone() })
     }
 
-    /// 2^`log2_t` as a modulus if that is less than the chain's t, which is then a power of two; else the chain's t.
+    /// 2^`log2_t` as a modulus if that is less than the chain's t, which is then a power of two; otherwise the chain's t.
     fn smaller(&self, log2_t: f64) -> Modulus {
         if log2_t < (self.t.value() as f64).log2() {
             Modulus::new(log2_t.exp2() as u64).unwrap_or(self.t)
@@ -376,17 +373,17 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         }
     }
 
-    /// Both over the same limbs and with one factor, by the way that leaves less noise:
+    /// Both values over the same limbs and with one factor, by the less noisy of two ways:
     ///
-    /// - the one with more limbs is multiplied by whatever gives it the other's factor and switched, or
-    /// - its limbs are left out, and both are multiplied by small integers.
+    /// - multiply the one with more limbs so that switching it gives the other's factor; or
+    /// - drop its extra limbs, and multiply both by small integers.
     fn aligned(&mut self, a: &BgvValue, b: &BgvValue) -> Result<(BgvValue, BgvValue)> {
         if a.state.limbs < b.state.limbs {
             let (b, a) = self.aligned(b, a)?;
             return Ok((a, b));
         }
         let limbs = b.state.limbs;
-        // Factors have to agree modulo the smaller t alone.
+        // Factors must agree only modulo the smaller t.
         let t = self.smaller(a.state.log2_t.min(b.state.log2_t));
         let missing = || BgvError::Factor { op: self.at, t: t.value() };
         let (left, right) = (t.reduce(a.state.factor), t.reduce(b.state.factor));
@@ -411,7 +408,7 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         Ok((self.multiply_integer(&a, r)?, self.multiply_integer(b, s)?))
     }
 
-    /// `value` over its first `limbs` limbs, undivided.
+    /// `value` restricted to its first `limbs` limbs, without division.
     fn select(&mut self, value: &BgvValue, limbs: usize) -> Result<BgvValue> {
         if limbs >= value.state.limbs {
             return Ok(value.clone());
@@ -426,7 +423,7 @@ impl<'l, 'a> Evaluator<'l, 'a> {
     /// [`BgvError::Noise`].
     pub fn add(&mut self, a: &BgvValue, b: &BgvValue, subtract: bool) -> Result<BgvValue> {
         let (a, mut b) = self.aligned(a, b)?;
-        // The factors may differ by a multiple of the smaller t, modulo which alone the sum has a message.
+        // The factors may differ by a multiple of the smaller t, which is the sum's plaintext modulus.
         b.state.factor = a.state.factor;
         self.count("add", a.state.limbs);
         let state = State {
@@ -442,7 +439,7 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         self.checked(BgvValue { state, parts })
     }
 
-    /// a·b, with three parts, of two different ciphertexts.
+    /// a·b of two different ciphertexts, with three parts.
     ///
     /// # Errors
     /// [`BgvError::Noise`].
@@ -458,7 +455,7 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         self.product(a, a, true)
     }
 
-    /// a·b over the first `limbs` limbs, with three parts, of two different ciphertexts.
+    /// a·b of two different ciphertexts over the first `limbs` limbs, with three parts.
     ///
     /// # Errors
     /// [`BgvError::Noise`].
@@ -481,7 +478,7 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         self.checked(BgvValue { state: State { factor, log2_t, ..target }, parts })
     }
 
-    /// The message's X → X^g.
+    /// The automorphism X → X^g of the message.
     ///
     /// # Errors
     /// [`BgvError::Noise`].
@@ -496,7 +493,7 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         self.checked(BgvValue { state: State { noise, ..value.state }, parts })
     }
 
-    /// `value` plus (or minus) a public vector.
+    /// `value` plus or minus a public vector.
     ///
     /// # Errors
     /// [`BgvError::Noise`], [`BgvError::Lowering`] if the vector cannot be encoded.
@@ -510,7 +507,7 @@ impl<'l, 'a> Evaluator<'l, 'a> {
             let Some(number) = one_integer(public) else {
                 return Ok(lowering.add_plain(&of[0], public, subtract)?.parts);
             };
-            // The least representative modulo the ciphertext's own t, which may be smaller than the chain's.
+            // The smallest representative modulo the ciphertext's own t, which may be smaller than the chain's.
             let number = t.centre(t.multiply(t.reduce_signed(number), t.reduce(value.state.factor)));
             let plain = CiphertextValue { scale: Scale::Factor(1), ..of[0].clone() };
             Ok(lowering.add_plain(&plain, &Values::integer(&[number]), subtract)?.parts)
@@ -518,7 +515,7 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         self.checked(BgvValue { state: State { noise, ..value.state }, parts })
     }
 
-    /// `value` times a public vector; the polynomial that encodes it has `size`.
+    /// `value` times a public vector, whose encoding has size `size`.
     ///
     /// # Errors
     /// [`BgvError::Noise`], [`BgvError::Lowering`] if the vector cannot be encoded.
@@ -537,7 +534,7 @@ impl<'l, 'a> Evaluator<'l, 'a> {
     }
 }
 
-/// The integer that stands for all slots, if `public` is one.
+/// The single integer of all slots, if `public` is one.
 fn one_integer(public: &Values) -> Option<i64> {
     match public {
         Values::Integer(values) if values.len() == 1 => Some(values[0]),

@@ -1,4 +1,4 @@
-//! Polynomials and linear transforms of a BGV program in terms of sums, products and rotations.
+//! Evaluates polynomials and linear transforms of a BGV program by sums, products and rotations.
 
 use super::{BgvValue, Evaluator, Result};
 use crate::rns::homomorphic::{Diagonals, Values};
@@ -7,10 +7,10 @@ use polyfabric_kernels::modular::Modulus;
 use polyfabric_schemes::bgv::Noise;
 use std::collections::BTreeMap;
 
-/// Bits by which a sum of two products may have more noise than one of them: one is what two alike have.
+/// Excess noise, in bits, that a sum of two products may have; a sum of two equally noisy products has one bit.
 const ALIKE: f64 = 1.25;
 
-/// Σ_d diagonal_d·rotate(a, d): rotations of one ciphertext, which share its digits. `sizes` are those of the diagonals.
+/// Σ_d diagonal_d·rotate(a, d); the rotations share the digits of a. `sizes` are those of the encoded diagonals.
 pub fn linear_transform(
     evaluator: &mut Evaluator<'_, '_>,
     a: &BgvValue,
@@ -31,11 +31,11 @@ pub fn linear_transform(
     Ok(sum.unwrap_or(a))
 }
 
-/// Powers of one ciphertext, each of the least depth: x^i = x^(2^k)·x^(i − 2^k) with 2^k the largest power of two below i.
+/// Powers of one ciphertext, each of minimal depth: x^i = x^(2^k)·x^(i − 2^k), where 2^k is the largest power of two below i.
 #[derive(Clone)]
 struct Powers {
     known: BTreeMap<usize, BgvValue>,
-    /// With two parts, over so many limbs: what several sums of multiples read is relinearised and switched once.
+    /// Powers with two parts, by exponent and limbs: several sums share one relinearization and switch.
     switched: BTreeMap<(usize, usize), BgvValue>,
 }
 
@@ -67,9 +67,9 @@ impl Powers {
         Ok(switched)
     }
 
-    /// Σ c_i·x^i of the `terms` (i, c_i): all powers over as few limbs as one of them has. The one with the most noise is not
-    /// multiplied: its factor takes the coefficient up, and the others are multiplied by what gives them the same factor. With
-    /// `once` nothing else reads these powers, so one that is a product stays so.
+    /// Σ c_i·x^i over `terms` (i, c_i), over the fewest limbs of any of the powers. The noisiest power is not multiplied: its correction
+    /// factor absorbs the coefficient, and the others are multiplied to reach the same factor. With `once`, nothing else reads these
+    /// powers, so a product is not relinearized.
     fn combine(
         &mut self,
         evaluator: &mut Evaluator<'_, '_>,
@@ -100,11 +100,11 @@ impl Powers {
     }
 }
 
-/// Σ_i c_i·a^i, coefficients modulo t.
+/// Σ_i c_i·a^i with coefficients modulo t, by the Paterson-Stockmeyer method.
 ///
-/// Baby steps a, …, a^(k−1), giant steps a^k, a^2k, a^4k, …: a block of k coefficients is a sum of integer multiples, and
-/// halves of the polynomial are joined by a giant step (M. Paterson, L. Stockmeyer, SIAM J. Comput. 2, 1973). The lower half is made over the
-/// limbs of the product that it is added to, where noise allows it, so that their sum alone is relinearised.
+/// Baby steps are a, …, a^(k−1) and giant steps a^k, a^2k, a^4k, …. A block of k coefficients is a sum of integer multiples, and a giant
+/// step joins two halves of the polynomial (M. Paterson, L. Stockmeyer, SIAM J. Comput. 2, 1973). If the noise permits, the lower half
+/// uses the limbs of the product that it is added to, so that only their sum is relinearized.
 pub fn polynomial(
     evaluator: &mut Evaluator<'_, '_>,
     a: &BgvValue,
@@ -117,7 +117,7 @@ pub fn polynomial(
     }
     let mut powers = Powers { known: BTreeMap::from([(1, a.clone())]), switched: BTreeMap::new() };
     let degree = coefficients.len() - 1;
-    // √(d/2) baby steps, a power of two so that giant steps are squares.
+    // √(d/2) baby steps, rounded to a power of two so that giant steps are squares.
     let baby = ((degree as f64 / 2.0).sqrt().ceil() as usize).max(1).next_power_of_two().max(2);
     let once = coefficients.len() <= baby;
     match block(evaluator, &mut powers, &coefficients, baby, once)? {
@@ -131,12 +131,12 @@ pub fn polynomial(
     }
 }
 
-/// Coefficients by their powers, without the constant one and without zeros.
+/// Nonzero coefficients by exponent, without the constant one.
 fn terms(coefficients: &[i64]) -> Vec<(usize, i64)> {
     coefficients.iter().copied().enumerate().skip(1).filter(|&(_, c)| c != 0).collect()
 }
 
-/// The largest giant step below the length splits the polynomial.
+/// The largest giant step below the length; it splits the polynomial.
 fn giant_step(coefficients: &[i64], baby: usize) -> usize {
     let mut giant = baby;
     while 2 * giant < coefficients.len() {
@@ -145,8 +145,8 @@ fn giant_step(coefficients: &[i64], baby: usize) -> usize {
     giant
 }
 
-/// The value of the polynomial without its constant coefficient, if there is more, and that coefficient. `once` is said of a polynomial
-/// that is a single block.
+/// The polynomial without its constant coefficient (`None` if nothing else is left), and that coefficient. `once`: the polynomial is a
+/// single block.
 fn block(
     evaluator: &mut Evaluator<'_, '_>,
     powers: &mut Powers,
@@ -191,8 +191,8 @@ fn with_constant(evaluator: &mut Evaluator<'_, '_>, value: BgvValue, constant: i
     }
 }
 
-/// The polynomial without its constant coefficient, over the limbs of `product` and with its factor, if that leaves the sum of both no more than
-/// [`ALIKE`] bits above the product's noise. A product is then not relinearised: their sum will be, once for both.
+/// The polynomial without its constant coefficient, over the limbs of `product` and with its factor, if the noise of their sum is at most
+/// [`ALIKE`] bits above the product's. A product is then not relinearized, because their sum is relinearized once.
 fn joining(
     evaluator: &mut Evaluator<'_, '_>,
     powers: &mut Powers,
@@ -201,21 +201,21 @@ fn joining(
     product: &BgvValue,
 ) -> Result<Option<BgvValue>> {
     let (limbs, factor) = (product.state.limbs, product.state.factor);
-    // Tried on states alone.
+    // Try it on states only.
     let mut dry = Evaluator::dry(evaluator.chain(), evaluator.rules())?;
-    let tried = beside(&mut dry, &mut powers.clone(), coefficients, baby, limbs, factor);
+    let tried = over_limbs(&mut dry, &mut powers.clone(), coefficients, baby, limbs, factor);
     let fits = |found: &BgvValue| {
         let sum = product.state.noise.plus(found.state.noise);
         found.state.limbs == limbs && sum.bound <= product.state.noise.bound + ALIKE
     };
     match tried {
-        Ok(Some(found)) if fits(&found) => beside(evaluator, powers, coefficients, baby, limbs, factor),
+        Ok(Some(found)) if fits(&found) => over_limbs(evaluator, powers, coefficients, baby, limbs, factor),
         _ => Ok(None),
     }
 }
 
-/// The polynomial without its constant coefficient over `limbs` limbs and with `factor`: what is multiplied is switched before.
-fn beside(
+/// The polynomial without its constant coefficient over `limbs` limbs and with `factor`; factors are switched before products.
+fn over_limbs(
     evaluator: &mut Evaluator<'_, '_>,
     powers: &mut Powers,
     coefficients: &[i64],
@@ -240,7 +240,7 @@ fn beside(
             Some(evaluator.multiply_over(&power, &high, limbs)?)
         }
     };
-    let low = beside(evaluator, powers, low, baby, limbs, factor)?;
+    let low = over_limbs(evaluator, powers, low, baby, limbs, factor)?;
     match (product, low) {
         (Some(product), Some(low)) => Ok(Some(evaluator.add(&product, &low, false)?)),
         (one, other) => Ok(one.or(other)),

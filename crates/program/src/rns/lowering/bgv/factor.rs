@@ -1,11 +1,11 @@
-//! Correction factors: small integers that bring two of them together.
+//! Correction factors: finds small integers that make two of them equal.
 
 use polyfabric_kernels::modular::Modulus;
 
-/// (r, s), both small and r prime to t, with r·a ≡ s·b modulo t, for a and b prime to t. By Euclid's algorithm on t and b·a^-1,
-/// stopped half way, so |r|·|s| ≤ t and usually both are close to √t.
+/// Small r and s with r·a ≡ s·b modulo t and r coprime to t, for a and b coprime to t. Euclid's algorithm on t and b·a^-1, stopped half
+/// way, gives |r|·|s| ≤ t, and usually both are close to √t.
 ///
-/// Ciphertexts with the factors a and b are added after being multiplied by r and s.
+/// Ciphertexts with factors a and b can be added after multiplying them by r and s.
 pub fn common_multiples(a: u64, b: u64, t: Modulus) -> Option<(i64, i64)> {
     let ratio = t.multiply(b % t.value(), t.inverse(a)?);
     // Invariant: r ≡ s·ratio modulo t. So r·a ≡ s·b.
@@ -26,14 +26,14 @@ pub fn common_multiples(a: u64, b: u64, t: Modulus) -> Option<(i64, i64)> {
     Some((r as i64, s as i64))
 }
 
-/// log2 |x|, 0 for 0.
+/// log2 |x|; 0 for 0.
 pub fn log2(x: i64) -> f64 {
     (x.unsigned_abs().max(1) as f64).log2()
 }
 
 #[cfg(test)]
 mod tests {
-    //! Do the multiples bring factors together, and are they small?
+    //! Do the multiples make factors equal, and are they small?
 
     use super::*;
     use proptest::prelude::*;
@@ -52,7 +52,7 @@ mod tests {
             check(a, b, 65537, 1.0);
             let t = (1u64 << 59) - 55;
             check(1 + wide % (t - 1), 1 + (wide >> 3) % (t - 1), t, 1.0);
-            // Modulo 2^e only odd multiples keep the message, so they can be larger.
+            // Modulo 2^e only odd multiples preserve the message, so they may be larger.
             let t = 1u64 << bits;
             check((wide % t) | 1, ((wide >> 7) % t) | 1, t, 2.0);
         }

@@ -1,4 +1,4 @@
-//! Whole programs.
+//! Lowers whole BGV programs.
 
 use super::{BgvError, BgvValue, Evaluator, Held, Result, Rules, State, Steps};
 use super::{bootstrap, expand};
@@ -14,47 +14,42 @@ use polyfabric_schemes::ckks::encoding::SpecialFft;
 use polyfabric_schemes::rns::KeyId;
 use std::collections::BTreeMap;
 
-/// How an input must be encrypted, or an output decrypted.
+/// The encryption of an input, or of an output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BgvPort {
-    /// Its name.
     pub name: String,
-    /// Its limbs, factor and noise.
+    /// Limbs, correction factor and noise.
     pub state: State,
 }
 
-/// Limbs, factors and noise of a whole program.
+/// Limbs, correction factors and noise of a whole program.
 #[derive(Clone, Debug)]
 pub struct BgvPlan {
-    /// How inputs are encrypted: all over the fewest limbs that the program comes out with.
+    /// Encryption of the inputs: all over the fewest limbs with which the program decrypts.
     pub inputs: Vec<BgvPort>,
-    /// How outputs are decrypted.
+    /// Encryption of the outputs.
     pub outputs: Vec<BgvPort>,
     /// State of every node that is not public.
     pub nodes: BTreeMap<NodeId, State>,
-    /// The homomorphic operations, by name and limbs.
+    /// Homomorphic operations by name and limbs.
     pub steps: Steps,
-    /// What its results rest on.
+    /// The weakest guarantees along the execution.
     pub held: Held,
 }
 
-/// A lowered program.
 #[derive(Clone, Debug)]
 pub struct BgvLowered {
-    /// What a machine executes.
     pub kernel: KernelProgram,
-    /// What is known of its values.
     pub plan: BgvPlan,
-    /// The switching keys needed, and how much of each.
+    /// The switching keys needed, and their limbs.
     pub keys: BTreeMap<KeyId, KeyUse>,
 }
 
-/// Encodes public vectors of slots for the lowering.
 #[derive(Debug)]
 pub struct SlotEncoder<'a>(pub &'a Encoder);
 
 impl SlotEncoder<'_> {
-    /// The polynomial of `factor` times `values`; one value stands for all slots.
+    /// The polynomial of `factor` times `values`; a single value fills all slots.
     fn coefficients(&self, values: &[i64], factor: u64) -> std::result::Result<Vec<i64>, EncodingError> {
         let t = self.0.modulus().modulus();
         let residues: Vec<u64> = values.iter().map(|&value| t.multiply(t.reduce_signed(value), factor)).collect();
@@ -79,7 +74,7 @@ impl PlaintextEncoder for SlotEncoder<'_> {
     }
 }
 
-/// How large the vectors are that a node's operand is multiplied with, in the node's order.
+/// Sizes of the public vectors that multiply a node's operand, in the node's order.
 type PublicSizes = BTreeMap<NodeId, Vec<Noise>>;
 
 fn public_sizes(program: &Program, encoder: &Encoder) -> Result<PublicSizes> {
@@ -119,7 +114,7 @@ fn t_of(program: &Program, parameters: &Parameters) -> Result<Modulus> {
     Ok(t.modulus())
 }
 
-/// The chain of `parameters`, a level for each limb, for messages modulo `t`.
+/// The chain of `parameters` with one level per limb, for messages modulo `t`.
 ///
 /// # Errors
 /// [`BgvError::Chain`] if t has a factor in common with a modulus.
@@ -129,7 +124,7 @@ pub fn chain(parameters: &Parameters, t: u64) -> Result<Chain> {
     Ok(Chain::bgv(parameters.ring().degree(), parameters.ring().moduli(), &limbs_at, modulus)?)
 }
 
-/// The rules of noise of `parameters` with `choice`.
+/// The noise rules of `parameters` with `choice`.
 ///
 /// # Errors
 /// As [`chain`].
@@ -139,10 +134,10 @@ pub fn rules(parameters: &Parameters, choice: &RnsLowering) -> Result<Rules> {
     Ok(Rules::new(&chain, choice, parameters.noise_model(), log2_key_t))
 }
 
-/// Limbs, factors and noise of `program`, inputs being fresh under the public key and over as few limbs as do.
+/// Limbs, factors and noise of `program`. Inputs are encrypted with the public key, over the fewest sufficient limbs.
 ///
 /// # Errors
-/// [`BgvError`]: what the program lacks even over all limbs of the parameters, with the node and its place.
+/// [`BgvError`] if all limbs of the parameters are too few, with the node and its location.
 pub fn plan(program: &Program, parameters: &Parameters, choice: &RnsLowering) -> Result<BgvPlan> {
     t_of(program, parameters)?;
     let encoder = Encoder::new(parameters.ring().degree(), parameters.plaintext_modulus().literal())?;
@@ -156,7 +151,7 @@ fn plan_with(program: &Program, parameters: &Parameters, choice: &RnsLowering, s
         let mut evaluator = Evaluator::dry(&chain, &rules)?;
         walk(program, &mut evaluator, limbs, parameters, sizes)
     };
-    // The more limbs the more room, so the fewest that do are found by halving.
+    // The budget increases with the limbs, so bisect for the fewest.
     let most = run(rules.limbs())?;
     let (mut fails, mut works, mut plan) = (0, rules.limbs(), most);
     while works - fails > 1 {
@@ -169,7 +164,7 @@ fn plan_with(program: &Program, parameters: &Parameters, choice: &RnsLowering, s
     Ok(plan)
 }
 
-/// Lowers `program` for `parameters` with `choice`, moduli being switched by noise.
+/// Lowers `program` for `parameters` with `choice`.
 ///
 /// # Errors
 /// As [`plan`], and if a public vector cannot be encoded.
@@ -234,8 +229,8 @@ fn walk(
         }
         evaluator.name(op_name(&node.op));
         let sizes = sizes.get(&id).map_or(&[][..], Vec::as_slice);
-        let told = |source: BgvError| if low { source.below_the_top() } else { source };
-        let value = walk.node(evaluator, node, sizes).map_err(|source| at(id, node, told(source)))?;
+        let adapted = |source: BgvError| if low { source.below_the_top() } else { source };
+        let value = walk.node(evaluator, node, sizes).map_err(|source| at(id, node, adapted(source)))?;
         walk.plan.nodes.insert(id, value.state);
         walk.values[id.index()] = Some(value);
     }
@@ -256,7 +251,7 @@ impl Walk<'_> {
     fn node(&mut self, evaluator: &mut Evaluator<'_, '_>, node: &Node, sizes: &[Noise]) -> Result<BgvValue> {
         let degree = evaluator.rules().model().degree;
         let operand = |index: usize| {
-            // The builder lets encrypted operands alone in their places, and all of them stand before.
+            // The builder ensures that operands are encrypted where required and defined earlier.
             self.values[node.operands[index].index()].as_ref().ok_or(BgvError::NotBgv)
         };
         let public = |index: usize| match &self.program.node(node.operands[index]).op {
@@ -324,7 +319,6 @@ impl Walk<'_> {
 }
 
 impl BgvPlan {
-    /// The limbs of a value in a state.
     pub fn limbs(state: &State) -> LimbSet {
         LimbSet::range(0..state.limbs as u16)
     }

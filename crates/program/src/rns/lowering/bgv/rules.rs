@@ -1,4 +1,4 @@
-//! What is known of a ciphertext without its words, and how every operation changes it.
+//! The tracked state of a BGV ciphertext, and the effect of each operation on it.
 
 use crate::rns::kernel::Conversion;
 use crate::rns::levels::Chain;
@@ -8,26 +8,25 @@ use polyfabric_schemes::bgv::noise::{DigitSize, Noise, NoiseModel, Spread};
 use polyfabric_schemes::gsw::noise::GadgetSize;
 use polyfabric_schemes::rns::GadgetLiteral;
 
-/// A ciphertext as the planner sees it.
+/// A ciphertext's state, independent of its data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct State {
-    /// It has the first so many limbs of Q.
+    /// It has the first `limbs` limbs of Q.
     pub limbs: usize,
-    /// f: its message is multiplied by it, modulo the chain's t.
+    /// Correction factor f, which multiplies the message modulo the chain's t.
     pub factor: u64,
-    /// Its phase.
     pub noise: Noise,
-    /// log2 of t, of which its errors are multiples.
+    /// log2 of t; errors are multiples of t.
     pub log2_t: f64,
     /// Whether it has three parts.
     pub quadratic: bool,
 }
 
-/// Everything that noise depends on, for one parameter set.
+/// The noise rules of one parameter set.
 #[derive(Clone, Debug)]
 pub struct Rules {
     model: NoiseModel,
-    /// log2 of the modulus of the first limbs: entry ℓ of ℓ limbs.
+    /// Entry ℓ is log2 of the modulus of the first ℓ limbs.
     log2_q: Vec<f64>,
     log2_special: f64,
     special: usize,
@@ -39,7 +38,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// For the limbs of `chain`, keys cut by the gadget of `choice` whose errors are multiples of 2^`log2_key_t`.
+    /// Rules for the limbs of `chain` and keys with the gadget of `choice`, whose errors are multiples of 2^`log2_key_t`.
     pub fn new(chain: &Chain, choice: &RnsLowering, model: NoiseModel, log2_key_t: f64) -> Self {
         let gadget = &choice.gadget;
         let q = chain.limbs(chain.top());
@@ -61,37 +60,34 @@ impl Rules {
         }
     }
 
-    /// The formulas.
     pub fn model(&self) -> &NoiseModel {
         &self.model
     }
 
-    /// Limbs of Q.
     pub fn limbs(&self) -> usize {
         self.moduli.len()
     }
 
-    /// log2 of the modulus of the first `limbs` limbs.
     pub fn log2_modulus(&self, limbs: usize) -> f64 {
         self.log2_q[limbs]
     }
 
-    /// Bits that are left between the noise's bound and Q/2: below 0, decryption is not sure.
+    /// Bits between the noise bound and Q/2; if negative, decryption may fail.
     pub fn budget(&self, state: &State) -> f64 {
         self.log2_q[state.limbs] - 1.0 - state.noise.bound
     }
 
-    /// The κ up to which nothing passes Q/2 ([`Noise::kappa_within`]).
+    /// Largest κ for which the noise stays below Q/2 ([`Noise::kappa_within`]).
     pub fn kappa(&self, state: &State) -> f64 {
         state.noise.kappa_within(self.log2_q[state.limbs] - 1.0)
     }
 
-    /// The κ up to which an output is not refused ([`Noise::phase_limit`]).
+    /// Largest κ for which decryption accepts an output ([`Noise::phase_limit`]).
     pub fn kappa_of_output(&self, state: &State) -> f64 {
         state.noise.kappa_within(state.noise.phase_limit(self.log2_q[state.limbs] - 1.0))
     }
 
-    /// How the numbers that a conversion of `limbs` limbs gives are spread.
+    /// Distribution of the numbers that a conversion from `limbs` limbs gives.
     fn spread(conversion: Conversion, limbs: usize) -> Spread {
         match conversion {
             Conversion::Approximate => Spread::from_zero(limbs),
@@ -116,7 +112,7 @@ impl Rules {
                 let below = modulus.bits().div_ceil(bits) - 1;
                 let digit = DigitSize { log2: f64::from(bits), spread: Spread::centred(1) };
                 digits.extend((0..below).map(|_| digit));
-                // What the others leave, from 0 up, carries included.
+                // The top digit is what the others leave, from 0, including carries.
                 let left = (modulus.value() >> (below * bits)) + 1;
                 digits.push(DigitSize { log2: (left as f64).log2(), spread: Spread::from_zero(1) });
             }
@@ -124,20 +120,20 @@ impl Rules {
         digits
     }
 
-    /// The gadget over the first `limbs` limbs, as ring-GSW's noise formulas take it.
+    /// The gadget over the first `limbs` limbs, for ring-GSW's noise formulas.
     pub fn gadget_size(&self, limbs: usize) -> GadgetSize {
         let division = (self.special != 0).then(|| Self::spread(self.division, self.special));
         GadgetSize { digits: self.digits(limbs), log2_special: self.log2_special, division }
     }
 
-    /// What a key switch over the first `limbs` limbs adds to a ciphertext with errors of t = 2^`log2_t`.
+    /// The noise that a key switch over the first `limbs` limbs adds to a ciphertext whose errors are multiples of 2^`log2_t`.
     pub fn key_switch(&self, limbs: usize, log2_t: f64) -> Noise {
         let rounded = Self::spread(self.division, self.special);
         let inner = self.model.inner_product(self.log2_key_t, &self.digits(limbs)).scale(-self.log2_special);
         if self.special == 0 { inner } else { inner.plus(self.model.rounding(log2_t, rounded)) }
     }
 
-    /// With two parts.
+    /// The state after relinearization.
     #[must_use]
     pub fn linear(&self, state: State) -> State {
         if !state.quadratic {
@@ -147,10 +143,10 @@ impl Rules {
         State { noise, quadratic: false, ..state }
     }
 
-    /// Switched to the first `limbs` limbs, and with two parts; the factor is the caller's to change.
+    /// The state after switching to the first `limbs` limbs with two parts; the caller updates the correction factor.
     #[must_use]
     pub fn switched(&self, state: State, limbs: usize) -> State {
-        // What a key switch makes two parts of is divided by P at once.
+        // Relinearization shares this division, by P too.
         let special = if state.quadratic { self.special } else { 0 };
         let state = self.linear(state);
         if limbs >= state.limbs {
@@ -162,9 +158,9 @@ impl Rules {
         State { noise, limbs, ..state }
     }
 
-    /// The product of `a` and `b`, over as many limbs as leave most room, the fewest of those.
+    /// The product of `a` and `b` over the fewest limbs that nearly maximize the budget.
     pub fn product(&self, a: State, b: State, square: bool) -> State {
-        self.roomiest(a.limbs.min(b.limbs), |limbs| self.product_over(a, b, square, limbs))
+        self.with_largest_budget(a.limbs.min(b.limbs), |limbs| self.product_over(a, b, square, limbs))
     }
 
     /// The product of `a` and `b` over the first `limbs` limbs, which both have.
@@ -174,18 +170,18 @@ impl Rules {
         State { noise: self.model.multiply(a.noise, b.noise, square), limbs, quadratic: true, ..a }
     }
 
-    /// The product of `a` with something public: `product` says what becomes of the noise.
+    /// The product of `a` with a public vector; `product` gives its effect on the noise.
     pub fn public_product(&self, a: State, product: impl Fn(Noise) -> Noise) -> State {
-        self.roomiest(a.limbs, |limbs| {
+        self.with_largest_budget(a.limbs, |limbs| {
             let a = if limbs == a.limbs { a } else { self.switched(a, limbs) };
             State { noise: product(a.noise), ..a }
         })
     }
 
-    fn roomiest(&self, most: usize, at: impl Fn(usize) -> State) -> State {
-        let room = |limbs: usize| self.budget(&self.linear(at(limbs)));
-        let best = (1..=most).map(room).fold(f64::NEG_INFINITY, f64::max);
-        // A quarter of a bit is worth a limb.
-        at((1..=most).find(|&limbs| room(limbs) >= best - 0.25).unwrap_or(most))
+    fn with_largest_budget(&self, most: usize, at: impl Fn(usize) -> State) -> State {
+        let budget = |limbs: usize| self.budget(&self.linear(at(limbs)));
+        let best = (1..=most).map(budget).fold(f64::NEG_INFINITY, f64::max);
+        // Accept a quarter of a bit less to save a limb.
+        at((1..=most).find(|&limbs| budget(limbs) >= best - 0.25).unwrap_or(most))
     }
 }

@@ -1,20 +1,22 @@
-//! Bootstrapping of CKKS: a ciphertext without levels becomes one of the same message with levels.
+//! CKKS bootstrapping: restores the levels of a ciphertext while keeping its message.
 //!
-//! The phase m of a ciphertext modulo q_0 is, read modulo a large Q, m + q_0·I with small integer coefficients I. What
-//! follows removes q_0·I (J. H. Cheon, K. Han, A. Kim, M. Kim and Y. Song, EUROCRYPT 2018; in the form of J.-P. Bossuat, C. Mouchet, J. Troncoso-Pastoriza and
-//! J.-P. Hubaux, EUROCRYPT 2021):
+//! The phase m of a ciphertext modulo q_0 becomes m + q_0·I, with small integer coefficients I, when read modulo a large Q. The steps
+//! remove q_0·I (J. H. Cheon, K. Han, A. Kim, M. Kim and Y. Song, EUROCRYPT 2018; in the form of J.-P. Bossuat, C. Mouchet,
+//! J. Troncoso-Pastoriza and J.-P. Hubaux, EUROCRYPT 2021):
 //!
-//! 1. *Raising* ([`Lowering::raise_modulus`]): the same residues, modulo all primes. I is as large as the secret is dense, so the
-//!    ciphertext is first switched to a sparse ephemeral secret, modulo q_0 and one special prime only, and back after
-//!    the raising (J.-P. Bossuat, J. Troncoso-Pastoriza and J.-P. Hubaux, ACNS 2022).
-//! 2. *Coefficients to slots*: the coefficients become slots, by the factors of [`crate::rns::approximation::embedding`].
-//! 3. *Modular reduction* of every slot, by [`ModularReduction`](crate::rns::approximation::modular_reduction::ModularReduction); of real and imaginary parts each, which conjugation takes apart.
+//! 1. *Modulus raising* ([`Lowering::raise_modulus`]): reinterprets the residues modulo all primes. A dense secret makes I large, so the
+//!    ciphertext is first switched to a sparse ephemeral secret, modulo q_0 and one special prime only, and back afterward
+//!    (J.-P. Bossuat, J. Troncoso-Pastoriza and J.-P. Hubaux, ACNS 2022).
+//! 2. *Coefficients to slots*: the factors of [`crate::rns::approximation::embedding`] move coefficients into slots.
+//! 3. *Modular reduction* of every slot, by
+//!    [`ModularReduction`](crate::rns::approximation::modular_reduction::ModularReduction), separately for real and imaginary parts,
+//!    which conjugation separates.
 //! 4. *Slots to coefficients*: the inverse of step 2.
 //!
-//! The order 4, 1, 2, 3 is *slim* bootstrapping (H. Chen and K. Han, EUROCRYPT 2018): step 4 stands at the lowest levels, before the raising,
-//! and costs little. With fewer slots than N/2 the ciphertext is packed sparsely: after the raising a trace puts it back into
-//! the subring of X^(N/2n), one vector of 2n slots holds both parts, and one modular reduction serves them. With one slot this is the
-//! non-packed bootstrapping that F1 measures (J. H. Cheon et al., EUROCRYPT 2018): the transforms are one product each.
+//! The order 4, 1, 2, 3 is *slim* bootstrapping (H. Chen and K. Han, EUROCRYPT 2018): step 4 runs at the lowest levels, where it is
+//! cheap. With fewer than N/2 slots the ciphertext is packed sparsely: after the raising, a trace maps it into the subring of X^(N/2n),
+//! one vector of 2n slots contains both parts, and one modular reduction handles them. With one slot, this is the non-packed
+//! bootstrapping that F1 measures (J. H. Cheon et al., EUROCRYPT 2018): each transform is one product.
 
 mod parameters;
 mod raise;
@@ -28,7 +30,7 @@ use super::{CiphertextValue, Lowering, Noise, Result};
 use crate::rns::levels::Scale;
 
 impl Lowering<'_> {
-    /// The same message at [`Bootstrapping::output_level`], with that level's scale. The operand is of any level that is not below
+    /// The same message at [`Bootstrapping::output_level`], with that level's scale. The operand's level must be at least
     /// [`Bootstrapping::input_level`].
     ///
     /// # Errors
@@ -37,7 +39,7 @@ impl Lowering<'_> {
         let a = if a.rescale_due { self.relinearise_and_rescale(a)? } else { a.clone() };
         let magnitude = a.noise.magnitude;
         let mut start = self.drop_to(&a, plan.input_level())?;
-        // An error that is followed at points passes as it is; what is added to it is that of a message without one.
+        // An error followed at points passes through unchanged; bootstrapping adds the errors for a message without errors.
         let followed = start.noise.profile.is_some().then(|| start.noise.clone());
         if followed.is_some() {
             start.noise = Noise { magnitude, ..Noise::none() };
@@ -66,7 +68,7 @@ impl Lowering<'_> {
         let scale = real(result.scale);
         let (own, concentrated) = self.reduction_errors(plan, &start);
         result.noise = result.noise.with_error(scale * own, self.source());
-        // What is in the operand stays what it is.
+        // The operand's errors remain.
         result.noise.systematic += start.noise.systematic * scale / real(start.scale);
         result.noise.concentrated = start.noise.concentrated * scale / real(start.scale) + scale * concentrated;
         result.noise = match followed {
@@ -83,13 +85,13 @@ impl Lowering<'_> {
         Ok(result)
     }
 
-    /// The error of the modular reduction's own functions in a slot of the result: a deviation, and a bound of what is to be added for messages
-    /// of few large coefficients.
+    /// Error of the modular reduction's functions in a slot of the result: a deviation, and a bound of the additional error for messages
+    /// with few dominant coefficients.
     ///
-    /// The polynomial's errors in the 2n coefficients are as good as independent. The sine's is ε in a coefficient as large as the message's
-    /// bound B, and falls with its cube. The squares of all coefficients add up to no more than B². Where they
-    /// are alike, as of random slots, a coefficient is a Gaussian of deviation B/√2n, its cube has the deviation √15·(B/√2n)³, and the
-    /// sum of 2n such errors √15·ε/2n. Where one has all, it is ε.
+    /// The polynomial's errors in the 2n coefficients are nearly independent. The sine's error is ε in a coefficient as large as the message
+    /// bound B, and proportional to the coefficient's cube. The squares of all coefficients sum to at most B². If the coefficients are
+    /// similar, as for random slots, each is Gaussian with deviation B/√2n, its cube has deviation √15·(B/√2n)³, and the sum of 2n such
+    /// errors is √15·ε/2n. If one coefficient dominates, the error is ε.
     fn reduction_errors(&self, plan: &Bootstrapping, start: &CiphertextValue) -> (f64, f64) {
         let modulus = self.chain().log2_modulus(0).exp2();
         let count = 2.0 * plan.literal().slots as f64;
@@ -103,7 +105,6 @@ impl Lowering<'_> {
     }
 }
 
-/// A scale as the number that it is in CKKS.
 fn real(scale: Scale) -> f64 {
     scale.real()
 }

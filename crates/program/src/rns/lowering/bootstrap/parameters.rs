@@ -1,4 +1,4 @@
-//! What a bootstrapping is made of, and which levels its phases take.
+//! The components of a bootstrapping, and the levels of its phases.
 
 use super::super::{
     LoweringError, PreparedTransform, RnsLowering, StepChooser, monomial_to_chebyshev, polynomial_depth,
@@ -15,30 +15,29 @@ use polyfabric_schemes::ckks::BootstrapOrder;
 use polyfabric_schemes::rns::{GadgetLiteral, LimbId};
 use thiserror::Error;
 
-/// Bits by which every level of slots to coefficients lowers the scale: coefficients are smaller than slots, so errors weigh more
-/// in them.
+/// Bits by which each level of slots to coefficients lowers the scale. Coefficients are smaller than slots, so errors matter more in
+/// them.
 const FALLING_BITS: f64 = 3.0;
 
-/// Under which secret the modulus is raised.
+/// The secret under which the modulus is raised.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BootstrappingSecret {
-    /// The scheme's own, of so many non-zero coefficients (expected).
+    /// The scheme's own secret.
     Dense {
-        /// Its Hamming weight.
+        /// Expected Hamming weight.
         hamming_weight: usize,
     },
-    /// A sparse ephemeral one, which only ciphertexts modulo q_0 are switched to.
+    /// A sparse ephemeral secret; only ciphertexts modulo q_0 are switched to it.
     Encapsulated {
-        /// Its Hamming weight.
+        /// Hamming weight.
         hamming_weight: usize,
-        /// Special primes of the switch to it, with a product not below any prime of q_0. Together with q_0 they are all the modulus that the
-        /// sparse secret is ever used with, so its security is that of log2 q_0 + log2 of their product bits.
+        /// Special primes of the switch to it; their product is at least any prime of q_0. The sparse secret is used only with these primes
+        /// and q_0, which determine its security.
         special: Vec<LimbId>,
     },
 }
 
 impl BootstrappingSecret {
-    /// Its Hamming weight.
     pub fn hamming_weight(&self) -> usize {
         match self {
             Self::Dense { hamming_weight } | Self::Encapsulated { hamming_weight, .. } => *hamming_weight,
@@ -46,61 +45,40 @@ impl BootstrappingSecret {
     }
 }
 
-/// A bootstrapping as written. Nothing about it has been checked.
+/// A bootstrapping as specified, not checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BootstrappingLiteral {
-    /// Which phase comes last. In slim order the operand has to have as many levels as slots to coefficients takes; in full order none.
+    /// Order of the phases. In slim order the operand needs the levels of slots to coefficients, in full order none.
     pub order: BootstrapOrder,
-    /// n, a power of two up to N/2: messages repeat after as many slots.
+    /// n, a power of two up to N/2: period of the messages.
     pub slots: usize,
-    /// Under which secret the modulus is raised.
+    /// The secret under which the modulus is raised.
     pub secret: BootstrappingSecret,
-    /// Levels of the chain for coefficients to slots, its highest. A transform of n slots has log2 n butterflies and takes no more levels than
-    /// that (one for one slot): the modulus is then raised to so much less.
+    /// The chain's highest levels, for coefficients to slots. A transform of n slots has log2 n butterflies and takes at most that many
+    /// levels (one for one slot); the modulus is then raised to a lower level.
     pub coefficients_to_slots: usize,
-    /// Levels of the chain for slots to coefficients. Those that are not taken are left to the result in full order; in slim order the operand
-    /// needs so many fewer.
+    /// Levels for slots to coefficients. Unused ones are available to the result in full order; in slim order the operand needs fewer.
     pub slots_to_coefficients: usize,
-    /// The modular reduction.
     pub reduction: ReductionLiteral,
 }
 
-/// Why a bootstrapping cannot be.
+/// Why a bootstrapping is invalid.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum BootstrappingError {
-    /// The number of slots.
-    #[error("bootstrapping of {slots} slots in a ring of {most}; take a power of two up to as many")]
+    #[error("bootstrapping of {slots} slots in a ring of {most}; take a power of two up to {most}")]
     Slots {
-        /// n.
         slots: usize,
         /// N/2.
         most: usize,
     },
-    /// A transform without a level.
     #[error("{phase} in 0 levels; give it at least one")]
-    TransformLevels {
-        /// Which transform.
-        phase: &'static str,
-    },
-    /// The chain is too short.
+    TransformLevels { phase: &'static str },
     #[error(
-        "bootstrapping takes {taken} levels ({coefficients_to_slots} for coefficients to slots, {reduction} for the modular reduction, {slots_to_coefficients} for slots to coefficients), and the chain has {levels}; give the chain more levels, or bootstrapping fewer"
+        "bootstrapping takes {taken} levels ({coefficients_to_slots} for coefficients to slots, {reduction} for the modular reduction, {slots_to_coefficients} for slots to coefficients), but the chain has {levels}; give the chain more levels, or bootstrapping fewer"
     )]
-    Levels {
-        /// Levels in all.
-        taken: usize,
-        /// Of coefficients to slots.
-        coefficients_to_slots: usize,
-        /// Of the modular reduction.
-        reduction: usize,
-        /// Of slots to coefficients.
-        slots_to_coefficients: usize,
-        /// Highest level of the chain.
-        levels: usize,
-    },
-    /// Special primes of the switch to the sparse secret that are missing or too small.
+    Levels { taken: usize, coefficients_to_slots: usize, reduction: usize, slots_to_coefficients: usize, levels: usize },
     #[error(
-        "the switch to the sparse secret has special primes of {special:.1} bits for a first modulus of {modulus:.1}; name special primes with as many bits"
+        "the switch to the sparse secret has special primes of {special:.1} bits, but the first modulus has {modulus:.1}; add special primes of as many bits"
     )]
     EncapsulationPrimes {
         /// log2 of their product.
@@ -108,29 +86,25 @@ pub enum BootstrappingError {
         /// log2 of the largest prime of q_0.
         modulus: f64,
     },
-    /// Messages that are not small against q_0.
     #[error(
-        "messages of scale 2^{scale:.1} modulo 2^{modulus:.1} are up to 2^{ratio:.1} of it, and the modular reduction is made for 2^{wanted:.1}; enlarge the first prime or lower the scale"
+        "messages of scale 2^{scale:.1} are up to 2^{ratio:.1} of the first modulus 2^{modulus:.1}, but the modular reduction supports 2^{wanted:.1}; enlarge the first prime or lower the scale"
     )]
     MessageRatio {
         /// log2 of the scale at level 0.
         scale: f64,
         /// log2 q_0.
         modulus: f64,
-        /// Their difference.
         ratio: f64,
         /// log2 of what the reduction is made for.
         wanted: f64,
     },
-    /// No such polynomial.
     #[error(transparent)]
     Approximation(#[from] ApproximationError),
-    /// No such transform.
     #[error(transparent)]
     Lowering(#[from] LoweringError),
 }
 
-/// A checked bootstrapping for one chain: polynomials and matrices made.
+/// A checked bootstrapping for one chain, with its polynomials and matrices.
 #[derive(Clone, Debug)]
 pub struct Bootstrapping {
     literal: BootstrappingLiteral,
@@ -146,8 +120,7 @@ pub struct Bootstrapping {
 }
 
 impl Bootstrapping {
-    /// Checks `literal` for `chain`, and makes polynomials and matrices. `choice` says how rotations are hoisted, by which the steps
-    /// of the matrices are chosen.
+    /// Checks `literal` for `chain` and computes polynomials and matrices. The hoisting of `choice` determines the steps of the matrices.
     ///
     /// # Errors
     /// [`BootstrappingError`].
@@ -189,7 +162,7 @@ impl Bootstrapping {
         let encapsulation = match &literal.secret {
             BootstrappingSecret::Dense { .. } => None,
             BootstrappingSecret::Encapsulated { special, .. } => {
-                // The sum of no logarithm is -0.
+                // An empty sum of logarithms is -0.0; normalize it.
                 let bits = chain.log2_product(&LimbSet::new(special.iter().copied())) + 0.0;
                 let limbs = chain.limbs(0);
                 let digit = limbs.iter().map(|limb| chain.log2_product(&LimbSet::one(limb))).fold(0.0, f64::max);
@@ -201,10 +174,10 @@ impl Bootstrapping {
             }
         };
         let chooser = |level: usize| StepChooser::new(chain, choice, level);
-        // The modular reduction stays at the levels that were made for it, whatever the transforms take.
+        // The modular reduction stays at its levels even if the transforms use fewer.
         let reduction_level = chain.top() - literal.coefficients_to_slots;
         let top = reduction_level + literal.coefficients_to_slots.min(butterflies);
-        // A half, as z and its conjugate add to twice a part.
+        // The half compensates that z plus its conjugate is twice a part.
         let to_slots = coefficients_to_slots(slots, packing, top - reduction_level, 0.5);
         let to_slots = prepare(to_slots, |index| chooser(top - index))?;
         let to_coefficients_levels = literal.slots_to_coefficients.min(butterflies);
@@ -212,7 +185,7 @@ impl Bootstrapping {
             BootstrapOrder::Full => reduction_level - reduction_levels,
             BootstrapOrder::Slim => to_coefficients_levels,
         };
-        // Slim bootstrapping begins with slots that repeat, not with real and imaginary parts beside each other.
+        // Slim bootstrapping starts with repeating slots, not with adjacent real and imaginary parts.
         let before = if literal.order == BootstrapOrder::Slim { Packing::Full } else { packing };
         let to_coefficients = slots_to_coefficients(slots, before, to_coefficients_levels, 1.0);
         let to_coefficients = prepare(to_coefficients, |index| chooser(start - index))?;
@@ -231,22 +204,18 @@ impl Bootstrapping {
         })
     }
 
-    /// As written.
     pub fn literal(&self) -> &BootstrappingLiteral {
         &self.literal
     }
 
-    /// How slots are packed.
     pub fn packing(&self) -> Packing {
         self.packing
     }
 
-    /// The modular reduction.
     pub fn reduction(&self) -> &ModularReduction {
         &self.reduction
     }
 
-    /// Levels of the modular reduction.
     pub fn reduction_levels(&self) -> usize {
         self.reduction_levels
     }
@@ -259,24 +228,23 @@ impl Bootstrapping {
         }
     }
 
-    /// The level of the result.
     pub fn output_level(&self) -> usize {
         let after = self.reduction_level - self.reduction_levels;
         match self.literal.order {
             BootstrapOrder::Full => after - self.to_coefficients.len(),
-            // Sparse packing ends with a product that brings both parts together.
+            // Sparse packing ends with a product that combines both parts.
             BootstrapOrder::Slim => after - usize::from(self.packing == Packing::Sparse),
         }
     }
 
-    /// The level of the vectors that the modular reduction begins with.
+    /// Level of the vectors at the start of the modular reduction.
     pub fn reduction_level(&self) -> usize {
         self.reduction_level
     }
 
-    /// The scale of the vectors that the modular reduction begins with, if it is to end with `target`: each level's scale, from the last one
-    /// upwards, is the one whose square, rescaled, is the scale below. So levels may drop different products of primes, and
-    /// deviations are halved from level to level.
+    /// Scale of the vectors at the start of the modular reduction such that it ends with `target`. From the last level upward, each level's
+    /// scale is the one whose square, rescaled, is the scale below. So levels may drop different prime products, and deviations are halved
+    /// at each level.
     pub fn reduction_scale(&self, chain: &Chain, target: f64) -> f64 {
         self.scale_above(chain, target, self.reduction_level() - self.reduction_levels, self.reduction_level())
     }
@@ -286,8 +254,8 @@ impl Bootstrapping {
         (to + 1..=from).fold(target, |scale, level| (scale * chain.dropped_product(level)).sqrt())
     }
 
-    /// The scale that the modular reduction ends with, for a message of `message_scale` that was raised: in slim bootstrapping the
-    /// result's, else a larger one, that slots to coefficients bring down.
+    /// Scale at the end of the modular reduction, for a raised message of scale `message_scale`: in slim order the result's, otherwise a
+    /// larger one that slots to coefficients lower.
     pub fn reduced_scale(&self, chain: &Chain, message_scale: f64) -> f64 {
         let last = self.reduction_level() - self.reduction_levels;
         if self.literal.order == BootstrapOrder::Slim && self.packing == Packing::Full {
@@ -298,38 +266,38 @@ impl Bootstrapping {
         result / self.message_factor(chain, message_scale)
     }
 
-    /// 2π·Δ/q_0: what the scale of sin(2π·m/q_0) is multiplied by to be that of m/Δ.
+    /// 2π·Δ/q_0: converts the scale of sin(2π·m/q_0) to that of m/Δ.
     pub fn message_factor(&self, chain: &Chain, message_scale: f64) -> f64 {
         std::f64::consts::TAU * message_scale / chain.log2_modulus(0).exp2()
     }
 
-    /// The level that the modulus is raised to: the chain's highest, less what coefficients to slots do not take.
+    /// The level that the modulus is raised to: the chain's highest, minus the levels that coefficients to slots do not use.
     pub fn top(&self) -> usize {
         self.top
     }
 
-    /// The matrices of coefficients to slots, first factor first.
+    /// The matrices of coefficients to slots, in order of application.
     pub fn to_slots(&self) -> &[PreparedTransform] {
         &self.to_slots
     }
 
-    /// The matrices of slots to coefficients, first factor first.
+    /// The matrices of slots to coefficients, in order of application.
     pub fn to_coefficients(&self) -> &[PreparedTransform] {
         &self.to_coefficients
     }
 
-    /// The gadget of the key to the sparse secret, if there is one: modulo q_0 and its special primes only.
+    /// The gadget of the key to the sparse secret, if any: only q_0 and its special primes.
     pub fn encapsulation(&self) -> Option<&GadgetLiteral> {
         self.encapsulation.as_ref()
     }
 
-    /// log2 of a bound of the probability that one bootstrapping fails, because an integer part leaves the range: −∞ where it cannot.
+    /// log2 of a bound of the probability that an integer part leaves the supported range; −∞ if this is impossible.
     pub fn failure_probability_log2(&self) -> f64 {
         overflow_probability_log2(self.literal.secret.hamming_weight(), self.literal.reduction.range, self.coefficients)
     }
 }
 
-/// Levels of the first polynomial, the doublings, and the arcsine's polynomial.
+/// Levels of the first polynomial, the doublings, and the arcsine.
 fn reduction_levels(reduction: &ModularReduction) -> usize {
     let arcsine = reduction.arcsine().map_or(0, |arcsine| polynomial_depth(arcsine.coefficients().len() - 1));
     polynomial_depth(base_coefficients(reduction).len() - 1) + reduction.literal().doublings + arcsine
@@ -339,7 +307,7 @@ fn complex(values: &[f64]) -> Vec<Complex> {
     values.iter().map(|&value| value.into()).collect()
 }
 
-/// The Chebyshev coefficients of the polynomial that the doublings begin with.
+/// Chebyshev coefficients of the polynomial before the doublings.
 pub(super) fn base_coefficients(reduction: &ModularReduction) -> Vec<Complex> {
     match reduction.base() {
         Base::Cosine(series) => complex(series.coefficients()),

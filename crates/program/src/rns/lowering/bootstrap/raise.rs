@@ -1,4 +1,4 @@
-//! From q_0 to the product of the primes that the transforms begin with.
+//! Modulus raising, from q_0 to the product of primes at the start of the transforms.
 
 use super::{Bootstrapping, real};
 use crate::rns::approximation::embedding::Packing;
@@ -7,12 +7,12 @@ use crate::rns::levels::Scale;
 use crate::rns::lowering::{CiphertextValue, Lowering, Noise, Result};
 use polyfabric_schemes::rns::KeyId;
 
-/// log2 of the largest mean scale of the matrices of coefficients to slots: entries are f64 of 53 bits, and rounding beyond is wasted.
+/// log2 of the largest mean scale of the matrices of coefficients to slots. Entries are f64 with 53 bits, so larger scales are useless.
 const MOST_BITS: f64 = 58.0;
 
 impl Lowering<'_> {
-    /// a, at level 0, as a ciphertext at [`Bootstrapping::top`] of phase m + q_0·I, up to an integer factor. What it encrypts is
-    /// (m + q_0·I)/(q_0·K), |·| ≤ 1.
+    /// Raises a, at level 0, to [`Bootstrapping::top`], with phase m + q_0·I up to an integer factor. The message is
+    /// (m + q_0·I)/(q_0·K), at most 1 in magnitude.
     ///
     /// # Errors
     /// [`crate::rns::lowering::LoweringError::NotLinear`].
@@ -30,7 +30,7 @@ impl Lowering<'_> {
                 let special = LimbSet::new(gadget.special.iter().copied());
                 let (body, mask) = self.encapsulated([a.parts[0], a.parts[1]], &special)?;
                 let body = self.centred(body, &top)?;
-                // One polynomial for all digits: the gadget's idempotents add up to 1, and the polynomial is already small.
+                // One polynomial serves as all digits: the gadget's idempotents sum to 1, and the polynomial is already small.
                 let all = self.raised_limbs(&top);
                 let mask = self.centred(mask, &all)?;
                 let digits = &self.choice().gadget.digits;
@@ -48,7 +48,7 @@ impl Lowering<'_> {
         let scale = Scale::Real(modulus * range);
         let raised = CiphertextValue { parts, level: plan.top(), scale, rescale_due: false, noise };
         let raised = self.traced(raised, plan)?;
-        // An integer factor without an error, if the matrices would need a larger scale than encodings have bits.
+        // An exact integer factor, if the matrices would otherwise need a larger scale than encodings support.
         let levels = plan.reduction_level() + 1..=plan.top();
         let dropped: f64 = levels.clone().map(|level| self.chain().dropped_product(level).log2()).sum();
         let wanted = plan.reduction_scale(self.chain(), plan.reduced_scale(self.chain(), real(a.scale))).log2();
@@ -60,9 +60,9 @@ impl Lowering<'_> {
         Ok(result)
     }
 
-    /// `value`, over the limbs of level 0, as the integer nearest to 0, modulo the limbs of `to`: what it is modulo the first prime, and that
-    /// prime times the rest. An integer that is off by a multiple of q_0 would leave the range of the modular reduction, and a conversion of
-    /// several limbs at once is so on machines that have no exact one.
+    /// `value`, over the limbs of level 0, as the centered integer modulo the limbs of `to`: its residue modulo the first prime, plus that
+    /// prime times the rest. An error by a multiple of q_0 would leave the range of the modular reduction; machines without exact base
+    /// conversion would make it when converting several limbs at once.
     fn centred(&mut self, value: ValueId, to: &LimbSet) -> Result<ValueId> {
         let limbs = self.builder.limbs(value).clone();
         let Some((first, rest)) = limbs.as_slice().split_first().filter(|(_, rest)| !rest.is_empty()) else {
@@ -71,14 +71,14 @@ impl Lowering<'_> {
         let (modulus, first) = (self.chain().modulus(*first).value(), LimbSet::one(*first));
         let low = self.builder.mod_up(value, first.clone(), to.clone(), Conversion::Centred)?;
         let high = self.builder.mod_down(value, first, Conversion::Centred, None)?;
-        debug_assert_eq!(self.builder.limbs(high).as_slice(), rest);
+        assert_eq!(self.builder.limbs(high).as_slice(), rest);
         let high = self.centred(high, to)?;
         let factors = self.builder.residues(i128::from(modulus), to);
         let high = self.builder.scale(high, &factors)?;
         Ok(self.builder.add(low, high)?)
     }
 
-    /// Switched to the sparse secret, modulo q_0, with `special` in the place of the special primes and a digit a limb.
+    /// Switches to the sparse secret modulo q_0, with `special` as the special primes and one limb per digit.
     fn encapsulated(&mut self, parts: [ValueId; 2], special: &LimbSet) -> Result<(ValueId, ValueId)> {
         let limbs = self.chain().limbs(0);
         let to = limbs.union(special);
@@ -90,7 +90,7 @@ impl Lowering<'_> {
         Ok((self.builder().add(parts[0], more)?, mask))
     }
 
-    /// Σ of the rotations by n, 2n, …: N/2n times the part that repeats after n slots, and nothing else.
+    /// The sum of rotations by n, 2n, …: N/2n times the component of period n.
     fn traced(&mut self, a: CiphertextValue, plan: &Bootstrapping) -> Result<CiphertextValue> {
         if plan.packing() == Packing::Full {
             return Ok(a);

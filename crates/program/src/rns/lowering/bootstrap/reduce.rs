@@ -1,5 +1,3 @@
-//! The modular reduction of encrypted coefficients.
-
 use super::parameters::base_coefficients;
 use super::transforms::Parts;
 use super::{Bootstrapping, real};
@@ -9,7 +7,7 @@ use crate::rns::levels::Scale;
 use crate::rns::lowering::{CiphertextValue, Lowering, Points, Result, monomial_to_chebyshev};
 
 impl Lowering<'_> {
-    /// Every part reduced. `message_scale` is the scale of the ciphertext that was raised; the result encrypts its coefficients.
+    /// Reduces every part. `message_scale` is the scale of the ciphertext before raising; the result encrypts its coefficients.
     pub(super) fn reduce_parts(&mut self, parts: Parts, plan: &Bootstrapping, message_scale: f64) -> Result<Parts> {
         Ok(match parts {
             Parts::One(part) => Parts::One(self.reduce(&part, plan, message_scale)?),
@@ -21,7 +19,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// x/K in [−1, 1] to sin(2πx), which is 2π times x modulo 1, and read as that: the scale is multiplied by 2π·Δ/q_0.
+    /// Maps x/K in [−1, 1] to sin(2πx), which approximates 2π times x modulo 1; the scale absorbs the factor 2π·Δ/q_0.
     fn reduce(&mut self, a: &CiphertextValue, plan: &Bootstrapping, message_scale: f64) -> Result<CiphertextValue> {
         let reduction = plan.reduction();
         let literal = *reduction.literal();
@@ -67,14 +65,14 @@ impl Lowering<'_> {
         Ok(value)
     }
 
-    /// The arguments of the reduction, x/K with x an integer part: a message is small beside it.
+    /// The arguments x/K of the reduction, with x the integer part: the message is small in comparison.
     fn integer_points(&self, plan: &Bootstrapping) -> Points {
         let range = plan.literal().reduction.range as i64;
         let variance = (plan.literal().secret.hamming_weight() as f64 + 1.0) / 12.0;
         let weight = |whole: i64| (-((whole * whole) as f64) / (2.0 * variance)).exp();
         let all: f64 = (1 - range..range).map(weight).sum();
         let values = (1 - range..range).map(|whole| (whole as f64 / range as f64, weight(whole) / all)).collect();
-        // As unlikely as that an error leaves its bound.
+        // As improbable as an error beyond its bound.
         Points::Random { values, count: 2 * plan.literal().slots, beyond: self.model().tail().powi(2) }
     }
 
@@ -88,9 +86,9 @@ impl Lowering<'_> {
     }
 }
 
-/// Chebyshev coefficients of an interval [−end, end] as those of [−1, 1].
+/// Converts Chebyshev coefficients on [−end, end] to [−1, 1].
 fn unit_interval_coefficients(coefficients: &[f64], end: f64) -> Vec<Complex> {
-    // By way of 1, x, x², …: degrees are small. T_(k+1) = 2t·T_k − T_(k−1), t = x/end.
+    // Via monomials, since degrees are small: T_(k+1) = 2t·T_k − T_(k−1), t = x/end.
     let mut monomial = vec![0.0; coefficients.len()];
     let (mut before, mut current) = (vec![0.0; coefficients.len()], vec![0.0; coefficients.len()]);
     current[0] = 1.0;

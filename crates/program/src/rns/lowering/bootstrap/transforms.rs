@@ -1,4 +1,4 @@
-//! Coefficients to slots, slots to coefficients, and the real and imaginary parts between them.
+//! Coefficients to slots, slots to coefficients, and separating real and imaginary parts.
 
 use super::{BootstrapOrder, Bootstrapping, real};
 use crate::rns::approximation::embedding::Packing;
@@ -8,17 +8,17 @@ use crate::rns::levels::Scale;
 use crate::rns::lowering::{CiphertextValue, Lowering, PreparedTransform, Result};
 use std::sync::Arc;
 
-/// The coefficients as slots: real vectors, in bit-reversed order.
+/// The coefficients in slots: real vectors in bit-reversed order.
 #[derive(Clone, Debug)]
 pub(super) enum Parts {
-    /// Full packing: c_0, …, c_(n−1), and c_n, …, c_(2n−1).
+    /// Full packing: c_0, …, c_(n−1) and c_n, …, c_(2n−1).
     Two(Box<[CiphertextValue; 2]>),
     /// Sparse packing: both in one vector of 2n slots.
     One(CiphertextValue),
 }
 
 impl Lowering<'_> {
-    /// The real and imaginary parts of the inverse transform, with the scale `target`.
+    /// The real and imaginary parts of the inverse transform, with scale `target`.
     pub(super) fn coefficients_to_slots(
         &mut self,
         a: CiphertextValue,
@@ -40,7 +40,7 @@ impl Lowering<'_> {
         Ok(Parts::Two(Box::new([first, second])))
     }
 
-    /// x + i·y of full packing; the vector (x | y) of sparse packing as it is.
+    /// x + i·y for full packing; the unchanged vector (x | y) for sparse packing.
     pub(super) fn join_parts(&mut self, parts: Parts, plan: &Bootstrapping) -> Result<CiphertextValue> {
         match parts {
             Parts::Two(both) => {
@@ -54,7 +54,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// (x | y) to x + i·y, repeating after n slots: the product with (1 | i), and its rotation by n added.
+    /// Maps (x | y) to x + i·y with period n: the product with (1 | i), plus its rotation by n.
     fn joined_halves(&mut self, both: &CiphertextValue, plan: &Bootstrapping) -> Result<CiphertextValue> {
         let slots = plan.literal().slots;
         let entry = |slot: usize| if slot < slots { Complex::from(1.0) } else { Complex::new(0.0, 1.0) };
@@ -68,7 +68,7 @@ impl Lowering<'_> {
         self.add(&product, &rotated)
     }
 
-    /// The transform to the chain's scale.
+    /// The transform, ending with the chain's scale.
     pub(super) fn slots_to_coefficients(
         &mut self,
         a: &CiphertextValue,
@@ -86,10 +86,10 @@ impl Lowering<'_> {
         self.transforms(a.clone(), plan.to_coefficients(), target, 0.25, fold)
     }
 
-    /// The factors one after the other, to the scale `target` exactly. The matrices' own scales differ by the `share`-th power of
-    /// their periods: rounding a diagonal that repeats after p entries errs by √(2p/12) in a slot, so with a half all matrices' rounding
-    /// weighs the same; with less than a half, scales between the factors stay larger, and rescaling errs less. With
-    /// `fold` the first product has its rotation by so many slots added.
+    /// Applies the factors in order, ending with exactly the scale `target`. The matrices' own scales differ by the `share`-th power of their
+    /// periods. Rounding a diagonal of period p causes an error of √(2p/12) in a slot, so a share of a half balances all matrices' rounding;
+    /// a smaller share keeps scales between the factors larger, so that rescaling errors are smaller. With `fold`, the first product has
+    /// its rotation by that many slots added.
     fn transforms(
         &mut self,
         a: CiphertextValue,
@@ -111,7 +111,7 @@ impl Lowering<'_> {
                 (real(value.scale).log2() + mean + weight(factor) - dropped(self, value.level)).exp2()
             };
             value = self.transform(&value, factor, scale)?;
-            // Partial transforms of numbers up to 1 with random signs stay near √(their number).
+            // Partial transforms of numbers up to 1 with random signs stay near the square root of their number.
             value.noise.magnitude = value.noise.magnitude.min(1.0);
             if let Some(slots) = fold.filter(|_| index == 0) {
                 let rotated = self.rotate(&value, slots as i64)?;
@@ -121,7 +121,7 @@ impl Lowering<'_> {
         Ok(value)
     }
 
-    /// ±i·a, without an error: X^(N/2) is i in every slot.
+    /// ±i·a, exactly: X^(N/2) is i in every slot.
     pub(super) fn times_imaginary(&mut self, a: &CiphertextValue, negative: bool) -> Result<CiphertextValue> {
         let count = self.chain().degree().get();
         let mut coefficients = vec![0i64; count];

@@ -1,22 +1,21 @@
-//! Matrices by their diagonals, times the slots of a ciphertext.
+//! Matrix-vector products in slots, with matrices given by their diagonals.
 //!
-//! M·x = Σ_d diagonal_d ⊙ rotate(x, d). With d = g + b, b of the few *baby steps* and g of the few *giant steps*,
+//! M·x = Σ_d diagonal_d ⊙ rotate(x, d). With d = g + b for few *giant steps* g and few *baby steps* b,
 //!
 //! M·x = Σ_g rotate(Σ_b rotate(diagonal_(g+b), −g) ⊙ rotate(x, b), g)
 //!
-//! takes one rotation for each b and each g (S. Halevi and V. Shoup, CRYPTO 2018); the diagonals, being public, are rotated before they are
-//! encoded. With the diagonal method ([`StepRule::Diagonals`](super::StepRule)) there is no giant step but that by 0. What the rotations share is the lowering's choice:
+//! takes one rotation per b and per g (S. Halevi and V. Shoup, CRYPTO 2018). The diagonals are public and are rotated before encoding.
+//! The diagonal method ([`StepRule::Diagonals`](super::StepRule)) has only the giant step 0. Hoisting determines the shared work:
 //!
-//! | hoisting | digits of x | division by P |
+//! | hoisting | digits of x | ModDown |
 //! |---|---|---|
-//! | none | once a baby step | once a baby step and a giant step, for two polynomials |
+//! | none | once per baby step | once per baby step and per giant step, for two polynomials |
 //! | single | once | the same |
-//! | double | once | once a giant step for one polynomial, and once at the end, together with the rescaling |
+//! | double | once | once per giant step for one polynomial, and once at the end, together with the rescaling |
 //!
 //! With double hoisting (J.-P. Bossuat et al., EUROCRYPT 2021, algorithm 6) the rotated x stays over Q and P, diagonals are encoded over
-//! Q and P, and sums are divided once. Unless the choice says otherwise,
-//! operations stand in the giant-step-centric order (Osiris, section V): one baby step after the other, each added to the sums of all giant
-//! steps, so that a rotated x is used up at once.
+//! Q and P, and sums are divided once. By default, operations are in the giant-step-centric order (Osiris, section V): one baby step
+//! after the other, each added to the sums of all giant steps, so that a rotated x is used immediately.
 
 mod plan;
 
@@ -32,22 +31,22 @@ use crate::rns::levels::Scale;
 use polyfabric_kernels::automorphism::GaloisElement;
 use std::collections::BTreeMap;
 
-/// A matrix ready for the lowering: its steps chosen, its diagonals rotated for their giant steps.
+/// A matrix ready for the lowering: steps chosen, and diagonals rotated for their giant steps.
 #[derive(Clone, Debug)]
 pub struct PreparedTransform {
     steps: Steps,
-    /// For each baby step the giant steps with the diagonals' values.
+    /// For each baby step, the giant steps and their diagonals.
     terms: BTreeMap<i64, Vec<(i64, Values)>>,
-    /// The largest √Σ_d |entry|² of a row, and the largest Σ_d |entry|.
+    /// Largest √Σ_d |entry|² and largest Σ_d |entry| of a row.
     row_deviation: f64,
     row_sum: f64,
     diagonals: usize,
-    /// Entries after which all diagonals repeat.
+    /// Period of all diagonals.
     period: usize,
 }
 
 impl PreparedTransform {
-    /// Has `chooser` choose the steps for `diagonals` by offset, each of `period` values or one for all; offsets are modulo the period.
+    /// Prepares `diagonals`, each with `period` values or a single one; `chooser` chooses the steps. Offsets are modulo the period.
     ///
     /// # Errors
     /// [`LoweringError::Encoding`] if the values are integers.
@@ -70,7 +69,7 @@ impl PreparedTransform {
             }
         }
         by_offset.retain(|_, entries| entries.iter().any(|&entry| entry != Complex::default()));
-        // Diagonals of a shorter period are polynomials of fewer terms: encoded faster, and with less rounding.
+        // A shorter period makes diagonals sparse polynomials: faster to encode, and with less rounding.
         let mut shortest = length;
         let repeats = |entries: &Vec<Complex>, half: usize| (half..2 * half).all(|i| entries[i] == entries[i - half]);
         while shortest.is_multiple_of(2) && by_offset.values().all(|entries| repeats(entries, shortest / 2)) {
@@ -87,29 +86,28 @@ impl PreparedTransform {
         let count = by_offset.len();
         for (offset, mut entries) in by_offset {
             let (giant, baby) = steps.split(offset);
-            // Rotated by −g: entry i is the diagonal's entry i − g.
+            // Rotate by −g: entry i becomes the diagonal's entry i − g.
             entries.rotate_right(giant.rem_euclid(shortest as i64) as usize);
             terms.entry(baby).or_default().push((giant, Values::Complex(entries.into())));
         }
         Ok(Self { steps, terms, row_deviation: squares.sqrt(), row_sum, diagonals: count, period: shortest })
     }
 
-    /// Its steps.
     pub fn steps(&self) -> &Steps {
         &self.steps
     }
 
-    /// How many diagonals are not zero.
+    /// Number of nonzero diagonals.
     pub fn diagonals(&self) -> usize {
         self.diagonals
     }
 
-    /// Entries after which all its diagonals repeat.
+    /// Period of all diagonals.
     pub fn period(&self) -> usize {
         self.period
     }
 
-    /// The rotations it needs keys for, ascending.
+    /// The rotations that need keys, ascending.
     pub fn rotations(&self) -> Vec<i64> {
         let babies = self.terms.keys().copied();
         let giants = self.terms.values().flatten().map(|&(giant, _)| giant);
@@ -120,7 +118,7 @@ impl PreparedTransform {
     }
 }
 
-/// Entries after which all of `diagonals` repeat as they are given, so that those of a few entries are not written out: `period`, or less by a power of two.
+/// A common period of the `diagonals` as given, so that short ones are not expanded: `period`, divided by a power of two.
 fn common_period(diagonals: &Diagonals, period: usize) -> usize {
     let lengths = || diagonals.by_offset.values().map(Values::len);
     let longest = lengths().max().unwrap_or(period).max(1);
@@ -129,11 +127,11 @@ fn common_period(diagonals: &Diagonals, period: usize) -> usize {
     if halved && common { longest } else { period }
 }
 
-/// A sum over limbs of Q and P, or of Q.
+/// The two parts of a sum, over limbs of Q and P, or of Q.
 type Pair = [ValueId; 2];
 
 impl Lowering<'_> {
-    /// The matrix with `diagonals` times the slots, rescaled, with the scale of its level. Vectors repeat after `period` slots.
+    /// The matrix with `diagonals` times the slots of a, rescaled to its level's scale. Vectors have period `period`.
     ///
     /// # Errors
     /// [`LoweringError::LevelExhausted`] at level 0, [`LoweringError::Encoding`].
@@ -153,12 +151,11 @@ impl Lowering<'_> {
         self.transform(&a, &prepared, scale)
     }
 
-    /// What chooses the steps of matrices at `level`.
     pub fn step_chooser(&self, level: usize) -> StepChooser<'_> {
         StepChooser::new(self.chain(), self.choice(), level)
     }
 
-    /// The prepared matrix times the slots of a, rescaled, with `scale` exactly.
+    /// The prepared matrix times the slots of a, rescaled, with exactly the scale `scale`.
     ///
     /// # Errors
     /// [`LoweringError::LevelExhausted`] at level 0, [`LoweringError::Encoding`], [`LoweringError::NotLinear`].
@@ -175,7 +172,7 @@ impl Lowering<'_> {
         let encoding = scale * self.chain().dropped_product(a.level) / a.scale.real();
         let (a, encoding) = self.narrowed(a, prepared, encoding)?;
         let a = &a;
-        // Double hoisting adds rotated ciphertexts over P too, and needs the key switch before the automorphism.
+        // Double hoisting adds rotated ciphertexts over Q and P, so it needs the key switch before the automorphism.
         let double = self.choice().hoisting == Hoisting::Double
             && self.choice().rotation == RotationOrder::SwitchFirst
             && !self.special_limbs().is_empty();
@@ -192,8 +189,8 @@ impl Lowering<'_> {
         Ok(result)
     }
 
-    /// a and the scale of the diagonals: if they would have larger coefficients than the choice allows, a times a power of two, and so much
-    /// less. The product is the same but for their rounding.
+    /// Returns a and the scale of the diagonals. If the diagonals' coefficients exceed the lowering's limit, a is multiplied by a power of
+    /// two and the scale divided by it. The product changes only in its rounding.
     fn narrowed(
         &mut self,
         a: &CiphertextValue,
@@ -216,10 +213,10 @@ impl Lowering<'_> {
         Ok((larger, encoding / factor))
     }
 
-    /// The error before the rescaling: a's own in independent slots, the diagonals' rounding, and the key switches.
+    /// The error before the rescaling: a's error in independent slots, the diagonals' rounding, and the key switches.
     fn transform_noise(&mut self, a: &CiphertextValue, prepared: &PreparedTransform, encoding: f64) -> Noise {
         let switched = self.switched_noise(&self.chain().limbs(a.level));
-        // A diagonal is a polynomial of two coefficients an entry.
+        // A diagonal is a polynomial with two coefficients per entry.
         let terms = 2.0 * (prepared.diagonals * prepared.period) as f64;
         let transforms = self.model.transform() * encoding * prepared.row_deviation;
         let rounding = (terms / 12.0).sqrt().hypot(transforms) * a.scale.real() * a.noise.magnitude;
@@ -233,7 +230,7 @@ impl Lowering<'_> {
         noise
     }
 
-    /// The sums over Q; rotations share what the choice says.
+    /// The sums over Q, with no or single hoisting.
     fn transform_over_q(&mut self, a: &CiphertextValue, prepared: &PreparedTransform, scale: Scale) -> Result<Pair> {
         let limbs = self.chain().limbs(a.level);
         let mut babies = Vec::with_capacity(prepared.terms.len());
@@ -263,7 +260,7 @@ impl Lowering<'_> {
         Ok([self.divide(parts[0], &dropped)?, self.divide(parts[1], &dropped)?])
     }
 
-    /// The sums over Q and P; one division a giant step, and one of both parts at the end.
+    /// The sums over Q and P: one ModDown per giant step, and one for both parts at the end.
     fn transform_over_special(
         &mut self,
         a: &CiphertextValue,
@@ -275,8 +272,8 @@ impl Lowering<'_> {
         let special = self.special_limbs().clone();
         let digits = self.digits(a.parts[1])?;
         let body = self.times_special(a.parts[0])?;
-        // Babies are over Q and P but for b = 0: P·a has nothing modulo P. It comes last and is added to what is there of its giant step, so
-        // that each has one sum; only where nothing is there, its sum is over Q.
+        // Rotated vectors are over Q and P, except b = 0: P·a is 0 modulo P. It comes last and is added to the existing sum of its giant step.
+        // Only a giant step without other sums has one over Q.
         let (mut sums, mut plain) = (BTreeMap::<i64, Pair>::new(), BTreeMap::<i64, Pair>::new());
         let mut babies = Vec::with_capacity(prepared.terms.len());
         for (&baby, terms) in prepared.terms.iter().filter(|&(&baby, _)| baby != 0) {
@@ -322,7 +319,7 @@ impl Lowering<'_> {
             }
             let whole = self.joined(sum, rest, &q)?;
             let Some([body, mask]) = whole else { continue };
-            // Only P·x without limbs of P: P divides it already, but this is the rare case of a single baby step.
+            // P·x without limbs of P: P divides it, but this is the rare case of a single baby step.
             let over_special = self.builder.limbs(body).len() > q.len();
             let element = GaloisElement::rotation(self.chain().degree(), giant);
             let key = self.galois_key(element);
@@ -346,7 +343,7 @@ impl Lowering<'_> {
         Ok([self.divide(body, &dropped)?, self.divide(mask, &dropped)?])
     }
 
-    /// sums\[g\] += rotated ⊙ diagonal for the giant steps of one baby step.
+    /// sums\[g\] += rotated ⊙ diagonal, for the giant steps of one baby step.
     fn accumulate(
         &mut self,
         sums: &mut BTreeMap<i64, Pair>,
@@ -388,7 +385,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// `whole` over Q and P plus `part` over Q, which has nothing modulo P.
+    /// `whole` over Q and P plus `part` over Q, which is 0 modulo P.
     fn add_to_some(&mut self, whole: ValueId, part: ValueId, q: &LimbSet) -> Result<ValueId> {
         let special = self.special_limbs().clone();
         let kept = self.select(whole, q)?;
@@ -413,7 +410,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// P·x to x, modulo limbs of Q.
+    /// Maps P·x to x modulo limbs of Q.
     fn divided_by_special(&mut self, value: ValueId) -> Result<ValueId> {
         let factors: Vec<u64> = self
             .builder
@@ -423,7 +420,7 @@ impl Lowering<'_> {
                 let modulus = self.chain.modulus(limb);
                 let primes = self.special.iter().map(|special| modulus.reduce(self.chain.modulus(special).value()));
                 let product = primes.fold(1, |product, prime| modulus.multiply(product, prime));
-                // Distinct primes have inverses.
+                // The inverse exists because the primes are distinct.
                 modulus.inverse(product).unwrap_or(0)
             })
             .collect();

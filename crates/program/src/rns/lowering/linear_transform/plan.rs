@@ -1,10 +1,10 @@
-//! How many baby steps and giant steps.
+//! Chooses baby steps and giant steps.
 
 use super::{Hoisting, MatrixProduct, RnsLowering, StepRates, StepRule};
 use crate::rns::levels::Chain;
 use std::collections::BTreeSet;
 
-/// Chooses the steps of a matrix for ciphertexts of one level.
+/// Chooses the steps of matrices for ciphertexts of one level.
 #[derive(Clone, Copy, Debug)]
 pub struct StepChooser<'a> {
     chain: &'a Chain,
@@ -13,19 +13,19 @@ pub struct StepChooser<'a> {
 }
 
 impl<'a> StepChooser<'a> {
-    /// By the rule of `choice`, for ciphertexts at `level` of `chain`.
+    /// Uses the rule of `choice` for ciphertexts at `level` of `chain`.
     pub fn new(chain: &'a Chain, choice: &'a RnsLowering, level: usize) -> Self {
         Self { chain, choice, level }
     }
 
-    /// An offset of vectors that repeat after `period` slots as it goes into the steps: the one nearest to 0, which leaves the fewest runs of
-    /// offsets, or the one from 0 on, where all of them are one run.
+    /// The representative of an offset modulo `period`: the one nearest to 0, for the fewest runs of offsets. With the diagonal method, the
+    /// nonnegative one, so that all offsets form one run.
     pub fn reduced(&self, offset: i64, period: i64) -> i64 {
         let least = if self.choice.steps == StepRule::Diagonals { 0 } else { 1 - period / 2 };
         (offset - least).rem_euclid(period) + least
     }
 
-    /// The steps for `offsets`, ascending and [reduced](Self::reduced), of vectors that repeat after `period` slots.
+    /// The steps for ascending, [reduced](Self::reduced) `offsets` of vectors of period `period`.
     pub fn steps(&self, offsets: &[i64], period: usize) -> Steps {
         let &Self { chain, choice, level } = self;
         match &choice.steps {
@@ -39,29 +39,30 @@ impl<'a> StepChooser<'a> {
     }
 }
 
-/// What the steps of a linear transform cost, in any common unit.
+/// Costs of a linear transform's steps, in any common unit.
 ///
-/// A baby step costs the most of: its rotation with its diagonals, one a giant step; its key; and what else it needs beside them.
+/// A baby step costs the maximum of three concurrent parts: its rotation with its diagonals (one per giant step), its key, and the work
+/// on another unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BabyStepCosts {
     /// A rotation by a baby step.
     pub baby: f64,
     /// A rotation of a sum by a giant step.
     pub giant: f64,
-    /// A diagonal, if it takes what rotations take.
+    /// A diagonal, if it occupies the same unit as rotations.
     pub diagonal: f64,
-    /// A key, which comes while something else is done.
+    /// Loading a key, concurrently.
     pub key: f64,
-    /// What a step takes of another unit, at the same time.
-    pub beside: f64,
-    /// Giant steps whose sums are held at once; as many as there are if none is given.
+    /// Concurrent work of a step on another unit.
+    pub other_unit: f64,
+    /// Maximum number of giant steps with live sums; `None` for no limit.
     pub most_giants: Option<usize>,
-    /// The width that runs of offsets have; the cheapest if none is given.
+    /// Fixed width of the runs of offsets; `None` for the cheapest.
     pub width: Option<i64>,
 }
 
 impl BabyStepCosts {
-    /// As `choice` has it, for a ciphertext of `limbs` limbs; by products where steps are searched for, or there is no choice.
+    /// The costs for `choice` and a ciphertext of `limbs` limbs; word products if steps are searched for or no rates are known.
     pub fn of(choice: &RnsLowering, limbs: usize) -> Self {
         let digit = choice.gadget.digits.iter().map(Vec::len).max().unwrap_or(1);
         let special = choice.gadget.special.len();
@@ -77,15 +78,15 @@ impl BabyStepCosts {
         }
     }
 
-    /// On a machine of such `rates`.
+    /// The costs on a machine with `rates`.
     fn at_rates(rates: StepRates, hoisting: Hoisting, limbs: usize, digit: usize, special: usize) -> Self {
         let digits = limbs.div_ceil(digit.max(1));
         let raised = limbs + special;
         let decompose = rates.raised_limb * (digits * raised - limbs) as f64;
-        // As many limbs pass the array as the larger side has.
+        // The larger side of the conversion determines the limbs through the array.
         let divide = rates.raised_limb * limbs.max(special) as f64;
         let key = rates.key_limb * (digits * raised) as f64;
-        // What every step reads, and what is rotated: the ciphertext, or with double hoisting its body times P, over P too.
+        // Inputs of a step, and the rotated ciphertext; with double hoisting its body times P, over Q and P.
         let (read, pair, baby, giant) = match hoisting {
             Hoisting::None => (2 * limbs, 2 * limbs, decompose + 2.0 * divide, decompose + 2.0 * divide),
             Hoisting::Single => (2 * limbs, 2 * limbs, 2.0 * divide, decompose + 2.0 * divide),
@@ -97,20 +98,20 @@ impl BabyStepCosts {
             giant,
             diagonal: rates.diagonal_limb * (pair / 2) as f64,
             key,
-            beside: rates.automorphism_limb * pair as f64,
+            other_unit: rates.automorphism_limb * pair as f64,
             most_giants: Some(sums.max(1)),
             width: None,
         }
     }
 
-    /// In transforms of one limb, of which a pointwise product or sum is taken to be a tenth: for a ciphertext of `limbs` limbs, digits
-    /// of `digit` limbs and `special` special primes.
+    /// The costs in transforms of one limb, with a pointwise product or sum counted as a tenth. The ciphertext has `limbs` limbs, digits
+    /// have `digit` limbs, and there are `special` special primes.
     pub fn new(hoisting: Hoisting, limbs: usize, digit: usize, special: usize) -> Self {
         const POINTWISE: f64 = 0.1;
         let (limbs, digit, special) = (limbs as f64, digit.max(1) as f64, special as f64);
         let digits = (limbs / digit).ceil();
         let raised = limbs + special;
-        // All limbs of the digits: transformed once each, and a product of each digit's limbs with the others.
+        // Each limb of the digits is transformed once, and each digit's limbs are multiplied for all other limbs.
         let decompose = limbs + digits * (raised - digit) * (1.0 + POINTWISE * digit);
         let inner = 2.0 * digits * raised * POINTWISE;
         let divide = special + limbs + special * limbs * POINTWISE;
@@ -125,23 +126,21 @@ impl BabyStepCosts {
             }
             Hoisting::Double => (inner + 3.0 * raised * POINTWISE, decompose + inner + divide),
         };
-        Self { baby, giant, diagonal: 0.0, key: 0.0, beside: 0.0, most_giants: None, width: None }
+        Self { baby, giant, diagonal: 0.0, key: 0.0, other_unit: 0.0, most_giants: None, width: None }
     }
 }
 
-/// The steps of one transform: an offset is a giant step plus a baby step.
+/// The steps of a transform; each offset is a giant step plus a baby step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Steps {
-    /// Offsets are cut into runs of so many: baby steps are from 0 to one less.
+    /// Offsets are divided into runs of this width: baby steps are from 0 to `width` − 1.
     pub width: i64,
-    /// Baby steps in use.
     pub babies: BTreeSet<i64>,
-    /// Giant steps in use.
     pub giants: BTreeSet<i64>,
 }
 
 impl Steps {
-    /// The cheapest of all power-of-two widths, for the offsets, or of the width that is asked for.
+    /// The cheapest power-of-two width for the offsets, or the fixed width.
     pub fn choose(offsets: &[i64], costs: BabyStepCosts) -> Self {
         if let Some(width) = costs.width {
             return Self::with_width(offsets, width);
@@ -149,7 +148,7 @@ impl Steps {
         let cost = |steps: &Self| {
             let count = |steps: &BTreeSet<i64>| steps.iter().filter(|&&step| step != 0).count() as f64;
             let baby = costs.baby + steps.giants.len() as f64 * costs.diagonal;
-            let most = |own: f64| own.max(costs.key).max(costs.beside);
+            let most = |own: f64| own.max(costs.key).max(costs.other_unit);
             count(&steps.babies) * most(baby) + count(&steps.giants) * most(costs.giant)
         };
         let fits = |steps: &Self| costs.most_giants.is_none_or(|most| steps.giants.len() <= most);
@@ -159,7 +158,7 @@ impl Steps {
         best.or(fallback).unwrap_or_else(|| Self::with_width(offsets, 1))
     }
 
-    /// All power-of-two widths, ascending: from the largest that all offsets are multiples of to one that cuts no side of them.
+    /// All power-of-two widths in ascending order: from the largest common divisor of the offsets to one that exceeds them all.
     pub fn candidates(offsets: &[i64]) -> Vec<Self> {
         let reach = offsets.iter().map(|offset| offset.unsigned_abs()).max().unwrap_or(0);
         let stride =
@@ -168,7 +167,7 @@ impl Steps {
         (stride..=last).map(|log| Self::with_width(offsets, 1 << log)).collect()
     }
 
-    /// With runs of `width` offsets.
+    /// The steps with runs of `width` offsets.
     pub fn with_width(offsets: &[i64], width: i64) -> Self {
         let mut steps = Self { width, babies: BTreeSet::new(), giants: BTreeSet::new() };
         for &offset in offsets {
@@ -188,7 +187,7 @@ impl Steps {
 
 #[cfg(test)]
 mod tests {
-    //! Do the steps reach every offset, at the least cost?
+    //! Do the steps reach every offset at the least cost?
 
     use super::*;
     use crate::rns::parameters;
@@ -232,7 +231,7 @@ mod tests {
         let babies = |hoisting| Steps::choose(&offsets, BabyStepCosts::new(hoisting, 25, 5, 5)).babies.len();
         assert_eq!(babies(Hoisting::None), 8);
         assert!(babies(Hoisting::Single) >= 8 && babies(Hoisting::Double) >= babies(Hoisting::Single));
-        // Keys that take longer than all else are the same for every step; diagonals that do not hide them want fewer babies.
+        // If keys dominate, every step costs the same; diagonals that exceed them favor fewer baby steps.
         let base = BabyStepCosts::new(Hoisting::Double, 25, 5, 5);
         let steps = |key| {
             let costs = BabyStepCosts { diagonal: 1.0, baby: 0.0, giant: 200.0, key, ..base };

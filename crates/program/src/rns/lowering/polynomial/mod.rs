@@ -1,9 +1,9 @@
 //! Polynomials of a ciphertext, in the Chebyshev basis, by baby steps and giant steps.
 //!
-//! A polynomial of degree d takes ceil(log2(d + 1)) levels, the fewest possible (J.-P. Bossuat et al., EUROCRYPT 2021, section 4): it is
-//! divided by the largest T_(2^k) that it has until what is left is a sum of multiples of T_i's that are there early
-//! enough. Scales are exact: a sum is asked for at a level and at a scale, and every constant in it gets the scale that brings its
-//! term there. So nothing is lost to primes that differ from the scale, and a sum is rescaled once.
+//! A polynomial of degree d takes ceil(log2(d + 1)) levels, the minimum (J.-P. Bossuat et al., EUROCRYPT 2021, section 4). It is
+//! repeatedly divided by the largest possible T_(2^k) until the rest is a sum of multiples of T_i's available early enough. Scales are
+//! exact: every sum has a target level and scale, and every constant in it is encoded at the scale that brings its term there. So
+//! nothing is lost to primes that differ from the scale, and each sum is rescaled once.
 
 mod plan;
 
@@ -15,13 +15,13 @@ use crate::rns::noise::F64_ROUNDING;
 use plan::{Node, Plan};
 use std::collections::BTreeMap;
 
-/// Levels that a polynomial of `degree`, as written, takes on its interval.
+/// Levels that a polynomial of degree `degree` (as written) takes on its interval.
 pub fn polynomial_depth(degree: usize) -> usize {
-    // A constant multiplication takes a level, each doubling of the degree another.
+    // One level for multiplying by constants, and one per doubling of the degree.
     plan::depth_of(degree + 1).max(1)
 }
 
-/// The Chebyshev coefficients on [−1, 1] of a polynomial with coefficients of 1, x, x², …: x·T_k = (T_(k+1) + T_|k−1|)/2.
+/// Converts monomial coefficients to Chebyshev coefficients on [−1, 1], by x·T_k = (T_(k+1) + T_|k−1|)/2.
 pub fn monomial_to_chebyshev(coefficients: &[Complex]) -> Vec<Complex> {
     let mut result: Vec<Complex> = Vec::new();
     // Horner's scheme.
@@ -42,23 +42,23 @@ pub fn monomial_to_chebyshev(coefficients: &[Complex]) -> Vec<Complex> {
     result
 }
 
-/// How far beyond \[−1, 1] a polynomial of `degree` is followed: 2^-10, where T_16 is 1.3, or as far as T_d = cosh(d·√(2u)) is below 28.
+/// How far beyond \[−1, 1] a polynomial of `degree` is followed: 2^-10, where T_16 is 1.3, or as far as T_d = cosh(d·√(2u)) stays below 28.
 fn beyond_interval(degree: usize) -> f64 {
     (1.0f64 / 1024.0).max(8.0 / (degree * degree) as f64)
 }
 
-/// A sum that is not rescaled yet.
+/// A sum before its rescaling.
 struct Raw {
-    /// What is encrypted; none if it is a constant.
+    /// The encrypted part; `None` for a constant.
     encrypted: Option<CiphertextValue>,
-    /// What is to be added.
+    /// The constant still to be added.
     constant: Complex,
 }
 
 impl Lowering<'_> {
-    /// `polynomial` of `a`, rescaled, with the scale of its level; CKKS.
+    /// `polynomial` of `a` (CKKS), rescaled to its level's scale.
     ///
-    /// Of a Chebyshev basis on another interval than [−1, 1] the variable is first brought to [−1, 1], which takes a level.
+    /// For a Chebyshev basis on an interval other than [−1, 1], the variable is first mapped to [−1, 1], which takes a level.
     ///
     /// # Errors
     /// [`LoweringError::LevelExhausted`] if a has too few levels, [`LoweringError::Encoding`] for integer coefficients.
@@ -68,7 +68,7 @@ impl Lowering<'_> {
                 op: "polynomial",
                 magnitude: polynomial.coefficients.magnitude(),
                 scale: a.scale.to_string(),
-                problem: "coefficients of CKKS are real or complex; write them as such".to_owned(),
+                problem: "CKKS coefficients are real or complex numbers; give those".to_owned(),
             });
         };
         let a = if a.parts.len() > 2 { self.relinearise(a)? } else { a.clone() };
@@ -93,7 +93,7 @@ impl Lowering<'_> {
         self.chebyshev(&variable, &coefficients, scale)
     }
 
-    /// (2a − lo − hi)/(hi − lo), which is followed at points up to `slack` beyond \[−1, 1].
+    /// (2a − lo − hi)/(hi − lo), followed at points up to `slack` beyond \[−1, 1].
     fn mapped_to_unit_interval(
         &mut self,
         a: &CiphertextValue,
@@ -116,7 +116,7 @@ impl Lowering<'_> {
         if shift != 0.0 {
             variable = self.add_real(&variable, shift)?;
         }
-        // A profile that leaves the interval, where inputs are known not to lead, says nothing.
+        // A profile outside the interval is meaningless, since inputs are known to stay inside.
         if variable.noise.profile.as_ref().is_some_and(|profile| !profile.is_within_one(slack)) {
             variable.noise = variable.noise.settled();
         }
@@ -124,7 +124,7 @@ impl Lowering<'_> {
         Ok(variable)
     }
 
-    /// Σ c_k·T_k(a), |a| ≤ 1, at the level that is ceil(log2(degree + 1)) below a's, with `scale` exactly.
+    /// Σ c_k·T_k(a) for |a| ≤ 1, at ceil(log2(degree + 1)) levels below a's, with exactly the scale `scale`.
     ///
     /// # Errors
     /// [`LoweringError::LevelExhausted`] if a has too few levels.
@@ -154,7 +154,7 @@ impl Lowering<'_> {
         Ok(result)
     }
 
-    /// 2a² − 1, rescaled: T_2, and the cosine of the doubled angle.
+    /// 2a² − 1, rescaled: T_2, or the cosine of the doubled angle.
     ///
     /// # Errors
     /// [`LoweringError::LevelExhausted`].
@@ -165,12 +165,12 @@ impl Lowering<'_> {
         self.relinearise_and_rescale(&shifted)
     }
 
-    /// T_1 and the T_i of the plan, each as high as its depth lets it be.
+    /// T_1 and the T_i of the plan, each at the highest possible level.
     fn chebyshev_powers(&mut self, a: &CiphertextValue, plan: &Plan) -> Result<BTreeMap<usize, CiphertextValue>> {
         let mut powers = BTreeMap::from([(1, a.clone())]);
         for &index in &plan.powers {
             let (left, right) = plan::factors(index);
-            // Ascending order makes both factors and their difference before.
+            // In ascending order, both factors and their difference exist already.
             let power = if left == right {
                 let root = powers[&left].clone();
                 self.double_angle(&root)?
@@ -192,11 +192,11 @@ impl Lowering<'_> {
         Ok(powers)
     }
 
-    /// a at `level`, with a scale near `scale`: where levels drop different products of primes their scales differ, and the product of two
-    /// powers of different levels would have a scale far from those of its level. Bringing the scale over takes one of the levels
-    /// that lie between, and the result's scale is the one that the rounded factor gives.
+    /// a at `level`, with a scale near `scale`. Levels may drop different prime products, so their scales differ, and a product of powers
+    /// from different levels would have a scale far from its level's. Adjusting the scale uses one of the levels in between; the rounded
+    /// factor determines the exact result scale.
     fn lowered_near(&mut self, a: &CiphertextValue, level: usize, scale: Scale) -> Result<CiphertextValue> {
-        /// Bits between two scales that are left as they are.
+        /// Scales closer than this many bits are left unchanged.
         const NEAR_BITS: f64 = 2.0;
         if a.level == level || (a.scale.real() / scale.real()).log2().abs() < NEAR_BITS {
             return self.drop_to(a, level);
@@ -207,7 +207,7 @@ impl Lowering<'_> {
         self.rescale(&product)
     }
 
-    /// The sum of a node at `level` with `scale`, not rescaled, perhaps of three parts.
+    /// The sum of a node at `level` with `scale`, not rescaled, possibly of three parts.
     fn sum_of(
         &mut self,
         node: &Node,
@@ -232,7 +232,7 @@ impl Lowering<'_> {
                 Ok(raw)
             }
             Node::Split { giant, quotient, remainder } => {
-                // Near the square root of the sum's scale, so that the quotient gets a scale like its level's too.
+                // Near the square root of the sum's scale, so that the quotient's scale is close to its level's too.
                 let power = self.lowered_near(&powers[giant].clone(), level, Scale::Real(scale.sqrt()))?;
                 let below = scale / power.scale.real();
                 let above = below * self.chain().dropped_product(level + 1);
@@ -277,7 +277,7 @@ impl Lowering<'_> {
         Ok(term)
     }
 
-    /// A sum with its constant. One that is nothing but a constant is made from 0·T_1.
+    /// Adds the constant of a sum. A sum that is only a constant starts from 0·T_1.
     fn completed(
         &mut self,
         raw: Raw,
@@ -298,10 +298,10 @@ impl Lowering<'_> {
         self.add_real(&encrypted, raw.constant.re)
     }
 
-    /// a + `value`, whatever the scale: products before their rescaling may have scales beyond 2^127.
+    /// a + `value` at any scale: products before rescaling may have scales beyond 2^127.
     pub(super) fn add_real(&mut self, a: &CiphertextValue, value: f64) -> Result<CiphertextValue> {
         let scaled = value * a.scale.real();
-        // A number of 53 bits times a power of two; exact from 2^53 on, rounded below.
+        // A 53-bit number times a power of two: exact from 2^53 on, rounded below.
         let shift = (scaled.abs().max(1.0).log2() as i32 - 52).max(0);
         let mantissa = (scaled / f64::from(shift).exp2()).round() as i64;
         let limbs = self.builder.limbs(a.parts[0]).clone();

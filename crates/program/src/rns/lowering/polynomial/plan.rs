@@ -1,9 +1,9 @@
-//! Where a polynomial is split, before anything is computed.
+//! Plans where to split a polynomial, before any computation.
 
 use crate::rns::homomorphic::Complex;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// ceil(log2 i): the depth of T_i by products of two earlier ones.
+/// ceil(log2 i), the depth of T_i as products of two earlier ones.
 pub(super) fn depth_of(index: usize) -> usize {
     (usize::BITS - index.saturating_sub(1).leading_zeros()) as usize
 }
@@ -17,27 +17,26 @@ pub(super) enum Node {
     Split { giant: usize, quotient: Box<Node>, remainder: Box<Node> },
 }
 
-/// The plan of one polynomial.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Plan {
     pub root: Node,
     /// Levels from the variable to the result.
     pub depth: usize,
-    /// All T_i, i ≥ 2, that are computed, ascending.
+    /// All computed T_i with i ≥ 2, ascending.
     pub powers: BTreeSet<usize>,
-    /// Products of ciphertexts.
+    /// Number of ciphertext products.
     pub products: usize,
 }
 
 impl Plan {
     /// The plan of minimal depth with the fewest products, over all numbers of baby steps.
     pub fn new(coefficients: &[Complex]) -> Self {
-        // As written, zeros at the end included, so that levels can be counted without the values.
+        // Depth counts trailing zero coefficients, so that levels do not depend on the values.
         let depth = super::polynomial_depth(coefficients.len().saturating_sub(1));
         let terms: BTreeMap<usize, Complex> =
             coefficients.iter().copied().enumerate().filter(|&(_, c)| c != Complex::default()).collect();
         let plans = (1..=depth).map(|log| Self::with_babies(terms.clone(), 1 << log, depth));
-        // The first of equal ones: fewest powers alive.
+        // The first of equals has the fewest live powers.
         plans.min_by_key(|plan| plan.products).unwrap_or(Self {
             root: Node::Sum(terms),
             depth,
@@ -47,7 +46,7 @@ impl Plan {
     }
 
     fn with_babies(terms: BTreeMap<usize, Complex>, babies: usize, depth: usize) -> Self {
-        // The result is rescaled once more after the last sum.
+        // The last sum is followed by one more rescaling.
         let root = split(terms, babies, depth - 1);
         let mut wanted = BTreeSet::new();
         let mut products = 0;
@@ -61,8 +60,8 @@ impl Plan {
     }
 }
 
-/// The node of a sum that is to be had after `depth` rescalings: products of T_i with constants if all of them are there by then,
-/// else divided by the largest T_(2^k).
+/// The node of a sum available after `depth` rescalings: constant multiples of T_i if all are available by then, otherwise a division by
+/// the largest T_(2^k).
 fn split(terms: BTreeMap<usize, Complex>, babies: usize, depth: usize) -> Node {
     let degree = terms.keys().next_back().copied().unwrap_or(0);
     if degree < babies.max(2) && depth_of(degree) <= depth {
@@ -70,7 +69,7 @@ fn split(terms: BTreeMap<usize, Complex>, babies: usize, depth: usize) -> Node {
     }
     let giant = 1 << degree.ilog2();
     if degree == giant && depth_of(degree) <= depth {
-        // c·T_giant is a constant multiple, which may stand in any sum.
+        // c·T_giant is a constant multiple, which fits in any sum.
         let mut rest = terms;
         let top = rest.remove(&giant).unwrap_or_default();
         return match split(rest, babies, depth) {
@@ -133,13 +132,14 @@ fn collect(node: &Node, wanted: &mut BTreeSet<usize>, products: &mut usize) {
     }
 }
 
-/// The two factors' indices of T_index: T_(a+b) = 2·T_a·T_b − T_(a−b), a the largest power of two below, so that even indices need even ones only.
+/// Indices of the two factors of T_index: T_(a+b) = 2·T_a·T_b − T_(a−b), with a the largest smaller power of two, so that even indices
+/// need only even ones.
 pub(super) fn factors(index: usize) -> (usize, usize) {
     let half = if index.is_power_of_two() { index / 2 } else { 1 << index.ilog2() };
     (half, index - half)
 }
 
-/// All T_i that T_index is made of.
+/// Collects all T_i that T_index depends on.
 fn require(index: usize, powers: &mut BTreeSet<usize>) {
     if index < 2 || !powers.insert(index) {
         return;
@@ -152,7 +152,7 @@ fn require(index: usize, powers: &mut BTreeSet<usize>) {
 
 #[cfg(test)]
 mod tests {
-    //! Does the plan evaluate to the polynomial, at the smallest depth, with few products?
+    //! Does the plan evaluate to the polynomial, at minimal depth and with few products?
 
     use super::*;
 
@@ -171,7 +171,7 @@ mod tests {
         }
     }
 
-    /// Rescalings before the sum of a node is complete, from the depths of its T_i.
+    /// Rescalings before the sum of a node is complete, given the depths of its T_i.
     fn ready(node: &Node) -> usize {
         match node {
             Node::Sum(terms) => terms.keys().map(|&index| depth_of(index)).max().unwrap_or(0),

@@ -1,6 +1,6 @@
-//! Programs of CKKS, whole, on a card: to the processor's words, and decrypted.
+//! Whole CKKS programs on a card: bit-identical to the processor, and decrypted.
 
-use super::Turns;
+use super::ThreadOrder;
 use super::{Card, needs, on_card};
 use crate::NoProgress;
 use crate::rns::cpu;
@@ -19,7 +19,7 @@ struct Bench {
     chain: Chain,
 }
 
-/// A program of one input, and where its result stands.
+/// A program of one input, and its result.
 struct Circuit {
     kernel: KernelProgram,
     input: CiphertextValue,
@@ -63,7 +63,7 @@ impl Bench {
         (0..slots).map(|slot| Complex::new((slot as f64).sin(), (slot as f64 * 0.7).cos())).collect()
     }
 
-    /// Largest distance of a slot from `expected`, of what a card gives, which is what the processor gives.
+    /// Runs on a card, compares with the processor, and returns the largest distance of a slot from `expected`.
     fn run(&self, circuit: &Circuit, expected: &[Complex]) -> f64 {
         let Circuit { kernel, input, output } = circuit;
         let parameters = self.client.parameters();
@@ -74,7 +74,7 @@ impl Bench {
         let parts: Vec<&RnsPolynomial> =
             kernel.inputs().map(|(_, part, _, _)| &encrypted.parts[usize::from(part)]).collect();
         let on_cpu = cpu::Executor::new(kernel, &keys).unwrap().run(&parts, &NoProgress).unwrap();
-        let on_card = on_card(kernel, &keys, &parts, Turns::Backwards);
+        let on_card = on_card(kernel, &keys, &parts, ThreadOrder::Backwards);
         assert!(on_card == on_cpu, "words differ");
         let result = CkksCiphertext::new(parameters, Ciphertext::new(on_card), output.scale.real(), values.len());
         let found = self.client.decrypt(&result.unwrap()).unwrap();
@@ -97,7 +97,7 @@ fn products_rotations_and_matrices_decrypt_as_on_the_processor() {
     let turned = bench.circuit(top, |lowering, x| lowering.rotate(x, 5).unwrap());
     let expected: Vec<Complex> = (0..slots).map(|slot| values[(slot + 5) % slots]).collect();
     assert!(bench.run(&turned, &expected) < 1e-4);
-    // A matrix of eight diagonals: rotations of one ciphertext, hoisted.
+    // A matrix of eight diagonals: hoisted rotations of one ciphertext.
     let diagonal = |by: i64| (0..slots).map(|slot| Complex::new((slot as f64 + by as f64).cos() / 8.0, 0.0)).collect();
     let of: Vec<(i64, Vec<Complex>)> = (0..8).map(|by| (by, diagonal(by))).collect();
     let by_offset = of.iter().map(|(by, values)| (*by, Values::Complex(values.clone().into()))).collect();
@@ -119,13 +119,13 @@ fn bootstrapping_decrypts_as_on_the_processor() {
     assert!(bench.run(&circuit, &bench.values()) < f64::exp2(-15.0));
 }
 
-/// Operations of bootstrapping go together: a launch takes tens of polynomials, of 2^16 words each.
+/// Operations of bootstrapping are fused: a launch has tens of polynomials of 2^16 words each.
 #[test]
-fn a_bootstrapping_of_2_15_slots_is_some_hundred_launches() {
+fn a_bootstrapping_of_2_15_slots_has_a_few_hundred_launches() {
     let circuit = Bench::new("ckks-boot-1519").bootstrapping();
     let needs = needs(&circuit.kernel).unwrap();
     assert!(needs.launches < 600 && needs.nodes > 20 * needs.launches, "{needs:?}");
-    // What docs/gpu.md says of it: launches, levels and polynomials, and gigabytes of keys, public polynomials, values and traffic.
+    // The figures in docs/gpu.md: launches, levels and polynomials, and gigabytes of keys, public polynomials, values and traffic.
     assert_eq!([needs.launches, needs.levels, needs.nodes], [591, 215, 15_338]);
     let bytes = [needs.key_bytes, needs.plaintext_bytes, needs.value_bytes, needs.moved_bytes];
     assert_eq!(bytes.map(|bytes| format!("{:.1}", bytes as f64 / 1e9)), ["8.3", "3.3", "0.8", "62.7"]);

@@ -1,4 +1,4 @@
-//! Do a card's kernels give the interpreter's words, whatever the program, the ring, the keys and the order of threads?
+//! Do a card's kernels give the interpreter's words for any program, ring, keys and thread order?
 
 mod circuits;
 
@@ -8,7 +8,7 @@ use super::{Executor, Tiles, needs};
 use crate::NoProgress;
 #[cfg(feature = "gpu")]
 use crate::gpu::Cuda;
-use crate::gpu::emulator::{Emulator, Turns};
+use crate::gpu::emulator::{Emulator, ThreadOrder};
 use crate::gpu::{Card, Device, GpuError};
 use crate::rns::RunError;
 use crate::rns::tests::{CONVERSIONS, IDS, inputs, keys, program, random, ring, rotations};
@@ -23,31 +23,36 @@ use std::sync::Arc;
 #[cfg(feature = "gpu")]
 use std::sync::LazyLock;
 
-const BOTH: [Turns; 2] = [Turns::Forwards, Turns::Backwards];
+const BOTH: [ThreadOrder; 2] = [ThreadOrder::Forwards, ThreadOrder::Backwards];
 
-/// What the emulator gives, with threads and chains in the order of `turns`; and a card, if this computer has one, which must be the same.
-fn on_card(program: &KernelProgram, keys: &KeySet, inputs: &[&RnsPolynomial], turns: Turns) -> Vec<RnsPolynomial> {
-    batch_on_card(program, keys, inputs, 1, turns)
+/// The emulator's result with threads and chains in the order `order`; if this computer has a card, its result must be equal.
+fn on_card(
+    program: &KernelProgram,
+    keys: &KeySet,
+    inputs: &[&RnsPolynomial],
+    order: ThreadOrder,
+) -> Vec<RnsPolynomial> {
+    batch_on_card(program, keys, inputs, 1, order)
 }
 
-/// The same of `batch` runs at once.
+/// The same for `batch` simultaneous runs.
 fn batch_on_card(
     program: &KernelProgram,
     keys: &KeySet,
     inputs: &[&RnsPolynomial],
     batch: usize,
-    turns: Turns,
+    order: ThreadOrder,
 ) -> Vec<RnsPolynomial> {
-    let found = twice(&Executor::batched(&Arc::new(Emulator { turns }), program, keys, batch).unwrap(), inputs);
+    let found = twice(&Executor::batched(&Arc::new(Emulator { order }), program, keys, batch).unwrap(), inputs);
     #[cfg(feature = "gpu")]
     if let Some(card) = card() {
         let executor = Executor::batched(&card, program, keys, batch).unwrap();
-        assert!(found == twice(&executor, inputs), "{}: other words on {}", program.name, card.name());
+        assert!(found == twice(&executor, inputs), "{}: different words on {}", program.name, card.name());
     }
     found
 }
 
-/// The first card, opened once; what keeps it out is printed.
+/// The first card, opened once; prints why there is none.
 #[cfg(feature = "gpu")]
 fn card() -> Option<Arc<Cuda>> {
     static CARD: LazyLock<Option<Arc<Cuda>>> = LazyLock::new(|| {
@@ -56,7 +61,7 @@ fn card() -> Option<Arc<Cuda>> {
     CARD.clone()
 }
 
-/// The run meets what launches one by one have left in its memory.
+/// The second run uses memory that the individual launches have written.
 fn twice<D: Device>(executor: &Executor<D>, inputs: &[&RnsPolynomial]) -> Vec<RnsPolynomial> {
     let shares = executor.shares(inputs).unwrap();
     let counted = [shares.iter().map(|of| of.launches).sum::<usize>(), shares.iter().map(|of| of.polynomials).sum()];
@@ -65,7 +70,7 @@ fn twice<D: Device>(executor: &Executor<D>, inputs: &[&RnsPolynomial]) -> Vec<Rn
 }
 
 #[test]
-fn random_programs_are_the_interpreters() {
+fn random_programs_match_the_interpreter() {
     for seed in 0..40 {
         let generator = &mut StdRng::seed_from_u64(seed);
         let (q, p) = (generator.random_range(1..6), generator.random_range(1..4));
@@ -88,7 +93,7 @@ fn random_programs_are_the_interpreters() {
 }
 
 #[test]
-fn a_batch_is_each_of_its_runs_in_the_launches_of_one() {
+fn a_batch_equals_its_runs_with_the_launches_of_one() {
     for seed in 0..12 {
         let generator = &mut StdRng::seed_from_u64(100 + seed);
         let ring = ring(4 + seed as u32 % 3, 4, 2, generator);
@@ -104,7 +109,7 @@ fn a_batch_is_each_of_its_runs_in_the_launches_of_one() {
         let given: Vec<&RnsPolynomial> = sets.iter().flatten().collect();
         let found = batch_on_card(&program, &keys, &given, batch, BOTH[seed as usize % 2]);
         assert!(found == expected, "seed {seed}");
-        let device = Arc::new(Emulator { turns: Turns::Forwards });
+        let device = Arc::new(Emulator { order: ThreadOrder::Forwards });
         let [one, all] = [1, batch].map(|batch| Executor::batched(&device, &program, &keys, batch).unwrap().needs());
         assert_eq!((all.launches, all.levels, all.nodes), (one.launches, one.levels, batch * one.nodes));
         assert_eq!((all.key_bytes, all.plaintext_bytes), (one.key_bytes, one.plaintext_bytes));
@@ -112,11 +117,11 @@ fn a_batch_is_each_of_its_runs_in_the_launches_of_one() {
 }
 
 #[test]
-fn a_batch_of_none_and_one_that_nobody_can_number_are_refused() {
+fn empty_and_too_large_batches_are_rejected() {
     let generator = &mut StdRng::seed_from_u64(4);
     let ring = ring(5, 4, 0, generator);
     let keys = keys(&ring, GadgetLiteral::hybrid(4, 2, 0), &IDS, generator);
-    let (program, device) = (every_kernel(&ring), Arc::new(Emulator { turns: Turns::Forwards }));
+    let (program, device) = (every_kernel(&ring), Arc::new(Emulator { order: ThreadOrder::Forwards }));
     for batch in [0, u32::MAX as usize, usize::MAX] {
         let refused = Executor::batched(&device, &program, &keys, batch).err().unwrap();
         assert!(matches!(refused, RunError::Gpu(GpuError::Batch { .. })), "{refused}");
@@ -127,7 +132,7 @@ fn a_batch_of_none_and_one_that_nobody_can_number_are_refused() {
     assert!(matches!(refused, RunError::InputCount { given: 2, needed: 4 }), "{refused}");
 }
 
-/// Every kernel once: transforms of what each way of loading makes, and back.
+/// Every kernel once: transforms of every load method, and back.
 fn every_kernel(ring: &Ring) -> KernelProgram {
     let mut builder = KernelBuilder::new("every kernel", ring.degree(), ring.moduli()).unwrap();
     let all = LimbSet::new(ring.limb_ids());
@@ -153,7 +158,7 @@ fn every_kernel(ring: &Ring) -> KernelProgram {
     builder.finish().unwrap()
 }
 
-fn every_kernel_in(log2_degree: u32, turns: Turns) {
+fn every_kernel_in(log2_degree: u32, order: ThreadOrder) {
     let generator = &mut StdRng::seed_from_u64(u64::from(log2_degree));
     let ring = ring(log2_degree, 3, 1, generator);
     let keys = keys(&ring, GadgetLiteral::hybrid(4, 2, 0), &IDS, generator);
@@ -161,20 +166,20 @@ fn every_kernel_in(log2_degree: u32, turns: Turns) {
     let inputs = inputs(&program, &ring, generator);
     let inputs: Vec<&RnsPolynomial> = inputs.iter().collect();
     let expected = cpu::Executor::new(&program, &keys).unwrap().run(&inputs, &NoProgress).unwrap();
-    assert!(on_card(&program, &keys, &inputs, turns) == expected, "2^{log2_degree}, {turns:?}");
+    assert!(on_card(&program, &keys, &inputs, order) == expected, "2^{log2_degree}, {order:?}");
 }
 
 #[test]
-fn every_kernel_is_the_processors_in_every_ring() {
+fn every_kernel_matches_the_processor_in_every_ring() {
     for log2_degree in 8..=17 {
         every_kernel_in(log2_degree, BOTH[log2_degree as usize % 2]);
     }
-    // Both orders of a ring that a block has whole, and of one in two passes.
-    every_kernel_in(12, Turns::Backwards);
-    every_kernel_in(13, Turns::Forwards);
+    // Both orders, for a ring within a block and for one in two passes.
+    every_kernel_in(12, ThreadOrder::Backwards);
+    every_kernel_in(13, ThreadOrder::Forwards);
 }
 
-/// A transform alone: which values it gives, in which order, is the processor's.
+/// A single transform: its values and their order match the processor's.
 #[test]
 fn transforms_invert_one_another() {
     let generator = &mut StdRng::seed_from_u64(1);
@@ -189,7 +194,7 @@ fn transforms_invert_one_another() {
     builder.output("back", 0, back);
     let program = builder.finish().unwrap();
     let x = random(&ring, &ring.limb_ids(), Domain::Coefficient, generator);
-    let outputs = on_card(&program, &keys, &[&x], Turns::Forwards);
+    let outputs = on_card(&program, &keys, &[&x], ThreadOrder::Forwards);
     assert_eq!(outputs[1], x);
     for (limb, values) in outputs[0].iter() {
         let mut expected = x.limb(usize::from(limb.0)).to_vec();
@@ -198,9 +203,9 @@ fn transforms_invert_one_another() {
     }
 }
 
-/// Rotations of one ciphertext by many amounts: their kernels go together, and what only one reads is never written.
+/// Rotations of one ciphertext by many amounts: kernels are fused, and values with one reader are never written.
 #[test]
-fn operations_of_a_kind_are_one_launch() {
+fn operations_of_one_kind_are_one_launch() {
     let generator = &mut StdRng::seed_from_u64(2);
     let ring = ring(10, 4, 2, generator);
     let all = LimbSet::new(ring.limb_ids());
@@ -221,22 +226,22 @@ fn operations_of_a_kind_are_one_launch() {
     let [one, many] = [1, 9].map(|count| needs(&program(count)).unwrap());
     assert_eq!((one.launches, one.levels), (many.launches, many.levels));
     assert_eq!(many.nodes, 9 * one.nodes);
-    // Weighed digits, their conversions, raised digits, inner products, dropped limbs, their conversion, the division, the sum.
+    // Weighted digits, their conversions, ModUp of digits, inner products, dropped limbs, their conversion, the division, the sum.
     assert_eq!(one.launches, 8);
-    // 4 weighed, 2 conversions, 2 · 4 raised and 4 as they are given, 6 inner products, 2 dropped, a conversion, 4 divided, 4 added.
+    // 4 weighted, 2 conversions, 2 · 4 raised and 4 unchanged, 6 inner products, 2 dropped, a conversion, 4 divided, 4 added.
     assert_eq!(one.nodes, 4 + 2 + 8 + 6 + 2 + 1 + 4 + 4);
-    // Of those 4 weighed, 8 raised, 2 dropped and 4 divided are transforms.
+    // Among these 4 weighted, 8 raised, 2 dropped and 4 divided are transforms.
     assert_eq!(one.butterflies, (4 + 8 + 2 + 4) * 1024 / 2 * 10);
-    // Weights, two for what a conversion gives, of two digits times both halves of a key, weights, conversions, and 1/P.
+    // Weights, two per conversion result, two digits times both halves of a key, weights, conversions, and 1/P.
     assert_eq!(one.products, (4 + 8 * 2 + 6 * 2 * 2 + 2 + 4 * 2 + 4) * 1024);
     let plan = Plan::new(&program(9), 1, 1).unwrap();
     assert!(plan.levels.len() > many.levels, "a small window bounds what runs early");
     assert!(plan.slots < Plan::new(&program(9), 1, 10_000).unwrap().slots);
 }
 
-/// Sums of inner products, scaled and turned: all within the inner products, also where two of them read each other's halves.
+/// Sums of inner products, scaled and rotated, are all absorbed into the inner products, even if two read each other's halves.
 #[test]
-fn what_alone_reads_an_inner_product_is_part_of_it() {
+fn the_only_reader_of_an_inner_product_is_absorbed() {
     let generator = &mut StdRng::seed_from_u64(5);
     let ring = ring(6, 4, 0, generator);
     let keys = keys(&ring, GadgetLiteral::hybrid(4, 2, 0), &IDS, generator);
@@ -250,7 +255,7 @@ fn what_alone_reads_an_inner_product_is_part_of_it() {
         IDS[..2].iter().map(|&id| builder.inner_product(id, &digits).unwrap()).collect();
     let [(b, a), (d, c)] = products[..] else { unreachable!("two keys") };
     let turn = GaloisElement::rotation(ring.degree(), 3);
-    // The body of the first plus that of the second, and the mask of the second plus that of the first; then both through an automorphism.
+    // The body of the first plus that of the second, and the mask of the second plus that of the first; then an automorphism of both.
     let bodies = builder.add(b, d).unwrap();
     let masks = builder.add(c, a).unwrap();
     for (part, value) in [bodies, masks].into_iter().enumerate() {
@@ -269,8 +274,8 @@ fn what_alone_reads_an_inner_product_is_part_of_it() {
     let given = inputs(&program, &ring, generator);
     let given: Vec<&RnsPolynomial> = given.iter().collect();
     let expected = interpreter::run(&program, &keys, &given, &NoProgress).unwrap();
-    for turns in BOTH {
-        assert!(on_card(&program, &keys, &given, turns) == expected, "{turns:?}");
+    for order in BOTH {
+        assert!(on_card(&program, &keys, &given, order) == expected, "{order:?}");
     }
     let plan = Plan::new(&program, 1, 10_000).unwrap();
     let batches = plan.levels.iter().flatten();
@@ -278,7 +283,7 @@ fn what_alone_reads_an_inner_product_is_part_of_it() {
     assert_eq!(sums, 0, "{:?}", plan.levels);
 }
 
-/// Numbers at both ends of [−Q/2, Q/2), which no sum of doubles can tell apart, and near them.
+/// Numbers at and near both ends of [−Q/2, Q/2), which a sum of doubles cannot distinguish.
 #[test]
 fn a_centred_conversion_is_exact_at_the_ends() {
     let generator = &mut StdRng::seed_from_u64(6);
@@ -295,21 +300,24 @@ fn a_centred_conversion_is_exact_at_the_ends() {
         let degree = ring.degree().get();
         for (position, words) in x.words_mut().chunks_exact_mut(degree).enumerate() {
             let modulus = ring.modulus(LimbId(position as u16));
-            // (Q − 1)/2, the number after it, and those some further.
+            // (Q − 1)/2, the next number, and some further ones.
             let half = (modulus.value() - 1) / 2;
             for (index, word) in words.iter_mut().enumerate() {
-                let beside = modulus.reduce(index as u64 / 2);
-                *word =
-                    if index % 2 == 0 { modulus.sub(half, beside) } else { modulus.add(modulus.add(half, 1), beside) };
+                let quotient = modulus.reduce(index as u64 / 2);
+                *word = if index % 2 == 0 {
+                    modulus.sub(half, quotient)
+                } else {
+                    modulus.add(modulus.add(half, 1), quotient)
+                };
             }
         }
         let expected = interpreter::run(&program, &keys, &[&x], &NoProgress).unwrap();
-        assert!(on_card(&program, &keys, &[&x], Turns::Forwards) == expected, "{count} limbs");
+        assert!(on_card(&program, &keys, &[&x], ThreadOrder::Forwards) == expected, "{count} limbs");
     }
 }
 
 #[test]
-fn rings_are_cut_for_the_card() {
+fn rings_are_tiled_for_the_card() {
     let tiles = |log2_degree: u32| Tiles::new(RingDegree::new(1 << log2_degree).unwrap()).unwrap();
     assert_eq!([12, 13, 16, 17].map(|log2_degree| tiles(log2_degree).column_levels), [0, 6, 8, 8]);
     for log2_degree in 4..=17 {
@@ -318,12 +326,12 @@ fn rings_are_cut_for_the_card() {
 }
 
 #[test]
-fn keys_of_another_ring_are_refused() {
+fn keys_of_another_ring_are_rejected() {
     let generator = &mut StdRng::seed_from_u64(3);
     let ours = ring(5, 4, 0, generator);
     let theirs = ring(6, 4, 0, generator);
     let keys = keys(&theirs, GadgetLiteral::hybrid(4, 2, 0), &IDS, generator);
-    let device = Arc::new(Emulator { turns: Turns::Forwards });
+    let device = Arc::new(Emulator { order: ThreadOrder::Forwards });
     let program = every_kernel(&ours);
     assert!(Executor::new(&device, &program, &keys).is_err());
 }

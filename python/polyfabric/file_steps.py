@@ -1,0 +1,351 @@
+"""A run in steps through files: the client generates keys and encrypts, the server executes, the client decrypts.
+
+The folder contains `client.key`, `server.key`, optionally `public.key`, `NAME.in.ct` for each input and `NAME.out.ct` for each output. The server
+needs `server.key` and the inputs; other encryptors need `public.key`. `expected.json`, the clear results, is as private as the client's key.
+Every file names its key generation; files of different generations are rejected.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import Error, FileError, ParameterError
+from .execution import execute
+from .files import expect_whole, write_text, write_together
+from .keys import (
+    CLIENT,
+    PUBLIC,
+    SERVER,
+    Keys,
+    load_client_key,
+    load_public_key,
+    load_server_key,
+    matching,
+    present,
+)
+from .reports.units import security as security_text
+from .schemes.context import STANDARD_SECURITY, Ciphertexts, ClientKey, Context, ServerKey, Values
+from .schemes.options import PlanOptions
+from .schemes.plan import Expected, Plan, Verdict, finite_or_none, plain, problem, verdicts
+
+if TYPE_CHECKING:
+    from .language.traced import TracedProgram
+    from .progress import ProgressHook
+
+STEPS = ("keys", "encrypt", "execute", "decrypt")
+
+EXPECTED = "expected.json"
+
+Inputs = Callable[["TracedProgram"], Mapping[str, Any]]
+"""A program's inputs as the user gives them."""
+
+
+@dataclass(frozen=True)
+class KeysMade:
+    """Result of `Steps.make_keys`."""
+
+    keys: Keys
+    folder: Path
+    files: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything except the keys, as data."""
+        name = self.keys.parameters.name
+        return {"step": "keys", "parameters": name, "folder": str(self.folder), "files": self.files}
+
+
+@dataclass(frozen=True)
+class Encrypted:
+    """Result of `Steps.encrypt`."""
+
+    parameters: str
+    folder: Path
+    inputs: list[str]
+    """Names of the encrypted inputs; a subset with only a public key."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as data."""
+        return {"step": "encrypt", "parameters": self.parameters, "folder": str(self.folder), "inputs": self.inputs}
+
+
+@dataclass(frozen=True)
+class Executed:
+    """Result of `Steps.execute`."""
+
+    parameters: str
+    on: str
+    work: dict[str, int]
+    """Number of lookups or slot operations."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as data."""
+        return {"step": "execute", "parameters": self.parameters, "on": self.on, **self.work}
+
+
+@dataclass(frozen=True)
+class Decrypted:
+    """Result of `Steps.decrypt`, and its comparison with the client's expected results; unknown if others encrypted inputs."""
+
+    outputs: dict[str, Any]
+    bound: dict[str, float]
+    """Error bound by output; 0 for exact schemes."""
+    expected: dict[str, Any] | None = None
+    error: dict[str, float] | None = None
+    """By output: the number of wrong values; for CKKS, the largest error of a slot."""
+    rounding: float = 0.0
+    """Rounding error of the clear program's own result 0, with CKKS."""
+
+    @property
+    def verdict(self) -> dict[str, Verdict] | None:
+        """Verdict by output, as in a result; `None` if the expected values are unknown."""
+        if self.error is None or self.expected is None:
+            return None
+        return verdicts(self.error, self.bound, self.expected, self.rounding)
+
+    @property
+    def problem(self) -> str | None:
+        """Why it is not `correct`, with figures and remedy."""
+        if self.verdict is None or self.error is None or self.expected is None:
+            return None
+        return problem(self.verdict, self.error, self.bound, self.expected)
+
+    @property
+    def correct(self) -> bool | None:
+        """Whether every output equals the expected one, as in a result; `None` if unknown."""
+        return None if self.verdict is None else self.problem is None
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as data."""
+        bound = {name: finite_or_none(bound) for name, bound in self.bound.items()}
+        data = {"step": "decrypt", "outputs": plain(self.outputs), "bound": bound}
+        if self.expected is None:
+            return data
+        judged = {"correct": self.correct, "verdict": self.verdict, "problem": self.problem}
+        return {**data, **judged, "expected": plain(self.expected), "error": self.error}
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The steps of one program through the files in one folder."""
+
+    folder: Path
+    scheme: str
+    options: PlanOptions
+    """As requested; the set of existing keys takes precedence."""
+    plan: Callable[[PlanOptions], Plan]
+    """Plans the program."""
+    progress: ProgressHook | None = None
+
+    def make_keys(self) -> KeysMade:
+        """Generates the secret and evaluation keys, and a public key if others may encrypt; rejects a folder with keys."""
+        there = present(self.folder)
+        if there:
+            raise FileError(f"{self.folder / there[0]}: keys exist here and would be replaced; name another folder")
+        # Every CKKS and BGV set supports public-key noise; TFHE may need a larger set, so it must be requested.
+        public = self.options.public or self.scheme != "tfhe"
+        keys = Keys.generate(self.plan(replace(self.options, public=public)), self.progress)
+        files = {CLIENT: keys.client.save, SERVER: keys.server.save}
+        if public:
+            files[PUBLIC] = keys.public().save
+        write_together(self.folder, files, new=files)
+        return KeysMade(keys, self.folder, list(files))
+
+    def encrypt(self, inputs: Inputs) -> Encrypted:
+        """Encrypts the inputs with the client key, which is generated if the folder has none, or with a public key if that is present without it.
+
+        The client saves the expected outputs with its key. With only a public key, inputs may be a subset and no outputs are saved; the key's
+        set must be the named one, or have the requested security, by default 128 bits.
+        """
+        there = present(self.folder)
+        if CLIENT not in there and PUBLIC in there:
+            return self._encrypt_publicly(inputs)
+        if CLIENT not in there and SERVER in there:
+            raise FileError(
+                f"{self.folder / SERVER}: it belongs to a client whose {CLIENT} is missing, and new keys would replace it; add "
+                f"that {CLIENT}, or name another folder"
+            )
+        keys = Keys.load(self.folder, self.scheme, self.progress) if there else None
+        planned = self.plan(self.options) if keys is None else self._plan_of_client(keys.client)
+        program = planned.program
+        flat = program.flatten(inputs(program))
+        expected = planned.evaluate(flat)
+        made = keys is None
+        keys = Keys.generate(planned, self.progress) if keys is None else keys
+        planned.expect_keys(keys.server)
+        ciphertexts = planned.context.encrypt(keys.client, flat)
+        if made:
+            keys.save(self.folder)
+        self._forget_outputs(program)
+        files: dict[str, Callable[[Path], object]] = {
+            self._input(name).name: partial(_write, planned.context, ciphertexts, name, outputs=False)
+            for name in program.inputs
+        }
+        noted = {"values": expected.values, "magnitudes": expected.magnitudes}
+        files[EXPECTED] = partial(write_text, text=json.dumps(noted), private=True)
+        write_together(self.folder, files)
+        return Encrypted(planned.parameters.name, self.folder, list(flat))
+
+    def _encrypt_publicly(self, inputs: Inputs) -> Encrypted:
+        public = load_public_key(self.scheme, self.folder / PUBLIC)
+        found = matching(public, self.options.parameters)
+        planned = self.plan(replace(self.options, parameters=found, security=0, public=True))
+        # The client chose the set; the encryptor can only accept or reject it.
+        accepted = self.options.security
+        if accepted is None:
+            accepted = STANDARD_SECURITY if self.options.parameters is None else 0.0
+        bits = planned.context.security_bits
+        if bits < accepted:
+            least = security_text(bits)
+            raise ParameterError(
+                f"{self.folder / PUBLIC}: it belongs to parameter set {found.name}, which has {least} bits of security, not {accepted:g}: what is "
+                f"encrypted with it may be read; ask for another key, or accept it with --params {found.name} or security={least} "
+                f"(--security {least})"
+            )
+        program = planned.program
+        flat = program.flatten(inputs(program), partly=True)
+        if len(flat) == len(program.inputs):
+            planned.evaluate(flat)
+        self._forget_outputs(program)
+        write_together(
+            self.folder,
+            {
+                self._input(name).name: partial(planned.context.encrypt_to, public, name, values)
+                for name, values in flat.items()
+            },
+        )
+        return Encrypted(planned.parameters.name, self.folder, list(flat))
+
+    def execute(self, *, on: str = "cpu", threads: int | None = None) -> Executed:
+        """Reads the evaluation key and the inputs, executes, and writes the outputs. Never reads the client key."""
+        path = _there(self.folder / SERVER, "make keys first (--step keys, make_keys), or copy the client's")
+        server = load_server_key(self.scheme, path, self.progress)
+        planned = self._plan_of_files(server, outputs=False)
+        first = "encrypt first (--step encrypt, encrypt), or copy the encryptor's"
+        files = {name: _there(self._input(name), first) for name in planned.program.inputs}
+        planned.check_memory(server.bytes)
+        ciphertexts = planned.context.read(files, outputs=False, server=server)
+        results, _ = execute(planned, server, ciphertexts, on=on, threads=threads, progress=self.progress)
+        write_together(
+            self.folder,
+            {
+                self._output(name).name: partial(_write, planned.context, results, name, outputs=True)
+                for name in planned.program.outputs
+            },
+        )
+        return Executed(planned.parameters.name, on, planned.work)
+
+    def decrypt(self, *, flood: float | None = None) -> Decrypted:
+        """Decrypts the outputs with the client key, with `flood` for sharing them. Compares with the expected results if this client saved
+        them."""
+        planned, found = self._decrypted(flood)
+        outputs = planned.program.shaped(found)
+        if not (self.folder / EXPECTED).exists():
+            return Decrypted(outputs, planned.bounds(flood))
+        expected = _read(self.folder / EXPECTED, found)
+        errors, shaped = planned.errors(found, expected.values), planned.program.shaped(expected.values)
+        bounds, rounding = planned.bounds(flood, expected), planned.rounding(expected.magnitudes)
+        return Decrypted(outputs, bounds, shaped, errors, rounding)
+
+    def outputs(self, *, flood: float | None = None) -> dict[str, Any]:
+        """As `decrypt`, without a comparison."""
+        planned, found = self._decrypted(flood)
+        return planned.program.shaped(found)
+
+    def _decrypted(self, flood: float | None) -> tuple[Plan, Values]:
+        path = _there(self.folder / CLIENT, "name the folder (--keys) of the client that encrypted")
+        client = load_client_key(self.scheme, path)
+        planned = self._plan_of_files(client, outputs=True)
+        planned.check_flood(flood)
+        first = "execute first (--step execute, execute), or copy it from the server"
+        files = {name: _there(self._output(name), first) for name in planned.program.outputs}
+        return planned, planned.decrypt(client, planned.context.read(files, outputs=True), flood)
+
+    def _plan_of(self, key: ClientKey | ServerKey, *, public: bool = False) -> Plan:
+        """The plan with the set of a key, which its creator has accepted."""
+        found = matching(key, self.options.parameters)
+        public = public or self.options.public
+        return self.plan(replace(self.options, parameters=found, security=0, public=public))
+
+    def _plan_of_files(self, key: ClientKey | ServerKey, *, outputs: bool) -> Plan:
+        """The plan with the set of a key, for the inputs or `outputs` in the folder. If planning fails because key and files belong to another
+        program, reports that instead."""
+        try:
+            if outputs:
+                return self._plan_of_client(key)
+            planned = self._plan_of(key)
+            planned.expect_keys(key)
+            return planned
+        except Error:
+            self._expect_own(outputs=outputs)
+            raise
+
+    def _expect_own(self, *, outputs: bool) -> None:
+        """Rejects files of another program, if this program can be planned with its own set."""
+        try:
+            own = self.plan(replace(self.options, parameters=None, security=0))
+        except Error:
+            return
+        names, path = (own.program.outputs, self._output) if outputs else (own.program.inputs, self._input)
+        own.context.expect_own({name: path(name) for name in names if path(name).exists()}, outputs=outputs)
+
+    def _plan_of_client(self, key: ClientKey) -> Plan:
+        """The client's plan: if a public key exists, inputs may be encrypted with it."""
+        return self._plan_of(key, public=PUBLIC in present(self.folder))
+
+    def _forget_outputs(self, program: TracedProgram) -> None:
+        """Removes the outputs of previous inputs, which would otherwise be taken for those of the new inputs."""
+        for path in map(self._output, program.outputs):
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as problem:
+                raise FileError(
+                    f"{path}: cannot remove the output of other inputs ({problem.strerror}); remove it"
+                ) from problem
+
+    def _input(self, name: str) -> Path:
+        return self.folder / f"{name}.in.ct"
+
+    def _output(self, name: str) -> Path:
+        return self.folder / f"{name}.out.ct"
+
+
+def _write(context: Context, ciphertexts: Ciphertexts, name: str, path: Path, *, outputs: bool) -> None:
+    """Writes one input or output."""
+    context.write(ciphertexts, name, path, outputs=outputs)
+
+
+def _there(path: Path, remedy: str) -> Path:
+    """`path`, which must exist from an earlier step."""
+    if not path.exists():
+        raise FileError(f"{path} is not there; {remedy}")
+    expect_whole(path)
+    return path
+
+
+def _read(path: Path, found: Values) -> Expected:
+    """Reads expected values from `path`, in the form of `found`."""
+    expect_whole(path)
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        values = {name: _like(data["values"][name], sample) for name, sample in found.items()}
+        return Expected(values, [float(size) for size in data["magnitudes"]])
+    except OSError as problem:
+        raise FileError(f"{path}: cannot read ({problem.strerror}); run --step encrypt first") from problem
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as problem:
+        raise FileError(f"{path}: not the file that --step encrypt wrote ({problem}); run it again") from problem
+
+
+def _like(values: Any, sample: Any) -> Any:  # noqa: ANN401 - what a file holds
+    """`values` in the form of `sample`: integers, or real and imaginary parts."""
+    if isinstance(sample, tuple):
+        re, im = ([float(value) for value in half] for half in values)
+        if (len(re), len(im)) == (len(sample[0]), len(sample[1])):
+            return re, im
+    elif len(values) == len(sample):
+        return [int(value) for value in values]
+    raise ValueError("another number of values")

@@ -1,0 +1,367 @@
+"""Integers in digits of two bits: every operator appends look-ups on digits, which the Rust half plans.
+
+The planning (digits, carries, when a digit is refreshed) is in `crates/program`, where a homomorphic program is built and its noise checked; here are the
+widths in which operands meet. Values with a range are in a width that holds it, so that nothing wraps:
+
+    a of pf.UInt(8), n from 0 to 300    a + n is of 9 bits, which wrap
+    m from 0 to 7,   n from 0 to 300    m + n is from 0 to 307, in 9 bits
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from . import ranges
+from .place import place
+from .public_operands import Public
+from .ranges import Span, Width
+from .types import Type
+
+if TYPE_CHECKING:
+    from .tracer import Tracer
+
+
+class Digits:
+    """A vector of integers, or a single one."""
+
+    __slots__ = ("handle", "length", "scalar", "span", "tracer", "truth", "width")
+
+    def __init__(
+        self, tracer: Tracer, handle: int, *, scalar: bool, span: Span | None = None, truth: bool = False
+    ) -> None:
+        bits, signed, count = tracer.builder.integer_type(handle)
+        self.tracer = tracer
+        self.handle = handle
+        self.width: Width = (bits, signed)
+        """Of the digits."""
+        self.length = count
+        self.scalar = scalar and count == 1
+        self.span = ranges.TRUTH if truth else span
+        """The range, which no result leaves; `None` of integers with a width, which wrap."""
+        self.truth = truth
+        """Whether they are truth values."""
+
+    @property
+    def bounds(self) -> Span:
+        """The least and the greatest value."""
+        return self.span or ranges.bounds(self.width)
+
+    @property
+    def type(self) -> Type:
+        """Of the values, and how many there are."""
+        if self.truth:
+            one = Type("boolean", split=True)
+        elif self.span is not None:
+            one = Type("integer", *self.span, split=True)
+        else:
+            one = Type("integer", *self.bounds, bits=self.width[0], split=True)
+        return one.of(self.length, scalar=self.scalar)
+
+    # -- building ---------------------------------------------------------------------------------------------------
+
+    def step(
+        self,
+        step: Callable[[Any], int],
+        *others: Digits,
+        scalar: bool | None = None,
+        span: Span | None = None,
+        truth: bool = False,
+    ) -> Digits:
+        """A value that a step makes."""
+        self.tracer.builder.at(*place())
+        if scalar is None:
+            scalar = all(operand.scalar for operand in (self, *others))
+        return Digits(self.tracer, step(self.tracer.builder), scalar=scalar, span=span, truth=truth)
+
+    @classmethod
+    def public(cls, tracer: Tracer, width: Width, given: Public, *, span: Span | None = None) -> Digits:
+        """Public numbers as an operand."""
+        tracer.builder.at(*place())
+        handle = tracer.builder.integer_public(*width, [coded(number, width) for number in given.numbers])
+        return cls(tracer, handle, scalar=given.scalar, span=span)
+
+    def as_(self, width: Width) -> Digits:
+        """The same values modulo 2 to another width."""
+        if width == self.width:
+            return self
+        return self.step(lambda builder: builder.integer_cast(self.handle, *width), span=self.span)
+
+    def as_type(self, kind: Type) -> Digits:
+        """The same values, in the digits of the type: of those below 0 the last one has both bits."""
+        if -(-self.width[0] // 2) == kind.size and (kind.wraps or not kind.signed or self.width[0] % 2 == 0):
+            return self
+        return self.as_((2 * kind.size, kind.signed))
+
+    def ranged(self, span: Span) -> Digits:
+        """The same values, which are known to lie in a range."""
+        return Digits(self.tracer, self.handle, scalar=self.scalar, span=span)
+
+    def operand(self, other: Digits | Public, width: Width) -> Digits:
+        """Another operand in a width."""
+        return other.as_(width) if isinstance(other, Digits) else Digits.public(self.tracer, width, other)
+
+    def met(self, op: str, other: Digits | Public) -> tuple[Digits, Digits, Span | None]:
+        """Both operands in one width, and the range of the result if both have ranges."""
+        theirs = other.bounds if isinstance(other, Digits) else other.span
+        if self.span is None or (isinstance(other, Digits) and other.span is None):
+            width, span = ranges.width(self.bounds, theirs), None
+        else:
+            numbers = other.numbers if isinstance(other, Public) else None
+            span = ranges.spanned(op, self.span, theirs, numbers)
+            width = ranges.width(span) if op in ranges.RINGS else ranges.width(self.span, theirs, span)
+        return self.as_(width), self.operand(other, width), span
+
+    def reversed(self, op: str, other: Public) -> tuple[Digits, Digits, Span | None]:
+        """The same of public numbers on the left."""
+        if self.span is None:
+            width, span = ranges.width(self.bounds, other.span), None
+        else:
+            span = ranges.spanned(op, other.span, self.span, other.numbers, swapped=True)
+            width = ranges.width(span) if op in ranges.RINGS else ranges.width(self.span, other.span, span)
+        return self.operand(other, width), self.as_(width), span
+
+    # -- arithmetic -------------------------------------------------------------------------------------------------
+
+    def binary(self, op: str, other: Digits | Public, *, swapped: bool = False) -> Digits:
+        """An operation of two integers in one width."""
+        if swapped and isinstance(other, Public):
+            a, b, span = self.reversed(op, other)
+        else:
+            a, b, span = self.met(op, other)
+        return a.step(lambda builder: builder.integer_binary(op, a.handle, b.handle), b, span=span)
+
+    def compared(self, op: str, other: Digits | Public) -> Digits:
+        """Truth values of a comparison."""
+        a, b, _ = self.met("mux", other)
+        return a.step(lambda builder: builder.integer_binary(op, a.handle, b.handle), b, truth=True)
+
+    def logic(self, op: str, other: Digits | Public) -> Digits:
+        """A gate of truth values."""
+        b = self.operand(other, self.width)
+        return self.step(lambda builder: builder.integer_binary(op, self.handle, b.handle), b, truth=True)
+
+    def unary(self, op: str, width: Width, span: Span | None) -> Digits:
+        """An operation of one integer, in a width that has the result."""
+        own = self.as_(width)
+        return own.step(lambda builder: builder.integer_unary(op, own.handle), span=span)
+
+    def __neg__(self) -> Digits:
+        span = self.span and (-self.span[1], -self.span[0])
+        return self.unary("-", self.width if span is None else ranges.width(span), span)
+
+    def __abs__(self) -> Digits:
+        if self.span is None:
+            return self.unary("abs", self.width, None)
+        if self.span[0] >= 0:
+            return self.ranged(self.span)
+        span = ranges.absolute(self.span)
+        return self.unary("abs", ranges.width(self.span, span), span).as_(ranges.width(span))
+
+    def __invert__(self) -> Digits:
+        """Every bit of the width; of truth values their opposite."""
+        made = self.unary("~", self.width, None)
+        return Digits(made.tracer, made.handle, scalar=made.scalar, truth=self.truth)
+
+    def __pow__(self, exponent: int) -> Digits:
+        span = self.span and ranges.power(self.span, exponent)
+        own = self if span is None else self.as_(ranges.width(span))
+        return own.step(lambda builder: builder.integer_pow(own.handle, exponent), span=span)
+
+    def power_modulo(self, exponent: int, modulus: int) -> Digits:
+        """self**exponent % modulus as Python gives it, of which no product wraps: by squares, each reduced, in a width that has them."""
+        span = (0, modulus - 1)
+        width = self.width if self.span is None else ranges.width(self.span, (0, modulus))
+        own = Digits(self.tracer, self.as_(width).handle, scalar=self.scalar)
+        found = own._residue(exponent, modulus)
+        return found if self.span is None else found.as_(ranges.width(span)).ranged(span)
+
+    def _residue(self, exponent: int, modulus: int) -> Digits:
+        of = Public([modulus], scalar=True)
+        if exponent == 0 or modulus & (modulus - 1) == 0:
+            # A power of two divides that at which products wrap.
+            return (self**exponent).divided(of)[1]
+        base = self.divided(of)[1].as_((2 * modulus.bit_length(), False))
+        found = base
+        for bit in f"{exponent:b}"[1:]:
+            found = found.binary("*", found).divided(of)[1]
+            if bit == "1":
+                found = found.binary("*", base).divided(of)[1]
+        return found.as_(self.width)
+
+    def divided(self, other: Digits | Public, *, swapped: bool = False) -> tuple[Digits, Digits]:
+        """Quotient and remainder."""
+        if swapped and isinstance(other, Public):
+            a, b, _ = self.reversed("//", other)
+            spans = (other.span, self.span)
+        else:
+            if isinstance(other, Public) and other.scalar:
+                by = other.numbers[0]
+                if 0 < by <= self.bounds[1] and by & (by - 1) == 0:
+                    # By a power of two both are bits of it, rounded down as Python does, at next to no cost.
+                    return self.shifted(">>", by.bit_length() - 1), self.binary("&", Public([by - 1], scalar=True))
+            a, b, _ = self.met("//", other)
+            spans = (self.span, other.span)
+        numbers = other.numbers if isinstance(other, Public) else None
+        found: list[Span | None] = [None, None]
+        if spans[0] is not None and spans[1] is not None:
+            found = [ranges.spanned(op, *spans, numbers, swapped=swapped) for op in ("//", "%")]
+        made: list[int] = []
+
+        def step(builder: Any) -> int:  # noqa: ANN401 - the native builder
+            made.extend(builder.integer_divide(a.handle, b.handle))
+            return made[0]
+
+        quotient = a.step(step, b, span=found[0])
+        return quotient, Digits(self.tracer, made[1], scalar=quotient.scalar, span=found[1])
+
+    def checked(self, op: str, other: Digits | Public) -> tuple[Digits, Digits]:
+        """The result, and whether it left the width."""
+        a, b, span = self.met(op, other)
+        if span is not None:
+            result = self.binary(op, other)
+            zeros = Public([0] * result.length, scalar=result.scalar)
+            over = Digits.public(self.tracer, (1, False), zeros)
+            return result, Digits(self.tracer, over.handle, scalar=result.scalar, truth=True)
+        made: list[int] = []
+
+        def step(builder: Any) -> int:  # noqa: ANN401 - the native builder
+            made.extend(builder.integer_overflowing(op, a.handle, b.handle))
+            return made[0]
+
+        result = a.step(step, b)
+        return result, Digits(self.tracer, made[1], scalar=result.scalar, truth=True)
+
+    # -- bits -------------------------------------------------------------------------------------------------------
+
+    def shifted(self, direction: str, amount: Digits | int) -> Digits:
+        """By a public or an encrypted amount; `direction` is "<<", ">>", "rotate_left" or "rotate_right"."""
+        amounts = amount.bounds if isinstance(amount, Digits) else (amount, amount)
+        own, span = self, self.span
+        if self.span is not None:
+            span = ranges.SPANS[direction](self.span, (max(0, amounts[0]), amounts[1]))
+            own = self.as_(ranges.width(span)) if direction == "<<" else self
+        if isinstance(amount, Digits):
+            if amounts[0] >= 0 and amount.width[1]:
+                amount = amount.as_(ranges.width(amounts))
+            by = amount
+            return own.step(lambda builder: builder.integer_shift(direction, own.handle, 0, by.handle), by, span=span)
+        return own.step(lambda builder: builder.integer_shift(direction, own.handle, amount, None), span=span)
+
+    def bit(self, index: int) -> Digits:
+        """Bit `index`, 0 the least significant."""
+        at = min(index, self.width[0] - 1) if self.width[1] else index
+        if at >= self.width[0]:
+            zeros = Digits.public(self.tracer, (1, False), Public([0] * self.length, scalar=self.scalar))
+            return Digits(self.tracer, zeros.handle, scalar=self.scalar, truth=True)
+        return self.step(lambda builder: builder.integer_bit(self.handle, at), truth=True)
+
+    def leading_zeros(self) -> Digits:
+        """The number of zeros above the highest 1."""
+        span = (0, self.width[0])
+        return self.unary("leading_zeros", self.width, span).as_(ranges.width(span))
+
+    # -- choices and tables -----------------------------------------------------------------------------------------
+
+    def chosen(self, then: Digits | Public, otherwise: Digits | Public) -> Digits:
+        """`then` where this truth value holds, else `otherwise`."""
+        if isinstance(then, Digits) and isinstance(otherwise, Digits) and then.truth and otherwise.truth:
+            a, b, span, truth = then, otherwise, None, True
+        else:
+            truth = False
+            if isinstance(then, Public) and isinstance(otherwise, Public):
+                span = ranges.union(then.span, otherwise.span)
+                width = ranges.width(span)
+                a, b = (Digits.public(self.tracer, width, choice) for choice in (then, otherwise))
+            elif isinstance(then, Digits):
+                a, b, span = then.met("mux", otherwise)
+            else:
+                assert isinstance(otherwise, Digits)
+                b, a, span = otherwise.met("mux", then)
+        return self.step(
+            lambda builder: builder.integer_select(self.handle, a.handle, b.handle), a, b, span=span, truth=truth
+        )
+
+    def table(self, function: Callable[[int], int], width: Width, span: Span | None, *, truth: bool = False) -> Digits:
+        """A function of each element: entries for all digits, those of values beyond the range 0."""
+        lo, hi = self.bounds
+        bits = self.width[0]
+        index = self.as_((bits, False))
+        values = (code - (1 << bits) if self.width[1] and code >> (bits - 1) else code for code in range(1 << bits))
+        entries = [coded(function(value) if lo <= value <= hi else 0, width) for value in values]
+        return index.step(lambda builder: builder.integer_table(index.handle, *width, entries), span=span, truth=truth)
+
+    # -- vectors ----------------------------------------------------------------------------------------------------
+
+    def taken(self, indices: Sequence[int], *, scalar: bool = False) -> Digits:
+        """The elements of these indices."""
+        return self.step(
+            lambda builder: builder.integer_take(self.handle, list(indices)),
+            scalar=scalar,
+            span=self.span,
+            truth=self.truth,
+        )
+
+    def holds(self, rows: Sequence[Sequence[int]], *, any_of: bool, scalar: bool = True) -> Digits:
+        """For each row of elements of truth values, whether all hold, or any."""
+        given = [list(row) for row in rows]
+        return self.step(lambda builder: builder.integer_holds(self.handle, given, any_of), scalar=scalar, truth=True)
+
+    def total(self) -> Digits:
+        """The sum of the elements."""
+        span = self.span and (self.span[0] * self.length, self.span[1] * self.length)
+        own = self if span is None else self.as_(ranges.width(span))
+        return own.step(lambda builder: builder.integer_unary("total", own.handle), scalar=True, span=span)
+
+    def weighted(self, weights: Sequence[int], width: Width | None) -> Digits:
+        """The sum of elements times public weights, in a width that all weights fit: elements of one weight are summed before it is
+        multiplied, those of weight 0 left out."""
+        places: dict[int, list[int]] = {}
+        for index, weight in enumerate(weights):
+            if weight:
+                places.setdefault(int(weight), []).append(index)
+        own = self if width is None else self.as_(width)
+        sums = [
+            (weight, total([own.taken([index], scalar=True) for index in indices]))
+            for weight, indices in places.items()
+        ]
+        if not sums:
+            sums = [(0, own.taken([0], scalar=True))]
+        return total(
+            [part if weight == 1 else part.binary("*", Public([weight], scalar=True)) for weight, part in sums]
+        )
+
+
+def coded(number: int, width: Width) -> list[int]:
+    """The digits of a number, least significant first."""
+    bits = width[0]
+    number &= (1 << bits) - 1
+    return [number >> place & 3 for place in range(0, bits, 2)]
+
+
+def total(values: Sequence[Digits], known: Span | None = None) -> Digits:
+    """The sum of all values, carried once for every few of them; of values with ranges in the range that is `known`, or that follows."""
+    first, *rest, span = _in_one_width(values, lambda spans: known or reduce(ranges.SPANS["+"], spans))
+    addends = [(1, value.handle) for value in (first, *rest)]
+    return first.step(lambda builder: builder.integer_sum(addends), *rest, span=span)
+
+
+def joined(values: Sequence[Digits]) -> Digits:
+    """The elements of all values, one after the other."""
+    first, *rest, span = _in_one_width(values, lambda spans: ranges.union(*spans))
+    handles = [value.handle for value in (first, *rest)]
+    truth = all(value.truth for value in values)
+    return first.step(lambda builder: builder.integer_concat(handles), *rest, scalar=False, span=span, truth=truth)
+
+
+def _in_one_width(values: Sequence[Digits], spanned: Callable[[list[Span]], Span]) -> Any:  # noqa: ANN401 - values, and a range
+    """The values in one width, and behind them the range of the result if all have ranges."""
+    spans = [value.span for value in values if value.span is not None]
+    if len(spans) == len(values):
+        span: Span | None = spanned(spans)
+        assert span is not None
+        width = ranges.width(span)
+    else:
+        span, width = None, ranges.width(*(value.bounds for value in values))
+    return [*(value.as_(width) for value in values), span]

@@ -1,0 +1,487 @@
+"""Each operation on integers, truth values and fractions, lowered to one ciphertext a value or to digits.
+
+    apply("+", x, y) of x from 0 to 7 and y of pf.UInt(16): x becomes digits, and both are added in digits
+
+An operand in digits takes the operation there. Without one, the tracer says whether a look-up may read so many values, and whether the result may be one
+ciphertext. Both lowerings give the same values.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._native import ElementType
+from . import cells, digits, ranges
+from .cells import Cells
+from .digits import Digits
+from .place import refuse
+from .public_operands import Public
+from .ranges import Span
+from .tracer import SIGNS, Tracer
+from .types import FARTHEST, MOST_BITS, MOST_CAST
+
+Encrypted: TypeAlias = "Cells | Digits"
+Operand: TypeAlias = "Cells | Digits | Public"
+
+TABLED = 1 << 8
+"""Values of which a table in digits takes fewer look-ups than products and remainders."""
+
+ORDERS = frozenset({"<", "<=", ">", ">="})
+
+
+def _tracer(*operands: Operand) -> Tracer:
+    return next(operand.tracer for operand in operands if not isinstance(operand, Public))
+
+
+def split(value: Operand) -> Any:  # noqa: ANN401 - digits, or public numbers as they are
+    """An operand in digits."""
+    if isinstance(value, Cells):
+        if value.element.kind == "torus":
+            raise refuse(
+                f"{value.type} does not combine with an integer in digits; declare it as an integer, pf.Int(lo, hi)"
+            )
+        return value.tracer.split(value)
+    return value
+
+
+def _span(value: Operand) -> Span:
+    return value.bounds if isinstance(value, Digits) else value.span
+
+
+def _in_cells(*operands: Operand) -> bool:
+    return not any(isinstance(operand, Digits) for operand in operands)
+
+
+def _torus(*operands: Operand) -> bool:
+    return any(isinstance(operand, Cells) and operand.element.kind == "torus" for operand in operands)
+
+
+def _truths(*operands: Operand) -> bool:
+    """Whether all are truth values, of which public ones are 0 or 1."""
+    return all(operand.truth for operand in operands) and any(not isinstance(operand, Public) for operand in operands)
+
+
+def _pair_size(a: Operand, b: Operand) -> int:
+    """How many values a sum or a difference has."""
+    return ranges.size(_span(a)) + ranges.size(_span(b)) - 1
+
+
+# -- arithmetic -----------------------------------------------------------------------------------------------------------
+
+
+def _keeps(op: str, a: Operand, b: Operand) -> bool:
+    """Whether + - or * is of single ciphertexts."""
+    if not _in_cells(a, b):
+        return False
+    if _torus(a, b):
+        return True
+    tracer = _tracer(a, b)
+    if not tracer.holds(ranges.SPANS[op](_span(a), _span(b))):
+        return False
+    if op != "*" or isinstance(a, Public) or isinstance(b, Public) or _truths(a, b):
+        return True
+    assert isinstance(a, Cells)
+    assert isinstance(b, Cells)
+    furthest = max(abs(end) for span in (a.span, b.span) for end in span)
+    return furthest * furthest <= FARTHEST and tracer.reads(
+        ranges.size(a.span) if a.node == b.node else _pair_size(a, b)
+    )
+
+
+def arithmetic(op: str, a: Operand, b: Operand) -> Encrypted:
+    """+, - and *."""
+    if _keeps(op, a, b):
+        if isinstance(a, Public):
+            encrypted = cast(Cells, b)
+            return -encrypted + a if op == "-" else getattr(operator, {"+": "add", "*": "mul"}[op])(encrypted, a)
+        one = cast(Cells, a)
+        other = cast("Cells | Public", b)
+        return one + other if op == "+" else one - other if op == "-" else one * other
+    return _in_digits(op, a, b)
+
+
+def _in_digits(op: str, a: Operand, b: Operand) -> Digits:
+    a, b = split(a), split(b)
+    if isinstance(a, Public):
+        return cast(Digits, b).binary(op, a, swapped=True)
+    return cast(Digits, a.binary(op, b))
+
+
+def negated(a: Encrypted) -> Encrypted:
+    """-a."""
+    return -a
+
+
+def absolute(a: Encrypted) -> Encrypted:
+    """abs(a)."""
+    if isinstance(a, Cells) and not _torus(a):
+        number = a.numbers()
+        if number.tracer.reads(ranges.size(number.span)):
+            return number.tabled(abs)
+    return abs(cast(Digits, split(a)))
+
+
+def inverted(a: Encrypted) -> Encrypted:
+    """~a: of truth values the opposite, of a width every bit, of a range -1 - a."""
+    if a.truth or (isinstance(a, Digits) and a.span is None):
+        return ~a
+    return arithmetic("-", Public([-1], scalar=True), a)
+
+
+def power(a: Encrypted, exponent: int, modulus: int | None) -> Encrypted:
+    """a**exponent, or its remainder."""
+    if isinstance(a, Cells):
+        number = a.numbers()
+        span = ranges.power(number.span, exponent) if modulus is None else (0, modulus - 1)
+        if number.tracer.holds(span) and number.tracer.reads(ranges.size(number.span)):
+            return number.tabled(lambda x: pow(x, exponent, modulus))
+    own: Digits = split(a)
+    if modulus is None:
+        return own**exponent
+    if modulus & (modulus - 1) and ranges.size(own.bounds) <= TABLED:
+        span = None if own.span is None else (0, modulus - 1)
+        width = ranges.width(own.bounds, (0, modulus)) if span is None else ranges.width(span)
+        return own.table(lambda x: pow(x, exponent, modulus), width, span)
+    return own.power_modulo(exponent, modulus)
+
+
+def powers(a: Public, b: Encrypted) -> Encrypted:
+    """Public numbers to an encrypted exponent, from a table for each."""
+    lo, hi = _span(b)
+    if lo < 0:
+        raise refuse(
+            f"an encrypted {b.type} is no exponent, as it may be below 0; if it is not, say so with .assume(pf.Int(0, {max(0, hi)}))"
+        )
+    if hi >= MOST_BITS:
+        raise refuse(
+            f"an encrypted {b.type} is an exponent up to {hi}, with which powers go beyond {MOST_BITS} bits; if it is less, say so with "
+            ".assume(pf.Int(0, 63))"
+        )
+    span = ranges.spanned("**", a.span, (lo, hi), a.numbers, swapped=True)
+    width = ranges.width(span)
+    made = _next_to_public("**", a, b)
+    if made is not None:
+        return made
+    own: Digits = split(b)
+    if a.scalar:
+        base = a.numbers[0]
+        return own.table(lambda exponent: base**exponent, width, span)
+    parts = [own.taken([at % own.length], scalar=True) for at in range(len(a.numbers))]
+    return digits.joined(
+        [
+            part.table(lambda exponent, base=base: base**exponent, width, span)
+            for base, part in zip(a.numbers, parts, strict=True)
+        ]
+    )
+
+
+def bits(op: str, a: Operand, b: Operand) -> Encrypted:
+    """&, | and ^: of truth values their gates, of numbers those of their bits."""
+    if _truths(a, b):
+        return logic({"&": "and", "|": "or", "^": "xor"}[op], a, b)
+    made = _next_to_public(op, a, b)
+    return _in_digits(op, a, b) if made is None else made
+
+
+def logic(gate: str, a: Operand, b: Operand) -> Encrypted:
+    """A gate of truth values."""
+    if isinstance(a, Public):
+        a, b = b, a
+    if _in_cells(a, b):
+        return cast(Cells, a).gate(gate, cast("Cells | Public", b))
+    inverse = gate in ("nand", "nor", "xnor")
+    op = {"and": "&", "nand": "&", "or": "|", "nor": "|", "xor": "^", "xnor": "^"}[gate]
+    a, b = split(a), split(b)
+    made = cast(Digits, a).logic(op, cast("Digits | Public", b))
+    return ~made if inverse else made
+
+
+def _next_to_public(op: str, a: Operand, b: Operand) -> Cells | None:
+    """One look-up on a value next to public numbers, if there is one that may be read."""
+    value, other = (b, a) if isinstance(a, Public) else (a, b)
+    if not isinstance(value, Cells) or not isinstance(other, Public) or _torus(value):
+        return None
+    value = value.numbers()
+    swapped = other is a
+    spans = (other.span, value.span) if swapped else (value.span, other.span)
+    if not value.tracer.reads(ranges.size(value.span)):
+        return None
+    if not value.tracer.holds(ranges.spanned(op, *spans, other.numbers, swapped=swapped)):
+        return None
+    return value.next_to_public(op, other, swapped=swapped)
+
+
+def divided(a: Operand, b: Operand) -> tuple[Encrypted, Encrypted]:
+    """Quotient and remainder."""
+    quotient, remainder = _next_to_public("//", a, b), _next_to_public("%", a, b)
+    if quotient is not None and remainder is not None:
+        return quotient, remainder
+    return _divided_in_digits(a, b)
+
+
+def quotient(a: Operand, b: Operand) -> Encrypted:
+    """a // b."""
+    made = _next_to_public("//", a, b)
+    return _divided_in_digits(a, b)[0] if made is None else made
+
+
+def remainder(a: Operand, b: Operand) -> Encrypted:
+    """a % b."""
+    made = _next_to_public("%", a, b)
+    return _divided_in_digits(a, b)[1] if made is None else made
+
+
+def _divided_in_digits(a: Operand, b: Operand) -> tuple[Digits, Digits]:
+    a, b = split(a), split(b)
+    if isinstance(a, Public):
+        return cast(Digits, b).divided(a, swapped=True)
+    return cast(Digits, a).divided(cast("Digits | Public", b))
+
+
+def checked(op: str, a: Encrypted, b: Operand) -> tuple[Digits, Digits]:
+    """The result, and whether it left its width."""
+    return cast(Digits, split(a)).checked(op, split(b))
+
+
+# -- shifts ---------------------------------------------------------------------------------------------------------------
+
+
+def shifted(op: str, a: Operand, b: Operand) -> Encrypted:
+    """<<, >> and rotations, of which the amount is not negative."""
+    lo, hi = _span(b)
+    if lo < 0:
+        raise refuse(
+            f"{op} by {lo} to {hi}, and no amount is below 0; if it is not, say so with .assume(pf.Int(0, {max(0, hi)}))"
+        )
+    made = None if op.startswith("rotate") or (op == "<<" and hi > MOST_BITS) else _next_to_public(op, a, b)
+    if made is not None:
+        return made
+    tracer = _tracer(a, b)
+    own = Digits.public(tracer, ranges.width(a.span), a, span=a.span) if isinstance(a, Public) else split(a)
+    if not isinstance(b, Public):
+        return own.shifted(op, split(b))
+    if len(set(b.numbers)) == 1 and (b.scalar or len(b.numbers) == own.length):
+        found = own.shifted(op, b.numbers[0])
+        return found if b.scalar else Digits(tracer, found.handle, scalar=False, span=found.span)
+    if own.length not in (1, len(b.numbers)):
+        raise refuse(f"{op}: the operands have {own.length} and {len(b.numbers)} elements; make the lengths equal")
+    each = [own.taken([at % own.length], scalar=True).shifted(op, by) for at, by in enumerate(b.numbers)]
+    return digits.joined(each)
+
+
+def bit(a: Encrypted, index: int) -> Encrypted:
+    """Bit `index` of two's complement."""
+    if isinstance(a, Cells) and not _torus(a) and a.tracer.reads(ranges.size(a.span)):
+        return a.numbers().tabled(lambda x: x >> index & 1, boolean=True)
+    return cast(Digits, split(a)).bit(index)
+
+
+# -- comparisons and choices ----------------------------------------------------------------------------------------------
+
+
+def compared(op: str, a: Encrypted, b: Operand) -> Encrypted:
+    """Truth values."""
+    if _in_cells(a, b):
+        tracer = _tracer(a, b)
+        gate = op not in ORDERS and _truths(a, b)
+        far = max(abs(end) for end in ranges.SPANS["-"](_span(a), _span(b))) > FARTHEST
+        if _torus(a, b) or gate or (not far and tracer.reads(_pair_size(a, b), signs=op in ORDERS)):
+            return cast(Cells, a).compared(op, cast("Cells | Public", b))
+    own, other = split(a), split(b)
+    return cast(Digits, own).compared(op, other)
+
+
+def extreme(op: str, a: Operand, b: Operand) -> Encrypted:
+    """The greater or the lesser of each pair: "max" or "min"."""
+    if isinstance(a, Public):
+        a, b = b, a
+    if _in_cells(a, b):
+        one = cast(Cells, a).numbers()
+        other = b.numbers() if isinstance(b, Cells) else cast(Public, b)
+        span = ranges.SPANS[op](one.span, other.span)
+        if _torus(one) or (one.tracer.reads(_pair_size(one, other)) and one.tracer.holds(span)):
+            return one.greater(other) if op == "max" else one.lesser(other)
+    return _in_digits(op, a, b)
+
+
+def chosen(condition: Encrypted, then: Operand, otherwise: Operand) -> Encrypted:
+    """`then` where the condition holds, else `otherwise`."""
+    if _in_cells(condition, then, otherwise):
+        tracer = condition.tracer
+        truths = all(isinstance(choice, Cells) and choice.truth for choice in (then, otherwise))
+        public = isinstance(then, Public) and isinstance(otherwise, Public)
+        span = ranges.union(_span(then), _span(otherwise))
+        if (
+            truths
+            or _torus(then, otherwise)
+            or (tracer.holds(span) and (public or tracer.reads(2 * _pair_size(then, otherwise))))
+        ):
+            return cast(Cells, condition).chosen(cast("Cells | Public", then), cast("Cells | Public", otherwise))
+    own = cast(Digits, split(condition))
+    if not own.truth:
+        own = Digits(own.tracer, own.as_((1, False)).handle, scalar=own.scalar, truth=True)
+    return own.chosen(split(then), split(otherwise))
+
+
+# -- look-ups -------------------------------------------------------------------------------------------------------------
+
+
+def looked_up(
+    a: Encrypted, tables: list[tuple[int, list[int]]], chosen_: list[int] | None, element: ElementType
+) -> Encrypted:
+    """The entry for each element, of the table that is chosen for it; 0 beyond its ends."""
+    found = [entry for _, entries in tables for entry in entries]
+    span = ranges.TRUTH if element.kind == "boolean" else ranges.of_numbers(found)
+    if isinstance(a, Cells):
+        tracer = a.tracer
+        if element.kind == "torus" or tracer.holds(span):
+            number = a if a.truth or _torus(a) else a.numbers()
+            tracer.fixed |= ranges.size(number.span) > MOST_CAST
+            return number.lookup(tables, chosen_, element)
+        a = split(a)
+    if element.kind == "torus":
+        raise refuse(
+            f"a look-up in digits gives integers, and not {element}; declare its operand of a range, pf.Int(lo, hi)"
+        )
+    truth = element.kind == "boolean"
+    width = (1, False) if truth else ranges.width(span)
+    kinds = [0] * a.length if chosen_ is None else chosen_
+    parts, places = [], [0] * a.length
+    for kind in sorted(set(kinds)):
+        at = [place for place, own in enumerate(kinds) if own == kind]
+        for new, place in enumerate(at, sum(part.length for part in parts)):
+            places[place] = new
+        part = a if len(at) == a.length else a.taken(at)
+        parts.append(part.table(_entry(tables[kind]), width, None if truth else span, truth=truth))
+    if len(parts) == 1:
+        return parts[0]
+    return digits.joined(parts).taken(places, scalar=a.scalar)
+
+
+def _entry(table: tuple[int, list[int]]) -> Callable[[int], int]:
+    first, entries = table
+    return lambda x: entries[x - first] if 0 <= x - first < len(entries) else 0
+
+
+def sign(a: Encrypted, *, boolean: bool) -> Encrypted:
+    """+1 where an element is at least 0, else -1; with `boolean`, 1 and 0."""
+    if isinstance(a, Cells):
+        number = a.numbers()
+        if number.tracer.form == "free" or number.tracer.reads(ranges.size(number.span), signs=True):
+            number.tracer.fixed |= ranges.size(number.span) > SIGNS
+            return number.sign(boolean=boolean)
+    positive = cast(Digits, split(a)).compared(">=", Public([0], scalar=True))
+    if boolean:
+        return positive
+    return arithmetic("-", arithmetic("*", positive, Public([2], scalar=True)), Public([1], scalar=True))
+
+
+# -- vectors --------------------------------------------------------------------------------------------------------------
+
+
+def taken(a: Encrypted, indices: Sequence[int], *, scalar: bool) -> Encrypted:
+    """The elements of these indices."""
+    return a.taken(indices, scalar=scalar)
+
+
+def joined(parts: Sequence[Encrypted]) -> Encrypted:
+    """The elements of all parts, one after the other."""
+    if _in_cells(*parts):
+        kept = cast("Sequence[Cells]", parts)
+        if len({part.element.kind for part in kept}) > 1 and not _torus(*kept):
+            kept = [part.numbers() for part in kept]
+        if _torus(*kept) or _tracer(*kept).holds(ranges.union(*(part.span for part in kept))):
+            return cells.joined(kept)
+    return digits.joined([split(part) for part in parts])
+
+
+def element_at(a: Encrypted, index: Encrypted) -> Encrypted:
+    """The element that an encrypted index names, or 0 beyond the ends: of all choices at most one is not 0."""
+    if _torus(a, index):
+        raise refuse(f"{index.type} picks no element of {a.type}; declare both as integers")
+    parts: list[Encrypted] = []
+    for at in range(a.length):
+        here = compared("==", index, Public([at], scalar=True))
+        element = a.taken([at], scalar=True)
+        if a.truth:
+            both = (here, element) if _in_cells(here, element) else (split(here), split(element))
+            parts.append(logic("and", *both))
+        else:
+            parts.append(chosen(here, element, Public([0], scalar=True)))
+    if a.truth:
+        return holds(joined(parts), any_of=True)
+    if _in_cells(*parts):
+        return reduce(operator.add, cast("Sequence[Cells]", parts)).within(ranges.union(_span(a), (0, 0)))
+    span = None if isinstance(a, Digits) and a.span is None else ranges.union(_span(a), (0, 0))
+    return digits.total([split(part) for part in parts], span)
+
+
+def total(parts: Sequence[Encrypted]) -> Encrypted:
+    """The sum of several values."""
+    if _in_cells(*parts):
+        span = reduce(ranges.SPANS["+"], map(_span, parts))
+        if _torus(*parts) or _tracer(*parts).holds(span):
+            return reduce(operator.add, cast("Sequence[Cells]", parts))
+    return digits.total([split(part) for part in parts])
+
+
+def summed(a: Encrypted) -> Encrypted:
+    """The sum of a vector's elements."""
+    return weighted(a, np.ones((1, a.length), dtype=np.int64), scalar=True) if isinstance(a, Cells) else a.total()
+
+
+def weighted(a: Encrypted, rows: NDArray[Any], *, scalar: bool) -> Encrypted:
+    """The sums of a vector's elements times the weights of each row."""
+    if isinstance(a, Cells):
+        if _torus(a) or a.tracer.holds(_weighted_span(rows, a.span)):
+            return a.linear(rows, scalar=scalar)
+        if len(rows) == 1 and (rows == 1).all():
+            return cast(Digits, split(a)).total()
+        a = split(a)
+    width = ranges.width(a.bounds, ranges.of_numbers(rows.reshape(-1).tolist())) if a.span is None else None
+    sums = [a.weighted(row.tolist(), width) for row in rows]
+    return sums[0] if scalar else digits.joined(sums)
+
+
+def _weighted_span(rows: NDArray[Any], span: Span) -> Span:
+    if rows.dtype == object:
+        return ranges.weighted(rows.tolist(), span)
+    above, below = np.maximum(rows, 0).sum(axis=1, dtype=object), np.minimum(rows, 0).sum(axis=1, dtype=object)
+    least, most = above * span[0] + below * span[1], above * span[1] + below * span[0]
+    return (int(min(least)), int(max(most))) if len(rows) else (0, 0)
+
+
+def _in_halves(value: Encrypted, op: Callable[[Any, Any], Encrypted]) -> Encrypted:
+    """`op` of all elements, half of them at a time."""
+    while value.length > 1:
+        half = value.length // 2
+        pairs = op(value.taken(range(half)), value.taken(range(half, 2 * half)))
+        if 2 * half < value.length:
+            pairs = joined([pairs, value.taken(range(2 * half, value.length))])
+        value = pairs
+    return value.taken([0], scalar=True)
+
+
+def folded(op: str, a: Encrypted) -> Encrypted:
+    """The greatest or the least element: "max" or "min"."""
+    if isinstance(a, Cells):
+        number = a.numbers()
+        if _torus(number) or number.tracer.reads(_pair_size(number, number)):
+            return _in_halves(number, Cells.greater if op == "max" else Cells.lesser)
+    own: Digits = split(a)
+    if own.truth:
+        own = own.ranged(ranges.TRUTH)
+    return _in_halves(own, lambda one, other: one.binary(op, other))
+
+
+def holds(a: Encrypted, *, any_of: bool) -> Encrypted:
+    """Whether all truth values of a vector hold, or any."""
+    if isinstance(a, Cells):
+        return _in_halves(a, lambda one, other: one.gate("or" if any_of else "and", other))
+    return a.holds([range(a.length)], any_of=any_of)

@@ -1,0 +1,119 @@
+"""A TFHE program while it is traced, and in which form its values with a range are.
+
+Such a value is one ciphertext, on which sums are free and a function is one look-up, or digits. A function of 16 values is cheapest on one ciphertext. The
+look-ups of more need larger rings, and take an order of magnitude longer; so there a plan in digits is tried too, and the cheaper one is kept.
+
+    @pf.program(x=pf.Int(0, 15), y=pf.Int(0, 15))
+    def less(x, y):
+        return x < y            # one look-up, on the sign of x - y
+
+    @pf.program(x=pf.Int(0, 255), y=pf.Int(0, 255))
+    def less(x, y):
+        return x < y            # in digits, as of pf.UInt(8): three look-ups of four bits, not one of nine
+
+- `FREE`: values with a range are one ciphertext each, until they meet one with a width.
+- `SPLIT`: those of more than 16 values are digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from .._native import ProgramBuilder
+from ..memory import most
+from . import ranges
+from .cells import Cells
+from .digits import Digits
+from .numpy_calls import Asked
+from .place import place
+from .ranges import Span
+from .reference import Reference
+from .types import FARTHEST, MOST_CAST, MOST_LOOKED_UP, Type
+
+if TYPE_CHECKING:
+    from .values import Value
+
+Form = Literal["free", "split"]
+
+SIGNS = 2 * MOST_CAST - 1
+"""Differences whose sign one look-up of 16 values reads, over the whole torus."""
+
+
+class InDigits(Exception):  # noqa: N818 - it is no error of the user's: the program is traced again
+    """A value of more than 16 values is needed as digits."""
+
+
+class Tracer(Asked):
+    """One program being traced."""
+
+    def __init__(self, name: str, form: Form = "free", digits: Collection[str] = ()) -> None:
+        self.name = name
+        self.builder = ProgramBuilder(name, most())
+        self.reference = Reference()
+        self.made: dict[tuple[str, int, int, bool], Cells] = {}
+        self.form = form
+        self.wide = False
+        """Whether an operator reads more than 16 values by one look-up, so that digits may be cheaper."""
+        self.fixed = False
+        """Whether a function reads more than 16 values by one look-up, as its caller asks for."""
+        self.digits = digits
+        """Inputs that are digits whatever their range."""
+        self.converted: set[str] = set()
+        """Inputs that are one ciphertext each, and are needed as digits."""
+        self._inputs: dict[int, str] = {}
+        self._split: dict[tuple[int, bool], Digits] = {}
+
+    def input(self, name: str, kind: Type) -> Value:
+        """An encrypted input."""
+        from .texts import Text
+        from .types import TextType
+        from .values import Value
+
+        self.builder.at(*place())
+        if kind.split or name in self.digits or not self.holds(kind.bounds, kind):
+            kind = replace(kind, split=True)
+            handle = self.builder.integer_input(name, kind.width, kind.signed, kind.length)
+            form = Digits(
+                self, handle, scalar=kind.scalar, span=None if kind.wraps else kind.bounds, truth=kind.kind == "boolean"
+            )
+            made: Value = Text(form) if isinstance(kind, TextType) else Value(form)
+        else:
+            node = self.builder.input(name, kind.element, kind.length)
+            self._inputs[node] = name
+            made = Value(Cells(self, node, scalar=kind.scalar))
+        self.reference.input(name, made, kind)
+        return made
+
+    def holds(self, span: Span, kind: Type | None = None) -> bool:
+        """Whether values of a range may be one ciphertext each."""
+        if kind is not None and kind.kind == "torus":
+            return True
+        if max(abs(span[0]), abs(span[1])) > FARTHEST:
+            return False
+        return self.form == "free" or ranges.size(span) <= MOST_CAST
+
+    def reads(self, values: int, *, signs: bool = False) -> bool:
+        """Whether an operator may read so many values by one look-up, of which only the sign matters with `signs`."""
+        if values <= (SIGNS if signs else MOST_CAST):
+            return True
+        if self.form == "split" or (values > MOST_LOOKED_UP and not signs):
+            return False
+        self.wide = True
+        return True
+
+    def split(self, value: Cells) -> Digits:
+        """A value as digits, once however often it is needed."""
+        key = (value.node, value.scalar)
+        if value.node in self._inputs:
+            self.converted.add(self._inputs[value.node])
+        if key not in self._split:
+            span = value.span
+            if ranges.size(span) > MOST_CAST:
+                raise InDigits
+            bits, signed = ranges.width(span)
+            self.builder.at(*place())
+            handle = self.builder.integer_from(value.node, bits, signed)
+            self._split[key] = Digits(self, handle, scalar=value.scalar, span=span, truth=value.truth)
+        return self._split[key]

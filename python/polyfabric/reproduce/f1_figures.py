@@ -1,0 +1,247 @@
+"""F1's figures 9 and 10 and table 5 for one program: traffic and power by part, use over time, and what slower units or another scheduler cost."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from statistics import fmean, geometric_mean
+from typing import TYPE_CHECKING, Any
+
+from ..errors import Error, IntractableError
+from ..machines import Machine
+from .f1_worth import PROGRAM, of_program, of_programs
+from .rows import Reading, failed, of, untold
+
+if TYPE_CHECKING:
+    from .. import _native
+    from ..reports import Report
+    from ..schemes.rns import SlotPlan
+
+_CLASSES = {
+    "hints": "key-switch hints, compulsory",
+    "hints_again": "key-switch hints, loaded again",
+    "inputs_outputs": "inputs and outputs, compulsory",
+    "inputs_again": "inputs, loaded again",
+    "intermediate_loads": "intermediates, loads",
+    "intermediate_stores": "intermediates, stores",
+}
+"""Figure 9a's division of the traffic."""
+
+_TIME_LIMIT = 300
+"""Seconds after which the other scheduler is given up."""
+
+_VARIANTS: dict[str, dict[str, Any]] = {
+    "ntt": {"low_throughput": "ntt"},
+    "automorphism": {"low_throughput": "automorphism"},
+    "csr": {"scheduler": "csr", "time_limit": _TIME_LIMIT},
+}
+"""Table 5's columns, as the compiler takes them."""
+
+
+_COMPUTATION = ("ntt", "automorphism", "multiply", "add")
+"""Components that compute; the others move data."""
+
+_VARIANT: Reading = {
+    "name": "slow units and CSR as the project has them",
+    "evidence": "section 8.3 names HEAX, a serial memory and Goodman's scheduler, and prints no more of them",
+}
+_IDLE: Reading = {
+    "name": "three tenths of a component's power always flow",
+    "evidence": "an assumption: nothing published divides the power",
+}
+_ENCODING: Reading = {
+    "name": "the model's own encoding of instructions",
+    "evidence": "an assumption: section 3 gives its form alone",
+}
+
+
+def figure_9(cell: str, name: str, report: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rows of figure 9 for the report of a program, which is table 3's `cell`: MiB of traffic by class, with the least there can be, watts by
+    component, and the shares of which the paper says in words what they are."""
+    traffic, seconds = report["traffic_bytes"], report["seconds"]
+    total = traffic["total"]
+    least = traffic["hints"] + traffic["inputs_outputs"]
+
+    def mebibytes(label: str, size: int, reason: str) -> dict[str, Any]:
+        place = ["Figure 9a", f"{name}, {label}", "MiB"]
+        return of_program(cell, "figure9a", size / 2**20, reason, place)
+
+    def watts(label: str, joule: float, reason: str) -> dict[str, Any]:
+        place = ["Figure 9b", f"{name}, {label}", "W"]
+        return of_program(cell, "figure9b", joule / seconds, reason, place, [*PROGRAM, _IDLE])
+
+    rows = [
+        mebibytes(label, traffic[key], f"{traffic[key] / total:.1%} of the traffic") for key, label in _CLASSES.items()
+    ]
+    rows[0] = of(rows[0], program=name, what="hints")
+    reason = f"hints, inputs and outputs once each; the schedule moves {total / least:.2f} times as much"
+    rows.append(mebibytes("compulsory minimum", least, reason))
+    parts = [(part["name"].replace("_", " "), part) for part in report["components"]]
+    rows += [
+        watts(
+            label,
+            part["energy_j"],
+            f"{part['activity']:.1%} active; full power by activity, with the idle share assumed",
+        )
+        for label, part in parts
+        if part["energy_j"] is not None
+    ]
+    if report["off_chip_energy_j"] is not None:
+        rows.append(watts("memory off chip", report["off_chip_energy_j"], "energy a bit of the traffic"))
+    if report["energy_j"] is not None:
+        rows.append(watts("total", report["energy_j"], "average over the program"))
+        computing = [part["energy_j"] for _, part in parts if part["name"] in _COMPUTATION]
+        if None not in computing:
+            share = 100 * sum(computing) / report["energy_j"]
+            reason = "power of units over that of chip and memory"
+            own, given = f"figure9b.computation.{cell}", [*PROGRAM, _IDLE]
+            rows.append(of_program(cell, own, share, reason, readings=given, stated=True))
+    hints = 100 * (traffic["hints"] + traffic["hints_again"]) / total
+    if cell in HINTS_DOMINATE:
+        reason = "hints, loaded once or again, over all traffic"
+        rows.append(of_program(cell, f"figure9a.hints.{cell}", hints, reason, stated=True))
+    else:
+        reason, place = "hints, loaded once or again, over all traffic", ["Figure 9a", f"{name}, share of hints", "%"]
+        rows.append(of_program(cell, "figure9a", hints, reason, place))
+    rows += _not_compulsory(cell, name, report)
+    fetched = 100 * traffic["instructions"] / total
+    place = ["Section 3", f"{name}: instruction fetches' share of the memory traffic", "%"]
+    rows.append(of_program(cell, "section3.fetch", fetched, "all streams, once", place, [*PROGRAM, _ENCODING]))
+    return rows
+
+
+def _not_compulsory(cell: str, name: str, report: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the paper says of traffic that is not compulsory: intermediates alone of the program that it excepts, and of all others whatever
+    came or went for want of room. Each program has both rows, one of them its cell."""
+    traffic = report["traffic_bytes"]
+    intermediates = traffic["intermediate_loads"] + traffic["intermediate_stores"]
+    shares = {
+        "intermediates": (intermediates, "share of intermediates", "loads and stores over all traffic"),
+        "not_compulsory": (
+            report["not_compulsory_bytes"],
+            "share of what is not compulsory",
+            "hints and inputs loaded again, and intermediates, over all traffic",
+        ),
+    }
+    rows = []
+    for share, (size, label, reason) in shares.items():
+        own = share == ("intermediates" if cell in INTERMEDIATES_CONSUME else "not_compulsory")
+        place = None if own else ["Figure 9a", f"{name}, {label}", "%"]
+        id_ = f"figure9a.{share}.{cell}" if own else "figure9a"
+        rows.append(of_program(cell, id_, 100 * size / traffic["total"], reason, place, stated=own))
+    return rows
+
+
+def units_at_work(machine: Machine, report: dict[str, Any]) -> float:
+    """Percent of the functional units that are at work, on average over a program's time: all units alike, as many of a kind as a cluster has."""
+    counts = {kind: machine.to_dict()["units"][kind]["count"]["value"] for kind in _COMPUTATION}
+    at_work = sum(count * report["utilisation"][kind] for kind, count in counts.items())
+    return 100.0 * at_work / sum(counts.values())
+
+
+def utilisation(busy: dict[str, tuple[str, float]]) -> list[dict[str, Any]]:
+    """Rows of section 8.2: the mean over the programs, and each beside it. `busy` has by cells of table 3 what a program is called and its share."""
+    if not busy:
+        return []
+    cell, reason = "section8.utilisation", "share of the units' cycles in which they take elements up"
+    mean = sum(share for _, share in busy.values()) / len(busy)
+    rows = [of_programs([*busy], cell, mean, f"mean over {len(busy)} programs; {reason}")]
+    for program, (name, share) in busy.items():
+        place = ["Section 8.2", f"{name}: utilisation of the functional units", "%"]
+        rows.append(of_program(program, cell, share, reason, place))
+    return rows
+
+
+FIGURE_10 = "lola_mnist"
+"""The cell of the program whose use of units and memory the paper draws over time."""
+
+_WINDOWS = 20
+"""Equal parts of a program's time, a point of a curve each."""
+
+_MIDDLES = [100 * (part + 0.5) / _WINDOWS for part in range(_WINDOWS)]
+"""Of each part, in percent of the time."""
+
+
+def figure_10(machine: Machine, name: str, report: Report) -> list[dict[str, Any]]:
+    """Rows of figure 10: percent of the units of a kind, and of the memory's bandwidth, that are at work in each part of a program's time;
+    and where in the time, in percent of it, most units are."""
+    counts = {kind: machine.to_dict()["units"][kind]["count"]["value"] for kind in _COMPUTATION}
+    counted: dict[str, list[float]] = {}
+    for event in json.loads(report.timeline())["traceEvents"]:
+        if event["ph"] == "C":
+            counted.setdefault(event["name"].removesuffix(", busy %"), []).append(event["args"]["busy"])
+    # Behind the last window of the timeline stands a zero, or what is left of the time.
+    curves = {kind: _means(counted[kind]) for kind in (*_COMPUTATION, "hbm")}
+    rows = []
+    for kind, shares in curves.items():
+        for at, share in zip(_MIDDLES, shares, strict=True):
+            place = ["Figure 10", f"{name}, {kind}, around {at:g} % of the time", "%"]
+            row = of_program(FIGURE_10, "figure10", share, "share of its cycles in this part", place)
+            rows.append({**row, "point": {"curve": kind, "axis": "time of the program", "unit": "% of it", "at": at}})
+    at_work = [
+        sum(counts[kind] * curves[kind][part] for kind in _COMPUTATION) / sum(counts.values())
+        for part in range(_WINDOWS)
+    ]
+    most = max(at_work)
+    reason = f"the middle of the one of {_WINDOWS} equal parts with {most:.1f} % of the units at work; the last has {at_work[-1]:.1f} %"
+    where = _MIDDLES[at_work.index(most)]
+    return [of_program(FIGURE_10, "section8.highest", where, reason, stated=True), *rows]
+
+
+def _means(shares: list[float]) -> list[float]:
+    """Means over equal parts of the windows of a timeline, whose last one is shorter than the others."""
+    ends = [len(shares[:-1]) * part // _WINDOWS for part in range(_WINDOWS + 1)]
+    return [fmean(shares[begin:end]) for begin, end in pairwise(ends)]
+
+
+HINTS_DOMINATE = ("helr", "db", "bgv_bootstrapping", "ckks_bootstrapping")
+"""Cells of the programs whose traffic is mostly hints, as section 8.2 says."""
+
+INTERMEDIATES_CONSUME = ("lola_cifar",)
+"""Cells of the programs that section 8.2 excepts from those near their compulsory traffic, for their intermediates."""
+
+
+def beside_figure_9(cell: str) -> list[str]:
+    """The published statements on the program of a cell that `figure_9` has numbers for."""
+    excepted = "intermediates" if cell in INTERMEDIATES_CONSUME else "not_compulsory"
+    shares = ["figure9b.computation", f"figure9a.{excepted}"] + (["figure9a.hints"] if cell in HINTS_DOMINATE else [])
+    return [f"{share}.{cell}" for share in shares]
+
+
+def table_5(
+    cell: str, machine: Machine, planned: SlotPlan | _native.ResidueKernel, seconds: float
+) -> list[dict[str, Any]]:
+    """Rows `table5.CELL.*`: how many times as long a program takes with slower units or under CSR as the `seconds` of F1's own."""
+    rows = []
+    for column, options in _VARIANTS.items():
+        name = f"table5.{cell}.{column}"
+        try:
+            report = machine.map(planned, **options).report().to_dict()
+        except IntractableError as error:
+            # The paper too has programs of which that is said.
+            rows.append(untold(name, f"no order within {_TIME_LIMIT} s: {error}"))
+            continue
+        except Error as error:
+            rows.append(failed(name, error))
+            continue
+        mebibytes = report["traffic_bytes"]["total"] / 2**20
+        reason = f"{1e3 * report['seconds']:.3g} ms against {1e3 * seconds:.3g} ms; {mebibytes:,.0f} MiB of traffic"
+        slowdown = report["seconds"] / seconds
+        rows.append(of_program(cell, name, slowdown, reason, readings=[*PROGRAM, _VARIANT]))
+    return rows
+
+
+def table_5_means(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows `table5.gmean.*` over the programs of `rows` that could be timed."""
+    means = []
+    for column in _VARIANTS:
+        slowdowns = {
+            row["id"].split(".")[1]: row["value"]
+            for row in rows
+            if row["id"].endswith(f".{column}") and row["value"] is not None
+        }
+        if slowdowns:
+            reason = f"geometric mean over {len(slowdowns)} programs; the published one is over seven"
+            mean, readings = geometric_mean(slowdowns.values()), [*PROGRAM, _VARIANT]
+            means.append(of_programs([*slowdowns], f"table5.gmean.{column}", mean, reason, readings))
+    return means

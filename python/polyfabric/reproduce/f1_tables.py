@@ -1,0 +1,213 @@
+"""F1's tables 2 and 4, listing 2, and what follows from the machine file alone; every time is from a checked schedule."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .. import _native, machines
+from ..apps.matvec import PAPER_SET, matvec
+from ..execution import plan
+from ..progress import ProgressHook
+from .catalog import Catalog
+from .plans import unwarned
+from .rows import guarded, of
+from .side_by_side import Step, side_by_side
+
+_SIZES = {14: (13, 4), 13: (6, 8), 12: (3, 16)}
+"""By log2 N of table 4: limbs of a ciphertext beside the special one (log Q of 438, 218 and 109 bits in words of 32), and key switches of each: so many
+that memory, which brings every ciphertext once, is not in the way; as many again take what the table states."""
+
+_HEAVY = ("multiply", "permute")
+"""Operations with a key switch."""
+
+_OPERATIONS = (*_HEAVY, "ntt", "automorphism")
+
+_CIPHERTEXTS = 64
+"""The most ciphertexts of a microbenchmark: four for each cluster."""
+
+_LIGHT_ROUNDS = 64
+"""Operations on each, of those without key switch."""
+
+_SEEN = 13
+"""log2 N of the key switches whose published times were seen when the next two readings were chosen."""
+
+_ROWS = Catalog("f1")
+
+_WORD_BYTES = 4
+
+
+def predictions(progress: ProgressHook | None) -> list[dict[str, Any]]:
+    """The numbers of its tables and listings."""
+    machine = machines.load("f1")
+    steps = [
+        Step(f"compile {operation}, N = 2^{log2_degree}", partial(of_table_4, machine, operation, log2_degree))
+        for log2_degree in _SIZES
+        for operation in _OPERATIONS
+    ]
+    steps.append(Step("compile listing 2", partial(listing_2, machine)))
+    with unwarned():
+        made = [row for rows in side_by_side(steps, progress) for row in rows]
+    return [*table_2(machine), *made, *structure(machine)]
+
+
+def table_2(machine: machines.Machine) -> list[dict[str, Any]]:
+    """Areas and powers that the machine file takes in, and their sums."""
+    rows, sums = [], {name: {"area": 0.0, "power": 0.0} for name in ("compute", "memory", "total")}
+    for component in machine.components():
+        inside = "memory" if component["count"] <= 1 else "compute"
+        for what, value in (("area", component["area_mm2"]), ("power", component["power_w"])):
+            if value is None:
+                continue
+            for name in (inside, "total"):
+                sums[name][what] += value
+            row = partial(_ROWS.row, name=component["name"], what=what)
+            rows.append(row("table2.{name}.{what}", value / component["count"]))
+    clusters = machine.count("units.cluster.count")
+    sums["cluster"] = {what: value / clusters for what, value in sums["compute"].items()}
+    parts = ((name, what, value) for name, own in sums.items() for what, value in own.items())
+    return rows + [_ROWS.row("table2.{sums}.{what}", value, sums=name, what=what) for name, what, value in parts]
+
+
+def _ciphertexts(machine: machines.Machine, operation: str, log2_degree: int, limbs: int) -> int:
+    """As many as the scratchpad holds beside the hint, all inputs of each counted, so that memory does not set the time; and of those so many that
+    clusters share them evenly."""
+    banks, bank = machine.count("memories.scratchpad.banks"), machine.figure("memories.scratchpad.bank") * 2**20
+    vectors = int(bank) // (_WORD_BYTES << log2_degree) * banks
+    inputs, hints = 2 if operation == "multiply" else 1, 2 * limbs * (limbs + 1) if operation in _HEAVY else 0
+    most = min(max(max(vectors - hints, 0) // (inputs * 2 * limbs), 1), _CIPHERTEXTS)
+    clusters = machine.count("units.cluster.count")
+    return next((count for count in range(most, 0, -1) if count % clusters == 0 or clusters % count == 0), most)
+
+
+def _further(
+    machine: machines.Machine, operation: str, shape: tuple[int, int], ciphertexts: int, rounds: int, special: int
+) -> tuple[float, float, str]:
+    """Nanoseconds that a further operation takes, and of the busiest units alone; and which these are."""
+    found = []
+    for often in (rounds, 2 * rounds):
+        kernel = _native.ResidueKernel.microbenchmark(operation, *shape, ciphertexts, often, special)
+        report = machine.simulate(kernel)
+        found.append((report["cycles"], report["limits"]))
+    (few, of_few), (many, of_many) = found
+    by = max(reversed(("ntt", "automorphism", "multiply", "add")), key=lambda unit: of_many[unit] - of_few[unit])
+
+    def nanoseconds(cycles: int) -> float:
+        return cycles / (ciphertexts * rounds) / machine.clock_hz * 1e9
+
+    return nanoseconds(max(many - few, 0)), nanoseconds(of_many[by] - of_few[by]), by
+
+
+def of_table_4(machine: machines.Machine, operation: str, log2_degree: int) -> list[dict[str, Any]]:
+    """The row of an operation at a size, and those beside it."""
+    heavy, (limbs, rounds) = operation in _HEAVY, _SIZES[log2_degree]
+    rounds = rounds if heavy else _LIGHT_ROUNDS
+    row = partial(_ROWS.row, operation=operation, log2_degree=log2_degree)
+
+    def rows() -> list[dict[str, Any]]:
+        ciphertexts = _ciphertexts(machine, operation, log2_degree, limbs)
+        time, bound, by = _further(machine, operation, (log2_degree, limbs), ciphertexts, rounds, 1)
+        if time < 1.01 * bound:
+            held_up = "they are busy all the time"
+        elif heavy:
+            held_up = "the schedule is held up by registers and crossbars, over which a hint's vectors reach a cluster"
+        else:
+            held_up = "the ciphertexts fill the clusters unevenly, or their vectors pass the scratchpad between rounds"
+        fields = {"limbs": limbs, "ciphertexts": ciphertexts, "rounds": rounds, "twice": 2 * rounds}
+        # The published times, which both readings were chosen after.
+        known = heavy and log2_degree == _SEEN
+        key = f"table4.{{operation}}.{{log2_degree}}/{'heavy' if heavy else 'light'}"
+        own = row(key, time, "calibrated" if known else None, **fields, by=by, bound=bound, held_up=held_up)
+        made = [
+            of(own, log2_degree=log2_degree, bound=bound),
+            row("table4.{operation}.{log2_degree}/bound", bound, by=by),
+        ]
+        if known:
+            time, bound, by = _further(machine, operation, (log2_degree, limbs + 1), ciphertexts, rounds, 0)
+            made.append(row("table4.{operation}.{log2_degree}/listing 1", time, limbs=limbs + 1, bound=bound, by=by))
+        return made
+
+    return guarded(rows, f"table4.{operation}.{log2_degree}")
+
+
+def primes(step: int, least: int, most: int) -> list[int]:
+    """Those from `least` to below `most`, two powers of two, that are 1 modulo `step`, one too; ascending."""
+    composite = np.zeros((most - least) // step, dtype=bool)
+    composite[0] = least < step
+    small = np.ones(math.isqrt(most) + 1, dtype=bool)
+    for prime in range(2, len(small)):
+        if not small[prime]:
+            continue
+        small[prime * prime :: prime] = False
+        if prime > 2:
+            # The first multiple of it that is 1 modulo the step, except itself.
+            first = -(least + 1) * pow(step, -1, prime) % prime
+            composite[first + (prime if least + first * step + 1 == prime else 0) :: prime] = True
+    return [least + step * int(place) + 1 for place in np.flatnonzero(~composite)]
+
+
+def structure(machine: machines.Machine) -> list[dict[str, Any]]:
+    """Numbers that follow from the machine file alone."""
+    lanes, clusters, clock = (
+        machine.figure("units.cluster.lanes"),
+        machine.count("units.cluster.count"),
+        machine.clock_hz,
+    )
+    units = {kind: machine.count(f"units.{kind}.count") * clusters for kind in ("ntt", "multiply", "add")}
+    layers = math.log2(lanes)
+    multipliers = 2.0 * (lanes * (layers - 1.0) / 2.0) + lanes
+    # Section 1's operations a second, of the units that compute: a butterfly has a sum and a difference.
+    multiplications = units["ntt"] * multipliers + units["multiply"] * lanes
+    additions = units["ntt"] * 2.0 * lanes * layers + units["add"] * lanes
+    tera, port = clock * 1e-12, lanes * _WORD_BYTES * clock * 1e-12
+    banks, accesses = (machine.count(f"memories.register_file.{what}") for what in ("banks", "accesses"))
+    row = _ROWS.row
+    return [
+        row("section5.primes", len(primes(2**16, 0, 2**32))),
+        row("section5.multipliers", multipliers),
+        row("section5.multipliers/built", machine.quantities()["ntt_multipliers"]),
+        row("section1.operations", (multiplications + additions) * tera),
+        row("section1.operations/multiplications", multiplications * tera),
+        row("section6.network", 3.0 * clusters * port),
+        row("section6.registers", float(banks * accesses * clusters) * port),
+    ]
+
+
+def listing_2(machine: machines.Machine) -> list[dict[str, Any]]:
+    """Listing 2 at its N and L."""
+    row = _ROWS.row
+
+    def rows() -> list[dict[str, Any]]:
+        planned = plan(matvec(), PAPER_SET, machine=machine, max_failure=0.0)
+        report = machine.simulate(planned).to_dict()
+        traffic, uses = report["traffic_bytes"], planned.facts["key_switches"]
+        sets, switches = len({use["key"] for use in uses}), sum(use["count"] for use in uses)
+        degree, limbs = planned.facts["parameters"]["ring_degree"], max(use["limbs"] for use in uses)
+        # Its hints are all of one size.
+        hint, transforms = traffic["hints"] / sets, planned.facts["limb_operations"]["ntts"] / switches
+        ntt_units = machine.count("units.ntt.count") * machine.count("units.cluster.count")
+        cycles = transforms * (degree // machine.count("units.cluster.lanes")) / ntt_units
+        wanted = (hint + limbs * degree * _WORD_BYTES) / cycles * machine.clock_hz * 1e-12
+        often = 1 + traffic["hints_again"] / traffic["hints"]
+        return [
+            row("section4.sets", sets),
+            row("section4.hints", traffic["hints"] / 2**20),
+            row("section2.hints", hint / 2**20),
+            row("section2.ntts", transforms, switches=switches),
+            row("section2.bandwidth", wanted),
+            row("section4.hints/time", report["cycles"] / machine.clock_hz * 1e3, often=often),
+            row("section3.fetch", 100.0 * traffic["instructions"] / traffic["total"]),
+        ]
+
+    return guarded(
+        rows,
+        "section4.sets",
+        "section4.hints",
+        "section2.hints",
+        "section2.ntts",
+        "section2.bandwidth",
+        "section3.fetch",
+    )

@@ -1,0 +1,84 @@
+"""What the modules of Morphling's paper share: its rows, sets, and the look-ups that its tables and figures time."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+
+from .. import _native, machines
+from ..schemes.tfhe import named_parameters
+from .catalog import Catalog
+
+ROWS = Catalog("morphling")
+
+SETS_OF_FIGURES = {"A": "morphling-A-t32", "B": "morphling-B", "C": "morphling-C", "I": "morphling-I"}
+"""The sets whose curves figures may be: those of section VI's other experiments, as a 32-bit machine runs them, and the first of table V."""
+
+BOTH = (True, True)
+"""Products share input transforms, and are summed in the transform domain."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """(n, k, N, l_b, l_k) of a set, of which keys and operations are counted."""
+
+    lwe: int
+    glwe: int
+    degree: int
+    levels: int
+    switch_levels: int
+
+    @classmethod
+    def of(cls, name: str) -> Sizes:
+        """Those of a named set."""
+        fields = json.loads(named_parameters(name, warn=False).to_json())
+        levels = [(fields[f"{of}_gadget"] or {"levels": 0})["levels"] for of in ("bootstrap", "key_switch")]
+        return cls(fields["lwe_dimension"], fields["glwe_dimension"], fields["ring_degree"], *levels)
+
+    @property
+    def products(self) -> int:
+        """Polynomial products of a bootstrap."""
+        return self.lwe * (self.glwe + 1) ** 2 * self.levels
+
+    @property
+    def bootstrapping_key(self) -> float:
+        """Bytes of the bootstrapping key, in words of 64 bits."""
+        return float(self.products * self.degree * 8)
+
+    @property
+    def key_switching_key(self) -> float:
+        """Bytes of the key-switching key, in words of 32 bits."""
+        return self.key_switch * 4.0
+
+    @property
+    def transforms(self) -> float:
+        """Multiplications of numbers in the transforms, two for each product. A complex product is four of numbers; folded, a transform twists N/2
+        points and takes log2(N/2) layers of N/4 products."""
+        points = self.degree / 2
+        return 2.0 * self.products * 4.0 * (points + math.log2(points) * points / 2.0)
+
+    @property
+    def pointwise(self) -> float:
+        """Those of the products in the transform domain."""
+        return self.products * (self.degree / 2) * 4.0
+
+    @property
+    def key_switch(self) -> float:
+        """Those of the key switch."""
+        return float(self.glwe * self.degree * (self.lwe + 1) * self.switch_levels)
+
+    @property
+    def digits(self) -> float:
+        """Digits of all decompositions."""
+        return float(self.lwe * (self.glwe + 1) * self.degree * self.levels)
+
+
+def lookups(name: str, parameters: str, batch: int, choice: tuple[bool, bool] = BOTH) -> _native.KernelProgram:
+    """The kernel program of look-ups."""
+    return _native.KernelProgram.of_transforms(name, named_parameters(parameters, warn=False), batch, *choice)
+
+
+def cycles(machine: machines.Machine, name: str, parameters: str, batch: int, choice: tuple[bool, bool] = BOTH) -> int:
+    """Those of a checked schedule."""
+    return machine.native.cycles(lookups(name, parameters, batch, choice))

@@ -1,0 +1,124 @@
+"""What Osiris' paper leaves open of its programs, as named choices: chains of moduli, levels of a bootstrapping, readings of the machine, a program's own.
+
+Each row of table III at 1 TB/s with double hoisting stands for the default choices. Beside it stands a row for each other choice that applies to its
+program, one changed at a time, and the range over all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .rows import Reading, of
+
+Row = dict[str, Any]
+
+DEFAULT = "the default"
+"""What the default is called among the choices."""
+
+KNOWN = "calibrated: the choice was added when the default's time was known; the default was not changed"
+"""Of a row of such a choice."""
+
+
+TIME_KNOWN = "calibrated: table III prints this time, or its times of a CPU and improvements give it, and it was known when the program was written"
+"""Of a program of ours, of which the paper names the source and leaves packing and layout open."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the paper allows in the place of one default."""
+
+    words: str
+    suffix: str = ""
+    """Of the set's name, where the choice is one of chains."""
+    readings: tuple[str, ...] = ()
+    source: str | None = None
+    """What the paper says for the set; without it the row is calibrated."""
+    why: str = KNOWN
+    """Why it is calibrated."""
+
+    def set(self, default: str) -> str:
+        """Its set, for a program whose default that is."""
+        return f"{default}{self.suffix}"
+
+    def named(self, default: str) -> Reading:
+        """The set as a reading of the row."""
+        return {"name": f"{self.set(default)}: {self.words}", "evidence": self.source}
+
+    def named_on(self, default: str) -> str:
+        """The set and the readings, by their names."""
+        return ", ".join([self.set(default), *self.readings])
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Where rows beside a program's with double hoisting at 1 TB/s stand."""
+
+    name: str
+    """Of the program in the cell's."""
+    words: str
+    unit: float
+    """What a second is in the cell's unit."""
+    unit_name: str
+
+    @property
+    def cell(self) -> str:
+        """The default's."""
+        return f"table3a.{self.name}.dh"
+
+    def of(self, row: Row, choice: str) -> Row:
+        """A row of a choice, in words."""
+        return of(row, program=self.words, choice=choice)
+
+    def place(self, choice: str) -> list[str]:
+        """Table, cell and unit of the row of a choice, in words."""
+        return ["Table III (a)", f"{self.words}, double hoisting: {choice}", self.unit_name]
+
+
+DIGITS_13 = Choice(
+    "scales of 60 and 56 bits, digits of 13 limbs, P of 12 primes of 39 bits",
+    "-13",
+    source="the scales are those of the library's default bootstrapping set, which table II's note names; alpha and P are not",
+)
+SINGLE = Choice(
+    "one prime of 40 bits a level",
+    "-single",
+    why="calibrated: nothing but the time speaks for single primes, as table II's note has double-prime scaling",
+)
+TO_SLOTS = Choice("coefficients to slots in three levels, of 63 diagonals", "-to-slots-3")
+DEGREE_62 = Choice("modular reduction of degree 62 and two doublings", "-degree-62")
+DEGREE_44 = Choice("modular reduction of degree 44 in nine levels, pairs of primes of 47 and 48 bits", "-degree-44")
+PRODUCTS = Choice("steps by the fewest products", readings=("steps=products",))
+RATES = Choice("steps by the rates of units and memory", readings=("steps=rates",))
+LOADED = Choice("diagonals from memory", readings=("limb_extension=loaded",))
+ONE_HADAMARD = Choice("one Hadamard unit", readings=("hadamard=one",))
+SEPARATE = Choice("rescaling apart from the division by P", readings=("rescaling=separate",))
+
+CHAIN_CHOICES = (DIGITS_13, SINGLE, TO_SLOTS, DEGREE_62, DEGREE_44)
+READINGS = (PRODUCTS, RATES, LOADED, ONE_HADAMARD, SEPARATE)
+OF_SET_III = (*CHAIN_CHOICES, *READINGS)
+"""Of programs with bootstraps on set III."""
+OF_SORTING = (SINGLE, TO_SLOTS, DEGREE_62, PRODUCTS, LOADED)
+"""Of sorting, on set IV, whose levels leave no room within log QP for the library's scales, or for a ninth level of the modular reduction. A choice takes a minute,
+so those are left out that make a seventh of a bootstrapping's time at most."""
+OF_RESNET = (SINGLE, PRODUCTS)
+"""Of ResNet-20, on the same set: a choice takes some minutes, of which most are its own matrices'."""
+
+
+def add_ranges(rows: Sequence[Row]) -> None:
+    """Gives each default of table III the range of its times over what else the paper allows, from the rows that stand beside it."""
+    for row in rows:
+        if row["beside"] is not None or row["value"] is None or not row["id"].startswith("table3"):
+            continue
+        others = [other for other in rows if other["id"] == row["id"] and other["beside"] is not None]
+        # Another bandwidth is another cell, no choice.
+        own = [other for other in others if not any("bandwidth=" in reading["name"] for reading in other["readings"])]
+        times = {other["of"]["choice"]: other["value"] for other in own if other["value"] is not None}
+        if not times:
+            continue
+        times[DEFAULT] = row["value"]
+        row["of"] = {"program": own[0]["of"]["program"], "choice": DEFAULT}
+        least, most = min(times, key=times.__getitem__), max(times, key=times.__getitem__)
+        ends = {"least": times[least], "least_of": least, "most": times[most], "most_of": most}
+        row["range"] = {**ends, "choices": len(times)}

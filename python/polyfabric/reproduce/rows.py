@@ -1,0 +1,71 @@
+"""Rows of the comparison with a paper, as the applications give them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..errors import Error
+
+Reading = dict[str, str | None]
+"""Its name, and what speaks for it besides the result."""
+
+
+def predicted(
+    cell: str,
+    value: float,
+    reason: str,
+    beside: list[str] | None = None,
+    readings: list[Reading] | None = None,
+) -> dict[str, Any]:
+    """A row of the comparison: a published cell's, or one `beside` it with its table, name and unit. It is predicted, under `readings`
+    if there are some: each with its name and what speaks for it besides the result."""
+    kind = "predicted_under_reading" if readings else "predicted"
+    row = {"id": cell, "beside": beside, "value": value, "kind": kind, "readings": readings or []}
+    return {**row, "reason": reason}
+
+
+def calibrated(cell: str, value: float, reason: str, beside: list[str] | None = None) -> dict[str, Any]:
+    """A row with a choice that was made by somebody who knew what was published: a published cell's, or one `beside` it."""
+    row = {"id": cell, "beside": beside, "value": value, "kind": "calibrated", "readings": []}
+    return {**row, "reason": reason}
+
+
+def of(row: dict[str, Any], **fields: str | float | None) -> dict[str, Any]:
+    """A row with what it is of, field by field, for tables that are drawn of several rows."""
+    return {**row, "of": fields}
+
+
+BOUND_KNOWN = "calibrated: the bound that these words are read as was set when the model's number was known"
+"""Of rows of statements in words, where the words leave a bound to be chosen."""
+
+
+def named(readings: Sequence[Reading]) -> list[str]:
+    """The names of readings, for the reason of a row that is calibrated, which has none."""
+    return [str(reading["name"]) for reading in readings]
+
+
+def identical(cell: str, value: float, reason: str, beside: list[str] | None = None) -> dict[str, Any]:
+    """A row that says again what another row, or the paper's own formula, says."""
+    return {**predicted(cell, value, reason, beside), "kind": "identity"}
+
+
+def guarded(make: Callable[[], list[dict[str, Any]]], *cells: str) -> list[dict[str, Any]]:
+    """The rows that `make` gives; if it fails, one of each of `cells` with the cause."""
+    try:
+        return make()
+    except Error as error:
+        return [failed(cell, error) for cell in cells]
+
+
+def failed(cell: str, error: Exception, beside: list[str] | None = None) -> dict[str, Any]:
+    """A row that could not be computed, with its cause."""
+    cause = str(error) if isinstance(error, Error) else f"{type(error).__name__}: {error}"
+    row = {"id": cell, "beside": beside, "value": None, "kind": "predicted", "readings": []}
+    return {**row, "failure": cause, "reason": "it could not be computed"}
+
+
+def untold(cell: str, reason: str) -> dict[str, Any]:
+    """A row without a number, which is no fault."""
+    row = {"id": cell, "beside": None, "value": None, "kind": "not_modelled", "readings": []}
+    return {**row, "reason": reason}

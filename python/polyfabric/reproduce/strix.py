@@ -1,0 +1,343 @@
+"""Strix's tables and figures, each number from a checked schedule; and figure 7, the time of one inference of Zama's Deep-NN, in the rings of the paper and
+with both orders of the key switch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from .. import machines
+from ..apps.deep_nn import deep_nn
+from ..errors import Error
+from ..progress import ProgressHook
+from ..reports.units import probability
+from .catalog import Catalog
+from .lookups import kernel, simulated
+from .plans import element_plan
+from .rows import failed, guarded, of, predicted
+from .side_by_side import Step, side_by_side
+
+_ROWS = Catalog("strix")
+
+_SEEN = ("I", "II", "III")
+"""The sets of table V whose published numbers were seen when the bus of the bootstrapping key was read."""
+
+_EPOCHS = 8
+"""Epochs of a long run. Of look-ups alone, its ends weigh a few parts in a thousand. The last epoch's key switch, which nothing hides, weighs 6 %."""
+
+_TABLE_7 = ((16, 2), (8, 4), (4, 8), (2, 16), (1, 32))
+"""TvLP and CLP."""
+
+_FULL = 0.01
+"""What a point of table VII may lack of the best throughput to be as good."""
+
+_COLUMNS = ("throughput", "latency", "bandwidth", "bandwidth without a gap", "bandwidth of one ciphertext a core")
+"""What a point of table VII has, in order."""
+
+_UNITS = ("rotator", "decomposer", "fft", "vma", "ifft", "accumulator")
+
+
+def predictions(progress: ProgressHook | None) -> list[dict[str, Any]]:
+    """The numbers of its tables and of figures 2 and 8."""
+    machine = machines.load("strix")
+    steps = [Step(f"look-ups of set {name}", partial(_set, machine, name)) for name in (*_SEEN, "IV")]
+    steps += [
+        Step(f"look-ups with TvLP {cores}, CLP {lanes}", partial(_point, machine, cores, lanes))
+        for cores, lanes in _TABLE_7
+    ]
+    steps += [
+        Step(f"iterations of {waves} ciphertexts a core", partial(_iterations, machine, waves, first))
+        for waves, first in ((3, 1), (3, 0), (2, 1))
+    ]
+    steps.append(Step("machine without folding", _unfolded))
+    made = side_by_side(steps, progress)
+    rows = [row for each in made for row in each]
+    own = {row["id"]: row["value"] for row in rows if row["beside"] is None}
+    return [*rows, *_taken_in(machine), *_table_6(own), *_best_point(own), *_figure_2()]
+
+
+def _long(
+    machine: machines.Machine, name: str, parameters: str, epochs: int = _EPOCHS
+) -> tuple[dict[str, Any], int, int]:
+    """The report of a long run, how many ciphertexts it has, and how many of them a core holds at a time, which a first mapping says."""
+    cores = machine.count("units.core.count")
+    most = cores * machine.count("units.core.batch")
+    waves = round(machine.mapping(kernel(machine, name, parameters, most))["quantities"]["ciphertexts_a_core"])
+    return simulated(machine, name, parameters, epochs * cores * waves), epochs * cores * waves, waves
+
+
+def _rate(machine: machines.Machine, report: dict[str, Any], count: int) -> float:
+    return count * machine.clock_hz / report["cycles"]
+
+
+def _latency(machine: machines.Machine, parameters: str) -> tuple[float, float, dict[str, Any]]:
+    """Milliseconds of one ciphertext a core, from the first load to the last store, and of them those in which a core's FFT units are at work; and the
+    report."""
+    report = simulated(machine, "pbs", parameters, machine.count("units.core.count"))
+    return report["cycles"] / machine.clock_hz * 1e3, report["limits"]["fft"] / machine.clock_hz * 1e3, report
+
+
+def _set(machine: machines.Machine, name: str) -> list[dict[str, Any]]:
+    """The rows of a set of table V."""
+    parameters, row = f"strix-{name}", partial(_ROWS.row, name=name)
+    # What hangs on the bus and was not known when it was read is predicted.
+    kind = "calibrated" if name in _SEEN else None
+
+    def rows() -> list[dict[str, Any]]:
+        report, count, waves = _long(machine, "pbs", parameters)
+        half, halved, _ = _long(machine, "pbs+ks", parameters, _EPOCHS // 2)
+        whole = simulated(machine, "pbs+ks", parameters, 2 * halved)
+        steady = halved * machine.clock_hz / (whole["cycles"] - half["cycles"])
+        shared, of_shared, _ = _long(machines.load("strix", ["key_bus=shared"]), "pbs", parameters)
+        milliseconds, fft, _ = _latency(machine, parameters)
+        fill = machine.mapping(kernel(machine, "pbs", parameters, 1))["quantities"]["cycles_to_accumulator"]
+        return [
+            row("table5.{name}.throughput", _rate(machine, report, count), kind, count=count, waves=waves),
+            row("table5.{name}.throughput/switched", steady),
+            row("table5.{name}.throughput/shared", _rate(machine, shared, of_shared)),
+            row("table5.{name}.latency", milliseconds, kind, fill=fill),
+            row("table5.{name}.latency/work", fft),
+            row("table5.{name}.latency/rest", milliseconds - fft),
+        ]
+
+    return guarded(rows, f"table5.{name}.throughput", f"table5.{name}.latency")
+
+
+def _taken_in(machine: machines.Machine) -> list[dict[str, Any]]:
+    """Table III, and the memory on the chip."""
+    rows = [
+        _ROWS.row("table3.{name}.{what}", component[figure], name=component["name"], what=what)
+        for component in machine.components()
+        for what, figure in (("area", "area_mm2"), ("power", "power_w"))
+        if component[figure] is not None
+    ]
+    local, of_all = (machine.figure(f"memories.{memory}.capacity") for memory in ("local", "global"))
+    cores = machine.count("units.core.count")
+    return [*rows, _ROWS.row("section7.memory", of_all + cores * local / 1024)]
+
+
+def _unfolded() -> list[dict[str, Any]]:
+    """Table VI's design without folding."""
+    machine = machines.load("strix", ["folding=off"])
+    whats = ("throughput", "latency")
+
+    def rows() -> list[dict[str, Any]]:
+        report, count, _ = _long(machine, "pbs", "strix-I")
+        numbers = (_rate(machine, report, count), _latency(machine, "strix-I")[0])
+        return [_ROWS.row("table6.off.{what}", number, what=what) for what, number in zip(whats, numbers, strict=True)]
+
+    return guarded(rows, *(f"table6.off.{what}" for what in whats))
+
+
+def _table_6(own: dict[str, float | None]) -> list[dict[str, Any]]:
+    """Folding's part of table VI, and what it improves."""
+    rows = []
+    for what in ("throughput", "latency"):
+        row, folded, unfolded = partial(_ROWS.row, what=what), own[f"table5.I.{what}"], own[f"table6.off.{what}"]
+        if folded is not None:
+            rows.append(row("table6.on.{what}", folded))
+        if folded is not None and unfolded is not None:
+            improvement = folded / unfolded if what == "throughput" else unfolded / folded
+            rows.append(row("table6.improvement.{what}", improvement))
+    return rows
+
+
+def _point(machine: machines.Machine, cores: int, lanes: int) -> list[dict[str, Any]]:
+    """The rows of a point of table VII."""
+    set_iv = "strix-IV"
+    point, row = f"TvLP {cores}, CLP {lanes}", partial(_ROWS.row, cores=cores, lanes=lanes)
+
+    def rows() -> list[dict[str, Any]]:
+        # The key bus is as wide as the multipliers want it: 512 bits at four lanes.
+        bus = 1024 * lanes // 4
+        own = machine.varied(units__core__count=cores, units__core__lanes=lanes, channels__key_bus__rate=bus)
+        report, count, waves = _long(own, "pbs", set_iv)
+        milliseconds, fft, alone = _latency(own, set_iv)
+        key = alone["traffic_bytes"]["bootstrap_key"]
+        # What moves in a run that no channel holds up.
+        unlimited = own.varied(channels__hbm__bandwidth=1024 * 300)
+        moved = []
+        for each in (unlimited, unlimited.varied(units__core__batch=1)):
+            run, _, _ = _long(each, "pbs", set_iv)
+            moved.append(run["traffic_bytes"]["total"] / run["cycles"] * machine.clock_hz / 1e9)
+        made = (
+            row("table7.{cores}.{lanes}.throughput", _rate(machine, report, count), waves=waves),
+            row("table7.{cores}.{lanes}.latency", milliseconds),
+            row("table7.{cores}.{lanes}.bandwidth", moved[0], waves=waves),
+            row("table7.{cores}.{lanes}.bandwidth/without a gap", key / (1e-3 * fft) / 1e9),
+            row("table7.{cores}.{lanes}.bandwidth/one ciphertext", moved[1]),
+        )
+        return [of(row, point=point, column=column) for row, column in zip(made, _COLUMNS, strict=True)]
+
+    return guarded(rows, *(f"table7.{cores}.{lanes}.{what}" for what in ("throughput", "latency", "bandwidth")))
+
+
+def _best_point(own: dict[str, float | None]) -> list[dict[str, Any]]:
+    """TvLP of the best of table VII's points."""
+    points = [
+        (cores, *(own[f"table7.{cores}.{lanes}.{what}"] for what in ("throughput", "latency")))
+        for cores, lanes in _TABLE_7
+    ]
+    if any(rate is None or latency is None for _, rate, latency in points):
+        return []
+    best = max(rate for _, rate, _ in points)
+    cores, _, _ = min((point for point in points if point[1] >= (1 - _FULL) * best), key=lambda point: point[2])
+    return [_ROWS.row("section6.best", cores)]
+
+
+def fragments(ciphertexts: int, cores: int = 72, core_batch: int = 1) -> int:
+    """Blind rotations one after the other on a device that batches so many ciphertexts (formula 2); of figure 2's GPU, if nothing is said."""
+    return -(-ciphertexts // (cores * core_batch))
+
+
+def _figure_2() -> list[dict[str, Any]]:
+    """Times of a GPU, by the paper's own formulas: no evidence beside them."""
+    rows = [_ROWS.row("figure2.gpu.73", fragments(73) / fragments(72))]
+    for count in (36, 144, 145, 288):
+        rows.append(_ROWS.row("figure2.gpu.73/others", fragments(count) / fragments(72), count=count))
+    return [*rows, _ROWS.row("figure2.gpu.core-batch", 2.0 * fragments(144, core_batch=2) / fragments(144))]
+
+
+def _iterations(machine: machines.Machine, waves: int, first: int) -> list[dict[str, Any]]:
+    """Figure 8: shares of the time of two iterations, on the first core: of the first two that no load holds up, or of the very first."""
+    fields = {"waves": waves, "first": first, "next": first + 1, "past": first + 2}
+    # The text has the first two iterations. Those after the first were taken after these had come out lower.
+    key = "figure8.{what}" if (waves, first) == (3, 1) else "figure8.{what}/others"
+    kind = "calibrated" if first > 0 else None
+
+    def row(what: str, share: float) -> dict[str, Any]:
+        return _ROWS.row(key, 100 * share, kind, what=what, **fields)
+
+    def rows() -> list[dict[str, Any]]:
+        cores = machine.count("units.core.count")
+        lookups = kernel(machine, "pbs", "strix-I", waves * cores)
+        # Of 500 iterations more than those that are looked at.
+        end = machine.simulate(lookups)["cycles"] // 25
+        of_core = {name: f"core0.{name}" for name in _UNITS}
+        events: dict[str, list[dict[str, Any]]] = {}
+        for event in json.loads(machine.native.events(lookups, [*of_core.values(), _CHANNEL], end)):
+            events.setdefault(event["unit"], []).append(event)
+
+        def window(unit: str, start: int) -> tuple[int, int]:
+            begins = [
+                next(event["start"] for event in events[unit] if event["iteration"] == at) for at in (start, start + 2)
+            ]
+            return begins[0], begins[1]
+
+        def busy(unit: str, start: int) -> float:
+            return _covered([(event["start"], event["end"]) for event in events[unit]], window(unit, start))
+
+        made = [row(name, busy(unit, first)) for name, unit in of_core.items()]
+        # The rotator's reads and the accumulators' writes.
+        passages = []
+        for name, writes in (("rotator", False), ("accumulator", True)):
+            for event in events[of_core[name]]:
+                own = (it for it in event["passages"] if it["memory"] == "core0.local" and it["writes"] == writes)
+                passages += [(it["start"], it["end"]) for it in list(own)[:1]]
+        made.append(row("scratchpad", _covered(passages, window(of_core["rotator"], first))))
+        return [*made, row("hbm", busy(_CHANNEL, first + 2))]
+
+    return guarded(rows, *(f"figure8.{name}" for name in (*_UNITS, "scratchpad", "hbm")))
+
+
+_CHANNEL = "hbm.key0"
+
+
+def _covered(spans: Sequence[tuple[int, int]], window: tuple[int, int]) -> float:
+    """The share of a window in which one of the spans is under way."""
+    begin, end = window
+    taken: set[int] = set()
+    for first, past in spans:
+        taken.update(range(max(first, begin), min(past, end)))
+    return len(taken) / max(end - begin, 1)
+
+
+DEPTHS = (20, 50, 100)
+
+SETS = {
+    1024: ("strix-II", "of table IV's two sets with this ring the one of more security"),
+    2048: (
+        "polyfabric-3-p128-t32",
+        "the project's default set of 32 bits and 2^-128 with this ring: table IV's, III, leaves no room for a message after a key switch",
+    ),
+    4096: (
+        "polyfabric-4-p128-t32",
+        "the project's default set of 32 bits and 2^-128 with this ring, of which table IV has none",
+    ),
+}
+"""By ring degree: the set, and why. Each has GLWE dimension 1, as all of table IV."""
+
+ORDERS = {
+    "after": "section IV-C: what comes from a blind rotation is forwarded to the key-switching cluster",
+    "before": "the order of the program's own plan: sums are then over the large key, which makes less noise",
+}
+
+_PROGRAM = {
+    "name": "a program of ours in section VI-B's shapes",
+    "evidence": "section VI-B has the layers and the activations of each, and neither weights nor the window; no time of figure 7 is known",
+}
+_REASON = (
+    "the paper takes its sets from another one, which names none of these. First load to last store of one inference, every layer waiting "
+    "for what it reads; linear layers on the key-switch clusters, an assumption; an image of 28 x 28, as MNIST's, and a window of 8 x 9, "
+    "inferences: other windows leave 21 x 20 with padding, by as many look-ups"
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One simulation of figure 7."""
+
+    depth: int
+    degree: int
+    order: str
+    dense: bool = False
+
+    @property
+    def cell(self) -> str:
+        """The published cell that its row is of, or stands beside."""
+        return f"figure7.{self.depth}.{self.degree}"
+
+    def row(self, machine: machines.Machine) -> dict[str, Any]:
+        """Its row of the comparison."""
+        place = ["Figure 7", f"NN-{self.depth}, N = {self.degree}, dense layers", "ms"] if self.dense else None
+        name, why = SETS[self.degree]
+        fields = {"network": f"NN-{self.depth}{', dense layers' if self.dense else ''}", "ring_degree": self.degree}
+        network = deep_nn(self.depth, dense=self.dense)
+        try:
+            report = machine.simulate(element_plan(network, name, self.order, machine)).to_dict()
+            exact = element_plan(network, name, self.order, None).log2_failure
+        except Error as error:
+            return of(failed(self.cell, error, place), **fields, key_switch=self.order)
+        readings: list[dict[str, str | None]] = [
+            _PROGRAM,
+            _ROWS.reading("key_bus"),
+            {"name": f"set {name}", "evidence": why},
+            {"name": f"key switch {self.order}", "evidence": ORDERS[self.order]},
+        ]
+        weights = "every weight is 1 or -1; " if self.dense else ""
+        fails = f"on this computer one inference comes out wrong with probability {probability(exact)}"
+        reason = f"key switch {self.order}; {report['operations']:,} look-ups; {weights}{_REASON}; {fails}"
+        row = predicted(self.cell, 1e3 * report["seconds"], reason, place, readings)
+        return of(row, **fields, key_switch=self.order, lookups=report["operations"])
+
+
+def cases() -> Iterator[Case]:
+    """Every simulation of figure 7."""
+    for depth in DEPTHS:
+        for degree in SETS:
+            yield from (Case(depth, degree, order) for order in ORDERS)
+    # Whether the number of weights matters.
+    yield from (Case(DEPTHS[0], degree, "after", dense=True) for degree in SETS)
+
+
+def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
+    """Figure 7: the time of one inference of each network in each ring, and NN-20 with dense layers beside it."""
+    machine = machines.load("strix")
+    steps = [
+        Step(f"simulate nn-{case.depth}, N = {case.degree}, key switch {case.order}", partial(case.row, machine))
+        for case in cases()
+    ]
+    return side_by_side(steps, progress)

@@ -1,0 +1,292 @@
+"""Runnable programs: the classes that `@pf.program` creates, and their methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from inspect import signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import execution
+from .errors import InputError, shown
+from .execution import place
+from .file_steps import Encrypted, Executed, Steps
+from .files import path_of
+from .keys import CLIENT, PUBLIC, present
+from .language import program as written
+from .language import slot_program as written_on_slots
+from .language.place import pass_over, refuse
+from .language.program import SCHEMES
+from .language.traced import TracedProgram
+from .language.types import SlotType, Type
+from .machines import Machine, expect_list
+from .machines import load as load_machine
+from .names import suggestion
+from .progress import watched
+from .schemes.options import PlanOptions
+
+if TYPE_CHECKING:
+    from .keys import Keys
+    from .progress import ProgressHook
+    from .reports import Report
+    from .schemes.context import Parameters
+    from .schemes.plan import Plan, RunResult
+
+pass_over(__file__)
+
+
+class Runnable(TracedProgram):
+    """Methods of programs of all schemes. Options without a meaning for a program's scheme raise an error."""
+
+    def plan(self, parameters: str | Parameters | None = None, **options: Any) -> Plan:  # noqa: ANN401 - those of `run`
+        """Plans the program, with the planning options of `run`: parameter set, noise and kernel program."""
+        return execution.plan(self, parameters, **options)
+
+    def kernel_text(self, parameters: str | Parameters | None = None) -> str:
+        """The kernel program as text, as a runtime or machine executes it."""
+        return execution.plan(self, parameters, security=0).kernel.text()
+
+    # -- execution ------------------------------------------------------------------------------------------------
+
+    def run(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        on: str = "cpu",
+        parameters: str | Parameters | None = None,
+        keys: Keys | None = None,
+        threads: int | None = None,
+        max_failure: float | None = None,
+        security: float | None = None,
+        public: bool = False,
+        unroll: int = 1,
+        circuit_privacy: float | None = None,
+        measure: bool = False,
+        key_switch: str | None = None,
+        flood: float | None = None,
+        memory: int | str | None = None,
+        progress: ProgressHook | None = None,
+        **unknown: Any,  # noqa: ANN401 - refused
+    ) -> RunResult:
+        """Encrypts, executes, decrypts, and compares with evaluation in the clear. `inputs` is a dictionary by name.
+
+        `on` is "cpu", "gpu", "interpreter", or a machine, by name or file, whose schedule is executed on the ciphertexts with its arithmetic.
+        By default, `parameters` is the cheapest sufficient set; user-defined CKKS and BGV sets are `pf.SlotParameters` or a file.
+        `max_failure` is the accepted log2 failure probability, by default -128; for CKKS it concerns the error bounds, by default 2^-20.
+        `security` is the minimum security in bits; by default user-defined sets need 128. With `public`, inputs are encrypted with the
+        public key, and noise and failures are computed for that.
+
+        `memory` limits the memory of every step, in bytes or as text such as "4G", instead of this computer's free memory. A program that
+        needs more is rejected before it allocates any.
+
+        TFHE: `unroll` is the number of secret bits per blind-rotation iteration; 2 is faster on a CPU, with a 50 % larger key and more
+        noise. With `circuit_privacy` bits, the server re-randomizes and floods every output, so that the client learns little about the
+        program except its values.
+
+        CKKS and BGV: `measure` measures the error of every operation, and also runs programs whose bounds leave no precision. `key_switch`
+        is "set" for the parameter set's, "auto" for the cheapest, or a name ("listing1", "d8"); the default is "auto" on a machine without
+        a named set, otherwise "set". `flood` (CKKS) is for outputs that others will see: it adds noise of that deviation to every slot, and
+        a warning says how much it hides.
+        """
+        if inputs is None or unknown:
+            raise self._not_given(inputs, unknown)
+        options = PlanOptions(
+            parameters=parameters,
+            max_failure=max_failure,
+            security=security,
+            public=public,
+            unroll=unroll,
+            circuit_privacy=circuit_privacy,
+            measure=measure,
+            key_switch=key_switch,
+            memory=memory,
+        )
+        with watched(progress):
+            return execution.run(
+                self, inputs, options, on=on, keys=keys, threads=threads, flood=flood, progress=progress
+            )
+
+    def _not_given(self, inputs: Mapping[str, Any] | None, unknown: Mapping[str, Any]) -> InputError:
+        """The error for `run` without inputs or with an unknown argument, with the correct call."""
+        values = ", ".join(f'"{name}": ..' for name in self.inputs)
+        call = f"{self.name}.run({{{values}}})"
+        other = next((name for name in unknown if name not in self.inputs), None)
+        if other is not None:
+            options = [name for name, own in signature(Runnable.run).parameters.items() if own.kind is own.KEYWORD_ONLY]
+            return InputError(f"{self.name}: run has no option {other!r}; {suggestion(other, options)}")
+        what = "inputs are missing" if inputs is None and not unknown else "inputs are given as one dictionary"
+        return InputError(f"{self.name}: {what}; write {call}")
+
+    def simulate(
+        self,
+        machine: str | Machine,
+        *,
+        parameters: str | Parameters | None = None,
+        readings: Sequence[str] = (),
+        max_failure: float | None = None,
+        security: float | None = None,
+        key_switch: str | None = None,
+        memory: int | str | None = None,
+        progress: ProgressHook | None = None,
+    ) -> Report:
+        """Time, stalls, traffic and energy of a machine's checked schedule for this program.
+
+        `machine` is a name, a file, or a loaded machine; `readings` are choices `fact=option` where its paper is ambiguous. Other options are as
+        in `run`, but nothing is encrypted, so any security is accepted. `progress(stage, done, total)` is called occasionally; its exceptions
+        cancel the simulation.
+        """
+        if not isinstance(machine, str | Machine):
+            raise InputError(f"{shown(machine)} is not a machine; give its name, a file, or the result of pf.machine")
+        if not isinstance(machine, str) and expect_list(readings):
+            raise InputError(
+                f"{machine.name} is loaded with its readings; give its name, or load it with {readings[0]}"
+            )
+        target = load_machine(machine, readings) if isinstance(machine, str) else machine
+        options = PlanOptions(
+            parameters=parameters,
+            machine=target,
+            max_failure=max_failure,
+            security=security,
+            key_switch=key_switch,
+            memory=memory,
+        )
+        with watched(progress):
+            return execution.simulate(self, options)
+
+    def cost(
+        self,
+        parameters: str | Parameters | None = None,
+        *,
+        max_failure: float | None = None,
+        circuit_privacy: float | None = None,
+        public: bool = False,
+        memory: int | str | None = None,
+    ) -> Report:
+        """Predicts the cost before running: CPU time, memory, sizes of keys and ciphertexts, and noise or error bounds; for TFHE lookups, for
+        CKKS and BGV levels and operations.
+
+        Options as in `run`, but nothing is encrypted, so any security is accepted.
+        """
+        options = PlanOptions(
+            parameters=parameters,
+            max_failure=max_failure,
+            circuit_privacy=circuit_privacy,
+            public=public,
+            memory=memory,
+        )
+        return execution.cost(self, options)
+
+    # -- step-by-step execution through files, by several parties -----------------------------------------------------
+
+    def make_keys(
+        self,
+        folder: str | Path,
+        *,
+        progress: ProgressHook | None = None,
+        **options: Any,  # noqa: ANN401 - those of `run`
+    ) -> Keys:
+        """Generates keys in `folder`: `client.key` for the client only, `server.key` for the server, and `public.key` for other encryptors (for
+        TFHE only with `public=True`).
+
+        `options` are the planning options of `run`, here and in the other steps. For TFHE every step needs the same `public`,
+        `circuit_privacy` and `max_failure`.
+        """
+        return self._steps(folder, None, progress, options).make_keys().keys
+
+    def encrypt(self, inputs: Mapping[str, Any], folder: str | Path, **options: Any) -> Encrypted:  # noqa: ANN401 - those of `run`
+        """Encrypts inputs with the client key or the public key in `folder`, to `NAME.in.ct` each.
+
+        With only a public key, `inputs` may be a subset. Its parameter set must have at least `security` bits, by default 128.
+        """
+        path = path_of(folder)
+        if not present(path, CLIENT, PUBLIC):
+            raise InputError(
+                f"{self.name}: {path} has neither {CLIENT} nor {PUBLIC}; bring one, or make_keys(folder) first"
+            )
+        return self._steps(path, None, None, options).encrypt(lambda _: inputs)
+
+    def execute(
+        self,
+        folder: str | Path,
+        *,
+        on: str = "cpu",
+        threads: int | None = None,
+        progress: ProgressHook | None = None,
+        **options: Any,  # noqa: ANN401 - those of `run`
+    ) -> Executed:
+        """Executes on the inputs in `folder` with its `server.key`, to `NAME.out.ct` for each output."""
+        return self._steps(folder, place(on), progress, options).execute(on=on, threads=threads)
+
+    def decrypt(
+        self,
+        folder: str | Path,
+        *,
+        on: str = "cpu",
+        flood: float | None = None,
+        **options: Any,  # noqa: ANN401 - those of `run`
+    ) -> dict[str, Any]:
+        """Decrypts the outputs in `folder`, as executed by `on`, with its `client.key`; `flood` (CKKS) is for sharing them."""
+        return self._steps(folder, place(on), None, options).outputs(flood=flood)
+
+    def _steps(
+        self, folder: str | Path, machine: Machine | None, progress: ProgressHook | None, options: dict[str, Any]
+    ) -> Steps:
+        asked = PlanOptions(machine=machine, **options)
+        if asked.measure and self.kind == "slots":
+            raise InputError(f"{self.name}: measure=True needs a whole run with all keys; omit it in a step")
+        return Steps(path_of(folder), self.scheme, asked, partial(execution.make_plan, self), progress)
+
+
+class Program(Runnable, written.Program):
+    """A TFHE program. Created by `@pf.program`, or from its text by `Program.parse`."""
+
+
+class SlotProgram(Runnable, written_on_slots.SlotProgram):
+    """A CKKS or BGV program. Created by `@pf.program`, or from its text by `SlotProgram.parse`."""
+
+
+traced = partial(written.trace, kinds=(Program, SlotProgram))
+"""Traces a function on inputs of given types."""
+
+finished = partial(written_on_slots.finish, kind=SlotProgram)
+"""Builds the program of a slot tracer."""
+
+
+def program(
+    name: str | None = None,
+    /,
+    *,
+    scheme: str | Type | SlotType | None = None,
+    slots: int | Type | SlotType | None = None,
+    lanes: int | Type | SlotType | None = None,
+    **inputs: Type | SlotType,
+) -> Callable[[Callable[..., Any]], Any]:
+    """Turns a function into a `Program` or a `SlotProgram`. Keywords give the types of its parameters; a parameter with a default and without a
+    type is public.
+
+    The function is called once, immediately, with encrypted values. It returns one value (output "result"), a tuple ("result0", "result1", ..)
+    or a dictionary of outputs. A list within these is a vector.
+
+    `scheme` is "tfhe", "ckks" or "bgv"; by default the types determine it. With CKKS and BGV, every vector has `slots` slots, a power of two; by
+    default as many as the longest input needs. `lanes` is the number of lookups that take the time of one on the target, for integers in
+    digits, by default 2; with many, as on an accelerator, carries use a parallel prefix.
+    """
+    # The function may have parameters with these names.
+    if isinstance(scheme, Type | SlotType):
+        inputs["scheme"], scheme = scheme, None  # type: ignore[assignment]
+    if isinstance(slots, Type | SlotType):
+        inputs["slots"], slots = slots, None  # type: ignore[assignment]
+    if isinstance(lanes, Type | SlotType):
+        inputs["lanes"], lanes = lanes, None  # type: ignore[assignment]
+    if callable(name):
+        raise refuse(
+            "@pf.program needs the types of the parameters; write @pf.program(x=pf.Int(0, 7)), or another type"
+        )
+    if scheme is not None and scheme not in SCHEMES:
+        raise refuse(f"there is no scheme {scheme!r}; {suggestion(str(scheme), list(SCHEMES))}")
+
+    def decorate(function: Callable[..., Any]) -> Program | SlotProgram:
+        return traced(function, inputs, name, scheme=scheme, slots=slots, lanes=lanes)
+
+    return decorate

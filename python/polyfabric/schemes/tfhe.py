@@ -1,0 +1,413 @@
+"""Contexts and plans of TFHE: every value of a vector is one ciphertext, and look-ups refresh its noise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import log2
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import _native, gpu, memory
+from ..errors import Error, InputError, MachineError, NoiseError, ParameterError, SecurityWarning
+from ..language.place import warn_user
+from ..language.program import Program
+from ..language.shapes import Shapes
+from ..reports.units import bytes_text
+from ..reports.units import security as security_text
+from .context import Context, Source, Values
+from .facts import ElementMemory, ElementNoise
+from .options import PlanOptions, refuse_meaningless
+from .plan import ClientSeconds, Execution, Expected, Plan, RunResult, common
+
+if TYPE_CHECKING:
+    from ..language.reference import Wrapped
+    from ..machines import Machine
+    from ..progress import ProgressHook
+
+LIKELY = -20.0
+"""log2 of the failure probability above which noise, not damage, most likely caused an invalid result."""
+
+
+def named_parameters(name: str, *, warn: bool = True) -> _native.Parameters:
+    """The set called `name`, with a warning below 128 bits of security."""
+    parameters = _native.Parameters.named(name)
+    return warned(parameters) if warn else parameters
+
+
+def warned(parameters: _native.Parameters) -> _native.Parameters:
+    """The same set, with a warning below 128 bits of security."""
+    if parameters.security_warning is not None:
+        warn_user(parameters.security_warning, SecurityWarning)
+    return parameters
+
+
+def expect_security(program: Program, parameters: _native.Parameters, options: PlanOptions) -> None:
+    """Refuses a set with fewer bits of security than the options require."""
+    if options.security is not None and parameters.security_bits < options.security:
+        named = "name a set with more, or require fewer" if options.parameters is not None else "require fewer"
+        raise ParameterError(
+            f"{program.name}: parameter set {parameters.name} has {security_text(parameters.security_bits)} bits of security, but "
+            f"{options.security:g} are required; {named}"
+        )
+
+
+@dataclass(frozen=True)
+class ElementContext(Context):
+    """A client's operations with TFHE. Without signature and types it only makes keys, which fit all programs of their set."""
+
+    signature: _native.Signature | None
+    parameters: _native.Parameters
+    shapes: Shapes | None
+    unroll: int = 1
+    """Secret bits per iteration of blind rotation."""
+
+    scheme = "tfhe"
+
+    @classmethod
+    def of_keys(cls, parameters: _native.Parameters, unroll: int) -> ElementContext:
+        """The context for keys of a parameter set, independent of the program."""
+        return cls(None, parameters, None, unroll)
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> ElementContext:
+        """From `to_dict`."""
+        signature = _native.Signature.from_json(json.dumps(data["signature"]))
+        parameters = _native.Parameters.from_json(json.dumps(data["parameters"]))
+        return cls(signature, parameters, Shapes.of(data["shapes"], signature))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields of a specification except the program's name and scheme."""
+        return {
+            "signature": json.loads(self.signature.to_json()),
+            "parameters": json.loads(self.parameters.to_json()),
+            "shapes": self.shapes.to_dict(),
+        }
+
+    @property
+    def public(self) -> bool:
+        """Whether inputs may be encrypted with the client's public key."""
+        return bool(self.signature.public)
+
+    @property
+    def security_bits(self) -> float:
+        """Bits of security of the parameter set; 0 if unknown."""
+        return self.parameters.security_bits
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of the evaluation key, which has a seed instead of masks."""
+        return self.parameters.key_bytes(self.unroll)[0]
+
+    def generate(self) -> _native.ClientKey:
+        """Generates a secret key from the operating system's randomness. Fails if the evaluation key would not fit the memory."""
+        self.expect_memory(self.key_bytes)
+        return _native.ClientKey.generate(self.parameters)
+
+    def server_key(self, client: _native.ClientKey, progress: ProgressHook | None = None) -> _native.ServerKey:
+        """Generates the server's keys, compressed and expanded. Fails if they would not fit the memory."""
+        self.expect_memory(sum(self.parameters.key_bytes(self.unroll)))
+        return _native.ServerKey.generate(client, progress, self.unroll)
+
+    def evaluation_key(self, client: _native.ClientKey, progress: ProgressHook | None = None) -> bytes:
+        """The file of the compressed server's keys. Fails if making it would not fit the memory."""
+        self.expect_memory(2 * self.key_bytes)
+        return client.evaluation_key(progress, self.unroll)
+
+    def encrypt_publicly(
+        self, public: _native.PublicKey, values: Values, server: _native.ServerKey
+    ) -> _native.Ciphertexts:
+        """Encrypts inputs with a public key, and unpacks the files as the server does."""
+        files = {name: public.encrypt_to(self.signature, name, own) for name, own in values.items()}
+        return self.read(files, outputs=False, server=server)
+
+    def decrypt(self, client: _native.ClientKey, results: _native.Ciphertexts) -> Values:
+        """Decrypts the outputs. Fails if a phase exceeds every error bound of the program."""
+        return client.decrypt(self.signature, results)
+
+    def read(
+        self, sources: Mapping[str, Source], *, outputs: bool, server: _native.ServerKey | None = None
+    ) -> _native.Ciphertexts:
+        """Reads inputs or outputs from files."""
+        return _native.Ciphertexts.load(self.parameters, self.signature, outputs, sources, server)
+
+    def write(
+        self, ciphertexts: _native.Ciphertexts, name: str, path: Path | None = None, *, outputs: bool
+    ) -> bytes | None:
+        """Writes one ciphertext to the file `path`; returns the bytes if there is no path."""
+        return ciphertexts.save(self.parameters, self.signature, outputs, name, path)
+
+
+@dataclass(frozen=True, repr=False)
+class ElementPlan(Plan):
+    """A program of TFHE, its parameter set, and its kernel program."""
+
+    program: Program
+    kernel: _native.KernelProgram
+    noise: ElementNoise
+    unroll: int = 1
+    """Secret bits per iteration of blind rotation. More bits mean fewer iterations, a larger key and more noise."""
+    machine: Machine | None = field(default=None, repr=False)
+
+    @classmethod
+    def make(cls, program: Program, options: PlanOptions, key_switch: str | None = None) -> ElementPlan:
+        """Chooses or checks the parameter set, checks the noise, and lowers.
+
+        Without a set, planning takes the cheapest default set for the machine's torus that meets the accepted failure probability.
+        It refuses a given set that fails more often. `key_switch` places the key switch: "none", "before" or "after" the look-ups; without
+        it, planning takes the first of these places that meets the noise budget.
+        """
+        asked = options.parameters
+        if asked is not None and not isinstance(asked, str | _native.Parameters):
+            raise InputError(f"{program.name}: parameters={asked!r}; give the name of a set of TFHE")
+        named = named_parameters(asked) if isinstance(asked, str) else asked
+        if named is not None:
+            expect_security(program, named, options)
+        kernel, noise = program.native.plan(
+            named,
+            key_switch,
+            None if options.machine is None else options.machine.native,
+            options.accepted_failure,
+            options.unroll,
+            options.public,
+            options.circuit_privacy,
+            memory.most(),
+        )
+        expect_security(program, kernel.parameters, options)
+        return cls(program, kernel, json.loads(noise), unroll=options.unroll, machine=options.machine)
+
+    @classmethod
+    def built_in(
+        cls,
+        name: str,
+        parameters: str | _native.Parameters,
+        batch: int,
+        *,
+        machine: Machine | None = None,
+        unroll: int = 1,
+    ) -> ElementPlan:
+        """The plan of a built-in program, `pbs`, `pbs+ks` or `keyswitch`, on `batch` ciphertexts, without a noise check."""
+        chosen = named_parameters(parameters) if isinstance(parameters, str) else parameters
+        if machine is not None and machine.on_slots:
+            raise MachineError(
+                f"{machine.name} executes programs of CKKS and BGV, and {name} is of TFHE; name a machine of that family "
+                "(`polyfabric machines`)"
+            )
+        on = None if machine is None else machine.native
+
+        def needed(count: int) -> int:
+            kernel = _native.built_in(name, chosen, count, on, unroll)[1]
+            return json.loads(kernel.memory())["server"] if on is None else on.mapping_bytes(kernel)
+
+        if batch > 1:
+            memory.expect_many(name, batch, needed)
+        native, kernel, message_bits, one, bound = _native.built_in(name, chosen, batch, on, unroll)
+        noise = ElementNoise(
+            parameters=chosen.name,
+            message_bits=message_bits,
+            log2_failure=min(0.0, one + log2(batch)),
+            log2_failure_of_one=one,
+            bounds={"y": bound},
+        )
+        return cls(Program(native), kernel, noise, unroll=unroll, machine=machine)
+
+    @property
+    def parameters(self) -> _native.Parameters:
+        """The parameter set."""
+        return self.kernel.parameters
+
+    @property
+    def key_switch(self) -> str:
+        """The place of the key switch: "none", "before" or "after" the look-ups."""
+        return self.kernel.key_switch
+
+    @cached_property
+    def context(self) -> ElementContext:
+        """The client's operations."""
+        signature = _native.Signature.of(self.program.native, self.kernel, self.error_bounds, self.public)
+        return ElementContext(signature, self.parameters, self.program.shapes, self.unroll)
+
+    @property
+    def error_bounds(self) -> dict[str, float]:
+        """Error bound of each output's phase. Decryption refuses larger errors, because no run of this plan has them."""
+        return {row["name"]: row["error_bound"] for row in self.noise.get("outputs", [])} | self.noise.get("bounds", {})
+
+    @property
+    def floods(self) -> dict[str, float]:
+        """Standard deviation of the flooding noise by output; empty without circuit privacy."""
+        rows = self.noise.get("outputs", [])
+        return {row["name"]: row["flood_deviation"] for row in rows if "flood_deviation" in row}
+
+    @property
+    def public(self) -> bool:
+        """Whether inputs may be encrypted with the client's public key."""
+        return self.noise.get("inputs") == "public"
+
+    @property
+    def log2_failure(self) -> float:
+        """log2 of the probability that any look-up or output is wrong."""
+        return float(self.noise["log2_failure"])
+
+    # -- before running -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def memory(self) -> ElementMemory:
+        """Bytes of keys and ciphertexts."""
+        return json.loads(self.kernel.memory())
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of the server's keys and ciphertexts."""
+        return self.memory["server"]
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of the expanded server's keys, without their transforms."""
+        return self.memory["server_key"]
+
+    @property
+    def key_text(self) -> str:
+        """The keys' part of the memory, in words."""
+        return f"{bytes_text(self.key_bytes)} for the server's keys, and their transforms"
+
+    @property
+    def work(self) -> dict[str, int]:
+        """Number of look-ups per execution."""
+        return {"lookups": self.kernel.lookups}
+
+    @property
+    def parameter_figures(self) -> dict[str, Any]:
+        """The figures of its parameter set, as data."""
+        return {**json.loads(self.parameters.to_json()), "security_bits": self.parameters.security_bits}
+
+    def facts_of_cost(self) -> dict[str, Any]:
+        """Look-ups, sizes and noise."""
+        own, sizes = self.parameters, self.memory
+        return {
+            "security_bits": own.security_bits,
+            "key_switch": self.key_switch,
+            "lookups": self.kernel.lookups,
+            "memory_bytes": sizes["server"],
+            "server_key_bytes": sizes["server_key"],
+            "server_key_compressed_bytes": sizes["server_key_compressed"],
+            "client_key_bytes": sizes["client_key"],
+            "input_bytes": sizes["inputs"],
+            "output_bytes": sizes["outputs"],
+            "noise": self.noise,
+        }
+
+    def processor_seconds(self) -> float:
+        """Estimated processor seconds of an execution on this computer."""
+        return self.kernel.execution_seconds()
+
+    def client_seconds(self) -> ClientSeconds:
+        """Estimated processor seconds of the client's steps on this computer."""
+        return ClientSeconds(*self.kernel.client_seconds())
+
+    def check_flood(self, flood: float | None) -> None:
+        """Refuses every value: TFHE decrypts exactly."""
+        if flood is not None:
+            refuse_meaningless(self.program, {"flood": flood})
+
+    def expect_place(self, on: str) -> None:
+        """Fails if `on` is "gpu" and this computer has no card that can run the program."""
+        if on == "gpu":
+            gpu.card(self.parameters, self.unroll)
+
+    def expect_keys(self, server: _native.ServerKey) -> None:
+        """Checks nothing: a server's keys fit every program with their parameter set."""
+
+    # -- running --------------------------------------------------------------------------------------------------
+
+    def evaluate(self, inputs: Values) -> Expected:
+        """The outputs of the traced function on Python's integers, independent of the lowering, and the results that wrapped."""
+        values, wrapped = self.program.reference_values(inputs)
+        return Expected(values, wrapped=wrapped)
+
+    def compute(
+        self,
+        server: _native.ServerKey,
+        ciphertexts: _native.Ciphertexts,
+        on: str,
+        threads: int,
+        progress: ProgressHook | None,
+    ) -> _native.Ciphertexts:
+        """Executes on this computer: on "cpu" with `threads` threads, on its "gpu", or with the "interpreter", operation by operation."""
+        if on == "interpreter":
+            return self.kernel.interpret(server, ciphertexts, progress)
+        if on == "gpu":
+            return self.kernel.run_on_gpu(server, ciphertexts, progress)[0]
+        return self.kernel.run(server, ciphertexts, threads, progress)
+
+    def hidden(self, server: _native.ServerKey, results: _native.Ciphertexts) -> _native.Ciphertexts:
+        """The results for the client: re-randomised and flooded if the plan has circuit privacy."""
+        return server.rerandomise(results, self.floods) if self.floods else results
+
+    def decrypt(self, client: _native.ClientKey, results: _native.Ciphertexts, flood: float | None = None) -> Values:
+        """Decrypts the results. If the program is likely to fail, an invalid result raises `NoiseError`."""
+        self.check_flood(flood)
+        try:
+            return self.context.decrypt(client, results)
+        except Error as error:
+            if self.log2_failure <= LIKELY:
+                raise
+            remedy, place = "choose another parameter set", ""
+            if self.machine is not None:
+                place = f" on {self.machine.name}"
+                remedy += f", or widths that suffice for this one: polyfabric widths --machine {self.machine.argument} --params {self.parameters.name}"
+            raise NoiseError(
+                f"{self.program.name}: a result decrypts to no value of its range. With parameter set {self.parameters.name}{place} the "
+                f"program fails with probability 2^{self.log2_failure:.1f}, which the caller accepted; {remedy}. If it did not fail: {error}"
+            ) from error
+
+    # -- comparing ------------------------------------------------------------------------------------------------
+
+    def errors(self, found: Values, expected: Values) -> dict[str, float]:
+        """Number of wrong values by output."""
+        return {
+            name: float(sum(a != b for a, b in zip(values, expected[name], strict=True)))
+            for name, values in found.items()
+        }
+
+    def bounds(self, flood: float | None = None, expected: Expected | None = None) -> dict[str, float]:  # noqa: ARG002 - no noise is in exact values
+        """0: no value may be wrong."""
+        return dict.fromkeys(self.program.outputs, 0.0)
+
+    def result(self, done: Execution) -> ElementResult:
+        """Compares an execution with the expected outputs."""
+        server: Any = done.keys.server
+        sizes = {
+            "server_key": server.bytes,
+            "server_key_compressed": server.compressed_bytes,
+            "inputs": done.ciphertext_bytes,
+            "outputs": done.results.bytes,
+        }
+        return ElementResult(**common(self, done), bound=self.bounds(), sizes=sizes, wrapped=done.expected.wrapped)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ElementResult(RunResult):
+    """The result of an execution with TFHE."""
+
+    plan: ElementPlan
+    wrapped: list[Wrapped]
+    """Results outside their declared type's range, which were reduced modulo 2^bits."""
+
+    def __repr__(self) -> str:
+        return super().__repr__()[:-1] + "".join(f"; wrapped: {wrap}" for wrap in self.wrapped) + ">"
+
+    @property
+    def noise(self) -> ElementNoise:
+        """The predicted noise and failure probability of every look-up and output."""
+        return self.plan.noise
+
+    @property
+    def lookups(self) -> int:
+        """Number of look-ups of the execution."""
+        return self.plan.kernel.lookups
+
+    def facts(self) -> dict[str, Any]:
+        """Noise, look-ups, and wrapped results."""
+        return {"noise": self.noise, "lookups": self.lookups, "wrapped": [wrap.to_dict() for wrap in self.wrapped]}
