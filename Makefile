@@ -109,7 +109,7 @@ check: lint $(VENV)/.tested
 # languages come first, with the build for tests; the rest is of the package's.
 test-full: $(VENV)/.tested $(SYNTHESIS)/.requirements doc test-doc test-sanitizer miri
 	POLYFABRIC_FULL=1 cargo test $(PACKAGES) --tests -- failures noise rns_bgv::operations $(SLOW)
-	POLYFABRIC_FULL=1 $(VENV)/bin/python -m pytest -m full --numprocesses 2 tests
+	POLYFABRIC_FULL=1 $(VENV)/bin/python -m pytest -m full --numprocesses 2 --ignore tests/python/test_built_library.py tests
 	$(MAKE) install bench-types bench-rns-check
 	POLYFABRIC_FULL=1 $(VENV)/bin/python -m pytest -m full tests/python/test_built_library.py
 	$(VENV)/bin/python scripts/document.py record estimated-costs -- python scripts/estimated-costs

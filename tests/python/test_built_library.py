@@ -12,6 +12,9 @@ from pathlib import Path
 import polyfabric._native
 import pytest
 
+# Only the package's own build is optimized so far.
+pytestmark = pytest.mark.full
+
 # Where kernels of one set are, or what they are made of: each of these functions is inlined into one that is compiled for a set.
 VECTOR_MODULES = (
     "avx2",
