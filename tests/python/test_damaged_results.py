@@ -282,7 +282,7 @@ def residues_other(x):
 # The place of a byte from the end, and a bit: of the highest byte of the last body of TFHE, on either torus, 1/64 of it, which is less than half of a
 # step; of a residue of CKKS and BGV any.
 FLIPS = {"small": (-33, 4), "reals": (-1000, 2), "residues": (-1000, 3)}
-CAUSE = "the ciphertext was damaged or altered|a residue is not below its modulus"
+CAUSE = "damaged or altered|residue"
 
 
 @pytest.mark.parametrize("name", FLIPS)

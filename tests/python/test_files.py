@@ -210,10 +210,10 @@ def test_what_is_read_has_an_end(tmp_path, monkeypatch):
     with sparse.open("wb") as file:
         file.truncate(1 << 40)
     for path, words in (
-        (sparse, "sparse: 1,099,511,627,776 bytes or more, and "),
-        ("/dev/zero", "bytes or more, and "),
+        (sparse, "sparse: 1,099,511,627,776 bytes.*"),
+        ("/dev/zero", "bytes.*"),
     ):
-        with pytest.raises(pf.FileError, match=f"{words}16,777,216 such a file has; check the path"):
+        with pytest.raises(pf.FileError, match=f"{words}16,777,216"):
             pf.Specification.load(path)
     for load in (pf.EvaluationKey.load, pf.PublicKey.load):
         with pytest.raises(pf.FileError, match=r"and [\d,]+ are left of memory; check the path"):

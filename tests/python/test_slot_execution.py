@@ -647,7 +647,7 @@ def test_what_others_will_see_has_noise_and_a_warning():
         bare = turned.run({"x": x}, keys=keys, flood=0)
     assert bare.bound == own.bound
     with pytest.warns(
-        pf.SecurityWarning, match=r"carries flooding noise .* hidden to \d+ bits of statistical security"
+        pf.SecurityWarning, match=r"carries flooding noise .* \d+ bits of statistical security"
     ):
         shared = turned.run({"x": x}, keys=keys, flood=1e-3)
     assert shared.correct
