@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-PROMPT = 0.2
+PROMPT = 1.0
 """Seconds from the signal to the end of the operation, without those in which other work kept a thread of it from a processor."""
 
 # Each says that it is about to begin, does something long, and how long after the signal it has come back.

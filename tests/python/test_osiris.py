@@ -114,7 +114,7 @@ def test_table_3_has_every_column_and_what_stands_beside_it(monkeypatch):
         return {"key_switches": [{"key": "k", "count": 2}], **facts}, REPORT
 
     monkeypatch.setattr(osiris, "_timed", timed)
-    monkeypatch.setattr(osiris.rounds, "simulated", lambda *_: STAGES)
+    monkeypatch.setattr(osiris.repeated_rounds, "simulated", lambda *_: STAGES)
     monkeypatch.setattr(osiris, "figure_11", list)
     monkeypatch.setattr(osiris.osiris_networks, "work", list)
     monkeypatch.setattr(osiris.osiris_networks, "ratios", list)

@@ -299,7 +299,7 @@ def test_rows_of_the_networks(monkeypatch):
         parts = [{"rounds": count, "seconds": 1e-4, "energy_j": 1e-3 * count} for count in (1, 2)]
         return Folded(network, "osiris", parameters, whole, parts, [FACTS, FACTS], 10)
 
-    monkeypatch.setattr(osiris_networks.rounds, "simulated", folded)
+    monkeypatch.setattr(osiris_networks.repeated_rounds, "simulated", folded)
     monkeypatch.setattr(osiris_networks.machines, "load", lambda name, readings: Machine())
     monkeypatch.setattr(osiris_networks, "planned", lambda *given: planned)
     monkeypatch.setattr(osiris_networks, "_WIDER", ())
@@ -336,7 +336,7 @@ def test_what_cannot_be_timed_says_why(monkeypatch):
         raise MachineError("the scratchpad is full")
 
     monkeypatch.setattr(osiris_networks, "planned", refused)
-    monkeypatch.setattr(osiris_networks.rounds, "simulated", refused)
+    monkeypatch.setattr(osiris_networks.repeated_rounds, "simulated", refused)
     osiris_networks.resnet20_timed.cache_clear()
     rows = reduce(list.__add__, (step() for _, step in osiris_networks.work()), []) + osiris_networks.ratios()
     # The ratio of rotations is counted, and takes no schedule.

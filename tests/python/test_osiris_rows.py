@@ -74,7 +74,7 @@ def unscheduled():
     ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(osiris, "_timed", lambda *_: (FACTS, REPORT))
-        patch.setattr(osiris.rounds, "simulated", lambda *_: STAGES)
+        patch.setattr(osiris.repeated_rounds, "simulated", lambda *_: STAGES)
         patch.setattr(osiris_steps, "_tried", lambda *_: {"width": 8, "tried": ways})
         patch.setattr(osiris_networks, "resnet20_timed", timed)
         patch.setattr(osiris_networks, "_lenet_timed", timed)
@@ -252,7 +252,8 @@ def test_a_default_has_the_range_over_what_else_the_paper_allows(rows):
     made = [{"id": "table3a.x.dh", "beside": None, "value": 2.0, "readings": [], "reason": "made"}]
     for name, value, readings in beside:
         place = ["Table III (a)", f"X, double hoisting: {name}", "ms"]
-        made.append({"id": "table3a.x.dh", "beside": place, "value": value, "readings": readings, "reason": ""})
+        own = {"program": "x", "choice": name}
+        made.append({"id": "table3a.x.dh", "beside": place, "value": value, "readings": readings, "of": own})
     osiris_choices.add_ranges(made)
     assert made[0]["range"] == {"least": 1.0, "least_of": "b", "most": 3.0, "most_of": "a", "choices": 3}
     names = ("bootstrap", "mult", "matvec", "mlp", "lola", "helr", "sorting", "lenet", "resnet20")

@@ -162,8 +162,9 @@ def clients(two_clients, tmp_path):
 def test_the_set_of_a_public_key_must_have_the_security_that_its_user_wants(line, clients):
     wanted = ("mixed", "--keys", "for_one", "--step", "encrypt")
     message = line(*wanted, status=2)
-    assert "for_one/public.key: it is of parameter set toy-10, which has 8.8 bits of security, not 128" in message
-    assert "accept it with --params toy-10 or security=8.8 (--security 8.8)" in message
+    assert "for_one/public.key" in message
+    assert "toy-10" in message
+    assert "--security 8.8" in message
     assert not (clients / "for_one" / "x.in.ct").exists()
     line(*wanted, "--security", "8")
     line(*wanted, "--params", "toy-10")

@@ -244,11 +244,9 @@ fn circuit_privacy() {
             && !most.contains("not even"),
         "{most}"
     );
-    assert_eq!(refused(-1.0), "-1 bits of circuit privacy are not to be had; ask for 0 to 60");
-    assert_eq!(
-        chosen(f64::NAN).unwrap_err().to_string(),
-        "NaN bits of circuit privacy are not to be had; ask for 0 to 60"
-    );
+    for (text, bits) in [(refused(-1.0), "-1 bits"), (chosen(f64::NAN).unwrap_err().to_string(), "NaN bits")] {
+        assert!(text.contains(bits) && text.contains("0 to 60"), "{text}");
+    }
 }
 
 #[test]

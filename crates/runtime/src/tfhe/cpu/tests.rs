@@ -199,5 +199,5 @@ fn ciphertexts_of_the_wrong_key_are_rejected() {
     let executor = Executor::new(&case.server, 1).unwrap();
     let large = LweBatch::zeros(case.client.parameters().large_lwe_dimension(), 1);
     let error = executor.bootstrap(&large, &[0; 256], &NoProgress).unwrap_err();
-    assert!(error.to_string().starts_with("bootstrapping: ciphertexts of dimension"), "{error}");
+    assert!(["bootstrapping", "256", "16"].iter().all(|part| error.to_string().contains(part)), "{error}");
 }
