@@ -646,9 +646,7 @@ def test_what_others_will_see_has_noise_and_a_warning():
     with pytest.warns(pf.SecurityWarning, match="contains the encryption noise"):
         bare = turned.run({"x": x}, keys=keys, flood=0)
     assert bare.bound == own.bound
-    with pytest.warns(
-        pf.SecurityWarning, match=r"carries flooding noise .* \d+ bits of statistical security"
-    ):
+    with pytest.warns(pf.SecurityWarning, match=r"carries flooding noise .* \d+ bits of statistical security"):
         shared = turned.run({"x": x}, keys=keys, flood=1e-3)
     assert shared.correct
     # Each of 16 numbers has at most a hundredth of the deviation with a probability of 1e-4, and more than the bound allows with 2^-44.
