@@ -156,7 +156,7 @@ def _planned(task: Task, name: str, point: Point) -> Plan | Kernel:
     program, _, parameters = name.partition("@")
     machine = point.of(_machine(task))
     if machine.on_slots:
-        return _with_any_set(lambda: programs.residue_kernel(program, parameters or None, machine))
+        return _with_any_set(lambda: programs.rns_kernel(program, parameters or None, machine))
     return _elements(task, program, parameters or _own_set(task, program), machine)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .schemes.context import Ciphertexts, ServerKey
     from .schemes.plan import Plan
 
-Kernel: TypeAlias = _native.KernelProgram | _native.ResidueKernel
+Kernel: TypeAlias = _native.KernelProgram | _native.RnsKernel
 """A kernel program, for TFHE or for CKKS and BGV."""
 
 
@@ -218,7 +218,7 @@ class Machine:
     def _kernel(self, planned: Kernel | Plan) -> Kernel:
         """The kernel program of a plan, or a given kernel program itself."""
         kernel = getattr(planned, "kernel", planned)
-        if isinstance(kernel, _native.KernelProgram | _native.ResidueKernel):
+        if isinstance(kernel, _native.KernelProgram | _native.RnsKernel):
             return kernel
         what = repr(planned) if isinstance(planned, str) else f"of the type {type(planned).__name__}"
         raise InputError(

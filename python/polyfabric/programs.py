@@ -149,7 +149,7 @@ def scheme_of(name: str, parameters: str | None = None) -> str:
     return "tfhe" if own is None else own.scheme
 
 
-def microbenchmark(name: str, parameters: str | None, batch: int) -> _native.ResidueKernel:
+def microbenchmark(name: str, parameters: str | None, batch: int) -> _native.RnsKernel:
     """The kernel program of a microbenchmark."""
     size = parameters or "13"
     if size not in MICROBENCHMARK_SIZES:
@@ -158,14 +158,14 @@ def microbenchmark(name: str, parameters: str | None, batch: int) -> _native.Res
         )
     log2_degree, limbs = MICROBENCHMARK_SIZES[size]
 
-    def build(ciphertexts: int) -> _native.ResidueKernel:
-        return _native.ResidueKernel.microbenchmark(name, log2_degree, limbs, ciphertexts, MICROBENCHMARK_ROUNDS)
+    def build(ciphertexts: int) -> _native.RnsKernel:
+        return _native.RnsKernel.microbenchmark(name, log2_degree, limbs, ciphertexts, MICROBENCHMARK_ROUNDS)
 
     memory.expect_many(name, batch, lambda count: build(count).mapping_bytes())
     return build(batch)
 
 
-def residue_kernel(name: str, parameters: str | None, machine: Machine) -> _native.ResidueKernel:
+def rns_kernel(name: str, parameters: str | None, machine: Machine) -> _native.RnsKernel:
     """The kernel program of a CKKS or BGV program, with the key switch chosen for the machine, or of a microbenchmark."""
     if name in MICROBENCHMARKS:
         return microbenchmark(name, parameters, MICROBENCHMARK_BATCH)

@@ -5,7 +5,7 @@ use polyfabric_kernels::rotation::rotate_subtract;
 use polyfabric_machines::morphling::machine::Morphling;
 use polyfabric_machines::morphling::rotator;
 use polyfabric_machines::registry;
-use polyfabric_machines::torus::pipeline;
+use polyfabric_machines::tfhe::pipeline;
 use polyfabric_machines::torus_pipeline::machine::Pipeline;
 use polyfabric_rtl::{Bench, Bits, Reader};
 use polyfabric_schemes::tfhe::sets;

@@ -6,10 +6,10 @@ use polyfabric_kernels::decompose::Gadget;
 use polyfabric_kernels::fixed::{
     FixedFft, FixedFftSpec, FixedSpectrum, FixedWidths, RangeRule, Rounding, StageWidths, Structure, TransformSpec,
 };
-use polyfabric_machines::contract::torus::arithmetic;
+use polyfabric_machines::contract::tfhe::arithmetic;
 use polyfabric_machines::fpt::machine::{Fpt, Shape};
 use polyfabric_machines::registry;
-use polyfabric_machines::torus::pipeline::{self, PipelineDepth};
+use polyfabric_machines::tfhe::pipeline::{self, PipelineDepth};
 use polyfabric_program::tfhe::lowering::Arithmetic;
 use polyfabric_rtl::{Bench, Bits, Reader};
 use polyfabric_schemes::tfhe::sets;

@@ -5,7 +5,7 @@ use polyfabric_kernels::decompose::Gadget;
 use polyfabric_kernels::isa::Isa;
 use polyfabric_kernels::key_switch::KeySwitch;
 use polyfabric_machines::registry;
-use polyfabric_machines::torus::steady::Steady;
+use polyfabric_machines::tfhe::steady::Steady;
 use polyfabric_machines::torus_pipeline::cluster::{SwitchState, TileCycles, switch};
 use polyfabric_machines::torus_pipeline::layout::{Layout, Needs};
 use polyfabric_machines::torus_pipeline::machine::Pipeline;

@@ -252,7 +252,7 @@ def test_what_is_made_of_several_programs_is_worth_no_more_than_the_least():
 
 
 def test_a_scheduler_that_is_given_up_has_an_error_of_its_own():
-    kernel = _native.ResidueKernel.microbenchmark("permute", 12, 3, 16, 2)
+    kernel = _native.RnsKernel.microbenchmark("permute", 12, 3, 16, 2)
     with pytest.raises(pf.IntractableError, match="limit"):
         load("f1").map(kernel, scheduler="csr", time_limit=1e-9)
 
@@ -298,7 +298,7 @@ def test_units_at_work_are_the_mean_of_all_units(permuted):
 
 
 def test_table_5_is_relative_to_the_full_machine():
-    kernel = _native.ResidueKernel.microbenchmark("permute", 12, 3, 4, 2)
+    kernel = _native.RnsKernel.microbenchmark("permute", 12, 3, 4, 2)
     machine = load("f1")
     own = machine.simulate(kernel)["seconds"]
     variants = {

@@ -12,8 +12,8 @@ mod key;
 pub use error::AdapterError;
 
 use polyfabric_kernels::Torus;
-use polyfabric_machines::Described;
-use polyfabric_machines::contract::torus::{lowering, replay, simulate};
+use polyfabric_machines::Machine;
+use polyfabric_machines::contract::tfhe::{lowering, replay, simulate};
 use polyfabric_machines::engine::report::SimulationReport;
 use polyfabric_program::tfhe::builtin::look_ups;
 use polyfabric_program::tfhe::kernel::{KernelProgram, TableChoice, TestPolynomial};
@@ -105,7 +105,7 @@ impl Backend<u32> {
     /// [`AdapterError`]: the machine does not hold the keys' parameters, or what is given does not fit.
     pub fn replay<C, G>(
         &self,
-        machine: &Described,
+        machine: &Machine,
         inputs: &LweCiphertextList<C>,
         tables: &GlweCiphertextList<G>,
         order: KeySwitchOrder,
@@ -129,7 +129,7 @@ impl Backend<u32> {
     /// [`AdapterError`]: the machine does not hold the keys' parameters.
     pub fn count(
         &self,
-        machine: &Described,
+        machine: &Machine,
         count: usize,
         order: KeySwitchOrder,
     ) -> Result<SimulationReport, AdapterError> {

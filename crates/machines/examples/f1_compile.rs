@@ -3,9 +3,9 @@
 //! or of whole programs, from the text of their kernel programs: `-- FILE.kernel ...`.
 
 use polyfabric_kernels::clock::processor_seconds;
-use polyfabric_machines::Described;
+use polyfabric_machines::Machine;
 use polyfabric_machines::contract::options::Given;
-use polyfabric_machines::contract::residue;
+use polyfabric_machines::contract::rns;
 use polyfabric_machines::engine::bound::Bound;
 use polyfabric_machines::engine::list::{EventList, Source};
 use polyfabric_machines::engine::totals::Totals;
@@ -26,11 +26,11 @@ fn limits(machine: &F1, compiled: &Accepted) -> BTreeMap<String, u64> {
 
 /// Compiles the kernel program in a file, checks and audits it and reports on it, as `simulate` does: how fast that is, time and traffic
 /// beside the least that there can be, and a hash of the compiled program, which tells two compilers apart.
-fn program(description: &Described, file: &str) {
+fn program(description: &Machine, file: &str) {
     let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{file}: {error}"));
     let program = parse_kernel(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
     let before = processor_seconds();
-    let simulated = match residue::map(description, &program, "", &Given::new()) {
+    let simulated = match rns::map(description, &program, "", &Given::new()) {
         Ok(simulated) => simulated,
         Err(error) => return println!("{file}: {error}"),
     };

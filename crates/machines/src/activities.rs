@@ -1,7 +1,7 @@
 //! What the components of a machine file name as their activity is looked for when the file is read, not when a program is first timed.
 
 use crate::contract::options::Given;
-use crate::contract::{Described, MachineError, Target};
+use crate::contract::{Machine, MachineError, Target};
 use crate::engine::SimulationError;
 use crate::engine::energy::expect_activities;
 use crate::engine::schedule::Resources;
@@ -16,15 +16,15 @@ const RINGS: [u32; 7] = [10, 11, 12, 13, 14, 15, 16];
 ///
 /// # Errors
 /// [`MachineError::Simulation`] with the name, and those that are there.
-pub fn expect(machine: &Described) -> Result<(), MachineError> {
+pub fn expect(machine: &Machine) -> Result<(), MachineError> {
     if machine.components().iter().all(|part| part.activity.is_empty()) {
         return Ok(());
     }
     let found: Box<dyn Iterator<Item = Resources>> = match machine.target() {
-        Target::Torus(mapper) => {
+        Target::Tfhe(mapper) => {
             Box::new(sets::all().filter_map(move |(_, parameters)| mapper.resources(parameters).ok()))
         }
-        Target::Residue(mapper) => Box::new(RINGS.into_iter().filter_map(move |log2_degree| {
+        Target::Rns(mapper) => Box::new(RINGS.into_iter().filter_map(move |log2_degree| {
             let shape = Shape { log2_degree, limbs: 1, special: 0, ciphertexts: 1, rounds: 1 };
             mapper.resources(&build(Operation::Ntt, shape).ok()?, &Given::new()).ok()
         })),

@@ -1,7 +1,7 @@
 //! Is a machine's arithmetic fine enough for a parameter set? A table, by prediction and by measurement.
 
-use crate::contract::torus::{arithmetic, torus_bits};
-use crate::contract::{Described, MachineError};
+use crate::contract::tfhe::{arithmetic, torus_bits};
+use crate::contract::{Machine, MachineError};
 use polyfabric_kernels::cancel;
 use polyfabric_kernels::decompose::Gadget;
 use polyfabric_kernels::fixed::{FixedFft, FixedFftSpec, FixedSpectrum};
@@ -41,13 +41,13 @@ pub struct Finding {
 ///
 /// # Errors
 /// [`MachineError`] when a figure of the machine is unknown or impossible.
-pub fn findings(machine: &Described) -> Result<Vec<Finding>, MachineError> {
+pub fn findings(machine: &Machine) -> Result<Vec<Finding>, MachineError> {
     let width = torus_bits(machine, "a look-up")?;
     let paper_sets = sets::all().filter(|(_, parameters)| parameters.torus_bits() == width);
     paper_sets.filter_map(|(_, parameters)| finding(machine, parameters).transpose()).collect()
 }
 
-fn finding(machine: &Described, parameters: &Parameters) -> Result<Option<Finding>, MachineError> {
+fn finding(machine: &Machine, parameters: &Parameters) -> Result<Option<Finding>, MachineError> {
     let arithmetic = arithmetic(machine, parameters)?;
     let Arithmetic::Fixed(spec) = &arithmetic else { return Ok(None) };
     let spec = (**spec).clone();

@@ -2,8 +2,8 @@
 //! used again, and on the load of the units. All three are known once phase 1 has ordered the operations.
 
 use crate::contract::estimate::{Considered, NoVariant};
-use crate::contract::residue::{estimate, word_bits};
-use crate::contract::{Described, MachineError};
+use crate::contract::rns::{estimate, word_bits};
+use crate::contract::{Machine, MachineError};
 use polyfabric_program::rns::kernel::KernelProgram;
 
 /// What was chosen.
@@ -23,7 +23,7 @@ pub struct Chosen<P> {
 /// # Errors
 /// [`MachineError::KeySwitch`] if none may be taken; another if the machine's parts do not fit together, which no other variant mends.
 pub fn choose<V: ToString, P>(
-    machine: &Described,
+    machine: &Machine,
     program: &str,
     variants: &[V],
     lower: impl Fn(&V) -> Result<P, String>,

@@ -1,7 +1,7 @@
 //! Accelerators: description, mapping, schedule, checker, timing, energy, replay.
 //!
-//! [`contract`] says what a machine is, [`registry`] has them by name, each [`Described`] with its mapper; [`contract::torus::simulate`] and
-//! [`contract::residue::map`] time a kernel program, and the replays carry out the same schedule on real ciphertexts.
+//! [`contract`] says what a machine is, [`registry`] has them by name, each [`Machine`] with its mapper; [`contract::tfhe::simulate`] and
+//! [`contract::rns::map`] time a kernel program, and the replays carry out the same schedule on real ciphertexts.
 
 // Names and types say what most items are; a comment says what they do not.
 #![allow(missing_docs)]
@@ -19,11 +19,11 @@ pub mod osiris;
 pub mod registry;
 pub mod rns;
 pub mod strix;
-pub mod torus;
+pub mod tfhe;
 pub mod torus_pipeline;
 mod trial;
 
-pub use contract::{Described, Family, MachineError};
+pub use contract::{Family, Machine, MachineError};
 pub use findings::{Finding, TOO_COARSE_LOG2, findings};
 pub use registry::{description, descriptions, names, parse};
 pub use trial::{Trial, trial};

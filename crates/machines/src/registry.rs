@@ -1,25 +1,25 @@
 //! The mappers, and the machines that come with the project. A further one is a folder, its files, and a line here, or one in each list where its mapper serves machines of other files too.
 
-use crate::contract::{Described, Machine, MachineError, Mapper};
+use crate::contract::{Machine, MachineError, Mapper};
 use crate::engine::description::{Description, DescriptionLiteral, FigureSpec};
-use crate::{activities, f1, fpt, morphling, osiris, strix, torus_pipeline};
+use crate::{activities, f1, fpt, morphling, osiris, torus_pipeline};
 
 /// Every mapper, by name.
 pub static MAPPERS: &[&dyn Mapper] = &[
-    &fpt::contract::KIND,
-    &morphling::contract::KIND,
-    &osiris::contract::KIND,
+    &fpt::contract::MAPPER,
+    &morphling::contract::MAPPER,
+    &osiris::contract::MAPPER,
     &f1::contract::MAPPER,
     &torus_pipeline::contract::MAPPER,
 ];
 
-/// Every machine, by name.
-pub static MACHINES: &[&dyn Machine] = &[
-    &f1::contract::MACHINE,
-    &fpt::contract::KIND,
-    &morphling::contract::KIND,
-    &osiris::contract::KIND,
-    &strix::contract::MACHINE,
+/// The machines that come with the project: name, and text of the file.
+pub static MACHINES: &[(&str, &str)] = &[
+    ("f1", include_str!("../../../machines/f1.toml")),
+    ("fpt", include_str!("../../../machines/fpt.toml")),
+    ("morphling", include_str!("../../../machines/morphling.toml")),
+    ("osiris", include_str!("../../../machines/osiris.toml")),
+    ("strix", include_str!("../../../machines/strix.toml")),
 ];
 
 fn known() -> String {
@@ -36,14 +36,14 @@ fn mapper(file: &str, name: &str) -> Result<&'static dyn Mapper, MachineError> {
 
 /// Names of the machines.
 pub fn names() -> Vec<&'static str> {
-    MACHINES.iter().map(|machine| machine.name()).collect()
+    MACHINES.iter().map(|&(name, _)| name).collect()
 }
 
 /// Every machine with its readings at their defaults.
 ///
 /// # Errors
 /// [`MachineError`] of the first file that is wrong.
-pub fn descriptions() -> Result<Vec<Described>, MachineError> {
+pub fn descriptions() -> Result<Vec<Machine>, MachineError> {
     names().into_iter().map(description).collect()
 }
 
@@ -51,9 +51,9 @@ pub fn descriptions() -> Result<Vec<Described>, MachineError> {
 ///
 /// # Errors
 /// [`MachineError::Name`] with the names that exist.
-pub fn description(name: &str) -> Result<Described, MachineError> {
-    match MACHINES.iter().find(|machine| machine.name() == name) {
-        Some(machine) => parse(&format!("machines/{name}.toml"), machine.file()),
+pub fn description(name: &str) -> Result<Machine, MachineError> {
+    match MACHINES.iter().find(|(known, _)| *known == name) {
+        Some((_, text)) => parse(&format!("machines/{name}.toml"), text),
         None => Err(MachineError::Name { name: name.to_owned(), known: known() }),
     }
 }
@@ -62,10 +62,10 @@ pub fn description(name: &str) -> Result<Described, MachineError> {
 ///
 /// # Errors
 /// [`MachineError`] with the place and the remedy.
-pub fn parse(file: &str, text: &str) -> Result<Described, MachineError> {
+pub fn parse(file: &str, text: &str) -> Result<Machine, MachineError> {
     let literal = DescriptionLiteral::from_toml(file, text)?;
     let mapper = mapper(file, &literal.mapper)?;
-    let machine = Described::new(Description::check(file, &literal, mapper.specs())?, mapper)?;
+    let machine = Machine::new(Description::check(file, &literal, mapper.specs())?, mapper)?;
     activities::expect(&machine)?;
     Ok(machine)
 }

@@ -1,8 +1,8 @@
 //! Look-ups carried out: what a set's ciphertexts come to on a machine, by its own schedule and in its own arithmetic.
 
-use crate::contract::torus::{lowering, map, report};
-use crate::contract::{Described, MachineError};
-use crate::torus::replay::replay;
+use crate::contract::tfhe::{lowering, map, report};
+use crate::contract::{Machine, MachineError};
+use crate::tfhe::replay::replay;
 use polyfabric_program::tfhe::builtin::{BuiltIn, build_for};
 use polyfabric_program::tfhe::homomorphic::{encode_input, evaluate};
 use polyfabric_program::tfhe::lowering::KeySwitchOrder;
@@ -42,7 +42,7 @@ pub struct Trial {
 /// # Errors
 /// [`MachineError`] if the machine does not hold the set, or without randomness.
 pub fn trial(
-    machine: &Described,
+    machine: &Machine,
     parameters: &Parameters,
     lookups: u64,
     bits: Option<u32>,

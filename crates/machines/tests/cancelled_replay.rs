@@ -3,9 +3,9 @@
 //! A binary of its own, since it makes the threads that all tests of a binary share.
 
 use polyfabric_kernels::cancel::{Cancelled, Token};
-use polyfabric_machines::contract::{Family, torus};
+use polyfabric_machines::contract::{Family, tfhe};
 use polyfabric_machines::descriptions;
-use polyfabric_machines::torus::replay;
+use polyfabric_machines::tfhe::replay;
 use polyfabric_program::tfhe::builtin;
 use polyfabric_program::tfhe::kernel::ValueType;
 use polyfabric_program::tfhe::lowering::KeySwitchOrder;
@@ -26,10 +26,10 @@ fn a_cancelled_replay_ends_in_the_threads_that_compute() {
     let server = ServerKey::<u32>::for_tests(&client, 8);
     let (mut tried, mut went_on) = (0, Vec::new());
     for machine in descriptions().expect("every file is right") {
-        if machine.family() != Family::Torus {
+        if machine.family() != Family::Tfhe {
             continue;
         }
-        let choice = torus::lowering(&machine, &set, KeySwitchOrder::None).expect("a set of 32 bits");
+        let choice = tfhe::lowering(&machine, &set, KeySwitchOrder::None).expect("a set of 32 bits");
         let program = builtin::build("pbs", &set, 5, &choice, Transform::Exact).expect("a program").kernel;
         let (name, _, value) = program.inputs().next().expect("an input");
         let kind = match value {
@@ -38,7 +38,7 @@ fn a_cancelled_replay_ends_in_the_threads_that_compute() {
         };
         let inputs: BTreeMap<String, LweBatch<u32>> =
             [(name.to_owned(), client.encrypt_for_tests(kind, &[1 << 29; 5], 3))].into();
-        let mapped = torus::map(&machine, &program).expect("it fits");
+        let mapped = tfhe::map(&machine, &program).expect("it fits");
         let replay = || replay::replay(&mapped.schedule, &mapped.labels, &program, &server, &inputs, &NoProgress);
         token.reset();
         assert!(replay().is_ok(), "{}", machine.name());

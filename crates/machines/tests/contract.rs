@@ -10,8 +10,8 @@ mod modes;
 mod moved;
 #[path = "contract/operands.rs"]
 mod operands;
-#[path = "contract/residue_family.rs"]
-mod residue_family;
+#[path = "contract/rns_machines.rs"]
+mod rns_machines;
 #[path = "contract/rounds.rs"]
 mod rounds;
 
@@ -19,17 +19,17 @@ use common::{all_machines, gates, tables_of_one};
 use polyfabric_kernels::fixed::Stage;
 use polyfabric_machines::audit::audit;
 use polyfabric_machines::contract::options::{Given, OptionValues};
-use polyfabric_machines::contract::torus::MappedTorus;
-use polyfabric_machines::contract::{Family, Target, residue, torus};
+use polyfabric_machines::contract::tfhe::MappedTfhe;
+use polyfabric_machines::contract::{Family, Target, rns, tfhe};
 use polyfabric_machines::engine::checker::{Hazard, check};
 use polyfabric_machines::engine::description::{ComponentLiteral, FigureLiteral, Written};
 use polyfabric_machines::engine::function::Function;
 use polyfabric_machines::engine::schedule::{Event, Item, MemoryKind, Repeat, Schedule, Value};
 use polyfabric_machines::registry::{MACHINES, MAPPERS};
-use polyfabric_machines::torus::labels::{Labels, Meaning};
-use polyfabric_machines::torus::replay::replay;
-use polyfabric_machines::torus::widths::{Judge, Setting, derive};
-use polyfabric_machines::{Described, MachineError, description, descriptions, names, parse};
+use polyfabric_machines::tfhe::labels::{Labels, Meaning};
+use polyfabric_machines::tfhe::replay::replay;
+use polyfabric_machines::tfhe::widths::{Judge, Setting, derive};
+use polyfabric_machines::{Machine, MachineError, description, descriptions, names, parse};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::tfhe::builtin;
 use polyfabric_program::tfhe::kernel::KernelProgram;
@@ -59,9 +59,9 @@ fn every_machine_has_a_file_of_its_own_name_for_a_mapper_that_exists() {
 
 #[test]
 fn a_file_that_names_no_mapper_or_an_unknown_machine_is_refused_with_those_that_exist() {
-    for machine in MACHINES {
-        let own = description(machine.name()).expect("its file is right");
-        let text = machine.file().replace(&format!("mapper = \"{}\"", own.mapper()), "mapper = \"another\"");
+    for (name, text) in MACHINES {
+        let own = description(name).expect("its file is right");
+        let text = text.replace(&format!("mapper = \"{}\"", own.mapper()), "mapper = \"another\"");
         let message = parse("mine.toml", &text).expect_err("no such mapper").to_string();
         assert!(message.contains("mine.toml: there is no mapper \"another\""), "{message}");
         assert!(MAPPERS.iter().all(|mapper| message.contains(mapper.name())), "{message}");
@@ -77,8 +77,8 @@ fn a_program_of_the_other_family_is_refused() {
     let look_up = builtin::build("pbs", set, 1, &choice, Transform::Exact).expect("a program").kernel;
     for machine in all_machines() {
         let refused = match machine.target() {
-            Target::Torus(_) => residue::map(&machine, &residues(), "", &Given::new()).err(),
-            Target::Residue(_) => torus::map(&machine, &look_up).err(),
+            Target::Tfhe(_) => rns::map(&machine, &residues(), "", &Given::new()).err(),
+            Target::Rns(_) => tfhe::map(&machine, &look_up).err(),
         };
         let error = refused.expect("it is of the other family");
         assert!(matches!(error, MachineError::Family { .. }), "{error}");
@@ -90,13 +90,13 @@ fn a_program_of_the_other_family_is_refused() {
 fn an_option_that_a_machine_does_not_have_or_that_takes_something_else_is_refused() {
     for machine in all_machines() {
         let kind = machine.mapped_by();
-        if machine.family() == Family::Torus {
+        if machine.family() == Family::Tfhe {
             assert!(kind.options().is_empty(), "options of {} are read by nobody", kind.name());
             continue;
         }
         let refused = |name: &str, value: &str| {
             let given = Given::from([(name.to_owned(), value.to_owned())]);
-            residue::map(&machine, &residues(), "", &given).err().expect("it is refused").to_string()
+            rns::map(&machine, &residues(), "", &given).err().expect("it is refused").to_string()
         };
         let unknown = refused("colour", "blue");
         assert!(unknown.contains("has no option \"colour\""), "{unknown}");
@@ -111,16 +111,16 @@ fn an_option_that_a_machine_does_not_have_or_that_takes_something_else_is_refuse
     }
 }
 
-/// How many programs each machine has in [`torus_machines`], look-ups first.
+/// How many programs each machine has in [`tfhe_machines`], look-ups first.
 const PROGRAMS: usize = 3;
 
-/// The machines of the torus family, with programs of look-ups, of linear layers and of several tables of one ciphertext, in the machine's
+/// The TFHE machines, with programs of look-ups, of linear layers and of several tables of one ciphertext, in the machine's
 /// own arithmetic.
-fn torus_machines() -> Vec<(Described, KernelProgram)> {
+fn tfhe_machines() -> Vec<(Machine, KernelProgram)> {
     let set = sets::parameters("toy-256").expect("a set of the table");
-    let of_the_torus = all_machines().into_iter().filter(|machine| machine.family() == Family::Torus);
-    let with_programs = |machine: Described| {
-        let choice = torus::lowering(&machine, &set, KeySwitchOrder::After).expect("a set of 32 bits");
+    let of_the_torus = all_machines().into_iter().filter(|machine| machine.family() == Family::Tfhe);
+    let with_programs = |machine: Machine| {
+        let choice = tfhe::lowering(&machine, &set, KeySwitchOrder::After).expect("a set of 32 bits");
         let [gates, tables] = [gates(), tables_of_one()].map(|own| lower(&own, &set, &choice).expect("it is lowered"));
         [(machine.clone(), look_ups(&machine, 5)), (machine.clone(), gates), (machine, tables)]
     };
@@ -128,9 +128,9 @@ fn torus_machines() -> Vec<(Described, KernelProgram)> {
 }
 
 /// So many look-ups, lowered for a machine.
-fn look_ups(machine: &Described, count: usize) -> KernelProgram {
+fn look_ups(machine: &Machine, count: usize) -> KernelProgram {
     let set = sets::parameters("toy-256").expect("a set of the table");
-    let choice = torus::lowering(machine, &set, KeySwitchOrder::After).expect("a set of 32 bits");
+    let choice = tfhe::lowering(machine, &set, KeySwitchOrder::After).expect("a set of 32 bits");
     builtin::build("pbs+ks", &set, count, &choice, Transform::Exact).expect("a program").kernel
 }
 
@@ -184,24 +184,19 @@ fn stands_for_data(labels: &Labels, value: Value) -> bool {
 }
 
 /// What the judges say of a schedule: the checker and the audit.
-fn judged(
-    machine: &Described,
-    program: &KernelProgram,
-    mapped: &MappedTorus,
-    schedule: &Schedule,
-) -> Result<(), String> {
+fn judged(machine: &Machine, program: &KernelProgram, mapped: &MappedTfhe, schedule: &Schedule) -> Result<(), String> {
     check(schedule, &[]).map_err(|hazard| hazard.to_string())?;
-    torus::hold(machine, program, &mapped.labels, schedule).map_err(|error| error.to_string())
+    tfhe::hold(machine, program, &mapped.labels, schedule).map_err(|error| error.to_string())
 }
 
 #[test]
 fn derived_widths_are_accepted_by_every_torus_machines_file() {
     let set = sets::parameters("toy-256").expect("a set of the table");
-    for (machine, _) in torus_machines().into_iter().step_by(PROGRAMS) {
-        let derived = torus::derive_widths(&machine, &set, Judge::Phase, &NoProgress).expect("the set has room");
-        let text = torus::with_widths(&machine, &derived).expect("it is text");
+    for (machine, _) in tfhe_machines().into_iter().step_by(PROGRAMS) {
+        let derived = tfhe::derive_widths(&machine, &set, Judge::Phase, &NoProgress).expect("the set has room");
+        let text = tfhe::with_widths(&machine, &derived).expect("it is text");
         let changed = parse("derived.toml", &text).unwrap_or_else(|error| panic!("{}: {error}", machine.name()));
-        let Arithmetic::Fixed(spec) = torus::arithmetic(&changed, &set).expect("a set of 32 bits") else {
+        let Arithmetic::Fixed(spec) = tfhe::arithmetic(&changed, &set).expect("a set of 32 bits") else {
             panic!("{} computes in fixed point", machine.name())
         };
         let widths = derived.widths();
@@ -221,15 +216,15 @@ fn widths_for_a_set_of_another_torus_are_derived_for_the_machines_own_transforms
     let [own, other] =
         ["toy-256", "polyfabric-1-p64-t64"].map(|name| sets::parameters(name).expect("a set of the table"));
     let mut structures = Vec::new();
-    for (machine, _) in torus_machines().into_iter().step_by(PROGRAMS) {
-        let Arithmetic::Fixed(spec) = torus::arithmetic(&machine, &own).expect("a set of 32 bits") else {
+    for (machine, _) in tfhe_machines().into_iter().step_by(PROGRAMS) {
+        let Arithmetic::Fixed(spec) = tfhe::arithmetic(&machine, &own).expect("a set of 32 bits") else {
             panic!("{} computes in fixed point", machine.name())
         };
-        torus::arithmetic(&machine, &other).expect_err("its words have 32 bits");
+        tfhe::arithmetic(&machine, &other).expect_err("its words have 32 bits");
         let overflow_log2 = machine.value("machine.arithmetic.overflow_log2").expect("a figure of its file");
         let setting = Setting { structure: spec.structure, overflow_log2 };
         let wanted = derive(&other, Judge::Phase, setting, &NoProgress).map(|derived| derived.log2_coefficient);
-        let found = torus::derive_widths(&machine, &other, Judge::Phase, &NoProgress);
+        let found = tfhe::derive_widths(&machine, &other, Judge::Phase, &NoProgress);
         let found = found.map(|derived| derived.log2_coefficient).map_err(|error| error.to_string());
         match (wanted, found) {
             (Ok(wanted), Ok(found)) => assert_eq!(wanted, found, "{}", machine.name()),
@@ -254,7 +249,7 @@ fn bits(width: u32) -> FigureLiteral {
 #[test]
 fn a_file_sets_the_width_of_each_stage() {
     let set = sets::parameters("toy-256").expect("a set of the table");
-    for (machine, _) in torus_machines().into_iter().step_by(PROGRAMS) {
+    for (machine, _) in tfhe_machines().into_iter().step_by(PROGRAMS) {
         let name = machine.name();
         let with = |figures: &[(&str, u32)]| {
             let mut literal = machine.literal().clone();
@@ -265,7 +260,7 @@ fn a_file_sets_the_width_of_each_stage() {
         // Stage 9 is there in larger rings alone.
         let changed = with(&[("forward_stage_2", 23), ("inverse_stage_7", 45), ("forward_stage_9", 21)]);
         let changed = changed.unwrap_or_else(|error| panic!("{name}: {error}"));
-        let spec = |machine: &Described| match torus::arithmetic(machine, &set).expect("a set of 32 bits") {
+        let spec = |machine: &Machine| match tfhe::arithmetic(machine, &set).expect("a set of 32 bits") {
             Arithmetic::Fixed(spec) => spec,
             other => panic!("{name} computes in fixed point, not {other:?}"),
         };
@@ -283,16 +278,16 @@ fn a_file_sets_the_width_of_each_stage() {
         let error = with(&[("forward_stage_17", 20)]).expect_err("no ring has so many stages");
         assert!(error.contains("machine.arithmetic.forward_stage_17"), "{error}");
         // Derived widths take the place of these too.
-        let derived = torus::derive_widths(&changed, &set, Judge::Phase, &NoProgress).expect("the set has room");
-        let text = torus::with_widths(&changed, &derived).expect("it is text");
+        let derived = tfhe::derive_widths(&changed, &set, Judge::Phase, &NoProgress).expect("the set has room");
+        let text = tfhe::with_widths(&changed, &derived).expect("it is text");
         assert!(!text.contains("_stage_"), "{name}");
     }
 }
 
 #[test]
 fn a_mappers_own_schedules_compute_the_program() {
-    for (machine, program) in torus_machines() {
-        let mapped = torus::map(&machine, &program).expect("it fits");
+    for (machine, program) in tfhe_machines() {
+        let mapped = tfhe::map(&machine, &program).expect("it fits");
         assert_eq!(judged(&machine, &program, &mapped, &mapped.schedule), Ok(()), "{}", machine.name());
         let mut unrolled = mapped.schedule.unrolled();
         assert_eq!(audit(&program, &unrolled, &mapped.labels), Ok(()), "{}", machine.name());
@@ -304,8 +299,8 @@ fn a_mappers_own_schedules_compute_the_program() {
 
 #[test]
 fn the_schedule_of_a_program_computes_no_larger_one() {
-    for (machine, program) in torus_machines().into_iter().step_by(PROGRAMS) {
-        let mapped = torus::map(&machine, &program).expect("it fits");
+    for (machine, program) in tfhe_machines().into_iter().step_by(PROGRAMS) {
+        let mapped = tfhe::map(&machine, &program).expect("it fits");
         let larger = look_ups(&machine, 6);
         for schedule in [&mapped.schedule, &mapped.schedule.unrolled()] {
             assert!(audit(&larger, schedule, &mapped.labels).is_err(), "{}", machine.name());
@@ -315,8 +310,8 @@ fn the_schedule_of_a_program_computes_no_larger_one() {
 
 #[test]
 fn an_event_that_is_missing_is_refused_whatever_its_kind() {
-    for (machine, program) in torus_machines() {
-        let mapped = torus::map(&machine, &program).expect("it fits");
+    for (machine, program) in tfhe_machines() {
+        let mapped = tfhe::map(&machine, &program).expect("it fits");
         for kind in kinds(&mapped.schedule) {
             let mut schedule = mapped.schedule.clone();
             assert!(remove(&mut schedule.items, &|event| event.op.kind.0 == kind));
@@ -328,8 +323,8 @@ fn an_event_that_is_missing_is_refused_whatever_its_kind() {
 
 #[test]
 fn a_result_that_is_made_twice_is_refused_whatever_its_kind() {
-    for (machine, program) in torus_machines() {
-        let mapped = torus::map(&machine, &program).expect("it fits");
+    for (machine, program) in tfhe_machines() {
+        let mapped = tfhe::map(&machine, &program).expect("it fits");
         let unrolled = mapped.schedule.unrolled();
         let mut tried = 0;
         for kind in kinds(&unrolled) {
@@ -356,8 +351,8 @@ fn a_result_that_is_made_twice_is_refused_whatever_its_kind() {
 
 #[test]
 fn an_event_of_half_the_work_is_refused_whatever_its_kind() {
-    for (machine, program) in torus_machines() {
-        let mapped = torus::map(&machine, &program).expect("it fits");
+    for (machine, program) in tfhe_machines() {
+        let mapped = tfhe::map(&machine, &program).expect("it fits");
         let mut halved = 0;
         for kind in kinds(&mapped.schedule) {
             let mut schedule = mapped.schedule.clone();
@@ -378,8 +373,8 @@ fn an_event_of_half_the_work_is_refused_whatever_its_kind() {
 
 #[test]
 fn an_operand_that_is_another_value_is_refused_whatever_its_class() {
-    for (machine, program) in torus_machines() {
-        let mapped = torus::map(&machine, &program).expect("it fits");
+    for (machine, program) in tfhe_machines() {
+        let mapped = tfhe::map(&machine, &program).expect("it fits");
         let classes = mapped.schedule.resources.value_classes.len();
         for class in 0..classes {
             // All values of the class that are read, with a place where each lies.
@@ -414,8 +409,8 @@ fn an_operand_that_is_another_value_is_refused_whatever_its_class() {
 
 #[test]
 fn a_memory_of_half_the_width_is_refused() {
-    for (machine, program) in torus_machines() {
-        let mapped = torus::map(&machine, &program).expect("it fits");
+    for (machine, program) in tfhe_machines() {
+        let mapped = tfhe::map(&machine, &program).expect("it fits");
         let mut schedule = mapped.schedule.clone();
         for memory in &mut schedule.resources.memories {
             if let MemoryKind::OnChip { read_bytes_per_cycle, write_bytes_per_cycle, .. } = &mut memory.kind {
@@ -431,8 +426,8 @@ fn a_memory_of_half_the_width_is_refused() {
 #[test]
 fn a_constant_that_is_not_read_or_comes_late_is_refused() {
     let mut tried = 0;
-    for (machine, program) in torus_machines() {
-        let mapped = torus::map(&machine, &program).expect("it fits");
+    for (machine, program) in tfhe_machines() {
+        let mapped = tfhe::map(&machine, &program).expect("it fits");
         for kind in kinds(&mapped.schedule) {
             let Function::Body(unit) = mapped.schedule.resources.kinds[usize::from(kind)].function else { continue };
             if !unit.twiddles {
@@ -467,7 +462,7 @@ fn a_constant_that_is_not_read_or_comes_late_is_refused() {
 
 #[test]
 fn a_wrong_schedule_gives_wrong_ciphertexts() {
-    for (machine, program) in torus_machines() {
+    for (machine, program) in tfhe_machines() {
         let set = &program.parameters;
         let client = ClientKey::<u32>::for_tests(set, 7).expect("a checked set");
         let server = ServerKey::<u32>::for_tests(&client, 8);
@@ -480,7 +475,7 @@ fn a_wrong_schedule_gives_wrong_ciphertexts() {
         let inputs: BTreeMap<String, LweBatch<u32>> =
             [(name.to_owned(), client.encrypt_for_tests(kind, &plain, 3))].into();
         let expected = interpreter::run(&program, &server, &inputs, &NoProgress).expect("the interpreter runs it");
-        let mapped = torus::map(&machine, &program).expect("it fits");
+        let mapped = tfhe::map(&machine, &program).expect("it fits");
         let data = |outputs: &BTreeMap<String, LweBatch<u32>>| -> Vec<Vec<u32>> {
             outputs.values().map(|batch| batch.data().to_vec()).collect()
         };
@@ -507,8 +502,8 @@ fn a_wrong_schedule_gives_wrong_ciphertexts() {
 
 #[test]
 fn a_machine_that_is_not_the_files_is_refused() {
-    for (machine, program) in torus_machines() {
-        let mapped = torus::map(&machine, &program).expect("it fits");
+    for (machine, program) in tfhe_machines() {
+        let mapped = tfhe::map(&machine, &program).expect("it fits");
         let changes: [fn(&mut Schedule); 4] = [
             |schedule| schedule.resources.kinds[0].elements_per_cycle *= 2.0,
             |schedule| schedule.resources.kinds[0].latency -= 1,
@@ -524,7 +519,7 @@ fn a_machine_that_is_not_the_files_is_refused() {
         for change in changes {
             let mut schedule = mapped.schedule.clone();
             change(&mut schedule);
-            let refused = torus::hold(&machine, &program, &mapped.labels, &schedule).expect_err("kinder");
+            let refused = tfhe::hold(&machine, &program, &mapped.labels, &schedule).expect_err("kinder");
             assert!(refused.to_string().contains("are not those that the machine file describes"), "{refused}");
         }
     }

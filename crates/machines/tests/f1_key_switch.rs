@@ -1,9 +1,7 @@
 //! Does the compiler's key switch depend on L and on the reuse of hints, and is it never one whose noise the program does not bear?
 
-use polyfabric_machines::contract::Machine;
 use polyfabric_machines::contract::options::Given;
-use polyfabric_machines::contract::residue::{ckks_lowering, estimate, map};
-use polyfabric_machines::f1::contract::MACHINE;
+use polyfabric_machines::contract::rns::{ckks_lowering, estimate, map};
 use polyfabric_machines::key_switch::{Chosen, choose};
 use polyfabric_machines::{description, parse};
 use polyfabric_program::rns::builtin::matrix_vector::inner_sum;
@@ -81,7 +79,7 @@ fn a_variant_whose_noise_swamps_the_scale_is_not_chosen() {
 
 #[test]
 fn a_machine_whose_parts_do_not_fit_is_refused_before_any_choice() {
-    let wrong = MACHINE.file().replace("lanes = { value = 128", "lanes = { value = 100");
+    let wrong = include_str!("../../../machines/f1.toml").replace("lanes = { value = 128", "lanes = { value = 100");
     let refused = parse("mine.toml", &wrong).expect_err("100 lanes").to_string();
     assert!(refused.contains("`units.cluster.lanes` is 100") && refused.contains("power of two"), "{refused}");
 }

@@ -45,7 +45,7 @@ mod _native {
     use crate::public_key::PyPublicKey;
     #[pymodule_export]
     use crate::rns::{
-        PyMapped, PyMappedRounds, PyResidueKernel, PyRoundsMapper, PySlotBuilder, PySlotCiphertexts, PySlotClient,
+        PyMapped, PyMappedRounds, PyRnsKernel, PyRoundsMapper, PySlotBuilder, PySlotCiphertexts, PySlotClient,
         PySlotParameters, PySlotPlan, PySlotProgram, PySlotPublicKey, PySlotServer, PySlotSignature, composite_sign,
         slot_parameter_sets,
     };

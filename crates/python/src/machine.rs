@@ -9,13 +9,13 @@ use crate::workers::{detached, released};
 use polyfabric_kernels::fixed::TransformSpec;
 use polyfabric_machines as machines;
 use polyfabric_machines::contract::options::{OptionSpec, OptionValues};
-use polyfabric_machines::contract::torus::{self, MappedTorus};
+use polyfabric_machines::contract::tfhe::{self, MappedTfhe};
 use polyfabric_machines::engine::SimulationReport;
 use polyfabric_machines::engine::description::{DescriptionError, LARGEST_FILE};
 use polyfabric_machines::engine::listing::listing;
 use polyfabric_machines::engine::trace::{TraceOptions, trace};
-use polyfabric_machines::torus::replay::Replay;
-use polyfabric_machines::torus::widths::Judge;
+use polyfabric_machines::tfhe::replay::Replay;
+use polyfabric_machines::tfhe::widths::Judge;
 use polyfabric_planner::elements::{DerivedWidths, derive_widths};
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::Arithmetic;
@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 /// A checked machine description.
 #[pyclass(name = "Machine", frozen)]
-pub struct PyMachine(Arc<machines::Described>);
+pub struct PyMachine(Arc<machines::Machine>);
 
 pub fn refused(error: machines::MachineError) -> Failure {
     let kind = match error {
@@ -92,18 +92,18 @@ pub fn machine_exchanges() -> BTreeMap<&'static str, Vec<&'static str>> {
 }
 
 impl PyMachine {
-    fn chosen(machine: &machines::Described, choices: &[(String, String)]) -> Result<Self, Failure> {
+    fn chosen(machine: &machines::Machine, choices: &[(String, String)]) -> Result<Self, Failure> {
         let choices: Vec<(&str, &str)> = choices.iter().map(|(fact, option)| (&**fact, &**option)).collect();
         Ok(Self(Arc::new(machine.choose(&choices).map_err(refused)?)))
     }
 
-    pub fn description(&self) -> &Arc<machines::Described> {
+    pub fn description(&self) -> &Arc<machines::Machine> {
         &self.0
     }
 
     /// The machine's arithmetic for a set.
     fn arithmetic(&self, parameters: &PyParameters) -> Result<Arithmetic, Failure> {
-        torus::arithmetic(&self.0, &parameters.0).map_err(refused)
+        tfhe::arithmetic(&self.0, &parameters.0).map_err(refused)
     }
 }
 
@@ -193,7 +193,7 @@ impl PyMachine {
     /// Whether it executes CKKS and BGV; otherwise TFHE.
     #[getter]
     fn on_slots(&self) -> bool {
-        self.0.family() == machines::Family::Residue
+        self.0.family() == machines::Family::Rns
     }
 
     /// The chosen option of every reading.
@@ -264,26 +264,26 @@ impl PyMachine {
 
     /// Upper bound of the bytes for mapping `kernel`.
     fn mapping_bytes(&self, kernel: &PyKernelProgram) -> PyResult<u64> {
-        Ok(torus::mapping_bytes(&self.0, &kernel.0).map_err(refused)?)
+        Ok(tfhe::mapping_bytes(&self.0, &kernel.0).map_err(refused)?)
     }
 
     /// Cycles of the checked schedule of `kernel`, which is not held against the program.
     fn cycles(&self, py: Python<'_>, kernel: &PyKernelProgram) -> PyResult<u64> {
         let (machine, kernel) = (Arc::clone(&self.0), Arc::clone(&kernel.0));
-        released(py, move || torus::cycles(&machine, &kernel).map_err(refused))
+        released(py, move || tfhe::cycles(&machine, &kernel).map_err(refused))
     }
 
     /// What the mapper decides of `kernel`, as JSON: quantities by name, and when instructions run, if the machine has some.
     fn mapping(&self, py: Python<'_>, kernel: &PyKernelProgram) -> PyResult<String> {
         let (machine, kernel) = (Arc::clone(&self.0), Arc::clone(&kernel.0));
-        released(py, move || json(&torus::decisions(&machine, &kernel).map_err(refused)?))
+        released(py, move || json(&tfhe::decisions(&machine, &kernel).map_err(refused)?))
     }
 
     /// The events of `units` that start before cycle `end` in the schedule of `kernel`, as JSON.
     fn events(&self, py: Python<'_>, kernel: &PyKernelProgram, units: Vec<String>, end: i64) -> PyResult<String> {
         let (machine, kernel) = (Arc::clone(&self.0), Arc::clone(&kernel.0));
         released(py, move || {
-            let mapped = torus::map(&machine, &kernel).map_err(refused)?;
+            let mapped = tfhe::map(&machine, &kernel).map_err(refused)?;
             json(&listing(&mapped.schedule, &units, end))
         })
     }
@@ -292,8 +292,8 @@ impl PyMachine {
     fn map(&self, py: Python<'_>, kernel: &PyKernelProgram) -> PyResult<PyMappedKernel> {
         let (machine, kernel) = (Arc::clone(&self.0), Arc::clone(&kernel.0));
         released(py, move || {
-            let mapped = torus::map(&machine, &kernel).map_err(refused)?;
-            let report = torus::report(&machine, &kernel, &mapped).map_err(refused)?;
+            let mapped = tfhe::map(&machine, &kernel).map_err(refused)?;
+            let report = tfhe::report(&machine, &kernel, &mapped).map_err(refused)?;
             Ok(PyMappedKernel { machine, kernel, mapped, report })
         })
     }
@@ -302,9 +302,9 @@ impl PyMachine {
 /// A TFHE program on a machine, with its checked schedule.
 #[pyclass(name = "MappedKernel", frozen)]
 pub struct PyMappedKernel {
-    machine: Arc<machines::Described>,
+    machine: Arc<machines::Machine>,
     kernel: Arc<KernelProgram>,
-    mapped: MappedTorus,
+    mapped: MappedTfhe,
     report: SimulationReport,
 }
 
@@ -340,7 +340,7 @@ impl PyMappedKernel {
         };
         detached(py, || {
             let Replay { outputs, saturations, .. } =
-                torus::replay(&self.kernel, &self.mapped, server, inputs, &callback).map_err(refused)?;
+                tfhe::replay(&self.kernel, &self.mapped, server, inputs, &callback).map_err(refused)?;
             let outputs = PyCiphertexts { batches: AnyBatches::Torus32(outputs), generation, name: OUTPUTS.to_owned() };
             Ok((outputs, saturations))
         })

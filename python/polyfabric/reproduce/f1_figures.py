@@ -208,9 +208,7 @@ def beside_figure_9(cell: str) -> list[str]:
     return [f"{share}.{cell}" for share in shares]
 
 
-def table_5(
-    cell: str, machine: Machine, planned: SlotPlan | _native.ResidueKernel, seconds: float
-) -> list[dict[str, Any]]:
+def table_5(cell: str, machine: Machine, planned: SlotPlan | _native.RnsKernel, seconds: float) -> list[dict[str, Any]]:
     """Rows `table5.CELL.*`: how many times as long a program takes with slower units or under CSR as the `seconds` of F1's own."""
     rows = []
     for column, options in _VARIANTS.items():

@@ -89,7 +89,7 @@ def _further(
     """Nanoseconds that a further operation takes, and of the busiest units alone; and which these are."""
     found = []
     for often in (rounds, 2 * rounds):
-        kernel = _native.ResidueKernel.microbenchmark(operation, *shape, ciphertexts, often, special)
+        kernel = _native.RnsKernel.microbenchmark(operation, *shape, ciphertexts, often, special)
         report = machine.simulate(kernel)
         found.append((report["cycles"], report["limits"]))
     (few, of_few), (many, of_many) = found

@@ -139,7 +139,7 @@ def _rate(machine: machines.Machine) -> list[dict[str, Any]]:
                 f"%{2 * number + 1} = mod_up %{2 * number} digit {{0-{sources - 1}}} to {{0-{limbs - 1}}} balanced"
             )
         lines += [f'output "x{number}" part 0 = %{2 * number + 1}' for number in range(count)]
-        return fast.simulate(_native.ResidueKernel.parse("\n".join(lines)))["cycles"]
+        return fast.simulate(_native.RnsKernel.parse("\n".join(lines)))["cycles"]
 
     def rows() -> list[dict[str, Any]]:
         rate = (cycles(4) - cycles(2)) / (2 * (limbs - sources))
@@ -148,13 +148,13 @@ def _rate(machine: machines.Machine) -> list[dict[str, Any]]:
     return guarded(rows, "section5.rate")
 
 
-def _on_top(machine: machines.Machine, diagonals: int | None) -> _native.ResidueKernel:
+def _on_top(machine: machines.Machine, diagonals: int | None) -> _native.RnsKernel:
     """A ciphertext at the top of figure 11's set, rotated or times a matrix, lowered for the machine."""
     builder = _native.SlotProgramBuilder("kernel", _SLOTS, None)
     x = builder.input("x", 1.0, _facts(_MATRIX_SET)["levels"])
     y = builder.rotate(x, 5) if diagonals is None else builder.linear_transform(x, _values(diagonals))
     builder.output("y", y)
-    return _native.ResidueKernel.at_highest_levels(builder.finish(), _MATRIX_SET, machine.native)
+    return _native.RnsKernel.at_highest_levels(builder.finish(), _MATRIX_SET, machine.native)
 
 
 def _values(diagonals: int) -> Iterator[tuple[int, tuple[np.ndarray, np.ndarray]]]:

@@ -218,7 +218,7 @@ class SlotPlan(Plan):
         return self.context.parameters
 
     @property
-    def kernel(self) -> _native.ResidueKernel:
+    def kernel(self) -> _native.RnsKernel:
         """The kernel program."""
         return self.native.kernel()
 

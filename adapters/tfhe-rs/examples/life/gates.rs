@@ -1,7 +1,7 @@
 //! The server: gates on whole boards, sums by tfhe-rs, bootstraps by Polyfabric.
 
 use crate::client::{Client, EIGHTH};
-use polyfabric_machines::Described;
+use polyfabric_machines::Machine;
 use polyfabric_tfhe_rs::{AdapterError, Backend, KeySwitchOrder, Processor};
 use tfhe::core_crypto::prelude::*;
 
@@ -20,7 +20,7 @@ pub struct Board {
 /// Where bootstraps run.
 pub enum Place<'a> {
     Processor(&'a Processor<'a, u32>),
-    Machine(&'a Backend<u32>, &'a Described),
+    Machine(&'a Backend<u32>, &'a Machine),
 }
 
 /// Gates, and what they took.

@@ -14,10 +14,10 @@
 //! the same sums.
 
 mod fingerprint;
-pub mod residue;
-mod torus;
+pub mod rns;
+mod tfhe;
 
-pub use torus::audit;
+pub use tfhe::audit;
 
 use crate::engine::schedule::Resources;
 

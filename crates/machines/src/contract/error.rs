@@ -10,17 +10,17 @@ use std::error::Error;
 /// What a machine computes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// Torus polynomials.
-    Torus,
-    /// Residue polynomials.
-    Residue,
+    /// TFHE: torus polynomials.
+    Tfhe,
+    /// CKKS and BGV: residue polynomials.
+    Rns,
 }
 
 impl std::fmt::Display for Family {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Torus => "TFHE",
-            Self::Residue => "CKKS and BGV",
+            Self::Tfhe => "TFHE",
+            Self::Rns => "CKKS and BGV",
         })
     }
 }

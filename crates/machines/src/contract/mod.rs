@@ -1,35 +1,26 @@
 //! The contracts of a machine and of a mapper: what each has to say for itself. Everything else is shared.
 //!
-//! A [`Mapper`] schedules programs on whatever machine a file describes in its terms. It is of one [`Family`]: torus polynomials ([`torus`])
-//! or residue polynomials ([`residue`]). A [`Machine`] is such a file that comes with the project. Each is a folder and a line in the
-//! [registry](crate::registry), and nothing outside of its folder names it.
+//! A [`Mapper`] schedules programs on whatever machine a file describes in its terms. It is of one [`Family`]: torus polynomials ([`tfhe`])
+//! or residue polynomials ([`rns`]). A [`Machine`] is a checked machine file with its mapper. Mappers, and the machines that come with the
+//! project, are listed in the [registry](crate::registry).
 
-mod described;
 pub(crate) mod error;
 pub mod estimate;
+mod machine;
 pub mod options;
-pub mod residue;
+pub mod rns;
 pub mod rounds;
-pub mod torus;
+pub mod tfhe;
 
 use crate::engine::description::{Description, DescriptionError, FigureError, FigureSpec};
 use options::OptionSpec;
-use residue::ResidueMachine;
+use rns::RnsMachine;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use torus::TorusMachine;
+use tfhe::TfheMachine;
 
-pub use described::Described;
 pub use error::{Cause, Family, MachineError};
-
-/// A machine that comes with the project: a file for one of the mappers.
-pub trait Machine: Sync {
-    /// Name of the machine, and of its file.
-    fn name(&self) -> &'static str;
-
-    /// The text of its file.
-    fn file(&self) -> &'static str;
-}
+pub use machine::Machine;
 
 /// What maps programs onto the machines of one kind, each described by a file that names the mapper.
 pub trait Mapper: Sync {
@@ -79,9 +70,9 @@ pub trait Mapper: Sync {
 #[derive(Clone)]
 pub enum Target {
     /// It executes TFHE.
-    Torus(Arc<dyn TorusMachine>),
+    Tfhe(Arc<dyn TfheMachine>),
     /// It executes CKKS and BGV.
-    Residue(Arc<dyn ResidueMachine>),
+    Rns(Arc<dyn RnsMachine>),
 }
 
 /// A machine file with its figures in the mapper's own type.

@@ -5,8 +5,8 @@
 //! schedule to be held against it, and to be carried out.
 
 use super::options::{Given, check as check_options};
-use super::{Described, MachineError};
-use crate::audit::residue::rounds::{BodyMeaning, HeldBody, audit_rounds, audit_whole, changes};
+use super::{Machine, MachineError};
+use crate::audit::rns::rounds::{BodyMeaning, HeldBody, audit_rounds, audit_whole, changes};
 use crate::audit::{AuditError, same_resources};
 use crate::engine::energy::{Energy, utilisation};
 use crate::engine::list::Source;
@@ -76,7 +76,7 @@ pub struct Part {
 
 /// Maps the bodies of a program one by one.
 pub struct RoundsMapper {
-    machine: Described,
+    machine: Machine,
     name: Arc<str>,
     parameters: String,
     options: Given,
@@ -122,13 +122,13 @@ impl RoundsMapper {
     /// # Errors
     /// [`MachineError`] if an option is wrong, or programs on residue polynomials do not run on the machine.
     pub fn new(
-        machine: &Described,
+        machine: &Machine,
         name: &str,
         parameters: &str,
         options: &Given,
         rounds: Vec<Round>,
     ) -> Result<Self, MachineError> {
-        machine.residue(name)?;
+        machine.rns(name)?;
         check_options(machine.mapped_by(), machine, options)?;
         Ok(Self {
             machine: machine.clone(),
@@ -158,7 +158,7 @@ impl RoundsMapper {
     /// [`MachineError`] if it does not fit, or the machine's schedules do not repeat.
     pub fn body(&mut self, program: &Arc<KernelProgram>) -> Result<(), MachineError> {
         let number = self.bodies.len();
-        let residue = self.machine.residue(&program.name)?;
+        let rns = self.machine.rns(&program.name)?;
         for (_, round) in self.of_body(number) {
             let fits = round.check(&self.name, program);
             fits.map_err(|cause| MachineError::mapping(&self.machine, &self.name, cause))?;
@@ -166,9 +166,9 @@ impl RoundsMapper {
         let stage = cancel::stage("compiling", 0);
         let rounds = &self.rounds;
         let changes = |leaf: &Leaf| changes(rounds, number, leaf);
-        let body = residue.body(program, &self.options, &changes, &mut self.keys)?;
+        let body = rns.body(program, &self.options, &changes, &mut self.keys)?;
         drop(stage);
-        let own = residue.resources(program, &self.options)?;
+        let own = rns.resources(program, &self.options)?;
         same_resources(&own, body.resources()).map_err(|cause| self.failed(cause))?;
         let holding = cancel::stage("holding the schedule against the program", 0);
         let rounds = self.of_body(number).count() as u64;
@@ -227,7 +227,7 @@ impl RoundsMapper {
         let own = |body: usize, form: usize| self.bodies[body].forms[form].as_ref().map(|(own, _)| own.clone());
         let schedule = composed(resources, &order, own);
         audit_rounds(&order, &schedule, &self.held).map_err(|cause| self.failed(cause))?;
-        let primary = self.machine.residue(&self.name)?.primary();
+        let primary = self.machine.rns(&self.name)?.primary();
         let primary: Vec<String> = primary.iter().map(|&class| class.to_owned()).collect();
         let operations = order.iter().map(|&body| self.bodies[body].switches).sum();
         let subject = Subject {
@@ -261,7 +261,7 @@ impl RoundsMapper {
 
 /// A program's rounds on a machine with all of their bodies: other schedules can be held against it, and carried out.
 pub struct WholeRounds {
-    machine: Described,
+    machine: Machine,
     rounds: Rounds,
     options: Given,
     bodies: Vec<Box<dyn MappedBody>>,
@@ -273,18 +273,18 @@ impl WholeRounds {
     ///
     /// # Errors
     /// [`MachineError`] if a body does not fit, the rounds are no program, or the machine's schedules do not repeat.
-    pub fn map(machine: &Described, rounds: Rounds, options: &Given) -> Result<Self, MachineError> {
-        let residue = machine.residue(&rounds.name)?;
+    pub fn map(machine: &Machine, rounds: Rounds, options: &Given) -> Result<Self, MachineError> {
+        let rns = machine.rns(&rounds.name)?;
         check_options(machine.mapped_by(), machine, options)?;
         rounds.check().map_err(|cause| MachineError::mapping(machine, &rounds.name, cause))?;
         let mut keys = SharedKeys::default();
         let mut bodies = Vec::with_capacity(rounds.bodies.len());
         for (number, program) in rounds.bodies.iter().enumerate() {
             let changes = |leaf: &Leaf| changes(&rounds.rounds, number, leaf);
-            bodies.push(residue.body(program, options, &changes, &mut keys)?);
+            bodies.push(rns.body(program, options, &changes, &mut keys)?);
         }
         let order: Vec<usize> = rounds.rounds.iter().map(|round| round.body).collect();
-        let resources = residue.resources(&rounds.bodies[order[0]], options)?;
+        let resources = rns.resources(&rounds.bodies[order[0]], options)?;
         let own = |body: usize, form: usize| Some((bodies[body].items(form == 0), bodies[body].cycles()));
         let schedule = composed(resources, &order, own);
         Ok(Self { machine: machine.clone(), rounds, options: options.clone(), bodies, schedule })
@@ -305,13 +305,13 @@ impl WholeRounds {
         &self.schedule
     }
 
-    /// Holds `schedule`, the program's own or another one, against program and machine, as [`super::residue::hold`] holds a list of events.
+    /// Holds `schedule`, the program's own or another one, against program and machine, as [`super::rns::hold`] holds a list of events.
     ///
     /// # Errors
     /// [`MachineError::Audit`] with the first difference.
     pub fn hold(&self, schedule: &Schedule) -> Result<(), MachineError> {
-        let residue = self.machine.residue(&self.rounds.name)?;
-        let own = residue.resources(&self.rounds.bodies[0], &self.options)?;
+        let rns = self.machine.rns(&self.rounds.name)?;
+        let own = rns.resources(&self.rounds.bodies[0], &self.options)?;
         let bodies: Vec<&dyn BodyMeaning> = self.bodies.iter().map(|body| &**body as &dyn BodyMeaning).collect();
         let held =
             same_resources(&own, &schedule.resources).and_then(|()| audit_whole(&self.rounds, schedule, &bodies));
@@ -333,8 +333,8 @@ impl WholeRounds {
         keys: &KeySet,
         inputs: &[&RnsPolynomial],
     ) -> Result<Vec<RnsPolynomial>, MachineError> {
-        let residue = self.machine.residue(&self.rounds.name)?;
+        let rns = self.machine.rns(&self.rounds.name)?;
         let bodies: Vec<&dyn MappedBody> = self.bodies.iter().map(|body| &**body).collect();
-        residue.replay_rounds(&self.rounds, &bodies, schedule, keys, inputs)
+        rns.replay_rounds(&self.rounds, &bodies, schedule, keys, inputs)
     }
 }

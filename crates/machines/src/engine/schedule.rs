@@ -324,7 +324,7 @@ pub struct Value {
     pub ciphertext: u32,
     /// Loop iteration, or [`Value::NONE`]; moved on by [`Shift::iteration`].
     pub iteration: u32,
-    /// In a TFHE schedule the label ([`crate::torus::labels`]), in an RNS schedule the number of the vector; never moved on.
+    /// In a TFHE schedule the label ([`crate::tfhe::labels`]), in an RNS schedule the number of the vector; never moved on.
     pub index: u32,
 }
 

@@ -13,11 +13,11 @@ use super::saved::{SavedError, load as load_saved, save};
 use super::specs;
 use super::stream::{encode, text};
 use super::translate::translate;
-use crate::audit::residue::Meaning;
+use crate::audit::rns::Meaning;
 use crate::contract::estimate::Estimate;
 use crate::contract::options::{Given, OptionError, OptionSpec, OptionValues, seconds};
-use crate::contract::residue::{Group, Instructed, MappedResidue, ResidueMachine};
-use crate::contract::{Family, Figures, Machine, MachineError, Mapper, Target};
+use crate::contract::rns::{Group, Instructed, MappedRns, RnsMachine};
+use crate::contract::{Family, Figures, MachineError, Mapper, Target};
 use crate::engine::description::{Description, FigureError, FigureSpec};
 use crate::engine::list::EventList;
 use crate::engine::schedule::Resources;
@@ -33,12 +33,6 @@ pub static MAPPER: RnsVector = RnsVector;
 
 /// See [`MAPPER`].
 pub struct RnsVector;
-
-/// The machine of the paper.
-pub static MACHINE: F1Machine = F1Machine;
-
-/// See [`MACHINE`].
-pub struct F1Machine;
 
 /// Name of the option for who decides what is on chip when.
 pub const SCHEDULER: &str = "scheduler";
@@ -111,16 +105,6 @@ pub struct Mapped {
     machine: F1,
 }
 
-impl Machine for F1Machine {
-    fn name(&self) -> &'static str {
-        "f1"
-    }
-
-    fn file(&self) -> &'static str {
-        include_str!("../../../../machines/f1.toml")
-    }
-}
-
 impl Mapper for RnsVector {
     fn name(&self) -> &'static str {
         "rns-vector"
@@ -150,11 +134,11 @@ impl Mapper for RnsVector {
     }
 
     fn family(&self) -> Family {
-        Family::Residue
+        Family::Rns
     }
 
     fn build(&self, description: &Arc<Description>) -> Result<Target, FigureError> {
-        Ok(Target::Residue(Arc::new(Figures::read(description, F1::new)?)))
+        Ok(Target::Rns(Arc::new(Figures::read(description, F1::new)?)))
     }
 }
 
@@ -171,7 +155,7 @@ pub fn lowering(gadget: GadgetLiteral) -> RnsLowering {
     }
 }
 
-impl ResidueMachine for Figures<F1> {
+impl RnsMachine for Figures<F1> {
     fn description(&self) -> &Description {
         self.description()
     }
@@ -217,7 +201,7 @@ impl ResidueMachine for Figures<F1> {
         &["ntt", "automorphism", "multiply", "add"]
     }
 
-    fn map(&self, program: &KernelProgram, options: &Given) -> Result<Box<dyn MappedResidue>, MachineError> {
+    fn map(&self, program: &KernelProgram, options: &Given) -> Result<Box<dyn MappedRns>, MachineError> {
         let options = Options::of(options)?;
         let figures = self.variant(program, options.low_throughput)?;
         let failed = |cause| match cause {
@@ -228,12 +212,7 @@ impl ResidueMachine for Figures<F1> {
         Ok(Box::new(Mapped { compiled, machine: figures }))
     }
 
-    fn load(
-        &self,
-        program: &KernelProgram,
-        options: &Given,
-        bytes: &[u8],
-    ) -> Result<Box<dyn MappedResidue>, MachineError> {
+    fn load(&self, program: &KernelProgram, options: &Given, bytes: &[u8]) -> Result<Box<dyn MappedRns>, MachineError> {
         let Options { low_throughput, .. } = Options::of(options)?;
         let figures = self.variant(program, low_throughput)?;
         let failed =
@@ -254,7 +233,7 @@ impl Figures<F1> {
     }
 }
 
-impl MappedResidue for Mapped {
+impl MappedRns for Mapped {
     fn events(&self) -> Box<dyn EventList + '_> {
         Box::new(self.compiled.events(&self.machine))
     }

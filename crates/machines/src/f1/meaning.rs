@@ -3,7 +3,7 @@
 use super::expand::RESULT;
 use super::machine::Geometry;
 use super::translate::Translation;
-use crate::audit::residue::Meaning;
+use crate::audit::rns::Meaning;
 use crate::engine::schedule::{OpRef, Value};
 use crate::rns::leaf::LeafSubpolynomial;
 use crate::rns::step::Step;

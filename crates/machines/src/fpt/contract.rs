@@ -3,11 +3,11 @@
 use super::emit::chip::Chip;
 use super::machine::Fpt;
 use super::{Mapped, map, specs};
-use crate::contract::torus::{Decisions, MappedTorus, TorusMachine};
-use crate::contract::{Family, Figures, Machine, MachineError, Mapper, Target};
+use crate::contract::tfhe::{Decisions, MappedTfhe, TfheMachine};
+use crate::contract::{Family, Figures, MachineError, Mapper, Target};
 use crate::engine::description::{Description, FigureError, FigureSpec};
 use crate::engine::schedule::{Resources, ScheduleBuilder};
-use crate::torus::figures::fixed_point;
+use crate::tfhe::figures::fixed_point;
 use polyfabric_kernels::fixed::Structure;
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::Arithmetic;
@@ -15,23 +15,13 @@ use polyfabric_schemes::tfhe::Parameters;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// FPT, and the mapper for machines of its kind.
-pub static KIND: FptKind = FptKind;
+/// FPT.
+pub static MAPPER: FptMapper = FptMapper;
 
-/// See [`KIND`].
-pub struct FptKind;
+/// See [`MAPPER`].
+pub struct FptMapper;
 
-impl Machine for FptKind {
-    fn name(&self) -> &'static str {
-        "fpt"
-    }
-
-    fn file(&self) -> &'static str {
-        include_str!("../../../../machines/fpt.toml")
-    }
-}
-
-impl Mapper for FptKind {
+impl Mapper for FptMapper {
     fn name(&self) -> &'static str {
         "fpt"
     }
@@ -41,18 +31,18 @@ impl Mapper for FptKind {
     }
 
     fn family(&self) -> Family {
-        Family::Torus
+        Family::Tfhe
     }
 
     fn build(&self, description: &Arc<Description>) -> Result<Target, FigureError> {
-        Ok(Target::Torus(Arc::new(Figures::read(description, Fpt::new)?)))
+        Ok(Target::Tfhe(Arc::new(Figures::read(description, Fpt::new)?)))
     }
 }
 
 /// Bytes of the events of one iteration of one blind rotation, which has them to itself. Measured: 160.
 const ITERATION_BYTES: u64 = 240;
 
-impl TorusMachine for Figures<Fpt> {
+impl TfheMachine for Figures<Fpt> {
     fn description(&self) -> &Description {
         self.description()
     }
@@ -86,11 +76,11 @@ impl TorusMachine for Figures<Fpt> {
         Ok(builder.resources().clone())
     }
 
-    fn map(&self, program: &KernelProgram) -> Result<MappedTorus, MachineError> {
+    fn map(&self, program: &KernelProgram) -> Result<MappedTfhe, MachineError> {
         let figures = self.get()?;
         let Mapped { schedule, labels, .. } =
             map(figures, program).map_err(|cause| MachineError::mapping(self.description(), &program.name, cause))?;
-        Ok(MappedTorus { schedule, labels, primary: &["fft", "mac", "ifft"] })
+        Ok(MappedTfhe { schedule, labels, primary: &["fft", "mac", "ifft"] })
     }
 
     fn decisions(&self, program: &KernelProgram) -> Result<Decisions, MachineError> {

@@ -2,8 +2,8 @@
 
 use super::machine::{Fpt, Shape};
 use super::software::{Action, Task, Tasks, Unit};
-use crate::torus::channels;
-use crate::torus::dispatcher::{self, Started, Times};
+use crate::tfhe::channels;
+use crate::tfhe::dispatcher::{self, Started, Times};
 
 pub struct Timeline {
     /// Start and completion cycle of each task. A blind rotation starts when its first ciphertext reaches the rotator.

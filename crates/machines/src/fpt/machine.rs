@@ -1,7 +1,7 @@
 //! FPT's figures, and the pipeline that they imply for a parameter set.
 
-use crate::torus::channels;
-use crate::torus::pipeline::PipelineDepth;
+use crate::tfhe::channels;
+use crate::tfhe::pipeline::PipelineDepth;
 use polyfabric_kernels::fixed::{StageWidths, Structure};
 use polyfabric_schemes::tfhe::Parameters;
 

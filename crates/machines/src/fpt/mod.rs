@@ -1,6 +1,6 @@
 //! FPT: one streaming CMUX pipeline, in fixed point.
 //!
-//! From a kernel program to a schedule: [`crate::torus::workload`] extracts the program's work, [`machine`] computes
+//! From a kernel program to a schedule: [`crate::tfhe::workload`] extracts the program's work, [`machine`] computes
 //! the pipeline for its parameter set, [`software`] splits the work into batches and tasks, [`hardware`] dispatches the
 //! tasks, and `emit` writes every event of the rigid pipeline, which never stalls. FPT leaves modulus switches, key
 //! switches and linear layers to its host; the machine file describes this host.
@@ -16,7 +16,7 @@ pub mod specs;
 mod tests;
 
 use crate::engine::schedule::Schedule;
-use crate::torus::labels::Labels;
+use crate::tfhe::labels::Labels;
 use hardware::Timeline;
 use machine::Fpt;
 use polyfabric_program::tfhe::kernel::KernelProgram;

@@ -7,10 +7,10 @@
 //! their RAM until their place is reused.
 
 use super::machine::{AMOUNT_BYTES, ELEMENT_BYTES, Fpt, Shape, ShapeError};
-use crate::torus::dispatcher::{Priority, Task as Scheduled, Wait};
-use crate::torus::iteration::{IterationPlan, PlanError, plan};
-use crate::torus::sizes::Ring;
-use crate::torus::workload::{Bootstraps, Item, KeySwitches, LinearLayer, Work, WorkloadError, distinct, read};
+use crate::tfhe::dispatcher::{Priority, Task as Scheduled, Wait};
+use crate::tfhe::iteration::{IterationPlan, PlanError, plan};
+use crate::tfhe::sizes::Ring;
+use crate::tfhe::workload::{Bootstraps, Item, KeySwitches, LinearLayer, Work, WorkloadError, distinct, read};
 use polyfabric_kernels::cancel;
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
 use std::collections::{HashMap, VecDeque};
@@ -281,7 +281,7 @@ impl Writer<'_> {
 
     /// Host cycles for `work` multiplications and additions.
     fn host_cycles(&self, work: u64) -> u64 {
-        crate::torus::channels::cycles(work, self.machine.host_rate) as u64
+        crate::tfhe::channels::cycles(work, self.machine.host_rate) as u64
     }
 
     fn producers(&self, items: &[Item]) -> Vec<Wait> {

@@ -2,7 +2,7 @@
 
 use super::machine::{Balance, Fpt};
 use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, energy, figure, joined};
-use crate::torus::figures::{SCALING, STAGES, depth, stage_spec, stage_widths};
+use crate::tfhe::figures::{SCALING, STAGES, depth, stage_spec, stage_widths};
 
 pub const SPECS: &[FigureSpec] = &joined::<{ OWN.len() + SCALING.len() }>(&[OWN, SCALING]);
 

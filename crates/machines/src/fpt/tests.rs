@@ -3,16 +3,16 @@
 use super::machine::{Balance, Fpt};
 use super::software::Action;
 use super::{Mapped, map};
-use crate::contract::Described;
-use crate::contract::torus;
+use crate::contract::Machine;
+use crate::contract::tfhe;
 use crate::engine::checker::{check, check_every_round};
 use crate::engine::schedule::Schedule;
-use crate::torus::test_support::{Scene, each_event, lookups, network, parameters, shape};
+use crate::tfhe::test_support::{Scene, each_event, lookups, network, parameters, shape};
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_schemes::tfhe::Parameters;
 
-fn description() -> Described {
+fn description() -> Machine {
     crate::description("fpt").expect("the built-in file is right")
 }
 
@@ -141,7 +141,7 @@ fn sets_that_do_not_fit_are_rejected() {
 fn replay_is_the_interpreter_bit_for_bit() {
     let toy = parameters("toy-256");
     let wide = parameters("toy-512-k2");
-    let own = |p: &Parameters| torus::lowering(&description(), p, KeySwitchOrder::After).expect("a 32-bit set");
+    let own = |p: &Parameters| tfhe::lowering(&description(), p, KeySwitchOrder::After).expect("a 32-bit set");
     let one = |count, levels, switch| move |p: &Parameters, c: &TfheLowering| lookups(p, c, count, levels, switch);
     let scenes = [
         (machine(), Scene::new(&toy, 20, one(20, 2, true), &own(&toy))),
@@ -160,7 +160,7 @@ fn replay_is_the_interpreter_bit_for_bit() {
 #[test]
 fn one_cycle_off_gives_wrong_ciphertexts() {
     let toy = parameters("toy-256");
-    let choice = torus::lowering(&description(), &toy, KeySwitchOrder::After).expect("a 32-bit set");
+    let choice = tfhe::lowering(&description(), &toy, KeySwitchOrder::After).expect("a 32-bit set");
     let scene = Scene::new(&toy, 3, |p, c| lookups(p, c, 3, 1, false), &choice);
     let expected = scene.expected();
     assert_eq!(

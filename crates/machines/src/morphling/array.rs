@@ -3,12 +3,12 @@
 //! Private-A2 multicasts one key stream, so all XPUs run in lockstep. In an array, row r receives the key r cycles
 //! after row 0, as in any systolic array. So one row is simulated, and the others are shifted. Each unit processes its
 //! work in stream order, as soon as its input, the next unit and the buffers are ready. The pipeline never stalls
-//! inside. Settled iterations become one loop ([`crate::torus::steady`]).
+//! inside. Settled iterations become one loop ([`crate::tfhe::steady`]).
 
 use super::latency;
-use crate::torus::iteration::{Forward, Inverse, IterationPlan};
-use crate::torus::pipeline::{self, PipelineDepth};
-use crate::torus::steady::{Iterate, Settled, Steady, settle};
+use crate::tfhe::iteration::{Forward, Inverse, IterationPlan};
+use crate::tfhe::pipeline::{self, PipelineDepth};
+use crate::tfhe::steady::{Iterate, Settled, Steady, settle};
 use std::collections::HashMap;
 
 /// Durations and latencies for one parameter set.

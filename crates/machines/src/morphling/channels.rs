@@ -1,11 +1,11 @@
-//! Spreads transfers over the memory channels, item by item ([`crate::torus::channels`]). If the key has separate
+//! Spreads transfers over the memory channels, item by item ([`crate::tfhe::channels`]). If the key has separate
 //! channels, a run of items is one event. If it shares them, key transfers split a run between items.
 
 use super::array::Rotation;
 use super::instruction::{Instruction, Opcode};
 use super::machine::Morphling;
-use crate::torus::channels::{BURST_BYTES, Items, Next, Part, spread};
-use crate::torus::sizes::COEFFICIENT_BYTES;
+use crate::tfhe::channels::{BURST_BYTES, Items, Next, Part, spread};
+use crate::tfhe::sizes::COEFFICIENT_BYTES;
 use std::rc::Rc;
 
 /// The items of DMA instruction `i`.

@@ -4,8 +4,8 @@ use super::emit::resources::Chip;
 use super::machine::Morphling;
 use super::software::Unit;
 use super::{Mapped, map, specs};
-use crate::contract::torus::{Decisions, Instruction, MappedTorus, TorusMachine};
-use crate::contract::{Family, Figures, Machine, MachineError, Mapper, Target};
+use crate::contract::tfhe::{Decisions, Instruction, MappedTfhe, TfheMachine};
+use crate::contract::{Family, Figures, MachineError, Mapper, Target};
 use crate::engine::description::{Description, FigureError, FigureSpec};
 use crate::engine::schedule::{Resources, ScheduleBuilder};
 use polyfabric_program::tfhe::kernel::KernelProgram;
@@ -13,23 +13,13 @@ use polyfabric_schemes::tfhe::Parameters;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Morphling, and the mapper for machines of its kind.
-pub static KIND: MorphlingKind = MorphlingKind;
+/// Morphling.
+pub static MAPPER: MorphlingMapper = MorphlingMapper;
 
-/// See [`KIND`].
-pub struct MorphlingKind;
+/// See [`MAPPER`].
+pub struct MorphlingMapper;
 
-impl Machine for MorphlingKind {
-    fn name(&self) -> &'static str {
-        "morphling"
-    }
-
-    fn file(&self) -> &'static str {
-        include_str!("../../../../machines/morphling.toml")
-    }
-}
-
-impl Mapper for MorphlingKind {
+impl Mapper for MorphlingMapper {
     fn name(&self) -> &'static str {
         "morphling"
     }
@@ -39,15 +29,15 @@ impl Mapper for MorphlingKind {
     }
 
     fn family(&self) -> Family {
-        Family::Torus
+        Family::Tfhe
     }
 
     fn build(&self, description: &Arc<Description>) -> Result<Target, FigureError> {
-        Ok(Target::Torus(Arc::new(Figures::read(description, Morphling::new)?)))
+        Ok(Target::Tfhe(Arc::new(Figures::read(description, Morphling::new)?)))
     }
 }
 
-impl TorusMachine for Figures<Morphling> {
+impl TfheMachine for Figures<Morphling> {
     fn description(&self) -> &Description {
         self.description()
     }
@@ -59,11 +49,11 @@ impl TorusMachine for Figures<Morphling> {
         Ok(builder.resources().clone())
     }
 
-    fn map(&self, program: &KernelProgram) -> Result<MappedTorus, MachineError> {
+    fn map(&self, program: &KernelProgram) -> Result<MappedTfhe, MachineError> {
         let figures = self.get()?;
         let Mapped { schedule, labels, .. } =
             map(figures, program).map_err(|cause| MachineError::mapping(self.description(), &program.name, cause))?;
-        Ok(MappedTorus { schedule, labels, primary: &["fft", "vpe", "lanes"] })
+        Ok(MappedTfhe { schedule, labels, primary: &["fft", "vpe", "lanes"] })
     }
 
     fn decisions(&self, program: &KernelProgram) -> Result<Decisions, MachineError> {

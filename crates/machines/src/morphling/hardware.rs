@@ -1,6 +1,6 @@
 //! The hardware scheduler (section V-E): dispatches an instruction when its dependences are done and its unit is free.
 //!
-//! [`crate::torus::dispatcher`] runs the simulation. Loads of the key-switch key have priority on the channels (section
+//! [`crate::tfhe::dispatcher`] runs the simulation. Loads of the key-switch key have priority on the channels (section
 //! IV-C). A transfer spreads over the memory channels ([`super::channels`]); the next transfer starts when the first of
 //! its channels is free. [`super::array`] schedules blind rotations, starting from the state after the previous one.
 //!
@@ -15,8 +15,8 @@ use super::emit::places::{KeyRows, Places};
 use super::instruction::Opcode;
 use super::machine::Morphling;
 use super::software::{Streams, Unit};
-use crate::torus::channels::Part;
-use crate::torus::dispatcher::{self, Started};
+use crate::tfhe::channels::Part;
+use crate::tfhe::dispatcher::{self, Started};
 use std::collections::HashMap;
 use std::rc::Rc;
 

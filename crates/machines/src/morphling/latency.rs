@@ -1,6 +1,6 @@
-//! Latencies of Morphling's XPUs and VPU, in addition to those of [`crate::torus::pipeline`].
+//! Latencies of Morphling's XPUs and VPU, in addition to those of [`crate::tfhe::pipeline`].
 
-use crate::torus::pipeline::{PipelineDepth, polynomial_cycles};
+use crate::tfhe::pipeline::{PipelineDepth, polynomial_cycles};
 
 /// Additional latency of merge-split in a forward transform of `size` points (section V-A.3). Merging two polynomials
 /// doubles the points and needs one more stage; its factors are quarter turns, so it is an addition. Then the Coef

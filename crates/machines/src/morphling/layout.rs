@@ -1,8 +1,8 @@
 //! Divides the memories into ring buffers, and determines the number of resident ciphertexts.
 
 use super::machine::{Morphling, POINT_BYTES};
-use crate::torus::channels::BURST_BYTES;
-use crate::torus::sizes::{Ring, Sizes};
+use crate::tfhe::channels::BURST_BYTES;
+use crate::tfhe::sizes::{Ring, Sizes};
 use polyfabric_schemes::tfhe::Parameters;
 use std::ops::Range;
 

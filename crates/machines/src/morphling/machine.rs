@@ -1,9 +1,9 @@
 //! Morphling's figures, under one choice of readings.
 
 use super::array::{PathRates, StepCycles};
-use crate::torus::channels;
-use crate::torus::pipeline::PipelineDepth;
-use crate::torus::sizes::{COEFFICIENT_BYTES, Sizes};
+use crate::tfhe::channels;
+use crate::tfhe::pipeline::PipelineDepth;
+use crate::tfhe::sizes::{COEFFICIENT_BYTES, Sizes};
 use polyfabric_schemes::tfhe::Parameters;
 
 /// Bytes of a complex transform value: 32 bits each for the real and the imaginary part (section V-A).

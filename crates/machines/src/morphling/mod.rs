@@ -1,8 +1,8 @@
 //! Morphling: 2D systolic arrays of vector processing elements with transform-domain reuse.
 //!
-//! From a kernel program to a schedule: [`crate::torus::workload`] extracts the program's work, [`software`] writes the
+//! From a kernel program to a schedule: [`crate::tfhe::workload`] extracts the program's work, [`software`] writes the
 //! DMA, XPU and VPU instruction streams, [`hardware`] dispatches them, and `emit` writes the events.
-//! [`crate::torus::pipeline`] and [`latency`] define the latency of every unit.
+//! [`crate::tfhe::pipeline`] and [`latency`] define the latency of every unit.
 
 pub mod array;
 pub(crate) mod banks;
@@ -24,7 +24,7 @@ pub(crate) mod test_support;
 mod tests;
 
 use crate::engine::schedule::{Schedule, ScheduleBuilder};
-use crate::torus::labels::{Labeler, Labels};
+use crate::tfhe::labels::{Labeler, Labels};
 use emit::places::Places;
 use emit::resources::Chip;
 use hardware::Timeline;

@@ -2,7 +2,7 @@
 
 use super::machine::{FOLDED_BYTES, Morphling, Network};
 use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, energy, figure, joined, optional};
-use crate::torus::figures::{FIXED_POINT, depth};
+use crate::tfhe::figures::{FIXED_POINT, depth};
 
 /// An optional figure that only components use.
 const fn area_rate(key: &'static str, most: f64, meaning: &'static str) -> FigureSpec {

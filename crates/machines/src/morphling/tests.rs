@@ -8,9 +8,9 @@ use super::{Mapped, instruction, map};
 use crate::audit::audit;
 use crate::engine::checker::{Hazard, check, check_every_round};
 use crate::engine::schedule::{Access, Event, Item, KindId, Placed, Repeat, Schedule, ScheduleBuilder, Shift};
-use crate::torus::labels::Meaning;
-use crate::torus::replay::replay;
-use crate::torus::test_support::{Scene, both_reuses, each_event, lookups, lowering, network, parameters, shape};
+use crate::tfhe::labels::Meaning;
+use crate::tfhe::replay::replay;
+use crate::tfhe::test_support::{Scene, both_reuses, each_event, lookups, lowering, network, parameters, shape};
 use polyfabric_kernels::Gadget;
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
 use polyfabric_program::tfhe::lowering::{Accumulation, InputTransform, TfheLowering};
@@ -125,7 +125,7 @@ fn layers_of_a_network_share_their_rotations() {
     assert!(tiles > 0, "no tiles are in a loop");
     let folded = check(&mapped.schedule, &[]).expect("the schedule is legal");
     assert!(folded.replayed_events * 20 < mapped.schedule.event_count());
-    crate::contract::torus::hold(
+    crate::contract::tfhe::hold(
         &crate::description("morphling").expect("built in"),
         &program,
         &mapped.labels,
@@ -528,7 +528,7 @@ fn scene(
     choice: TfheLowering,
 ) -> Scene {
     let description = crate::description("morphling").expect("built in");
-    let arithmetic = crate::contract::torus::arithmetic(&description, parameters).expect("a 32-bit set");
+    let arithmetic = crate::contract::tfhe::arithmetic(&description, parameters).expect("a 32-bit set");
     Scene::new(parameters, count, program, &TfheLowering { arithmetic, ..choice })
 }
 

@@ -7,12 +7,12 @@ use super::replay::{replay, replay_rounds};
 use super::rounds::Body;
 use super::schedule::{Scheduled, schedule};
 use super::tasks::{Kernel, MapError, Tasks};
-use crate::audit::residue::Meaning;
+use crate::audit::rns::Meaning;
 use crate::contract::estimate::Estimate;
 use crate::contract::options::Given;
-use crate::contract::residue::{MappedResidue, ResidueMachine};
+use crate::contract::rns::{MappedRns, RnsMachine};
 use crate::contract::rounds::MappedBody;
-use crate::contract::{Family, Figures, Machine, MachineError, Mapper, Target};
+use crate::contract::{Family, Figures, MachineError, Mapper, Target};
 use crate::engine::description::{Description, FigureError, FigureSpec};
 use crate::engine::list::EventList;
 use crate::engine::schedule::{Item, Resources, Schedule, ScheduleBuilder};
@@ -26,10 +26,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Osiris, and machines of systolic units like its own.
-pub static KIND: OsirisKind = OsirisKind;
+pub static MAPPER: OsirisMapper = OsirisMapper;
 
-/// See [`KIND`].
-pub struct OsirisKind;
+/// See [`MAPPER`].
+pub struct OsirisMapper;
 
 /// A program on a machine.
 #[derive(Clone, Debug)]
@@ -40,17 +40,7 @@ pub struct Mapped {
     machine: Osiris,
 }
 
-impl Machine for OsirisKind {
-    fn name(&self) -> &'static str {
-        "osiris"
-    }
-
-    fn file(&self) -> &'static str {
-        include_str!("../../../../machines/osiris.toml")
-    }
-}
-
-impl Mapper for OsirisKind {
+impl Mapper for OsirisMapper {
     fn name(&self) -> &'static str {
         "rns-systolic"
     }
@@ -60,11 +50,11 @@ impl Mapper for OsirisKind {
     }
 
     fn family(&self) -> Family {
-        Family::Residue
+        Family::Rns
     }
 
     fn build(&self, description: &Arc<Description>) -> Result<Target, FigureError> {
-        Ok(Target::Residue(Arc::new(Figures::read(description, Osiris::new)?)))
+        Ok(Target::Rns(Arc::new(Figures::read(description, Osiris::new)?)))
     }
 
     fn quantities(&self, machine: &Description) -> Result<BTreeMap<&'static str, f64>, FigureError> {
@@ -89,7 +79,7 @@ impl Mapper for OsirisKind {
     }
 }
 
-impl ResidueMachine for Figures<Osiris> {
+impl RnsMachine for Figures<Osiris> {
     fn description(&self) -> &Description {
         self.description()
     }
@@ -164,7 +154,7 @@ impl ResidueMachine for Figures<Osiris> {
         Ok(builder.resources().clone())
     }
 
-    fn map(&self, program: &KernelProgram, _options: &Given) -> Result<Box<dyn MappedResidue>, MachineError> {
+    fn map(&self, program: &KernelProgram, _options: &Given) -> Result<Box<dyn MappedRns>, MachineError> {
         let figures = self.get()?;
         let scheduled = schedule(figures, program)
             .map_err(|cause| MachineError::mapping(self.description(), &program.name, cause))?;
@@ -218,7 +208,7 @@ impl MappedBody for Body {
     }
 }
 
-impl MappedResidue for Mapped {
+impl MappedRns for Mapped {
     fn events(&self) -> Box<dyn EventList + '_> {
         Box::new(&self.scheduled.schedule)
     }

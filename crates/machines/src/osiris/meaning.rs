@@ -3,7 +3,7 @@
 use super::chip::Does;
 use super::schedule::Scheduled;
 use super::tasks::{Half, Kernel, Pointwise, Residue, inverse_of_product, read_at_once};
-use crate::audit::residue::Meaning;
+use crate::audit::rns::Meaning;
 use crate::engine::schedule::{OpRef, Value};
 use crate::rns::function::Function;
 use crate::rns::leaf::{Leaf, LeafSubpolynomial};

@@ -15,7 +15,7 @@ use super::units::{
     AutomorphismUnit, BaseConversionArray, BaseTable, DiagonalProduct, Direction, HadamardUnit, KeyGenerator,
     KeyProduct, LimbExtension, LockstepError, NttUnit, Shape, Tile, stream,
 };
-use crate::audit::residue::rounds::BodyMeaning;
+use crate::audit::rns::rounds::BodyMeaning;
 use crate::engine::list::EventList;
 use crate::engine::schedule::{Access, Event, Order, Schedule, Shift, Value};
 use crate::rns::leaf::Leaf;

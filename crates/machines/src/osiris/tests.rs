@@ -13,7 +13,7 @@ use super::replay::replay;
 use super::schedule::{Scheduled, schedule};
 use super::tasks::Tasks;
 use super::tiling::Tiling;
-use crate::audit::residue::audit;
+use crate::audit::rns::audit;
 use crate::engine::checker::check;
 use crate::engine::description::{Description, DescriptionLiteral};
 use crate::engine::schedule::{Item, ScheduleBuilder};
@@ -483,7 +483,7 @@ fn far_too_small_scratchpads_are_rejected_when_mapping() {
     assert_eq!(machine.area_mm2(), None);
     let (ring, gadget) = ring(14, 6, 2);
     let program = one_key_switch(&ring, &gadget);
-    let refused = crate::contract::residue::map(&machine, &program, "", &Default::default()).err().expect("no room");
+    let refused = crate::contract::rns::map(&machine, &program, "", &Default::default()).err().expect("no room");
     assert!(
         refused.to_string().contains("enlarge them in the machine file (`memories.scratchpad.capacity`)"),
         "{refused}"

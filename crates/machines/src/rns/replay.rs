@@ -8,7 +8,7 @@ use super::function::Function;
 use super::leaf::{Leaf, LeafSubpolynomial};
 use super::step::Step;
 use super::subpolynomials::Subpolynomials;
-use crate::audit::residue::Meaning;
+use crate::audit::rns::Meaning;
 use crate::contract::Cause;
 use crate::engine::calendar::Calendar;
 use crate::engine::function::Function as Allowed;

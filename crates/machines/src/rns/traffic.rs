@@ -1,6 +1,6 @@
 //! Off-chip bytes by class: compulsory traffic, and reloads and spills for lack of on-chip memory.
 
-use crate::audit::residue::Meaning;
+use crate::audit::rns::Meaning;
 use crate::engine::list::{EventList, Source, each};
 use crate::engine::schedule::{Access, Item, MemoryKind, Resources, Traffic as Class, Value};
 use std::collections::{BTreeMap, HashMap, HashSet};

@@ -1,6 +1,4 @@
 //! Strix: streaming cores with two-level ciphertext batching, a machine of the mapper [`crate::torus_pipeline`].
 
-pub mod contract;
-
 #[cfg(test)]
 mod tests;

@@ -1,12 +1,12 @@
 //! Does Strix's schedule pass the checker, take the cycles that the structure implies, and compute the right
 //! ciphertexts?
 
-use crate::contract::Described;
-use crate::contract::torus;
+use crate::contract::Machine;
+use crate::contract::tfhe;
 use crate::engine::checker::{check, check_every_round};
 use crate::engine::schedule::Schedule;
-use crate::torus::replay::replay;
-use crate::torus::test_support::{Scene, each_event, lookups, network, parameters, shape};
+use crate::tfhe::replay::replay;
+use crate::tfhe::test_support::{Scene, each_event, lookups, network, parameters, shape};
 use crate::torus_pipeline::machine::Pipeline;
 use crate::torus_pipeline::test_support::lowering;
 use crate::torus_pipeline::{Mapped, map};
@@ -15,7 +15,7 @@ use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowerin
 use polyfabric_runtime::NoProgress;
 use polyfabric_schemes::tfhe::{LweKind, Parameters};
 
-fn description() -> Described {
+fn description() -> Machine {
     crate::description("strix").expect("the built-in file is right")
 }
 
@@ -95,7 +95,7 @@ fn single_ciphertext_waits_for_the_pipeline_in_every_iteration() {
 /// The lowering for the machine with `readings`.
 fn chosen(readings: &[(&str, &str)], parameters: &Parameters) -> TfheLowering {
     let machine = description().choose(readings).expect("readings of the file");
-    torus::lowering(&machine, parameters, KeySwitchOrder::After).expect("a 32-bit set")
+    tfhe::lowering(&machine, parameters, KeySwitchOrder::After).expect("a 32-bit set")
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn replay_is_the_interpreter_bit_for_bit() {
 }
 
 fn printed_for(parameters: &Parameters) -> Arithmetic {
-    torus::arithmetic(&description(), parameters).expect("a 32-bit set")
+    tfhe::arithmetic(&description(), parameters).expect("a 32-bit set")
 }
 
 /// Fraction of lookups of ±1/8 with the wrong sign, and the number of saturated values.

@@ -7,7 +7,7 @@
 use super::layout::Layout;
 use super::machine::{Pipeline, StepCycles};
 use super::streams::Steps;
-use crate::torus::steady::{Iterate, Settled, Steady, settle};
+use crate::tfhe::steady::{Iterate, Settled, Steady, settle};
 use std::collections::VecDeque;
 
 /// Buffers for complete sums after accumulating multipliers, in addition to the running sums: a double buffer.

@@ -4,7 +4,7 @@ use super::emit::resources::Chip;
 use super::machine::Pipeline;
 use super::streams::accumulation;
 use super::{Mapped, map, specs};
-use crate::contract::torus::{Decisions, MappedTorus, TorusMachine};
+use crate::contract::tfhe::{Decisions, MappedTfhe, TfheMachine};
 use crate::contract::{Family, Figures, MachineError, Mapper, Target};
 use crate::engine::description::{Description, FigureError, FigureSpec};
 use crate::engine::schedule::{Resources, ScheduleBuilder};
@@ -30,15 +30,15 @@ impl Mapper for TorusPipeline {
     }
 
     fn family(&self) -> Family {
-        Family::Torus
+        Family::Tfhe
     }
 
     fn build(&self, description: &Arc<Description>) -> Result<Target, FigureError> {
-        Ok(Target::Torus(Arc::new(Figures::read(description, Pipeline::new)?)))
+        Ok(Target::Tfhe(Arc::new(Figures::read(description, Pipeline::new)?)))
     }
 }
 
-impl TorusMachine for Figures<Pipeline> {
+impl TfheMachine for Figures<Pipeline> {
     fn description(&self) -> &Description {
         self.description()
     }
@@ -57,11 +57,11 @@ impl TorusMachine for Figures<Pipeline> {
         Ok(builder.resources().clone())
     }
 
-    fn map(&self, program: &KernelProgram) -> Result<MappedTorus, MachineError> {
+    fn map(&self, program: &KernelProgram) -> Result<MappedTfhe, MachineError> {
         let figures = self.get()?;
         let Mapped { schedule, labels, .. } =
             map(figures, program).map_err(|cause| MachineError::mapping(self.description(), &program.name, cause))?;
-        Ok(MappedTorus { schedule, labels, primary: &["fft", "vma", "key_switch"] })
+        Ok(MappedTfhe { schedule, labels, primary: &["fft", "vma", "key_switch"] })
     }
 
     fn decisions(&self, program: &KernelProgram) -> Result<Decisions, MachineError> {

@@ -3,8 +3,8 @@
 use super::cluster::{ClusterState, KEY_HOP, KeySwitch, Rotation, SwitchState, TileCycles, rotate, switch};
 use super::machine::{Pipeline, StepCycles};
 use super::software::{Action, Task, Tasks, Unit};
-use crate::torus::channels::{Next, Part, spread};
-use crate::torus::dispatcher::{self, Started};
+use crate::tfhe::channels::{Next, Part, spread};
+use crate::tfhe::dispatcher::{self, Started};
 use polyfabric_schemes::tfhe::Parameters;
 use std::collections::HashMap;
 
@@ -108,7 +108,7 @@ impl Chip<'_> {
     fn rotate(&mut self, index: u32, task: &Task, now: i64) -> Started {
         let epoch = self.tasks.epochs.iter().find(|epoch| epoch.rotation == Some(index));
         let Some(epoch) = epoch else { return Started { start: now, end: now, free: now, waves: Vec::new() } };
-        let crate::torus::workload::Work::Bootstraps(work) = &self.tasks.works[epoch.work] else {
+        let crate::tfhe::workload::Work::Bootstraps(work) = &self.tasks.works[epoch.work] else {
             return Started { start: now, end: now, free: now, waves: Vec::new() };
         };
         let steps = &self.tasks.steps[&work.blind_rotation];

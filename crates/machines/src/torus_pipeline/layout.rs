@@ -1,7 +1,7 @@
 //! Divides the local and the global scratchpad into sections.
 
 use super::machine::Pipeline;
-use crate::torus::sizes::{Ring, Sizes};
+use crate::tfhe::sizes::{Ring, Sizes};
 use polyfabric_schemes::tfhe::Parameters;
 
 /// The sizes that a program needs.

@@ -1,9 +1,9 @@
 //! The machine's figures, and the durations and latencies that follow from them.
 
 use super::streams::accumulation;
-use crate::torus::channels;
-use crate::torus::pipeline::{self, PipelineDepth};
-use crate::torus::sizes::{COEFFICIENT_BYTES, Sizes};
+use crate::tfhe::channels;
+use crate::tfhe::pipeline::{self, PipelineDepth};
+use crate::tfhe::sizes::{COEFFICIENT_BYTES, Sizes};
 use polyfabric_program::tfhe::lowering::Accumulation;
 use polyfabric_schemes::tfhe::Parameters;
 

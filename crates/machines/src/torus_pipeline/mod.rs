@@ -5,7 +5,7 @@
 //! section IV): a wave has one ciphertext per core, and all waves of a core share each multicast key. The file sets the
 //! number of cores, the lanes of each stage, memories, buses and channels.
 //!
-//! From a kernel program to a schedule: [`crate::torus::workload`] extracts the program's work, [`software`] splits it
+//! From a kernel program to a schedule: [`crate::tfhe::workload`] extracts the program's work, [`software`] splits it
 //! into epochs and tasks, [`hardware`] dispatches the tasks with the steps of the PBS and key-switch clusters
 //! ([`cluster`], [`streams`]), and `emit` writes the events.
 
@@ -25,7 +25,7 @@ pub(crate) mod test_support;
 mod tests;
 
 use crate::engine::schedule::Schedule;
-use crate::torus::labels::Labels;
+use crate::tfhe::labels::Labels;
 use hardware::Timeline;
 use machine::Pipeline;
 use polyfabric_program::tfhe::kernel::KernelProgram;

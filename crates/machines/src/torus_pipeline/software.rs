@@ -9,11 +9,11 @@
 use super::layout::{Layout, LayoutError, Needs};
 use super::machine::Pipeline;
 use super::streams::{self, Steps, StepsError, steps};
-use crate::torus::channels::{BURST_BYTES, Items};
-use crate::torus::dispatcher::{Priority, Task as Scheduled, Wait};
-use crate::torus::iteration::{PlanError, plan};
-use crate::torus::sizes::COEFFICIENT_BYTES;
-use crate::torus::workload::{Bootstraps, Item, KeySwitches, LinearLayer, Work, WorkloadError, distinct, read};
+use crate::tfhe::channels::{BURST_BYTES, Items};
+use crate::tfhe::dispatcher::{Priority, Task as Scheduled, Wait};
+use crate::tfhe::iteration::{PlanError, plan};
+use crate::tfhe::sizes::COEFFICIENT_BYTES;
+use crate::tfhe::workload::{Bootstraps, Item, KeySwitches, LinearLayer, Work, WorkloadError, distinct, read};
 use polyfabric_kernels::cancel;
 use polyfabric_program::tfhe::Matrix;
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};

@@ -2,7 +2,7 @@
 
 use super::machine::{Pipeline, Stage, Stages};
 use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, energy, figure, joined, optional};
-use crate::torus::figures::{FIXED_POINT, WIDTHS, depth};
+use crate::tfhe::figures::{FIXED_POINT, WIDTHS, depth};
 
 const ACCUMULATES: &str = "units.multiply.accumulates";
 const INVERSES: &str = "units.inverse.count";

@@ -8,7 +8,7 @@
 //! last step (FPT, section 3.3).
 
 use super::machine::{Pipeline, StepCycles};
-use crate::torus::iteration::{Forward, Inverse, IterationPlan};
+use crate::tfhe::iteration::{Forward, Inverse, IterationPlan};
 use polyfabric_program::tfhe::lowering::Accumulation;
 
 /// One row of the key in a step, processed by one FFT unit.
@@ -246,7 +246,7 @@ mod tests {
 
     use super::super::test_support::machine;
     use super::*;
-    use crate::torus::iteration::plan;
+    use crate::tfhe::iteration::plan;
     use polyfabric_program::tfhe::kernel::blind_rotation_body;
     use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 

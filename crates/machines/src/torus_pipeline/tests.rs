@@ -13,7 +13,7 @@ use crate::contract::Mapper;
 use crate::engine::checker::{check, check_every_round};
 use crate::engine::totals::Totals;
 use crate::registry::parse;
-use crate::torus::test_support::{Scene, lookups, network, parameters, shape};
+use crate::tfhe::test_support::{Scene, lookups, network, parameters, shape};
 use polyfabric_program::tfhe::kernel::KernelProgram;
 
 /// A complete example machine, not from a paper.

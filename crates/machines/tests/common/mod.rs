@@ -2,10 +2,10 @@
 
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
-use polyfabric_machines::contract::residue::MappedResidue;
+use polyfabric_machines::contract::rns::MappedRns;
 use polyfabric_machines::engine::list::{EventList, Instructions, Source};
 use polyfabric_machines::engine::schedule::{Event, Resources};
-use polyfabric_machines::{Described, descriptions, parse};
+use polyfabric_machines::{Machine, descriptions, parse};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::rns::kernel::{
     Conversion, KernelBuilder, KernelProgram as RnsProgram, LimbSet, PublicPolynomial, ValueId, ValueType,
@@ -25,7 +25,7 @@ const OWN: [&str; 2] = [
 ];
 
 /// The machines of the papers, and those of the examples.
-pub fn all_machines() -> Vec<Described> {
+pub fn all_machines() -> Vec<Machine> {
     let own = OWN.map(|text| parse("own.toml", text).expect("the example is right"));
     descriptions().expect("every file is right").into_iter().chain(own).collect()
 }
@@ -152,7 +152,7 @@ pub struct Listed {
 }
 
 impl Listed {
-    pub fn of(mapped: &dyn MappedResidue) -> Self {
+    pub fn of(mapped: &dyn MappedRns) -> Self {
         let events = mapped.events();
         let mut listed = Vec::new();
         Source::List(&*events).each(&mut |event, _| listed.push(event.clone()));

@@ -2,9 +2,9 @@
 
 use crate::common::{SHAPE, all_machines};
 use polyfabric_machines::contract::options::Given;
-use polyfabric_machines::contract::{Target, residue, torus};
+use polyfabric_machines::contract::{Target, rns, tfhe};
 use polyfabric_machines::engine::description::Dimension;
-use polyfabric_machines::{Described, description, parse};
+use polyfabric_machines::{Machine, description, parse};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::tfhe::builtin;
 use polyfabric_program::tfhe::lowering::KeySwitchOrder;
@@ -12,20 +12,20 @@ use polyfabric_schemes::tfhe::noise::Transform;
 use polyfabric_schemes::tfhe::sets;
 
 /// The machine with other values of figure `key` around its value, as far as they are accepted.
-fn others(machine: &Described, key: &str, own: f64) -> Vec<Described> {
+fn others(machine: &Machine, key: &str, own: f64) -> Vec<Machine> {
     let values = [2.0 * own, own / 2.0, own + 1.0, own - 1.0, 0.75 * own];
     values.into_iter().filter_map(|value| machine.changed(&[(key.to_owned(), value)]).ok()).collect()
 }
 
 /// Whether readings set the figure; area and power are then defined for the values of all of them.
-fn of_readings(machine: &Described, key: &str) -> bool {
+fn of_readings(machine: &Machine, key: &str) -> bool {
     let mut options = machine.literal().readings.values().flat_map(|reading| reading.options.values());
     options.any(|option| option.figures.contains_key(key))
 }
 
 /// A machine with area and power: if the file gives them only for another option of a reading, with this option
 /// as the default.
-fn powered(machine: Described) -> Described {
+fn powered(machine: Machine) -> Machine {
     if machine.area_cause().is_none() {
         return machine;
     }
@@ -42,17 +42,17 @@ fn powered(machine: Described) -> Described {
 }
 
 /// Cycles and energy of a small program.
-fn taken(machine: &Described) -> (u64, Option<f64>) {
+fn taken(machine: &Machine) -> (u64, Option<f64>) {
     let report = match machine.target() {
-        Target::Torus(_) => {
+        Target::Tfhe(_) => {
             let set = sets::parameters("toy-256").expect("a set of the table");
-            let choice = torus::lowering(machine, &set, KeySwitchOrder::After).expect("a set of 32 bits");
+            let choice = tfhe::lowering(machine, &set, KeySwitchOrder::After).expect("a set of 32 bits");
             let program = builtin::build("pbs+ks", &set, 5, &choice, Transform::Exact).expect("a program").kernel;
-            torus::simulate(machine, &program).expect("it fits")
+            tfhe::simulate(machine, &program).expect("it fits")
         }
-        Target::Residue(_) => {
+        Target::Rns(_) => {
             let program = build(Operation::Permute, SHAPE).expect("a program");
-            residue::map(machine, &program, "", &Given::new()).expect("it fits").report().clone()
+            rns::map(machine, &program, "", &Given::new()).expect("it fits").report().clone()
         }
     };
     (report.cycles, report.energy_j)
@@ -60,7 +60,7 @@ fn taken(machine: &Described) -> (u64, Option<f64>) {
 
 #[test]
 fn area_and_power_follow_every_figure_or_are_unknown() {
-    let totals = |machine: &Described| (machine.area_mm2(), machine.power_w());
+    let totals = |machine: &Machine| (machine.area_mm2(), machine.power_w());
     for machine in all_machines().into_iter().map(powered) {
         let (name, own) = (machine.name(), totals(&machine));
         assert!(own.1.is_some() && machine.area_cause().is_none(), "{name}: {:?}", machine.area_cause());
@@ -127,7 +127,7 @@ fn widths_per_cycle_and_per_second_agree() {
     let a_second = parse("seconds.toml", &a_second).expect("a width");
     assert_eq!((taken(&a_second), a_second.area_mm2()), (taken(&machine), machine.area_mm2()));
     let narrow =
-        |machine: &Described, value| machine.changed(&[("channels.network.key".to_owned(), value)]).expect("a width");
+        |machine: &Machine, value| machine.changed(&[("channels.network.key".to_owned(), value)]).expect("a width");
     let (eight, same) = (narrow(&machine, 8.0), narrow(&a_second, 9.6));
     assert_eq!(taken(&same), taken(&eight));
     assert!(taken(&eight).0 > taken(&machine).0, "an eighth of the width");
@@ -140,8 +140,7 @@ fn lanes_alone_make_osiris_wider_or_narrower() {
     // A ring so large that the time is mostly limbs. With more lanes than the paper's, the length of the array
     // dominates, which grows with them.
     let program = build(Operation::Permute, Shape { log2_degree: 15, ..SHAPE }).expect("a program");
-    let cycles =
-        |machine: &Described| residue::map(machine, &program, "", &Given::new()).expect("it fits").report().cycles;
+    let cycles = |machine: &Machine| rns::map(machine, &program, "", &Given::new()).expect("it fits").report().cycles;
     let of = [128.0, 256.0, 512.0].map(|lanes| cycles(&at(lanes)));
     assert!(of[0] > of[1] && of[1] > of[2], "{of:?}");
     assert_eq!(of[2], cycles(&osiris));
@@ -152,7 +151,7 @@ fn lanes_alone_make_osiris_wider_or_narrower() {
 
 #[test]
 fn area_is_unknown_if_a_part_has_no_law() {
-    let unknown = |machine: &Described, key: &str| {
+    let unknown = |machine: &Machine, key: &str| {
         assert_eq!((machine.area_mm2(), machine.power_w()), (None, None), "{key}");
         let cause = machine.area_cause().expect("it is unknown");
         assert!(cause.contains(&format!("`{key}`")), "{cause}");

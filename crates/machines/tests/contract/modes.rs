@@ -1,11 +1,11 @@
 //! Is a unit empty before it changes its mode, on every machine whose operations have modes?
 
 use crate::common::{Listed, all_machines, changes_of_modulus};
-use crate::torus_machines;
-use polyfabric_machines::Described;
+use crate::tfhe_machines;
+use polyfabric_machines::Machine;
 use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::rounds::WholeRounds;
-use polyfabric_machines::contract::{Target, residue, torus};
+use polyfabric_machines::contract::{Target, rns, tfhe};
 use polyfabric_machines::engine::checker::{Hazard, Violation, check, check_every_round};
 use polyfabric_machines::engine::list::Source;
 use polyfabric_machines::engine::schedule::{
@@ -20,15 +20,15 @@ fn has_modes(resources: &Resources) -> bool {
 }
 
 /// The RNS machines with modes, with a program that uses several modes of their units.
-fn residue_machines() -> Vec<(Described, Listed)> {
+fn rns_machines() -> Vec<(Machine, Listed)> {
     let program = changes_of_modulus();
     let own = all_machines().into_iter().filter_map(|machine| {
-        let Target::Residue(mapper) = machine.target() else { return None };
+        let Target::Rns(mapper) = machine.target() else { return None };
         let resources = mapper.resources(&program, &Given::new()).expect("its figures are right");
         if !has_modes(&resources) {
             return None;
         }
-        let simulated = residue::map(&machine, &program, "", &Given::new()).expect("it fits");
+        let simulated = rns::map(&machine, &program, "", &Given::new()).expect("it fits");
         let listed = Listed::of(simulated.mapped());
         Some((machine, listed))
     });
@@ -37,11 +37,11 @@ fn residue_machines() -> Vec<(Described, Listed)> {
 
 /// Every machine with modes: its name and resources.
 fn resources() -> Vec<(String, Resources)> {
-    let torus = torus_machines().into_iter().map(|(machine, program)| {
-        let mapped = torus::map(&machine, &program).expect("it fits");
+    let torus = tfhe_machines().into_iter().map(|(machine, program)| {
+        let mapped = tfhe::map(&machine, &program).expect("it fits");
         (machine.name().to_owned(), mapped.schedule.resources.clone())
     });
-    let residue = residue_machines().into_iter().map(|(machine, listed)| (machine.name().to_owned(), listed.resources));
+    let residue = rns_machines().into_iter().map(|(machine, listed)| (machine.name().to_owned(), listed.resources));
     torus.chain(residue).filter(|(_, resources)| has_modes(resources)).collect()
 }
 
@@ -129,7 +129,7 @@ fn changes<'a>(resources: &Resources, events: impl Iterator<Item = &'a Event>) -
 
 #[test]
 fn events_that_change_a_mode_one_cycle_early_are_rejected() {
-    let machines = residue_machines();
+    let machines = rns_machines();
     assert!(!machines.is_empty(), "no machine was tested");
     for (machine, listed) in machines {
         check(Source::List(&listed), &[]).unwrap_or_else(|violation| panic!("{}: {violation}", machine.name()));
@@ -147,7 +147,7 @@ fn events_that_change_a_mode_one_cycle_early_are_rejected() {
 fn events_of_repeated_rounds_that_change_a_mode_early_are_rejected() {
     let bodies = vec![changes_of_modulus()];
     let rounds = Rounds { name: "alike".into(), bodies, rounds: vec![Round::of(0); 8] };
-    for (machine, _) in residue_machines() {
+    for (machine, _) in rns_machines() {
         let Ok(whole) = WholeRounds::map(&machine, rounds.clone(), &Given::new()) else { continue };
         let right = whole.schedule();
         check(right, &[]).unwrap_or_else(|violation| panic!("{}: {violation}", machine.name()));

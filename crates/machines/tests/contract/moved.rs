@@ -1,10 +1,10 @@
 //! Is a schedule rejected that moves less than whole values, bypasses ports, or lacks instructions?
 
 use crate::common::Listed;
-use crate::residue_family::Case;
-use crate::{judged, torus_machines};
+use crate::rns_machines::Case;
+use crate::{judged, tfhe_machines};
 use polyfabric_machines::audit::audit;
-use polyfabric_machines::contract::torus;
+use polyfabric_machines::contract::tfhe;
 use polyfabric_machines::engine::function::Function;
 use polyfabric_machines::engine::schedule::{
     Access, ClassId, Event, Item, MemoryId, MemoryKind, Place, Resources, Schedule, Value,
@@ -145,8 +145,8 @@ fn every(items: &mut [Item], change: &mut dyn FnMut(&mut Event)) {
 #[test]
 fn partially_moved_values_are_rejected() {
     let (mut met, mut met_alone) = ([0; CHANGES.len()], [0; 2]);
-    for (machine, program) in torus_machines() {
-        let mapped = torus::map(&machine, &program).expect("it fits");
+    for (machine, program) in tfhe_machines() {
+        let mapped = tfhe::map(&machine, &program).expect("it fits");
         for ((what, change), met) in CHANGES.into_iter().zip(&mut met) {
             let mut schedule: Schedule = mapped.schedule.clone();
             let resources = schedule.resources.clone();
@@ -194,8 +194,8 @@ fn parts_of_values_do_not_count_as_the_whole() {
         (&extracts, ("a word of each polynomial", &a_word_of_each)),
     ];
     let mut met = [0; 4];
-    for (machine, program) in torus_machines() {
-        let mapped = torus::map(&machine, &program).expect("it fits");
+    for (machine, program) in tfhe_machines() {
+        let mapped = tfhe::map(&machine, &program).expect("it fits");
         let base = &mapped.schedule;
         for ((about, (what, change)), met) in of.iter().zip(&mut met) {
             let function = |kind: u16| base.resources.kinds[usize::from(kind)].function;
@@ -218,8 +218,8 @@ fn parts_of_values_do_not_count_as_the_whole() {
 #[test]
 fn computed_values_do_not_count_as_inputs() {
     let mut renamed = 0;
-    for (machine, program) in torus_machines() {
-        let mapped = torus::map(&machine, &program).expect("it fits");
+    for (machine, program) in tfhe_machines() {
+        let mapped = tfhe::map(&machine, &program).expect("it fits");
         let resources = &mapped.schedule.resources;
         let off_chip =
             |access: &Access| resources.memories[usize::from(access.place.memory.0)].kind == MemoryKind::OffChip;
@@ -249,8 +249,8 @@ fn computed_values_do_not_count_as_inputs() {
 #[test]
 fn values_outside_the_program_are_rejected() {
     let mut met = [0; 2];
-    for (machine, program) in torus_machines() {
-        let mapped = torus::map(&machine, &program).expect("it fits");
+    for (machine, program) in tfhe_machines() {
+        let mapped = tfhe::map(&machine, &program).expect("it fits");
         for kind in crate::kinds(&mapped.schedule) {
             for write in [false, true] {
                 for index in [0xff, 0xffff, u32::MAX] {
@@ -286,8 +286,8 @@ fn computes(resources: &Resources, event: &Event) -> bool {
 /// Checks on every machine that `change` of one event of each computing kind is rejected.
 fn refused_of_each_kind(change: impl Fn(&Resources, &mut Event) -> bool) {
     let (mut of_torus, mut of_residues) = (0, 0);
-    for (machine, program) in torus_machines() {
-        let mapped = torus::map(&machine, &program).expect("it fits");
+    for (machine, program) in tfhe_machines() {
+        let mapped = tfhe::map(&machine, &program).expect("it fits");
         for kind in crate::kinds(&mapped.schedule) {
             let mut schedule = mapped.schedule.clone();
             let resources = schedule.resources.clone();

@@ -1,16 +1,16 @@
 //! Does each of several results from one ciphertext have its own operand?
 
-use crate::{first, judged, torus_machines};
+use crate::{first, judged, tfhe_machines};
 use polyfabric_machines::audit::{AuditError, audit};
-use polyfabric_machines::contract::torus;
+use polyfabric_machines::contract::tfhe;
 use polyfabric_machines::engine::schedule::Event;
-use polyfabric_machines::torus::labels::{Labeler, Meaning};
+use polyfabric_machines::tfhe::labels::{Labeler, Meaning};
 
 #[test]
 fn registers_that_list_a_shared_operand_once_are_rejected() {
     let mut refused = 0;
-    for (machine, program) in torus_machines() {
-        let mapped = torus::map(&machine, &program).expect("it fits");
+    for (machine, program) in tfhe_machines() {
+        let mapped = tfhe::map(&machine, &program).expect("it fits");
         // Values with their content but without its multiplicity.
         let (mut schedule, labeler) = (mapped.schedule.clone(), Labeler::default());
         first(&mut schedule.items, &mut |event| {
@@ -33,8 +33,8 @@ fn registers_that_list_a_shared_operand_once_are_rejected() {
 #[test]
 fn shared_operands_that_are_read_once_too_few_are_rejected() {
     let mut changed = 0;
-    for (machine, program) in torus_machines() {
-        let mapped = torus::map(&machine, &program).expect("it fits");
+    for (machine, program) in tfhe_machines() {
+        let mapped = tfhe::map(&machine, &program).expect("it fits");
         let mut schedule = mapped.schedule.clone();
         let removed = first(&mut schedule.items, &mut |event| {
             let ciphertext = |value| {

@@ -4,7 +4,7 @@
 use super::loops;
 use crate::common::{LIMBS, all_machines, body, keys_and_inputs, next, polynomial, ring};
 use polyfabric_kernels::automorphism::GaloisElement;
-use polyfabric_machines::audit::residue::{Meaning, audit};
+use polyfabric_machines::audit::rns::{Meaning, audit};
 use polyfabric_machines::contract::Target;
 use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::rounds::{RoundsMapper, WholeRounds};
@@ -17,7 +17,7 @@ use polyfabric_machines::rns::function::Function;
 use polyfabric_machines::rns::leaf::{Leaf, LeafSubpolynomial};
 use polyfabric_machines::rns::step::Step;
 use polyfabric_machines::rns::subpolynomials::Subpolynomials;
-use polyfabric_machines::{Described, MachineError};
+use polyfabric_machines::{Machine, MachineError};
 use polyfabric_program::rns::kernel::{Round, Rounds};
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::rns::interpreter;
@@ -34,10 +34,10 @@ fn program((ring, gadget): (&Ring, &Gadget), rounds: Vec<Round>) -> Rounds {
 }
 
 /// Every machine of the family, with whether its schedules keep loops.
-fn family() -> Vec<(Described, bool)> {
+fn family() -> Vec<(Machine, bool)> {
     let (ring, gadget) = ring();
     let rounds = program((&ring, &gadget), vec![Round::of(0); 2]);
-    let repeats = |machine: Described| match WholeRounds::map(&machine, rounds.clone(), &Given::new()) {
+    let repeats = |machine: Machine| match WholeRounds::map(&machine, rounds.clone(), &Given::new()) {
         Ok(_) => Some((machine, true)),
         Err(MachineError::NoRounds { .. }) => Some((machine, false)),
         Err(MachineError::Family { .. }) => None,
@@ -47,14 +47,14 @@ fn family() -> Vec<(Described, bool)> {
 }
 
 /// The machines whose schedules keep loops.
-fn machines() -> Vec<Described> {
+fn machines() -> Vec<Machine> {
     let machines: Vec<_> = family().into_iter().filter_map(|(machine, repeats)| repeats.then_some(machine)).collect();
     assert!(!machines.is_empty(), "no machine was tested");
     machines
 }
 
 /// The machine with memories that barely fit the program, so that places are reused.
-fn crowded(machine: &Described, rounds: &Rounds) -> Described {
+fn crowded(machine: &Machine, rounds: &Rounds) -> Machine {
     let capacity = |(key, figure): (&String, &Figure)| {
         let (_, unit) = Dimension::of_unit(&figure.written.unit).expect("a unit");
         let own = figure.value.filter(|_| key.starts_with("memories.") && key.ends_with(".capacity"))?;
@@ -80,7 +80,7 @@ fn crowded(machine: &Described, rounds: &Rounds) -> Described {
 
 /// A repeated program on a machine, with keys, inputs and the interpreter's outputs.
 struct Case {
-    machine: Described,
+    machine: Machine,
     whole: WholeRounds,
     keys: KeySet,
     inputs: Vec<RnsPolynomial>,
@@ -88,17 +88,17 @@ struct Case {
 }
 
 impl Case {
-    fn new(machine: &Described, (ring, gadget): (&Arc<Ring>, &Arc<Gadget>), rounds: Vec<Round>) -> Self {
+    fn new(machine: &Machine, (ring, gadget): (&Arc<Ring>, &Arc<Gadget>), rounds: Vec<Round>) -> Self {
         Self::of(machine, (ring, gadget), program((ring, gadget), rounds))
     }
 
     /// With barely enough memory.
-    fn crowded(machine: &Described, (ring, gadget): (&Arc<Ring>, &Arc<Gadget>), rounds: Vec<Round>) -> Self {
+    fn crowded(machine: &Machine, (ring, gadget): (&Arc<Ring>, &Arc<Gadget>), rounds: Vec<Round>) -> Self {
         let rounds = program((ring, gadget), rounds);
         Self::of(&crowded(machine, &rounds), (ring, gadget), rounds)
     }
 
-    fn of(machine: &Described, (ring, gadget): (&Arc<Ring>, &Arc<Gadget>), rounds: Rounds) -> Self {
+    fn of(machine: &Machine, (ring, gadget): (&Arc<Ring>, &Arc<Gadget>), rounds: Rounds) -> Self {
         let unrolled = rounds.unrolled().expect("a program");
         let (keys, inputs) = keys_and_inputs(&unrolled, ring, gadget);
         let given: Vec<&RnsPolynomial> = inputs.iter().collect();
@@ -296,7 +296,7 @@ fn machines_without_loops_report_it() {
     for (machine, repeats) in family() {
         let mapped = WholeRounds::map(&machine, rounds.clone(), &Given::new());
         assert_eq!(mapped.is_ok(), repeats);
-        let Target::Residue(mapper) = machine.target() else { panic!("of the family") };
+        let Target::Rns(mapper) = machine.target() else { panic!("of the family") };
         if !repeats {
             let (none, keys) =
                 (Schedule { resources: Resources::default(), items: Vec::new() }, KeySet::new(ring.clone()));
@@ -314,7 +314,7 @@ fn rounds_are_accepted_folded_and_unrolled_and_match_the_interpreter() {
     let (ring, gadget) = ring();
     for machine in machines() {
         let mut state = 7;
-        let Target::Residue(mapper) = machine.target() else { panic!("of the family") };
+        let Target::Rns(mapper) = machine.target() else { panic!("of the family") };
         let classes: Vec<String> = mapper.primary().iter().map(|&class| class.to_owned()).collect();
         for length in [1, 2, 3, 5, 8, 13] {
             let case = Case::crowded(&machine, (&ring, &gadget), random_rounds(&ring, length, &mut state));

@@ -3,11 +3,11 @@
 use super::common::{SHAPE, all_machines, body, changes_of_modulus, keys_and_inputs, polynomial, ring};
 use super::{Record, Records, labels};
 use polyfabric_kernels::automorphism::GaloisElement;
-use polyfabric_machines::Described;
-use polyfabric_machines::audit::residue::Meaning;
+use polyfabric_machines::Machine;
+use polyfabric_machines::audit::rns::Meaning;
 use polyfabric_machines::contract::Family;
 use polyfabric_machines::contract::options::Given;
-use polyfabric_machines::contract::residue::{MappedResidue, Simulated, map};
+use polyfabric_machines::contract::rns::{MappedRns, Simulated, map};
 use polyfabric_machines::contract::rounds::{RoundsMapper, WholeRounds};
 use polyfabric_machines::engine::list::Source;
 use polyfabric_machines::engine::schedule::{Shift, Value};
@@ -53,12 +53,12 @@ pub fn records() -> Records {
     records
 }
 
-pub fn machines() -> impl Iterator<Item = Described> {
-    all_machines().into_iter().filter(|machine| machine.family() == Family::Residue)
+pub fn machines() -> impl Iterator<Item = Machine> {
+    all_machines().into_iter().filter(|machine| machine.family() == Family::Rns)
 }
 
 /// Small programs with options of the machine.
-pub fn small(machine: &Described) -> Vec<Small> {
+pub fn small(machine: &Machine) -> Vec<Small> {
     let benchmark = |name: &str, operation, shape: Shape, options| {
         let program = build(operation, shape).expect("a program");
         let ring = Ring::new(program.degree, &program.moduli).expect("a ring");
@@ -110,7 +110,7 @@ pub fn rounds() -> Vec<(&'static str, Rounds)> {
     vec![("mixed rounds", program("mixed", mixed)), ("eighty rounds", program("equal", equal))]
 }
 
-fn of_rounds(machine: &Described, whole: &WholeRounds) -> Record {
+fn of_rounds(machine: &Machine, whole: &WholeRounds) -> Record {
     let Rounds { name, bodies, rounds } = whole.rounds();
     let mut mapper = RoundsMapper::new(machine, name, "", &Given::new(), rounds.clone()).expect("rounds");
     bodies.iter().for_each(|body| mapper.body(body).expect("it fits"));
@@ -154,7 +154,7 @@ fn leaf_text(leaf: Leaf, subpolynomial: u16) -> String {
 }
 
 /// Hash of all events.
-fn schedule(program: &KernelProgram, mapped: &dyn MappedResidue) -> String {
+fn schedule(program: &KernelProgram, mapped: &dyn MappedRns) -> String {
     let (events, meaning) = (mapped.events(), mapped.meaning());
     let outputs = outputs(program, &*meaning);
     let mut listed = Vec::new();

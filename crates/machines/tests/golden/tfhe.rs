@@ -2,12 +2,12 @@
 
 use super::common::{all_machines, gates, tables_of_one};
 use super::{Record, Records, labels};
-use polyfabric_machines::Described;
+use polyfabric_machines::Machine;
 use polyfabric_machines::contract::Family;
-use polyfabric_machines::contract::torus::{MappedTorus, lowering, map, report};
+use polyfabric_machines::contract::tfhe::{MappedTfhe, lowering, map, report};
 use polyfabric_machines::engine::schedule::Value;
-use polyfabric_machines::torus::labels::{Lookups, Meaning};
-use polyfabric_machines::torus::replay::replay;
+use polyfabric_machines::tfhe::labels::{Lookups, Meaning};
+use polyfabric_machines::tfhe::replay::replay;
 use polyfabric_program::tfhe::builtin;
 use polyfabric_program::tfhe::homomorphic::{Builder, ElementType, LookupResult, Program, Range, Table};
 use polyfabric_program::tfhe::integers::{Comparison, IntegerType, Integers};
@@ -41,12 +41,12 @@ pub fn records() -> Records {
     records
 }
 
-pub fn machines() -> impl Iterator<Item = Described> {
-    all_machines().into_iter().filter(|machine| machine.family() == Family::Torus)
+pub fn machines() -> impl Iterator<Item = Machine> {
+    all_machines().into_iter().filter(|machine| machine.family() == Family::Tfhe)
 }
 
 /// Small programs, in the machine's own arithmetic.
-pub fn small(machine: &Described) -> Vec<(String, KernelProgram)> {
+pub fn small(machine: &Machine) -> Vec<(String, KernelProgram)> {
     let set = sets::parameters("toy-256").expect("a set of the table");
     let choice = |order| lowering(machine, &set, order).expect("a set of 32 bits");
     let (after, before) = (choice(KeySwitchOrder::After), choice(KeySwitchOrder::Before));
@@ -71,7 +71,7 @@ pub fn small(machine: &Described) -> Vec<(String, KernelProgram)> {
 }
 
 /// Programs of a real size, whose loops the checker folds.
-fn folded(machine: &Described) -> Vec<(String, KernelProgram)> {
+fn folded(machine: &Machine) -> Vec<(String, KernelProgram)> {
     let set = sets::parameters("morphling-I").expect("a set of the table");
     let choice = lowering(machine, &set, KeySwitchOrder::After).expect("a set of 32 bits");
     let built = builtin::build("pbs+ks", &set, 300, &choice, Transform::Exact).expect("a program");
@@ -112,14 +112,14 @@ fn integers() -> Program {
 }
 
 /// Hash of all events.
-fn schedule(program: &KernelProgram, mapped: &MappedTorus) -> String {
+fn schedule(program: &KernelProgram, mapped: &MappedTfhe) -> String {
     let lookups = Lookups::new(program);
     let events = mapped.schedule.events().map(|placed| placed.to_event());
     labels::hash(&mapped.schedule.resources, events, |_, value| label(mapped, &lookups, value))
 }
 
 /// What a value stands for. Tokens and partial sums over any set of columns have no word.
-fn label(mapped: &MappedTorus, lookups: &Lookups, value: Value) -> Option<String> {
+fn label(mapped: &MappedTfhe, lookups: &Lookups, value: Value) -> Option<String> {
     let text = |meaning| match meaning {
         Meaning::Lwe { op, element } => Some(format!("lwe {op} {element}")),
         Meaning::Amounts { lookup } => {
@@ -142,7 +142,7 @@ fn label(mapped: &MappedTorus, lookups: &Lookups, value: Value) -> Option<String
 }
 
 /// Hash of the words that the schedule gives for fixed keys and inputs.
-fn words(program: &KernelProgram, mapped: &MappedTorus) -> String {
+fn words(program: &KernelProgram, mapped: &MappedTfhe) -> String {
     let client = ClientKey::<u32>::for_tests(&program.parameters, 7).expect("a checked set");
     let server = ServerKey::<u32>::for_tests(&client, 8);
     let mut inputs = BTreeMap::new();

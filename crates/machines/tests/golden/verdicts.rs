@@ -4,9 +4,9 @@ use super::common::Listed;
 use super::{rns, tfhe};
 use polyfabric_machines::MachineError;
 use polyfabric_machines::audit::{self, AuditError};
+use polyfabric_machines::contract;
 use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::rounds::WholeRounds;
-use polyfabric_machines::contract::{residue, torus};
 use polyfabric_machines::engine::checker::{Violation, check};
 use polyfabric_machines::engine::list::Source;
 use polyfabric_machines::engine::schedule::{Access, Event, Item, MemoryKind, Order, Resources, Schedule};
@@ -79,7 +79,7 @@ pub fn of_tfhe() -> Verdicts {
     let wanted = ["pbs+ks x 5", "a choice of tables between linear layers"];
     for machine in tfhe::machines() {
         for (name, program) in tfhe::small(&machine).into_iter().filter(|(name, _)| wanted.contains(&&**name)) {
-            let mapped = torus::map(&machine, &program).expect("it fits");
+            let mapped = contract::tfhe::map(&machine, &program).expect("it fits");
             let judged = |schedule: &Schedule| {
                 verdict(check(schedule, &[]).map(|_| ()), audit::audit(&program, schedule, &mapped.labels))
             };
@@ -94,12 +94,12 @@ pub fn of_rns() -> Verdicts {
     let wanted = ["permute", "changes of modulus", "rotate and multiply"];
     for machine in rns::machines() {
         for small in rns::small(&machine).into_iter().filter(|small| wanted.contains(&&*small.name)) {
-            let simulated = residue::map(&machine, &small.program, "", &Given::new()).expect("it fits");
+            let simulated = contract::rns::map(&machine, &small.program, "", &Given::new()).expect("it fits");
             let listed = Listed::of(simulated.mapped());
             let meaning = simulated.mapped().meaning();
             let judged = |listed: &Listed| {
                 let checked = check(Source::List(listed), &[]).map(|_| ());
-                verdict(checked, audit::residue::audit(&small.program, listed, &*meaning))
+                verdict(checked, audit::rns::audit(&small.program, listed, &*meaning))
             };
             verdicts.insert(format!("{}, {}", machine.name(), small.name), of_list(&listed, &judged));
         }

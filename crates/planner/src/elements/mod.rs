@@ -14,8 +14,8 @@ pub use widths::{DerivedWidths, derive_widths};
 
 use crate::memory::expect_memory;
 use crate::{DEFAULT_FAILURE_LOG2, Fault, PlanError};
-use polyfabric_machines::Described;
-use polyfabric_machines::contract::torus;
+use polyfabric_machines::Machine;
+use polyfabric_machines::contract::tfhe;
 use polyfabric_program::tfhe::builtin::{self, BuiltIn};
 use polyfabric_program::tfhe::homomorphic::Program;
 use polyfabric_program::tfhe::kernel::{KernelProgram, count};
@@ -39,7 +39,7 @@ pub struct Request<'a> {
     /// Key-switch order with a given set; `None` for the first order within the noise budget.
     pub key_switch: Option<KeySwitchOrder>,
     /// The machine; `None` for this computer.
-    pub machine: Option<&'a Described>,
+    pub machine: Option<&'a Machine>,
     /// log2 of the accepted failure probability.
     pub max_failure: f64,
     /// Secret bits per blind-rotation iteration.
@@ -82,14 +82,14 @@ fn noisy(error: NoiseError) -> PlanError {
 
 /// The lowering for the machine, or for this computer. The noise analysis is valid only for this lowering.
 fn lowering(
-    machine: Option<&Described>,
+    machine: Option<&Machine>,
     parameters: &Parameters,
     order: KeySwitchOrder,
     unrolling: KeyUnrolling,
 ) -> Result<TfheLowering, PlanError> {
     let choice = match machine {
         None => TfheLowering::processor(order),
-        Some(machine) => torus::lowering(machine, parameters, order).map_err(PlanError::of(Fault::Machine))?,
+        Some(machine) => tfhe::lowering(machine, parameters, order).map_err(PlanError::of(Fault::Machine))?,
     };
     Ok(TfheLowering { key_unrolling: unrolling.bits(), ..choice })
 }
@@ -178,7 +178,7 @@ pub fn built_in(
     name: &str,
     parameters: &Parameters,
     batch: usize,
-    (machine, unrolling): (Option<&Described>, KeyUnrolling),
+    (machine, unrolling): (Option<&Machine>, KeyUnrolling),
 ) -> Result<BuiltIn, PlanError> {
     let choice = lowering(machine, parameters, KeySwitchOrder::None, unrolling)?;
     let transform = choice.arithmetic.transform(parameters);

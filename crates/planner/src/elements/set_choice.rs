@@ -4,9 +4,9 @@ use super::{ElementPlan, Request, multiplications, noisy};
 use crate::memory::expect_memory;
 use crate::{DEFAULT_FAILURE_LOG2, Fault, PlanError};
 use polyfabric_kernels::cancel;
-use polyfabric_machines::Described;
+use polyfabric_machines::Machine;
 use polyfabric_machines::MachineError;
-use polyfabric_machines::contract::torus;
+use polyfabric_machines::contract::tfhe;
 use polyfabric_program::tfhe::homomorphic::Program;
 use polyfabric_program::tfhe::lowering::KeySwitchOrder;
 use polyfabric_program::tfhe::noise::choose_parameters;
@@ -42,9 +42,9 @@ const TIME_ALONE: f64 = -1.0;
 
 /// Tries each set, because a machine's transform error depends on it, and chooses the shortest schedule. If any failure is accepted, it
 /// considers only sets that would suffice with exact products: the time of a smaller set is meaningless.
-fn choose_on(program: &Program, request: &Request<'_>, machine: &Described) -> Result<ElementPlan, PlanError> {
+fn choose_on(program: &Program, request: &Request<'_>, machine: &Machine) -> Result<ElementPlan, PlanError> {
     // A machine of another family rejects every set.
-    torus::torus_bits(machine, program.name()).map_err(PlanError::of(Fault::Machine))?;
+    tfhe::torus_bits(machine, program.name()).map_err(PlanError::of(Fault::Machine))?;
     let mut suited: Vec<Candidate> = Vec::new();
     let mut too_small: Vec<Candidate> = Vec::new();
     let mut refused: Vec<&'static Parameters> = Vec::new();
@@ -82,9 +82,9 @@ fn choose_on(program: &Program, request: &Request<'_>, machine: &Described) -> R
             break;
         }
         let plan = ElementPlan::with(program, candidate.parameters, candidate.order, request)?;
-        let mapping = torus::mapping_bytes(machine, &plan.kernel).map_err(PlanError::of(Fault::Machine))?;
+        let mapping = tfhe::mapping_bytes(machine, &plan.kernel).map_err(PlanError::of(Fault::Machine))?;
         expect_memory(program.name(), mapping, request.memory)?;
-        match torus::map(machine, &plan.kernel) {
+        match tfhe::map(machine, &plan.kernel) {
             Ok(mapped) => {
                 fewest = fewest.or(Some(candidate.products));
                 let cycles = mapped.schedule.cycles();
@@ -147,7 +147,7 @@ struct Nearest {
 fn nearest(
     program: &Program,
     request: &Request<'_>,
-    machine: &Described,
+    machine: &Machine,
     refused: Vec<&'static Parameters>,
 ) -> Option<Nearest> {
     let accepting = Request { max_failure: 0.0, circuit_privacy: None, ..*request };
@@ -166,13 +166,13 @@ fn nearest(
     ranked.sort_by(|(a, ..), (b, ..)| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])));
     ranked.into_iter().find_map(|(_, parameters, exact)| {
         let plan = ElementPlan::first(program, parameters, &accepting).ok()?;
-        torus::map(machine, &plan.kernel).is_ok().then_some(Nearest { plan, exact })
+        tfhe::map(machine, &plan.kernel).is_ok().then_some(Nearest { plan, exact })
     })
 }
 
 impl Nearest {
     /// Describes the problem, and how to accept it.
-    fn description(&self, program: &Program, request: &Request<'_>, machine: &Described) -> String {
+    fn description(&self, program: &Program, request: &Request<'_>, machine: &Machine) -> String {
         let (noise, set) = (&self.plan.noise, self.plan.kernel.parameters.name());
         // Rounded up, so that the advice is accepted.
         let failure = ((noise.log2_failure * 10.0).ceil() / 10.0).min(0.0) + 0.0;
@@ -195,8 +195,8 @@ impl Nearest {
 }
 
 /// Smallest and largest noise that the machine's arithmetic adds to an external product of the default sets, as text.
-fn of_widths(machine: &Described) -> String {
-    let deviation = |parameters: &Parameters| match torus::arithmetic(machine, parameters).ok()?.transform(parameters) {
+fn of_widths(machine: &Machine) -> String {
+    let deviation = |parameters: &Parameters| match tfhe::arithmetic(machine, parameters).ok()?.transform(parameters) {
         Transform::Measured { coefficient_variance, .. } if coefficient_variance > 0.0 => {
             Some(coefficient_variance.log2() / 2.0)
         }

@@ -39,9 +39,9 @@ fn own_noise(program: &Program, plan: &ElementPlan) -> NoiseReport {
 }
 
 /// The project's TFHE machines.
-fn machines() -> impl Iterator<Item = Described> {
+fn machines() -> impl Iterator<Item = Machine> {
     let all = polyfabric_machines::descriptions().unwrap().into_iter();
-    all.filter(|machine| torus::torus_bits(machine, "any").is_ok())
+    all.filter(|machine| tfhe::torus_bits(machine, "any").is_ok())
 }
 
 #[test]
@@ -222,8 +222,7 @@ fn a_machine_gets_the_set_of_the_shortest_schedule() {
     for machine in machines() {
         let request = Request { machine: Some(&machine), max_failure: -20.0, ..Request::default() };
         let Ok(chosen) = ElementPlan::new(&program, &request) else { continue };
-        let cycles =
-            |plan: &ElementPlan| torus::map(&machine, &plan.kernel).ok().map(|mapped| mapped.schedule.cycles());
+        let cycles = |plan: &ElementPlan| tfhe::map(&machine, &plan.kernel).ok().map(|mapped| mapped.schedule.cycles());
         let shortest = cycles(&chosen).unwrap();
         for (_, parameters) in sets::all().filter(|(entry, _)| entry.family == sets::Family::Default) {
             let named = Request { parameters: Some(parameters), ..request };
@@ -239,7 +238,7 @@ fn a_machine_gets_the_set_of_the_shortest_schedule() {
 #[test]
 fn a_machine_of_another_family_says_so() {
     let machine = polyfabric_machines::descriptions().unwrap().into_iter();
-    let other = machine.filter(|machine| torus::torus_bits(machine, "any").is_err()).collect::<Vec<_>>();
+    let other = machine.filter(|machine| tfhe::torus_bits(machine, "any").is_err()).collect::<Vec<_>>();
     assert!(!other.is_empty());
     for machine in other {
         let request = Request { machine: Some(&machine), ..Request::default() };

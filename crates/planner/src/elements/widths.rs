@@ -1,9 +1,9 @@
 //! Derives the widths of a machine's transforms for a parameter set, and their effect on a lookup.
 
 use crate::{Fault, PlanError};
-use polyfabric_machines::Described;
-use polyfabric_machines::contract::torus;
-use polyfabric_machines::torus::widths::{Derived, Judge};
+use polyfabric_machines::Machine;
+use polyfabric_machines::contract::tfhe;
+use polyfabric_machines::tfhe::widths::{Derived, Judge};
 use polyfabric_program::tfhe::builtin;
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_runtime::Progress;
@@ -24,16 +24,16 @@ pub struct DerivedWidths {
 /// # Errors
 /// [`Fault::Machine`]: the set's torus is too narrow, or the machine has no such widths or belongs to another family.
 pub fn derive_widths(
-    machine: &Described,
+    machine: &Machine,
     parameters: &Parameters,
     judge: Judge,
     progress: &dyn Progress,
 ) -> Result<DerivedWidths, PlanError> {
     let refused = PlanError::of(Fault::Machine);
-    let widths = torus::derive_widths(machine, parameters, judge, progress).map_err(&refused)?;
+    let widths = tfhe::derive_widths(machine, parameters, judge, progress).map_err(&refused)?;
     let choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::ExactInteger);
     let look_up = builtin::build("pbs", parameters, 1, &choice, widths.transform());
     let log2_failure = look_up.map(|look_up| look_up.log2_failure).ok();
-    let file = torus::with_widths(machine, &widths).map_err(refused)?;
+    let file = tfhe::with_widths(machine, &widths).map_err(refused)?;
     Ok(DerivedWidths { widths, log2_failure, file })
 }

@@ -1,7 +1,7 @@
 //! Chooses the key switch: the parameter set's, a named one, or the cheapest for the machine or this computer.
 
 use crate::{Fault, PlanError};
-use polyfabric_machines::Described;
+use polyfabric_machines::Machine;
 use polyfabric_machines::MachineError;
 use polyfabric_machines::contract::estimate::Considered;
 use polyfabric_machines::key_switch::choose;
@@ -108,7 +108,7 @@ fn asked<S: Set>(set: &S) -> f64 {
 /// precise enough compared with the set's own key switch (`None` for that one itself).
 pub fn planned<S: Set, P, N>(
     set: S,
-    (program, machine): (&str, Option<&Described>),
+    (program, machine): (&str, Option<&Machine>),
     wanted: KeySwitchRequest,
     lower: impl Fn(S) -> Result<P, PlanError>,
     noise: impl Fn(&P) -> N,

@@ -16,8 +16,8 @@ use crate::memory::expect_memory;
 use crate::{DEFAULT_FAILURE_LOG2, Fault, PlanError};
 use key_switch::planned;
 use memory::{planning_bytes, prepared_bytes};
-use polyfabric_machines::Described;
-use polyfabric_machines::contract::residue;
+use polyfabric_machines::Machine;
+use polyfabric_machines::contract::rns;
 use polyfabric_program::rns::folding::{Folded, fold};
 use polyfabric_program::rns::homomorphic::{NodeId, Op, Program, Scheme, Values, evaluate_each};
 use polyfabric_program::rns::kernel::{KernelProgram, KeyUse, PublicPolynomial};
@@ -93,7 +93,7 @@ pub struct Request<'a> {
     /// Whether every encrypted node is an output too, to measure its error.
     pub measured: bool,
     /// The machine; `None` for this computer.
-    pub machine: Option<&'a Described>,
+    pub machine: Option<&'a Machine>,
     /// How to choose the key switch.
     pub key_switch: KeySwitchRequest,
     /// Minimum bits of security of an automatically chosen CKKS set.
@@ -153,13 +153,13 @@ fn lower_ckks(
     parameters: ckks_scheme::Parameters,
     encryption: Encryption,
     observed: bool,
-    machine: Option<&Described>,
+    machine: Option<&Machine>,
     compared: bool,
 ) -> Result<CkksPlan, PlanError> {
     let encoder = ckks_scheme::Encoder::new(parameters.ring_degree());
     let encoder = ckks::SlotEncoder(&encoder);
     let choice = match machine {
-        Some(machine) => residue::ckks_lowering(machine, program.name(), parameters.gadget().literal().clone())
+        Some(machine) => rns::ckks_lowering(machine, program.name(), parameters.gadget().literal().clone())
             .map_err(PlanError::of(Fault::Machine))?,
         None => ckks::choice(&parameters),
     };
@@ -227,7 +227,7 @@ fn lowered(
 fn lower_bgv(
     program: &Program,
     parameters: bgv_scheme::Parameters,
-    machine: Option<&Described>,
+    machine: Option<&Machine>,
 ) -> Result<BgvPlan, PlanError> {
     let literal = parameters.literal();
     let encoder = bgv_scheme::Encoder::new(parameters.ring().degree(), literal.plaintext_modulus).map_err(parameter)?;
@@ -323,7 +323,7 @@ impl SlotPlan {
                                     return false;
                                 }
                                 let own = lower_ckks(&program, set.clone(), encryption, measured, Some(machine), false);
-                                own.is_ok_and(|plan| residue::estimate(machine, plan.kernel()).is_ok())
+                                own.is_ok_and(|plan| rns::estimate(machine, plan.kernel()).is_ok())
                             };
                             choose_ckks_on(&program, machine, security, takes)?
                         }

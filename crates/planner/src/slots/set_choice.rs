@@ -3,8 +3,8 @@
 use super::{parameter, refused};
 use crate::{DEFAULT_FAILURE_LOG2, Fault, PlanError};
 use polyfabric_kernels::RingDegree;
-use polyfabric_machines::Described;
-use polyfabric_machines::contract::residue;
+use polyfabric_machines::Machine;
+use polyfabric_machines::contract::rns;
 use polyfabric_program::rns::homomorphic::{Op, Program, Scheme};
 use polyfabric_program::rns::levels::{
     Chain, Placed, Plan as Levels, PlanRules, is_mended_by_bootstraps, place_bootstraps,
@@ -132,11 +132,11 @@ fn sets_of_words(program: &Program, word_bits: u32) -> Result<Vec<&'static ckks_
 /// (`takes`) with less security.
 pub fn choose_ckks_on(
     program: &Program,
-    machine: &Described,
+    machine: &Machine,
     security: f64,
     takes: impl Fn(&ckks_scheme::Parameters) -> bool,
 ) -> Result<(ckks_scheme::Parameters, Vec<ckks_scheme::Parameters>), PlanError> {
-    let word_bits = residue::word_bits(machine, program.name()).map_err(PlanError::of(Fault::Machine))?;
+    let word_bits = rns::word_bits(machine, program.name()).map_err(PlanError::of(Fault::Machine))?;
     let fitting = sets_of_words(program, word_bits)?;
     let least = security.max(STANDARD_SECURITY_BITS);
     let mut secure = fitting.iter().filter(|parameters| parameters.security().bits >= least);
@@ -196,11 +196,11 @@ pub fn with_bootstraps(program: &Program, parameters: &ckks_scheme::Parameters) 
 pub fn bgv_choice(
     program: &Program,
     parameters: &bgv_scheme::Parameters,
-    machine: Option<&Described>,
+    machine: Option<&Machine>,
 ) -> Result<RnsLowering, PlanError> {
     let gadget = parameters.gadget().literal().clone();
     match machine {
-        Some(machine) => residue::bgv_lowering(machine, program.name(), gadget).map_err(PlanError::of(Fault::Machine)),
+        Some(machine) => rns::bgv_lowering(machine, program.name(), gadget).map_err(PlanError::of(Fault::Machine)),
         None => Ok(RnsLowering::new(gadget)),
     }
 }
@@ -259,7 +259,7 @@ fn is_sure(held: Held, degree: RingDegree) -> bool {
 pub fn choose_bgv(
     program: &Program,
     modulus: u64,
-    machine: Option<&Described>,
+    machine: Option<&Machine>,
 ) -> Result<bgv_scheme::Parameters, PlanError> {
     let (mut reason, mut carries, mut has_slots) = (None, None, false);
     let rings = BGV_RINGS.filter(|&log2_degree| 1 << log2_degree >= program.slots());
@@ -349,8 +349,8 @@ fn bgv_literal(log2_degree: u32, digits: usize, purpose: Purpose) -> Option<bgv_
 const MOST_LIMB_BITS: u32 = 32;
 
 /// Limb width of sets for `machine`.
-fn limb_bits(machine: &Described, program: &Program) -> Result<u32, PlanError> {
-    let word_bits = residue::word_bits(machine, program.name()).map_err(PlanError::of(Fault::Machine))?;
+fn limb_bits(machine: &Machine, program: &Program) -> Result<u32, PlanError> {
+    let word_bits = rns::word_bits(machine, program.name()).map_err(PlanError::of(Fault::Machine))?;
     Ok(word_bits.min(MOST_LIMB_BITS))
 }
 

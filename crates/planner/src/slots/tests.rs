@@ -163,7 +163,7 @@ fn the_error_without_a_set_names_supported_sets() {
     assert!(named.len() > 1, "{refusal}");
     for name in named {
         let plan = on(Some(ParameterRequest::Name(name)), 0.0).unwrap();
-        residue::estimate(&machine, plan.kernel()).unwrap();
+        rns::estimate(&machine, plan.kernel()).unwrap();
     }
     // A request for 128 bits excludes weaker sets.
     let strict = on(None, 128.0).unwrap_err().to_string();
@@ -193,7 +193,7 @@ fn a_modulus_without_slots_is_rejected_with_alternatives() {
     assert!(!deep.to_string().contains("no slots"), "{deep}");
 }
 
-fn machine(name: &str) -> Described {
+fn machine(name: &str) -> Machine {
     polyfabric_machines::description(name).unwrap()
 }
 
@@ -273,7 +273,7 @@ fn inputs_have_the_limbs_that_are_asked_for() {
 fn sets_for_a_machine_fit_its_words() {
     for name in ["f1", "osiris"] {
         let machine = machine(name);
-        let words = residue::word_bits(&machine, "any").unwrap();
+        let words = rns::word_bits(&machine, "any").unwrap();
         let program = squarings(Scheme::Bgv { plaintext_modulus: T }, 8, 1);
         let plan = SlotPlan::new(&program, Request { machine: Some(&machine), ..request() }).unwrap();
         let Lowering::Bgv(plan) = plan.lowering else { panic!("a program of BGV") };

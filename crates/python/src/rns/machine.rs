@@ -5,7 +5,7 @@ use super::run::{PySlotCiphertexts, PySlotServer};
 use crate::failure::{Failure, Kind};
 use crate::machine::{PyMachine, json, refused};
 use crate::workers::{detached, released};
-use polyfabric_machines::contract::residue::{Simulated, ckks_lowering, load, map, mapping_bytes};
+use polyfabric_machines::contract::rns::{Simulated, ckks_lowering, load, map, mapping_bytes};
 use polyfabric_machines::engine::trace::TraceOptions;
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::rns::kernel::KernelProgram;
@@ -20,14 +20,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A CKKS or BGV kernel program.
-#[pyclass(name = "ResidueKernel", frozen)]
-pub struct PyResidueKernel {
+#[pyclass(name = "RnsKernel", frozen)]
+pub struct PyRnsKernel {
     pub kernel: Arc<KernelProgram>,
     pub parameters: String,
 }
 
 #[pymethods]
-impl PyResidueKernel {
+impl PyRnsKernel {
     /// `rounds` of an operation (ntt, automorphism, multiply, permute) on each of `ciphertexts`, of `limbs` limbs and `special` ones
     /// for key switches; random words do, so it has no parameter set.
     #[staticmethod]
@@ -103,12 +103,7 @@ pub struct PyMapped {
 #[pymethods]
 impl PyMachine {
     /// Compiles `kernel` for the machine with its mapper's `options`, and checks the schedule.
-    fn compile(
-        &self,
-        py: Python<'_>,
-        kernel: &PyResidueKernel,
-        options: BTreeMap<String, String>,
-    ) -> PyResult<PyMapped> {
+    fn compile(&self, py: Python<'_>, kernel: &PyRnsKernel, options: BTreeMap<String, String>) -> PyResult<PyMapped> {
         let (program, parameters) = (Arc::clone(&kernel.kernel), kernel.parameters.clone());
         let machine = Arc::clone(self.description());
         released(py, move || {
@@ -121,7 +116,7 @@ impl PyMachine {
     fn load(
         &self,
         py: Python<'_>,
-        kernel: &PyResidueKernel,
+        kernel: &PyRnsKernel,
         data: &[u8],
         options: BTreeMap<String, String>,
     ) -> PyResult<PyMapped> {

@@ -11,7 +11,7 @@ mod run;
 mod signature;
 
 pub use approximation::composite_sign;
-pub use machine::{PyMapped, PyResidueKernel};
+pub use machine::{PyMapped, PyRnsKernel};
 pub use parameters::{PySlotParameters, slot_parameter_sets};
 pub use plan::PySlotPlan;
 pub use program::{PySlotBuilder, PySlotProgram};

@@ -1,6 +1,6 @@
 //! Plans of CKKS and BGV programs.
 
-use super::machine::PyResidueKernel;
+use super::machine::PyRnsKernel;
 use super::parameters::ParameterRequest;
 use super::program::{Clear, PySlotProgram, PyValues, read_all};
 use super::signature::PySlotSignature;
@@ -105,8 +105,8 @@ impl PySlotPlan {
         })
     }
 
-    fn kernel(&self) -> PyResidueKernel {
-        PyResidueKernel { kernel: Arc::new(self.0.kernel().clone()), parameters: self.0.set().name().to_owned() }
+    fn kernel(&self) -> PyRnsKernel {
+        PyRnsKernel { kernel: Arc::new(self.0.kernel().clone()), parameters: self.0.set().name().to_owned() }
     }
 
     /// JSON of parameters, keys and their sizes, operations, and level, scale and error bound of every node.

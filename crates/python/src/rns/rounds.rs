@@ -1,6 +1,6 @@
 //! Programs of repeated rounds on machines: maps the bodies one by one, then schedules all rounds.
 
-use super::machine::PyResidueKernel;
+use super::machine::PyRnsKernel;
 use crate::failure::{Failure, Kind};
 use crate::machine::{PyMachine, json, refused};
 use crate::workers::detached;
@@ -54,7 +54,7 @@ impl PyRoundsMapper {
 #[pymethods]
 impl PyRoundsMapper {
     /// Schedules the next body and audits it against `kernel`; keeps nothing of the kernel.
-    fn body(&self, py: Python<'_>, kernel: &PyResidueKernel) -> PyResult<()> {
+    fn body(&self, py: Python<'_>, kernel: &PyRnsKernel) -> PyResult<()> {
         let program = Arc::clone(&kernel.kernel);
         detached(py, || {
             let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,8 +1,7 @@
 //! Does the machine file give the paper's machine, and is a wrong file rejected with the place and the fix?
 
 use super::{geometry, paper};
-use crate::contract::{Family, Machine, MachineError};
-use crate::f1::contract::MACHINE;
+use crate::contract::{Family, MachineError};
 use crate::f1::graph::UnitKind;
 use crate::f1::machine::{F1, GeometryError, LowThroughput};
 use crate::registry::{description, parse};
@@ -18,12 +17,12 @@ fn the_file_is_the_papers_machine() {
     // Table 2: 151.4 mm² and 180.4 W, from parts with two decimals.
     assert!((sum(|part| part.area_mm2) - 151.4).abs() < 0.1);
     assert!((sum(|part| part.power_w) - 180.4).abs() < 0.3);
-    assert_eq!(description.family(), Family::Residue);
+    assert_eq!(description.family(), Family::Rns);
 }
 
 #[test]
 fn contradicting_figures_are_rejected() {
-    let text = MACHINE.file();
+    let text = include_str!("../../../../../machines/f1.toml");
     let refused = |from: &str, to: &str| -> String {
         assert!(text.contains(from), "{from}");
         let error: MachineError = match parse("mine.toml", &text.replace(from, to)) {

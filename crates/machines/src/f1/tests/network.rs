@@ -1,7 +1,7 @@
 //! Does a machine with other figures, or another network, have the right area?
 
 use super::paper;
-use crate::contract::Described;
+use crate::contract::Machine;
 use crate::engine::description::Description;
 use crate::f1::machine::F1;
 use crate::f1::network::{Network, with_network};
@@ -11,7 +11,7 @@ fn area(description: &Description) -> f64 {
     description.components().iter().filter_map(|part| part.area_mm2).sum()
 }
 
-fn changed(changes: &[(&str, f64)]) -> Result<Described, String> {
+fn changed(changes: &[(&str, f64)]) -> Result<Machine, String> {
     let changes: Vec<(String, f64)> = changes.iter().map(|&(key, value)| (key.to_owned(), value)).collect();
     description("f1").expect("the machine file").changed(&changes).map_err(|error| error.to_string())
 }

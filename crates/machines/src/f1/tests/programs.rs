@@ -1,7 +1,7 @@
 //! Do replayed schedules of kernel programs match the interpreter?
 
 use super::paper;
-use crate::audit::residue::audit;
+use crate::audit::rns::audit;
 use crate::f1::action::Timed;
 use crate::f1::arithmetic::Units;
 use crate::f1::compile::{Scheduler, compile_with};

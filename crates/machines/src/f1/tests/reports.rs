@@ -1,7 +1,7 @@
 //! Does a report match the checked schedule, with stalls that add up to the total?
 
 use crate::contract::options::Given;
-use crate::contract::residue::map;
+use crate::contract::rns::map;
 use crate::engine::trace::TraceOptions;
 use crate::f1::contract::{LOW_THROUGHPUT, SCHEDULER};
 use crate::registry::description;

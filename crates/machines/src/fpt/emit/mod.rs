@@ -8,9 +8,9 @@ use super::hardware::Timeline;
 use super::machine::{Fpt, Shape};
 use super::software::{Action, Batch, Tasks};
 use crate::engine::schedule::{Emit, KindId, OpRef, Schedule, ScheduleBuilder, Value};
-use crate::torus::groups::EmitGroups;
-use crate::torus::labels::{Labeler, Labels, Lookups, Meaning};
-use crate::torus::workload::{Item, Work};
+use crate::tfhe::groups::EmitGroups;
+use crate::tfhe::labels::{Labeler, Labels, Lookups, Meaning};
+use crate::tfhe::workload::{Item, Work};
 use chip::Chip;
 use polyfabric_program::tfhe::kernel::KernelProgram;
 

@@ -6,10 +6,10 @@ use super::super::machine::AMOUNT_BYTES;
 use super::super::software::{BUFFERS, Batch};
 use super::Emitter;
 use crate::engine::schedule::{Access, ClassId, Emit, Event, KindId, MemoryId, OpRef, Order, Resource, Shift, Value};
-use crate::torus::iteration::{Forward, Inverse, IterationPlan};
-use crate::torus::labels::{Meaning, Rotation};
-use crate::torus::transfers::access;
-use crate::torus::workload::{Bootstraps, Work};
+use crate::tfhe::iteration::{Forward, Inverse, IterationPlan};
+use crate::tfhe::labels::{Meaning, Rotation};
+use crate::tfhe::transfers::access;
+use crate::tfhe::workload::{Bootstraps, Work};
 use polyfabric_program::tfhe::kernel::BodyValue;
 
 /// One ciphertext in one iteration.

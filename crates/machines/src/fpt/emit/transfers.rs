@@ -3,10 +3,10 @@ use super::super::machine::{ELEMENT_BYTES, Shape};
 use super::super::software::{Action, BUFFERS, Batch, Task};
 use super::Emitter;
 use crate::engine::schedule::{Access, Event, KindId, OpRef, Order, Resource, Value};
-use crate::torus::channels;
-use crate::torus::labels::Meaning;
-use crate::torus::transfers::{access, between};
-use crate::torus::workload::{Item, Work};
+use crate::tfhe::channels;
+use crate::tfhe::labels::Meaning;
+use crate::tfhe::transfers::{access, between};
+use crate::tfhe::workload::{Item, Work};
 use polyfabric_program::tfhe::kernel::OpKind;
 
 impl Emitter<'_> {

@@ -7,9 +7,9 @@ use crate::morphling::instruction::{Instruction, Opcode};
 use crate::morphling::layout::{TwiddlePiece, twiddle_bytes};
 use crate::morphling::machine::POINT_BYTES;
 use crate::morphling::software::wave_range;
-use crate::torus::channels::BURST_BYTES;
-use crate::torus::transfers::{Piece, access};
-use crate::torus::workload::{Item, Work};
+use crate::tfhe::channels::BURST_BYTES;
+use crate::tfhe::transfers::{Piece, access};
+use crate::tfhe::workload::{Item, Work};
 
 impl Places<'_> {
     /// Accesses of a DMA instruction.

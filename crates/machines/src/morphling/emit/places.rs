@@ -8,11 +8,11 @@ use crate::morphling::instruction::{Instruction, Opcode};
 use crate::morphling::layout::{positions_in_bank, stored_before};
 use crate::morphling::machine::Morphling;
 use crate::morphling::software::{Node, Streams, Unit, wave_range};
-use crate::torus::channels::Part;
-use crate::torus::labels::{Labeler, Meaning};
-use crate::torus::sizes::{COEFFICIENT_BYTES, Ring};
-use crate::torus::transfers::{Piece, access, part_of};
-use crate::torus::workload::{Item, Work, distinct};
+use crate::tfhe::channels::Part;
+use crate::tfhe::labels::{Labeler, Meaning};
+use crate::tfhe::sizes::{COEFFICIENT_BYTES, Ring};
+use crate::tfhe::transfers::{Piece, access, part_of};
+use crate::tfhe::workload::{Item, Work, distinct};
 use polyfabric_program::tfhe::kernel::{BodyValue, KernelProgram};
 
 /// A program mapped to a chip.

@@ -7,7 +7,7 @@ use crate::engine::schedule::{
 use crate::morphling::array::{KEY_HOP, StepCycles};
 use crate::morphling::latency;
 use crate::morphling::machine::{Morphling, POINT_BYTES};
-use crate::torus::sizes::COEFFICIENT_BYTES;
+use crate::tfhe::sizes::COEFFICIENT_BYTES;
 
 #[derive(Clone, Debug)]
 pub struct Row {

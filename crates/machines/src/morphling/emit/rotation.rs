@@ -8,10 +8,10 @@ use crate::engine::schedule::{
 use crate::morphling::array::{IterationTimes, KEY_HOP, Rotation as Times, StepCycles, WaveTimes};
 use crate::morphling::layout::{KeyPiece, Layout, twiddle_bytes};
 use crate::morphling::software::Group;
-use crate::torus::iteration::{IterationPlan, Product};
-use crate::torus::labels::{Labeler, Meaning, Rotation};
-use crate::torus::sizes::{COEFFICIENT_BYTES, Sizes};
-use crate::torus::transfers::access;
+use crate::tfhe::iteration::{IterationPlan, Product};
+use crate::tfhe::labels::{Labeler, Meaning, Rotation};
+use crate::tfhe::sizes::{COEFFICIENT_BYTES, Sizes};
+use crate::tfhe::transfers::access;
 use polyfabric_program::tfhe::kernel::BodyValue;
 use std::rc::Rc;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use super::{Emitter, GroupPlace, Times, hash_of};
 use crate::engine::schedule::{Emit, Shift};
 use crate::morphling::instruction::{Instruction, Opcode};
-use crate::torus::groups;
+use crate::tfhe::groups;
 use std::ops::Range;
 
 impl Emitter<'_> {

@@ -8,10 +8,10 @@ use crate::engine::schedule::{Access, Event, KindId, Order, Value};
 use crate::morphling::instruction::{Instruction, Opcode};
 use crate::morphling::latency;
 use crate::morphling::software::{LinearNeeds, Node, lane_positions, linear_block, switch_blocks, wave_range};
-use crate::torus::labels::Meaning;
-use crate::torus::sizes::COEFFICIENT_BYTES;
-use crate::torus::transfers::{access, between};
-use crate::torus::workload::{Item, Work};
+use crate::tfhe::labels::Meaning;
+use crate::tfhe::sizes::COEFFICIENT_BYTES;
+use crate::tfhe::transfers::{access, between};
+use crate::tfhe::workload::{Item, Work};
 use polyfabric_program::tfhe::kernel::OpKind;
 
 /// One register each for vectors, scalars and sums.

@@ -13,11 +13,11 @@ use super::instruction::{Instruction, Opcode, WORD_BYTES};
 use super::latency;
 use super::layout::{Layout, LayoutError, positions_in_bank};
 use super::machine::{Morphling, POINT_BYTES};
-use crate::torus::channels::BURST_BYTES;
-use crate::torus::dispatcher::{Priority, Task, Wait};
-use crate::torus::iteration::{IterationPlan, PlanError, plan};
-use crate::torus::labels::Lookups;
-use crate::torus::workload::{Bootstraps, Item, KeySwitches, Work, WorkloadError, distinct, read};
+use crate::tfhe::channels::BURST_BYTES;
+use crate::tfhe::dispatcher::{Priority, Task, Wait};
+use crate::tfhe::iteration::{IterationPlan, PlanError, plan};
+use crate::tfhe::labels::Lookups;
+use crate::tfhe::workload::{Bootstraps, Item, KeySwitches, Work, WorkloadError, distinct, read};
 use polyfabric_kernels::cancel;
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
 use std::collections::HashMap;
@@ -621,7 +621,7 @@ impl Writer<'_> {
         store.first = items.first().map_or(0, |item| item.element);
         store.count = items.len() as u16;
         store.amount = (items.len() as u64 * bytes) as u32;
-        store.length = (bytes / crate::torus::sizes::COEFFICIENT_BYTES) as u32;
+        store.length = (bytes / crate::tfhe::sizes::COEFFICIENT_BYTES) as u32;
         let node = self.dma(store, waits, Priority::Rest);
         for &item in items {
             self.stored.insert(item, node);

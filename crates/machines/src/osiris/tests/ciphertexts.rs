@@ -1,8 +1,8 @@
 //! Do replayed ciphertexts decrypt to the program's values?
 
 use super::{limb_by_limb, paper};
-use crate::audit::residue::audit;
-use crate::audit::residue::rounds::{audit_whole, changes};
+use crate::audit::rns::audit;
+use crate::audit::rns::rounds::{audit_whole, changes};
 use crate::engine::checker::check;
 use crate::engine::schedule::{Item, Schedule};
 use crate::osiris::machine::{Osiris, StepsBy};

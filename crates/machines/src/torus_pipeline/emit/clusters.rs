@@ -6,12 +6,12 @@ use super::super::streams::{Drain, Steps};
 use super::Emitter;
 use super::resources::Core;
 use crate::engine::schedule::{Access, ClassId, Emit, Event, KindId, OpRef, Order, Place, Resource, Shift, Value};
-use crate::torus::iteration::Inverse;
-use crate::torus::labels::{Meaning, Rotation};
-use crate::torus::sizes::COEFFICIENT_BYTES;
-use crate::torus::steady::Settled;
-use crate::torus::transfers::access;
-use crate::torus::workload::{Bootstraps, Item, Work};
+use crate::tfhe::iteration::Inverse;
+use crate::tfhe::labels::{Meaning, Rotation};
+use crate::tfhe::sizes::COEFFICIENT_BYTES;
+use crate::tfhe::steady::Settled;
+use crate::tfhe::transfers::access;
+use crate::tfhe::workload::{Bootstraps, Item, Work};
 use polyfabric_program::tfhe::kernel::{BodyValue, OpKind};
 
 /// One ciphertext on one core, in one iteration.

@@ -8,10 +8,10 @@ use super::hardware::Timeline;
 use super::machine::Pipeline;
 use super::software::{Action, Epoch, Tasks};
 use crate::engine::schedule::{Emit, Schedule, ScheduleBuilder, Value};
-use crate::torus::channels::Part;
-use crate::torus::groups::EmitGroups;
-use crate::torus::labels::{Labeler, Labels, Lookups, Meaning};
-use crate::torus::workload::{Item, Work};
+use crate::tfhe::channels::Part;
+use crate::tfhe::groups::EmitGroups;
+use crate::tfhe::labels::{Labeler, Labels, Lookups, Meaning};
+use crate::tfhe::workload::{Item, Work};
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use resources::Chip;
 

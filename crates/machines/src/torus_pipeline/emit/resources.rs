@@ -7,7 +7,7 @@ use crate::engine::function::Function;
 use crate::engine::schedule::{
     ClassId, KindId, MemoryId, MemoryKind, Resource, ScheduleBuilder, Traffic, WaitCategory,
 };
-use crate::torus::sizes::{COEFFICIENT_BYTES, Sizes};
+use crate::tfhe::sizes::{COEFFICIENT_BYTES, Sizes};
 use polyfabric_schemes::tfhe::Parameters;
 
 #[derive(Clone, Debug)]

@@ -4,10 +4,10 @@ use super::super::hardware::link_latency;
 use super::super::software::{Action, Epoch, Task, bytes_of, core_rows};
 use super::Emitter;
 use crate::engine::schedule::{Access, Event, KindId, MemoryId, OpRef, Order, Resource, Value};
-use crate::torus::labels::Meaning;
-use crate::torus::sizes::COEFFICIENT_BYTES;
-use crate::torus::transfers::{Piece, access, between, part_of};
-use crate::torus::workload::{Item, Work, distinct};
+use crate::tfhe::labels::Meaning;
+use crate::tfhe::sizes::COEFFICIENT_BYTES;
+use crate::tfhe::transfers::{Piece, access, between, part_of};
+use crate::tfhe::workload::{Item, Work, distinct};
 use polyfabric_program::tfhe::kernel::BodyValue;
 
 /// Accesses of an event.

@@ -1,8 +1,8 @@
 //! A machine as a file describes it, with the mapper that the file names.
 
 use super::options::{Given, check_against};
-use super::residue::ResidueMachine;
-use super::torus::TorusMachine;
+use super::rns::RnsMachine;
+use super::tfhe::TfheMachine;
 use super::{Family, MachineError, Mapper, Target};
 use crate::engine::description::Description;
 use std::fmt;
@@ -11,13 +11,13 @@ use std::sync::Arc;
 
 /// See the module's documentation.
 #[derive(Clone)]
-pub struct Described {
+pub struct Machine {
     description: Arc<Description>,
     mapper: &'static dyn Mapper,
     target: Target,
 }
 
-impl Deref for Described {
+impl Deref for Machine {
     type Target = Description;
 
     fn deref(&self) -> &Description {
@@ -25,19 +25,19 @@ impl Deref for Described {
     }
 }
 
-impl fmt::Debug for Described {
+impl fmt::Debug for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.description.fmt(f)
     }
 }
 
-impl PartialEq for Described {
+impl PartialEq for Machine {
     fn eq(&self, other: &Self) -> bool {
         self.description == other.description
     }
 }
 
-impl Described {
+impl Machine {
     /// `description` with the mapper of its name, its figures read.
     ///
     /// # Errors
@@ -67,10 +67,10 @@ impl Described {
     ///
     /// # Errors
     /// [`MachineError::Family`] if not.
-    pub(super) fn torus(&self, program: &str) -> Result<&dyn TorusMachine, MachineError> {
+    pub(super) fn tfhe(&self, program: &str) -> Result<&dyn TfheMachine, MachineError> {
         match &self.target {
-            Target::Torus(machine) => Ok(&**machine),
-            Target::Residue(_) => Err(MachineError::family(self, Family::Residue, program, Family::Torus)),
+            Target::Tfhe(machine) => Ok(&**machine),
+            Target::Rns(_) => Err(MachineError::family(self, Family::Rns, program, Family::Tfhe)),
         }
     }
 
@@ -78,10 +78,10 @@ impl Described {
     ///
     /// # Errors
     /// [`MachineError::Family`] if not.
-    pub(super) fn residue(&self, program: &str) -> Result<&dyn ResidueMachine, MachineError> {
+    pub(super) fn rns(&self, program: &str) -> Result<&dyn RnsMachine, MachineError> {
         match &self.target {
-            Target::Residue(machine) => Ok(&**machine),
-            Target::Torus(_) => Err(MachineError::family(self, Family::Torus, program, Family::Residue)),
+            Target::Rns(machine) => Ok(&**machine),
+            Target::Tfhe(_) => Err(MachineError::family(self, Family::Tfhe, program, Family::Rns)),
         }
     }
 

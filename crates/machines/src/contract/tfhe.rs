@@ -1,15 +1,15 @@
 //! Machines that execute programs on torus polynomials.
 
-use super::{Described, MachineError};
+use super::{Machine, MachineError};
 use crate::audit::{audit, same_resources};
 use crate::engine::checker::check;
 use crate::engine::description::{Description, DescriptionLiteral, FigureLiteral, Written};
 use crate::engine::report::{SimulationError, SimulationReport, Subject};
 use crate::engine::schedule::{Resources, Schedule};
-use crate::torus::figures::{STAGES, WIDTHS, fixed_point};
-use crate::torus::labels::Labels;
-use crate::torus::replay::{self, Replay};
-use crate::torus::widths::{Derived, Judge, Setting, derive};
+use crate::tfhe::figures::{STAGES, WIDTHS, fixed_point};
+use crate::tfhe::labels::Labels;
+use crate::tfhe::replay::{self, Replay};
+use crate::tfhe::widths::{Derived, Judge, Setting, derive};
 use polyfabric_kernels::cancel;
 use polyfabric_kernels::fixed::Structure;
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind, count};
@@ -20,7 +20,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// A mapper of programs on torus polynomials.
-pub trait TorusMachine: Send + Sync {
+pub trait TfheMachine: Send + Sync {
     /// Its file.
     fn description(&self) -> &Description;
 
@@ -91,7 +91,7 @@ pub trait TorusMachine: Send + Sync {
     ///
     /// # Errors
     /// [`MachineError`] when the program does not fit.
-    fn map(&self, program: &KernelProgram) -> Result<MappedTorus, MachineError>;
+    fn map(&self, program: &KernelProgram) -> Result<MappedTfhe, MachineError>;
 
     /// What it decides of `program`, to be reported.
     ///
@@ -124,7 +124,7 @@ pub struct Decisions {
 
 /// A program on a machine.
 #[derive(Clone, Debug)]
-pub struct MappedTorus {
+pub struct MappedTfhe {
     /// Every event.
     pub schedule: Schedule,
     /// The meaning of its values.
@@ -133,32 +133,32 @@ pub struct MappedTorus {
     pub primary: &'static [&'static str],
 }
 
-/// [`TorusMachine::arithmetic`] of `machine`.
+/// [`TfheMachine::arithmetic`] of `machine`.
 ///
 /// # Errors
 /// As there; [`MachineError::Family`] for a machine of another family.
-pub fn arithmetic(machine: &Described, parameters: &Parameters) -> Result<Arithmetic, MachineError> {
-    machine.torus(parameters.name())?.arithmetic(parameters)
+pub fn arithmetic(machine: &Machine, parameters: &Parameters) -> Result<Arithmetic, MachineError> {
+    machine.tfhe(parameters.name())?.arithmetic(parameters)
 }
 
-/// [`TorusMachine::lowering`] of `machine`.
+/// [`TfheMachine::lowering`] of `machine`.
 ///
 /// # Errors
 /// As there; [`MachineError::Family`] for a machine of another family.
 pub fn lowering(
-    machine: &Described,
+    machine: &Machine,
     parameters: &Parameters,
     key_switch: KeySwitchOrder,
 ) -> Result<TfheLowering, MachineError> {
-    machine.torus(parameters.name())?.lowering(parameters, key_switch)
+    machine.tfhe(parameters.name())?.lowering(parameters, key_switch)
 }
 
-/// [`TorusMachine::torus_bits`] of `machine`.
+/// [`TfheMachine::torus_bits`] of `machine`.
 ///
 /// # Errors
 /// As there; [`MachineError::Family`] for a machine of another family.
-pub fn torus_bits(machine: &Described, program: &str) -> Result<u32, MachineError> {
-    machine.torus(program)?.torus_bits()
+pub fn torus_bits(machine: &Machine, program: &str) -> Result<u32, MachineError> {
+    machine.tfhe(program)?.torus_bits()
 }
 
 /// The widths that `machine` has for `parameters`, derived anew by `judge`.
@@ -166,12 +166,12 @@ pub fn torus_bits(machine: &Described, program: &str) -> Result<u32, MachineErro
 /// # Errors
 /// [`MachineError::Mapping`] for a set whose torus leaves no room; [`MachineError::Family`] for a machine of another family.
 pub fn derive_widths(
-    machine: &Described,
+    machine: &Machine,
     parameters: &Parameters,
     judge: Judge,
     progress: &dyn Progress,
 ) -> Result<Derived, MachineError> {
-    let structure = machine.torus(parameters.name())?.structure()?;
+    let structure = machine.tfhe(parameters.name())?.structure()?;
     let setting = Setting { structure, overflow_log2: machine.value("machine.arithmetic.overflow_log2")? };
     derive(parameters, judge, setting, progress)
         .map_err(|cause| MachineError::mapping(machine, parameters.name(), cause))
@@ -181,7 +181,7 @@ pub fn derive_widths(
 ///
 /// # Errors
 /// [`MachineError::Mapping`] if it cannot be written as text.
-pub fn with_widths(machine: &Described, derived: &Derived) -> Result<String, MachineError> {
+pub fn with_widths(machine: &Machine, derived: &Derived) -> Result<String, MachineError> {
     let mut literal: DescriptionLiteral = machine.literal().clone();
     let widths = derived.widths();
     let [key, forward, inverse, forward_twiddle, inverse_twiddle] = WIDTHS;
@@ -232,8 +232,8 @@ const CIPHERTEXT_BYTES: u64 = 900;
 ///
 /// # Errors
 /// [`MachineError::Family`] for a machine of another family.
-pub fn mapping_bytes(machine: &Described, program: &KernelProgram) -> Result<u64, MachineError> {
-    let rotation = machine.torus(&program.name)?.rotation_bytes(&program.parameters);
+pub fn mapping_bytes(machine: &Machine, program: &KernelProgram) -> Result<u64, MachineError> {
+    let rotation = machine.tfhe(&program.name)?.rotation_bytes(&program.parameters);
     let bytes = program.ops.iter().map(|op| {
         let each = if matches!(op.kind, OpKind::BlindRotation { .. }) { rotation } else { 0 };
         op.result.count() as u64 * (CIPHERTEXT_BYTES + each)
@@ -245,24 +245,24 @@ pub fn mapping_bytes(machine: &Described, program: &KernelProgram) -> Result<u64
 ///
 /// # Errors
 /// [`MachineError`] when the program does not fit.
-pub fn map(machine: &Described, program: &KernelProgram) -> Result<MappedTorus, MachineError> {
+pub fn map(machine: &Machine, program: &KernelProgram) -> Result<MappedTfhe, MachineError> {
     let _stage = cancel::stage("scheduling", 0);
-    machine.torus(&program.name)?.map(program)
+    machine.tfhe(&program.name)?.map(program)
 }
 
-/// [`TorusMachine::decisions`] of `machine`.
+/// [`TfheMachine::decisions`] of `machine`.
 ///
 /// # Errors
 /// As there; [`MachineError::Family`] for a machine of another family.
-pub fn decisions(machine: &Described, program: &KernelProgram) -> Result<Decisions, MachineError> {
-    machine.torus(&program.name)?.decisions(program)
+pub fn decisions(machine: &Machine, program: &KernelProgram) -> Result<Decisions, MachineError> {
+    machine.tfhe(&program.name)?.decisions(program)
 }
 
 /// Maps `program` onto `machine`, checks the schedule and reports on it.
 ///
 /// # Errors
 /// [`MachineError`] when the program does not fit, or the schedule breaks a rule.
-pub fn simulate(machine: &Described, program: &KernelProgram) -> Result<SimulationReport, MachineError> {
+pub fn simulate(machine: &Machine, program: &KernelProgram) -> Result<SimulationReport, MachineError> {
     report(machine, program, &map(machine, program)?)
 }
 
@@ -272,12 +272,12 @@ pub fn simulate(machine: &Described, program: &KernelProgram) -> Result<Simulati
 /// # Errors
 /// [`MachineError::Audit`] with the first difference.
 pub fn hold(
-    machine: &Described,
+    machine: &Machine,
     program: &KernelProgram,
     labels: &Labels,
     schedule: &Schedule,
 ) -> Result<(), MachineError> {
-    let own = machine.torus(&program.name)?.resources(&program.parameters)?;
+    let own = machine.tfhe(&program.name)?.resources(&program.parameters)?;
     let held = same_resources(&own, &schedule.resources).and_then(|()| audit(program, schedule, labels));
     held.map_err(|cause| MachineError::Audit {
         program: program.name.to_string(),
@@ -291,9 +291,9 @@ pub fn hold(
 /// # Errors
 /// [`MachineError`] when the schedule breaks a rule or does not compute the program.
 pub fn report(
-    machine: &Described,
+    machine: &Machine,
     program: &KernelProgram,
-    mapped: &MappedTorus,
+    mapped: &MappedTfhe,
 ) -> Result<SimulationReport, MachineError> {
     let holding = cancel::stage("holding the schedule against the program", 0);
     hold(machine, program, &mapped.labels, &mapped.schedule)?;
@@ -325,7 +325,7 @@ pub fn report(
 ///
 /// # Errors
 /// [`MachineError`] when the program does not fit, or the schedule breaks a rule.
-pub fn cycles(machine: &Described, program: &KernelProgram) -> Result<u64, MachineError> {
+pub fn cycles(machine: &Machine, program: &KernelProgram) -> Result<u64, MachineError> {
     let illegal = |violation| SimulationError::Schedule {
         program: program.name.to_string(),
         machine: machine.name().to_owned(),
@@ -340,7 +340,7 @@ pub fn cycles(machine: &Described, program: &KernelProgram) -> Result<u64, Machi
 /// [`MachineError::Replay`] when program, key and inputs do not fit together, or the schedule is wrong.
 pub fn replay(
     program: &KernelProgram,
-    mapped: &MappedTorus,
+    mapped: &MappedTfhe,
     key: &ServerKey<u32>,
     inputs: &BTreeMap<String, LweBatch<u32>>,
     progress: &dyn Progress,

@@ -3,8 +3,8 @@
 use super::estimate::Estimate;
 use super::options::{Given, check};
 use super::rounds::MappedBody;
-use super::{Described, MachineError};
-use crate::audit::residue::{Meaning, audit};
+use super::{Machine, MachineError};
+use crate::audit::rns::{Meaning, audit};
 use crate::audit::same_resources;
 use crate::engine::description::Description;
 use crate::engine::list::{EventList, Source};
@@ -22,7 +22,7 @@ use serde::Serialize;
 use std::sync::Arc;
 
 /// A mapper of programs on residue polynomials.
-pub trait ResidueMachine: Send + Sync {
+pub trait RnsMachine: Send + Sync {
     /// Its file.
     fn description(&self) -> &Description;
 
@@ -61,7 +61,7 @@ pub trait ResidueMachine: Send + Sync {
     ///
     /// # Errors
     /// [`MachineError`] when the program does not fit.
-    fn map(&self, program: &KernelProgram, options: &Given) -> Result<Box<dyn MappedResidue>, MachineError>;
+    fn map(&self, program: &KernelProgram, options: &Given) -> Result<Box<dyn MappedRns>, MachineError>;
 
     /// Unit classes whose stalls are accounted for, the headline first: of every schedule alike.
     fn primary(&self) -> &'static [&'static str];
@@ -110,13 +110,13 @@ pub trait ResidueMachine: Send + Sync {
         _program: &KernelProgram,
         _options: &Given,
         _bytes: &[u8],
-    ) -> Result<Box<dyn MappedResidue>, MachineError> {
+    ) -> Result<Box<dyn MappedRns>, MachineError> {
         Err(MachineError::NoInstructions { machine: self.description().name().to_owned() })
     }
 }
 
 /// A program on a machine, as its compiler has left it.
-pub trait MappedResidue: Send + Sync {
+pub trait MappedRns: Send + Sync {
     /// Every event, in order of time.
     fn events(&self) -> Box<dyn EventList + '_>;
 
@@ -152,7 +152,7 @@ pub trait Instructed: Send + Sync {
     /// How many.
     fn instructions(&self) -> u64;
 
-    /// What the compiler found out, for [`ResidueMachine::load`].
+    /// What the compiler found out, for [`RnsMachine::load`].
     fn save(&self) -> Vec<u8>;
 
     /// The instruction streams of all components, in binary form.
@@ -167,14 +167,14 @@ pub trait Instructed: Send + Sync {
 
 /// A program on a machine, held against both, with its report.
 pub struct Simulated {
-    mapped: Box<dyn MappedResidue>,
+    mapped: Box<dyn MappedRns>,
     report: SimulationReport,
     clock_hz: f64,
 }
 
 impl Simulated {
     /// What the compiler has left.
-    pub fn mapped(&self) -> &dyn MappedResidue {
+    pub fn mapped(&self) -> &dyn MappedRns {
         &*self.mapped
     }
 
@@ -218,13 +218,13 @@ impl Simulated {
 /// # Errors
 /// [`MachineError::Audit`] with the first difference.
 pub fn hold(
-    machine: &Described,
+    machine: &Machine,
     program: &KernelProgram,
     options: &Given,
     meaning: &dyn Meaning,
     events: &dyn EventList,
 ) -> Result<(), MachineError> {
-    let own = machine.residue(&program.name)?.resources(program, options)?;
+    let own = machine.rns(&program.name)?.resources(program, options)?;
     let held = same_resources(&own, events.resources()).and_then(|()| audit(program, events, meaning));
     held.map_err(|cause| MachineError::Audit {
         program: program.name.to_string(),
@@ -235,11 +235,11 @@ pub fn hold(
 
 /// Holds what was mapped against `program` and `machine`, and reports on it.
 fn simulated(
-    machine: &Described,
+    machine: &Machine,
     program: &KernelProgram,
     parameters: &str,
     options: &Given,
-    mapped: Box<dyn MappedResidue>,
+    mapped: Box<dyn MappedRns>,
 ) -> Result<Simulated, MachineError> {
     let (events, meaning) = (mapped.events(), mapped.meaning());
     let holding = cancel::stage("holding the schedule against the program", 0);
@@ -253,7 +253,7 @@ fn simulated(
         },
         count => (count, "key switches"),
     };
-    let primary = machine.residue(&program.name)?.primary();
+    let primary = machine.rns(&program.name)?.primary();
     let primary: Vec<String> = primary.iter().map(|&class| class.to_owned()).collect();
     let schedule = Source::List(&*events);
     let (name, primary) = (&*program.name, &*primary);
@@ -286,36 +286,36 @@ pub struct Group {
     pub instructions: u64,
 }
 
-/// [`ResidueMachine::word_bits`] of `machine`; also whether its parts fit together.
+/// [`RnsMachine::word_bits`] of `machine`; also whether its parts fit together.
 ///
 /// # Errors
 /// As there; [`MachineError::Family`] for a machine of another family.
-pub fn word_bits(machine: &Described, program: &str) -> Result<u32, MachineError> {
-    machine.residue(program)?.word_bits()
+pub fn word_bits(machine: &Machine, program: &str) -> Result<u32, MachineError> {
+    machine.rns(program)?.word_bits()
 }
 
-/// [`ResidueMachine::bgv_lowering`] of `machine`.
+/// [`RnsMachine::bgv_lowering`] of `machine`.
 ///
 /// # Errors
 /// [`MachineError::Family`] for a machine of another family.
-pub fn bgv_lowering(machine: &Described, program: &str, gadget: GadgetLiteral) -> Result<RnsLowering, MachineError> {
-    machine.residue(program)?.bgv_lowering(gadget)
+pub fn bgv_lowering(machine: &Machine, program: &str, gadget: GadgetLiteral) -> Result<RnsLowering, MachineError> {
+    machine.rns(program)?.bgv_lowering(gadget)
 }
 
-/// [`ResidueMachine::ckks_lowering`] of `machine`.
+/// [`RnsMachine::ckks_lowering`] of `machine`.
 ///
 /// # Errors
 /// [`MachineError::Family`] for a machine of another family.
-pub fn ckks_lowering(machine: &Described, program: &str, gadget: GadgetLiteral) -> Result<RnsLowering, MachineError> {
-    machine.residue(program)?.ckks_lowering(gadget)
+pub fn ckks_lowering(machine: &Machine, program: &str, gadget: GadgetLiteral) -> Result<RnsLowering, MachineError> {
+    machine.rns(program)?.ckks_lowering(gadget)
 }
 
-/// [`ResidueMachine::estimate`] of `program` on `machine`.
+/// [`RnsMachine::estimate`] of `program` on `machine`.
 ///
 /// # Errors
 /// As there; [`MachineError::Family`] for a machine of another family.
-pub fn estimate(machine: &Described, program: &KernelProgram) -> Result<Estimate, MachineError> {
-    machine.residue(&program.name)?.estimate(program)
+pub fn estimate(machine: &Machine, program: &KernelProgram) -> Result<Estimate, MachineError> {
+    machine.rns(&program.name)?.estimate(program)
 }
 
 /// Bytes that a mapper and the check of its schedule take of any program.
@@ -336,12 +336,12 @@ pub fn mapping_bytes(program: &KernelProgram) -> u64 {
 /// # Errors
 /// [`MachineError`] when the program or an option does not fit, or the schedule breaks a rule.
 pub fn map(
-    machine: &Described,
+    machine: &Machine,
     program: &KernelProgram,
     parameters: &str,
     options: &Given,
 ) -> Result<Simulated, MachineError> {
-    let mapper = machine.residue(&program.name)?;
+    let mapper = machine.rns(&program.name)?;
     check(machine.mapped_by(), machine, options)?;
     let stage = cancel::stage("compiling", 0);
     let mapped = mapper.map(program, options)?;
@@ -354,13 +354,13 @@ pub fn map(
 /// # Errors
 /// [`MachineError::Saved`] if the bytes are of another program, or the schedule breaks a rule.
 pub fn load(
-    machine: &Described,
+    machine: &Machine,
     program: &KernelProgram,
     parameters: &str,
     options: &Given,
     bytes: &[u8],
 ) -> Result<Simulated, MachineError> {
-    let mapper = machine.residue(&program.name)?;
+    let mapper = machine.rns(&program.name)?;
     check(machine.mapped_by(), machine, options)?;
     simulated(machine, program, parameters, options, mapper.load(program, options, bytes)?)
 }

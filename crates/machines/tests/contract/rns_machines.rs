@@ -3,12 +3,12 @@
 use crate::common::{Listed, SHAPE, all_machines, keys_and_inputs};
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::modular::Modulus;
-use polyfabric_machines::Described;
+use polyfabric_machines::Machine;
 use polyfabric_machines::audit::AuditError;
-use polyfabric_machines::audit::residue::{Meaning, audit};
+use polyfabric_machines::audit::rns::{Meaning, audit};
 use polyfabric_machines::contract::Family;
 use polyfabric_machines::contract::options::Given;
-use polyfabric_machines::contract::residue::{Simulated, hold, map};
+use polyfabric_machines::contract::rns::{Simulated, hold, map};
 use polyfabric_machines::engine::checker::{Hazard, check};
 use polyfabric_machines::engine::list::Source;
 use polyfabric_machines::engine::schedule::{
@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 /// A program on a machine, with keys and inputs, and what the interpreter makes of them.
 pub struct Case {
-    machine: Described,
+    machine: Machine,
     program: KernelProgram,
     simulated: Simulated,
     pub listed: Listed,
@@ -37,7 +37,7 @@ pub struct Case {
 }
 
 impl Case {
-    fn new(machine: &Described, operation: Operation) -> Self {
+    fn new(machine: &Machine, operation: Operation) -> Self {
         let program = build(operation, SHAPE).expect("a program");
         let moduli: Vec<Modulus> = program.moduli.to_vec();
         let ring = Ring::new(RingDegree::new(1 << SHAPE.log2_degree).expect("a degree"), &moduli).expect("a ring");
@@ -54,7 +54,7 @@ impl Case {
     /// Every machine of the family, with key switches and products.
     pub fn all() -> Vec<Self> {
         let machines = all_machines();
-        let own = machines.iter().filter(|machine| machine.family() == Family::Residue);
+        let own = machines.iter().filter(|machine| machine.family() == Family::Rns);
         own.flat_map(|machine| [Operation::Permute, Operation::Multiply].map(|of| Self::new(machine, of))).collect()
     }
 

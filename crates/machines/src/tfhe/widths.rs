@@ -487,7 +487,7 @@ mod tests {
     //! Are the widths the least that meet the limit, with the ranges that the variance asks for?
 
     use super::*;
-    use crate::torus::test_support::parameters;
+    use crate::tfhe::test_support::parameters;
     use polyfabric_runtime::NoProgress;
 
     const FPT: Setting = Setting { structure: Structure::Twisted { log2_radix: 4 }, overflow_log2: 64.0 };

@@ -1,6 +1,6 @@
 //! Definitions in terms of work: what each costs its unit, given that what is read costs nothing.
 
-use crate::torus::definition::{Domain, SwitchPart, Undefined, yielded};
+use crate::tfhe::definition::{Domain, SwitchPart, Undefined, yielded};
 use polyfabric_program::tfhe::kernel::{Body, BodyType, BodyValue, KernelProgram, Primitive};
 
 /// Elements that units take up. In a body, a value is the number of products with the key that it takes.

@@ -4,7 +4,7 @@
 use super::super::AuditError;
 use super::{Audit, Read};
 use crate::engine::function::Function;
-use crate::torus::labels::Meaning;
+use crate::tfhe::labels::Meaning;
 
 impl Audit<'_> {
     /// Checks that an event reads an operand once for each result that takes it, and a value that it moves once for each time that it

@@ -10,8 +10,8 @@ use crate::engine::function::Function;
 use crate::engine::schedule::{
     Access, Event, Item, MemoryKind, OpKind as Kind, Repeat, Resources, Schedule, Shift, Value,
 };
-use crate::torus::definition::{Definitions, Reads, Undefined};
-use crate::torus::labels::{Labels, Meaning};
+use crate::tfhe::definition::{Definitions, Reads, Undefined};
+use crate::tfhe::labels::{Labels, Meaning};
 use polyfabric_kernels::cancel;
 use polyfabric_program::tfhe::kernel::{Body, BodyValue, KernelProgram, OpKind, ValueType};
 use std::collections::{HashMap, HashSet};

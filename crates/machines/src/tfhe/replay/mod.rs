@@ -1,7 +1,7 @@
 //! Functional replay: the schedule's events, in the schedule's order, on real ciphertexts.
 //!
 //! Data lives only where the schedule puts it, so a schedule with a wrong order, a wrong buffer or a missing transfer gives
-//! wrong ciphertexts. An event computes what it is said to write by the program's definition ([`crate::torus::definition`]), in the
+//! wrong ciphertexts. An event computes what it is said to write by the program's definition ([`crate::tfhe::definition`]), in the
 //! arithmetic of the machine ([`words`]), from what lies at the places that it reads. In [`stream`], elements move at the cycles that the
 //! schedule says.
 

@@ -6,7 +6,7 @@ use super::work::levels;
 use super::{Audit, Read};
 use crate::engine::function::Function;
 use crate::engine::schedule::{Access, MemoryKind, Place};
-use crate::torus::labels::Meaning;
+use crate::tfhe::labels::Meaning;
 use polyfabric_program::tfhe::kernel::OpKind;
 
 impl Audit<'_> {

@@ -1,8 +1,8 @@
 //! Definitions carried out on polynomials, in the machine's arithmetic.
 
 use super::{Context, ReplayError};
-use crate::torus::definition::{Domain, SwitchPart, Undefined};
-use crate::torus::labels::Meaning;
+use crate::tfhe::definition::{Domain, SwitchPart, Undefined};
+use crate::tfhe::labels::Meaning;
 use polyfabric_kernels::Torus;
 use polyfabric_program::tfhe::kernel::Primitive;
 use polyfabric_runtime::tfhe::interpreter::Spectrum;
