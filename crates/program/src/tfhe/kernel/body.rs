@@ -1,5 +1,6 @@
 //! Bodies of the composite operations: one loop iteration in primitive operations.
 
+use super::primitive::{BodyType, Primitive};
 use crate::tfhe::lowering::{Accumulation, InputTransform, TfheLowering};
 use std::sync::Arc;
 
@@ -11,72 +12,6 @@ impl BodyValue {
     pub fn index(self) -> usize {
         self.0 as usize
     }
-}
-
-/// Type of a value within a body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum BodyType {
-    /// N torus coefficients.
-    Polynomial,
-    /// N signed digits of one gadget level.
-    Digits,
-    /// Digits in the transform domain.
-    Spectrum,
-    /// A sum of products with key polynomials, in the transform domain.
-    Product,
-    /// One LWE ciphertext under the small key.
-    Lwe,
-    /// One signed digit of a mask element.
-    Digit,
-}
-
-/// A primitive operation of iteration i.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Primitive {
-    /// Polynomial times X^(a~_i); the amount comes from the ciphertext at run time.
-    Rotate,
-    /// Polynomial times X^⟨a~,u⟩. Bit j of pattern u selects a~_(im + j), of the m secret bits of the iteration.
-    RotatePattern {
-        /// u, not zero.
-        pattern: u32,
-    },
-    /// Product times the transform of X^⟨a~,u⟩. Only in exact and binary64 arithmetic.
-    RotateProduct {
-        /// u, not zero.
-        pattern: u32,
-    },
-    SubtractProduct,
-    AddProduct,
-    Subtract,
-    /// Digits of one gadget level of a polynomial; level 0 is the most significant.
-    Digit {
-        level: u32,
-    },
-    /// Digits to the transform domain.
-    ForwardTransform,
-    /// Spectrum times the transform of bootstrapping-key polynomial (i, row, column).
-    Multiply {
-        /// Row j · l + level of the GGSW ciphertext. An unrolled key has one such ciphertext per pattern u: add (u − 1)(k + 1)l.
-        row: u32,
-        column: u32,
-    },
-    /// First operand (a product) plus the second (a spectrum) times the transform of bootstrapping-key polynomial (i, row, column).
-    MultiplyAccumulate {
-        /// As of `Multiply`.
-        row: u32,
-        column: u32,
-    },
-    /// Product back to torus coefficients.
-    InverseTransform,
-    Add,
-    /// One digit of mask element a'_i of the ciphertext being switched; level 0 is the most significant. No operand.
-    MaskDigit {
-        level: u32,
-    },
-    /// LWE ciphertext minus digit times key-switch key ciphertext (i, level).
-    SubtractKeyProduct {
-        level: u32,
-    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,26 +29,6 @@ pub struct Body {
     /// The operations; operation i defines value `carried + i`.
     pub ops: Vec<BodyOp>,
     pub yields: Vec<BodyValue>,
-}
-
-impl Primitive {
-    /// Types of the operands and of the result.
-    pub fn signature(self) -> (&'static [BodyType], BodyType) {
-        use BodyType::{Digit, Digits, Lwe, Polynomial, Product, Spectrum};
-        match self {
-            Self::Rotate | Self::RotatePattern { .. } => (&[Polynomial], Polynomial),
-            Self::Subtract | Self::Add => (&[Polynomial, Polynomial], Polynomial),
-            Self::Digit { .. } => (&[Polynomial], Digits),
-            Self::ForwardTransform => (&[Digits], Spectrum),
-            Self::Multiply { .. } => (&[Spectrum], Product),
-            Self::MultiplyAccumulate { .. } => (&[Product, Spectrum], Product),
-            Self::RotateProduct { .. } => (&[Product], Product),
-            Self::SubtractProduct | Self::AddProduct => (&[Product, Product], Product),
-            Self::InverseTransform => (&[Product], Polynomial),
-            Self::MaskDigit { .. } => (&[], Digit),
-            Self::SubtractKeyProduct { .. } => (&[Lwe, Digit], Lwe),
-        }
-    }
 }
 
 impl Body {

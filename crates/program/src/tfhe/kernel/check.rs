@@ -244,24 +244,23 @@ impl KernelProgram {
             if types != operands {
                 return Err(format!("operation {index} takes {operands:?}, not {types:?}"));
             }
-            let in_range = match op.primitive {
-                Primitive::Digit { level } => rotation && level < levels,
-                Primitive::MaskDigit { level } | Primitive::SubtractKeyProduct { level } => !rotation && level < levels,
-                Primitive::Multiply { row, column } | Primitive::MultiplyAccumulate { row, column } => {
-                    rotation && (row as usize) < rows && (column as usize) < carried
-                }
-                Primitive::RotateProduct { .. } if fixed => {
-                    return Err(format!(
-                        "operation {index} rotates a product in the transform domain, which fixed-point arithmetic does not have; \
-                         rotate after the inverse transform"
-                    ));
-                }
-                Primitive::RotatePattern { pattern } | Primitive::RotateProduct { pattern } => {
-                    rotation && (1..=patterns as u32).contains(&pattern)
-                }
-                Primitive::Rotate => rotation && unrolling == KeyUnrolling::ONE,
-                _ => rotation,
+            if fixed && matches!(op.primitive, Primitive::RotateProduct { .. }) {
+                return Err(format!(
+                    "operation {index} rotates a product in the transform domain, which fixed-point arithmetic does not have; \
+                     rotate after the inverse transform"
+                ));
+            }
+            let in_range = |(name, number): (&str, u32)| match name {
+                "level" => number < levels,
+                "row" => (number as usize) < rows,
+                "column" => (number as usize) < carried,
+                "pattern" => (1..=patterns as u32).contains(&number),
+                _ => false,
             };
+            let switches = matches!(op.primitive.signature().1, BodyType::Lwe | BodyType::Digit);
+            let in_range = rotation != switches
+                && (op.primitive != Primitive::Rotate || unrolling == KeyUnrolling::ONE)
+                && op.primitive.numbers().into_iter().all(in_range);
             if !in_range {
                 return Err(format!("operation {index}, {:?}, does not exist for these parameters", op.primitive));
             }

@@ -1,24 +1,7 @@
 //! Counts primitive operations by walking the bodies, so the counts cannot disagree with the lowering.
 
-use super::{Body, KernelProgram, OpKind, Primitive};
-
-/// Primitive operations of one iteration of a body, or of a whole program.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    pub rotations: u64,
-    pub digits: u64,
-    pub forward_transforms: u64,
-    pub inverse_transforms: u64,
-    /// Polynomial products in the transform domain, accumulating or not.
-    pub multiplies: u64,
-    /// Additions and subtractions of polynomials in the coefficient domain.
-    pub additions: u64,
-    pub product_rotations: u64,
-    /// Additions and subtractions of products in the transform domain.
-    pub product_additions: u64,
-    /// Products of a digit and a key-switch key ciphertext.
-    pub key_switch_products: u64,
-}
+pub use super::primitive::Counts;
+use super::{Body, KernelProgram, OpKind};
 
 impl Counts {
     pub fn transforms(self) -> u64 {
@@ -34,6 +17,7 @@ impl Counts {
         self.additions += other.additions * factor;
         self.product_rotations += other.product_rotations * factor;
         self.product_additions += other.product_additions * factor;
+        self.mask_digits += other.mask_digits * factor;
         self.key_switch_products += other.key_switch_products * factor;
     }
 }
@@ -42,18 +26,7 @@ impl Counts {
 pub fn iteration(body: &Body) -> Counts {
     let mut counts = Counts::default();
     for op in &body.ops {
-        match op.primitive {
-            Primitive::Rotate | Primitive::RotatePattern { .. } => counts.rotations += 1,
-            Primitive::Digit { .. } => counts.digits += 1,
-            Primitive::ForwardTransform => counts.forward_transforms += 1,
-            Primitive::InverseTransform => counts.inverse_transforms += 1,
-            Primitive::Multiply { .. } | Primitive::MultiplyAccumulate { .. } => counts.multiplies += 1,
-            Primitive::RotateProduct { .. } => counts.product_rotations += 1,
-            Primitive::SubtractProduct | Primitive::AddProduct => counts.product_additions += 1,
-            Primitive::Subtract | Primitive::Add => counts.additions += 1,
-            Primitive::SubtractKeyProduct { .. } => counts.key_switch_products += 1,
-            Primitive::MaskDigit { .. } => {}
-        }
+        counts.add(op.primitive);
     }
     counts
 }

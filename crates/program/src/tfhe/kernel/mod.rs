@@ -7,11 +7,13 @@
 mod body;
 mod check;
 pub mod count;
+mod primitive;
 mod test_polynomial;
 mod unrolled;
 
-pub use body::{Body, BodyOp, BodyType, BodyValue, Primitive, blind_rotation_body, key_switch_body};
+pub use body::{Body, BodyOp, BodyValue, blind_rotation_body, key_switch_body};
 pub use check::{KernelError, op_name};
+pub use primitive::{BodyType, Primitive};
 pub use test_polynomial::{ConstantRun, TestPolynomial};
 pub use unrolled::unrolled_rotation_body;
 

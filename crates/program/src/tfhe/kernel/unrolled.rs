@@ -1,6 +1,7 @@
 //! The blind-rotation body for unrolled keys.
 
-use super::body::{Body, BodyType, BodyValue, Primitive};
+use super::body::{Body, BodyValue};
+use super::primitive::{BodyType, Primitive};
 use crate::tfhe::lowering::{Accumulation, Arithmetic, InputTransform, TfheLowering};
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 
 use super::{join, list, matrix};
 use crate::tfhe::kernel::{
-    Body, BodyType, KernelProgram, OpKind, Primitive, TableChoice, TestPolynomial, ValueId, ValueType, op_name,
+    Body, BodyType, KernelProgram, OpKind, TableChoice, TestPolynomial, ValueId, ValueType, op_name,
 };
 use polyfabric_schemes::tfhe::LweKind;
 use polyfabric_schemes::tfhe::noise::PhaseRounding;
@@ -89,16 +89,9 @@ fn print_body(f: &mut fmt::Formatter<'_>, body: &Body) -> fmt::Result {
     let carries = carries.map_or("polynomial", |(_, word)| word);
     writeln!(f, "loop {} {carries} x {} {{", body.iterations, body.carried)?;
     for (index, op) in body.ops.iter().enumerate() {
-        write!(f, "  %{} = {}", body.carried as usize + index, primitive_name(op.primitive))?;
-        match op.primitive {
-            Primitive::Digit { level } | Primitive::MaskDigit { level } | Primitive::SubtractKeyProduct { level } => {
-                write!(f, " {level}")?
-            }
-            Primitive::RotatePattern { pattern } | Primitive::RotateProduct { pattern } => write!(f, " {pattern}")?,
-            Primitive::Multiply { row, column } | Primitive::MultiplyAccumulate { row, column } => {
-                write!(f, " {row} {column}")?;
-            }
-            _ => {}
+        write!(f, "  %{} = {}", body.carried as usize + index, op.primitive.name())?;
+        for (_, number) in op.primitive.numbers() {
+            write!(f, " {number}")?;
         }
         if !op.operands.is_empty() {
             f.write_str(" ")?;
@@ -109,26 +102,6 @@ fn print_body(f: &mut fmt::Formatter<'_>, body: &Body) -> fmt::Result {
     f.write_str("  yield ")?;
     join(f, body.yields.iter().map(|value| format!("%{}", value.0)), ", ")?;
     writeln!(f, "\n}}")
-}
-
-/// The primitive's name in the text form.
-fn primitive_name(primitive: Primitive) -> &'static str {
-    match primitive {
-        Primitive::Rotate => "rotate",
-        Primitive::RotatePattern { .. } => "rotate_pattern",
-        Primitive::RotateProduct { .. } => "rotate_product",
-        Primitive::SubtractProduct => "subtract_product",
-        Primitive::AddProduct => "add_product",
-        Primitive::Subtract => "subtract",
-        Primitive::Digit { .. } => "digit",
-        Primitive::ForwardTransform => "forward_transform",
-        Primitive::Multiply { .. } => "multiply",
-        Primitive::MultiplyAccumulate { .. } => "multiply_accumulate",
-        Primitive::InverseTransform => "inverse_transform",
-        Primitive::Add => "add",
-        Primitive::MaskDigit { .. } => "mask_digit",
-        Primitive::SubtractKeyProduct { .. } => "subtract_key_product",
-    }
 }
 
 fn attributes(f: &mut fmt::Formatter<'_>, kind: &OpKind, bodies: &[&Arc<Body>]) -> fmt::Result {

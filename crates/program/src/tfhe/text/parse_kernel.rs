@@ -137,26 +137,9 @@ fn body(lexer: &mut Lexer<'_>) -> Result<Body> {
 
 fn primitive(lexer: &mut Lexer<'_>) -> Result<Primitive> {
     let place = lexer.here();
-    Ok(match lexer.word("a primitive operation")? {
-        "rotate" => Primitive::Rotate,
-        "rotate_pattern" => Primitive::RotatePattern { pattern: lexer.u32()? },
-        "rotate_product" => Primitive::RotateProduct { pattern: lexer.u32()? },
-        "subtract_product" => Primitive::SubtractProduct,
-        "add_product" => Primitive::AddProduct,
-        "subtract" => Primitive::Subtract,
-        "digit" => Primitive::Digit { level: lexer.u32()? },
-        "forward_transform" => Primitive::ForwardTransform,
-        "multiply" => Primitive::Multiply { row: lexer.u32()?, column: lexer.u32()? },
-        "multiply_accumulate" => Primitive::MultiplyAccumulate { row: lexer.u32()?, column: lexer.u32()? },
-        "inverse_transform" => Primitive::InverseTransform,
-        "add" => Primitive::Add,
-        "mask_digit" => Primitive::MaskDigit { level: lexer.u32()? },
-        "subtract_key_product" => Primitive::SubtractKeyProduct { level: lexer.u32()? },
-        other => {
-            let expected = "a primitive operation".to_owned();
-            return Err(place.expected(expected, format!("`{other}`")).into());
-        }
-    })
+    let name = lexer.word("a primitive operation")?.to_owned();
+    let found = Primitive::read(&name, || lexer.u32())?;
+    found.ok_or_else(|| place.expected("a primitive operation".to_owned(), format!("`{name}`")).into())
 }
 
 fn op(lexer: &mut Lexer<'_>, program: &KernelProgram, bodies: &[Arc<Body>]) -> Result<Op> {
