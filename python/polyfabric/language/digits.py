@@ -172,7 +172,7 @@ class Digits:
     def power_modulo(self, exponent: int, modulus: int) -> Digits:
         """self**exponent % modulus as Python gives it, of which no product wraps: by squares, each reduced, in a width that has them."""
         span = (0, modulus - 1)
-        width = self.width if self.span is None else ranges.width(self.span, (0, modulus))
+        width = ranges.width(self.bounds, (0, modulus))
         own = Digits(self.tracer, self.as_(width).handle, scalar=self.scalar)
         found = own._residue(exponent, modulus)
         return found if self.span is None else found.as_(ranges.width(span)).ranged(span)
