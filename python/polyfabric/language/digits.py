@@ -17,7 +17,7 @@ from . import ranges
 from .place import place
 from .public_operands import Public
 from .ranges import Span, Width
-from .types import Type
+from .types import MOST_INDEX, Type
 
 if TYPE_CHECKING:
     from .tracer import Tracer
@@ -286,9 +286,13 @@ class Digits:
     def table(self, function: Callable[[int], int], width: Width, span: Span | None, *, truth: bool = False) -> Digits:
         """A function of each element: entries for all digits, those of values beyond the range 0."""
         lo, hi = self.bounds
-        bits = self.width[0]
-        index = self.as_((bits, False))
-        values = (code - (1 << bits) if self.width[1] and code >> (bits - 1) else code for code in range(1 << bits))
+        bits, signed = ranges.width(self.bounds)
+        if bits > MOST_INDEX and lo:
+            # Of few values far from 0: the table begins with the first of them.
+            moved = self.binary("-", Public([lo], scalar=True))
+            return moved.table(lambda value: function(value + lo), width, span, truth=truth)
+        index = self.as_((bits, signed)).as_((bits, False))
+        values = (code - (1 << bits) if signed and code >> (bits - 1) else code for code in range(1 << bits))
         entries = [coded(function(value) if lo <= value <= hi else 0, width) for value in values]
         return index.step(lambda builder: builder.integer_table(index.handle, *width, entries), span=span, truth=truth)
 

@@ -23,14 +23,11 @@ from .reference import means
 from .rules import convolution
 from .slots import SlotValue
 from .texts import Text, chosen_text, extreme_text
-from .types import MOST_ELEMENTS, MOST_LOOKED_UP, Type
+from .types import MOST_ELEMENTS, MOST_INDEX, MOST_LOOKED_UP, Type
 from .values import Value
 
 _MOST_PIXELS = 1 << 16
 """Of a convolution's stride and padding, as in the Rust half."""
-
-MOST_INDEX = 16
-"""Bits of a table's index in digits."""
 
 
 def _expect_values(what: str, values: Sequence[object], instead: str) -> None:
@@ -76,6 +73,10 @@ def lookup(
         chosen = [
             whole(f"choice {i} of a look-up", at, 0, last) for i, at in enumerate(integers(choice).reshape(-1).tolist())
         ]
+        if len(chosen) != value.length:
+            raise refuse(
+                f"look-up: {len(chosen)} choices of a table for {value.length} elements; give one for each element"
+            )
     if result is not None and (not isinstance(result, Type) or result.wraps):
         raise refuse(
             f"look-up: result={result!r} is no range; give one, as result=pf.Int(0, 7), and cast the result to a width"
@@ -103,12 +104,15 @@ def _tabulated(table: operands.Table, value: Value) -> tuple[int, list[int]]:
     kind = value.type
     if kind.kind == "torus":
         return tabulated(table, *_of_torus(value))
-    most = MOST_LOOKED_UP if isinstance(value.form, Cells) else 1 << MOST_INDEX
-    if callable(table) and ranges.size(kind.bounds) > most:
+    size, in_digits = ranges.size(kind.bounds), isinstance(value.form, Digits)
+    most = 1 << MOST_INDEX if in_digits else MOST_LOOKED_UP
+    if size > most and (in_digits or callable(table)):
         raise refuse(
-            f"a function over {kind.lo} to {kind.hi} has {ranges.size(kind.bounds)} entries, more than the {most} of a table; narrow the range first"
+            f"a table over {kind.lo} to {kind.hi} has {size} entries, more than the {most} of a table; narrow the range first"
         )
-    return tabulated(table, kind.bounds, kind.stride)
+    first, entries = tabulated(table, kind.bounds, kind.stride)
+    # Beyond the end of a list digits give 0, which is in the range of the result too.
+    return first, entries + [0] * (size - len(entries) if in_digits else 0)
 
 
 def _of_torus(value: Value) -> tuple[tuple[int, int], int]:

@@ -24,7 +24,7 @@ from .place import refuse
 from .public_operands import Public
 from .ranges import Span
 from .tracer import SIGNS, Tracer
-from .types import FARTHEST, MOST_BITS, MOST_CAST
+from .types import FARTHEST, MOST_BITS, MOST_CAST, MOST_WEIGHT
 
 Encrypted: TypeAlias = "Cells | Digits"
 Operand: TypeAlias = "Cells | Digits | Public"
@@ -84,7 +84,11 @@ def _keeps(op: str, a: Operand, b: Operand) -> bool:
     tracer = _tracer(a, b)
     if not tracer.holds(ranges.SPANS[op](_span(a), _span(b))):
         return False
-    if op != "*" or isinstance(a, Public) or isinstance(b, Public) or _truths(a, b):
+    if op != "*":
+        return True
+    if isinstance(a, Public) or isinstance(b, Public):
+        return _are_weights(_span(a if isinstance(a, Public) else b))
+    if _truths(a, b):
         return True
     assert isinstance(a, Cells)
     assert isinstance(b, Cells)
@@ -92,6 +96,11 @@ def _keeps(op: str, a: Operand, b: Operand) -> bool:
     return furthest * furthest <= FARTHEST and tracer.reads(
         ranges.size(a.span) if a.node == b.node else _pair_size(a, b)
     )
+
+
+def _are_weights(span: Span) -> bool:
+    """Whether public numbers are factors of single ciphertexts."""
+    return span[0] >= -MOST_WEIGHT and span[1] <= MOST_WEIGHT
 
 
 def arithmetic(op: str, a: Operand, b: Operand) -> Encrypted:
@@ -266,12 +275,14 @@ def shifted(op: str, a: Operand, b: Operand) -> Encrypted:
     own = Digits.public(tracer, ranges.width(a.span), a, span=a.span) if isinstance(a, Public) else split(a)
     if not isinstance(b, Public):
         return own.shifted(op, split(b))
-    if len(set(b.numbers)) == 1 and (b.scalar or len(b.numbers) == own.length):
-        found = own.shifted(op, b.numbers[0])
+    # Rotations repeat after their width. A shift by more than every width leaves nothing.
+    amounts = [by % own.width[0] if op.startswith("rotate") else min(by, MOST_BITS) for by in b.numbers]
+    if len(set(amounts)) == 1 and (b.scalar or len(amounts) == own.length):
+        found = own.shifted(op, amounts[0])
         return found if b.scalar else Digits(tracer, found.handle, scalar=False, span=found.span)
-    if own.length not in (1, len(b.numbers)):
-        raise refuse(f"{op}: the operands have {own.length} and {len(b.numbers)} elements; make the lengths equal")
-    each = [own.taken([at % own.length], scalar=True).shifted(op, by) for at, by in enumerate(b.numbers)]
+    if own.length not in (1, len(amounts)):
+        raise refuse(f"{op}: the operands have {own.length} and {len(amounts)} elements; make the lengths equal")
+    each = [own.taken([at % own.length], scalar=True).shifted(op, by) for at, by in enumerate(amounts)]
     return digits.joined(each)
 
 
@@ -439,7 +450,9 @@ def summed(a: Encrypted) -> Encrypted:
 def weighted(a: Encrypted, rows: NDArray[Any], *, scalar: bool) -> Encrypted:
     """The sums of a vector's elements times the weights of each row."""
     if isinstance(a, Cells):
-        if _torus(a) or a.tracer.holds(_weighted_span(rows, a.span)):
+        if _torus(a) or (
+            a.tracer.holds(_weighted_span(rows, a.span)) and _are_weights((int(rows.min()), int(rows.max())))
+        ):
             return a.linear(rows, scalar=scalar)
         if len(rows) == 1 and (rows == 1).all():
             return cast(Digits, split(a)).total()

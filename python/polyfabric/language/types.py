@@ -32,11 +32,17 @@ MOST_TORUS_BITS = 30
 FARTHEST = 1 << 40
 """From 0: as far as a value of TFHE's look-ups and sums may lie, as in the Rust half."""
 
+MOST_WEIGHT = (1 << 31) - 1
+"""Of a public factor of single ciphertexts, as in the Rust half."""
+
 MOST_CAST = 16
 """Values that one look-up of an integer in digits reads, as in the Rust half."""
 
 MOST_DECRYPTED = 1 << 29
 """Values of an output that is one ciphertext: half the finest step, as in the Rust half."""
+
+MOST_INDEX = 16
+"""Bits of a table's index in digits."""
 
 MOST_LOOKED_UP = 1 << 17
 """Entries of a look-up's table, more than any parameter set has."""
