@@ -275,8 +275,12 @@ def shifted(op: str, a: Operand, b: Operand) -> Encrypted:
     own = Digits.public(tracer, ranges.width(a.span), a, span=a.span) if isinstance(a, Public) else split(a)
     if not isinstance(b, Public):
         return own.shifted(op, split(b))
-    # Rotations repeat after their width. A shift by more than every width leaves nothing.
-    amounts = [by % own.width[0] if op.startswith("rotate") else min(by, MOST_BITS) for by in b.numbers]
+    amounts = b.numbers
+    if op.startswith("rotate"):
+        amounts = [by % own.width[0] for by in amounts]
+    elif op == ">>" or own.span in (None, (0, 0)):
+        # By more than every width nothing is left.
+        amounts = [min(by, MOST_BITS) for by in amounts]
     if len(set(amounts)) == 1 and (b.scalar or len(amounts) == own.length):
         found = own.shifted(op, amounts[0])
         return found if b.scalar else Digits(tracer, found.handle, scalar=False, span=found.span)
