@@ -119,3 +119,13 @@ def test_tables_of_another_size_are_refused(function) -> None:
     """An index of too many values, and choices for other elements."""
     with pytest.raises(pf.ProgramError):
         pf.program(x=pf.UInt(8).vector(3))(function)
+
+
+def test_the_width_of_a_result_does_not_depend_on_the_lowering() -> None:
+    """The ranges of digits have values between the steps of an input, for which a table may have larger entries or none."""
+    kind = pf.Int(0, 20, step=10)
+    entries = {0: 1, 10: 2, 20: 3}
+    for table in (entries.__getitem__, lambda v: entries.get(v, 1000)):
+        program = pf.program(x=kind, y=pf.UInt(8))(lambda x, y, table=table: (pf.lookup(x, table) + y, x + y, x * y))
+        assert {kind.bits for kind in program.outputs.values()} == {8}
+        assert list(program(x=0, y=255).values()) == [0, 255, 0]

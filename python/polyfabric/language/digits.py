@@ -26,10 +26,17 @@ if TYPE_CHECKING:
 class Digits:
     """A vector of integers, or a single one."""
 
-    __slots__ = ("handle", "length", "scalar", "span", "tracer", "truth", "width")
+    __slots__ = ("handle", "length", "scalar", "span", "stride", "tracer", "truth", "width")
 
     def __init__(
-        self, tracer: Tracer, handle: int, *, scalar: bool, span: Span | None = None, truth: bool = False
+        self,
+        tracer: Tracer,
+        handle: int,
+        *,
+        scalar: bool,
+        span: Span | None = None,
+        stride: int = 1,
+        truth: bool = False,
     ) -> None:
         bits, signed, count = tracer.builder.integer_type(handle)
         self.tracer = tracer
@@ -40,6 +47,8 @@ class Digits:
         self.scalar = scalar and count == 1
         self.span = ranges.TRUTH if truth else span
         """The range, which no result leaves; `None` of integers with a width, which wrap."""
+        self.stride = stride
+        """Step between the values that occur: of an input and its elements, since other operations give 1."""
         self.truth = truth
         """Whether they are truth values."""
 
@@ -54,7 +63,7 @@ class Digits:
         if self.truth:
             one = Type("boolean", split=True)
         elif self.span is not None:
-            one = Type("integer", *self.span, split=True)
+            one = Type("integer", *self.span, stride=self.stride, split=True)
         else:
             one = Type("integer", *self.bounds, bits=self.width[0], split=True)
         return one.of(self.length, scalar=self.scalar)
@@ -300,12 +309,14 @@ class Digits:
 
     def taken(self, indices: Sequence[int], *, scalar: bool = False) -> Digits:
         """The elements of these indices."""
-        return self.step(
+        made = self.step(
             lambda builder: builder.integer_take(self.handle, list(indices)),
             scalar=scalar,
             span=self.span,
             truth=self.truth,
         )
+        made.stride = self.stride
+        return made
 
     def holds(self, rows: Sequence[Sequence[int]], *, any_of: bool, scalar: bool = True) -> Digits:
         """For each row of elements of truth values, whether all hold, or any."""

@@ -351,7 +351,7 @@ def looked_up(
     a: Encrypted, tables: list[tuple[int, list[int]]], chosen_: list[int] | None, element: ElementType
 ) -> Encrypted:
     """The entry for each element, of the table that is chosen for it; 0 beyond its ends."""
-    found = [entry for _, entries in tables for entry in entries]
+    found = [entry for _, entries in tables for entry in entries[:: a.type.stride]]
     span = ranges.TRUTH if element.kind == "boolean" else ranges.of_numbers(found)
     if isinstance(a, Cells):
         tracer = a.tracer

@@ -142,7 +142,11 @@ def _trace_elements(
     def cheaper(found: tuple[P, Tracer], form: Form, digits: Collection[str] = ()) -> tuple[P, Tracer]:
         try:
             other = traced(form, digits)
-        except (ProgramError, InDigits):
+        except Exception:
+            # A table's function may refuse values that only this lowering has in its ranges.
+            return found
+        # Such values may also widen a result, which then wraps elsewhere.
+        if other[1].reference.widths != found[1].reference.widths:
             return found
         return other if _multiplications(other[0]) < _multiplications(found[0]) else found
 

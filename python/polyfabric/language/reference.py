@@ -142,6 +142,13 @@ class Reference:
                 self._spent.setdefault(at, []).append(step)
         return self
 
+    @property
+    def widths(self) -> list[tuple[str, tuple[int, int] | None, Any]]:
+        """Where each operation wraps, and at which width it divides by 0. Lowerings with the same widths compute the same values."""
+        return [
+            (step.op, step.kind.bounds if step.kind.wraps else None, step.options.get("of")) for step in self._steps
+        ]
+
     # -- afterwards ---------------------------------------------------------------------------------------------
 
     def evaluate(self, inputs: Mapping[str, Sequence[int]]) -> tuple[dict[str, Numbers], list[Wrapped]]:

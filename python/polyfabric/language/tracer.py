@@ -76,7 +76,12 @@ class Tracer(Asked):
             kind = replace(kind, split=True)
             handle = self.builder.integer_input(name, kind.width, kind.signed, kind.length)
             form = Digits(
-                self, handle, scalar=kind.scalar, span=None if kind.wraps else kind.bounds, truth=kind.kind == "boolean"
+                self,
+                handle,
+                scalar=kind.scalar,
+                span=None if kind.wraps else kind.bounds,
+                stride=kind.stride,
+                truth=kind.kind == "boolean",
             )
             made: Value = Text(form) if isinstance(kind, TextType) else Value(form)
         else:
