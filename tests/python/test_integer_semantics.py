@@ -97,6 +97,8 @@ FAR = pf.Int(10**9, 10**9 + 5)
         (pf.UInt(32), lambda x: pf.lookup(x.assume(FAR), lambda v: v % 7), (0, 6), FAR.lo + 2, (FAR.lo + 2) % 7),
         (FAR, lambda x: pf.Table(lambda v: v % 7, pf.UInt(4))[x], (0, 15), FAR.hi, FAR.hi % 7),
         (pf.Int(0, 7), lambda x: pf.lookup(x * 2**35 >> 33, lambda v: v % 9), (0, 8), 5, 2),
+        (pf.Int(0, 7), lambda x: x * 2**35 > 5, (0, 1), 5, 1),
+        (pf.Int(2**31 - 8, 2**31 - 1), lambda x: x < 2**31 - 3, (0, 1), 2**31 - 3, 0),
         (pf.SInt(7), lambda x: x << 10**20, (-64, 63), 5, 0),
         (pf.SInt(7), lambda x: x >> 10**20, (-64, 63), -5, -1),
         (pf.UInt(8), lambda x: x.rotate_left(10**20 + 1), (0, 255), 129, 3),
@@ -105,7 +107,7 @@ FAR = pf.Int(10**9, 10**9 + 5)
     ],
 )
 def test_ends_of_tables_shifts_and_factors(kind, function, result, given, expected) -> None:
-    """Beyond the end of a list, far from 0, beyond a machine word."""
+    """Beyond the end of a list, far from 0, beyond a machine word or the steps of the torus."""
     program = pf.program(x=kind)(function)
     assert program.outputs["result"].bounds == result
     assert program(x=given) == {"result": expected}

@@ -24,7 +24,7 @@ from .place import refuse
 from .public_operands import Public
 from .ranges import Span
 from .tracer import SIGNS, Tracer
-from .types import FARTHEST, MOST_BITS, MOST_CAST, MOST_WEIGHT
+from .types import FARTHEST, FARTHEST_SIGN, MOST_BITS, MOST_CAST, MOST_WEIGHT
 
 Encrypted: TypeAlias = "Cells | Digits"
 Operand: TypeAlias = "Cells | Digits | Public"
@@ -305,7 +305,7 @@ def compared(op: str, a: Encrypted, b: Operand) -> Encrypted:
     if _in_cells(a, b):
         tracer = _tracer(a, b)
         gate = op not in ORDERS and _truths(a, b)
-        far = max(abs(end) for end in ranges.SPANS["-"](_span(a), _span(b))) > FARTHEST
+        far = max(abs(end) for end in ranges.SPANS["-"](_span(a), _span(b))) >= FARTHEST_SIGN
         if _torus(a, b) or gate or (not far and tracer.reads(_pair_size(a, b), signs=op in ORDERS)):
             return cast(Cells, a).compared(op, cast("Cells | Public", b))
     own, other = split(a), split(b)

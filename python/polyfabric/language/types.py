@@ -32,6 +32,9 @@ MOST_TORUS_BITS = 30
 FARTHEST = 1 << 40
 """From 0: as far as a value of TFHE's look-ups and sums may lie, as in the Rust half."""
 
+FARTHEST_SIGN = 1 << 28
+"""From 0: within it the sign of any difference is read in steps of the torus that are not too fine."""
+
 MOST_WEIGHT = (1 << 31) - 1
 """Of a public factor of single ciphertexts, as in the Rust half."""
 
