@@ -139,7 +139,7 @@ def test_powers_to_a_modulus_are_exact(kind: pf.Type, modulus: int) -> None:
 
 
 def test_a_matrix_without_rows_is_refused() -> None:
-    with pytest.raises(pf.ProgramError, match="0 x 2 .*uint8 x 2.* 2 columns"):
+    with pytest.raises(pf.ProgramError, match=r"0 x 2 .*uint8 x 2.* 2 columns"):
         pf.program(x=pf.UInt(8).vector(2))(lambda x: np.zeros((0, 2), dtype=int) @ x)
 
 
@@ -332,7 +332,7 @@ def test_what_is_refused_says_what_to_do() -> None:
     assert "the operands have 3 and 2 elements" in refusal(lambda x, y, z, t: z + z[:2])
     assert "** takes a public exponent" in refusal(lambda x, y, z, t: x**x)
     assert "5 bytes" in refusal(lambda x, y, z, t: t == "hello")
-    with pytest.raises(pf.InputError, match="300.*uint8"):
+    with pytest.raises(pf.InputError, match=r"300.*uint8"):
         pf.program(x=pf.UInt(8))(lambda x: x + 1)(x=300)
 
 

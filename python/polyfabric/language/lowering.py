@@ -99,7 +99,7 @@ def _keeps(op: str, a: Operand, b: Operand) -> bool:
 
 
 def _are_weights(span: Span) -> bool:
-    """Whether public numbers are factors of single ciphertexts."""
+    """Whether public numbers may be factors of single ciphertexts."""
     return span[0] >= -MOST_WEIGHT and span[1] <= MOST_WEIGHT
 
 

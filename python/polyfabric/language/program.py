@@ -143,9 +143,9 @@ def _trace_elements(
         try:
             other = traced(form, digits)
         except Exception:
-            # A table's function may refuse values that only this lowering has in its ranges.
+            # This lowering may have wider ranges, with values that a table's function rejects.
             return found
-        # Such values may also widen a result, which then wraps elsewhere.
+        # Wider ranges may also widen a result, which then wraps at another width.
         if other[1].reference.widths != found[1].reference.widths:
             return found
         return other if _multiplications(other[0]) < _multiplications(found[0]) else found

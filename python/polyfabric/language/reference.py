@@ -144,7 +144,7 @@ class Reference:
 
     @property
     def widths(self) -> list[tuple[str, tuple[int, int] | None, Any]]:
-        """Where each operation wraps, and at which width it divides by 0. Lowerings with the same widths compute the same values."""
+        """For each operation, its wrapping range and its width for division by 0. Lowerings for which these are equal compute the same values."""
         return [
             (step.op, step.kind.bounds if step.kind.wraps else None, step.options.get("of")) for step in self._steps
         ]

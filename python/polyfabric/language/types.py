@@ -33,10 +33,10 @@ FARTHEST = 1 << 40
 """Greatest absolute value in TFHE's look-ups and sums, as in the Rust half."""
 
 FARTHEST_SIGN = 1 << 28
-"""From 0: within it the sign of any difference is read in steps of the torus that are not too fine."""
+"""Greatest absolute value for which one look-up can read the sign of any difference: beyond, the steps of the torus are too fine."""
 
 MOST_WEIGHT = (1 << 31) - 1
-"""Of a public factor of single ciphertexts, as in the Rust half."""
+"""Greatest public factor of a single ciphertext, as in the Rust half."""
 
 MOST_CAST = 16
 """Number of values that one look-up in digits reads, as in the Rust half."""
@@ -45,7 +45,7 @@ MOST_DECRYPTED = 1 << 29
 """Number of values of an output with one ciphertext: half the finest step, as in the Rust half."""
 
 MOST_INDEX = 16
-"""Bits of a table's index in digits."""
+"""Most bits of a table's index in digits."""
 
 MOST_LOOKED_UP = 1 << 17
 """Entries of a look-up's table, more than any parameter set has."""
