@@ -83,3 +83,51 @@ def test_rotation_by_an_encrypted_amount_beyond_64_bits() -> None:
     by = (1 << 66) % 6
     left, right = (0b100110 << by | 0b100110 >> (6 - by)) & 63, (0b100110 >> by | 0b100110 << (6 - by)) & 63
     assert list(turned(x=0b100110, n=1 << 66).values()) == [left, right]
+
+
+FAR = pf.Int(10**9, 10**9 + 5)
+"""A few values that take 30 bits."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "function", "result", "given", "expected"),
+    [
+        (pf.UInt(8), lambda x: pf.lookup(x, [1, 2, 3]), (0, 3), 7, 0),
+        (pf.UInt(8), lambda x: pf.lookup(x, [1, 2, 3]) == 0, (0, 1), 7, 1),
+        (pf.UInt(32), lambda x: pf.lookup(x.assume(FAR), lambda v: v % 7), (0, 6), FAR.lo + 2, (FAR.lo + 2) % 7),
+        (FAR, lambda x: pf.Table(lambda v: v % 7, pf.UInt(4))[x], (0, 15), FAR.hi, FAR.hi % 7),
+        (pf.Int(0, 7), lambda x: pf.lookup(x * 2**35 >> 33, lambda v: v % 9), (0, 8), 5, 2),
+        (pf.Int(0, 7), lambda x: x * 2**35 > 5, (0, 1), 5, 1),
+        (pf.Int(2**31 - 8, 2**31 - 1), lambda x: x < 2**31 - 3, (0, 1), 2**31 - 3, 0),
+        (pf.SInt(7), lambda x: x << 10**20, (-64, 63), 5, 0),
+        (pf.SInt(7), lambda x: x >> 10**20, (-64, 63), -5, -1),
+        (pf.UInt(8), lambda x: x.rotate_left(10**20 + 1), (0, 255), 129, 3),
+        (pf.Int(0, 7), lambda x: x * 2**33, (0, 7 << 33), 5, 5 << 33),
+        (pf.Int(0, 7), lambda x: pf.dot([2**33, 1], pf.concat(x, x)), (0, (7 << 33) + 7), 5, (5 << 33) + 5),
+    ],
+)
+def test_ends_of_tables_shifts_and_factors(kind, function, result, given, expected) -> None:
+    """Beyond the end of a list, far from 0, beyond a machine word or the steps of the torus."""
+    program = pf.program(x=kind)(function)
+    assert program.outputs["result"].bounds == result
+    assert program(x=given) == {"result": expected}
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: pf.lookup(x[0].cast(pf.UInt(32)), [1, 2]), lambda x: pf.lookup(x, [abs, lambda v: 0], choice=[0, 1])],
+)
+def test_tables_of_another_size_are_refused(function) -> None:
+    """An index of too many values, and choices for other elements."""
+    with pytest.raises(pf.ProgramError):
+        pf.program(x=pf.UInt(8).vector(3))(function)
+
+
+def test_the_width_of_a_result_does_not_depend_on_the_lowering() -> None:
+    """The ranges of digits have values between the steps of an input, for which a table may have larger entries or none."""
+    kind = pf.Int(0, 20, step=10)
+    entries = {0: 1, 10: 2, 20: 3}
+    for table in (entries.__getitem__, lambda v: entries.get(v, 1000)):
+        program = pf.program(x=kind, y=pf.UInt(8))(lambda x, y, table=table: (pf.lookup(x, table) + y, x + y, x * y))
+        assert {kind.bits for kind in program.outputs.values()} == {8}
+        assert list(program(x=0, y=255).values()) == [0, 255, 0]

@@ -128,20 +128,18 @@ def test_what_the_page_on_integers_says_of_public_bits() -> None:
         assert pf.program(x=pf.UInt(8))(written).cost().to_dict()["lookups"] == told
 
 
-@pytest.mark.parametrize("kind", [pf.UInt(8), pf.SInt(7), pf.UInt(5)])
-def test_powers_to_a_modulus_are_of_the_whole_power(kind: pf.Type) -> None:
-    """And not of what is left of it at the type's width."""
+@pytest.mark.parametrize("kind", [pf.UInt(8), pf.SInt(7), pf.UInt(5), pf.UInt(9), pf.SInt(10)])
+@pytest.mark.parametrize("modulus", [1, 2, 7, 16, 511, 1000, 1024])
+def test_powers_to_a_modulus_are_exact(kind: pf.Type, modulus: int) -> None:
+    """Also for a modulus beyond the width."""
     numbers = list(range(kind.bounds[0], kind.bounds[1] + 1, 5))
-    for modulus in (1, 2, 7, 16, kind.bounds[1]):
-        for power in (0, 1, 3, 11):
-            found = pf.program(x=kind.vector(len(numbers)))(lambda x, p=power, m=modulus: pow(x, p, m))
-            assert found(x=numbers)["result"] == [pow(number, power, modulus) for number in numbers]
+    for power in (0, 1, 3, 11):
+        found = pf.program(x=kind.vector(len(numbers)))(lambda x, p=power: pow(x, p, modulus))
+        assert found(x=numbers)["result"] == [pow(number, power, modulus) for number in numbers]
 
 
 def test_a_matrix_without_rows_is_refused() -> None:
-    with pytest.raises(
-        pf.ProgramError, match="an array of 0 x 2 does not multiply uint8 x 2; give a matrix with 2 columns"
-    ):
+    with pytest.raises(pf.ProgramError, match=r"0 x 2 .*uint8 x 2.* 2 columns"):
         pf.program(x=pf.UInt(8).vector(2))(lambda x: np.zeros((0, 2), dtype=int) @ x)
 
 
@@ -329,12 +327,12 @@ def test_what_is_refused_says_what_to_do() -> None:
             pf.program(x=pf.UInt(8), y=pf.SInt(8), z=pf.UInt(8).vector(3), t=pf.Text(4))(use)
         return str(error.value)
 
-    assert "does not combine with float" in refusal(lambda x, y, z, t: x + 0.5)
+    assert "float" in refusal(lambda x, y, z, t: x + 0.5)
     assert "use pf.mux(condition, a, b)" in refusal(lambda x, y, z, t: x if x > 3 else x + 1)
     assert "the operands have 3 and 2 elements" in refusal(lambda x, y, z, t: z + z[:2])
     assert "** takes a public exponent" in refusal(lambda x, y, z, t: x**x)
     assert "5 bytes" in refusal(lambda x, y, z, t: t == "hello")
-    with pytest.raises(pf.InputError, match="300 is no uint8"):
+    with pytest.raises(pf.InputError, match=r"300.*uint8"):
         pf.program(x=pf.UInt(8))(lambda x: x + 1)(x=300)
 
 

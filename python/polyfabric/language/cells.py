@@ -1,4 +1,4 @@
-"""Integers with a range, truth values and fractions that are one ciphertext each: sums are free, and a function of one is one look-up.
+"""Integers with a range, truth values and fractions as one ciphertext each: sums are free, and a function of one value is one look-up.
 
 The product of two values takes two look-ups, of the squares of sum and difference:
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .tracer import Tracer
 
 Table = tuple[int, list[int]]
-"""The first operand, and the results from it on."""
+"""The least operand, and the results for it and the following operands."""
 
 
 class _Node(Protocol):
@@ -32,7 +32,7 @@ class _Node(Protocol):
 
 
 class Cells:
-    """A vector of such values, or a single one."""
+    """A vector of values with one ciphertext each, or a single one."""
 
     __slots__ = ("length", "node", "scalar", "tracer")
 
@@ -44,7 +44,7 @@ class Cells:
 
     @classmethod
     def made(cls, tracer: Tracer, step: _Node, *, scalar: bool) -> Cells:
-        """Appends one node, at the user's place."""
+        """Appends one node, with the user's file and line."""
         tracer.builder.at(*place())
         return cls(tracer, step(tracer.builder), scalar=scalar)
 
@@ -55,7 +55,7 @@ class Cells:
 
     @property
     def type(self) -> Type:
-        """Of the values, and how many there are."""
+        """The type of one value, and their number."""
         return Type.of_element(self.element, self.length, scalar=self.scalar)
 
     @property
@@ -72,7 +72,7 @@ class Cells:
     # -- building ---------------------------------------------------------------------------------------------------
 
     def new(self, step: _Node, *, scalar: bool | None = None) -> Cells:
-        """A value that a step makes."""
+        """The result of a step."""
         return Cells.made(self.tracer, step, scalar=self.scalar if scalar is None else scalar)
 
     def _once(self, op: str, other: Cells, step: _Node) -> Cells:
@@ -83,7 +83,7 @@ class Cells:
         return self.tracer.made[key]
 
     def stretched(self, length: int, *, scalar: bool = False) -> Cells:
-        """This single value, `length` times, unless it is next to others that are `scalar`."""
+        """A single value repeated `length` times, unless the other operand is `scalar` too."""
         if not self.scalar or scalar:
             return self
         if length == 1:
@@ -91,11 +91,11 @@ class Cells:
         return self.new(lambda b: b.select(self.node, [0] * length), scalar=False)
 
     def matched(self, other: Cells) -> tuple[Cells, Cells]:
-        """Both with as many elements."""
+        """Both operands at one length."""
         return self.stretched(other.length, scalar=other.scalar), other.stretched(self.length, scalar=self.scalar)
 
     def numbers(self) -> Cells:
-        """Truth values as the numbers 0 and 1, by one look-up, once however often they are computed with."""
+        """Truth values as the numbers 0 and 1, by one look-up that later calls reuse."""
         if not self.truth:
             return self
         return self._once(
@@ -103,7 +103,7 @@ class Cells:
         )
 
     def _next_to(self, other: Public) -> tuple[Cells, list[int]]:
-        """This value and public numbers, of equal length."""
+        """This value and public numbers, at one length."""
         if other.scalar:
             return self, other.numbers * self.length
         return self.stretched(len(other.numbers)), other.numbers
@@ -140,7 +140,7 @@ class Cells:
         return product.within(ranges.SPANS["*"](a.span, b.span))
 
     def linear(self, rows: NDArray[Any], *, scalar: bool) -> Cells:
-        """The sums of this vector's elements times the weights of each row."""
+        """For each row of weights, the weighted sum of this vector's elements."""
         terms = ((used.tolist(), row[used].tolist()) for row in rows for used in [np.flatnonzero(row)])
         bias = [0] * len(rows)
         number = self.numbers()
@@ -151,20 +151,20 @@ class Cells:
         return self.linear(np.ones((1, self.length), dtype=np.int64), scalar=True)
 
     def within(self, span: Span) -> Cells:
-        """This value, which is known to lie in a range that interval arithmetic does not see."""
+        """This value, with a known range that interval arithmetic cannot infer."""
         (lo, hi), (own_lo, own_hi) = span, self.span
         if lo <= own_lo and own_hi <= hi:
             return self
         return self.assumed(ElementType.integer(max(lo, own_lo), min(hi, own_hi)))
 
     def assumed(self, known: ElementType) -> Cells:
-        """This value, promised to lie in a range."""
+        """This value, which the user promises to lie in a range."""
         return self.new(lambda builder: builder.assume(self.node, known))
 
     # -- look-ups ---------------------------------------------------------------------------------------------------
 
     def lookup(self, tables: list[Table], chosen: list[int] | None, element: ElementType) -> Cells:
-        """An entry of the table that is chosen for each element."""
+        """An entry of each element's table: table `chosen[i]` for element i."""
         return self.new(lambda builder: builder.lookup(self.node, tables, chosen, element))
 
     def tabled(self, function: Callable[[int], int], *, boolean: bool = False) -> Cells:
@@ -174,7 +174,7 @@ class Cells:
         )
 
     def next_to_public(self, op: str, other: Public, *, swapped: bool = False) -> Cells:
-        """`op` of each element and a public number, or of the number and the element if `swapped`: one look-up an element."""
+        """`op` of each element and a public number, or of the number and the element if `swapped`: one look-up per element."""
         value, numbers = self._next_to(other)
         kinds = sorted(set(numbers))
         spans = (ranges.of_numbers(kinds), value.span) if swapped else (value.span, ranges.of_numbers(kinds))
@@ -235,7 +235,7 @@ class Cells:
         if isinstance(then, Public) and isinstance(otherwise, Public):
             return self._public_choice(then, otherwise)
         then, otherwise = (value.numbers() if isinstance(value, Cells) else value for value in (then, otherwise))
-        # otherwise + (condition ? then - otherwise : 0), by one look-up on the difference and the condition side by side.
+        # otherwise + (condition ? then - otherwise : 0), by one look-up on the difference shifted by the condition.
         difference = then - otherwise if isinstance(then, Cells) else -cast(Cells, otherwise) + then
         lo, hi = difference.span
         bit = self.lookup([(0, [0, hi - lo + 1])], None, ElementType.integer(0, 0))
@@ -247,7 +247,7 @@ class Cells:
         condition = self._next_to(then)[0]._next_to(otherwise)[0]
         (c, ones), (_, zeros) = condition._next_to(then), condition._next_to(otherwise)
         if len(ones) != len(zeros):
-            raise refuse(f"mux: the choices have {len(ones)} and {len(zeros)} elements; make the lengths equal")
+            raise refuse(f"mux: the choices have {len(ones)} and {len(zeros)} elements; give both the same length")
         pairs = list(zip(zeros, ones, strict=True))
         kinds = sorted(set(pairs))
         tables = [(0, list(kind)) for kind in kinds]
@@ -258,17 +258,17 @@ class Cells:
     # -- elements ---------------------------------------------------------------------------------------------------
 
     def taken(self, indices: Sequence[int], *, scalar: bool = False) -> Cells:
-        """The elements of these indices."""
+        """The elements at these indices."""
         return self.new(lambda builder: builder.select(self.node, list(indices)), scalar=scalar)
 
 
 def joined(parts: Sequence[Cells]) -> Cells:
-    """The elements of all parts, one after the other."""
+    """The elements of all parts in order."""
     return parts[0].new(lambda builder: builder.concat([part.node for part in parts]), scalar=False)
 
 
 def table(function: Callable[[int], int], value: Cells) -> Table:
-    """The results of a function of integers over the range of `value`; those of values that do not occur are 0."""
+    """The results of a function over the range of `value`; entries for values that do not occur are 0."""
     lo, hi, stride = value.element.bounds
     entries = [0] * (hi - lo + 1)
     for operand in range(lo, hi + 1, stride):

@@ -1,10 +1,10 @@
 """Integers in digits of two bits: every operator appends look-ups on digits, which the Rust half plans.
 
-The planning (digits, carries, when a digit is refreshed) is in `crates/program`, where a homomorphic program is built and its noise checked; here are the
-widths in which operands meet. Values with a range are in a width that holds it, so that nothing wraps:
+`crates/program` plans digits, carries and refreshes, and checks the noise. This module chooses the common width of the operands. A value with a range has
+a width that holds the range, so it never wraps:
 
-    a of pf.UInt(8), n from 0 to 300    a + n is of 9 bits, which wrap
-    m from 0 to 7,   n from 0 to 300    m + n is from 0 to 307, in 9 bits
+    a: pf.UInt(8), n from 0 to 300    a + n has 9 bits and wraps
+    m from 0 to 7, n from 0 to 300    m + n is from 0 to 307, in 9 bits
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from . import ranges
 from .place import place
 from .public_operands import Public
 from .ranges import Span, Width
-from .types import Type
+from .types import MOST_INDEX, Type
 
 if TYPE_CHECKING:
     from .tracer import Tracer
@@ -26,20 +26,29 @@ if TYPE_CHECKING:
 class Digits:
     """A vector of integers, or a single one."""
 
-    __slots__ = ("handle", "length", "scalar", "span", "tracer", "truth", "width")
+    __slots__ = ("handle", "length", "scalar", "span", "stride", "tracer", "truth", "width")
 
     def __init__(
-        self, tracer: Tracer, handle: int, *, scalar: bool, span: Span | None = None, truth: bool = False
+        self,
+        tracer: Tracer,
+        handle: int,
+        *,
+        scalar: bool,
+        span: Span | None = None,
+        stride: int = 1,
+        truth: bool = False,
     ) -> None:
         bits, signed, count = tracer.builder.integer_type(handle)
         self.tracer = tracer
         self.handle = handle
         self.width: Width = (bits, signed)
-        """Of the digits."""
+        """The width of the digits."""
         self.length = count
         self.scalar = scalar and count == 1
         self.span = ranges.TRUTH if truth else span
-        """The range, which no result leaves; `None` of integers with a width, which wrap."""
+        """The exact range; `None` for integers with a width, which wrap."""
+        self.stride = stride
+        """Step between possible values, for inputs and their elements; other operations give 1."""
         self.truth = truth
         """Whether they are truth values."""
 
@@ -50,11 +59,11 @@ class Digits:
 
     @property
     def type(self) -> Type:
-        """Of the values, and how many there are."""
+        """The type of one value, and their number."""
         if self.truth:
             one = Type("boolean", split=True)
         elif self.span is not None:
-            one = Type("integer", *self.span, split=True)
+            one = Type("integer", *self.span, stride=self.stride, split=True)
         else:
             one = Type("integer", *self.bounds, bits=self.width[0], split=True)
         return one.of(self.length, scalar=self.scalar)
@@ -69,7 +78,7 @@ class Digits:
         span: Span | None = None,
         truth: bool = False,
     ) -> Digits:
-        """A value that a step makes."""
+        """The result of a step."""
         self.tracer.builder.at(*place())
         if scalar is None:
             scalar = all(operand.scalar for operand in (self, *others))
@@ -83,19 +92,19 @@ class Digits:
         return cls(tracer, handle, scalar=given.scalar, span=span)
 
     def as_(self, width: Width) -> Digits:
-        """The same values modulo 2 to another width."""
+        """The same values modulo 2^bits of another width."""
         if width == self.width:
             return self
         return self.step(lambda builder: builder.integer_cast(self.handle, *width), span=self.span)
 
     def as_type(self, kind: Type) -> Digits:
-        """The same values, in the digits of the type: of those below 0 the last one has both bits."""
+        """The same values, with the digits of the type: for signed types the last digit has both bits."""
         if -(-self.width[0] // 2) == kind.size and (kind.wraps or not kind.signed or self.width[0] % 2 == 0):
             return self
         return self.as_((2 * kind.size, kind.signed))
 
     def ranged(self, span: Span) -> Digits:
-        """The same values, which are known to lie in a range."""
+        """The same values, with a known range."""
         return Digits(self.tracer, self.handle, scalar=self.scalar, span=span)
 
     def operand(self, other: Digits | Public, width: Width) -> Digits:
@@ -103,7 +112,7 @@ class Digits:
         return other.as_(width) if isinstance(other, Digits) else Digits.public(self.tracer, width, other)
 
     def met(self, op: str, other: Digits | Public) -> tuple[Digits, Digits, Span | None]:
-        """Both operands in one width, and the range of the result if both have ranges."""
+        """Both operands at their common width, and the range of the result if both have ranges."""
         theirs = other.bounds if isinstance(other, Digits) else other.span
         if self.span is None or (isinstance(other, Digits) and other.span is None):
             width, span = ranges.width(self.bounds, theirs), None
@@ -114,7 +123,7 @@ class Digits:
         return self.as_(width), self.operand(other, width), span
 
     def reversed(self, op: str, other: Public) -> tuple[Digits, Digits, Span | None]:
-        """The same of public numbers on the left."""
+        """As `met`, with public numbers on the left."""
         if self.span is None:
             width, span = ranges.width(self.bounds, other.span), None
         else:
@@ -125,7 +134,7 @@ class Digits:
     # -- arithmetic -------------------------------------------------------------------------------------------------
 
     def binary(self, op: str, other: Digits | Public, *, swapped: bool = False) -> Digits:
-        """An operation of two integers in one width."""
+        """An operation on two integers at their common width."""
         if swapped and isinstance(other, Public):
             a, b, span = self.reversed(op, other)
         else:
@@ -143,7 +152,7 @@ class Digits:
         return self.step(lambda builder: builder.integer_binary(op, self.handle, b.handle), b, truth=True)
 
     def unary(self, op: str, width: Width, span: Span | None) -> Digits:
-        """An operation of one integer, in a width that has the result."""
+        """An operation on one integer, at a width that holds the result."""
         own = self.as_(width)
         return own.step(lambda builder: builder.integer_unary(op, own.handle), span=span)
 
@@ -160,7 +169,7 @@ class Digits:
         return self.unary("abs", ranges.width(self.span, span), span).as_(ranges.width(span))
 
     def __invert__(self) -> Digits:
-        """Every bit of the width; of truth values their opposite."""
+        """Inverts every bit of the width; negates truth values."""
         made = self.unary("~", self.width, None)
         return Digits(made.tracer, made.handle, scalar=made.scalar, truth=self.truth)
 
@@ -170,9 +179,9 @@ class Digits:
         return own.step(lambda builder: builder.integer_pow(own.handle, exponent), span=span)
 
     def power_modulo(self, exponent: int, modulus: int) -> Digits:
-        """self**exponent % modulus as Python gives it, of which no product wraps: by squares, each reduced, in a width that has them."""
+        """self**exponent % modulus as in Python: square and multiply, each product reduced at a width where it does not wrap."""
         span = (0, modulus - 1)
-        width = self.width if self.span is None else ranges.width(self.span, (0, modulus))
+        width = ranges.width(self.bounds, (0, modulus))
         own = Digits(self.tracer, self.as_(width).handle, scalar=self.scalar)
         found = own._residue(exponent, modulus)
         return found if self.span is None else found.as_(ranges.width(span)).ranged(span)
@@ -180,7 +189,7 @@ class Digits:
     def _residue(self, exponent: int, modulus: int) -> Digits:
         of = Public([modulus], scalar=True)
         if exponent == 0 or modulus & (modulus - 1) == 0:
-            # A power of two divides that at which products wrap.
+            # Products wrap modulo a multiple of this power of two.
             return (self**exponent).divided(of)[1]
         base = self.divided(of)[1].as_((2 * modulus.bit_length(), False))
         found = base
@@ -199,7 +208,7 @@ class Digits:
             if isinstance(other, Public) and other.scalar:
                 by = other.numbers[0]
                 if 0 < by <= self.bounds[1] and by & (by - 1) == 0:
-                    # By a power of two both are bits of it, rounded down as Python does, at next to no cost.
+                    # For a power of two both results are bits of the dividend, rounded down as in Python.
                     return self.shifted(">>", by.bit_length() - 1), self.binary("&", Public([by - 1], scalar=True))
             a, b, _ = self.met("//", other)
             spans = (self.span, other.span)
@@ -217,7 +226,7 @@ class Digits:
         return quotient, Digits(self.tracer, made[1], scalar=quotient.scalar, span=found[1])
 
     def checked(self, op: str, other: Digits | Public) -> tuple[Digits, Digits]:
-        """The result, and whether it left the width."""
+        """The result, and whether it overflowed the width."""
         a, b, span = self.met(op, other)
         if span is not None:
             result = self.binary(op, other)
@@ -236,7 +245,7 @@ class Digits:
     # -- bits -------------------------------------------------------------------------------------------------------
 
     def shifted(self, direction: str, amount: Digits | int) -> Digits:
-        """By a public or an encrypted amount; `direction` is "<<", ">>", "rotate_left" or "rotate_right"."""
+        """Shifts by a public or an encrypted amount; `direction` is "<<", ">>", "rotate_left" or "rotate_right"."""
         amounts = amount.bounds if isinstance(amount, Digits) else (amount, amount)
         own, span = self, self.span
         if self.span is not None:
@@ -284,27 +293,33 @@ class Digits:
         )
 
     def table(self, function: Callable[[int], int], width: Width, span: Span | None, *, truth: bool = False) -> Digits:
-        """A function of each element: entries for all digits, those of values beyond the range 0."""
+        """A function of each element, as a table for all digits; entries beyond the range are 0."""
         lo, hi = self.bounds
-        bits = self.width[0]
-        index = self.as_((bits, False))
-        values = (code - (1 << bits) if self.width[1] and code >> (bits - 1) else code for code in range(1 << bits))
+        bits, signed = ranges.width(self.bounds)
+        if bits > MOST_INDEX and lo:
+            # Few values far from 0: the table begins at the least value.
+            moved = self.binary("-", Public([lo], scalar=True))
+            return moved.table(lambda value: function(value + lo), width, span, truth=truth)
+        index = self.as_((bits, signed)).as_((bits, False))
+        values = (code - (1 << bits) if signed and code >> (bits - 1) else code for code in range(1 << bits))
         entries = [coded(function(value) if lo <= value <= hi else 0, width) for value in values]
         return index.step(lambda builder: builder.integer_table(index.handle, *width, entries), span=span, truth=truth)
 
     # -- vectors ----------------------------------------------------------------------------------------------------
 
     def taken(self, indices: Sequence[int], *, scalar: bool = False) -> Digits:
-        """The elements of these indices."""
-        return self.step(
+        """The elements at these indices."""
+        made = self.step(
             lambda builder: builder.integer_take(self.handle, list(indices)),
             scalar=scalar,
             span=self.span,
             truth=self.truth,
         )
+        made.stride = self.stride
+        return made
 
     def holds(self, rows: Sequence[Sequence[int]], *, any_of: bool, scalar: bool = True) -> Digits:
-        """For each row of elements of truth values, whether all hold, or any."""
+        """For each row of indices, whether all of these truth values hold, or any."""
         given = [list(row) for row in rows]
         return self.step(lambda builder: builder.integer_holds(self.handle, given, any_of), scalar=scalar, truth=True)
 
@@ -315,8 +330,8 @@ class Digits:
         return own.step(lambda builder: builder.integer_unary("total", own.handle), scalar=True, span=span)
 
     def weighted(self, weights: Sequence[int], width: Width | None) -> Digits:
-        """The sum of elements times public weights, in a width that all weights fit: elements of one weight are summed before it is
-        multiplied, those of weight 0 left out."""
+        """The weighted sum of the elements, at a width that all weights fit. Elements with equal weights are summed first, so each weight
+        multiplies once; those with weight 0 are left out."""
         places: dict[int, list[int]] = {}
         for index, weight in enumerate(weights):
             if weight:
@@ -341,14 +356,14 @@ def coded(number: int, width: Width) -> list[int]:
 
 
 def total(values: Sequence[Digits], known: Span | None = None) -> Digits:
-    """The sum of all values, carried once for every few of them; of values with ranges in the range that is `known`, or that follows."""
+    """The sum of all values, with few carries. If all values have ranges, so has the sum: `known`, or else the sum of the ranges."""
     first, *rest, span = _in_one_width(values, lambda spans: known or reduce(ranges.SPANS["+"], spans))
     addends = [(1, value.handle) for value in (first, *rest)]
     return first.step(lambda builder: builder.integer_sum(addends), *rest, span=span)
 
 
 def joined(values: Sequence[Digits]) -> Digits:
-    """The elements of all values, one after the other."""
+    """The elements of all values in order."""
     first, *rest, span = _in_one_width(values, lambda spans: ranges.union(*spans))
     handles = [value.handle for value in (first, *rest)]
     truth = all(value.truth for value in values)
@@ -356,7 +371,7 @@ def joined(values: Sequence[Digits]) -> Digits:
 
 
 def _in_one_width(values: Sequence[Digits], spanned: Callable[[list[Span]], Span]) -> Any:  # noqa: ANN401 - values, and a range
-    """The values in one width, and behind them the range of the result if all have ranges."""
+    """The values at their common width, followed by the range of the result if all have ranges."""
     spans = [value.span for value in values if value.span is not None]
     if len(spans) == len(values):
         span: Span | None = spanned(spans)

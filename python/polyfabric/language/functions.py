@@ -23,21 +23,18 @@ from .reference import means
 from .rules import convolution
 from .slots import SlotValue
 from .texts import Text, chosen_text, extreme_text
-from .types import MOST_ELEMENTS, MOST_LOOKED_UP, Type
+from .types import MOST_ELEMENTS, MOST_INDEX, MOST_LOOKED_UP, Type
 from .values import Value
 
 _MOST_PIXELS = 1 << 16
-"""Of a convolution's stride and padding, as in the Rust half."""
-
-MOST_INDEX = 16
-"""Bits of a table's index in digits."""
+"""Limit of a convolution's stride and padding, as in the Rust half."""
 
 
 def _expect_values(what: str, values: Sequence[object], instead: str) -> None:
-    """Refuses operands that are no encrypted values of TFHE."""
+    """Rejects operands that are not encrypted values of TFHE."""
     for value in values:
         if isinstance(value, SlotValue):
-            raise refuse(f"{what}: CKKS and BGV have none; {instead}")
+            raise refuse(f"{what}: not available with CKKS and BGV; {instead}")
         if not isinstance(value, Value):
             raise refuse(f"{what}: an operand is {type(value).__name__}, but an encrypted value is needed")
 
@@ -56,13 +53,13 @@ def lookup(
     """Any function of each element.
 
     `table` is a Python function over the range of `value`, or the list of results from the smallest value up. With
-    `choice`, `table` is a list of tables, and element i uses table `choice[i]`. The result is an integer whose range
-    is taken from the table, and lies in that of `result` where one is given; a truth value with `boolean`, or the type `result`
-    if that is pf.Bool or pf.Torus(bits).
+    `choice`, `table` is a list of tables, and element i uses table `choice[i]`. The result is an integer with the range of the
+    table's entries, which must lie in the range of `result` if given. With `boolean` it is a truth value. If `result` is pf.Bool or
+    pf.Torus(bits), it has that type.
     """
     if isinstance(value, SlotValue):
         raise refuse(
-            "look-up: CKKS and BGV have none, nor maxima; use pf.chebyshev, pf.sign and pf.relu, or the integers of TFHE"
+            "look-up: not available with CKKS and BGV, nor are maxima; use pf.chebyshev, pf.sign and pf.relu, or the integers of TFHE"
         )
     if not isinstance(value, Value):
         raise refuse(f"look-up: the operand is {type(value).__name__}, but an encrypted value is needed")
@@ -76,19 +73,19 @@ def lookup(
         chosen = [
             whole(f"choice {i} of a look-up", at, 0, last) for i, at in enumerate(integers(choice).reshape(-1).tolist())
         ]
+        if len(chosen) != value.length:
+            raise refuse(f"look-up: {len(chosen)} choices for {value.length} elements; give one for each element")
     if result is not None and (not isinstance(result, Type) or result.wraps):
         raise refuse(
-            f"look-up: result={result!r} is no range; give one, as result=pf.Int(0, 7), and cast the result to a width"
+            f"look-up: result={result!r} is not a range; write result=pf.Int(0, 7), and cast the result for a width"
         )
     if boolean and result is not None:
-        raise refuse(
-            f"look-up: its result is a truth value with boolean=True, and {result!r} with result=; give one of both"
-        )
+        raise refuse(f"look-up: boolean=True and result={result!r} exclude each other; give one of them")
     if result is not None and result.kind == "integer":
         least, most = ranges.of_numbers([entry for _, entries in tables for entry in entries])
         if least < result.lo or most > result.hi:
             raise refuse(
-                f"look-up: the table gives {least} to {most}, and not {result!r} alone; widen result=, or leave it out"
+                f"look-up: the table's entries go from {least} to {most}, beyond {result!r}; widen result=, or omit it"
             )
     return _looked_up(value, tables, chosen, _element(boolean, result))
 
@@ -103,12 +100,15 @@ def _tabulated(table: operands.Table, value: Value) -> tuple[int, list[int]]:
     kind = value.type
     if kind.kind == "torus":
         return tabulated(table, *_of_torus(value))
-    most = MOST_LOOKED_UP if isinstance(value.form, Cells) else 1 << MOST_INDEX
-    if callable(table) and ranges.size(kind.bounds) > most:
+    size, in_digits = ranges.size(kind.bounds), isinstance(value.form, Digits)
+    most = 1 << MOST_INDEX if in_digits else MOST_LOOKED_UP
+    if size > most and (in_digits or callable(table)):
         raise refuse(
-            f"a function over {kind.lo} to {kind.hi} has {ranges.size(kind.bounds)} entries, more than the {most} of a table; narrow the range first"
+            f"a table over {kind.lo} to {kind.hi} has {size} entries, but a table has at most {most}; narrow the range first"
         )
-    return tabulated(table, kind.bounds, kind.stride)
+    first, entries = tabulated(table, kind.bounds, kind.stride)
+    # With digits, operands beyond a list's end give 0, which the result's range must include.
+    return first, entries + [0] * (size - len(entries) if in_digits else 0)
 
 
 def _of_torus(value: Value) -> tuple[tuple[int, int], int]:
@@ -125,18 +125,22 @@ def _looked_up(
 
 
 class Table:
-    """A public table whose index may be encrypted: `table[i]`. Beyond its ends it gives 0. Its entries have the type `result`, or their range."""
+    """A public table with encrypted indices: `table[i]`. Indices beyond its ends give 0. The entries have the type `result`, or their own range."""
 
     def __init__(self, entries: operands.Table, result: Type | None = None) -> None:
         if result is not None and (not isinstance(result, Type) or result.kind == "torus"):
-            raise refuse(f"a table of {result}; name the type of its entries, as pf.Table(entries, pf.UInt(8))")
+            raise refuse(
+                f"a table cannot have entries of {result}; give a type of integers or truth values, as pf.Table(entries, pf.UInt(8))"
+            )
         self._entries = copy(entries)
         self._kind = result
 
     def __getitem__(self, index: Value) -> Value:
         if not isinstance(index, Value) or isinstance(index, Text) or index.type.kind == "torus":
             of = index.type if isinstance(index, Value) else type(index).__name__
-            raise refuse(f"a table's index is {of}; give an encrypted integer, or index the entries themselves")
+            raise refuse(
+                f"a table's index is {of}; give an encrypted integer, or for a public index use the list of entries"
+            )
         lo, hi = index.type.bounds
         entries = self._entries
         if callable(entries):
@@ -148,9 +152,11 @@ class Table:
         else:
             raise refuse(f"the entries of a table are {shown(entries)}; give a list of integers, or a function")
         if not values:
-            raise refuse("the table has no entries; give one for each value of its index")
+            raise refuse("the table has no entries; give one for each index")
         if ranges.size((lo, hi)) > 1 << MOST_INDEX:
-            raise refuse(f"a table with an index from {lo} to {hi}; an index has at most 2^{MOST_INDEX} values")
+            raise refuse(
+                f"a table's index goes from {lo} to {hi}, but has at most 2^{MOST_INDEX} values; narrow it first"
+            )
         return _entry(index, [(lo, [_at(values, first, i) for i in range(lo, hi + 1)])], self._kind)
 
 
@@ -181,10 +187,10 @@ def sign(
     gap: float = slot_functions.SIGN_GAP,
     degrees: Sequence[int] = slot_functions.SIGN_DEGREES,
 ) -> Value | SlotValue:
-    """+1 where an element is at least 0, else -1; of one ciphertext by one look-up over the whole torus. With `boolean`, 1 and 0.
+    """+1 where an element is at least 0, else -1: for one ciphertext, one look-up over the whole torus. With `boolean`, 1 and 0.
 
-    With CKKS, of numbers in [-1, 1], by composed minimax polynomials of odd `degrees`, each of ceil(log2(degree + 1))
-    levels; within (-`gap`, `gap`) the result is anything from -1 to 1.
+    With CKKS, for numbers in [-1, 1], it composes minimax polynomials of odd `degrees`, each taking ceil(log2(degree + 1))
+    levels. Within (-`gap`, `gap`) the result is anything from -1 to 1.
     """
     if isinstance(value, SlotValue):
         found = slot_functions.sign(value, gap, degrees, half=boolean, margins=slot_functions.SIGN_MARGINS)
@@ -207,7 +213,7 @@ def relu(
     gap: float = slot_functions.SIGN_GAP,
     degrees: Sequence[int] = slot_functions.SIGN_DEGREES,
 ) -> Value | SlotValue:
-    """max(value, 0); of one ciphertext by one look-up. With CKKS, value (1 + sign(value)) / 2, as `sign` gives it."""
+    """max(value, 0): for one ciphertext, one look-up. With CKKS, value (1 + sign(value)) / 2, with the approximate `sign`."""
     if isinstance(value, SlotValue):
         return slot_functions.relu(value, gap, degrees)
     slot_functions.expect_no_options("relu", gap, degrees)
@@ -225,15 +231,15 @@ def relu(
 def mux(condition: Value, then: Value | Clear | str, otherwise: Value | Clear | str) -> Value:
     """`then` where `condition` holds, else `otherwise`."""
     if isinstance(condition, SlotValue):
-        _expect_values("mux", (condition,), "with c of 0s and 1s, write c * a + (1 - c) * b")
+        _expect_values("mux", (condition,), "for c of 0s and 1s write c * a + (1 - c) * b")
     if not isinstance(condition, Value):
         raise refuse(
-            f"mux: the condition is {type(condition).__name__}, but an encrypted one is needed; by a public one c, of 0s and 1s, "
-            "write c * x + (1 - c) * y"
+            f"mux: the condition is {type(condition).__name__}, but an encrypted value is needed; for a public c of 0s and 1s write "
+            "c * x + (1 - c) * y"
         )
     lo, hi = condition.type.bounds
     if condition.type.kind == "torus" or lo < 0 or hi > 1:
-        raise refuse(f"mux: the condition is {condition.type}, and a truth value is needed; compare it, as x != 0")
+        raise refuse(f"mux: the condition is {condition.type}, but a truth value is needed; compare it, as x != 0")
     choices = (then, otherwise)
     if any(isinstance(choice, Text) for choice in choices) or all(isinstance(choice, str) for choice in choices):
         return chosen_text(condition, cast("Text | str", then), cast("Text | str", otherwise))
@@ -242,14 +248,14 @@ def mux(condition: Value, then: Value | Clear | str, otherwise: Value | Clear | 
 
 
 def _extreme(op: str, values: Sequence[Any], instead: str) -> Value:
-    """The greatest or the least of all values, half of them at a time; of a single vector or sequence, of its elements."""
+    """The greatest or the least of all values, or of the elements of a single vector or sequence, as a tree of pairs."""
     if len(values) == 1 and isinstance(values[0], Iterable) and not isinstance(values[0], SlotValue):
         values = list(values[0])
     if any(isinstance(value, SlotValue) for value in values):
         _expect_values(op, [value for value in values if isinstance(value, SlotValue)], instead)
     encrypted = [value for value in values if isinstance(value, Value)]
     if not encrypted:
-        raise refuse("max and min: no encrypted value; give some, pf.max(x, y, 3), or a vector of them, pf.max(x)")
+        raise refuse("max and min: there is no encrypted operand; give values, pf.max(x, y, 3), or a vector, pf.max(x)")
 
     def pair(a: Value, b: Any) -> Value:  # noqa: ANN401 - encrypted or public
         for text, other in ((a, b), (b, a)):
@@ -265,54 +271,54 @@ def _extreme(op: str, values: Sequence[Any], instead: str) -> Value:
 
 @means("max")
 def maximum(*values: Any) -> Value:  # noqa: ANN401 - encrypted values, public numbers, or a sequence of them
-    """The largest of the values at each place, or of the elements of a single vector or sequence."""
+    """The element-wise maximum of the values, or the greatest element of a single vector or sequence."""
     return _extreme(
         "max",
         values,
-        "with reals, a + s * pf.relu((b - a) * (1 / s)), where b - a lies within -s to s; or the integers of TFHE, pf.UInt(bits)",
+        "for reals with b - a within -s to s write a + s * pf.relu((b - a) * (1 / s)), or use the integers of TFHE, pf.UInt(bits)",
     )
 
 
 @means("min")
 def minimum(*values: Any) -> Value:  # noqa: ANN401 - as `maximum`
-    """The smallest of the values at each place, or of the elements of a single vector or sequence: as `maximum`."""
+    """The element-wise minimum of the values, or the least element of a single vector or sequence."""
     return _extreme(
         "min",
         values,
-        "with reals, a - s * pf.relu((a - b) * (1 / s)), where a - b lies within -s to s; or the integers of TFHE, pf.UInt(bits)",
+        "for reals with a - b within -s to s write a - s * pf.relu((a - b) * (1 / s)), or use the integers of TFHE, pf.UInt(bits)",
     )
 
 
 _GATES = {"nand": "1 - x * y", "nor": "(1 - x) * (1 - y)", "xnor": "1 - (x - y) ** 2"}
-"""What 0s and 1s in slots take for the gates of truth values."""
+"""The same gates on 0s and 1s in slots."""
 
 
 def _gate(gate: str, a: Value | Clear, b: Value | Clear) -> Value:
     if not isinstance(a, Value):
         a, b = b, a
-    _expect_values(gate, (a,), f"of 0s and 1s write {_GATES[gate]}")
+    _expect_values(gate, (a,), f"for 0s and 1s write {_GATES[gate]}")
     own = cast(Value, a)
     other = own.operand(b)
     if not own.form.truth or not other.truth:
-        raise refuse(f"{gate}: an operand is {own.type}, and gates are of truth values; compare it, as x != 0")
+        raise refuse(f"{gate}: an operand is {own.type}, but gates take truth values; compare it, as x != 0")
     return Value(lowering.logic(gate, own.form, other))
 
 
 @means("nand")
 def nand(a: Value | Clear, b: Value | Clear) -> Value:
-    """Not both, by one look-up an element."""
+    """Not both, by one look-up per element."""
     return _gate("nand", a, b)
 
 
 @means("nor")
 def nor(a: Value | Clear, b: Value | Clear) -> Value:
-    """None, by one look-up an element."""
+    """Neither, by one look-up per element."""
     return _gate("nor", a, b)
 
 
 @means("xnor")
 def xnor(a: Value | Clear, b: Value | Clear) -> Value:
-    """Both or none, by one look-up an element."""
+    """Both or neither, by one look-up per element."""
     return _gate("xnor", a, b)
 
 
@@ -320,7 +326,7 @@ def xnor(a: Value | Clear, b: Value | Clear) -> Value:
 
 
 def dot(weights: Clear | Value | SlotValue, value: Clear | Value | SlotValue) -> Value | SlotValue:
-    """`weights @ value`, one of which is encrypted, or both."""
+    """`weights @ value`; at least one of them is encrypted."""
     if isinstance(weights, SlotValue) and (weights.grid or getattr(value, "grid", None)):
         return weights @ value  # type: ignore[operator]
     if isinstance(weights, SlotValue):
@@ -328,15 +334,15 @@ def dot(weights: Clear | Value | SlotValue, value: Clear | Value | SlotValue) ->
     if isinstance(weights, Value):
         return weights @ cast("Value | Clear", value)
     if not isinstance(value, Value | SlotValue):
-        raise refuse(f"dot: the operands are public, {type(value).__name__} the second; give an encrypted vector")
+        raise refuse(f"dot: both operands are public, the second a {type(value).__name__}; give an encrypted vector")
     return value.__rmatmul__(weights)
 
 
 @means("concat")
 def concat(*values: Value) -> Value:
-    """The elements of all operands, one after the other; of CKKS and BGV also the rows of matrices. Free, but for a level of a single number in slots."""
+    """The elements of all operands in order; with CKKS and BGV also the rows of matrices. Free, except that a single number in slots takes a level."""
     if not values:
-        raise refuse("concat: no operand; give at least one value")
+        raise refuse("concat: there is no operand; give at least one value")
     if all(isinstance(value, SlotValue) for value in values):
         return slot_parts.concat(cast("Sequence[SlotValue]", values))  # type: ignore[return-value]
     encrypted = [value for value in values if isinstance(value, Value | SlotValue)]
@@ -350,7 +356,9 @@ def concat(*values: Value) -> Value:
             given = f", as {one} - {one} + {value!r}" if encrypted and isinstance(value, int | float) else ""
             raise refuse(f"concat: an operand is {type(value).__name__}, but an encrypted value is needed{given}")
     if any(isinstance(value, SlotValue) for value in encrypted):
-        raise refuse("concat: a value of TFHE and one of CKKS or BGV do not combine; write one program for each scheme")
+        raise refuse(
+            "concat: a value of TFHE cannot be combined with one of CKKS or BGV; write one program for each scheme"
+        )
     if any(value._tracer is not values[0]._tracer for value in values):
         raise refuse("the operands belong to two different programs; use values of one program")
     return Value(lowering.joined([value.form for value in values]))
@@ -358,7 +366,7 @@ def concat(*values: Value) -> Value:
 
 @means("sum")
 def total(*values: Value | SlotValue | Sequence[Value]) -> Value | SlotValue:
-    """The sum of all values; of a single vector or sequence, of its elements."""
+    """The sum of all values, or of the elements of a single vector or sequence."""
     if len(values) == 1:
         only = values[0]
         if isinstance(only, Value | SlotValue):
@@ -382,11 +390,12 @@ def convolve(
     padding: int = 0,
     bias: Clear = 0,
 ) -> Value:
-    """A two-dimensional convolution of `image` with clear weights, as networks do it: the kernel is not mirrored.
+    """A two-dimensional convolution of `image` with public weights, as in neural networks: the kernel is not mirrored.
 
     `image` is a vector of height x width x channels = `shape`, channels last; `kernel` has filters x height x width x
-    channels weights. Both are height x width where there is one filter and one channel. `padding` surrounds the image with zeros, `bias` is one number or one a filter. Returns a vector of
-    height x width x filters, with (extent + 2 padding - kernel extent) // stride + 1 for each extent.
+    channels weights. With one filter and one channel both may be height x width. `padding` surrounds the image with zeros, `bias`
+    is one number, or one per filter. Returns a vector of height x width x filters, where each extent is
+    (extent + 2 padding - kernel extent) // stride + 1.
     """
     _expect_values("convolve", (image,), "multiply with the matrix of the convolution, matrix @ x")
     extents = shape if isinstance(shape, Sequence) else (shape,)
@@ -403,11 +412,13 @@ def convolve(
             "give filters x height x width x channels, with the channels of the image, or height x width of both"
         )
     if int(np.prod(shape)) != image.length:
-        raise refuse(f"an image of {' x '.join(map(str, shape))} has not the {image.length} elements of {image.type}")
+        raise refuse(
+            f"an image of {' x '.join(map(str, shape))} needs {int(np.prod(shape))} elements, but {image.type} has {image.length}; correct the shape"
+        )
     filters, height, width, _ = weights.shape
     given_biases = integers(bias)
     if given_biases.shape not in ((), (1,), (filters,)):
-        raise refuse(f"convolve: {given_biases.size} biases of {filters} filters; give one number, or one a filter")
+        raise refuse(f"convolve: {given_biases.size} biases for {filters} filters; give one number, or one per filter")
     biases = np.broadcast_to(given_biases, (filters,)).tolist()
     form = image.form
     if isinstance(form, Cells) and form.tracer.holds(_convolved_span(form, weights, biases)):
@@ -417,7 +428,7 @@ def convolve(
             scalar=False,
         )
         return Value(made)
-    # The matrix of the convolution, a column for each pixel.
+    # The matrix of the convolution, one column for each pixel.
     pixels = np.eye(image.length, dtype=np.int64)
     columns = [convolution(weights, pixel, shape, stride, padding) for pixel in pixels]  # type: ignore[arg-type]
     sums = lowering.weighted(lowering.split(form), np.array(columns).T, scalar=False)

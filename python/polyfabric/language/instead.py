@@ -1,7 +1,7 @@
 """Replacements for methods of NumPy, pandas, Python and other libraries that encrypted values lack.
 
-`np.mean(x)` of x = pf.UInt(8).vector(10) is refused with "write pf.sum(x.cast(pf.UInt(12))) // 10": the tables give code for the type of x, in which x and
-y are values of that type, and all other names are public. A test compares each with NumPy's function on the plain data.
+For x = pf.UInt(8).vector(10), `np.mean(x)` fails with "write pf.sum(x.cast(pf.UInt(12))) // 10". The tables hold such code for the type of x: x and y
+are values of that type, and all other names are public. A test compares each entry with NumPy's function on plain data.
 """
 
 from __future__ import annotations
@@ -17,49 +17,49 @@ from .types import MOST_BITS, SlotType, TextType, Type, holding
 
 
 class Absences:
-    """Names that a value has not, each refused with the way around."""
+    """Rejects names that a value lacks, with the code to write instead."""
 
     __slots__ = ()
     OWN: ClassVar[str]
-    """What the values have, for names that are in no table."""
+    """The available operations, for names that no table has."""
 
     def _instead(self, name: str, operands: int) -> str:
-        """What to write in the place of `name`, as numpy's function of so many operands."""
+        """The replacement for `name`, or for numpy's function with this number of operands."""
         raise NotImplementedError
 
     def __getattr__(self, name: str) -> NoReturn:
-        # Names with an underscore are protocols, which ask whether they are there.
+        # Python and libraries probe for names with an underscore.
         if name.startswith("_"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         raise AbsentError(str(refuse(f"an encrypted {self.type} has no .{name}; {self._instead(name, 1)}")))
 
     def __setitem__(self, index: object, value: object) -> NoReturn:
-        raise refuse(f"elements of an encrypted {self.type} are not assigned; {self._instead('[]=', 1)}")
+        raise refuse(f"elements of an encrypted {self.type} cannot be assigned; {self._instead('[]=', 1)}")
 
     def __format__(self, form: str) -> str:
         if form:
-            raise refuse(f"an encrypted {self.type} is not written as {form!r}: {ONLY_AFTER}")
+            raise refuse(f"an encrypted {self.type} cannot be formatted as {form!r}: {ONLY_AFTER}")
         return str(self)
 
     def __round__(self, _digits: int = 0) -> NoReturn:
-        raise refuse(f"an encrypted {self.type} has nothing to round; use it as it is, and // to divide")
+        raise refuse(f"an encrypted {self.type} is not rounded; use it directly, and // to divide")
 
     __trunc__ = __floor__ = __ceil__ = __round__
 
     def __hash__(self) -> int:
         raise refuse(
-            f"an encrypted {self.type} is no key of a dictionary or a set, as its value is not known; {self._instead('hash', 1)}"
+            f"an encrypted {self.type} cannot be a key of a dictionary or a set, because its value is unknown; {self._instead('hash', 1)}"
         )
 
 
 class Reason(str):
-    """Why there is no code to write instead, and what to do about it."""
+    """Why no code replaces a name, and the remedy."""
 
     __slots__ = ()
 
 
 Entry: TypeAlias = "str | Callable[[Any], str]"
-"""Code, or what gives it, or a `Reason`, for values of a type."""
+"""Code for values of a type, a function that returns it, or a `Reason`."""
 
 OF_VECTORS = frozenset(
     [
@@ -100,16 +100,16 @@ OF_VECTORS = frozenset(
         "vdot",
     ]
 )
-"""Names that mean nothing of a single value."""
+"""Names without a meaning for a single value."""
 
 
 def _cast(kind: Type, *numbers: int, name: str = "x") -> str:
-    """`name` in a type that has its own values and these numbers: with a range, as it is."""
+    """`name`, cast to a type that holds its values and these numbers; unchanged if it has a range."""
     return f"{name}.cast({holding(*kind.bounds, *numbers)!r})" if kind.wraps else name
 
 
 def _summed(kind: Type) -> str:
-    """`x` in a type that has the sum of its elements, their number, and the number of places."""
+    """`x` in a type that holds the sum of its elements, and their number."""
     return _cast(kind, *(end * kind.length for end in kind.bounds), kind.length, 2)
 
 
@@ -154,7 +154,7 @@ def _median(kind: Type) -> str:
 
 
 def _clipped(kind: Type) -> str:
-    """Between 2 and 5, where the type has them."""
+    """Clips to 2..5, as far as the type has these values."""
     low, high = (min(end, kind.hi) if kind.wraps else end for end in (2, 5))
     return f"pf.min(pf.max(x, {low}), {high})"
 
@@ -162,7 +162,7 @@ def _clipped(kind: Type) -> str:
 def _tabulated(kind: Type) -> str:
     if kind.hi - kind.lo >= 1 << 16:
         return Reason(
-            "a table has at most 2^16 entries; narrow x, as x.assume(pf.Int(0, 65535)), where its values fit, or take parts of it, x >> 16"
+            "a table has at most 2^16 entries; narrow x, as x.assume(pf.Int(0, 65535)), if its values fit, or take parts of it, x >> 16"
         )
     return "pf.lookup(x, lambda i: i // 2)"
 
@@ -247,7 +247,7 @@ COMMON: dict[str, Entry] = {
     "xor": "x ^ y",
     "[]=": _assigned,
 }
-"""Of integers, and of fractions as far as they have them."""
+"""For integers; `TORUS` selects those that fractions have."""
 
 
 def _ones(kind: Type, x: str) -> str:
@@ -292,7 +292,7 @@ INTEGERS = COMMON | {
     "wrapping_mul": "x * y",
     "wrapping_sub": "x - y",
 }
-"""Of integers and truth values."""
+"""For integers and truth values."""
 
 SUMS = [
     "add",
@@ -315,18 +315,18 @@ SUMS = [
     "[]=",
 ]
 TORUS: dict[str, Entry] = {name: COMMON[name] for name in [*SUMS, "add.reduce", "cumsum", "diff", "sum"]}
-"""Of fractions, which have sums and public multiples."""
+"""For fractions, which have sums and public multiples."""
 
-TORUS_ALONE = "a fraction has sums and public multiples; declare an integer, pf.Int(lo, hi), for anything else"
+TORUS_ALONE = "a fraction has only sums and public multiples; for anything else declare an integer, pf.Int(lo, hi)"
 
 
 def of_values(kind: Type) -> dict[str, Entry]:
-    """Of values of a type of TFHE."""
+    """The table for values of a TFHE type."""
     return TORUS if kind.kind == "torus" else INTEGERS
 
 
 def _found(kind: TextType) -> str:
-    """Where a part of a text begins first, or its length if it is nowhere."""
+    """The first index of a part of a text, or the text's length if there is none."""
     part = "ab"[: kind.length]
     places = kind.length - len(part) + 1
     matches = f"pf.concat(*[(x[i : i + {len(part)}] == list(b'{part}')).all() for i in range({places})])"
@@ -346,11 +346,11 @@ TEXTS: dict[str, Entry] = {
     "isdigit": "((x[:] >= 48) & (x[:] <= 57) | (x[:] == 0)).all() & (x[0] != 0)",
     "encode": "x[:]",
 }
-"""Of texts, whose bytes are x[:]: of ASCII, as far as their case and digits matter."""
+"""For texts, whose bytes are x[:]; case and digits are those of ASCII."""
 
 
 def _flat(kind: Any, name: str = "x") -> str:  # noqa: ANN401 - any type
-    """The numbers one after the other."""
+    """The numbers as one vector."""
     return f"{name}.reshape(-1)" if getattr(kind, "shape", None) else name
 
 
@@ -389,20 +389,20 @@ NUMBERS: dict[str, Entry] = {
     "sum": "x.sum()",
     "vdot": "(x * y).sum()",
 }
-"""Of numbers in slots."""
+"""For numbers in slots."""
 
 
 def _of_reals(code: str) -> Callable[[SlotType], str]:
-    """Code for real numbers alone."""
+    """Code for real numbers only."""
     return lambda kind: (
         code
         if kind.kind == "real"
-        else Reason("complex numbers lie in no interval, on which functions are approximated; compute on x.real_part()")
+        else Reason("functions are approximated on a real interval; compute on x.real_part()")
     )
 
 
 def _squares(kind: SlotType) -> str:
-    """The squares of absolute values, which are real."""
+    """The squares of absolute values."""
     return "x * x" if kind.kind == "real" else "(x * x.conjugate()).real_part()"
 
 
@@ -424,11 +424,11 @@ REALS: dict[str, Entry] = {
     "std": "pf.chebyshev(x.var(), np.sqrt, 31, (0.25, 4))",
     "vdot": lambda kind: "(x * y).sum()" if kind.kind == "real" else "(x.conjugate() * y).sum()",
 }
-"""Of CKKS's numbers, after those of `NUMBERS`; on intervals that hold the values."""
+"""For CKKS, in addition to `NUMBERS`; the intervals must hold the values."""
 
 
 def approximated(function: np.ufunc, kind: SlotType) -> str:
-    """A polynomial for numpy's function of one number, on an interval where it is smooth."""
+    """A polynomial for a unary numpy function, on an interval where it is smooth."""
     series = np.polynomial.Chebyshev
     if kind.kind == "complex":
         return _of_reals("")(kind)
@@ -472,11 +472,11 @@ FUNCTIONS = {
     "stack": "pf.concat(x, y)",
     "where": "pf.mux(condition, x, y)",
 }
-"""Of this package: what other libraries call so. The types' widths are arguments, `pf.UInt(8)`."""
+"""Names of other libraries, with this package's equivalents. The types' widths are arguments, `pf.UInt(8)`."""
 
 
 def function(name: str) -> AttributeError:
-    """Why this package has no `name`, and what it has instead."""
+    """The error for a missing `name` of this package, with its equivalent."""
     kind = name.rstrip("0123456789")
     bits = name.removeprefix(kind)
     wide = {
@@ -493,7 +493,7 @@ def function(name: str) -> AttributeError:
 
 
 def declared(kind: object) -> str | None:
-    """The type of this package for a type of Python or numpy, or for one of its own that lacks its width; nothing for anything else."""
+    """The equivalent of a Python or numpy type, or the completed form of an own type without its width; otherwise `None`."""
     plain = {bool: "pf.Bool", int: "pf.SInt(32)", float: "pf.Real", complex: "pf.Complex", str: "pf.Text(20)"}
     if isinstance(kind, type) and kind in plain:
         return plain[kind]
@@ -507,45 +507,47 @@ def declared(kind: object) -> str | None:
 
 
 BRANCHES = (
-    "decides no branch: its value is not known to the program; for `if` use pf.mux(condition, a, b), for `and`, `or` and `not` of conditions "
-    "&, | and ~, for 3 < x < 9 (3 < x) & (x < 9), for x in [1, 2] (x == 1) | (x == 2), for max, min and sorted pf.max, pf.min and pf.sort"
+    "cannot decide a branch, because its value is unknown; for `if` use pf.mux(condition, a, b), for `and`, `or` and `not` &, | and ~, "
+    "for 3 < x < 9 (3 < x) & (x < 9), for x in [1, 2] (x == 1) | (x == 2), for max, min and sorted pf.max, pf.min and pf.sort"
 )
-"""Why an encrypted value is neither true nor false. Python asks in the same way for all of these."""
+"""The error of `bool(x)`, which Python calls for all of these."""
 
-ONLY_AFTER = "values are known after decryption alone; return it, and read it in the result's outputs"
+ONLY_AFTER = "values are known only after decryption; return it, and read it in the result's outputs"
 
 SENTENCES = dict.fromkeys(("decrypt", "item", "numpy", "to_numpy", "tolist", "values"), ONLY_AFTER) | {
-    "copy": "no value changes; use it as it is",
-    "detach": "no value changes; use it as it is",
+    "copy": "values are immutable; use it directly",
+    "detach": "values are immutable; use it directly",
 }
-"""Of every value: what no expression says."""
+"""For all values: names that no expression replaces."""
 
 
 def membership(item: object, vector: bool, anywhere: str) -> str:
-    """Why `in` does not look an item up in encrypted values, and what does it: `anywhere` of a vector, a comparison of a single one."""
+    """The error of `item in x`: the remedy is `anywhere` for a vector, and a comparison for a single value."""
     shown = f"{item!r}" if isinstance(item, int) else "y"
     remedy = anywhere.format(item=shown) if vector else f"x == {shown}"
-    return f"whether {shown} is among encrypted values is itself encrypted, and `in` gives a Python bool; use {remedy}"
+    return f"`in` returns a Python bool, but whether {shown} is among encrypted values is encrypted; use {remedy}"
 
 
 def written(tables: Mapping[str, Entry], name: str, kind: Type | SlotType) -> str | None:
-    """What the tables say of `name`, of values of type `kind`."""
+    """The tables' remedy for `name` on values of type `kind`."""
     if name not in tables:
         return SENTENCES.get(name, TORUS_ALONE if tables is TORUS else None)
     if kind.scalar and name in OF_VECTORS:
-        return f"it is a single value; declare several as a vector, {kind!r}.vector(length)"
+        return f"it is a single value; declare a vector, {kind!r}.vector(length)"
     entry = tables[name]
     try:
         code = entry(kind) if callable(entry) else entry
     except ProgramError:
-        return f"its result has more than the {MOST_BITS:,} bits that a type may have; compute it of fewer elements, or of narrower ones"
+        return (
+            f"its result has more than {MOST_BITS:,} bits, the most of any type; use fewer elements, or narrower ones"
+        )
     return code if isinstance(code, Reason) else advised(code)
 
 
 def advised(code: str) -> str:
-    """The words for code, with what it holds on."""
+    """The remedy as a sentence, with the condition on the values."""
     if "pf.chebyshev" in code:
         return f"approximate it on an interval that holds the values, as {code}"
     if "rows" in code or "columns" in code:
-        return f"of a matrix that lies in it row by row write {code}"
-    return f"where the numbers lie within -s to s write {code}" if " / s)" in code else f"write {code}"
+        return f"for a matrix stored row by row write {code}"
+    return f"for numbers within -s to s write {code}" if " / s)" in code else f"write {code}"

@@ -1,9 +1,9 @@
-"""Each operation on integers, truth values and fractions, lowered to one ciphertext a value or to digits.
+"""Lowers each operation on integers, truth values and fractions to one ciphertext per value, or to digits.
 
-    apply("+", x, y) of x from 0 to 7 and y of pf.UInt(16): x becomes digits, and both are added in digits
+    arithmetic("+", x, y) for x from 0 to 7 and y of pf.UInt(16): x is converted to digits, and both are added in digits
 
-An operand in digits takes the operation there. Without one, the tracer says whether a look-up may read so many values, and whether the result may be one
-ciphertext. Both lowerings give the same values.
+If an operand is in digits, so is the result. Otherwise the tracer decides whether one look-up may read that many values, and whether the result may be one
+ciphertext. Both lowerings compute the same values.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from .place import refuse
 from .public_operands import Public
 from .ranges import Span
 from .tracer import SIGNS, Tracer
-from .types import FARTHEST, MOST_BITS, MOST_CAST
+from .types import FARTHEST, FARTHEST_SIGN, MOST_BITS, MOST_CAST, MOST_WEIGHT
 
 Encrypted: TypeAlias = "Cells | Digits"
 Operand: TypeAlias = "Cells | Digits | Public"
 
 TABLED = 1 << 8
-"""Values of which a table in digits takes fewer look-ups than products and remainders."""
+"""Up to this number of values a table in digits takes fewer look-ups than products and remainders."""
 
 ORDERS = frozenset({"<", "<=", ">", ">="})
 
@@ -44,7 +44,7 @@ def split(value: Operand) -> Any:  # noqa: ANN401 - digits, or public numbers as
     if isinstance(value, Cells):
         if value.element.kind == "torus":
             raise refuse(
-                f"{value.type} does not combine with an integer in digits; declare it as an integer, pf.Int(lo, hi)"
+                f"{value.type} cannot be combined with an integer in digits; declare it as an integer, pf.Int(lo, hi)"
             )
         return value.tracer.split(value)
     return value
@@ -63,12 +63,12 @@ def _torus(*operands: Operand) -> bool:
 
 
 def _truths(*operands: Operand) -> bool:
-    """Whether all are truth values, of which public ones are 0 or 1."""
+    """Whether all are truth values; public ones are 0 or 1."""
     return all(operand.truth for operand in operands) and any(not isinstance(operand, Public) for operand in operands)
 
 
 def _pair_size(a: Operand, b: Operand) -> int:
-    """How many values a sum or a difference has."""
+    """The number of possible values of a sum or a difference."""
     return ranges.size(_span(a)) + ranges.size(_span(b)) - 1
 
 
@@ -76,7 +76,7 @@ def _pair_size(a: Operand, b: Operand) -> int:
 
 
 def _keeps(op: str, a: Operand, b: Operand) -> bool:
-    """Whether + - or * is of single ciphertexts."""
+    """Whether the result of +, - or * stays one ciphertext per value."""
     if not _in_cells(a, b):
         return False
     if _torus(a, b):
@@ -84,7 +84,11 @@ def _keeps(op: str, a: Operand, b: Operand) -> bool:
     tracer = _tracer(a, b)
     if not tracer.holds(ranges.SPANS[op](_span(a), _span(b))):
         return False
-    if op != "*" or isinstance(a, Public) or isinstance(b, Public) or _truths(a, b):
+    if op != "*":
+        return True
+    if isinstance(a, Public) or isinstance(b, Public):
+        return _are_weights(_span(a if isinstance(a, Public) else b))
+    if _truths(a, b):
         return True
     assert isinstance(a, Cells)
     assert isinstance(b, Cells)
@@ -92,6 +96,11 @@ def _keeps(op: str, a: Operand, b: Operand) -> bool:
     return furthest * furthest <= FARTHEST and tracer.reads(
         ranges.size(a.span) if a.node == b.node else _pair_size(a, b)
     )
+
+
+def _are_weights(span: Span) -> bool:
+    """Whether public numbers may be factors of single ciphertexts."""
+    return span[0] >= -MOST_WEIGHT and span[1] <= MOST_WEIGHT
 
 
 def arithmetic(op: str, a: Operand, b: Operand) -> Encrypted:
@@ -128,14 +137,14 @@ def absolute(a: Encrypted) -> Encrypted:
 
 
 def inverted(a: Encrypted) -> Encrypted:
-    """~a: of truth values the opposite, of a width every bit, of a range -1 - a."""
+    """~a: negates truth values, inverts every bit of a width, and is -1 - a for a range."""
     if a.truth or (isinstance(a, Digits) and a.span is None):
         return ~a
     return arithmetic("-", Public([-1], scalar=True), a)
 
 
 def power(a: Encrypted, exponent: int, modulus: int | None) -> Encrypted:
-    """a**exponent, or its remainder."""
+    """a**exponent, modulo `modulus` if given."""
     if isinstance(a, Cells):
         number = a.numbers()
         span = ranges.power(number.span, exponent) if modulus is None else (0, modulus - 1)
@@ -152,15 +161,15 @@ def power(a: Encrypted, exponent: int, modulus: int | None) -> Encrypted:
 
 
 def powers(a: Public, b: Encrypted) -> Encrypted:
-    """Public numbers to an encrypted exponent, from a table for each."""
+    """Public numbers to an encrypted exponent, with one table for each number."""
     lo, hi = _span(b)
     if lo < 0:
         raise refuse(
-            f"an encrypted {b.type} is no exponent, as it may be below 0; if it is not, say so with .assume(pf.Int(0, {max(0, hi)}))"
+            f"an exponent of type {b.type} may be negative; if it is not, declare that with .assume(pf.Int(0, {max(0, hi)}))"
         )
     if hi >= MOST_BITS:
         raise refuse(
-            f"an encrypted {b.type} is an exponent up to {hi}, with which powers go beyond {MOST_BITS} bits; if it is less, say so with "
+            f"an exponent of type {b.type} goes up to {hi}, where powers exceed {MOST_BITS} bits; if it is less, declare that with "
             ".assume(pf.Int(0, 63))"
         )
     span = ranges.spanned("**", a.span, (lo, hi), a.numbers, swapped=True)
@@ -182,7 +191,7 @@ def powers(a: Public, b: Encrypted) -> Encrypted:
 
 
 def bits(op: str, a: Operand, b: Operand) -> Encrypted:
-    """&, | and ^: of truth values their gates, of numbers those of their bits."""
+    """&, | and ^: gates on truth values, bitwise on numbers."""
     if _truths(a, b):
         return logic({"&": "and", "|": "or", "^": "xor"}[op], a, b)
     made = _next_to_public(op, a, b)
@@ -203,7 +212,7 @@ def logic(gate: str, a: Operand, b: Operand) -> Encrypted:
 
 
 def _next_to_public(op: str, a: Operand, b: Operand) -> Cells | None:
-    """One look-up on a value next to public numbers, if there is one that may be read."""
+    """One look-up for an operation with public numbers; `None` if the value has too many values for it."""
     value, other = (b, a) if isinstance(a, Public) else (a, b)
     if not isinstance(value, Cells) or not isinstance(other, Public) or _torus(value):
         return None
@@ -245,7 +254,7 @@ def _divided_in_digits(a: Operand, b: Operand) -> tuple[Digits, Digits]:
 
 
 def checked(op: str, a: Encrypted, b: Operand) -> tuple[Digits, Digits]:
-    """The result, and whether it left its width."""
+    """The result, and whether it overflowed its width."""
     return cast(Digits, split(a)).checked(op, split(b))
 
 
@@ -253,11 +262,11 @@ def checked(op: str, a: Encrypted, b: Operand) -> tuple[Digits, Digits]:
 
 
 def shifted(op: str, a: Operand, b: Operand) -> Encrypted:
-    """<<, >> and rotations, of which the amount is not negative."""
+    """<<, >> and rotations by amounts that are not negative."""
     lo, hi = _span(b)
     if lo < 0:
         raise refuse(
-            f"{op} by {lo} to {hi}, and no amount is below 0; if it is not, say so with .assume(pf.Int(0, {max(0, hi)}))"
+            f"{op} by {lo} to {hi}: the amount may not be negative; if it is not, declare that with .assume(pf.Int(0, {max(0, hi)}))"
         )
     made = None if op.startswith("rotate") or (op == "<<" and hi > MOST_BITS) else _next_to_public(op, a, b)
     if made is not None:
@@ -266,17 +275,23 @@ def shifted(op: str, a: Operand, b: Operand) -> Encrypted:
     own = Digits.public(tracer, ranges.width(a.span), a, span=a.span) if isinstance(a, Public) else split(a)
     if not isinstance(b, Public):
         return own.shifted(op, split(b))
-    if len(set(b.numbers)) == 1 and (b.scalar or len(b.numbers) == own.length):
-        found = own.shifted(op, b.numbers[0])
+    amounts = b.numbers
+    if op.startswith("rotate"):
+        amounts = [by % own.width[0] for by in amounts]
+    elif op == ">>" or own.span in (None, (0, 0)):
+        # Shifting by more than every width leaves nothing.
+        amounts = [min(by, MOST_BITS) for by in amounts]
+    if len(set(amounts)) == 1 and (b.scalar or len(amounts) == own.length):
+        found = own.shifted(op, amounts[0])
         return found if b.scalar else Digits(tracer, found.handle, scalar=False, span=found.span)
-    if own.length not in (1, len(b.numbers)):
-        raise refuse(f"{op}: the operands have {own.length} and {len(b.numbers)} elements; make the lengths equal")
-    each = [own.taken([at % own.length], scalar=True).shifted(op, by) for at, by in enumerate(b.numbers)]
+    if own.length not in (1, len(amounts)):
+        raise refuse(f"{op}: the operands have {own.length} and {len(amounts)} elements; give both the same length")
+    each = [own.taken([at % own.length], scalar=True).shifted(op, by) for at, by in enumerate(amounts)]
     return digits.joined(each)
 
 
 def bit(a: Encrypted, index: int) -> Encrypted:
-    """Bit `index` of two's complement."""
+    """Bit `index` in two's complement."""
     if isinstance(a, Cells) and not _torus(a) and a.tracer.reads(ranges.size(a.span)):
         return a.numbers().tabled(lambda x: x >> index & 1, boolean=True)
     return cast(Digits, split(a)).bit(index)
@@ -290,7 +305,7 @@ def compared(op: str, a: Encrypted, b: Operand) -> Encrypted:
     if _in_cells(a, b):
         tracer = _tracer(a, b)
         gate = op not in ORDERS and _truths(a, b)
-        far = max(abs(end) for end in ranges.SPANS["-"](_span(a), _span(b))) > FARTHEST
+        far = max(abs(end) for end in ranges.SPANS["-"](_span(a), _span(b))) >= FARTHEST_SIGN
         if _torus(a, b) or gate or (not far and tracer.reads(_pair_size(a, b), signs=op in ORDERS)):
             return cast(Cells, a).compared(op, cast("Cells | Public", b))
     own, other = split(a), split(b)
@@ -335,8 +350,8 @@ def chosen(condition: Encrypted, then: Operand, otherwise: Operand) -> Encrypted
 def looked_up(
     a: Encrypted, tables: list[tuple[int, list[int]]], chosen_: list[int] | None, element: ElementType
 ) -> Encrypted:
-    """The entry for each element, of the table that is chosen for it; 0 beyond its ends."""
-    found = [entry for _, entries in tables for entry in entries]
+    """For each element, the entry of its table; 0 beyond the table's ends."""
+    found = [entry for _, entries in tables for entry in entries[:: a.type.stride]]
     span = ranges.TRUTH if element.kind == "boolean" else ranges.of_numbers(found)
     if isinstance(a, Cells):
         tracer = a.tracer
@@ -347,7 +362,7 @@ def looked_up(
         a = split(a)
     if element.kind == "torus":
         raise refuse(
-            f"a look-up in digits gives integers, and not {element}; declare its operand of a range, pf.Int(lo, hi)"
+            f"a look-up in digits returns integers, not {element}; declare its operand with a range, pf.Int(lo, hi)"
         )
     truth = element.kind == "boolean"
     width = (1, False) if truth else ranges.width(span)
@@ -386,12 +401,12 @@ def sign(a: Encrypted, *, boolean: bool) -> Encrypted:
 
 
 def taken(a: Encrypted, indices: Sequence[int], *, scalar: bool) -> Encrypted:
-    """The elements of these indices."""
+    """The elements at these indices."""
     return a.taken(indices, scalar=scalar)
 
 
 def joined(parts: Sequence[Encrypted]) -> Encrypted:
-    """The elements of all parts, one after the other."""
+    """The elements of all parts in order."""
     if _in_cells(*parts):
         kept = cast("Sequence[Cells]", parts)
         if len({part.element.kind for part in kept}) > 1 and not _torus(*kept):
@@ -402,9 +417,9 @@ def joined(parts: Sequence[Encrypted]) -> Encrypted:
 
 
 def element_at(a: Encrypted, index: Encrypted) -> Encrypted:
-    """The element that an encrypted index names, or 0 beyond the ends: of all choices at most one is not 0."""
+    """The element at an encrypted index, or 0 beyond the ends: the sum of all choices, of which at most one is not 0."""
     if _torus(a, index):
-        raise refuse(f"{index.type} picks no element of {a.type}; declare both as integers")
+        raise refuse(f"{index.type} cannot be an index of {a.type}; declare both as integers")
     parts: list[Encrypted] = []
     for at in range(a.length):
         here = compared("==", index, Public([at], scalar=True))
@@ -437,9 +452,11 @@ def summed(a: Encrypted) -> Encrypted:
 
 
 def weighted(a: Encrypted, rows: NDArray[Any], *, scalar: bool) -> Encrypted:
-    """The sums of a vector's elements times the weights of each row."""
+    """For each row of weights, the weighted sum of a vector's elements."""
     if isinstance(a, Cells):
-        if _torus(a) or a.tracer.holds(_weighted_span(rows, a.span)):
+        if _torus(a) or (
+            a.tracer.holds(_weighted_span(rows, a.span)) and _are_weights((int(rows.min()), int(rows.max())))
+        ):
             return a.linear(rows, scalar=scalar)
         if len(rows) == 1 and (rows == 1).all():
             return cast(Digits, split(a)).total()
@@ -458,7 +475,7 @@ def _weighted_span(rows: NDArray[Any], span: Span) -> Span:
 
 
 def _in_halves(value: Encrypted, op: Callable[[Any, Any], Encrypted]) -> Encrypted:
-    """`op` of all elements, half of them at a time."""
+    """Reduces the elements by `op`, as a tree of pairs."""
     while value.length > 1:
         half = value.length // 2
         pairs = op(value.taken(range(half)), value.taken(range(half, 2 * half)))

@@ -1,4 +1,4 @@
-"""numpy's functions on encrypted values: those that are operators or methods are taken as such, all others refused with the way around."""
+"""numpy's functions on encrypted values. Operators and methods are called as such; all others raise an error with the code to write instead."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ OPERATORS: dict[np.ufunc, tuple[str, str]] = {
     np.absolute: ("__abs__", ""),
     np.invert: ("__invert__", ""),
 }
-"""The method of an encrypted left operand, or only one, and that of a right one. numpy's arrays call these when they are on the left."""
+"""The method of an encrypted left (or only) operand, and of a right one. A numpy array on the left calls the latter."""
 
 
 class Asked:
-    """What values of a program were asked for and refused, where numpy hides the message behind one of its own."""
+    """Keeps the last error of a program's values, because numpy may replace it with its own."""
 
     last: ProgramError | None = None
 
@@ -52,7 +52,7 @@ class Asked:
         return self.last
 
     def hidden_by(self, error: Exception, at: str) -> ProgramError | None:
-        """The message behind numpy's `error`, which was raised at this place: of an element its cause; an index is asked for and dropped."""
+        """Our error behind numpy's `error` at this place: the cause of a `ValueError`, or the last error for an index, which numpy drops."""
         if isinstance(error, ValueError) and isinstance(error.__cause__, ProgramError):
             return error.__cause__
         same = self.last is not None and str(self.last).startswith(f"{at}: ")
@@ -60,27 +60,25 @@ class Asked:
 
 
 class NumpyCalls(Absences):
-    """What numpy asks of an operand that is no array."""
+    """numpy's protocols for operands that are not arrays."""
 
     __slots__ = ()
     METHODS: ClassVar[frozenset[str]] = frozenset()
-    """Functions of numpy that are methods of these values by the same name."""
+    """numpy functions that these values have as methods of the same name."""
 
     def _refused(self, name: str, operands: int, options: Collection[str]) -> NoReturn:
-        """Refuses a function of numpy. Code to write instead is for the function without `options`, and would give something else with them."""
+        """Rejects a numpy function. The replacement code is only valid without `options`."""
         if options:
             raise refuse(
-                f"numpy's {name} with {', '.join(options)} does not compute on encrypted values; compute it with operators, slices, pf.mux and "
-                "pf.concat"
+                f"numpy's {name} with {', '.join(options)} does not support encrypted values; use operators, slices, pf.mux and pf.concat"
             )
-        raise refuse(f"numpy's {name} does not compute on encrypted values; {self._instead(name, operands)}")
+        raise refuse(f"numpy's {name} does not support encrypted values; {self._instead(name, operands)}")
 
     def __array_ufunc__(self, function: np.ufunc, method: str, *operands: Any, **options: Any) -> Any:  # noqa: ANN401 - numpy's protocol
         name = function.__name__ if method == "__call__" else f"{function.__name__}.{method}"
         if "out" in options:
             raise refuse(
-                f"numpy's {name} does not put an encrypted value into an array of numbers (+=, out=); give the result a name of "
-                "its own"
+                f"numpy's {name} cannot write an encrypted value into an array of numbers (+=, out=); assign the result to a new name"
             )
         own, reflected = OPERATORS.get(function, ("", "")) if method == "__call__" and not options else ("", "")
         first, *rest = operands
@@ -108,7 +106,7 @@ class NumpyCalls(Absences):
 
 
 def _options(function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]) -> list[str]:
-    """What a function of numpy was given beyond its operands: options by name, and whatever follows its operands."""
+    """The arguments of a numpy function after its operands, by name."""
     try:
         given = signature(function).bind(*operands).arguments
     except (TypeError, ValueError):
@@ -120,7 +118,7 @@ def _options(function: Callable[..., Any], operands: tuple[Any, ...], options: d
 
 
 def _takes(function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]) -> bool:
-    """Whether a function of this language takes what numpy's was called with: not its axis, say."""
+    """Whether a function of this language accepts the arguments of the numpy call. It may lack `axis`, for example."""
     try:
         signature(function).bind(*operands, **options)
     except TypeError:

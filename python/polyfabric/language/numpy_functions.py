@@ -1,4 +1,4 @@
-"""numpy's functions that are functions of this language, beside those that are operators and methods."""
+"""numpy functions that map to functions of this language; operators and methods are in `numpy_calls`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .values import Value
 
 
 def _product(a: Any, b: Any) -> Any:  # noqa: ANN401 - encrypted values and public numbers
-    """As numpy has it: of a single number and anything slot by slot, else a product of vectors or matrices."""
+    """As np.dot: element-wise if one operand is a single number, else a product of vectors or matrices."""
     if any(value.type.scalar if isinstance(value, NumpyCalls) else np.ndim(value) == 0 for value in (a, b)):
         return a * b
     # Integers beyond 64 bits would become floats.
@@ -38,7 +38,7 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.where: mux,
     np.clip: _clipped,
 }
-"""Called without options, such as `axis=`."""
+"""For calls without options such as `axis=`."""
 
 UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.maximum: maximum,

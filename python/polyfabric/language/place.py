@@ -1,4 +1,4 @@
-"""Where in the user's source something was written."""
+"""Locations in the user's source, and the errors that name them."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from ..errors import Error, ProgramError, shown
 
 _LANGUAGE = Path(__file__).resolve().parent
 _PACKAGE = _LANGUAGE.parent
-# numpy's functions call methods of an operand that is none of its arrays.
+# numpy's functions call methods of operands that are not numpy arrays.
 _PASSED = [str(_LANGUAGE), str(Path(np.__file__).resolve().parent)]
 
 
 MOST_INTEGER_BITS = 8192
-"""Of a public integer: more than those of any type have, and so few that Python prints it."""
+"""Limit for public integers: above every type's width, and still printable by Python."""
 
 
 def pass_over(file: str) -> None:
-    """Counts the source `file` as part of the language: what is written there is its caller's."""
+    """Treats `file` as part of the language, so that locations are those of its callers."""
     _PASSED.append(str(Path(file).resolve()))
 
 
 def place() -> tuple[str, int]:
-    """File and line of the innermost frame outside this package's language, and numpy."""
+    """File and line of the innermost frame outside this package's language and numpy."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(tuple(_PASSED)):
         frame = frame.f_back
@@ -48,7 +48,7 @@ def warn_user(message: str, category: type[Warning]) -> None:
 
 def source(file: str, line: int) -> tuple[str, int]:
     """File and line as messages show them."""
-    return _short(file, os.getcwd()), line  # noqa: PTH109 - it is asked for every value of a program, and pathlib takes a while
+    return _short(file, os.getcwd()), line  # noqa: PTH109 - called for every value of a program, and pathlib is slow
 
 
 @cache
@@ -61,17 +61,17 @@ def _short(file: str, folder: str) -> str:
 
 
 class AbsentError(ProgramError, AttributeError):
-    """An encrypted value has no such method: also an `AttributeError`, which `hasattr` and other libraries ask for."""
+    """An encrypted value lacks this method. Also an `AttributeError`, as `hasattr` and other libraries expect."""
 
 
 def refuse(message: str) -> ProgramError:
-    """The error `message`, with the user's place in front."""
+    """The error `message`, prefixed with the user's file and line."""
     file, line = place()
     return ProgramError(f"{file}:{line}: {message}")
 
 
 def expect_unmasked(values: object) -> None:
-    """Refuses public numbers some of which are behind a mask of numpy's: there is some number, which nobody gave."""
+    """Rejects masked numpy arrays: the numbers behind the mask are arbitrary."""
     if np.ma.is_masked(values):
         raise refuse("some of the public values are masked; fill them in first")
 
@@ -80,7 +80,7 @@ _Made = TypeVar("_Made")
 
 
 def placed(what: str, make: Callable[[], _Made]) -> _Made:
-    """What `make` gives; an error of the lower links, which know no place, has the user's in front."""
+    """The result of `make`; errors of the lower layers get the user's file and line."""
     try:
         return make()
     except Error as error:
@@ -90,8 +90,8 @@ def placed(what: str, make: Callable[[], _Made]) -> _Made:
 def whole(
     what: str, value: object, least: int | None = None, most: int | None = None, *, advised: int | None = None
 ) -> int:
-    """`value` as an integer, of a range if there is one: neither a fraction is cut off nor a sign lost on the way down. `advised` is the end of
-    the range that the message names, where not all that is taken is good advice."""
+    """`value` as an integer, within a range if given; fractions are rejected. `advised` replaces `most` in the message, if not all accepted
+    values are good advice."""
     within = "" if least is None else f" from {least} to {most if advised is None else advised}"
     try:
         number = index(value)  # type: ignore[arg-type]

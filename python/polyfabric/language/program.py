@@ -1,4 +1,4 @@
-"""Programs on encrypted values as they are written: what a function is traced to, and what it computes in the clear."""
+"""Programs on encrypted values: traces a function to a program, and evaluates it in the clear."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ S = TypeVar("S", bound=SlotProgram)
 
 
 class Program(TracedProgram):
-    """A program on encrypted elements, with TFHE, as it is written."""
+    """A program with TFHE, in which every element is encrypted by itself."""
 
     kind = "elements"
     native: _native.Program
     shapes: Shapes
     scheme = "tfhe"
     reference: Reference | None = None
-    """The meaning of the function it was traced from; `None` for a program that was parsed from its text or restored from a file."""
+    """The meaning of the traced function; `None` for a program that was parsed from text or restored from a file."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Program(TracedProgram):
         return cls(_native.Program.parse(text))
 
     def reference_values(self, inputs: Mapping[str, Sequence[int]]) -> tuple[dict[str, list[int]], list[Wrapped]]:
-        """The outputs on Python's integers, and where results wrapped. Integers in digits are given and returned as digits.
+        """The outputs on Python's integers, and the results that wrapped. Integers in digits are given and returned as digits.
 
         A program without a trace (parsed, restored, or built natively) has no reference. Its lowered operations are evaluated instead,
         so an error of the lowering goes unnoticed, and no wraps are listed.
@@ -68,7 +68,7 @@ class Program(TracedProgram):
         return self.reference.evaluate(inputs)
 
     def evaluate(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """The outputs in the clear, which every execution must give."""
+        """The outputs in the clear. Every execution must return the same."""
         return self.shaped(self.reference_values(self.flatten(inputs))[0])
 
     @classmethod
@@ -92,7 +92,7 @@ def trace(
     lanes: int | None = None,
     kinds: tuple[type[P], type[S]],
 ) -> P | S:
-    """The program of `function` on inputs of the given types: of the first of `kinds` with TFHE, else of the second."""
+    """Traces `function` on inputs of the given types. The program's class is the first of `kinds` with TFHE, else the second."""
     _check_signature(function, inputs)
     own = function.__name__ if name is None else name
     if name is None and not re.fullmatch(r"[A-Za-z0-9_]+", own):
@@ -104,20 +104,20 @@ def trace(
         if on_slots:
             parameter, kind = next(iter(on_slots.items()))
             raise refuse(
-                f"{own}: parameter {parameter!r} is {kind}, which TFHE does not hold; use scheme={kind.scheme!r}"
+                f"{own}: parameter {parameter!r} is {kind}, which TFHE cannot encrypt; use scheme={kind.scheme!r}"
             )
         if slots is not None:
             raise refuse(f"{own}: slots={slots} is for CKKS and BGV; TFHE encrypts every element by itself")
         return _trace_elements(function, own, inputs, lanes, kinds[0])  # type: ignore[arg-type]
     if lanes is not None:
         raise refuse(
-            f"{own}: lanes={lanes} is for integers of TFHE, whose look-ups run side by side; leave it out, {scheme.upper()} has none"
+            f"{own}: lanes={lanes} is for the parallel look-ups of TFHE's integers, which {scheme.upper()} lacks; omit it"
         )
     for parameter, kind in inputs.items():
         if parameter not in on_slots:
             fitting = "pf.Mod(t)" if scheme == "bgv" else "pf.Real or pf.Complex"
             raise refuse(
-                f"{own}: parameter {parameter!r} is {kind}, which {scheme.upper()} does not hold; use {fitting}"
+                f"{own}: parameter {parameter!r} is {kind}, which {scheme.upper()} cannot encrypt; use {fitting}"
             )
     least = 1
     while True:
@@ -142,7 +142,11 @@ def _trace_elements(
     def cheaper(found: tuple[P, Tracer], form: Form, digits: Collection[str] = ()) -> tuple[P, Tracer]:
         try:
             other = traced(form, digits)
-        except (ProgramError, InDigits):
+        except Exception:
+            # This lowering may have wider ranges, with values that a table's function rejects.
+            return found
+        # Wider ranges may also widen a result, which then wraps at another width.
+        if other[1].reference.widths != found[1].reference.widths:
             return found
         return other if _multiplications(other[0]) < _multiplications(found[0]) else found
 
@@ -151,16 +155,16 @@ def _trace_elements(
     except InDigits:
         found = traced("split")
     if found[1].wide and not found[1].fixed:
-        # Larger rings, which one look-up of so many values takes, or digits.
+        # One look-up of that many values needs a larger ring; digits may be cheaper.
         found = cheaper(found, "split")
     if found[1].converted:
-        # Look-ups that make digits of inputs, or inputs in digits.
+        # Converting inputs to digits takes look-ups; inputs in digits may be cheaper.
         found = cheaper(found, found[1].form, found[1].converted)
     return found[0]
 
 
 def _multiplications(program: Program) -> float:
-    """Those of an execution with the cheapest parameter set; infinite if none carries the program."""
+    """Multiplications of an execution with the cheapest parameter set; infinite if no set fits the program."""
     try:
         return program.native.plan()[0].multiplications
     except Error:
@@ -170,7 +174,7 @@ def _multiplications(program: Program) -> float:
 def traced_in(
     tracer: Tracer, function: Callable[..., Any], inputs: Mapping[str, Type], lanes: int | None, kind: type[P]
 ) -> tuple[P, Tracer]:
-    """The program of a function, as one tracer lowers it."""
+    """Traces a function with one tracer."""
     if lanes is not None:
         tracer.builder.integer_lanes(whole("lanes", lanes, 1, 1 << 20))
     values = {parameter: tracer.input(parameter, kind) for parameter, kind in inputs.items()}
@@ -200,13 +204,13 @@ def traced_in(
 
 
 def _called(function: Callable[..., Any], values: Mapping[str, Any], own: str, tracer: Asked) -> Any:  # noqa: ANN401 - whatever it returns
-    """What the user's function returns on encrypted values."""
+    """Calls the user's function on encrypted values, with errors at the user's lines."""
     try:
         return function(**values)
     except (IndexError, ValueError) as error:
         if "int_max_str_digits" in str(error):
             raise ProgramError(
-                f"{_inside(error, function, own)}: a public number has thousands of digits, more than any type holds; give a smaller one"
+                f"{_inside(error, function, own)}: a public number has thousands of digits, too many for any type; give a smaller one"
             ) from None
         innermost = extract_tb(error.__traceback__)[-1]
         file, line = source(innermost.filename, innermost.lineno or 0)
@@ -216,13 +220,13 @@ def _called(function: Callable[..., Any], values: Mapping[str, Any], own: str, t
         raise hidden from None
     except RecursionError as error:
         raise ProgramError(
-            f"{_inside(error, function, own)}: {own} calls itself without end: it is traced once, on encrypted values, which end no "
-            "recursion; let a public number count it down"
+            f"{_inside(error, function, own)}: {own} calls itself without end, because an encrypted value cannot end a "
+            "recursion; count it down with a public number"
         ) from None
 
 
 def _inside(error: BaseException, function: Callable[..., Any], own: str) -> str:
-    """The innermost line of the function's file that an error came through."""
+    """The innermost line of the function's file in an error's traceback."""
     inside = [frame for frame in extract_tb(error.__traceback__) if frame.filename == function.__code__.co_filename]
     file, line = source(inside[-1].filename, inside[-1].lineno or 0) if inside else (own, 0)
     return f"{file}:{line}"
@@ -236,20 +240,20 @@ def _check_signature(function: Callable[..., Any], inputs: Mapping[str, Type | S
     for parameter, own in written.items():
         if own.kind is inspect.Parameter.POSITIONAL_ONLY:
             raise refuse(
-                f"{function.__name__}: parameter {parameter!r} is positional only, and inputs are given by name; leave the / out of its "
+                f"{function.__name__}: parameter {parameter!r} is positional only, but inputs are given by name; remove the / from its "
                 "parameters"
             )
         if own.kind not in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY):
             raise refuse(
-                f"{function.__name__}: parameter {parameter!r} takes any number of values; give each a name and a type"
+                f"{function.__name__}: parameter {parameter!r} takes any number of values; give each input a name and a type"
             )
     for parameter, own in written.items():
-        # One with a default is a public number, a table or the like, where no type is given.
+        # A parameter with a default but without a type is public: a number, a table or similar.
         if parameter not in inputs and own.default is inspect.Parameter.empty:
             if parameter in ("self", "cls") and parameter == parameters[0]:
                 raise refuse(
-                    f"{function.__name__}: parameter {parameter!r} is that of a method, and a program has encrypted values alone; write a "
-                    "function outside of the class"
+                    f"{function.__name__}: parameter {parameter!r} belongs to a method, but a program takes only encrypted values; write a "
+                    "function outside the class"
                 )
             raise refuse(
                 f"{function.__name__}: parameter {parameter!r} has no type; write @pf.program({parameter}=pf.Int(0, 7), ..)"
@@ -263,7 +267,9 @@ def _check_signature(function: Callable[..., Any], inputs: Mapping[str, Type | S
             known = declared(kind)
             if known is not None:
                 name = kind.__name__  # type: ignore[attr-defined]
-                lacks = "without its size" if known.startswith(f"pf.{name}(") else "which says not how it is encrypted"
+                lacks = (
+                    "without its size" if known.startswith(f"pf.{name}(") else "which does not determine the encryption"
+                )
                 raise refuse(
                     f"{function.__name__}: parameter {parameter!r} has {name} as its type, {lacks}; write {known}"
                 )
@@ -274,14 +280,14 @@ def _check_signature(function: Callable[..., Any], inputs: Mapping[str, Type | S
 
 
 def named(result: Any, function: Callable[..., Any], tracer: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever the user's function returned
-    """What a function returned as outputs by name, of the program that `tracer` writes, if there is one to hold them against."""
+    """A function's results as outputs by name. With `tracer`, checks that they belong to its program."""
     if isinstance(result, Value | SlotValue):
         found: dict[str, Any] = {"result": result}
     elif isinstance(result, Mapping):
         found = {}
         for key, value in result.items():
             if str(key) in found:
-                raise _refused(function, f"returned two outputs called {str(key)!r}; give each a name of its own")
+                raise _refused(function, f"returned two outputs called {str(key)!r}; give them different names")
             found[str(key)] = value
     elif isinstance(result, tuple | list):
         found = {f"result{i}": value for i, value in enumerate(result)}
@@ -304,7 +310,7 @@ def named(result: Any, function: Callable[..., Any], tracer: Any) -> dict[str, A
 
 
 def _listed(function: Callable[..., Any], output: str, values: Sequence[Any]) -> Any:  # noqa: ANN401 - whatever the user's function returned
-    """A list within an output as the vector of its values; of vectors in slots, as the matrix of these rows."""
+    """A list in an output as a vector of its values, or as a matrix of its rows if they are vectors in slots."""
     for value in values:
         if not isinstance(value, Value | SlotValue):
             raise _refused(
@@ -317,7 +323,7 @@ def _listed(function: Callable[..., Any], output: str, values: Sequence[Any]) ->
         raise _refused(
             function,
             f"returned {output!r}, a list of {', '.join(str(value.type) for value in values) or 'nothing'}; return a list of single values, "
-            "or pf.concat(x, y) of vectors, or give each a name of its own",
+            "or pf.concat(x, y) of vectors, or give each value its own name",
         )
     code = function.__code__
     file, line = source(code.co_filename, code.co_firstlineno)
@@ -325,12 +331,12 @@ def _listed(function: Callable[..., Any], output: str, values: Sequence[Any]) ->
         vector = concat(*values)
         return vector if single else vector.reshape(len(values), -1)
     except ProgramError as error:
-        told = str(error).partition(": ")[2]
-        raise ProgramError(f"{file}:{line}: {function.__name__} returned {output!r}, a list: {told}") from None
+        reason = str(error).partition(": ")[2]
+        raise ProgramError(f"{file}:{line}: {function.__name__} returned {output!r}, a list: {reason}") from None
 
 
 def _refused(function: Callable[..., Any], message: str) -> ProgramError:
-    """The error of what a function returned, with the place where it is written."""
+    """An error about a function's result, at the function's file and line."""
     code = function.__code__
     file, line = source(code.co_filename, code.co_firstlineno)
     return ProgramError(f"{file}:{line}: {function.__name__} {message}")

@@ -41,12 +41,12 @@ def public(other: object, kind: Type) -> Public:
     """Public numbers next to a value of type `kind`."""
     if not isinstance(other, int | np.integer | np.bool_ | np.ndarray | Sequence) or isinstance(other, str | bytes):
         text = f", as list({text_bytes(other)!r})" if isinstance(other, str) else ""
-        raise refuse(f"an encrypted {kind} does not combine with {type(other).__name__}; give integers{text}")
+        raise refuse(f"an encrypted {kind} cannot be combined with {type(other).__name__}; give integers{text}")
     expect_unmasked(other)
     array = _array(other)
     if array.ndim > 1:
         shape = " x ".join(map(str, array.shape))
-        raise refuse(f"an array of {shape} does not combine with {kind}; use @ for a matrix, or flatten it")
+        raise refuse(f"an array of {shape} cannot be combined with {kind}; use @ for a matrix, or flatten it")
     return Public(_whole(array, kind), scalar=array.ndim == 0)
 
 
@@ -56,7 +56,7 @@ def matrix(values: object, kind: Type) -> NDArray[Any]:
     array = _array(values)
     if array.ndim == 0:
         raise refuse(
-            f"a product of vectors, but an operand is {shown(values)}; use *, or give a weight for each element"
+            f"@ takes vectors and matrices, but an operand is {shown(values)}; use *, or give a weight for each element"
         )
     numbers = array if array.dtype.kind == "i" else np.array([*_whole(array, kind), None], dtype=object)[:-1]
     small = all(abs(number) >> 62 == 0 for number in numbers) if numbers.dtype == object else True
@@ -67,40 +67,38 @@ def _array(values: object) -> NDArray[Any]:
     try:
         return values if isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
     except ValueError:
-        raise refuse("the rows of a public operand have different lengths; give as many integers in each") from None
+        raise refuse("the rows of a public operand have different lengths; give them one length") from None
 
 
 def _whole(array: NDArray[Any], kind: Type) -> list[int]:
-    """The numbers of an array as Python's, none of them a fraction."""
+    """The numbers of an array as Python integers; fractions are rejected."""
     if array.dtype.kind in "iub":
         return cast("list[int]", array.reshape(-1).astype(int if array.dtype == bool else array.dtype).tolist())
     if array.dtype.kind == "f" and array.size:
-        raise refuse(
-            f"public operands next to {kind} are integers, not {array.dtype}; scale and round to integers first"
-        )
+        raise refuse(f"public operands for {kind} must be integers, not {array.dtype}; scale and round them first")
     return [kind.whole(number) for number in array.reshape(-1).tolist()]
 
 
 def integers(values: object) -> NDArray[np.int64]:
-    """`values` as an array of integers of 64 bits; a float or a string is refused."""
+    """`values` as an array of 64-bit integers; floats and strings are rejected."""
     expect_unmasked(values)
     try:
         array = np.asarray(values)
     except ValueError:
-        raise refuse("the rows of a clear operand have different lengths; give as many integers in each") from None
+        raise refuse("the rows of a public operand have different lengths; give them one length") from None
     if array.dtype == bool or array.size == 0:
         array = array.astype(np.int64)
     if array.dtype in (object, np.uint64) and all(isinstance(n, int) and abs(n) >> 63 == 0 for n in array.flat):
         array = array.astype(np.int64)
     if not np.issubdtype(array.dtype, np.integer) or array.dtype == np.uint64:
         raise refuse(
-            f"clear operands are integers, not {type(values).__name__} ({array.dtype}); scale and round to integers first"
+            f"public operands must be integers, not {type(values).__name__} ({array.dtype}); scale and round them first"
         )
     return array.astype(np.int64)
 
 
 def tabulated(table: Table, span: Span, stride: int = 1) -> tuple[int, list[int]]:
-    """(first operand, entries) of a table given as function or sequence, for operands of a range."""
+    """A table as (least operand, entries), from a function or a sequence, for operands of a range."""
     lo, hi = span
     if not callable(table):
         expect_unmasked(table)
@@ -116,6 +114,6 @@ def tabulated(table: Table, span: Span, stride: int = 1) -> tuple[int, list[int]
     for operand in range(lo, hi + 1, stride):
         result = table(operand)
         if not isinstance(result, int | np.integer | np.bool_):
-            raise refuse(f"the function of a look-up gave {result!r} for {operand}; it must give an integer")
+            raise refuse(f"the function of a look-up returned {result!r} for {operand}; it must return an integer")
         entries[operand - lo] = int(result)
     return lo, entries

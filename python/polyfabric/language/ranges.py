@@ -1,9 +1,9 @@
-"""The range of a result, from the ranges of its operands, and the width that several values have in common.
+"""Computes the range of a result from the ranges of its operands, and the common width of several values.
 
 An integer has a range and is exact, or a width and wraps. A truth value ranges from 0 to 1, and a public number n from n to n.
 
 - Operands that all have ranges give a range: `pf.Int(0, 7) + pf.Int(0, 7)` is a `pf.Int(0, 14)`.
-- If one has a width, both are taken in the narrowest width that holds the values of both, and the result has this width:
+- If one has a width, both are cast to the narrowest width that holds the values of both, and the result has this width:
   `pf.Int(0, 7) + pf.UInt(16)` is a `pf.UInt(16)`, `pf.Int(-4, 3) + pf.UInt(8)` a `pf.SInt(9)`.
 """
 
@@ -17,15 +17,15 @@ from .place import refuse
 from .types import MOST_BITS, needed_bits
 
 Span = tuple[int, int]
-"""The least and the greatest value that occur."""
+"""The least and the greatest possible value."""
 
 Width = tuple[int, bool]
-"""Bits, and whether they are in two's complement."""
+"""Number of bits, and whether they are in two's complement."""
 
 TRUTH: Span = (0, 1)
 
 ENUMERATED = 1 << 12
-"""A function of at most so many values has the range of its results; of more, that of interval arithmetic."""
+"""Up to this number of operand values, the range of a function is that of all results; beyond, interval arithmetic gives it."""
 
 
 def width(*spans: Span) -> Width:
@@ -34,13 +34,13 @@ def width(*spans: Span) -> Width:
     bits = needed_bits(lo, hi)
     if bits > MOST_BITS:
         raise refuse(
-            f"a result goes beyond {MOST_BITS} bits, which no type holds; cast an operand before, as x.cast(pf.UInt(64)), to wrap at that width"
+            f"a result needs more than {MOST_BITS} bits, the most of any type; cast an operand first, as x.cast(pf.UInt(64)), to wrap at that width"
         )
     return bits, lo < 0
 
 
 def bounds(of: Width) -> Span:
-    """The values of a width."""
+    """The range of a width."""
     bits, signed = of
     return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
 
@@ -51,22 +51,22 @@ def union(*spans: Span) -> Span:
 
 
 def size(span: Span) -> int:
-    """How many integers a range has."""
+    """The number of integers in a range."""
     return span[1] - span[0] + 1
 
 
 def of_numbers(numbers: Sequence[int]) -> Span:
-    """Of public numbers."""
+    """The range of public numbers."""
     return (min(numbers), max(numbers)) if numbers else (0, 0)
 
 
 def quotient(x: int, y: int, of: Width) -> int:
-    """Rounded down; by 0 all bits of the width are 1 for x from 0 up, and 0 below."""
+    """x / y rounded down. Division by 0 gives all bits of the width for x >= 0, and 0 for x < 0."""
     return x // y if y else (-1 if of[1] else bounds(of)[1]) if x >= 0 else 0
 
 
 def remainder(x: int, y: int) -> int:
-    """Of the divisor's sign; by 0 the dividend."""
+    """The remainder, with the divisor's sign; x for y = 0."""
     return x % y if y else x
 
 
@@ -76,7 +76,7 @@ def _corners(rule: Callable[[int, int], int], a: Span, b: Span) -> Span:
 
 
 def _signs(b: Span) -> Iterable[Span]:
-    """The parts of a range below 0 and above."""
+    """The parts of a range below and above 0."""
     if b[0] < 0:
         yield b[0], min(b[1], -1)
     if b[1] > 0:
@@ -115,7 +115,7 @@ def _shifts(rule: Callable[[int, int], int]) -> Callable[[Span, Span], Span]:
     def shifts(a: Span, amounts: Span) -> Span:
         if a != (0, 0) and rule is operator.lshift and amounts[1] > MOST_BITS:
             raise refuse(
-                f"a value is shifted by up to {amounts[1]} bits, and no type has more than {MOST_BITS}; narrow the amount, or cast the value, "
+                f"a value is shifted by up to {amounts[1]} bits, but types have at most {MOST_BITS}; narrow the amount, or cast the value, "
                 "as x.cast(pf.UInt(64)), to wrap at that width"
             )
         return (0, 0) if a == (0, 0) else _corners(rule, a, (amounts[0], min(amounts[1], 1 << 16)))
@@ -139,10 +139,10 @@ SPANS: dict[str, Callable[[Span, Span], Span]] = {
     "mux": union,
     "**": lambda bases, exponents: union(*(power(bases, exponent) for exponent in (*exponents, 0))),
 }
-"""Of two operands with ranges."""
+"""The range of a result, by operation, for two operands with ranges."""
 
 RINGS = frozenset({"+", "-", "*"})
-"""Operations whose operands may be taken modulo 2 to the width of the result."""
+"""Operations whose operands may be reduced modulo 2^bits of the result."""
 
 FUNCTIONS: dict[str, Callable[[int, int], int]] = {
     "%": remainder,
@@ -156,12 +156,12 @@ FUNCTIONS: dict[str, Callable[[int, int], int]] = {
 
 
 def function(op: str, a: Span, b: Span) -> Callable[[int, int], int]:
-    """An operation of two numbers from these ranges."""
+    """The operation on two numbers of these ranges."""
     return (lambda x, y: quotient(x, y, width(a, b))) if op == "//" else FUNCTIONS[op]
 
 
 def spanned(op: str, a: Span, b: Span, numbers: Sequence[int] | None = None, *, swapped: bool = False) -> Span:
-    """The range of a result; next to few public `numbers` (the second operand, or the first if `swapped`) that of all results."""
+    """The range of a result. With few public `numbers` (the second operand, or the first if `swapped`) all results are enumerated."""
     if numbers is not None and (op in FUNCTIONS or op == "//"):
         kinds, other = sorted(set(numbers)), a if not swapped else b
         if size(other) * len(kinds) <= ENUMERATED and (op not in ("<<", ">>", "**") or b[1] <= MOST_BITS):
@@ -172,26 +172,26 @@ def spanned(op: str, a: Span, b: Span, numbers: Sequence[int] | None = None, *, 
 
 
 def power(span: Span, exponent: int) -> Span:
-    """Of all values to a public exponent."""
+    """The range of powers with a public exponent."""
     lo, hi = span
     if max(-lo, hi) > 1 and exponent > MOST_BITS:
         width((0, 1 << MOST_BITS))
     if exponent == 0:
         return 1, 1
-    # With -1, 0 and 1 alone the parity decides.
+    # For -1, 0 and 1 only the parity matters.
     exponent = min(exponent, MOST_BITS + exponent % 2)
     ends = [lo**exponent, hi**exponent, *([0] if lo < 0 < hi else [])]
     return min(ends), max(ends)
 
 
 def absolute(span: Span) -> Span:
-    """Of absolute values."""
+    """The range of absolute values."""
     lo, hi = span
     return max(0, lo, -hi), max(-lo, hi)
 
 
 def weighted(rows: Iterable[Sequence[int]], span: Span) -> Span:
-    """Of all sums of values times the weights of a row."""
+    """The range of the weighted sums, over all rows of weights."""
     found = []
     for row in rows:
         above = sum(weight for weight in row if weight > 0)

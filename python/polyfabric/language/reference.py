@@ -1,12 +1,12 @@
 """The meaning of a TFHE program on Python's integers, independent of its lowering.
 
-While a function is traced, each operation in its source is noted as one step, before it becomes digits, carries and look-ups:
+Tracing records each operation of the source as one step, before it is lowered to digits, carries and look-ups:
 
     @pf.program(x=pf.UInt(8))
     def f(x):
         return (x + 5) % 3        # step 1: "+" of step 0 and 5, a UInt(8); step 2: "%" of step 1 and 3, a UInt(8)
 
-Evaluating the steps gives the values that an execution must decrypt to, and where a result left the range of its type.
+Evaluating the steps gives the values that an execution must decrypt to, and the results that left the range of their type.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 ARITHMETIC = frozenset({"+", "-", "*", "**", "//", "neg", "abs", "<<", "sum", "dot"})
-"""Operations that are reported where a result leaves the range of its type. All others stay within it, or are modulo 2^bits by design."""
+"""Operations whose results are reported if they leave the range of their type. All others stay within it, or wrap by design."""
 
 
 @dataclass(frozen=True)
 class Wrapped:
-    """Results of one operation that left the range of their type. An execution gives them modulo 2^bits."""
+    """Results of one operation that left the range of their type. An execution returns them modulo 2^bits."""
 
     location: str
     """File and line in the user's program."""
     operation: str
     type: str
     count: int
-    """How many elements left it."""
+    """Number of elements that left it."""
     index: int
-    """The first of them."""
+    """Index of the first of them."""
     exact: int | None
-    """Its exact value; `None` if that has thousands of digits."""
+    """Its exact value; `None` if it has thousands of digits."""
     value: int
     """Its value modulo 2^bits."""
 
@@ -69,18 +69,18 @@ class Operand:
 
 @dataclass(frozen=True)
 class Step:
-    """One operation. Its operands are results of earlier steps, public numbers, and what else its rule takes."""
+    """One operation. Its operands are results of earlier steps, public numbers, and other arguments of its rule."""
 
     op: str
     operands: tuple[Any, ...]
     options: Mapping[str, Any]
     kind: Type
-    """Of its result."""
+    """Type of its result."""
     location: tuple[str, int]
 
     @property
     def needs(self) -> Iterable[int]:
-        """The steps whose results it takes."""
+        """The steps whose results it uses."""
         for operand in self.operands:
             for value in operand if isinstance(operand, tuple) else (operand,):
                 if isinstance(value, Operand):
@@ -95,25 +95,25 @@ class Reference:
         self._inputs: dict[str, tuple[int, Type]] = {}
         self._outputs: dict[str, tuple[int, Type]] = {}
         self._order: list[int] = []
-        """The steps that outputs rest on."""
+        """The steps that outputs depend on."""
         self._spent: dict[int, list[int]] = {}
-        """By step: the results that no later one takes."""
+        """By step: the results that no later step uses."""
         self.nested = False
-        """Whether an operation is being lowered: what is appended meanwhile has no meaning apart from it."""
+        """Whether an operation is being lowered. Operations inside its lowering are not recorded."""
 
     # -- while tracing ------------------------------------------------------------------------------------------
 
     def input(self, name: str, made: Any, kind: Type) -> None:  # noqa: ANN401 - an encrypted value
-        """Notes an input of the program."""
+        """Records an input of the program."""
         self.note("input", made, (), {})
         self._inputs[name] = made.meaning, kind
 
     def output(self, name: str, value: Any) -> None:  # noqa: ANN401 - an encrypted value
-        """Notes an output of the program."""
+        """Records an output of the program."""
         self._outputs[name] = value.meaning, value.type
 
     def note(self, op: str, made: Any, operands: Sequence[Any], options: Mapping[str, Any]) -> None:  # noqa: ANN401
-        """Notes that `made` is `op` of the operands, unless it is an operand itself, or was made and noted before."""
+        """Records `made` as `op` of the operands, unless it is an operand itself or already recorded."""
         if self.nested or made.meaning is not None:
             return
         kind = made.type
@@ -126,7 +126,7 @@ class Reference:
         self._steps.append(Step(op, tuple(map(_noted, operands)), given, kind, place()))
 
     def finish(self) -> Reference:
-        """Finds the steps that outputs rest on, and when the result of each is taken last."""
+        """Finds the steps that outputs depend on, and the last use of each result."""
         kept = {step for step, _ in self._outputs.values()}
         needed = kept | {step for step, _ in self._inputs.values()}
         last: dict[int, int] = {}
@@ -142,10 +142,17 @@ class Reference:
                 self._spent.setdefault(at, []).append(step)
         return self
 
+    @property
+    def widths(self) -> list[tuple[str, tuple[int, int] | None, Any]]:
+        """For each operation, its wrapping range and its width for division by 0. Lowerings for which these are equal compute the same values."""
+        return [
+            (step.op, step.kind.bounds if step.kind.wraps else None, step.options.get("of")) for step in self._steps
+        ]
+
     # -- afterwards ---------------------------------------------------------------------------------------------
 
     def evaluate(self, inputs: Mapping[str, Sequence[int]]) -> tuple[dict[str, Numbers], list[Wrapped]]:
-        """The outputs, and where results wrapped. Values are as the lower layers have them, those in digits as digits."""
+        """The outputs, and the results that wrapped. Values have the lower layers' form: digits for integers in digits."""
         found = {at: _read(name, kind, inputs[name]) for name, (at, kind) in self._inputs.items()}
         wrapped: dict[tuple[Any, ...], Wrapped] = {}
         for at in self._order:
@@ -162,7 +169,7 @@ class Reference:
 
 
 def means(*ops: str, swapped: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Notes each result of the decorated function as one operation of its operands: the first as `ops[0]`, the second as `ops[1]`.
+    """Records each result of the decorated function as one operation: the first as `ops[0]`, the second as `ops[1]`.
 
     The operands of a reflected operator are `swapped`.
     """
@@ -171,11 +178,11 @@ def means(*ops: str, swapped: bool = False) -> Callable[[Callable[P, R]], Callab
         parameters = signature(function)
 
         @wraps(function)
-        def noted(*given: Any, **options: Any) -> Any:  # noqa: ANN401 - what the function takes and gives
+        def noted(*given: Any, **options: Any) -> Any:  # noqa: ANN401 - arguments and results of the function
             if options:
                 bound = parameters.bind(*given, **options)
                 given, options = bound.args, bound.kwargs
-            # A generator of the user appends its own operations, before this one begins.
+            # A user's generator records its own operations, before this one begins.
             operands = tuple(list(value) if _is_stream(value) else value for value in given)
             reference = _reference(operands)
             if reference is None or reference.nested:
@@ -200,7 +207,7 @@ def _is_stream(value: object) -> bool:
 
 
 def _reference(operands: Iterable[Any]) -> Reference | None:
-    """Of the first encrypted value of TFHE among the operands, or in a list of them."""
+    """The reference of the first TFHE value among the operands, or in a list of them."""
     for operand in operands:
         for value in operand if isinstance(operand, list | tuple) else (operand,):
             if hasattr(type(value), "meaning"):
@@ -210,7 +217,7 @@ def _reference(operands: Iterable[Any]) -> Reference | None:
 
 
 def _noted(operand: Any) -> Any:  # noqa: ANN401 - an encrypted value, public numbers, a type, or tables
-    """An operand as a step keeps it. Public numbers are copied, since the user may change them afterwards."""
+    """An operand in the form that a step stores. Public numbers are copied, since the user may change them later."""
     if hasattr(type(operand), "meaning"):
         return Operand(operand.meaning)
     if isinstance(operand, list | tuple) and any(hasattr(type(value), "meaning") for value in operand):
@@ -225,14 +232,14 @@ def _noted(operand: Any) -> Any:  # noqa: ANN401 - an encrypted value, public nu
     return array if array.ndim > 1 else [int(number) for number in array.reshape(-1).tolist()]
 
 
-def _value(operand: Any, found: Mapping[int, Numbers]) -> Any:  # noqa: ANN401 - as `_noted` gives it
+def _value(operand: Any, found: Mapping[int, Numbers]) -> Any:  # noqa: ANN401 - from `_noted`
     if isinstance(operand, Operand):
         return found[operand.step]
     return [_value(value, found) for value in operand] if isinstance(operand, tuple) else operand
 
 
 def _fitted(step: Step, exact: Numbers, wrapped: dict[tuple[Any, ...], Wrapped]) -> Numbers:
-    """Results as their type holds them; those that arithmetic took out of its range are added to `wrapped`."""
+    """Results reduced to their type. Results of arithmetic outside its range are added to `wrapped`."""
     kind = step.kind
     if kind.kind == "torus":
         assert kind.bits is not None
@@ -266,23 +273,25 @@ def _in_common(operands: Sequence[Any]) -> tuple[int, bool]:
 
 
 def _read(name: str, kind: Type, given: Sequence[int]) -> Numbers:
-    """The numbers of an input, which must be of its type."""
+    """The numbers of an input, checked against its type."""
     numbers = list(given)
     if kind.split:
         numbers = [kind.number(given[element :: kind.length]) for element in range(kind.length)]
     for at, value in enumerate(numbers):
         if not holds(kind, value):
-            raise InputError(f'input "{name}": value {value} at index {at} is no {kind.one}; correct the value')
+            raise InputError(
+                f'input "{name}": value {value} at index {at} is not of type {kind.one}; correct the value'
+            )
     return numbers
 
 
 def _expect_kept(step: Step, values: Numbers) -> None:
-    """Refuses inputs that break a promise."""
+    """Rejects inputs that violate an `assume`."""
     kind, (file, line) = step.operands[1], step.location
     for at, value in enumerate(values):
         if not holds(kind, value):
             raise InputError(
-                f"{file}:{line}: a value is promised to be {kind.one}, but element {at} is {value} for these inputs; widen the promised range"
+                f"{file}:{line}: a value is assumed to be {kind.one}, but element {at} is {value} for these inputs; widen the assumed range"
             )
 
 

@@ -1,7 +1,7 @@
-"""The rule of each TFHE operation on Python's integers, regardless of the width of its type.
+"""The rule of each TFHE operation on Python's integers, without wrapping.
 
-`RULES["+"](kind, [200], [100])` is `[300]`. The reference then fits all results to their types, where a `pf.UInt(8)` keeps 44. A rule takes the type
-of its result and its operands, which are lists of numbers.
+`RULES["+"](kind, [200], [100])` is `[300]`; the reference then reduces it to its type, 44 for `pf.UInt(8)`. A rule takes the type of its result, and its
+operands as lists of numbers.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ Kind: TypeAlias = Type
 """The type of a result."""
 
 MOST_WRITTEN = 1 << 13
-"""Bits of the greatest power that is computed in full."""
+"""Powers with more bits are not computed in full."""
 
 
 class Vast(int):
-    """Stands for a power of thousands of digits: equal to it modulo 2 to its type's width, and beyond that type."""
+    """Stands for a power with thousands of digits: equal to it modulo 2^bits of its type, and out of the type's range."""
 
 
 def _stretched(*operands: Numbers) -> Iterable[tuple[int, ...]]:
-    """The operands element by element; single ones are repeated for each element of the others."""
+    """The operands element by element; single ones are repeated."""
     length = max(len(operand) for operand in operands)
     return zip(*(operand * length if len(operand) == 1 else operand for operand in operands), strict=True)
 
@@ -38,14 +38,14 @@ def _each(rule: Callable[..., int]) -> Callable[..., Numbers]:
 
 
 def _quotient(_: Kind, a: Numbers, b: Numbers, *, of: tuple[int, bool]) -> Numbers:
-    """Rounded down; by 0, of numbers from 0 up, every bit of the width `of` that both operands have, and 0 of those below."""
+    """Rounded down. Division by 0 gives all bits of the common width `of` for numbers >= 0, and 0 for those below."""
     bits, signed = of
     ones = -1 if signed else (1 << bits) - 1
     return [x // y if y else ones if x >= 0 else 0 for x, y in _stretched(a, b)]
 
 
 def _remainder(_: Kind, a: Numbers, b: Numbers) -> Numbers:
-    """Of the divisor's sign; by 0 the dividend."""
+    """With the divisor's sign; the dividend for divisor 0."""
     return [x % y if y else x for x, y in _stretched(a, b)]
 
 
@@ -63,7 +63,7 @@ def _power(kind: Kind, a: Numbers, exponent: Numbers, modulus: Numbers | None = 
 
 
 def _shifted_left(kind: Kind, a: Numbers, amounts: Numbers) -> Numbers:
-    """Shifts by at most the width: no bit is left beyond that."""
+    """Limits shift amounts to the width, beyond which no bit is left."""
     most = max(amounts) if kind.bits is None else kind.bits
     return [x << min(amount, most) for x, amount in _stretched(a, amounts)]
 
@@ -83,17 +83,17 @@ def _rotated_right(kind: Kind, a: Numbers, amounts: Numbers) -> Numbers:
 
 
 def _inverted(kind: Kind, a: Numbers) -> Numbers:
-    """Every bit; of a truth value its opposite."""
+    """Inverts every bit; negates truth values."""
     return [1 - x if kind.kind == "boolean" else ~x for x in a]
 
 
 def _leading_zeros(_: Kind, a: Numbers, of: Type) -> Numbers:
-    """Above the highest 1 of the operand's bits."""
+    """The number of zeros above the operand's highest 1."""
     return [of.width - (x % (1 << of.width)).bit_length() for x in a]
 
 
 def _checked(rule: Callable[[int, int], int]) -> Callable[..., Numbers]:
-    """Whether a result is beyond the type `of`."""
+    """Whether a result is out of the range of the type `of`."""
     return lambda _, a, b, of: [int(not of.bounds[0] <= rule(x, y) <= of.bounds[1]) for x, y in _stretched(a, b)]
 
 
@@ -101,7 +101,7 @@ def _checked(rule: Callable[[int, int], int]) -> Callable[..., Numbers]:
 
 
 def _folded(rule: Callable[[Iterable[int]], int]) -> Callable[..., Numbers]:
-    """Of several operands element by element; of a single vector, of its elements."""
+    """Reduces several operands element by element, or the elements of a single vector."""
 
     def folded(_: Kind, *operands: Any) -> Numbers:  # noqa: ANN401 - a vector, or a list of operands
         if len(operands) == 1 and isinstance(operands[0][0], list):
@@ -128,7 +128,7 @@ def _convolved(
     image: Numbers,
     shape: Numbers,
     *,
-    stride: Numbers = [1],  # noqa: B006 - as a step keeps numbers, and nobody changes it
+    stride: Numbers = [1],  # noqa: B006 - the form of numbers in a step; never changed
     padding: Numbers = [0],  # noqa: B006
     bias: Numbers = [0],  # noqa: B006
 ) -> Numbers:
@@ -144,7 +144,7 @@ def convolution(
     stride: int,
     padding: int,
 ) -> NDArray[np.int64]:
-    """Each window of the padded image times each filter, the filters of a window one after the other."""
+    """Each window of the padded image times each filter; filters are the inner dimension."""
     weights = np.asarray(kernel, dtype=np.int64)
     weights = weights[None, :, :, None] if weights.ndim == 2 else weights
     height, width = weights.shape[1:3]
@@ -157,7 +157,7 @@ def convolution(
 def _looked_up(
     _: Kind, a: Numbers, tables: Sequence[tuple[int, Numbers]], choice: Numbers | None, *__: object
 ) -> Numbers:
-    """The entry for each element, of the table that is chosen for it; 0 beyond its ends."""
+    """For each element, the entry of its table; 0 beyond the table's ends."""
     found = []
     for value, at in zip(a, choice or [0] * len(a), strict=True):
         first, entries = tables[at]
@@ -178,7 +178,7 @@ def _joined(_: Kind, *operands: Numbers) -> Numbers:
 
 
 def _text(numbers: Numbers) -> bytes:
-    """A text without the zeros that fill it up."""
+    """A text without its trailing zeros."""
     return bytes(numbers).rstrip(b"\0")
 
 
@@ -266,11 +266,11 @@ RULES: dict[str, Callable[..., Numbers]] = {
     "text max": _text_extreme(max),
     "text min": _text_extreme(min),
 }
-"""By the name under which an operation is noted."""
+"""By name of the operation."""
 
 
 def holds(kind: Type, value: int) -> bool:
-    """Whether a value is of its type."""
+    """Whether the type holds a value."""
     if kind.kind == "torus":
         assert kind.bits is not None
         return centred(value, kind.bits) == value
@@ -278,6 +278,6 @@ def holds(kind: Type, value: int) -> bool:
 
 
 def centred(value: int, bits: int) -> int:
-    """`value` modulo 2^bits, from -2^(bits - 1) up."""
+    """`value` modulo 2^bits, in [-2^(bits - 1), 2^(bits - 1))."""
     half = 1 << (bits - 1)
     return (value + half) % (1 << bits) - half

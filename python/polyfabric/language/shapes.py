@@ -1,4 +1,4 @@
-"""Values of a TFHE program as users give and read them, and as the lower links take and give them."""
+"""Converts values of a TFHE program between the user's form and that of the lower layers."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ T = TypeVar("T")
 
 
 def expect_inputs(program: str, given: object, known: Collection[str]) -> None:
-    """Refuses inputs that are none by name, or of names that are not `known`."""
+    """Rejects inputs that are not a dictionary, or that have names not in `known`."""
     if not isinstance(given, Mapping):
-        raise InputError(f"{program}: inputs are {type(given).__name__}; give a dictionary with {', '.join(known)}")
+        raise InputError(f"{program}: inputs are a {type(given).__name__}; give a dictionary with {', '.join(known)}")
     unknown = [name for name in given if name not in known]
     if unknown:
         raise InputError(f"{program}: there is no input {unknown[0]!r}; the inputs are {', '.join(known)}")
 
 
 def expect_numbers(program: str, name: str, given: object, kind: Type | SlotType) -> None:
-    """Refuses what is neither a number nor an array of them, and would count as one value."""
+    """Rejects inputs that are neither a number nor an array of numbers."""
     try:
         single = np.ndim(given) == 0  # type: ignore[arg-type]
     except ValueError:
-        # Rows of different lengths, of which whoever makes an array of them says so.
+        # Rows of different lengths: the conversion to an array reports them.
         return
     if isinstance(given, str | bytes) or (
         single and not isinstance(given, int | float | complex | np.generic | np.ndarray)
@@ -39,12 +39,12 @@ def expect_numbers(program: str, name: str, given: object, kind: Type | SlotType
         wanted = "give one number" if kind.scalar else f"give a list or an array of {kind.length} numbers"
         raise InputError(f"{program}: input {name!r} is {shown(given)}, but {kind} is needed; {wanted}")
     if np.ma.is_masked(given):
-        # Behind the mask is some number, which nobody gave.
+        # The numbers behind the mask are arbitrary.
         raise InputError(f"{program}: input {name!r}: some of its values are masked; fill them in first")
 
 
 def expect_count(program: str, name: str, found: int, kind: Type | SlotType) -> None:
-    """Refuses an input of another number of values."""
+    """Rejects an input with another number of values."""
     if found != kind.length:
         wanted = "give one number" if kind.scalar else f"give {kind.length}"
         if isinstance(kind, TextType):
@@ -56,7 +56,7 @@ def expect_count(program: str, name: str, found: int, kind: Type | SlotType) -> 
 
 
 def written(kind: type[T], value: object, what: str) -> T:
-    """`value`, of data that anybody may have written, if it is of just this type."""
+    """`value` from untrusted data, if it has exactly this type."""
     if type(value) is not kind:
         raise ValueError(f"{what} is {value!r:.80}")
     return value
@@ -79,7 +79,7 @@ def _ranged(given: object) -> Type:
 
 
 class Shapes:
-    """The types of a program's inputs and outputs: of integers in digits and single numbers, what the native program does not know."""
+    """The types of a program's inputs and outputs. The native program does not know which are single numbers or integers in digits."""
 
     def __init__(
         self,
@@ -133,11 +133,11 @@ class Shapes:
             if length * made.size != lengths.get(name) or (scalar and length != 1):
                 raise ValueError(f"{name} is {made}, in {lengths.get(name)} digits")
         if any(lengths.get(name) != 1 for name in scalars - set(integers)):
-            raise ValueError("a vector of several is no single number")
+            raise ValueError("a vector with several elements cannot be a single number")
         return cls(native, scalars, integers)
 
     def flatten(self, inputs: Mapping[str, Clear], *, partly: bool = False) -> dict[str, list[int]]:
-        """Inputs as the lower links take them: one list of integers each, checked against names and lengths; `partly`, of those given."""
+        """Inputs as one list of integers each, checked against names and lengths. With `partly`, inputs may be missing."""
         expect_inputs(self._name, inputs, self.inputs)
         flat = {}
         for name, kind in self.inputs.items():
@@ -157,11 +157,11 @@ class Shapes:
             array = np.asarray(given)
         except ValueError:
             raise InputError(
-                f"{self._name}: input {name!r} has rows of different lengths, but {kind} takes {kind.length}; give as many numbers in each"
+                f"{self._name}: input {name!r} has rows of different lengths, but {kind} takes {kind.length} numbers; give an array"
             ) from None
         if array.dtype == bool or not array.size:
             array = array.astype(np.int64)
-        # Integers beyond 64 bits are Python's own.
+        # Integers beyond 64 bits stay Python integers.
         wide = array.dtype in (object, np.uint64)
         numbers = array.reshape(-1).tolist()
         if not (all(isinstance(number, int) for number in numbers) if wide else array.dtype.kind in "iu"):
@@ -172,12 +172,12 @@ class Shapes:
         for at, number in enumerate(numbers if wide else []):
             if not -(1 << 63) <= number < 1 << 63:
                 raise InputError(
-                    f"{self._name}: input {name!r}: value {shown(number)} at index {at} is no {kind.one}; correct the value"
+                    f"{self._name}: input {name!r}: value {shown(number)} at index {at} is not of type {kind.one}; correct the value"
                 )
         return numbers
 
     def _digits(self, name: str, kind: Type, values: Any) -> list[int]:  # noqa: ANN401 - whatever the user gave
-        """The digits of an input: all first ones, then all second ones."""
+        """The digits of an input: the first digits of all values, then the second ones, and so on."""
         try:
             if isinstance(kind, TextType):
                 self._expect_text(name, kind, values)
@@ -193,7 +193,7 @@ class Shapes:
     def _expect_text(self, name: str, kind: TextType, given: Any) -> None:  # noqa: ANN401 - whatever the user gave
         if not isinstance(given, str | bytes):
             if np.ndim(given) == 1:
-                # Zeros fill a text up, and no byte follows them.
+                # Zeros pad a text; no other byte may follow them.
                 text_bytes(bytes(kind.whole(byte) & 255 for byte in given).rstrip(b"\0"))
                 return
             raise InputError(
@@ -207,7 +207,7 @@ class Shapes:
             )
 
     def shaped(self, outputs: Mapping[str, list[int]]) -> Outputs:
-        """Outputs as the user reads them, in the order in which the program returned them: single values as integers, texts as texts."""
+        """Outputs in the user's form and the program's order: single values as integers, texts as texts."""
         shaped: Outputs = {}
         for name in self.outputs:
             values = outputs[name]

@@ -1,4 +1,4 @@
-"""Functions of each slot: polynomials, and what they approximate."""
+"""Functions of each slot: polynomials, and approximations by them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .place import placed, refuse, whole
 from .slots import Number, SlotValue, on_slots
 
 MOST_DEGREES = 4095
-"""Of a polynomial that is interpolated: deeper ones need more levels than any set has."""
+"""Limit for interpolated polynomials: higher degrees need more levels than any set has."""
 
 
 def polynomial(value: SlotValue, coefficients: Sequence[Number] | NDArray[Any]) -> SlotValue:
-    """c_0 + c_1·x + c_2·x² + .. of each slot x."""
+    """c_0 + c_1·x + c_2·x² + .. for each slot x."""
     value = on_slots("polynomial", value)
     numbers = value._tracer.public(coefficients)
     if numbers.ndim != 1 or len(numbers) < 2:
@@ -32,7 +32,7 @@ def chebyshev(
     degree: int | None = None,
     interval: tuple[float, float] = (-1.0, 1.0),
 ) -> SlotValue:
-    """A function of each slot, by its Chebyshev interpolation of `degree` on `interval`, outside of which it is useless.
+    """A function of each slot, by Chebyshev interpolation of `degree` on `interval`. It is invalid outside the interval.
 
     Instead of a function, the coefficients of T_0, T_1, .. of the interval may be given.
     """
@@ -44,7 +44,9 @@ def chebyshev(
     except (TypeError, ValueError):
         raise refuse(f"chebyshev: the interval is {interval!r}; give its two ends, as (-1, 1)") from None
     if not -inf < lo < hi < inf:
-        raise refuse(f"chebyshev: the interval {lo:g} to {hi:g} is empty or endless; give its lower end first")
+        raise refuse(
+            f"chebyshev: the interval {lo:g} to {hi:g} is empty or infinite; give two finite ends, the lower first"
+        )
     series = np.polynomial.chebyshev
     if callable(function):
         if degree is None:
@@ -68,7 +70,7 @@ def _on_nodes(function: Callable[[NDArray[np.float64]], Any], nodes: NDArray[np.
         values = np.asarray(function(nodes))
     except TypeError as error:
         raise refuse(
-            f"chebyshev: the function does not take an array ({error}); use numpy's functions, or np.vectorize"
+            f"chebyshev: the function does not accept an array ({error}); use numpy's functions, or np.vectorize"
         ) from error
     except ValueError as error:
         raise refuse(
@@ -76,7 +78,7 @@ def _on_nodes(function: Callable[[NDArray[np.float64]], Any], nodes: NDArray[np.
         ) from error
     if values.shape != nodes.shape or values.dtype.kind not in "biuf":
         raise refuse(
-            f"chebyshev: the function gives {values.size} of {values.dtype} for {nodes.size} numbers; it must give a real "
+            f"chebyshev: the function returned {values.size} values of {values.dtype} for {nodes.size} numbers; it must return a real "
             "number for each"
         )
     return values.astype(float)
@@ -84,11 +86,11 @@ def _on_nodes(function: Callable[[NDArray[np.float64]], Any], nodes: NDArray[np.
 
 SIGN_GAP = 2.0**-7
 SIGN_DEGREES = (7, 15, 15)
-"""The sign by default: within 2^-13 of ±1 outside of (-2^-7, 2^-7), in 3 + 4 + 4 levels."""
+"""The default sign: within 2^-13 of ±1 outside (-2^-7, 2^-7), in 3 + 4 + 4 levels."""
 
 SIGN_MARGINS = (3 * 2.0**-8, 2.0**-8)
-"""How far beyond [-1, 1] the stages of a sign are made for: the first one's operand, and what each hands to the next. A polynomial of a high degree is steep
-where its interval ends, and errors lead beyond it; three rectifiers in a row multiplied those of bootstraps until nothing was left."""
+"""By how much the intervals of a sign's stages exceed [-1, 1]: the first for the operand, the second between stages. Errors leave [-1, 1], and a polynomial
+of high degree is steep at the ends of its interval; without margins, three ReLUs in a row amplified bootstrapping errors until the result was lost."""
 
 
 def sign(
@@ -101,19 +103,19 @@ def sign(
     below: bool = False,
     real: bool = False,
 ) -> SlotValue:
-    """The sign of each slot, of numbers in [-1, 1], by composed minimax polynomials of the given odd degrees.
+    """The sign of each slot, for numbers in [-1, 1], by composed minimax polynomials of the given odd degrees.
 
-    In (-gap, gap) the result is anything from -1 to 1. With `half`, half of it, at no cost. Before the stages in `restored`, counted from 0,
-    the levels are restored by a bootstrap. With `real`, its real part is taken: near 0, where a sign is steep, an imaginary error grows from stage
-    to stage, and nothing brings it back as the ends ±1 do with a real one. The stage before gives half of its result for that, at no cost.
-    `margins` are as `SIGN_MARGINS`. With `below` it is nowhere above the sign.
+    In (-gap, gap) the result is anything from -1 to 1. `half` returns half the sign, at no cost. A bootstrap restores the levels before the
+    stages in `restored`, counted from 0. `real` then takes the real part: near 0 the sign is steep, so an imaginary error grows from stage to
+    stage, while the saturation at ±1 limits a real one. The factor 1/2 of the real part is in the stage before, at no cost. `margins` as in
+    `SIGN_MARGINS`. With `below` the result never exceeds the sign.
     """
     value = on_slots("sign", value)
     if value._tracer.modulus is not None:
         raise refuse("sign: integers modulo t have no sign; use TFHE's integers, or CKKS")
     stages_of = [whole("sign: the degree of a stage", degree, 1, MOST_DEGREES) for degree in degrees]
     if not stages_of:
-        raise refuse("sign: no stage is left; give at least one odd degree")
+        raise refuse("sign: there is no degree; give at least one odd degree")
     operand = value
     stages, error = placed("sign", lambda: _sign_stages(gap, tuple(stages_of), margins))
     stages[-1] = (stages[-1] - np.eye(1, len(stages[-1]))[0] * (error if below else 0)) * (0.5 if half else 1)
@@ -128,15 +130,15 @@ def sign(
 
 
 def relu(value: SlotValue, gap: float, degrees: Sequence[int]) -> SlotValue:
-    """max(x, 0) of each slot x in [-1, 1], by its sign: nowhere above x, so that it stays in [-1, 1] for the next one."""
+    """max(x, 0) for each slot x in [-1, 1], by the sign. The result never exceeds x, so it stays in [-1, 1] for the next function."""
     return value * (sign(value, gap, degrees, half=True, margins=SIGN_MARGINS, below=True) + 0.5)
 
 
 def _sign_stages(
     gap: float, degrees: tuple[int, ...], margins: tuple[float, float]
 ) -> tuple[list[NDArray[np.float64]], float]:
-    """The polynomials of a sign, the first applied first, by their coefficients on [-1, 1], and how far their composition is from the sign at most."""
-    # What is wrong with the gap is told of the gap that was given.
+    """Coefficients of a sign's polynomials on [-1, 1], in order of application, and the maximum error of their composition."""
+    # Errors about the gap name the user's gap.
     composite_sign(gap, list(degrees[:1]))
     series = np.polynomial.chebyshev
     made: list[tuple[float, NDArray[np.float64]]] = []
@@ -145,24 +147,24 @@ def _sign_stages(
         ((_, found),), error = composite_sign(low / high, [degree])
         coefficients = np.asarray(found)
         if not made and high != 1:
-            # Of x where they are of x / high: on [-1, 1], which takes no level.
+            # Re-expands in x instead of x / high: scaling the operand would take a level.
             nodes = series.chebpts1(degree + 1)
             coefficients = series.chebfit(nodes, series.chebval(nodes / high, coefficients), degree)
         made.append((high, coefficients))
-        # What rounding leaves is no interval any more.
+        # Rounding error leaves no valid interval.
         if error < SIGN_ROUNDING:
             break
         low, high = 1 - error, (1 + error) * (1 + margins[1])
-    # Each result is divided by the end of the next one's interval, which is then [-1, 1] and costs no level.
+    # Each stage divides its result by the end of the next interval, which then is [-1, 1] at no cost.
     ends = [*(end for end, _ in made[1:]), 1.0]
     return [coefficients / end for (_, coefficients), end in zip(made, ends, strict=True)], error
 
 
 SIGN_ROUNDING = 1e-13
-"""Below it a stage's error is what rounding leaves, and the next stage would have no interval: as in the Rust half."""
+"""A smaller error of a stage is rounding error, which leaves the next stage no interval; as in the Rust half."""
 
 
 def expect_no_options(what: str, gap: float, degrees: Sequence[int]) -> None:
-    """Refuses what polynomials alone take, beside a value of TFHE."""
+    """Rejects options of polynomials for values of TFHE."""
     if gap != SIGN_GAP or degrees is not SIGN_DEGREES:
-        raise refuse(f"{what}: gap= and degrees= are of CKKS; with TFHE it is a look-up, and exact: leave them out")
+        raise refuse(f"{what}: gap= and degrees= are for CKKS, but TFHE uses an exact look-up; omit them")

@@ -1,12 +1,12 @@
-"""Encrypted matrices of CKKS and BGV: products, transposes, sums along an axis, and one shape of two.
+"""Encrypted matrices of CKKS and BGV: products, transposes, sums along an axis, and broadcasting.
 
-A matrix lies in the slots row by row without gaps, so that `reshape` is free and everything slot by slot is as of vectors. What moves numbers is
-a sum of generalised diagonals, Σ mask · (vector rotated), which the lowering does with baby and giant steps on hoisted rotations and which takes one
-level; copies and sums at equal distances are rotations by doubling, which take none.
+A matrix is stored in the slots row by row without gaps, so `reshape` is free, and slot-wise operations are those of vectors. Permutations are sums of
+generalised diagonals, Σ mask · (vector rotated), which the lowering computes with baby and giant steps on hoisted rotations, for one level. Copies and
+sums at equal distances are rotations by doubling, without a level.
 
-The product of encrypted matrices, m × k by k × n, is made in planes: in plane l every number of column l of the left operand stands n times, and
-row l of the right one m times, so that one product of ciphertexts multiplies all planes that there is room for, and rotations add them up. With k · m · n
-slots that is one product and two levels, whatever the size.
+The product of encrypted matrices, m × k by k × n, uses planes: plane l repeats every number of the left operand's column l n times, and the right
+operand's row l m times. One product of ciphertexts multiplies as many planes as fit, and rotations add them up. With k · m · n slots this takes one
+product and two levels for any size.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 Shape = tuple[int, int]
 
 FREE_SLOTS = 4096
-"""As many slots as the smallest ring of 128 bits with levels enough for a product of matrices has anyway."""
+"""Slots of the smallest ring with 128 bits of security and enough levels for a product of matrices."""
 
 
-class MoreSlots(Exception):  # noqa: N818 - it is no error of the user's: the program is traced again
-    """A product of matrices takes fewer operations with so many slots, and the user has not said how many there are."""
+class MoreSlots(Exception):  # noqa: N818 - not a user's error: the program is traced again
+    """A product of matrices takes fewer operations with this number of slots, and the user gave none."""
 
     def __init__(self, slots: int) -> None:
         super().__init__(slots)
@@ -42,27 +42,25 @@ def size(shape: tuple[int, ...]) -> str:
 
 
 def expect_room(value: SlotValue, needed: int, what: str) -> None:
-    """Refuses, or has the program traced again, where `what` does not fit a row of slots."""
+    """Raises an error, or has the program traced again, if `what` does not fit a row of slots."""
     tracer = value._tracer
     if needed > tracer.row:
         slots = tracer.rows << (needed - 1).bit_length()
         if tracer.elastic:
             raise MoreSlots(slots)
-        raise refuse(
-            f"{what} needs {needed} slots in a row, and this program has {tracer.row}; give it more with slots={slots}"
-        )
+        raise refuse(f"{what} needs {needed} slots in a row, but this program has {tracer.row}; use slots={slots}")
 
 
 def moved(
     value: SlotValue, targets: NDArray[Any], sources: NDArray[Any], weights: NDArray[Any] | int, shape: Shape | int
 ) -> SlotValue:
-    """Σ weight · slot source, in slot target, for all that is given; 0 in all other slots. Reads no slot but the sources."""
+    """In each given target slot, Σ weight · source slot; 0 in all others. Reads only the source slots."""
     tracer = value._tracer
     targets, sources = targets.reshape(-1), sources.reshape(-1)
     factors = np.broadcast_to(np.asarray(weights).reshape(-1), targets.shape)
     used = factors != 0
     targets, offsets, factors = targets[used], (sources - targets)[used] % tracer.row, factors[used]
-    # One after the other, each in the order given; a product of nothing is one of zeros.
+    # One diagonal at a time, each in the given order; without any, a product with zeros.
     order = np.argsort(offsets, kind="stable")
     found, begins = np.unique(offsets[order], return_index=True)
 
@@ -79,7 +77,7 @@ def moved(
 
 
 def by_diagonals(value: SlotValue, diagonals: Mapping[int, NDArray[Any]], shape: Shape | int) -> SlotValue:
-    """Σ diagonal · (the slots rotated by its offset). A diagonal of fewer numbers than the program has slots repeats."""
+    """Σ diagonal · (slots rotated by its offset). A diagonal shorter than the program's slots repeats."""
     return _transformed(value, diagonals.items, any(map(np.iscomplexobj, diagonals.values())), shape)
 
 
@@ -89,7 +87,7 @@ def _transformed(
     complex_ones: bool,
     shape: Shape | int,
 ) -> SlotValue:
-    """The same, where diagonals are made one by one."""
+    """As above, with diagonals generated one at a time."""
     length = shape if isinstance(shape, int) else shape[0] * shape[1]
     reference = value._tracer.reference
     return reference.record(
@@ -130,29 +128,29 @@ def _doubled(value: SlotValue, count: int, step: int) -> SlotValue:
 
 
 def repeated(value: SlotValue, count: int, step: int, length: int) -> SlotValue:
-    """`count` copies, `step` slots apart, of a value with zeros wherever they come to stand."""
+    """`count` copies, `step` slots apart, of a value with zeros in the slots of the copies."""
     return _doubled(value, count, -step)._viewed(length, None, clean=True)
 
 
 def summed(value: SlotValue, count: int, step: int, length: int) -> SlotValue:
-    """In the first `length` slots, the sums of `count` slots each that are `step` apart; anything behind them."""
+    """In the first `length` slots, the sums of `count` slots at a distance of `step`; arbitrary values behind them."""
     return _doubled(value, count, step)._viewed(length, None, clean=value._clean and count == 1)
 
 
 def broadcast(a: SlotValue, b: SlotValue) -> tuple[SlotValue, SlotValue]:
-    """Both operands of one shape: a vector, or a matrix of one row, is taken for each row of the other, a matrix of one column for each column."""
+    """Broadcasts both operands to one shape: repeats a vector, or a matrix of one row, for each row, and a matrix of one column for each column."""
     shapes = [v.grid or (1, v.length) for v in (a, b)]
     rows, columns = (max(sizes) for sizes in zip(*shapes, strict=True))
     if any(own not in (1, whole) for shape in shapes for own, whole in zip(shape, (rows, columns), strict=True)):
         raise refuse(
-            f"{a.type} and {b.type} do not combine; give them one shape, or a matrix and a vector as long as its rows, or v[:, None] of one as long as "
+            f"{a.type} and {b.type} cannot be combined; give them one shape, or a matrix and a vector as long as its rows, or v[:, None] of one as long as "
             "its columns"
         )
     return stretched(a, (rows, columns)), stretched(b, (rows, columns))
 
 
 def stretched(value: SlotValue, shape: Shape) -> SlotValue:
-    """A vector, or a matrix of one row, for each row of a matrix of `shape`; one of one column for each of its columns."""
+    """A value broadcast to `shape`: a vector, or a matrix of one row, for each row, or a matrix of one column for each column."""
     (rows, columns), (own_rows, own_columns) = shape, value.grid or (1, value.length)
     expect_room(value, rows * columns, f"{value.type} as {size(shape)}")
     if own_columns < columns:
@@ -165,7 +163,7 @@ def stretched(value: SlotValue, shape: Shape) -> SlotValue:
 
 
 def kept(value: SlotValue, axis: int | None, keepdims: bool) -> SlotValue:
-    """What was summed over an axis of a matrix, as a matrix of one row or column if `keepdims`."""
+    """A sum over an axis of a matrix, as a matrix of one row or column if `keepdims`."""
     if not keepdims or value.scalar:
         return value
     return reshaped(value, (1, -1) if axis in (0, -2) else (-1, 1))
@@ -233,7 +231,7 @@ def public_product(matrix: NDArray[Any], value: SlotValue) -> SlotValue:
     wide = np.atleast_2d(matrix)
     (p, rows), (m, n) = wide.shape, value.grid
     if rows != m:
-        raise refuse(f"a matrix of {size(wide.shape)} does not multiply {value.type}; give it {m} columns")
+        raise refuse(f"a matrix of {size(wide.shape)} cannot be multiplied with {value.type}; give it {m} columns")
     expect_room(value, p * n, f"the product of {size(wide.shape)} and {size(value.grid)}")
     i, at, j = np.arange(p)[:, None, None], np.arange(m)[None, :, None], np.arange(n)[None, None, :]
     weights = np.broadcast_to(wide[:, :, None], (p, m, n))
@@ -247,7 +245,9 @@ def product_public(value: SlotValue, matrix: NDArray[Any]) -> SlotValue:
     wide = matrix if matrix.ndim == 2 else matrix[:, None]
     (m, k), (rows, n) = value.grid, wide.shape
     if rows != k:
-        raise refuse(f"{value.type} does not multiply a matrix of {size(matrix.shape)}; give it {k} rows")
+        raise refuse(
+            f"{value.type} cannot be multiplied with a matrix of {size(matrix.shape)}; give the matrix {k} rows"
+        )
     expect_room(value, m * n, f"the product of {size(value.grid)} and {size(matrix.shape)}")
     i, at, j = np.arange(m)[:, None, None], np.arange(k)[None, :, None], np.arange(n)[None, None, :]
     weights = np.broadcast_to(wide[None, :, :], (m, k, n))
@@ -256,7 +256,7 @@ def product_public(value: SlotValue, matrix: NDArray[Any]) -> SlotValue:
 
 
 def transposed(value: SlotValue) -> SlotValue:
-    """The transpose, by m + n - 1 diagonals and more where it is not square."""
+    """The transpose, by m + n - 1 diagonals, or more if it is not square."""
     if value.grid is None:
         return value
     m, n = value.grid
@@ -265,7 +265,7 @@ def transposed(value: SlotValue) -> SlotValue:
 
 
 def total(value: SlotValue, axis: int | None) -> SlotValue:
-    """The sum of all numbers, in every slot; of a matrix also of each column (axis 0), or of each row (axis 1)."""
+    """The sum of all numbers, in every slot; for a matrix also of each column (axis 0), or of each row (axis 1)."""
     if axis is None or (value.grid is None and axis in (0, -1)):
         return value.sum_slots()
     found = whole("sum: the axis", axis)
@@ -280,7 +280,7 @@ def total(value: SlotValue, axis: int | None) -> SlotValue:
 
 
 def variance(value: SlotValue, axis: int | None, ddof: int) -> SlotValue:
-    """The variance of all numbers, in every slot; of a matrix also of each column (axis 0), or of each row (axis 1)."""
+    """The variance of all numbers, in every slot; for a matrix also of each column (axis 0), or of each row (axis 1)."""
     if value.scalar:
         raise refuse(f"var: {value.type} is one number, in every slot; give a vector or a matrix")
     if value.grid is not None and axis in (1, -1):
@@ -288,7 +288,7 @@ def variance(value: SlotValue, axis: int | None, ddof: int) -> SlotValue:
     sums = total(value, axis)
     count = value.length // sums.length
     free = count - whole("var: ddof", ddof, 0, count - 1)
-    # The mean is taken off and the root of the divisor divided by in one level: vectors of factors, with zeros behind the end.
+    # One level subtracts the mean and divides by the root of the divisor: the factors are vectors with zeros behind the end.
     own, mean = (
         np.full(value.length, free**-0.5),
         np.full(sums.length if axis is not None else value.length, free**-0.5 / count),
@@ -317,7 +317,7 @@ def reshaped(value: SlotValue, shape: tuple[Any, ...]) -> SlotValue:
         given = [value.length // rest if n == -1 else n for n in given]
     if any(n < 1 for n in given) or int(np.prod(given, dtype=np.int64)) != value.length:
         raise refuse(
-            f"reshape: {value.type} has {value.length} numbers, which are no {size(tuple(given))}; give sizes "
+            f"reshape: {value.type} has {value.length} numbers, which do not fit {size(tuple(given))}; give sizes "
             f"whose product is {value.length}"
         )
     if len(given) == 2:

@@ -1,7 +1,7 @@
-"""Parts of encrypted vectors and matrices of CKKS and BGV, and vectors that are put together.
+"""Indexing and concatenation of encrypted vectors and matrices of CKKS and BGV.
 
-A range of a vector, or of a matrix's rows, is a rotation, or nothing where it begins at the first slot, and whatever follows it is left behind its end. All
-other parts are moved by generalised diagonals, which takes one level; a single number is a product with a mask and the sum of the slots.
+A range of a vector, or of a matrix's rows, is a rotation, or free if it begins at the first slot; the following values stay behind its end. Other parts are
+moved by generalised diagonals, for one level. A single number is a product with a mask and the sum of the slots.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 
 def expect_lengths(a: SlotValue, b: SlotValue) -> None:
-    """Refuses two vectors of different lengths, as numpy does; one that was rotated has all slots of the program, and combines with any."""
+    """Rejects two vectors of different lengths, as numpy does. A rotated vector has all slots of the program, and combines with any."""
     if a.scalar or b.scalar or a.grid or b.grid or a.length == b.length or a._rotated or b._rotated:
         return
     shorter = min(a, b, key=len)
     short, long = ("x", "y") if a is shorter else ("y", "x")
     one = f"; one number for all slots is {short}[0]" if shorter.length == 1 else ""
     raise refuse(
-        f"{a.type} and {b.type} do not combine; give them one length, as {short} + {long}[:{shorter.length}]{one}"
+        f"{a.type} and {b.type} cannot be combined; give them one length, as {short} + {long}[:{shorter.length}]{one}"
     )
 
 
 def of_both(value: SlotValue, shape: tuple[int, ...]) -> tuple[int, int] | None:
-    """The shape that numpy gives an encrypted value and a public matrix together, or nothing if they do not combine."""
+    """numpy's broadcast shape of an encrypted value and a public matrix, or `None` if there is none."""
     try:
         rows, columns = np.broadcast_shapes(value.shape, shape)
     except ValueError:
@@ -42,7 +42,7 @@ def of_both(value: SlotValue, shape: tuple[int, ...]) -> tuple[int, int] | None:
 
 
 def part(value: SlotValue, index: object) -> SlotValue:
-    """What `index` names, as numpy has it: `x[i]`, `x[i:j]`, `x[::2]`, `x[[3, 0]]` and `x[:, None]` of a vector, `a[i]`, `a[i, j]`, `a[:, j]`,
+    """numpy's indexing: `x[i]`, `x[i:j]`, `x[::2]`, `x[[3, 0]]` and `x[:, None]` of a vector, `a[i]`, `a[i, j]`, `a[:, j]`,
     `a[i:j, k:l]` of a matrix."""
     given = index if isinstance(index, tuple) else (index,)
     new = [axis for axis, own in enumerate(given) if own is None]
@@ -59,7 +59,7 @@ def part(value: SlotValue, index: object) -> SlotValue:
         return _number(value, int(np.ravel_multi_index([places[0] for places, _ in taken], axes)))
     if sum(not isinstance(own, slice | int | np.integer) for own in given) == 2:
         raise refuse(
-            f"lists of rows and of columns of {value.type} would be taken in pairs; take the rows first, a[rows][:, columns]"
+            f"numpy would pair the lists of rows and columns of {value.type}; select the rows first, a[rows][:, columns]"
         )
     sources = np.ravel_multi_index(np.ix_(*[places for places, _ in taken]), axes)
     kept = [len(places) for places, single in taken if not single]
@@ -73,18 +73,18 @@ def part(value: SlotValue, index: object) -> SlotValue:
 
 
 def _is_all(index: object) -> bool:
-    """Whether `index` is `:`. An array would compare element by element."""
+    """Whether `index` is `:`. `==` on an array would be element-wise."""
     return isinstance(index, slice) and index == slice(None)
 
 
 def _along(value: SlotValue, axis: int, index: object) -> tuple[list[int], bool]:
-    """The places along an axis that `index` names, and whether it names a single one."""
+    """The positions along an axis that `index` selects, and whether it is a single one."""
     what = "the numbers" if value.grid is None else ("the rows", "the columns")[axis]
     if isinstance(index, type(value)):
         index.__index__()
     places, single = picked(index, (value.grid or (value.length,))[axis], f"{what} of {value.type}")
     if not places:
-        raise refuse(f"none of {what} of {value.type} are named; give a range within them")
+        raise refuse(f"the index selects none of {what} of {value.type}; give a range within them")
     return places, single
 
 
@@ -96,33 +96,33 @@ def _number(value: SlotValue, at: int) -> SlotValue:
 
 
 def _range(value: SlotValue, start: int, stop: int) -> SlotValue:
-    """The numbers from `start` on and before `stop`, moved to the front."""
+    """The numbers from `start` to before `stop`, moved to the front."""
     if start == 0:
         return value._viewed(stop, None, clean=value._clean and stop == value.length)
-    # A rotation is of each row by itself.
+    # Rows rotate separately.
     expect_room(value, value.length, f"[{start}:{stop}] of {value.type}")
     return value._viewed(value.length, None).rotate(start)._viewed(stop - start, None, clean=False)
 
 
 def concat(values: Sequence[SlotValue]) -> SlotValue:
-    """The numbers of all operands, one after the other; of matrices of equal rows, the rows. A single number among them takes a level, to be put in its
-    place."""
+    """The numbers of all operands in order; for matrices with the same number of columns, their rows. A single number takes a level, to mask
+    its slot."""
     for value in values:
         if not value._tracer.packed:
             raise refuse(
-                f"concat: {value.type} is one number, as its modulus is a power of two; return each by a name of its own"
+                f"concat: {value.type} holds only one number, as its modulus is a power of two; return each under its own name"
             )
         if value._tracer is not values[0]._tracer:
             raise refuse("the operands belong to two different programs; use values of one program")
         if (value.grid or (0, 0))[1] != (values[0].grid or (0, 0))[1]:
             raise refuse(
-                f"concat: {values[0].type} and {value.type} have different rows; give vectors, or matrices of equally many columns"
+                f"concat: {values[0].type} and {value.type} have different rows; give vectors, or matrices with the same number of columns"
             )
     return values[0]._tracer.reference.record(values, lambda: _joined(values), _concatenated)
 
 
 def _concatenated(*parts: NDArray[Any]) -> NDArray[Any]:
-    """As numpy has it, single numbers included."""
+    """As in numpy, including single numbers."""
     return np.concatenate([np.atleast_1d(part) for part in parts])
 
 
@@ -141,7 +141,7 @@ def _joined(values: Sequence[SlotValue]) -> SlotValue:
 
 
 def _placed(value: SlotValue, begin: int, total: int) -> SlotValue:
-    """`value` from slot `begin` on, among `total` numbers that are 0 elsewhere."""
+    """`value` moved to slot `begin`, with zeros elsewhere among `total` numbers."""
     if value.scalar:
         mask = np.zeros(total, dtype=np.int64)
         mask[begin] = 1

@@ -21,7 +21,7 @@ S = TypeVar("S", bound="SlotProgram")
 
 
 class SlotProgram(TracedProgram):
-    """A program on vectors of slots, with CKKS or BGV, as it is written."""
+    """A program on vectors of slots, with CKKS or BGV."""
 
     kind = "slots"
     native: _native.SlotProgram
@@ -39,15 +39,15 @@ class SlotProgram(TracedProgram):
     ) -> None:
         self._begin(program, SlotShapes(program.name, program.slots, program.plaintext_modulus, inputs, outputs), doc)
         self.functions = dict(functions or {})
-        """What approximations approximate, by their last node."""
+        """The approximated functions, by the last node of the approximation."""
         self.mapped = dict(mapped or {})
-        """Of polynomials whose operand was brought to [-1, 1] before, by node: what it was, its interval, and in how many slots."""
+        """By node of a polynomial whose operand was mapped to [-1, 1]: the original operand, its interval, and its number of slots."""
         self.reference = reference
-        """What the function computes, as steps of numpy; nothing of a program that was read from its text."""
+        """The function's meaning, as steps of numpy; `None` for a program that was parsed from text."""
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The program that `text()` printed. Every input and output fills all slots, with CKKS of complex numbers."""
+        """The program that `text()` printed. Every input and output fills all slots; with CKKS, numbers are complex."""
         program = _native.SlotProgram.parse(text)
         modulus = program.plaintext_modulus
         kind: Literal["complex", "residue"] = "complex" if modulus is None else "residue"
@@ -56,7 +56,7 @@ class SlotProgram(TracedProgram):
         return cls(program, inputs, {name: SlotType(kind, modulus, slots, scalar) for name in program.outputs})
 
     def _stored(self) -> dict[str, Any]:
-        """Without the functions that polynomials approximate: as a rule they are no part of a module, and do not pickle."""
+        """Leaves out the approximated functions: most are lambdas, which cannot be pickled."""
         return {**super()._stored(), "mapped": self.mapped}
 
     @classmethod
@@ -65,9 +65,9 @@ class SlotProgram(TracedProgram):
         native = program.native
         shapes = SlotShapes.of(data["shapes"], native.name, native.slots, native.plaintext_modulus)
         if {name: kind.bound for name, kind in shapes.inputs.items()} != dict(native.inputs):
-            raise ValueError("the types are not those of its inputs")
+            raise ValueError("the types do not match the inputs")
         if list(shapes.outputs) != list(native.outputs):
-            raise ValueError("the types are not those of its outputs")
+            raise ValueError("the types do not match the outputs")
         program._begin(native, shapes, written(str, data["doc"], "its documentation"))
         program.mapped = {
             written(int, node, "a node"): (int(of), float(low), float(high), int(length))
@@ -86,7 +86,7 @@ class SlotProgram(TracedProgram):
         return self.native.slots
 
     def reference_values(self, inputs: Mapping[str, Native]) -> dict[str, Native]:
-        """What the function computes, by numpy. Values are as the lower links have them. A program that was not traced is evaluated itself."""
+        """Evaluates the function with numpy, on values in the lower layers' form. A program without a trace is evaluated itself."""
         if self.reference is None:
             return self.native.evaluate(inputs)
         values = {
@@ -97,16 +97,16 @@ class SlotProgram(TracedProgram):
         return {name: self.shapes.filled(name, found[name]) for name in self.outputs}
 
     def evaluate(self, inputs: Mapping[str, Any]) -> SlotOutputs:
-        """What the program computes, in the clear: what every execution must give, up to the error of CKKS."""
+        """Evaluates the program in the clear. Every execution must return the same, up to the error of CKKS."""
         return self.shaped(self.reference_values(self.flatten(inputs)))
 
     def evaluate_functions(self, inputs: Mapping[str, Numbers]) -> SlotOutputs:
-        """What `evaluate` would give with the true functions in place of the polynomials that approximate them."""
+        """`evaluate` with the exact functions instead of the polynomials that approximate them."""
         return self.shaped(self.native.evaluate_functions(self.flatten(inputs), self.functions))
 
 
 def tracer(name: str, scheme: str, slots: int | None, inputs: Mapping[str, SlotType], *, least: int = 1) -> SlotTracer:
-    """The tracer of a program on `inputs`, with as many slots as they need, or `least`, if none are asked for."""
+    """The tracer of a program on `inputs`. Without `slots`, it has as many as the inputs need, at least `least`."""
     for parameter, kind in inputs.items():
         if kind.scheme != scheme:
             remedy = "residues modulo t" if scheme == "bgv" else "real and complex numbers"
@@ -116,7 +116,7 @@ def tracer(name: str, scheme: str, slots: int | None, inputs: Mapping[str, SlotT
         raise refuse(f"{name}: its inputs are modulo {moduli[0]} and {moduli[1]}; a program has one modulus")
     packed = all(kind.packed for kind in inputs.values())
     rows = 2 if scheme == "bgv" and packed else 1
-    # A matrix stands in one row of slots.
+    # A matrix must fit one row of slots.
     longest = max((kind.length * (rows if kind.shape else 1) for kind in inputs.values()), default=1)
     needed = max(1 << (longest - 1).bit_length(), rows)
     elastic = slots is None

@@ -1,7 +1,7 @@
-"""What a traced function of CKKS or BGV computes, as steps on numpy arrays: the reference that a decrypted result is compared with.
+"""The meaning of a traced CKKS or BGV function, as steps on numpy arrays: the reference for decrypted results.
 
-Every operation of the language is recorded as the user wrote it, before it is rewritten into rotations and masks. `x.sum(axis=1)` on a matrix of 3 x 4
-is one step, `np.sum(x, axis=1)`, and not the five nodes that the program gets for it. An error in the rewriting is therefore not in the reference.
+Every operation is recorded as the user wrote it, before it is rewritten into rotations and masks. `x.sum(axis=1)` on a matrix of 3 x 4 is one step,
+`np.sum(x, axis=1)`, not the five nodes of the program. An error in the rewriting is therefore not in the reference.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ P = ParamSpec("P")
 Array = NDArray[Any]
 
 NARROW = 1 << 23
-"""Sums of 2^16 products of residues below this fit 64 bits."""
+"""For residues below this, sums of 2^16 products fit 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class Step:
     """One operation."""
 
     compute: Callable[..., Any]
-    """Takes the arrays of the operands."""
+    """A function of the operands' arrays."""
     operands: tuple[int, ...]
-    """Earlier steps."""
+    """Indices of earlier steps."""
     shape: tuple[int, ...]
-    """Of the result: () for a single number."""
+    """Shape of the result; () for a single number."""
 
 
 class Reference:
@@ -43,10 +43,10 @@ class Reference:
     def __init__(self, slots: int, rows: int, modulus: int | None) -> None:
         self.slots, self.rows, self.modulus = slots, rows, modulus
         self.steps: list[Step | str] = []
-        """An input is its name."""
+        """The steps; an input is its name."""
         self.outputs: dict[str, int] = {}
         self.rewriting = False
-        """Whether an operation is just being rewritten: what it is made of is not recorded."""
+        """Whether an operation is being rewritten. Operations inside the rewriting are not recorded."""
 
     # -- recording ------------------------------------------------------------------------------------------------
 
@@ -58,7 +58,7 @@ class Reference:
     def record(
         self, operands: Sequence[SlotValue], rewrite: Callable[[], SlotValue], compute: Callable[..., Any]
     ) -> SlotValue:
-        """What `rewrite` makes of the operands, recorded as a step that computes its value from theirs."""
+        """The result of `rewrite` on the operands, recorded as one step."""
         if self.rewriting:
             return rewrite()
         assert all(value.step is not None for value in operands)
@@ -71,7 +71,7 @@ class Reference:
         return made.at_step(len(self.steps) - 1)
 
     def number(self, given: Any) -> Any:  # noqa: ANN401 - numbers of any library
-        """Public numbers as the steps take them: a copy, as the user's array may change."""
+        """Public numbers in the form of the steps; copied, since the user's array may change."""
         numbers = np.asarray(given)
         if self.modulus is not None:
             return self._reduced(numbers.astype(np.int64))
@@ -79,36 +79,36 @@ class Reference:
 
     @property
     def _integers(self) -> type:
-        """The type of residues: Python's integers where products are beyond 64 bits."""
+        """The dtype of residues: Python integers if products exceed 64 bits."""
         return np.int64 if self.modulus is not None and self.modulus < NARROW else object
 
     # -- what the steps need of the slots -------------------------------------------------------------------------
 
     def filled(self, values: Array) -> Array:
-        """A vector with zeros in all other slots, in the rows that rotate each by itself."""
+        """A vector padded with zeros to all slots, arranged in the rows that rotate separately."""
         flat = values.reshape(-1)
         return np.concatenate([flat, np.zeros(self.slots - flat.size, dtype=flat.dtype)]).reshape(self.rows, -1)
 
     def rotated(self, values: Array, steps: int) -> Array:
-        """All slots, each row rotated to the left. A single number stands in every slot."""
+        """All slots, with each row rotated to the left. A single number is in every slot."""
         if values.ndim == 0:
             return values
         rows = self.filled(values)
         return np.roll(rows, -int(steps) % rows.shape[1], axis=1).reshape(-1)
 
     def swapped(self, values: Array) -> Array:
-        """All slots, the two rows exchanged."""
+        """All slots, with the two rows exchanged."""
         return values if values.ndim == 0 else self.filled(values)[::-1].reshape(-1)
 
     def repeated(self, values: Array, slots: int | None = None) -> Array:
-        """Every slot the mean of those that stand at multiples of `slots` from it."""
+        """In every slot, the mean of those at multiples of `slots` from it."""
         if slots is None or values.ndim == 0:
             return values
         means = values.reshape(-1, slots).mean(axis=0)
         return np.tile(means, values.size // slots)
 
     def diagonals(self, values: Array, factors: Iterable[tuple[int, Array]]) -> Array:
-        """Σ factors · (all slots rotated by their offset); factors of fewer numbers repeat."""
+        """Σ factors · (all slots rotated by their offset); shorter factors repeat."""
         rows = self.filled(values)
         total = np.zeros(self.slots, dtype=rows.dtype)
         for offset, own in factors:
@@ -117,7 +117,7 @@ class Reference:
         return total
 
     def polynomial(self, values: Array, coefficients: Array, interval: tuple[float, float] | None = None) -> Array:
-        """With these coefficients of powers, or of the Chebyshev polynomials of an interval."""
+        """A polynomial with coefficients of powers, or of Chebyshev polynomials on an interval."""
         if interval is not None:
             low, high = interval
             on_unit = (2 * values - (low + high)) / (high - low)
@@ -145,7 +145,7 @@ class Reference:
     # -- evaluation -----------------------------------------------------------------------------------------------
 
     def evaluate(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
-        """The outputs for these inputs; residues between 0 and the modulus. Holds a step's array until its last reader is done."""
+        """The outputs for these inputs, with residues in [0, t). Keeps a step's array until its last use."""
         needed = self._readers()
         held: dict[int, Array] = {}
         with np.errstate(all="ignore"):
@@ -163,7 +163,7 @@ class Reference:
         return {name: held[at] for name, at in self.outputs.items()}
 
     def _readers(self) -> dict[int, int]:
-        """By step that an output needs: the last step that reads it, the end for an output."""
+        """For each needed step, the last step that uses it; outputs are used at the end."""
         last = dict.fromkeys(self.outputs.values(), len(self.steps))
         for at in range(len(self.steps) - 1, -1, -1):
             step = self.steps[at]
@@ -174,7 +174,7 @@ class Reference:
 
 
 def slotwise(operation: Callable[[Array, Array], Any]) -> Callable[[Array, Array], Any]:
-    """`operation` of two values as numpy has it. Of vectors of different lengths, one has all slots as it was rotated: the other is filled up with zeros."""
+    """numpy's `operation` on two values. If their lengths differ, one has all slots because it was rotated; zeros pad the other."""
 
     def compute(a: Array, b: Array) -> Any:  # noqa: ANN401 - an array, or one number
         if a.ndim == b.ndim == 1:
@@ -190,7 +190,7 @@ def means(
 ) -> Callable[[Callable[Concatenate[SlotValue, P], SlotValue]], Callable[Concatenate[SlotValue, P], SlotValue]]:
     """Records a method as `meaning` of the arrays of its encrypted operands and of its other arguments.
 
-    Those are public `numbers`, or of other kinds, such as an axis. With `slots`, the meaning depends on the program's slots and takes the `Reference` first.
+    Other arguments are public `numbers`, or of other kinds, such as an axis. With `slots`, the meaning depends on the program's slots, and takes the `Reference` first.
     """
 
     def decorate(
@@ -208,7 +208,7 @@ def means(
 
             def rewrite() -> SlotValue:
                 made = method(self, *given, **options)
-                # Only now, as the method refuses other operands. Copies, as the user may change an array.
+                # After the call, since the method rejects wrong operands. Copied, since the user may change an array.
                 own = [value for value, one in zip(given, encrypted, strict=True) if not one]
                 public.extend(reference.number(tracer.public(value)) if numbers else deepcopy(value) for value in own)
                 return made

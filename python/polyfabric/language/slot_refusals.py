@@ -1,4 +1,4 @@
-"""What encrypted numbers in slots do not do, and what to write instead."""
+"""Operations that encrypted numbers in slots lack, with the code to write instead."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Refusals:
-    """Operators without a polynomial, each refused with the way around."""
+    """Operators that are not polynomials: each raises an error with a remedy."""
 
     __slots__ = ()
     __hash__ = Absences.__hash__
@@ -20,13 +20,13 @@ class Refusals:
 
     def __bool__(self) -> bool:
         raise refuse(
-            "an encrypted number decides no branch: its value is not known to the program; compute both sides and "
-            "combine them with a mask, c * a + (1 - c) * b; of 0 and 1, a * b is `and`, a + b - a * b `or`, and 1 - a `not`"
+            "an encrypted number cannot decide a branch, because its value is unknown; compute both sides and "
+            "combine them with a mask, c * a + (1 - c) * b; for 0 and 1, a * b is `and`, a + b - a * b `or`, and 1 - a `not`"
         )
 
     def _as_number(self) -> NoReturn:
         raise self._tracer.asked(
-            "an encrypted number is no Python number, nor an index, nor an element of a numpy array of numbers; keep computing on it, and "
+            "an encrypted number cannot become a Python number, an index or an element of a numpy array of numbers; keep computing on it, and "
             "decrypt the output"
         )
 
@@ -37,15 +37,15 @@ class Refusals:
             "use" if self._tracer.modulus is not None else "use pf.sign of the difference, which is a polynomial, or"
         )
         raise refuse(
-            f"{self._tracer.scheme} does not compare encrypted numbers; {remedy} the integers of TFHE, pf.UInt(bits) or pf.Int(lo, hi)"
+            f"{self._tracer.scheme} cannot compare encrypted numbers; {remedy} the integers of TFHE, pf.UInt(bits) or pf.Int(lo, hi)"
         )
 
-    # `in` compares as well.
+    # `in` also compares.
     __contains__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _compared  # type: ignore[assignment]
 
     def _rounded(self, *_others: object) -> NoReturn:
         raise refuse(
-            f"{self._tracer.scheme} does not round, nor divide with a remainder: these are no polynomials; round the "
+            f"{self._tracer.scheme} cannot round or divide with a remainder, which are not polynomials; round the "
             "decrypted output, or use the integers of TFHE, pf.UInt(bits) or pf.SInt(bits)"
         )
 
@@ -66,7 +66,9 @@ class Refusals:
             raise refuse(
                 "integers modulo t have no absolute value; use the integers of TFHE, pf.SInt(bits) or pf.Int(lo, hi)"
             )
-        raise refuse("an absolute value is no polynomial; for numbers in [-1, 1], x * pf.sign(x) is close to it")
+        raise refuse(
+            "an absolute value is not a polynomial; for numbers in [-1, 1] use the approximation x * pf.sign(x)"
+        )
 
     def __rpow__(self, base: object) -> NoReturn:
         if self._tracer.modulus is not None:
@@ -74,17 +76,17 @@ class Refusals:
                 f"BGV has no encrypted exponents; declare x as an integer of TFHE, pf.UInt(4), and use pf.Table(lambda i: {base!r} ** i)[x]"
             )
         raise refuse(
-            f"{base!r} to an encrypted power is no polynomial; approximate it, as "
+            f"{base!r} to an encrypted power is not a polynomial; approximate it, as "
             "pf.chebyshev(x, lambda u: base**u, degree, (lo, hi))"
         )
 
     def __rtruediv__(self, _other: object) -> NoReturn:
         self._divides_residues()
         raise refuse(
-            "public numbers do not divide by encrypted ones; use a polynomial for the reciprocal, such as "
+            "encrypted numbers cannot be divisors; use a polynomial for the reciprocal, such as "
             "pf.chebyshev(y, lambda y: 1 / y, degree, (lo, hi))"
         )
 
     def _divides_residues(self) -> None:
         if self._tracer.modulus is not None:
-            raise refuse("BGV does not divide by encrypted numbers; use the integers of TFHE, pf.UInt(bits), and //")
+            raise refuse("BGV cannot divide by encrypted numbers; use the integers of TFHE, pf.UInt(bits), and //")

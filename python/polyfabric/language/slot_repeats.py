@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 def repeating(value: SlotValue, slots: int) -> int:
-    """After how many slots a value repeats that is to be bootstrapped as so many: it has to fill all slots of its program."""
+    """Checks the period of a value for bootstrapping: the value must fill all slots of its program."""
     most = value._tracer.slots
-    period = whole("bootstrap: the slots after which the value repeats", slots, 1, most)
+    period = whole("bootstrap: the period of the value", slots, 1, most)
     if value.length != most:
         raise refuse(
-            f"bootstrap: {value.type} does not repeat after {period} slots, as zeros lie behind its end; declare a vector of all {most} "
+            f"bootstrap: {value.type} does not repeat every {period} slots, because zeros pad it; declare a vector of all {most} "
             "slots of the program"
         )
     return period

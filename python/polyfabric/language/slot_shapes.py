@@ -1,4 +1,4 @@
-"""Values of a CKKS or BGV program as users give and read them, and as the lower links take and give them."""
+"""Converts values of a CKKS or BGV program between the user's form and that of the lower layers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SlotOutputs = dict[str, Any]
 
 
 class SlotShapes:
-    """The types of a program's inputs and outputs, and its slots: all that reading and giving values takes."""
+    """The types of a program's inputs and outputs, and its slots."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class SlotShapes:
         return cls(name, slots, modulus, inputs, outputs)
 
     def flatten(self, inputs: Mapping[str, Numbers], *, partly: bool = False) -> dict[str, Native]:
-        """Inputs as the lower links take them: all slots of each, checked against names, lengths and types; `partly`, of those given."""
+        """All slots of each input, checked against names, lengths and types. With `partly`, inputs may be missing."""
         expect_inputs(self.name, inputs, self.inputs)
         wanted = {name: kind for name, kind in self.inputs.items() if name in inputs or not partly}
         return {name: self._flat(name, kind, inputs) for name, kind in wanted.items()}
@@ -94,7 +94,7 @@ class SlotShapes:
             held = f"{largest:.12g}"
             if float(held) <= kind.bound:
                 held = f"{largest:.17g}"
-            remedy = f"scale it, or declare it .bounded({wider:g})" if wider < inf else "scale it"
+            remedy = f"scale it, or declare it with .bounded({wider:g})" if wider < inf else "scale it"
             raise InputError(
                 f"{self.name}: input {name!r} holds {held}, beyond the bound {kind.bound:.12g} of its type; {remedy}"
             )
@@ -103,7 +103,7 @@ class SlotShapes:
         return native(padded, self._modulus)
 
     def filled(self, name: str, values: NDArray[Any]) -> Native:
-        """All slots of an output of these numbers: zeros behind the end of a vector, a single number in each. Residues t are in (-t/2, t/2]."""
+        """All slots of an output: zeros pad a vector, and a single number is in every slot. Residues are in (-t/2, t/2]."""
         slots = np.zeros(self.slots, dtype=values.dtype)
         slots[: self.slots if self.outputs[name].scalar else values.size] = values.reshape(-1)
         if self._modulus is not None:
@@ -111,7 +111,7 @@ class SlotShapes:
         return native(slots, self._modulus)
 
     def shaped(self, outputs: Mapping[str, Native]) -> SlotOutputs:
-        """Outputs as the user reads them: single numbers as such, vectors without the slots behind their end."""
+        """Outputs in the user's form: single numbers as numbers, vectors without unused slots."""
         return {name: self._shaped(kind, outputs[name]) for name, kind in self.outputs.items()}
 
     def _shaped(self, kind: SlotType, slots: Native) -> Any:  # noqa: ANN401 - a number or a list of them
@@ -125,7 +125,7 @@ class SlotShapes:
 
 
 def numbers(slots: Native) -> NDArray[Any]:
-    """What the Rust links give, as one array."""
+    """The Rust layers' numbers as one array."""
     if isinstance(slots, tuple):
         return np.asarray(slots[0]) + 1j * np.asarray(slots[1])
     return np.asarray(slots, dtype=np.int64)
@@ -143,21 +143,21 @@ def _data(kind: SlotType) -> dict[str, Any]:
 
 
 def _kind(data: Mapping[str, Any], slots: int, modulus: int | None) -> SlotType:
-    """The type that was written, if a program of so many slots modulo `modulus` can have it."""
+    """The type from data, if a program with these slots and `modulus` can have it."""
     kind, own = data["kind"], data["modulus"]
     shape, length = data["shape"], written(int, data["length"], "the length of a vector")
     kinds = ("real", "complex") if modulus is None else ("residue",)
     if kind not in kinds or own != modulus or isinstance(own, bool | float):
-        raise ValueError(f"{kind!r:.80} modulo {own!r:.80} is no type of the program")
+        raise ValueError(f"{kind!r:.80} modulo {own!r:.80} is not a type of the program")
     bound = float(data["bound"])
     if not 0 < bound < inf or not 1 <= length <= slots:
-        raise ValueError(f"{length} numbers up to {bound} are no type of the program")
+        raise ValueError(f"{length} numbers up to {bound} are not a type of the program")
     if shape is not None:
         rows, columns = (written(int, n, "the shape of a matrix") for n in shape)
         if min(rows, columns) < 1 or rows * columns != length:
-            raise ValueError(f"a matrix of {rows} x {columns} has no {length} elements")
+            raise ValueError(f"a matrix of {rows} x {columns} does not have {length} elements")
         shape = (rows, columns)
     scalar = written(bool, data["scalar"], "whether it is one number")
     if scalar and length not in (1, slots):
-        raise ValueError(f"{length} numbers are not one")
+        raise ValueError(f"{length} numbers are not a single number")
     return SlotType(kind, own, length, scalar, bound, shape)

@@ -1,7 +1,7 @@
-"""Encrypted vectors of slots while a CKKS or BGV program is traced: every operator appends nodes to the program.
+"""Encrypted vectors of slots during tracing of a CKKS or BGV program: every operator appends nodes to the program.
 
-All vectors of a program lie in the same number of slots. A vector shorter than that is filled with zeros; operations
-that would read what lies behind its end clear it first, and only those do.
+All vectors of a program have the same number of slots. Zeros pad shorter vectors. Other operations may write behind a vector's end;
+those that read there clear these slots first.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ Number: TypeAlias = "float | complex | np.number[Any]"
 Numbers: TypeAlias = "Number | Sequence[Number] | NDArray[Any]"
 Native: TypeAlias = "list[int] | tuple[list[float], list[float]]"
 Approximated: TypeAlias = "tuple[int, int, Callable[[Sequence[float]], list[float]]]"
-"""The node that a function is approximated of, the slots in which it is, and the function."""
+"""The operand's node, its number of slots, and the approximated function."""
 
 MOST_LEVELS = 1000
-"""More than any set has, whose own number the error tells."""
+"""More than any parameter set has; the set's own limit is checked later."""
 
 
 class SlotTracer(Asked):
@@ -44,20 +44,20 @@ class SlotTracer(Asked):
         self.modulus = modulus
         self.builder = placed(name, lambda: SlotProgramBuilder(name, slots, modulus, most()))
         self.mapped: dict[int, tuple[int, float, float, int]] = {}
-        """Of polynomials whose operand was brought to [-1, 1] here: what it was, its interval, and in how many slots."""
+        """By node of a polynomial whose operand was mapped to [-1, 1]: the original operand, its interval, and its number of slots."""
         self.functions: dict[int, Approximated] = {}
-        """What is approximated, by the last node of the approximation."""
+        """The approximated functions, by the last node of the approximation."""
         self.reference = Reference(slots, self.rows, modulus)
-        """What is written, as steps of numpy."""
+        """The program's meaning, as steps of numpy."""
 
     @property
     def packed(self) -> bool:
-        """Whether a ciphertext holds a vector: not so with BGV modulo a power of two."""
+        """Whether a ciphertext holds a vector: false for BGV modulo a power of two."""
         return is_packed(self.modulus)
 
     @property
     def rows(self) -> int:
-        """Rows of slots that rotate each by itself: two with BGV."""
+        """Rows of slots that rotate separately: two with BGV."""
         return 2 if self.modulus is not None and self.packed else 1
 
     @property
@@ -71,12 +71,12 @@ class SlotTracer(Asked):
         return "CKKS" if self.modulus is None else "BGV"
 
     def node(self, step: Callable[[SlotProgramBuilder], int]) -> int:
-        """Appends one node, at the user's place."""
+        """Appends one node, with the user's file and line."""
         self.builder.at(*place())
         return step(self.builder)
 
     def input(self, name: str, kind: SlotType, level: int | None = None) -> SlotValue:
-        """An encrypted input, at a level or as low as the program allows."""
+        """An encrypted input, at a given level or at the lowest that the program allows."""
         node = self.node(lambda b: b.input(name, kind.bound, level))
         numbers: Literal["real", "complex", "residue"] = kind.kind
         value = SlotValue(
@@ -85,27 +85,27 @@ class SlotTracer(Asked):
         return value.at_step(self.reference.input(name))
 
     def public(self, given: object) -> NDArray[Any]:
-        """Public numbers, of a type that the scheme takes."""
+        """Public numbers, checked against the scheme's types."""
         try:
             numbers = array(given, self.modulus)
         except ValueError as problem:
             raise refuse(f"a public operand: {problem}") from None
         if numbers.dtype.kind not in "biufc":
             raise refuse(
-                f"public operands are numbers, not {type(given).__name__} ({numbers.dtype}); give integers, floats or arrays of them"
+                f"public operands must be numbers, not {type(given).__name__} ({numbers.dtype}); give integers, floats or arrays of them"
             )
         if self.modulus is not None and numbers.dtype.kind not in "biu":
             raise refuse(f"BGV computes on integers, not on {numbers.dtype}; scale and round them first")
         return numbers
 
     def native(self, numbers: NDArray[Any]) -> NDArray[np.int64] | tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Public numbers as the Rust links take them: as arrays, which take no time and memory for each number."""
+        """Public numbers in the form of the Rust layers: arrays, without a Python object per number."""
         if self.modulus is not None:
             return np.ascontiguousarray(numbers, dtype=np.int64)
         return np.ascontiguousarray(numbers.real, dtype=float), np.ascontiguousarray(numbers.imag, dtype=float)
 
     def constant(self, numbers: NDArray[Any]) -> int:
-        """A public vector of the program's slots, zeros at its end; or one number for all slots."""
+        """A public vector, padded with zeros to the program's slots, or one number for all slots."""
         if numbers.ndim and len(numbers) < self.slots:
             numbers = np.concatenate([numbers, np.zeros(self.slots - len(numbers), dtype=numbers.dtype)])
         values = self.native(np.atleast_1d(numbers))
@@ -113,27 +113,27 @@ class SlotTracer(Asked):
 
 
 def array(given: object, modulus: int | None) -> NDArray[Any]:
-    """What was given as an array, integers of any size modulo t with BGV; or `ValueError` with what is wrong."""
+    """The user's numbers as an array; with BGV, integers of any size reduced modulo t. Raises `ValueError` with the reason."""
     if np.ma.is_masked(given):
         raise ValueError("some of its values are masked; fill them in first")
     try:
         numbers = np.asarray(given)
     except ValueError:
-        raise ValueError("its rows have different lengths; give as many numbers in each") from None
-    # Integers beyond 64 bits are Python's own.
+        raise ValueError("its rows have different lengths; give them one length") from None
+    # Integers beyond 64 bits stay Python integers.
     if numbers.dtype == object or numbers.dtype == np.uint64:
         values = numbers.reshape(-1).tolist()
         if values and all(isinstance(value, int) for value in values):
             try:
                 values = [value % modulus for value in values] if modulus else [float(value) for value in values]
             except OverflowError:
-                raise ValueError("an integer is beyond the range of floating-point numbers; scale it") from None
+                raise ValueError("an integer exceeds the range of floating-point numbers; scale it") from None
             return np.asarray(values).reshape(numbers.shape)
     return numbers
 
 
 def native(numbers: NDArray[Any], modulus: int | None) -> Native:
-    """Numbers as the Rust links take them: integers with BGV, else real and imaginary parts."""
+    """Numbers in the form of the Rust layers: integers with BGV, else real and imaginary parts."""
     if modulus is not None:
         return [int(x) for x in numbers]
     imaginary = numbers.imag.astype(float).tolist() if np.iscomplexobj(numbers) else [0.0] * len(numbers)
@@ -162,20 +162,20 @@ class SlotValue(Refusals, NumpyCalls):
         self._tracer = tracer
         self.node = node
         self.kind = kind
-        # Of all numbers: those of a matrix lie row by row, without gaps.
+        # Number of elements; those of a matrix are stored row by row, without gaps.
         self.length = length
         self.scalar = scalar
         # Rows and columns of a matrix.
         self.grid = shape
         # Whether the slots behind the vector's end hold zeros. A single number has no end.
         self._clean = clean or (not scalar and length == tracer.slots)
-        # Whether it has all slots of the program because it was rotated, and so combines with shorter vectors.
+        # Whether a rotation made it fill all slots of the program, so that it combines with shorter vectors.
         self._rotated = rotated
-        # Of the reference; nothing while an operation is rewritten.
+        # Step of the reference; `None` while an operation is rewritten.
         self.step: int | None = None
 
     def _with(self, *, clean: bool) -> SlotValue:
-        """The same slots, with zeros behind the vector's end where it is `clean`."""
+        """The same slots; `clean` means zeros behind the vector's end."""
         return SlotValue(
             self._tracer,
             self.node,
@@ -195,7 +195,7 @@ class SlotValue(Refusals, NumpyCalls):
 
     @property
     def type(self) -> SlotType:
-        """What it is in the clear."""
+        """Kind, modulus and shape of the values."""
         return SlotType(self.kind, self._tracer.modulus, self.length, self.scalar, shape=self.grid)
 
     @property
@@ -219,7 +219,7 @@ class SlotValue(Refusals, NumpyCalls):
             return "BGV has sums, products and powers: write it with +, -, *, ** and pf.polynomial(x, coefficients)"
         if name in ("max", "min"):
             of_two = "x + pf.relu(y - x)" if name == "max" else "x - pf.relu(x - y)"
-            return f"of two that differ by 1 at most write {of_two}; of many, take the integers of TFHE, pf.UInt(bits), which have it"
+            return f"for two values that differ by at most 1 write {of_two}; for more use the integers of TFHE, pf.UInt(bits)"
         function = getattr(np, name, None)
         if operands == 1 and isinstance(function, np.ufunc):
             return approximated(function, self.type)
@@ -233,7 +233,7 @@ class SlotValue(Refusals, NumpyCalls):
         if isinstance(other, SlotValue):
             self._divides_residues()
             raise refuse(
-                "encrypted numbers do not divide; use a polynomial for the reciprocal, such as "
+                "encrypted numbers cannot be divisors; use a polynomial for the reciprocal, such as "
                 "pf.chebyshev(y, lambda y: 1 / y, degree, (lo, hi))"
             )
         if self._tracer.modulus is not None:
@@ -243,11 +243,11 @@ class SlotValue(Refusals, NumpyCalls):
                 else f"[pow(int(n), -1, {self._tracer.modulus}) for n in divisors]"
             )
             raise refuse(
-                f"integers modulo t do not divide by /; multiply with the inverse, as x * {each}, where there is one"
+                f"/ is not available for integers modulo t; multiply with the inverse, if it exists, as x * {each}"
             )
         divisor = self._tracer.public(other)
         if not np.all(divisor):
-            raise refuse(f"a division by 0, by number {int(np.argmin(np.abs(divisor)))} of the divisor; correct it")
+            raise refuse(f"element {int(np.argmin(np.abs(divisor)))} of the divisor is 0; correct it")
         return self * (1 / divisor)
 
     # -- building ---------------------------------------------------------------------------------------------------
@@ -263,7 +263,7 @@ class SlotValue(Refusals, NumpyCalls):
         shape: tuple[int, int] | None = None,
         rotated: bool | None = None,
     ) -> SlotValue:
-        """A node made of this value; of this value's shape if no length is given."""
+        """A new value from this one, with the same shape if no length is given."""
         return SlotValue(
             self._tracer,
             self._tracer.node(step),
@@ -288,7 +288,7 @@ class SlotValue(Refusals, NumpyCalls):
         return self._new(lambda b: b.mul(self.node, mask), clean=True)
 
     def _numbers(self, other: Numbers) -> NDArray[Any]:
-        """Public numbers that combine with this vector, of a type that the scheme takes."""
+        """Public numbers, checked to combine with this vector."""
         numbers = self._tracer.public(other)
         if self.grid is not None and numbers.ndim:
             try:
@@ -296,22 +296,24 @@ class SlotValue(Refusals, NumpyCalls):
             except ValueError:
                 shape = slot_matrix.size(numbers.shape)
                 raise refuse(
-                    f"an array of {shape} does not combine with {self.type}; give one of its shape, or @ for a product"
+                    f"an array of {shape} cannot be combined with {self.type}; give an array of this shape, or use @ for a product"
                 ) from None
         if numbers.ndim > 1:
             shape = slot_matrix.size(numbers.shape)
-            raise refuse(f"an array of {shape} does not combine with {self.type}; use @ for a matrix")
+            raise refuse(f"an array of {shape} cannot be combined with {self.type}; use @ for a matrix")
         if numbers.ndim == 1 and not self._tracer.packed:
             raise refuse(
                 f"{self.type} is one number, as its modulus is a power of two; combine it with one public integer"
             )
         if numbers.ndim == 1 and len(numbers) > self._tracer.slots:
             raise refuse(
-                f"{len(numbers)} public numbers, but a vector of this program has {self._tracer.slots} slots; give the "
+                f"there are {len(numbers)} public numbers, but the program's vectors have {self._tracer.slots} slots; give the "
                 f"program more with slots={_power(len(numbers))}"
             )
         if numbers.ndim == 1 and not self.scalar and len(numbers) != self.length:
-            raise refuse(f"{len(numbers)} public numbers do not combine with {self.type}; give {self.length}, or one")
+            raise refuse(
+                f"{len(numbers)} public numbers cannot be combined with {self.type}; give {self.length} numbers, or one"
+            )
         return numbers
 
     def _joined(self, op: str, other: SlotValue) -> SlotValue:
@@ -324,7 +326,7 @@ class SlotValue(Refusals, NumpyCalls):
             a, b = (v if v.length == max(a.length, b.length) else v._cleared() for v in (a, b))
         length = max(v.length for v in (a, b) if not v.scalar) if not (a.scalar and b.scalar) else 1
         ends = [v._clean for v in (a, b) if not v.scalar]
-        # A sum's end is zero where both are; a product's where one is.
+        # A sum is clean if both operands are, a product if one is.
         clean = any(ends) if op == "mul" else len(ends) == 2 and all(ends)
         return a._new(
             lambda builder: getattr(builder, op)(a.node, b.node),
@@ -348,7 +350,7 @@ class SlotValue(Refusals, NumpyCalls):
         numbers = self._numbers(other)
         kind = "complex" if np.iscomplexobj(numbers) else self.kind
         if numbers.ndim == 0 and op != "mul" and self._clean and not self.scalar:
-            # Added to the vector's own slots alone, so that its end stays zero.
+            # Added only to the vector's own slots, so that it stays clean.
             numbers = np.full(self.length, numbers)
         constant = self._tracer.constant(numbers)
         vector = numbers.ndim == 1
@@ -366,7 +368,9 @@ class SlotValue(Refusals, NumpyCalls):
             slot_parts.expect_lengths(self, other)
             return self._joined(op, other)
         if type(other).__name__ == "Value":
-            raise refuse("a value of TFHE and one of CKKS or BGV do not combine; write one program for each scheme")
+            raise refuse(
+                "a value of TFHE cannot be combined with one of CKKS or BGV; write one program for each scheme"
+            )
         return self._combined(op, other)
 
     # -- arithmetic -------------------------------------------------------------------------------------------------
@@ -399,11 +403,11 @@ class SlotValue(Refusals, NumpyCalls):
     def times(self, factors: Numbers, bits: int) -> SlotValue:
         """CKKS: the product with public factors rounded to `bits` bits after the point, without using a level.
 
-        The scale grows by as many bits instead, which the modulus must have room for. In every slot the factors are
-        wrong by about 2^-bits times sqrt(N / 12); one number for all slots by half of 2^-bits.
+        Instead the scale grows by `bits` bits, which the modulus must have room for. The error of the factors is about
+        2^-bits · sqrt(N / 12) in every slot, or at most 2^-bits / 2 for one number in all slots.
         """
         if self._tracer.modulus is not None:
-            raise refuse("integers modulo t have no bits after the point; use *")
+            raise refuse("integers modulo t have no fractional bits; use *")
         numbers = self._numbers(factors)
         digits = whole("times: the number of bits after the point", bits, 0, 60)
         constant = self._tracer.constant(numbers)
@@ -420,12 +424,14 @@ class SlotValue(Refusals, NumpyCalls):
     @means(Reference.power, slots=True)
     def __pow__(self, exponent: int, modulus: int | None = None) -> SlotValue:
         if modulus is not None:
-            raise refuse("numbers in slots have no remainder; declare them pf.Mod(modulus), whose powers are modulo it")
+            raise refuse("numbers in slots have no remainder; declare them as pf.Mod(modulus), for powers modulo it")
         if not isinstance(exponent, int | np.integer) or exponent < 0:
             others = ""
             if self._tracer.modulus is None and isinstance(exponent, int | float | np.number):
                 others = f", or approximate it on an interval that holds the values, as pf.chebyshev(x, lambda v: v**{exponent}, 31, (0.25, 4))"
-            raise refuse(f"an encrypted number has powers 0, 1, 2, .., not {exponent}; give one of these{others}")
+            raise refuse(
+                f"the exponent of an encrypted number is 0, 1, 2, .., not {exponent}; give one of these{others}"
+            )
         if exponent == 0:
             return self - self + 1
         if exponent == 1:
@@ -451,7 +457,7 @@ class SlotValue(Refusals, NumpyCalls):
         return (self * numbers).sum_slots() if numbers.ndim == 1 else self._matrix(numbers)
 
     def _operand(self, other: Numbers) -> NDArray[Any]:
-        """A public vector or matrix beside @."""
+        """A public vector or matrix as an operand of @."""
         numbers = self._tracer.public(other)
         if numbers.ndim not in (1, 2) or numbers.size == 0:
             shape = slot_matrix.size(numbers.shape) or "one number"
@@ -459,13 +465,15 @@ class SlotValue(Refusals, NumpyCalls):
         return numbers
 
     def _matrix(self, matrix: NDArray[Any]) -> SlotValue:
-        """A matrix by its generalised diagonals, or by those of its rows repeated where that takes fewer rotations."""
+        """Multiplies by a matrix's generalised diagonals, or by those of its repeated rows if that takes fewer rotations."""
         rows, columns = matrix.shape
         row = self._tracer.row
         if self.scalar or columns != self.length:
-            raise refuse(f"a matrix of {rows} x {columns} does not multiply {self.type}; give it {self.length} columns")
+            raise refuse(
+                f"a matrix of {rows} x {columns} cannot be multiplied with {self.type}; give it {self.length} columns"
+            )
         slot_matrix.expect_room(self, max(rows, columns), f"a matrix of {rows} x {columns}")
-        # Baby and giant steps take about twice the root of the number of diagonals.
+        # Baby-step giant-step takes about twice the root of the number of diagonals.
         folded = _power(rows)
         i, j = np.nonzero(matrix)
         direct = np.unique((j - i) % row).tolist() or [0]
@@ -500,7 +508,7 @@ class SlotValue(Refusals, NumpyCalls):
 
     @means(Reference.rotated, slots=True)
     def rotate(self, steps: int) -> SlotValue:
-        """Slot i takes slot i + `steps`, cyclically over all slots, with BGV over those of each of the two rows."""
+        """Slot i becomes slot i + `steps`, cyclically over all slots, or with BGV over each of the two rows."""
         if self.scalar:
             return self
         turns = whole("rotate: the number of steps", steps)
@@ -520,13 +528,13 @@ class SlotValue(Refusals, NumpyCalls):
 
     @means(np.real)
     def real_part(self) -> SlotValue:
-        """CKKS: the real part of each slot: half of what it and its conjugate are together.
+        """CKKS: the real part of each slot, as half the sum with the conjugate.
 
-        Of numbers that are real it leaves out half of the error: what a bootstrapping adds is complex, and a polynomial may be steep beside the
-        real numbers where it is flat along them.
+        For real numbers this removes the imaginary half of the error. A bootstrap adds a complex error, and a polynomial that is flat along the
+        real axis may be steep away from it.
         """
         if self._tracer.modulus is not None:
-            raise refuse("integers modulo t have no imaginary part; leave real_part() out")
+            raise refuse("integers modulo t have no imaginary part; remove real_part()")
         half = (self + self.conjugate()) * 0.5
         half.kind = "real"
         return half
@@ -545,7 +553,9 @@ class SlotValue(Refusals, NumpyCalls):
     def sum_slots(self) -> SlotValue:
         """The sum of the vector's numbers, in every slot."""
         if self.scalar:
-            raise refuse(f"a single encrypted {self.kind} number has nothing to sum; multiply it by the count instead")
+            raise refuse(
+                f"a single encrypted {self.kind} number has no elements to sum; multiply it by their number instead"
+            )
         total = self._cleared()
         step = self._tracer.row
         while step > 1:
@@ -558,35 +568,35 @@ class SlotValue(Refusals, NumpyCalls):
 
     @means(np.sum)
     def sum(self, axis: int | None = None, *, keepdims: bool = False) -> SlotValue:
-        """The sum of all numbers, in every slot; of a matrix also over `axis` 0, of each column, or 1, of each row. With `keepdims` a matrix stays one,
-        of one row or column; the sum of all numbers is a single number with it too, which combines with any shape."""
+        """The sum of all numbers, in every slot; for a matrix also of each column (`axis` 0), or of each row (1). With `keepdims` the result along
+        an axis is a matrix of one row or column. The sum of all numbers is always a single number, which combines with any shape."""
         return slot_matrix.kept(slot_matrix.total(self, axis), axis, keepdims)
 
     @means(np.mean)
     def mean(self, axis: int | None = None, *, keepdims: bool = False) -> SlotValue:
-        """`sum`, divided by how many numbers there are in it."""
+        """`sum`, divided by the number of summands."""
         if self._tracer.modulus is not None:
-            raise refuse("integers modulo t have no mean; return the sum, and divide what is decrypted")
+            raise refuse("integers modulo t have no mean; return the sum, and divide after decryption")
         result = self.sum(axis, keepdims=keepdims)
         return result * (result.length / self.length)
 
     @means(lambda x, axis=None, ddof=0, keepdims=False: np.var(x, axis, ddof=ddof, keepdims=keepdims))
     def var(self, axis: int | None = None, ddof: int = 0, *, keepdims: bool = False) -> SlotValue:
-        """The variance, for two levels; `axis` as of `sum`, `ddof` as numpy has it: the squares are divided by so many fewer than there are."""
+        """The variance, for two levels. `axis` as in `sum`; `ddof` as in numpy: the divisor is the count minus `ddof`."""
         if self._tracer.modulus is not None:
             raise refuse(
-                "integers modulo t have no variance; return the sums of x and of x * x, and divide what is decrypted"
+                "integers modulo t have no variance; return the sums of x and of x * x, and divide after decryption"
             )
         return slot_matrix.kept(slot_matrix.variance(self, axis, ddof), axis, keepdims)
 
     @means(lambda x, *shape: x.reshape(*shape))
     def reshape(self, *shape: int | tuple[int, ...]) -> SlotValue:
-        """The same numbers, row by row, as a matrix or a vector; -1 for a size that follows from the others. Free."""
+        """The same numbers, row by row, as a matrix or a vector; -1 for a size to infer. Free."""
         return slot_matrix.reshaped(self, shape)
 
     @property
     @means(np.transpose)
-    def T(self) -> SlotValue:  # noqa: N802 - as numpy calls it
+    def T(self) -> SlotValue:  # noqa: N802 - numpy's name
         """The transpose of a matrix, for one level."""
         return slot_matrix.transposed(self)
 
@@ -597,8 +607,8 @@ class SlotValue(Refusals, NumpyCalls):
     def __iter__(self) -> Iterator[SlotValue]:
         if self.grid is None:
             raise refuse(
-                "slots are not gone through one by one, which takes a rotation and more for each; compute on all of them at once, "
-                "x * x and x.sum(), or take one, x[i], or a range, x[i:j]"
+                "a vector of slots cannot be iterated, since each slot would take a rotation; compute on all of them at once, "
+                "x * x and x.sum(), or select one, x[i], or a range, x[i:j]"
             )
         return (self[row] for row in range(self.grid[0]))
 
@@ -612,10 +622,10 @@ class SlotValue(Refusals, NumpyCalls):
 
     @means(Reference.polynomial, slots=True)
     def _polynomial(self, coefficients: NDArray[Any], interval: tuple[float, float] | None = None) -> SlotValue:
-        """A polynomial of each slot: with these coefficients of powers, or of the Chebyshev polynomials of an interval.
+        """A polynomial of each slot, with coefficients of powers, or of Chebyshev polynomials on an interval.
 
-        Outside the interval it may be of any size: what noise lies there it amplifies beyond every bound, and values could wrap around,
-        which harms all slots. What lies behind the end is brought into the interval too.
+        Outside the interval the polynomial is unbounded: it would amplify noise there until values wrap around, which damages all slots.
+        Slots behind the end are therefore mapped into the interval too.
         """
         operand, ends, behind = self, interval, 0.0
         if interval is not None and not self.scalar:
@@ -626,7 +636,7 @@ class SlotValue(Refusals, NumpyCalls):
             elif not self._clean and interval == (-1.0, 1.0):
                 operand = self._cleared()
             elif not self._clean:
-                # The map to [-1, 1] takes a level in any case; by vectors it clears the end too.
+                # The map to [-1, 1] takes a level anyway; with vectors as factors it also clears the end.
                 scale, shift = (np.full(self.length, number / (hi - lo)) for number in (2.0, hi + lo))
                 operand, ends = self * scale - shift, (-1.0, 1.0)
         values = self._tracer.native(coefficients)
@@ -636,7 +646,7 @@ class SlotValue(Refusals, NumpyCalls):
             self._tracer.mapped[result.node] = (self.node, *interval, self.length)
         if self.scalar or not (operand._clean or behind):
             return result
-        # What lies behind the end is public.
+        # The slots behind the end are public.
         series = np.polynomial.chebyshev
         at_end = (
             coefficients[0] if ends is None else series.chebval(series.Chebyshev([0, 1], ends)(behind), coefficients)
@@ -644,7 +654,7 @@ class SlotValue(Refusals, NumpyCalls):
         return result._plus_behind(-at_end, clean=True)
 
     def _plus_behind(self, number: Number, *, clean: bool) -> SlotValue:
-        """This vector and a public number added behind its end, which is `clean` then."""
+        """This vector with a public number added behind its end; `clean` if that leaves zeros there."""
         if not number or self.length == self._tracer.slots:
             return self._with(clean=clean)
         end = np.zeros(self._tracer.slots, dtype=np.asarray(number).dtype)
@@ -655,17 +665,17 @@ class SlotValue(Refusals, NumpyCalls):
     def _approximating(
         self, operand: SlotValue, function: Callable[[NDArray[np.float64]], NDArray[np.float64]]
     ) -> SlotValue:
-        """This value, noted as an approximation of a function of `operand`."""
+        """This value, recorded as an approximation of a function of `operand`."""
         slots = self._tracer.slots if operand.scalar else operand.length
         true = lambda numbers: np.asarray(function(np.asarray(numbers)), dtype=float).tolist()  # noqa: E731
         self._tracer.functions[self.node] = (operand.node, slots, true)
         return self
 
-    # -- overrides of what is placed by itself ----------------------------------------------------------------------
+    # -- overrides of automatic placement ---------------------------------------------------------------------------
 
     @means(lambda x: x)
     def rescale(self) -> SlotValue:
-        """This value, rescaled here (with BGV: switched to the next modulus) and not where it would be by itself."""
+        """This value, rescaled here (with BGV: switched to the next modulus) instead of where the compiler would."""
         return self._new(lambda builder: builder.rescale(self.node), clean=self._clean)
 
     @means(lambda x, _level: x)
@@ -676,13 +686,15 @@ class SlotValue(Refusals, NumpyCalls):
 
     @means(lambda x: x)
     def relinearise(self) -> SlotValue:
-        """This value, relinearised here and not where it would be by itself."""
+        """This value, relinearised here instead of where the compiler would."""
         return self._new(lambda builder: builder.relinearise(self.node), clean=self._clean)
 
     @means(Reference.repeated, slots=True)
     def bootstrap(self, slots: int | None = None) -> SlotValue:
-        """This value with its levels restored, one of CKKS that repeats after `slots` in less time (a slot becomes the mean of those that repeat it);
-        with BGV, with little noise again, for numbers modulo a power of two."""
+        """This value with its levels restored (CKKS), or with its noise reduced (BGV modulo a power of two).
+
+        With CKKS, a value that repeats every `slots` slots takes less time; each slot becomes the mean of its copies.
+        """
         if self._tracer.modulus is not None and self._tracer.packed:
             raise refuse(
                 f"bootstrap: the slots of numbers modulo {self._tracer.modulus} stand in one polynomial, and bootstrapping "
@@ -699,7 +711,7 @@ def _power(length: int) -> int:
 
 
 def on_slots(what: str, value: SlotValue) -> SlotValue:
-    """`value`, which is one of slots: else it is refused as the operand of `what`."""
+    """`value`, if it is in slots; otherwise an error about the operand of `what`."""
     if not isinstance(value, SlotValue):
         raise refuse(f"{what}: the operand is {type(value).__name__}, but an encrypted vector of CKKS or BGV is needed")
     return value

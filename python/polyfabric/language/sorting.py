@@ -1,7 +1,7 @@
-"""Sorting encrypted vectors of TFHE by a network of exchanges, whose order depends on no value.
+"""Sorts encrypted vectors of TFHE with a fixed network of exchanges, independent of the values.
 
-The network is merge exchange (K. E. Batcher; D. E. Knuth, The Art of Computer Programming, vol. 3, 5.2.2, algorithm M): for n elements about n·log²(n)/4 exchanges in
-log(n)·(log(n) + 1)/2 layers, those of a layer side by side in one batch.
+The network is merge exchange (K. E. Batcher; D. E. Knuth, The Art of Computer Programming, vol. 3, 5.2.2, algorithm M): about n·log²(n)/4 exchanges for n elements, in
+log(n)·(log(n) + 1)/2 layers. The exchanges of a layer form one batch.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from .values import Value
 
 @means("sort")
 def sort(values: Value | Sequence[Value], *, descending: bool = False) -> Value:
-    """The elements of a vector, or of a sequence of single values, the least first, or the greatest.
+    """The sorted elements of a vector, or of a sequence of single values, in ascending or descending order.
 
-    An exchange of two values that are one ciphertext each takes one look-up, of two truth values two, of two in digits a comparison and two choices.
+    An exchange takes one look-up for values of one ciphertext, two for truth values, and a comparison and two choices for values in digits.
     """
     vector: Any = concat(*values) if isinstance(values, list | tuple) and values else values
     if isinstance(vector, SlotValue):
         raise refuse(
-            "sort: CKKS and BGV compare nothing; declare the numbers as integers of TFHE, pf.UInt(bits) or pf.Int(lo, hi)"
+            "sort: CKKS and BGV cannot compare; declare the numbers as integers of TFHE, pf.UInt(bits) or pf.Int(lo, hi)"
         )
     if not isinstance(vector, Value) or isinstance(vector, Text) or vector.type.scalar:
         shown = vector.type if isinstance(vector, Value) else type(vector).__name__
@@ -48,7 +48,7 @@ def sort(values: Value | Sequence[Value], *, descending: bool = False) -> Value:
 
 
 def _layers(count: int) -> Iterator[list[tuple[int, int]]]:
-    """The pairs of places to exchange, layer by layer."""
+    """The pairs of indices to exchange, layer by layer."""
     most = 1 << (count - 1).bit_length() >> 1
     span = most
     while span:

@@ -1,4 +1,4 @@
-"""Encrypted texts: vectors of bytes with an order, and parts that are looked for."""
+"""Encrypted texts: vectors of bytes with comparisons and searches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BYTE = (8, False)
 
 
 class Text(Value):
-    """An encrypted text of at most so many bytes, filled up with zeros."""
+    """An encrypted text: bytes, padded with zeros to the length of its type."""
 
     __slots__ = ()
     __hash__ = Absences.__hash__
@@ -28,7 +28,7 @@ class Text(Value):
 
     @property
     def type(self) -> TextType:
-        """How long it is."""
+        """Length and kind of the text."""
         return types.Text(self.form.length)
 
     def _instead(self, name: str, operands: int) -> str:  # noqa: ARG002 - as of all values
@@ -39,7 +39,7 @@ class Text(Value):
 
     def __contains__(self, part: object) -> bool:
         raise refuse(
-            f"whether {part!r} is in an encrypted text is itself encrypted, and `in` gives none; use text.contains(part)"
+            f"`in` returns a Python bool, but whether {part!r} is in an encrypted text is encrypted; use text.contains(part)"
         )
 
     def _characters(self, text: Text | str | bytes, length: int | None = None) -> Digits:
@@ -48,9 +48,9 @@ class Text(Value):
         given = self._public(text)
         wanted = len(given) if length is None else length
         if not given and length is None:
-            raise refuse("an empty text is in every other and starts it; give at least one byte")
+            raise refuse("the part is an empty text, which every text contains; give at least one byte")
         if len(given) > wanted:
-            raise refuse(f"{text!r} is {len(given)} bytes, where at most {self.length} are compared; shorten it")
+            raise refuse(f"{text!r} has {len(given)} bytes, but at most {self.length} are compared; shorten it")
         return self._bytes(list(given.ljust(wanted, b"\0")))
 
     def _bytes(self, numbers: list[int]) -> Digits:
@@ -60,22 +60,24 @@ class Text(Value):
     def _public(text: object) -> bytes:
         """The bytes of a public text."""
         if not isinstance(text, str | bytes):
-            raise refuse(f"a text does not compare with {type(text).__name__}; give a str, bytes or an encrypted text")
+            raise refuse(
+                f"a text cannot be compared with {type(text).__name__}; give a str, bytes or an encrypted text"
+            )
         return text_bytes(text)
 
     def operand(self, other: object) -> NoReturn:
-        """Refused: no operation of integers takes a text."""
+        """Always an error: operations on integers do not take texts."""
         self._no_arithmetic(other)
 
     def _no_arithmetic(self, *_: object, **__: object) -> NoReturn:
-        raise refuse("a text has no arithmetic, and no bits; compute on its bytes, x[:]")
+        raise refuse("a text has no arithmetic and no bits; compute on its bytes, x[:]")
 
     __neg__ = __pos__ = __abs__ = __pow__ = __invert__ = sum = bit = cast = assume = _no_arithmetic  # type: ignore[assignment]
 
     def _whole(self, other: object) -> Digits:
         """The bytes of another text of this length."""
         if isinstance(other, Text) and len(other) != len(self):
-            raise refuse(f"texts of {len(self)} and {len(other)} bytes; declare them with one length")
+            raise refuse(f"the texts have {len(self)} and {len(other)} bytes; declare them with one length")
         return self._characters(cast("Text | str", other), self.length)
 
     @means("text ==")
@@ -90,11 +92,11 @@ class Text(Value):
         return self.form.compared("==", self._whole(other)).holds([range(self.length)], any_of=False)
 
     def _before(self, op: str, other: object) -> Value:
-        """Texts are ordered as the integers whose bytes they are, the first the highest: as by their bytes in UTF-8."""
+        """Compares texts as big-endian integers, which is the order of their UTF-8 bytes."""
         size, most = self.length, MOST_BITS // 8
         if size > most:
             raise refuse(
-                f"a text of {size} bytes has no order, one of {most} has; compare a part of it, declared for itself"
+                f"a text of {size} bytes is too long to order, the most is {most}; declare a part as an input of its own, and compare that"
             )
         one, another = (
             digits.total(
@@ -124,11 +126,11 @@ class Text(Value):
         return self._before(">=", other)
 
     def _matches(self, part: Text | str | bytes, offsets: Sequence[int]) -> Digits:
-        """For each offset, whether the bytes from it on are those of `part`; zeros at the end of an encrypted one fit anything, beyond the text too."""
+        """For each offset, whether `part` matches there. Trailing zeros of an encrypted part match anything, even beyond the text."""
         pattern = self._characters(part)
         size = pattern.length
         if size > self.length:
-            raise refuse(f"a part of {size} bytes in a text of {self.length}; give one that fits")
+            raise refuse(f"the part has {size} bytes, but the text has {self.length}; give a shorter part")
         places = [offset + i for offset in offsets for i in range(size)]
         own = self.form.taken([min(place, self.length - 1) for place in places])
         wanted = pattern.taken([i for _ in offsets for i in range(size)])
@@ -142,20 +144,20 @@ class Text(Value):
 
     @means("text startswith")
     def startswith(self, part: Text | str | bytes) -> Value:
-        """Whether the text starts with `part`; the zeros at the end of an encrypted one do not count."""
+        """Whether the text starts with `part`, ignoring trailing zeros of an encrypted part."""
         return Value(self._matches(part, [0]).taken([0], scalar=True))
 
     @means("text endswith")
     def endswith(self, part: Text | str | bytes) -> Value:
-        """Whether the text ends with `part`; the zeros at the end of either do not count."""
+        """Whether the text ends with `part`, ignoring trailing zeros of both."""
         if isinstance(part, Text):
             size, wanted = part.length, None
         else:
             size, wanted = self._characters(part).length, [*self._public(part), 0]
         length = self.length
         if size > length:
-            raise refuse(f"a part of {size} bytes in a text of {length}; give one that fits")
-        # From each offset on: the bytes of the part, and then zeros, of which there are any number behind the text.
+            raise refuse(f"the part has {size} bytes, but the text has {length}; give a shorter part")
+        # At each offset: the bytes of the part, then zeros, which also follow the text without limit.
         offsets = range(length + 1 if wanted is None else length - size + 1)
         rows = [[at + i for i in range(size + 1) if wanted is None or at + i < length] for at in offsets]
         places = [(at, place) for at, row in zip(offsets, rows, strict=True) for place in row]
@@ -174,11 +176,11 @@ class Text(Value):
 
     @means("text contains")
     def contains(self, part: Text | str | bytes) -> Value:
-        """Whether `part` is somewhere in the text; the zeros at the end of an encrypted one do not count."""
+        """Whether the text contains `part`, ignoring trailing zeros of an encrypted part."""
         size = part.length if isinstance(part, Text) else len(self._public(part))
         if size > self.length:
-            raise refuse(f"a part of {size} bytes in a text of {self.length}; give one that fits")
-        # An encrypted part may be shorter than its type, and so begin anywhere.
+            raise refuse(f"the part has {size} bytes, but the text has {self.length}; give a shorter part")
+        # An encrypted part may be shorter than its type, so it may begin anywhere.
         offsets = range(self.length if isinstance(part, Text) else self.length - size + 1)
         matches = self._matches(part, offsets)
         return Value(matches.holds([range(matches.length)], any_of=True))
@@ -202,5 +204,5 @@ def chosen_text(condition: Value, then: Text | str, otherwise: Text | str) -> Te
 
 
 def extreme_text(op: str, a: Text, b: Text | str) -> Text:
-    """The one that stands behind or before the other."""
+    """The greater or the lesser of two texts."""
     return chosen_text(a > b if op == "max" else a < b, a, b)

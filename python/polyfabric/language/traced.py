@@ -1,4 +1,4 @@
-"""What programs of all schemes share as they are written: a name, types, a text, and what they compute in the clear."""
+"""The common base of programs of all schemes: name, types, text form, and evaluation in the clear."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 
 class TracedProgram(ABC):
-    """A program on encrypted data, as it is written: what a function is traced to, or a text is read as."""
+    """A program on encrypted data, traced from a function or parsed from text."""
 
     kind: ClassVar[str]
-    """What it computes on: "elements", with TFHE, or "slots", with CKKS and BGV."""
+    """Its operands: "elements" with TFHE, "slots" with CKKS and BGV."""
     native: _native.Program | _native.SlotProgram
     """The homomorphic program."""
     shapes: Shapes | SlotShapes
-    """Its types, for values that go in and come out."""
+    """The types of its inputs and outputs."""
     function: Callable[..., Any] | None = None
-    """What it was traced of; nothing of a program that was read from its text."""
+    """The traced function; `None` for a program that was parsed from text."""
 
     def _begin(
         self, native: _native.Program | _native.SlotProgram, shapes: Shapes | SlotShapes, doc: str | None
@@ -47,17 +47,17 @@ class TracedProgram(ABC):
     @classmethod
     @abstractmethod
     def _restored(cls, data: Mapping[str, Any]) -> Self:
-        """The program of which `_stored` gave this."""
+        """The program from the data of `_stored`."""
 
     def _stored(self) -> dict[str, Any]:
-        """What a pickle holds: its text and its types, and not the function, which pickles as little as any decorated one."""
+        """The data of a pickle: text and types. The function is left out, because decorated functions cannot be pickled."""
         return {"text": self.text(), "shapes": self.shapes.to_dict(), "doc": self.__doc__}
 
     def __reduce__(self) -> tuple[Callable[..., Self], tuple[type[Self], dict[str, Any]]]:
         return _unpickled, (type(self), self._stored())
 
     def __copy__(self) -> Self:
-        """Itself: nothing changes a program."""
+        """Returns the program itself, which is immutable."""
         return self
 
     def __deepcopy__(self, _memo: object) -> Self:
@@ -80,7 +80,7 @@ class TracedProgram(ABC):
 
     @property
     def outputs(self) -> Mapping[str, Type | SlotType]:
-        """Type of each output, of elements with its inferred range."""
+        """Type of each output; with TFHE, with the inferred range."""
         return self.shapes.outputs
 
     def text(self) -> str:
@@ -95,19 +95,19 @@ class TracedProgram(ABC):
     # -- values ---------------------------------------------------------------------------------------------------
 
     def flatten(self, inputs: Mapping[str, Any], *, partly: bool = False) -> dict[str, Any]:
-        """Inputs as the lower links take them, checked against names, lengths and types; `partly`, of those given."""
+        """Inputs in the form of the lower layers, checked against names, lengths and types. With `partly`, inputs may be missing."""
         return self.shapes.flatten(inputs, partly=partly)
 
     def shaped(self, outputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Outputs as the user reads them: single values as numbers, texts as texts, vectors without the slots behind their end."""
+        """Outputs in the user's form: single values as numbers, texts as texts, vectors without unused slots."""
         return self.shapes.shaped(outputs)
 
     def evaluate(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """What the program computes, in the clear: what every execution must give, up to the error of CKKS."""
+        """Evaluates the program in the clear. Every execution must return the same, up to the error of CKKS."""
         return self.shaped(self.native.evaluate(self.flatten(inputs)))
 
     def __call__(self, /, *unnamed: Any, **inputs: Any) -> dict[str, Any]:  # noqa: ANN401 - values of the program's types
-        """`evaluate`, by keyword. On encrypted values, within another program, it becomes a part of that, and gives its outputs there."""
+        """`evaluate`, with keyword arguments. On encrypted values of another program it is inlined there, and returns its outputs."""
         if unnamed:
             names = ", ".join(f"{name}=.." for name in self.inputs)
             raise InputError(f"{self.name}: inputs are given by name; write {self.name}({names})")
@@ -116,13 +116,13 @@ class TracedProgram(ABC):
         return self.evaluate(inputs)
 
     def _within(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """What the function gives on encrypted values of another program."""
+        """Calls the function on encrypted values of another program."""
         from .program import named
 
         expect_inputs(self.name, inputs, self.inputs)
         if self.function is None:
             raise refuse(
-                f"{self.name} was read from its text, and is a part of no other program; call the function that it was made of"
+                f"{self.name} was parsed from text, and cannot be part of another program; call its function instead"
             )
         for name, kind in self.inputs.items():
             if name not in inputs:
@@ -133,15 +133,15 @@ class TracedProgram(ABC):
                 remedy = (
                     f"cast it, as x.cast({kind!r}), if its values fit"
                     if castable
-                    else f"declare what it is made of {kind!r}"
+                    else f"declare its inputs as {kind!r}"
                 )
                 raise refuse(f"{self.name}: input {name!r} is {value.type}, but {kind} is needed; {remedy}")
         return named(self.function(**inputs), self.function, None)
 
 
 def _unpickled(kind: type[TracedProgram], data: Mapping[str, Any]) -> TracedProgram:
-    """The program that was pickled. Its text and types are checked as those of any file."""
+    """Restores a pickled program. Its text and types are checked like those of a file."""
     try:
         return kind._restored(data)
     except (Error, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise UnpicklingError(f"what was pickled is no {kind.__name__} of this version: {error}") from None
+        raise UnpicklingError(f"the pickle is not a {kind.__name__} of this version: {error}") from None

@@ -1,7 +1,7 @@
-"""A TFHE program while it is traced, and in which form its values with a range are.
+"""A TFHE program during tracing, and the form of its values with a range.
 
-Such a value is one ciphertext, on which sums are free and a function is one look-up, or digits. A function of 16 values is cheapest on one ciphertext. The
-look-ups of more need larger rings, and take an order of magnitude longer; so there a plan in digits is tried too, and the cheaper one is kept.
+Such a value is one ciphertext, on which sums are free and a function is one look-up, or it is digits. A function of up to 16 values is cheapest on one
+ciphertext. Look-ups of more values need larger rings and take ten times as long, so a plan in digits is tried too, and the cheaper one is kept.
 
     @pf.program(x=pf.Int(0, 15), y=pf.Int(0, 15))
     def less(x, y):
@@ -9,10 +9,10 @@ look-ups of more need larger rings, and take an order of magnitude longer; so th
 
     @pf.program(x=pf.Int(0, 255), y=pf.Int(0, 255))
     def less(x, y):
-        return x < y            # in digits, as of pf.UInt(8): three look-ups of four bits, not one of nine
+        return x < y            # in digits, as for pf.UInt(8): three look-ups of four bits, not one of nine
 
-- `FREE`: values with a range are one ciphertext each, until they meet one with a width.
-- `SPLIT`: those of more than 16 values are digits.
+- "free": values with a range are one ciphertext each, until combined with one that has a width.
+- "split": those of more than 16 values are digits.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 Form = Literal["free", "split"]
 
 SIGNS = 2 * MOST_CAST - 1
-"""Differences whose sign one look-up of 16 values reads, over the whole torus."""
+"""Number of differences whose sign one look-up of 16 values can read, over the whole torus."""
 
 
-class InDigits(Exception):  # noqa: N818 - it is no error of the user's: the program is traced again
+class InDigits(Exception):  # noqa: N818 - not a user's error: the program is traced again
     """A value of more than 16 values is needed as digits."""
 
 
@@ -55,13 +55,13 @@ class Tracer(Asked):
         self.made: dict[tuple[str, int, int, bool], Cells] = {}
         self.form = form
         self.wide = False
-        """Whether an operator reads more than 16 values by one look-up, so that digits may be cheaper."""
+        """Whether an operator reads more than 16 values with one look-up, so that digits may be cheaper."""
         self.fixed = False
-        """Whether a function reads more than 16 values by one look-up, as its caller asks for."""
+        """Whether the user requested a look-up of more than 16 values."""
         self.digits = digits
-        """Inputs that are digits whatever their range."""
+        """Inputs in digits, regardless of their range."""
         self.converted: set[str] = set()
-        """Inputs that are one ciphertext each, and are needed as digits."""
+        """Inputs with one ciphertext each that are converted to digits."""
         self._inputs: dict[int, str] = {}
         self._split: dict[tuple[int, bool], Digits] = {}
 
@@ -76,7 +76,12 @@ class Tracer(Asked):
             kind = replace(kind, split=True)
             handle = self.builder.integer_input(name, kind.width, kind.signed, kind.length)
             form = Digits(
-                self, handle, scalar=kind.scalar, span=None if kind.wraps else kind.bounds, truth=kind.kind == "boolean"
+                self,
+                handle,
+                scalar=kind.scalar,
+                span=None if kind.wraps else kind.bounds,
+                stride=kind.stride,
+                truth=kind.kind == "boolean",
             )
             made: Value = Text(form) if isinstance(kind, TextType) else Value(form)
         else:
@@ -95,7 +100,7 @@ class Tracer(Asked):
         return self.form == "free" or ranges.size(span) <= MOST_CAST
 
     def reads(self, values: int, *, signs: bool = False) -> bool:
-        """Whether an operator may read so many values by one look-up, of which only the sign matters with `signs`."""
+        """Whether an operator may read this many values with one look-up. With `signs`, only the sign matters."""
         if values <= (SIGNS if signs else MOST_CAST):
             return True
         if self.form == "split" or (values > MOST_LOOKED_UP and not signs):
@@ -104,7 +109,7 @@ class Tracer(Asked):
         return True
 
     def split(self, value: Cells) -> Digits:
-        """A value as digits, once however often it is needed."""
+        """A value as digits, converted only once."""
         key = (value.node, value.scalar)
         if value.node in self._inputs:
             self.converted.add(self._inputs[value.node])

@@ -1,7 +1,7 @@
-"""What a program's values are: truth values, integers and fractions with TFHE; numbers in slots with CKKS and BGV.
+"""The types of a program's values: truth values, integers and fractions with TFHE; numbers in slots with CKKS and BGV.
 
 An integer has a range, `pf.Int(lo, hi)`, and is exact, or a width, `pf.UInt(bits)` and `pf.SInt(bits)`, and wraps. It is encrypted as one ciphertext, or
-`split` into digits of two bits, a ciphertext each: an integer with a width always, one with a range where the planner says so.
+`split` into digits of two bits with one ciphertext each. An integer with a width is always split; one with a range is if that is cheaper.
 """
 
 from __future__ import annotations
@@ -18,62 +18,71 @@ from ..errors import shown
 from .place import AbsentError, expect_unmasked, refuse, whole
 
 MOST_ELEMENTS = 1 << 24
-"""Of a vector of TFHE, where each is a ciphertext."""
+"""Limit for a vector of TFHE, where each element is a ciphertext."""
 
 MOST_SLOTS = 1 << 17
-"""Of the largest ring that parameters may have, with BGV."""
+"""Slots of the largest possible ring, with BGV."""
 
 RING_SLOTS = 1 << 15
-"""Of the largest ring that parameters come with, as messages say; one of one's own may have more."""
+"""Slots of the largest ring in the included parameter sets, for messages; custom sets may have more."""
 
 MOST_TORUS_BITS = 30
-"""Of a fraction, as much as programs take: a weight of 2^bits must not leave a word, as in the Rust half."""
+"""Most bits of a fraction, as in the Rust half: a weight of 2^bits must fit a word."""
 
 FARTHEST = 1 << 40
-"""From 0: as far as a value of TFHE's look-ups and sums may lie, as in the Rust half."""
+"""Greatest absolute value in TFHE's look-ups and sums, as in the Rust half."""
+
+FARTHEST_SIGN = 1 << 28
+"""Greatest absolute value for which one look-up can read the sign of any difference: beyond, the steps of the torus are too fine."""
+
+MOST_WEIGHT = (1 << 31) - 1
+"""Greatest public factor of a single ciphertext, as in the Rust half."""
 
 MOST_CAST = 16
-"""Values that one look-up of an integer in digits reads, as in the Rust half."""
+"""Number of values that one look-up in digits reads, as in the Rust half."""
 
 MOST_DECRYPTED = 1 << 29
-"""Values of an output that is one ciphertext: half the finest step, as in the Rust half."""
+"""Number of values of an output with one ciphertext: half the finest step, as in the Rust half."""
+
+MOST_INDEX = 16
+"""Most bits of a table's index in digits."""
 
 MOST_LOOKED_UP = 1 << 17
 """Entries of a look-up's table, more than any parameter set has."""
 
 BEYOND = {
-    "bounded": "its type bounds it, as pf.Int(lo, hi) or pf.UInt(bits)",
+    "bounded": "its type has the bounds, as pf.Int(lo, hi) or pf.UInt(bits)",
     "matrix": "declare a vector of its rows one after the other, .vector(rows * columns), or pf.Real.matrix, pf.Mod(65537).matrix",
 }
-"""Of types of slots alone, and what to write with TFHE."""
+"""Attributes that only types of slots have, with the equivalents for TFHE."""
 
 
 class NotCalled:
-    """Types that stand for themselves: `pf.Real`, not `pf.Real()`."""
+    """Types are written without a call: `pf.Real`, not `pf.Real()`."""
 
     def __call__(self, *given: object) -> NoReturn:
-        """Refused: calling makes nothing."""
+        """Always an error."""
         more = (
             ""
             if not isinstance(self, SlotType) or self.modulus
-            else f", or .bounded({given[0] if given else 10}) of numbers beyond 1"
+            else f", or .bounded({given[0] if given else 10}) for numbers beyond 1"
         )
-        raise refuse(f"the type {self} is not called; leave the () away, with .vector(10) for a vector{more}")
+        raise refuse(f"the type {self} cannot be called; remove the (), and use .vector(10) for a vector{more}")
 
 
 def expect_single(kind: Type | SlotType) -> None:
-    """Refuses a type that has several elements already as that of a vector's elements."""
+    """Rejects types with several elements as the type of a vector's elements."""
     if not kind.scalar:
         raise refuse(
-            f"{kind!r} has several elements, and those of a vector are single values; declare one vector of them all, or an input for each part"
+            f"{kind!r} has several elements, but elements of a vector are single values; declare one vector of all elements, or one input per part"
         )
 
 
 class ElementKind(NotCalled):
-    """What types of TFHE have not, each refused with the way around."""
+    """Rejects attributes that TFHE's types lack, with a remedy."""
 
     def __getattr__(self, name: str) -> NoReturn:
-        # Names with an underscore are protocols, which ask whether they are there.
+        # Python and libraries probe for names with an underscore.
         if name.startswith("_"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         remedy = BEYOND.get(name, "types have .vector(length)")
@@ -82,7 +91,7 @@ class ElementKind(NotCalled):
 
 @dataclass(frozen=True)
 class Type(ElementKind):
-    """A truth value, an integer or a fraction, or a vector of them; a `scalar` is a vector of length 1 that is given and returned as one number."""
+    """A truth value, an integer or a fraction, or a vector of them. A `scalar` has length 1, and is given and returned as one number."""
 
     kind: Literal["boolean", "integer", "torus"]
     lo: int = 0
@@ -90,17 +99,17 @@ class Type(ElementKind):
     hi: int = 1
     """Greatest value."""
     stride: int = field(default=1, kw_only=True)
-    """Only lo, lo + stride, .. occur."""
+    """The values are lo, lo + stride, .."""
     bits: int | None = field(default=None, kw_only=True)
-    """The declared width of an integer, at which it wraps; `None` if it has a range. Of a fraction its bits."""
+    """For an integer, its declared width, at which it wraps, or `None` if it has a range. For a fraction, its bits."""
     split: bool = field(default=False, kw_only=True)
-    """Whether each value is digits of two bits, a ciphertext each, instead of one ciphertext."""
+    """Whether each value is digits of two bits with one ciphertext each, instead of one ciphertext."""
     length: int = field(default=1, kw_only=True)
     scalar: bool = field(default=True, kw_only=True)
 
     @classmethod
     def of_element(cls, element: ElementType, length: int = 1, *, scalar: bool = True) -> Type:
-        """The type of values that are one ciphertext each."""
+        """The type of values with one ciphertext each."""
         if element.kind == "torus":
             bits = int(str(element).strip("torus[]"))
             half = 1 << (bits - 1)
@@ -111,7 +120,7 @@ class Type(ElementKind):
 
     @property
     def element(self) -> ElementType:
-        """As the lower layers name the type of one ciphertext."""
+        """The lower layers' type of one ciphertext."""
         if self.kind == "boolean":
             return ElementType.boolean()
         if self.kind == "torus":
@@ -125,7 +134,7 @@ class Type(ElementKind):
 
     @property
     def signed(self) -> bool:
-        """Whether a value is below 0."""
+        """Whether some value is below 0."""
         return self.lo < 0
 
     @property
@@ -153,7 +162,7 @@ class Type(ElementKind):
         return self.of(whole("the length of a vector", length, 1, MOST_ELEMENTS), scalar=False)
 
     def of(self, length: int, *, scalar: bool) -> Self:
-        """So many such values."""
+        """This type with `length` values, or as a single value."""
         return replace(self, length=length, scalar=scalar)
 
     @property
@@ -165,7 +174,7 @@ class Type(ElementKind):
 
     @property
     def width(self) -> int:
-        """Bits of the digits: the declared ones, or as many as the range needs; with a sign all bits of the last digit."""
+        """Bits of the digits: as declared, or as the range needs. With a sign, the last digit has both bits."""
         if self.bits:
             return self.bits
         needed = needed_bits(self.lo, self.hi)
@@ -173,7 +182,7 @@ class Type(ElementKind):
 
     @property
     def size(self) -> int:
-        """Digits of one integer."""
+        """Number of digits of one integer."""
         return -(-self.width // 2)
 
     def digits(self, value: object) -> list[int]:
@@ -182,7 +191,7 @@ class Type(ElementKind):
         if not self.lo <= number <= self.hi or (number - self.lo) % self.stride:
             steps = f" in steps of {self.stride}" if self.stride > 1 else ""
             raise refuse(
-                f"{number} is no {self.one}, which goes from {self.lo} to {self.hi}{steps}; give one, or a wider type"
+                f"{number} is not of type {self.one}, from {self.lo} to {self.hi}{steps}; correct it, or use a wider type"
             )
         number &= (1 << self.width) - 1
         return [number >> 2 * place & 3 for place in range(self.size)]
@@ -193,25 +202,25 @@ class Type(ElementKind):
         return value - (1 << self.width) if self.signed and value >> (self.width - 1) else value
 
     def whole(self, value: object) -> int:
-        """One value as Python's integer, whatever it is; a condition of numpy's is one of Python's."""
+        """One value as a Python integer; numpy's bool counts as Python's."""
         return whole(f"a value of {self}", bool(value) if isinstance(value, np.bool_) else value)
 
     def wrap(self, value: int) -> int:
-        """`value` modulo 2 to the width, within the bounds of the width; of a truth value and of a range as it is."""
+        """`value` modulo 2^bits of the width; unchanged for truth values and ranges."""
         if self.bits is None:
             return value
         value &= (1 << self.bits) - 1
         return value - (1 << self.bits) if self.signed and value >> (self.bits - 1) else value
 
     def elements(self, values: object) -> list[object]:
-        """Values as they are given for this type, one by one."""
+        """The user's values as a list."""
         if isinstance(values, int | np.integer):
             return [values]
         expect_unmasked(values)
         return list(np.asarray(values, dtype=object).reshape(-1))
 
     def given(self, flat: Sequence[Sequence[int]]) -> int | list[int] | str:
-        """The digits of each element as the caller reads them."""
+        """The user's form of the digits of each element."""
         numbers = [self.number(digits) for digits in flat]
         return numbers[0] if self.scalar else numbers
 
@@ -244,21 +253,21 @@ Bool = Type("boolean")
 """0 or 1."""
 
 MOST_BITS = 4096
-"""Of an integer."""
+"""Most bits of an integer."""
 
 
-def Int(lo: int, hi: int, *, step: int = 1) -> Type:  # noqa: N802 - it reads as a type
-    """An integer from `lo` to `hi`; with `step`, only lo, lo + step, .. occur. Results are exact."""
+def Int(lo: int, hi: int, *, step: int = 1) -> Type:  # noqa: N802 - used like a type
+    """An integer from `lo` to `hi`; with `step`, one of lo, lo + step, .. Results are exact."""
     ends = (whole("the lower end of pf.Int", lo), whole("the upper end of pf.Int", hi))
     of = whole("the step of pf.Int", step, 1, FARTHEST)
     if ends[0] > ends[1]:
         raise refuse(f"pf.Int({ends[0]}, {ends[1]}) is empty; give the lower end first")
     if needed_bits(*ends) > MOST_BITS:
-        raise refuse(f"pf.Int(lo, hi) takes more than {MOST_BITS} bits; narrow it")
+        raise refuse(f"pf.Int(lo, hi) needs more than {MOST_BITS} bits; narrow it")
     return Type("integer", ends[0], ends[1] - (ends[1] - ends[0]) % of, stride=of if ends[1] - ends[0] >= of else 1)
 
 
-def Torus(bits: int) -> Type:  # noqa: N802 - it reads as a type
+def Torus(bits: int) -> Type:  # noqa: N802 - used like a type
     """A fixed-point value modulo 1, in multiples of 2^-bits."""
     wide = whole("the width of pf.Torus", bits, 1, MOST_TORUS_BITS)
     return Type("torus", -(1 << (wide - 1)), (1 << (wide - 1)) - 1, bits=wide)
@@ -266,16 +275,16 @@ def Torus(bits: int) -> Type:  # noqa: N802 - it reads as a type
 
 @dataclass(frozen=True)
 class TextType(Type):
-    """A text of at most `length` bytes, filled up with zeros."""
+    """A text of at most `length` bytes, padded with zeros."""
 
     def elements(self, values: object) -> list[object]:
-        """The bytes of a text, filled up with zeros."""
+        """The bytes of a text, padded with zeros."""
         if not isinstance(values, str | bytes):
             return super().elements(values)
         return list(text_bytes(values).ljust(self.length, b"\0"))
 
     def given(self, flat: Sequence[Sequence[int]]) -> int | list[int] | str:
-        """The text of these bytes, without the zeros at its end."""
+        """The text of these bytes, without trailing zeros."""
         return bytes(self.number(digits) for digits in flat).rstrip(b"\0").decode(errors="replace")
 
     def __str__(self) -> str:
@@ -286,22 +295,22 @@ class TextType(Type):
 
 
 def text_bytes(text: str | bytes) -> bytes:
-    """The bytes of a text in UTF-8. None of them is 0: those fill a text up behind its end, and would be taken for its end."""
+    """The bytes of a text in UTF-8. None of them may be 0, because zeros mark the end of a text."""
     try:
         given = text.encode() if isinstance(text, str) else text
     except UnicodeEncodeError as error:
         raise refuse(
-            f"{text!r:.80} has half a surrogate pair at index {error.start}, which UTF-8 does not write; give the whole character"
+            f"{text!r:.80} has half a surrogate pair at index {error.start}, which UTF-8 cannot encode; give the whole character"
         ) from None
     if 0 in given:
         raise refuse(
-            f"{text!r:.80} has a 0 as byte {given.index(0)}, which fills texts up behind their end; leave it out, or declare a "
+            f"{text!r:.80} has a 0 as byte {given.index(0)}, but zeros mark the end of a text; remove it, or declare a "
             "vector of pf.UInt(8)"
         )
     return given
 
 
-def UInt(bits: int) -> Type:  # noqa: N802 - it reads as a type
+def UInt(bits: int) -> Type:  # noqa: N802 - used like a type
     """An integer from 0 to 2^bits - 1; results wrap. `pf.UInt(1)` is a truth value, and a number from 0 to 1 in arithmetic."""
     wide = whole("the width of pf.UInt", bits, 1, MOST_BITS)
     if wide == 1:
@@ -309,14 +318,14 @@ def UInt(bits: int) -> Type:  # noqa: N802 - it reads as a type
     return Type("integer", 0, (1 << wide) - 1, bits=wide, split=True)
 
 
-def SInt(bits: int) -> Type:  # noqa: N802 - it reads as a type
+def SInt(bits: int) -> Type:  # noqa: N802 - used like a type
     """An integer from -2^(bits - 1) to 2^(bits - 1) - 1; results wrap."""
     wide = whole("the width of pf.SInt", bits, 1, MOST_BITS)
     return Type("integer", -(1 << (wide - 1)), (1 << (wide - 1)) - 1, bits=wide, split=True)
 
 
 def needed_bits(*numbers: int) -> int:
-    """The narrowest width that holds all of these numbers, in two's complement if one is negative."""
+    """The type of the narrowest width for all of these numbers, in two's complement if one is negative."""
     return max(1, max((~number if number < 0 else number).bit_length() for number in numbers) + (min(numbers) < 0))
 
 
@@ -325,38 +334,38 @@ def holding(*numbers: int) -> Type:
     return (SInt if min(numbers) < 0 else UInt)(needed_bits(*numbers))
 
 
-def Text(length: int) -> TextType:  # noqa: N802 - it reads as a type
+def Text(length: int) -> TextType:  # noqa: N802 - used like a type
     """A text of at most `length` bytes of UTF-8."""
     size = whole("the length of pf.Text", length, 1, MOST_ELEMENTS)
     return TextType("integer", 0, 255, bits=8, split=True, length=size, scalar=False)
 
 
 def slot_count(what: str, given: object) -> int:
-    """So many slots."""
+    """A number of slots."""
     return whole(what, given, 1, MOST_SLOTS, advised=RING_SLOTS)
 
 
 def is_packed(modulus: int | None) -> bool:
-    """Whether a ciphertext holds a vector of numbers modulo this (none for CKKS): not so modulo a power of two."""
+    """Whether a ciphertext holds a vector of numbers modulo this: false for a power of two. `None` means CKKS."""
     return modulus is None or modulus & (modulus - 1) != 0
 
 
 @dataclass(frozen=True)
 class SlotType(NotCalled):
-    """What CKKS and BGV compute on: numbers in the slots of one ciphertext. A `scalar` is one number in every slot."""
+    """The values of CKKS and BGV: numbers in the slots of one ciphertext. A `scalar` is one number in every slot."""
 
     kind: Literal["real", "complex", "residue"]
     modulus: int | None = None
-    """t of residues: slots are integers modulo t."""
+    """The plaintext modulus t of BGV: slots are integers modulo t."""
     length: int = 1
     scalar: bool = field(default=True)
     bound: float = field(default=1.0)
-    """CKKS: largest absolute value of an input, on which its precision rests."""
+    """CKKS: largest absolute value of an input, which determines its precision."""
     shape: tuple[int, int] | None = None
-    """Rows and columns of a matrix, which lies in the slots row by row."""
+    """Rows and columns of a matrix, which is stored in the slots row by row."""
 
     def takes(self, other: object) -> bool:
-        """Whether values of the type `other` are as many, of the same kind; bounds are of inputs alone."""
+        """Whether values of the type `other` have the same number and kind; bounds apply only to inputs."""
         return isinstance(other, SlotType) and replace(other, bound=self.bound) == self
 
     def vector(self, length: int) -> SlotType:
@@ -364,13 +373,13 @@ class SlotType(NotCalled):
         expect_single(self)
         if not self.packed:
             raise refuse(
-                f"modulo {self.modulus}, a power of two, a ciphertext holds one number and no vector; declare {length} "
-                "numbers, or take a prime modulus, as pf.Mod(65537)"
+                f"modulo {self.modulus}, a power of two, a ciphertext holds one number, not a vector; declare {length} "
+                "numbers, or use a prime modulus, as pf.Mod(65537)"
             )
         return replace(self, length=slot_count("the length of a vector", length), scalar=False, shape=None)
 
     def matrix(self, rows: int | tuple[int, int], columns: int | None = None) -> SlotType:
-        """A matrix of such numbers, row by row in the slots; slots beyond it hold zeros. Its rows and columns may be given as numpy's shape."""
+        """A matrix of such numbers, row by row in the slots; slots beyond it hold zeros. The shape may also be given as a tuple."""
         if columns is None:
             if not isinstance(rows, tuple | list) or len(rows) != 2:
                 raise refuse(f"the shape of a matrix is {shown(rows)}; give its rows and columns, as .matrix(3, 4)")
@@ -379,9 +388,9 @@ class SlotType(NotCalled):
         return replace(self.vector(shape[0] * shape[1]), shape=shape)
 
     def bounded(self, bound: float) -> SlotType:
-        """Such numbers of an absolute value up to `bound`; without it, up to 1."""
+        """Such numbers with absolute values up to `bound`; the default is 1."""
         if self.modulus is not None:
-            raise refuse(f"integers modulo {self.modulus} have no other bound; leave .bounded() out")
+            raise refuse(f"integers modulo {self.modulus} have no other bound; remove .bounded()")
         try:
             given = float(bound)
         except (TypeError, ValueError, OverflowError):
@@ -392,12 +401,12 @@ class SlotType(NotCalled):
 
     @property
     def packed(self) -> bool:
-        """Whether a ciphertext holds a vector of them: not so modulo a power of two."""
+        """Whether a ciphertext holds a vector of them: false modulo a power of two."""
         return is_packed(self.modulus)
 
     @property
     def dimensions(self) -> tuple[int, ...]:
-        """As numpy has it: none of a single number, the length of a vector, rows and columns of a matrix."""
+        """numpy's shape: () for a single number, the length of a vector, rows and columns of a matrix."""
         return () if self.scalar else self.shape or (self.length,)
 
     @property
@@ -425,11 +434,11 @@ Complex = SlotType("complex")
 """A complex number, with CKKS."""
 
 
-def Mod(modulus: int) -> SlotType:  # noqa: N802 - it reads as a type
+def Mod(modulus: int) -> SlotType:  # noqa: N802 - used like a type
     """An integer modulo t, with BGV: exact.
 
-    A prime t ≡ 1 modulo twice the ring's degree, as 65537 up to degree 32768, has slots, for vectors. Modulo a power of two a
-    ciphertext holds one number, which can be bootstrapped: `pf.Mod(2)` is a bit, + its XOR and * its AND.
+    A prime t ≡ 1 modulo twice the ring degree, such as 65537 up to degree 32768, has slots for vectors. Modulo a power of two a
+    ciphertext holds one number, which can be bootstrapped: `pf.Mod(2)` is a bit, with + as XOR and * as AND.
     """
     t = whole("the modulus of pf.Mod", modulus, 2, (1 << 60) - 1)
     return SlotType("residue", t, bound=t / 2)

@@ -1,4 +1,4 @@
-"""Encrypted values while a program is traced: every operator notes what it means, and appends its lowering."""
+"""Encrypted values during tracing: every operator records its meaning and appends its lowering."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .types import MOST_BITS, TextType, Type
 class Value(NumpyCalls):
     """An encrypted integer, truth value or fraction, or a vector of them. Arithmetic as usual.
 
-    An integer has a range and is exact, or a width and wraps. A truth value is 0 or 1: `&`, `|`, `^` and `~` are gates, and in arithmetic it is a number.
+    An integer has a range and is exact, or a width and wraps. A truth value is 0 or 1: `&`, `|`, `^` and `~` are gates, and arithmetic treats it as a number.
     """
 
     __slots__ = ("_tracer", "form", "meaning")
@@ -35,7 +35,7 @@ class Value(NumpyCalls):
     def __init__(self, form: Encrypted) -> None:
         self._tracer: Tracer = form.tracer
         self.form = form
-        """How it is lowered: one ciphertext, or digits."""
+        """Its lowered form: one ciphertext, or digits."""
         self.meaning: int | None = None
         """Its step in the program's reference."""
 
@@ -81,21 +81,23 @@ class Value(NumpyCalls):
         raise refuse(membership(item, not self.scalar, "(x == {item}).any()"))
 
     def __int__(self) -> NoReturn:
-        raise refuse(f"an encrypted {self.type} is no Python integer; keep computing on it, and decrypt the output")
+        raise refuse(
+            f"an encrypted {self.type} cannot become a Python integer; keep computing on it, and decrypt the output"
+        )
 
     def __float__(self) -> NoReturn:
         raise refuse(
-            f"an encrypted {self.type} is no Python number, nor an element of a numpy array of numbers; keep computing on it, and put values into "
-            "a list, or side by side, as pf.concat(a, b)"
+            f"an encrypted {self.type} cannot become a Python number or an element of a numpy array of numbers; keep computing on it, and "
+            "combine values in a list, or as pf.concat(a, b)"
         )
 
     def __index__(self) -> NoReturn:
         raise self._tracer.asked(
-            f"an encrypted {self.type} is no index of a Python sequence; an entry of public numbers is pf.Table(entries)[i]"
+            f"an encrypted {self.type} cannot be an index of a Python sequence; write pf.Table(entries)[i]"
         )
 
     def __truediv__(self, _: object) -> NoReturn:
-        raise refuse(f"/ of an encrypted {self.type} is no integer; use // and %")
+        raise refuse(f"/ is not available for an encrypted {self.type}; use // and %")
 
     __rtruediv__ = __truediv__
 
@@ -107,7 +109,7 @@ class Value(NumpyCalls):
             if other._tracer is not self._tracer:
                 raise refuse("the operands belong to two different programs; use values of one program")
             if isinstance(other.type, TextType):
-                raise refuse(f"a {other.type} does not combine with {self.type}; compute on its bytes, x[:]")
+                raise refuse(f"a {other.type} cannot be combined with {self.type}; compute on its bytes, x[:]")
             return other.form
         return public(other, self.type)
 
@@ -149,7 +151,7 @@ class Value(NumpyCalls):
         if isinstance(exponent, Value):
             bits = min(exponent.type.width, 63)
             raise refuse(
-                "** takes a public exponent; multiply the powers for the bits of an encrypted one that is not negative, as "
+                "** takes a public exponent; for an encrypted one that is not negative multiply the powers of its bits, as "
                 f"functools.reduce(operator.mul, [pf.mux(y.bit(k), x ** 2**k, 1) for k in range({bits})])"
             )
         power = whole("the exponent", exponent, 0, (1 << 64) - 1)
@@ -193,15 +195,15 @@ class Value(NumpyCalls):
         return result, over
 
     def checked_add(self, other: Value | Clear) -> tuple[Value, Value]:
-        """The sum, and one bit that is 1 where it left the width."""
+        """The sum, and one bit that is 1 where it overflowed the width."""
         return self._checked("+", other)
 
     def checked_sub(self, other: Value | Clear) -> tuple[Value, Value]:
-        """The difference, and one bit that is 1 where it left the width."""
+        """The difference, and one bit that is 1 where it overflowed the width."""
         return self._checked("-", other)
 
     def checked_mul(self, other: Value | Clear) -> tuple[Value, Value]:
-        """The product, and one bit that is 1 where it left the width."""
+        """The product, and one bit that is 1 where it overflowed the width."""
         return self._checked("*", other)
 
     @means("dot")
@@ -209,7 +211,7 @@ class Value(NumpyCalls):
         if isinstance(other, Value):
             if self.scalar or other.scalar:
                 raise refuse(
-                    f"@ takes vectors, and an operand is a single {(self if self.scalar else other).type}; use *"
+                    f"@ takes vectors, but an operand is a single {(self if self.scalar else other).type}; use *"
                 )
             return Value(lowering.summed(lowering.arithmetic("*", self.form, self.operand(other))))
         weights = matrix(other, self.type)
@@ -222,12 +224,12 @@ class Value(NumpyCalls):
 
     def _weighted(self, rows: NDArray[Any], given: NDArray[Any]) -> Value:
         if self.scalar:
-            raise refuse(f"a product of vectors, but an operand is a single {self.type}; use *")
+            raise refuse(f"@ takes vectors, but an operand is a single {self.type}; use *")
         flat = np.atleast_2d(rows)
         if given.ndim > 2 or flat.shape[1] != self.length or not len(flat):
             shape = " x ".join(map(str, given.shape))
             raise refuse(
-                f"an array of {shape} does not multiply {self.type}; give a matrix with {self.length} columns, or rows if it is behind"
+                f"an array of {shape} cannot be multiplied with {self.type}; give a matrix with {self.length} columns, or rows if it is the right operand"
             )
         return Value(lowering.weighted(self.form, flat, scalar=given.ndim == 1))
 
@@ -268,23 +270,23 @@ class Value(NumpyCalls):
         return Value(lowering.shifted(">>", self.operand(other), self.form))
 
     def _declared(self, what: str) -> None:
-        """Refuses values with a range as the operand of an operation that depends on a width."""
+        """Rejects values with a range, for operations that depend on a width."""
         if not self.type.wraps:
             kind = self.type
             width = "pf.SInt" if kind.signed else "pf.UInt"
             raise refuse(
-                f"{what} depends on a width, and {kind.one} has none; cast it first, as x.cast({width}({kind.width}))"
+                f"{what} depends on a width, but {kind.one} has none; cast it first, as x.cast({width}({kind.width}))"
             )
 
     @means("rotate_left")
     def rotate_left(self, amount: Value | int) -> Value:
-        """Bits that leave at the top come in at the bottom."""
+        """Rotates left: bits shifted out at the top come in at the bottom."""
         self._declared("rotate_left")
         return Value(lowering.shifted("rotate_left", self.form, self.operand(amount)))
 
     @means("rotate_right")
     def rotate_right(self, amount: Value | int) -> Value:
-        """Bits that leave at the bottom come in at the top."""
+        """Rotates right: bits shifted out at the bottom come in at the top."""
         self._declared("rotate_right")
         return Value(lowering.shifted("rotate_right", self.form, self.operand(amount)))
 
@@ -306,10 +308,10 @@ class Value(NumpyCalls):
 
     @means("cast")
     def cast(self, kind: Type) -> Value:
-        """The same values modulo 2 to the width of another type, `pf.UInt(bits)` or `pf.SInt(bits)`."""
+        """The same values modulo 2^bits of another type, `pf.UInt(bits)` or `pf.SInt(bits)`."""
         if not isinstance(kind, Type) or not kind.split or (kind.kind == "integer" and not kind.wraps):
             raise refuse(
-                f"cast: {kind} is no width; give pf.UInt(bits) or pf.SInt(bits), or for a range x.assume(pf.Int(lo, hi))"
+                f"cast: {kind} has no width; give pf.UInt(bits) or pf.SInt(bits), or for a range x.assume(pf.Int(lo, hi))"
             )
         own = lowering.split(self.form)
         made = own.as_((kind.width, kind.signed))
@@ -317,22 +319,22 @@ class Value(NumpyCalls):
 
     @means("assume")
     def assume(self, kind: Type) -> Value:
-        """This value, promised to lie in the range of `kind`: an integer with this range, where interval arithmetic over-estimates, or of a width."""
+        """This value with the range of `kind`, which the user promises, where interval arithmetic over-estimates or the type is a width."""
         if not isinstance(kind, Type) or not (kind.kind == "integer" and kind.exact):
-            raise refuse(f"assume: {kind} is no range; give one, as x.assume(pf.Int(0, 7))")
+            raise refuse(f"assume: {kind} is not a range; give one, as x.assume(pf.Int(0, 7))")
         if isinstance(self.form, Cells):
             return Value(self.form.assumed(kind.element))
         (lo, hi), (own_lo, own_hi) = kind.bounds, self.form.bounds
         if max(lo, own_lo) > min(hi, own_hi):
-            raise refuse(f"assume: no value of {self.type.one} is {kind.one}; give a range that has some")
+            raise refuse(f"assume: {self.type.one} and {kind.one} have no common value; give a range that overlaps")
         span = max(lo, own_lo), min(hi, own_hi)
         return Value(self.form.as_(ranges.width(span)).ranged(span))
 
     def step(self, denominator: int) -> Value:
-        """Demands that this value, and all that linear operations join with it, is carried in steps of 1/denominator."""
+        """Requires a step of 1/denominator for the encoding of this value, and of all values that linear operations combine with it."""
         steps = whole("the denominator of a step", denominator, 1, (1 << 32) - 1)
         if not isinstance(self.form, Cells):
-            raise refuse(f"step: {self.type} is in digits; declare it of a range, pf.Int(lo, hi)")
+            raise refuse(f"step: {self.type} is in digits; declare it with a range, pf.Int(lo, hi)")
         self._tracer.builder.at(*place())
         self._tracer.builder.pin_step(self.form.node, steps)
         return self
@@ -378,10 +380,10 @@ class Value(NumpyCalls):
 
     @means("at")
     def _at(self, index: Value) -> Value:
-        """The element that an encrypted index names, or 0 beyond the ends: the sum of choices."""
+        """The element at an encrypted index, or 0 beyond the ends: a sum of choices."""
         self.operand(index)
         if not index.scalar:
-            raise refuse(f"{index.type} picks no element of {self.type}; index by a single value")
+            raise refuse(f"{index.type} cannot be an index of {self.type}; use a single value")
         return Value(lowering.element_at(self.form, index.form))
 
     @means("take")
@@ -393,7 +395,7 @@ class Value(NumpyCalls):
 
     def _vector(self, what: str) -> Encrypted:
         if self.scalar:
-            raise refuse(f"{what} of a single {self.type}; give a vector")
+            raise refuse(f"{what} needs a vector, not a single {self.type}; give a vector")
         return self.form
 
     @means("sum")
@@ -413,7 +415,7 @@ class Value(NumpyCalls):
 
     def _holds(self, what: str, *, any_of: bool) -> Value:
         if self.type.kind != "boolean":
-            raise refuse(f"{what} takes truth values, and not {self.type}; compare them, as x != 0")
+            raise refuse(f"{what} takes truth values, not {self.type}; compare them, as x != 0")
         return Value(lowering.holds(self.form, any_of=any_of))
 
     @means("all")
@@ -423,5 +425,5 @@ class Value(NumpyCalls):
 
     @means("any")
     def any(self) -> Value:
-        """Whether a truth value of this vector holds."""
+        """Whether any truth value of this vector holds."""
         return self._holds("any", any_of=True)
