@@ -99,13 +99,15 @@ class Decrypted:
     """By output: the number of wrong values; for CKKS, the largest error of a slot."""
     rounding: float = 0.0
     """Rounding error of the clear program's own result 0, with CKKS."""
+    input_size: float = 0.0
+    """Largest declared magnitude of an input."""
 
     @property
     def verdict(self) -> dict[str, Verdict] | None:
         """Verdict by output, as in a result; `None` if the expected values are unknown."""
         if self.error is None or self.expected is None:
             return None
-        return verdicts(self.error, self.bound, self.expected, self.rounding)
+        return verdicts(self.error, self.bound, self.expected, self.rounding, self.input_size)
 
     @property
     def problem(self) -> str | None:
@@ -249,7 +251,7 @@ class Steps:
         expected = _read(self.folder / EXPECTED, found)
         errors, shaped = planned.errors(found, expected.values), planned.program.shaped(expected.values)
         bounds, rounding = planned.bounds(flood, expected), planned.rounding(expected.magnitudes)
-        return Decrypted(outputs, bounds, shaped, errors, rounding)
+        return Decrypted(outputs, bounds, shaped, errors, rounding, planned.input_size)
 
     def outputs(self, *, flood: float | None = None) -> dict[str, Any]:
         """As `decrypt`, without a comparison."""

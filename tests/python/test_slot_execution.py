@@ -720,6 +720,15 @@ def test_numbers_that_are_smaller_than_their_error_are_not_correct():
     assert (zeros.verdict, zeros.problem, zeros.correct) == ({"result": "correct"}, None, True)
 
 
+def test_a_zero_whose_error_may_exceed_the_inputs_is_not_correct():
+    """The clear program rounds here too, so its result has no correct digit either."""
+    for program in (lambda x: (x + 1e20) - 1e20, lambda x: (x * x + 1e15) * 0.5 - 0.5e15):
+        done = pf.program(x=pf.Real.vector(4))(program).run({"x": [0.1, 0.2, 0.3, 0.35]})
+        assert done.error["result"] <= done.bound["result"]
+        assert done.bound["result"] > 1
+        assert (done.verdict, done.correct) == ({"result": "bound says nothing"}, False)
+
+
 def test_a_step_is_not_measured(tmp_path):
     with rejects(pf.InputError, "measure=True"):
         faint(0.5).make_keys(tmp_path, parameters="toy-10", measure=True)

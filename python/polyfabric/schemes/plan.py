@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isfinite
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
@@ -225,6 +225,11 @@ class Plan(ABC):
         """Largest rounding error of the clear program, for operations with these magnitudes, or for any inputs without them."""
         return 0.0
 
+    @property
+    def input_size(self) -> float:
+        """Largest declared magnitude of an input."""
+        return inf
+
     @abstractmethod
     def result(self, done: Execution) -> RunResult:
         """Compares an execution with the expected outputs."""
@@ -273,7 +278,7 @@ class RunResult(ABC):
     @property
     def verdict(self) -> dict[str, Verdict]:
         """The verdict on each output."""
-        return verdicts(self.error, self.bound, self.expected, self.rounding)
+        return verdicts(self.error, self.bound, self.expected, self.rounding, self.plan.input_size)
 
     @property
     def within_bounds(self) -> bool:
@@ -341,17 +346,23 @@ def common(plan: Plan, done: Execution) -> dict[str, Any]:
 
 
 def verdicts(
-    error: Mapping[str, float], bound: Mapping[str, float], expected: Mapping[str, Any], rounding: float
+    error: Mapping[str, float],
+    bound: Mapping[str, float],
+    expected: Mapping[str, Any],
+    rounding: float,
+    input_size: float,
 ) -> dict[str, Verdict]:
-    """The verdict on each output. Expected values up to `rounding` count as 0, for which every finite bound is informative."""
+    """The verdict on each output. Expected values up to `rounding` count as 0, for which a bound up to the inputs' size is informative."""
 
     def of(name: str) -> Verdict:
         if not error[name] <= bound[name]:
             return "not within bound"
         # Exact schemes have bound 0, and texts have no magnitude.
-        if bound[name] == 0 or (isfinite(bound[name]) and not rounding < magnitude(expected[name]) <= bound[name]):
+        if bound[name] == 0:
             return "correct"
-        return "bound says nothing"
+        size = magnitude(expected[name])
+        informative = bound[name] < size or (size <= rounding and bound[name] <= input_size)
+        return "correct" if informative else "bound says nothing"
 
     return {name: of(name) for name in error}
 

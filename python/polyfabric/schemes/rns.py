@@ -410,6 +410,11 @@ class SlotPlan(Plan):
         sizes = [node.get("magnitude") or 0.0 for node in self.facts["nodes"]] if magnitudes is None else magnitudes
         return 2.0**-48 * max(sizes, default=0.0)
 
+    @property
+    def input_size(self) -> float:
+        """Largest declared magnitude of an input."""
+        return max((node.get("magnitude") or 0.0 for node in self.facts["nodes"] if node["op"] == "input"), default=0.0)
+
     def result(self, done: Execution) -> SlotResult:
         """Compares an execution with the expected outputs."""
         program, client, expected = self.program, done.keys.client, done.expected
