@@ -38,7 +38,7 @@ COMPARED: dict[str, Callable[[Any, Any], bool]] = {
 
 @dataclass(frozen=True)
 class Kind:
-    """What a value is: a number of a "width", which wraps, one with a "range", a "truth" value or a "text"."""
+    """The kind of a value: a number with a "width", which wraps, or with a "range", a "truth" value or a "text"."""
 
     name: str
     lo: int = 0
@@ -47,7 +47,7 @@ class Kind:
     known: bool = True
     """Whether the language has this very range."""
     boolean: bool = False
-    """Of an input that is a truth value: whether it is declared pf.Bool."""
+    """For truth-value inputs: whether they are declared pf.Bool."""
 
     @property
     def truth(self) -> bool:
@@ -69,7 +69,7 @@ class Kind:
         return f"pf.Int({self.lo}, {self.hi})"
 
     def fit(self, value: int) -> int:
-        """What a declared width leaves; all others have none."""
+        """The range of a declared width; `None` for all others."""
         if self.name != "width" or self.lo <= value <= self.hi:
             return value
         return (value - self.lo) % (1 << self.bits) + self.lo

@@ -28,7 +28,7 @@ PUBLIC = {
     "coefficients": COEFFICIENTS,
     "s": S,
 }
-"""Names in replacements that are no encrypted values."""
+"""Public names in replacements."""
 
 Values = list[Any]
 
@@ -174,7 +174,7 @@ def kernel(hi: int = 2) -> list[int]:
 
 
 def of_integers(kind: Any) -> dict[str, Callable[[Any, Any], Any]]:
-    """What names mean of integers of a type."""
+    """The meaning of names for integers of a type."""
     bits, (lo, hi) = kind.width, kind.bounds
     size = -(-bits // 8)
 
@@ -263,7 +263,7 @@ def printed(name: str, kind: Any) -> str:
 
 
 def evaluated(written: str, kinds: Mapping[str, Any], samples: list[dict[str, Any]], plan: bool) -> list[Any]:
-    """What a replacement computes of samples, in the clear."""
+    """The results of a replacement for samples, in the clear."""
     public: list[Any] = []
     count = 1 if kinds["x"].scalar else kinds["x"].length
     weights = kernel(kinds["x"].hi if getattr(kinds["x"], "wraps", False) else 2)

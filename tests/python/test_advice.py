@@ -39,7 +39,7 @@ PROGRAMS: dict[str, Any] = {}
 
 
 def computed(kinds: dict[str, Any], code: str, given: dict[str, Any], **public: Any) -> Any:
-    """What the code computes in the clear; it is traced once."""
+    """The results of code in the clear; it is traced once."""
     key = f"{kinds} {code} {public}"
     if key not in PROGRAMS:
         PROGRAMS[key] = pf.program(**kinds)(eval(f"lambda {', '.join(kinds)}: {code}", {**PUBLIC, **public}))
@@ -119,7 +119,7 @@ LEFT, RIGHT = (
     ("refused", "begins", "meant"), [("pf.max(x, y)", "a + s", np.maximum), ("pf.min(x, y)", "a - s", np.minimum)]
 )
 def test_the_greater_of_two_reals(refused: str, begins: str, meant: Any) -> None:
-    """Where they differ by s at most, and by more than the sign's gap."""
+    """For operands that differ by at most s, and by more than the sign's gap."""
     code = suggested(WEIGHED, refused, begins)
     found = computed(WEIGHED, f"(lambda a, b, s: {code})(x, y, 8)", {"x": LEFT, "y": RIGHT})
     assert np.allclose(found, meant(LEFT, RIGHT), atol=0.01)

@@ -153,7 +153,7 @@ def test_keys_are_written_together_or_not_at_all(tmp_path):
     with pytest.raises(pf.FileError, match="no space is left"):
         write_together(tmp_path, {"client.key": write, "server.key": full})
     assert [path.name for path in tmp_path.iterdir()] == ["other"]
-    # What was there stays, also where it is the last that cannot be written.
+    # Existing files stay, even if only the last file cannot be written.
     (tmp_path / "client.key").write_text("old")
     (tmp_path / "server.key").mkdir()
     with pytest.raises(pf.FileError, match="it is a folder"):

@@ -116,7 +116,7 @@ WORK = {
 
 
 def interrupted_after(process: subprocess.Popen[str], seconds: float) -> list[str]:
-    """What the process prints after the interrupt that it gets so long after it is ready."""
+    """The output of a process that is interrupted this long after it is ready."""
     assert process.stdout is not None
     line = process.stdout.readline()
     assert line.strip() == "ready", line
@@ -202,7 +202,7 @@ def test_an_interrupt_of_the_imports_leaves_no_traceback(command: str, module: b
 def test_the_command_takes_interrupts_over_before_it_imports_anything(
     inherited: signal.Handlers, tmp_path: Path
 ) -> None:
-    """What is ignored, as in a shell's job in the background, stays so."""
+    """Ignored signals, as in a shell's background job, stay ignored."""
     (tmp_path / "polyfabric").mkdir()
     (tmp_path / "polyfabric" / "__init__.py").touch()
     (tmp_path / "polyfabric" / "cli.py").write_text(

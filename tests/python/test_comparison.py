@@ -42,7 +42,7 @@ def test_a_row_is_the_machines_own_simulation(side_by_side, name):
             assert row[ratio] is None
         else:
             assert row[ratio] * row[amount] == pytest.approx(row["throughput_per_s"])
-    # What moves is at most what the channels can move.
+    # The traffic does not exceed the bandwidth of the channels.
     moved = many["traffic_bytes"]["total"] / many["seconds"]
     assert 0 < moved <= many["off_chip_bytes_per_s"]
 

@@ -223,7 +223,7 @@ ANOTHER: dict[str, tuple[Any, Any, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("case", ANOTHER)
 def test_ciphertexts_of_another_program_type_or_step(case: str) -> None:
-    """Of the same client key, so that nothing but the program tells them apart."""
+    """Results with the same client key, which differ only in the program."""
     own, other, inputs = ANOTHER[case]
     specification = pf.Specification.of(own)
     key = pf.Client(specification).to_bytes()
@@ -287,7 +287,7 @@ CAUSE = "damaged or altered|residue"
 
 @pytest.mark.parametrize("name", FLIPS)
 def test_the_command_line_refuses_them(polyfabric: Any, tmp_path: Path, name: str) -> None:
-    """Of every scheme: a result of which a bit was flipped, and files of another program or step."""
+    """For every scheme: a result with a flipped bit, and files of another program or step."""
     (tmp_path / "mine.py").write_text(PROGRAMS)
 
     def step(which: str, program: str = name) -> Any:

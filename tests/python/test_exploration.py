@@ -86,7 +86,7 @@ def test_what_a_results_file_holds_is_not_computed_again(swept, tmp_path, monkey
     assert report["points"] == swept[1]["points"]
     asked.clear()
     explore(TASK, AXES, results=results)
-    # What failed is tried again; another program is another task.
+    # Failed tasks are tried again; another program is another task.
     assert [dict(point.values)[CLUSTERS] for point in asked] == [33.0, 33.0]
     asked.clear()
     explore(Task.of("f1", ["ntt@12"]), [axis(f"{CLUSTERS}=8")], results=results)

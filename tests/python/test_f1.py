@@ -222,7 +222,7 @@ def test_programs_whose_time_is_not_known_are_those_of_the_published_table():
 
 @pytest.mark.parametrize("program", ["helr", "bgv_bootstrapping"])
 def test_every_row_of_a_program_is_worth_what_was_known_of_it(permuted, program):
-    """Of a program with a published time all rows are calibrated; of another those that say what the paper does."""
+    """For a program with a published time all rows are calibrated; for others, only rows that the paper states."""
     stated = {figure["id"] for figure in PUBLISHED if {"value", "lower_bound", "upper_bound"} & figure.keys()}
     time = of_program(program, f"table3.{program}", 1.0, "why")
     assert (time["kind"] == "calibrated") == (f"table3.{program}" in stated)
@@ -404,7 +404,7 @@ def test_the_compilers_choice_is_told(polyfabric):
     estimates = {row["name"]: row["seconds"] for row in loaded["key_switch"]["considered"] if "seconds" in row}
     assert len(estimates) > 1
     assert min(estimates, key=estimates.__getitem__) == loaded["key_switch"]["name"]
-    # Whoever names a set, or a key switch, has that one.
+    # A named set or key switch is used.
     for more, name, by in (
         (("--params", "f1-listing2"), "listing1", "set"),
         (("--key-switch", "set"), "listing1", "set"),

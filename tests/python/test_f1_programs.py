@@ -226,6 +226,6 @@ def test_the_timeline_counts_utilisation():
     for shares in counters.values():
         assert max(shares) <= 100.0 + 1e-9
         assert 300 < len(shares) <= 401
-    # What is counted over time is what the report counts in all.
+    # Counts over time add up to the report's totals.
     hbm = counters["hbm, busy %"]
     assert np.mean(hbm[:-1]) == pytest.approx(100 * done.run.simulation.to_dict()["utilisation"]["hbm"], rel=0.02)

@@ -363,7 +363,7 @@ def test_keys_of_another_generation_are_not_replaced(tmp_path):
 
 
 def test_a_servers_or_a_public_key_of_another_generation_is_not_replaced(tmp_path):
-    """Where the client's own has been taken away, too."""
+    """Also if the client's own key has been removed."""
     doubled = pf.program(x=pf.Real.vector(4))(lambda x: x + x)
     negated = pf.program(x=pf.Bool)(lambda x: ~x)
     for name, planned in (("tfhe", negated.plan("toy-256", security=0)), ("ckks", doubled.plan("toy-10", security=0))):

@@ -29,7 +29,7 @@ SETS = {
 """Sets that are laid out in different ways, and the key bits that an iteration consumes."""
 
 ONE = {"morphling-I": (1,)}
-"""Of the other architectures, where the rest takes a quarter of a minute."""
+"""For the other architectures, where the rest takes 15 seconds."""
 
 TREE = Path(__file__).parents[2]
 
@@ -38,7 +38,7 @@ SLOT_RINGS = (1 << 12, 1 << 16)
 
 
 def compiled(text: str, architecture: str) -> str:
-    """What the assembler says of the kernels."""
+    """The assembler's report on the kernels."""
     nvrtc = gpu.compiler()
     assert nvrtc is not None, "the compiler is among the requirements"
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
@@ -54,7 +54,7 @@ def compiled(text: str, architecture: str) -> str:
 
 
 def resources(log: str) -> dict[str, dict[str, int]]:
-    """Of each kernel: registers, bytes that are spilled, and bytes on the stack."""
+    """For each kernel: registers, spilled bytes, and bytes on the stack."""
     found = {}
     for part in log.split("Compiling entry function '")[1:]:
         shapes = {
@@ -137,7 +137,7 @@ def test_kernels_of_the_benchmark_compile_within_their_limits(architecture):
         cases[arithmetic] = ("transforms.cu", f"#define ARITHMETIC {number}u\n")
     for case, (file, definitions) in cases.items():
         kernels = resources(compiled(definitions + beneath + (ours / file).read_text(), architecture))
-        # What is measured is arithmetic: all of it is in registers.
+        # The measurement is of arithmetic: everything is in registers.
         assert kernels, case
         assert all(found["spilled"] == found["stack"] == 0 for found in kernels.values()), kernels
         measured |= {f"benchmark, {case}, {name}": found for name, found in kernels.items()}

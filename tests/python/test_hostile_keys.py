@@ -181,7 +181,7 @@ def test_a_specification_cannot_ask_for_more_key_than_its_client_accepts(
 def test_no_key_is_made_for_which_there_is_no_memory(
     scheme: str, clients: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a client that was loaded too; one that accepts no byte of key encrypts nothing."""
+    """Also for a loaded client; a client that accepts no byte of key encrypts nothing."""
     spec, secret = clients[scheme].specification, clients[scheme].to_bytes()
     with pytest.raises(pf.ParameterError):
         pf.Client.from_bytes(spec, secret, max_key_bytes=spec.context.key_bytes - 1)

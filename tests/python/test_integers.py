@@ -377,7 +377,7 @@ def test_public_numbers_beyond_a_type_have_their_place_in_its_order(kind: pf.Typ
         meant = [[int(call(v, o)) for v, o in zip(values, others, strict=True)] for call in operators]
         assert list(program(x=values).values()) == meant
     if not kind.signed:
-        # What is known before costs nothing.
+        # Results known in advance cost nothing.
         assert pf.program(x=kind)(lambda x: x <= hi + 1).cost()["lookups"] == 0
 
 

@@ -47,7 +47,7 @@ def test_what_is_refused_runs_as_its_message_says(name: str, machine: str) -> No
     report = program.simulate(machine, parameters=parameters, max_failure=failure)
     assert report["parameters"] == parameters
     assert report["seconds"] > 0
-    # That much has to be accepted, and no less.
+    # This is the smallest value that must be accepted.
     with pytest.raises(pf.NoiseError):
         program.simulate(machine, parameters=parameters, max_failure=failure - 0.2)
 

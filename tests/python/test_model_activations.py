@@ -111,7 +111,7 @@ def test_an_activation_in_parts_is_one_function(name: str) -> None:
     clear = function(ROWS @ WEIGHTS["first"]) @ WEIGHTS["second"]
     np.testing.assert_allclose(own_outputs(given, ROWS)[0], clear, atol=1e-5)
     np.testing.assert_allclose(read.clear(ROWS), clear, atol=2e-3)
-    # What it was written in parts of is gone: one polynomial, as of one operator.
+    # Its parts become one polynomial, as for a single operator.
     assert layers(read) == layers(pf.from_onnx(network([("Tanh", ["h"])]), ROWS, degree=31)) == 1
 
 

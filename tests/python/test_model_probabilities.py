@@ -206,7 +206,7 @@ def test_rows_that_are_none_or_too_large_are_no_traceback() -> None:
 
 
 def given(made: Any) -> Any:
-    """What the model itself gives: labels and probabilities, or probabilities alone."""
+    """The model's own output: labels and probabilities, or only probabilities."""
     from onnx.reference import ReferenceEvaluator
 
     return ReferenceEvaluator(made).run(None, {"x": ROWS.astype(np.float32)})
@@ -267,7 +267,7 @@ def test_probabilities_of_a_linear_classifier_in_onnx(name: str, transform: str,
 @pytest.mark.parametrize("transform", ["LOGISTIC", "SOFTMAX"])
 @pytest.mark.parametrize("classes", [1, 2, 3])
 def test_probabilities_of_trees_in_onnx(classes: int, transform: str, normalised: bool) -> None:
-    """Of one class the other has the score with the other sign."""
+    """With a single score, the other class has its negation."""
     pytest.importorskip("onnx")
     weights = np.array([[-1.0, 0.5, 0.25], [2.0, -0.75, 0.5]])[:, :classes]
     own = {

@@ -110,7 +110,7 @@ def test_probabilities_are_the_models() -> None:
 
 @pytest.mark.parametrize("algorithm", ["auto", "brute", "ball_tree"])
 def test_neighbours_vote_as_the_models_where_none_are_equally_near(algorithm: str) -> None:
-    """Where some are, the class is one that the votes of a choice among them give."""
+    """With ties, the class is one of those that the votes allow."""
     for data in (IRIS, load_wine(return_X_y=True)):
         for count in (1, 2, 4, 5, 10):
             model, seen, unseen = fitted(KNeighborsClassifier(count, algorithm=algorithm), data)

@@ -147,7 +147,7 @@ def test_parts_have_all_blocks_of_the_paper():
 
 
 def scheduled(program, parameters=REDUCED):
-    """What is said of a program's schedule without loops, and the facts of its plan."""
+    """The report on a program's schedule without loops, and the facts of its plan."""
     machine = load("osiris")
     planned = plan(program, parameters, machine=machine, key_switch="set", security=0)
     return machine.simulate(planned).to_dict(), planned.facts
@@ -256,7 +256,7 @@ def test_the_roofline_has_a_point_for_each_schedule_under_its_roof():
         # A roof rises by its bandwidth: T multiplications a second of so many a byte.
         (at, *_), (height, *_) = roofs[1].get_data()
         assert height == pytest.approx(2 * at)
-        # What a schedule does a second is its intensity times the bytes that it moves a second.
+        # A schedule's operations per second are its intensity times its bytes per second.
         assert marks[0].get_ydata()[0] == pytest.approx(work.all / 1e-3 / 1e12)
         assert marks[0].get_xdata()[0] == pytest.approx(work.all / 1e9)
     assert osiris_roofline.drawings(rows[:1]) == []
@@ -316,7 +316,7 @@ def test_rows_of_the_networks(monkeypatch):
     assert "ms of parts: stem 0.1, block 0.2" in reason
     (power,) = [row["reason"] for row in rows if row["id"] == "table4.osiris.power"]
     assert "20 W at most in one part" in power
-    # What all multipliers do in the time of the step that is limb by limb and giant-step-centric.
+    # The work of all multipliers in the time of the step that is limb by limb and giant-step-centric.
     assert 0 < found["figure12.interleaving"] < 100
     # All do as many multiplications here, so it is the time with limbs in turn over that with interleaved ones.
     steps = [row["value"] for row in rows if row["id"] == "figure12.steps"]

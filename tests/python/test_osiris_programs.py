@@ -63,7 +63,7 @@ def test_a_value_that_repeats_is_bootstrapped_as_few_slots():
         done = refresh.run({"x": values}, parameters=HELR_SET)
     assert done.correct
     assert max(done.error.values()) < 2**-16
-    # What does not repeat becomes its mean.
+    # Slots that do not repeat become their mean.
     mixed = refresh.evaluate({"x": values / 4 + 0.5 * (np.arange(2048) // 1024)})
     np.testing.assert_allclose(mixed["few"], values / 4 + 0.25)
 
@@ -192,7 +192,7 @@ def test_nothing_is_left_of_stages_whose_bootstraps_errors_stay_complex(erring, 
 
 
 def error_of_resnet() -> float:
-    """Of the scores of a network with the paper's polynomials and blocks, of a smaller image and fewer channels, relative to the largest."""
+    """Error of the scores of a network with the paper's polynomials and blocks, but a smaller image and fewer channels, relative to the largest."""
     shape = resnet20.Shape(side=16, channels=(4, 8, 16))
     weights, image = resnet20.Weights.drawn(shape), resnet20.drawn_image(shape, np.random.default_rng(7))
     expected = resnet20.scores(shape, weights, image)

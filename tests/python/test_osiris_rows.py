@@ -83,7 +83,7 @@ def unscheduled():
 
 @cache
 def models_own():
-    """The rows of what is no application."""
+    """The rows that are not applications."""
     return osiris.predictions(None)
 
 

@@ -79,7 +79,7 @@ WRONG = [
     ("amortised-matrices", osiris_programs, "diagonals_drawn", _without_last_diagonal),
     ("amortised-matrices", osiris_programs, "diagonals_drawn", lambda *given: 1.001 * DIAGONALS_DRAWN(*given)),
 ]
-"""Of each twin what one could get wrong in its program: the module, the name, and what stands there then."""
+"""For each twin, possible mistakes in its program: the module, the name, and the wrong value."""
 
 
 CACHED = (helr_1024.helr_1024, NETWORK, PRODUCTS, osiris_programs.matrix_vectors)
@@ -87,7 +87,7 @@ CACHED = (helr_1024.helr_1024, NETWORK, PRODUCTS, osiris_programs.matrix_vectors
 
 @pytest.fixture
 def traced():
-    """What keeps programs that are traced; behind the test they are traced anew."""
+    """The cache of traced programs, cleared after the test."""
     yield CACHED
     for built in CACHED:
         built.cache_clear()
@@ -177,7 +177,7 @@ def test_the_training_goes_downhill():
 
 
 STANDS_FOR = {"sorting-stages": 2.0**-20, "resnet20-block": 2.0**-11}
-"""How far polynomials may be from the comparisons and the rectifiers of the answer in the clear, relative to the largest number; of others rounding alone."""
+"""Largest deviation of polynomials from exact comparisons and ReLUs, relative to the largest number; other programs only round."""
 
 
 SLOW = "amortised-matrices"

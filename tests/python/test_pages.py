@@ -30,7 +30,7 @@ def test_the_page_on_slots_runs_where_its_file_is(tmp_path: Path, monkeypatch: p
     page = (ROOT / "docs" / "slots.md").read_text(encoding="utf-8")
     (name, shown), *_ = re.findall(r"<!-- file: (\S+) -->\n```python\n(.*?)```", page, re.S)
     (tmp_path / name).write_text(shown, encoding="utf-8")
-    # What is copied between the folders of its parties is in one.
+    # The parties' files are in one folder here.
     (tmp_path / "all").mkdir()
     for party in ("client", "sensor", "server"):
         (tmp_path / party).symlink_to(tmp_path / "all")

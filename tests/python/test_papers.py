@@ -102,7 +102,7 @@ def test_fpt():
             ("Table 6", "FPT on an Alveo U280 of one's own, million operations a dollar"): "identity",
         }
     )
-    # What the model contradicts is shown.
+    # Contradictions with the model are shown.
     assert rows.deviation("Figure 3b", "throughput per DSP block") > 0.5
     assert rows.deviation("Section 3.4", "transforms of radix 2^4") > 0.5
     assert rows.deviation("Section 6.3", "board update without key switch, TFHE-rs' over FPT's") > 0.4
@@ -135,7 +135,7 @@ def test_f1():
         assert rows.deviation(table, cell) == 0.0, cell
     rows.kinds(
         {
-            # What follows from another row, or from the paper's own formula, is no second evidence.
+            # Values derived from another row, or from the paper's own formula, are not further evidence.
             ("Section 4.2", "all hints of listing 2"): "identity",
             ("Section 5.2", "multipliers of an NTT unit"): "identity",
             ("Section 1", "modular arithmetic"): "predicted_under_reading",
@@ -176,7 +176,7 @@ def test_morphling():
         }
     )
     assert rows.the("Section III", "transforms of that bootstrap")["model"] == 2.0
-    # What the model contradicts is shown.
+    # Contradictions with the model are shown.
     assert rows.the("Section III", "share of decomposition")["deviation"] < -0.9
 
 

@@ -17,7 +17,7 @@ from polyfabric import machines
 
 @pf.program(x=pf.UInt(8).vector(3), word=pf.Text(4), few=pf.Int(-3, 3))
 def elements(x: pf.Value, word: pf.Text, few: pf.Value) -> dict[str, Any]:
-    """Of every kind of type that TFHE has."""
+    """Values of every kind of TFHE type."""
     return {"most": pf.max(x), "equal": word == "abcd", "less": few - 1}
 
 

@@ -45,7 +45,7 @@ def test_two_encrypt_for_a_third(scheme: str, tmp_path: Any) -> None:
     request = pf.Ciphertexts.from_bytes(ours) | pf.Ciphertexts.from_bytes(theirs)
     found = client.decrypt(server.execute(request))
     expected = program(**inputs)
-    # What the client encrypts itself is taken too, and so is one input of each.
+    # Inputs that the client encrypts itself are accepted too, also mixed.
     half = pf.Ciphertexts({**client.encrypt(inputs).parts, **pf.Ciphertexts.from_bytes(ours).parts}, ".in.ct")
     for answer in (found, client.decrypt(server.execute(half))):
         for name, value in expected.items():

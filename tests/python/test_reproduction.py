@@ -183,7 +183,7 @@ def test_two_threads_share_the_inferences_and_one_alone_has_the_large_ones(monke
     made = morphling.applications(None)
     assert threads[True] == {threading.get_ident()}
     assert threads[False] - threads[True]
-    # Whoever was first: rows stand in the order of the cases.
+    # Rows have the order of the cases, regardless of which finished first.
     assert [each["id"] for each in made] == [case.cell for case in morphling.cases()]
 
 

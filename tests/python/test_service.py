@@ -95,7 +95,7 @@ def test_a_kill_in_the_middle_of_a_step_loses_nothing_but_the_step(tmp_path: Pat
     key = client.evaluation_key.to_bytes()
 
     def interrupted(send: Callable[[str], httpx.Response], delay: float) -> httpx.Response | None:
-        """What came back of a request before the service was killed so long after it began, if anything did."""
+        """The response to a request, if any, before the service was killed this long after it began."""
         with ThreadPoolExecutor(1) as pool:
             with serving(tmp_path) as address:
                 begun = pool.submit(send, address)

@@ -459,7 +459,7 @@ def test_a_store_tells_its_bytes_while_servers_come_and_go(tmp_path: Any) -> Non
 
 @pytest.mark.parametrize("kind", ["elements", "slots"])
 def test_a_weak_set_is_warned_of_wherever_its_keys_are_used(kind: str, tmp_path: Any) -> None:
-    """Whoever encrypts with keys of a folder need not be who named their set."""
+    """Also if the encrypting party did not name the set: the keys' folder does."""
     program, inputs, weak, options = {
         "elements": (pf.program(x=pf.Bool)(lambda x: ~x), {"x": 1}, "toy-256", {"max_failure": 0}),
         "slots": (reals, CASES["ckks"][1], "toy-12", {}),
@@ -501,7 +501,7 @@ def test_a_server_transforms_a_key_once() -> None:
     for _ in range(2):
         answers.append(client.decrypt(server.execute(client.encrypt(inputs))))
         held.append(server.key_bytes)
-    # What the first execution has transformed is kept, and is all that the second one needs.
+    # The second execution reuses everything that the first one transformed.
     assert before < held[0] == held[1]
     assert answers[0] == answers[1] == dict(elements(**inputs))
 

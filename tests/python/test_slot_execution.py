@@ -656,7 +656,7 @@ def test_what_others_will_see_has_noise_and_a_warning():
 
 @pytest.mark.parametrize(("kind", "share"), [(pf.Real, 0.5**0.5), (pf.Complex, 1.0)], ids=["real", "complex"])
 def test_noise_for_others_has_the_deviation_that_the_page_on_ckks_says(kind, share):
-    """Of the complex number in every slot, of which a real output has the real part."""
+    """Error of the complex number in every slot; a real output has its real part."""
     program = pf.program(x=kind.vector(4096))(lambda x: x + x)
     with pytest.warns(pf.SecurityWarning, match="carries flooding noise"):
         done = program.run({"x": np.zeros(4096)}, flood=1e-3)

@@ -89,7 +89,7 @@ def test_python_takes_the_fields_of_a_file(tmp_path):
         done = squared.run({"x": X}, parameters=own, security=0)
     assert done.correct
     assert done.parameters == "small"
-    # Whoever made the keys has accepted their set, and files of keys carry it.
+    # The set was accepted when the keys were made, and key files carry it.
     done.keys.save(tmp_path)
     keys = pf.Keys.load(tmp_path)
     assert keys.parameters == own
@@ -131,7 +131,7 @@ def test_a_weak_set_of_ones_own_is_refused_unless_it_is_asked_for(changes, messa
     own = pf.SlotParameters.of("ckks", **{**SMALL, **changes})
     with pytest.raises(pf.ParameterError, match=message):
         squared.run({"x": X}, parameters=own)
-    # What it would take may be known.
+    # Its cost may still be estimated.
     with pytest.warns(pf.SecurityWarning):
         assert squared.cost(own).to_dict()["parameters"] == "small"
     with pytest.warns(pf.SecurityWarning):

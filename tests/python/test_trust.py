@@ -215,7 +215,7 @@ def test_sets_that_are_chosen_have_128_bits_by_the_guidelines_and_by_the_estimat
     chosen = [power(kind, depth).plan().parameters.to_dict() for depth in (1, 2, 4, 7, 9, 12)]
     assert len({data["name"] for data in chosen}) > 4
     for data in chosen:
-        # What is printed is the smaller of both.
+        # The smaller one is printed.
         assert 128 <= data["security_bits"] <= data["estimated_bits"], data
         assert data["warning"] is None
 

@@ -1,4 +1,4 @@
-"""Reports: data first; tables, plots, pages and timelines are drawn from it."""
+"""Reports hold data; tables, plots, pages and timelines are drawn from it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KINDS = ("simulation", "cost", "slot cost", "operations", "reproduction", "explo
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """What a simulation, a cost estimate, a comparison with a paper or of machines, or a sweep found."""
+    """The result of a simulation, a cost estimate, a comparison with a paper or of machines, or a sweep."""
 
     kind: str
     """One of `KINDS`."""
@@ -28,7 +28,7 @@ class Report:
     trace: Callable[[], str] | None = None
     """Draws the timeline, as Chrome trace-event JSON."""
     drawings: Callable[[], list[tuple[str, Figure]]] | None = None
-    """Draws (caption, figure) in a paper's own way, after the plots of every report of this kind."""
+    """Draws further plots, as (caption, figure), in the style of a paper."""
 
     def __repr__(self) -> str:
         of = self.data.get("program")
@@ -93,7 +93,7 @@ class Report:
         write_text(path_of(path), html.page(self))
 
     def save(self, folder: str | Path) -> list[Path]:
-        """Writes `report.html`, `report.json` and, of a schedule, `timeline.json`."""
+        """Writes `report.html`, `report.json` and, for a schedule, `timeline.json`."""
         target = made_folder(folder)
         written = [target / "report.html", target / "report.json"]
         self.save_html(written[0])

@@ -22,7 +22,7 @@ DERIVED_NOTE = (
 
 
 def rows(d: dict[str, Any]) -> list[Rows]:
-    """The machines that hold the program, the widths with their price, and the reasons of the others."""
+    """Tables: the machines that can run the program, the cost of derived widths, and the reasons of the other machines."""
     held = _held(d)
     torus = any("log2_failure" in row for row in held)
     columns = (
@@ -44,7 +44,7 @@ def rows(d: dict[str, Any]) -> list[Rows]:
     of = f", {sets[0]}" if len(sets) == 1 else ""
     tables = [Rows(f"{d['program']}{of}: {held[0]['operation']} a second", (*columns, *fails), table, note=NOTE)]
     if len(sets) > 1:
-        # A program may fill as many slots as its set has.
+        # A program may use all slots of its set.
         holds = [
             (row["machine"], row["parameters"], "-" if row["slots"] is None else f"{row['slots']:,}") for row in held
         ]
@@ -88,7 +88,7 @@ def _fails(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _widths(held: list[dict[str, Any]]) -> Rows:
-    """The bits of every machine's arithmetic, and what derived ones cost over the file's."""
+    """The bits of every machine's arithmetic, and the cost of derived widths relative to the file's."""
     columns = (
         "machine",
         "key",
@@ -120,7 +120,7 @@ def _times(ratio: float | None) -> str:
 
 
 def plot(d: dict[str, Any]) -> Figure:
-    """Four panels of bars: throughput as it is, and over area, power and bandwidth."""
+    """Four bar charts: throughput, and throughput per area, power and bandwidth."""
     from matplotlib.figure import Figure
 
     held = _held(d)

@@ -1,4 +1,4 @@
-"""Curves of a comparison with a paper: numbers that a figure gives over something varied, drawn as the paper draws them."""
+"""Curves of a comparison with a paper, drawn like the paper's figures."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Row = dict[str, Any]
 
 
 def of(found: list[Row]) -> list[tuple[str, Figure]]:
-    """(caption, figure) of every table of the paper whose rows have points: a panel for each of their units."""
+    """(caption, figure) for every table of the paper whose rows have points, with one panel per unit."""
     tables: dict[str, list[Row]] = {}
     for row in found:
         if row.get("point") and row["model"] is not None:
             tables.setdefault(row["table"], []).append(row)
     return [
-        (f"{table}: the model's curves; dashed, what was published.", _figure(table, points, found))
+        (f"{table}: the model's curves; the published ones are dashed.", _figure(table, points, found))
         for table, points in tables.items()
     ]
 
@@ -54,7 +54,7 @@ def _panel(axes: Axes, rows: list[Row]) -> None:
         axes.plot([at for at, _ in ordered], [value for _, value in ordered], marker="o", markersize=3, label=name)
     marks = sorted({row["point"]["at"] for row in rows})
     if not _is_even(marks):
-        # Papers double from point to point, or nearly.
+        # In papers the points roughly double.
         axes.set_xscale("log", base=2)
         doubled = [at for at in marks if math.log2(at / marks[0]).is_integer()]
         axes.set_xticks(doubled, [f"{at:g}" for at in doubled], fontsize=8)
@@ -65,6 +65,6 @@ def _panel(axes: Axes, rows: list[Row]) -> None:
 
 
 def _is_even(marks: list[float]) -> bool:
-    """Whether many points stand at equal distances, as those over time do."""
+    """Whether there are many equidistant points, as on a time axis."""
     steps = [after - before for before, after in pairwise(marks)]
     return len(steps) > 3 and max(steps) - min(steps) <= 1e-9 * marks[-1]

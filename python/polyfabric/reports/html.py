@@ -1,4 +1,4 @@
-"""One self-contained page: no script, no file beside it."""
+"""One self-contained page, without scripts or other files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def page(report: Report) -> str:
         for caption, figure in plots.of(report)
     ]
     if report.trace is not None:
-        body.append("<p>The timeline beside this page, <code>timeline.json</code>, opens in Perfetto.</p>")
+        body.append("<p>The timeline in the same folder, <code>timeline.json</code>, opens in Perfetto.</p>")
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n<body>\n"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 INK, MUTED, GRID = "#1f2933", "#7b8794", "#e4e7eb"
 BLUE, AMBER = "#2f6db3", "#d9822b"
 LONGEST_LABEL = 54
-"""Characters of a line beside a bar."""
+"""Characters per line of a bar's label."""
 WAITS = (
     AMBER,
     "#f0c48a",
@@ -40,15 +40,17 @@ WAITS = (
 
 
 def expect_kind(path: Path) -> None:
-    """Refuses a file whose name is of no kind that plots are drawn as."""
+    """Rejects file names without a supported extension."""
     kinds = FigureCanvasBase.get_supported_filetypes()
     kind = path.suffix.lower().removeprefix(".")
     if kind not in kinds:
-        raise FileError(f"{path}: plots are not drawn as {kind or 'a file without a kind'}; name it .svg, .pdf or .png")
+        raise FileError(
+            f"{path}: plots cannot be written as {kind or 'a file without an extension'}; use .svg, .pdf or .png"
+        )
 
 
 def write(figure: Figure, path: Path) -> None:
-    """Draws a figure in a file, which is written whole or not at all."""
+    """Writes a figure to a file, completely or not at all."""
     expect_kind(path)
     drawn = BytesIO()
     figure.savefig(drawn, format=path.suffix.lower().removeprefix("."))
@@ -74,7 +76,7 @@ def of(report: Report) -> list[tuple[str, Figure]]:
     if report.kind == "exploration":
         return [("Performance against area.", sweep.plot(data))]
     if report.kind == "comparison":
-        return [("Throughput, and what it takes: area, power and bandwidth of memory.", contest.plot(data))]
+        return [("Throughput, and throughput per area, power and memory bandwidth.", contest.plot(data))]
     figure = _deviation(data)
     deviation = [] if figure is None else [("Deviation of the model from the published figure.", figure)]
     return [*deviation, *curves.of(data["rows"]), *([] if report.drawings is None else report.drawings())]
@@ -115,7 +117,7 @@ def _plain(axes: Axes, title: str) -> None:
 
 
 def _stalls(d: dict[str, Any]) -> Figure:
-    """One bar for each unit class, divided by category."""
+    """One bar per unit class, divided by category."""
     classes = d["stalls_by_class"] or [{"class": "all", "cycles": d["stalls"]}]
     used = [name for name in classes[0]["cycles"] if any(c["cycles"][name] > 0 for c in classes)]
     categories = sorted(used, key=lambda name: name != "busy")
@@ -180,7 +182,7 @@ def _sizes(d: dict[str, Any]) -> Figure:
 
 
 def _deviation(d: dict[str, Any]) -> Figure | None:
-    """Predicted cells only: an input deviates from nothing."""
+    """Only predicted cells: inputs have no deviation."""
     compared = [r for r in d["rows"] if r["deviation"] is not None and r["kind"] != "input"]
     if not compared:
         return None

@@ -1,4 +1,4 @@
-"""The content of every table: titles, columns and rows of text, drawn by the console and by the page alike."""
+"""The content of every table: titles, columns and rows of text, for the console and for the page."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Rows:
     columns: tuple[str, ...]
     rows: list[tuple[str, ...]]
     left: int = 1
-    """Columns of text, which come first; the others are numbers."""
+    """Number of text columns, which come first; the others are numbers."""
     note: str = ""
-    """What the table's reader should know, below it."""
+    """A note below the table."""
 
 
 def of(report: Report) -> list[Rows]:
@@ -96,7 +96,7 @@ def _simulation(d: dict[str, Any]) -> list[Rows]:
     total, again = d["traffic_bytes"]["total"], d.get("not_compulsory_bytes")
     traffic.append(("total", bytes_text(total)))
     if again is not None:
-        # For want of room on the chip: what comes again, and intermediate values.
+        # Caused by limited memory on the chip: reloaded data, and intermediate values.
         traffic.append(("not compulsory", f"{bytes_text(again)} ({percent(again / max(total, 1))})"))
     tables.append(Rows("traffic to memory", ("class", "bytes"), traffic))
     if d["components"]:
@@ -117,7 +117,7 @@ def _component(c: dict[str, Any]) -> tuple[str, ...]:
 
 
 def utilisation(d: dict[str, Any]) -> list[tuple[str, float]]:
-    """Shares by class, the highest first. Equal memories of several units are one line, with their mean."""
+    """Shares by class, the highest first. Equal memories of several units share a line, with their mean."""
     groups: dict[str, list[float]] = {}
     for name, share in d["utilisation"].items():
         bare = re.sub(r"^([a-z]+)\d+\.(.+?)\d*$", r"\1.\2", name.removeprefix("memory:"))
@@ -132,7 +132,7 @@ def scaled_area(area: float | None) -> str:
 
 
 def circuit_privacy(noise: dict[str, Any]) -> str:
-    """With how many bits the outputs of a plan hide how they were computed, and the noise that does it."""
+    """The statistical distance, in bits, by which a plan's outputs hide their computation, and the noise added for it."""
     floods = [_log2(row["flood_deviation"]) for row in noise["outputs"]]
     return (
         f"{noise['circuit_privacy_bits']:g} bits a value, by noise of 2^{max(floods):.1f} of the torus on fresh masks"
@@ -142,7 +142,7 @@ def circuit_privacy(noise: dict[str, Any]) -> str:
 
 
 def undetected(outputs: list[dict[str, Any]]) -> str:
-    """What of an altered result decryption cannot tell from another value, of the output where that is most."""
+    """Alterations of a result that decryption cannot detect, for the worst output."""
     worst = max(outputs, key=lambda row: (row["undetected"]["anywhere"], row["undetected"]["bits"]))
     found, bits = worst["undetected"], worst["spacing"]["torus_bits"]
     passes = probability(math.log2(found["anywhere"]) if found["anywhere"] > 0 else None)
@@ -187,11 +187,11 @@ def _cost(d: dict[str, Any]) -> list[Rows]:
 
 
 FEW_LOOKUPS = 40
-"""Operations with look-ups that are shown one by one."""
+"""Up to this number, operations with look-ups are shown one by one."""
 
 
 def _lookups(noise: list[dict[str, Any]]) -> tuple[list[tuple[str, ...]], str]:
-    """Rows of the operations with look-ups; where they are many, of those alike together, each with the noise of the one that fails most often."""
+    """Rows of the operations with look-ups. If there are many, similar ones share a row, with the noise of the one that fails most often."""
     alike: dict[Any, list[dict[str, Any]]] = {}
     few = len(noise) <= FEW_LOOKUPS
     for n in noise:
@@ -254,7 +254,7 @@ def _reproduction(d: dict[str, Any]) -> list[Rows]:
 
 
 def published(row: dict[str, Any]) -> str:
-    """The published figure of a comparison's row, or its bounds."""
+    """A row's published figure, or its bounds."""
     least, most = row["published_least"], row["published_most"]
     if row["published"] is not None:
         return number(row["published"])
@@ -266,13 +266,13 @@ def published(row: dict[str, Any]) -> str:
 
 
 def over_choices(row: dict[str, Any]) -> str:
-    """Between which numbers the model's lies over the choices that the paper leaves open; nothing where no other was computed."""
+    """The range of the model's figure over the open readings of the paper; empty if none was computed."""
     ends = row.get("range")
     return f"{number(ends['least'])} to {number(ends['most'])}" if ends else ""
 
 
 def deviation(row: dict[str, Any]) -> str:
-    """How far the model is from the published figure, or that it is within bounds."""
+    """The model's deviation from the published figure, or that it is within bounds."""
     if row["deviation"] is None:
         return "-"
     if row["published"] is None and row["deviation"] == 0:
@@ -281,7 +281,7 @@ def deviation(row: dict[str, Any]) -> str:
 
 
 def kind(row: dict[str, Any]) -> str:
-    """What the model's figure is worth as evidence."""
+    """The kind of evidence of the model's figure."""
     if row["kind"] is None:
         return "-"
     if row["kind"] != "predicted_under_reading":
@@ -290,7 +290,7 @@ def kind(row: dict[str, Any]) -> str:
 
 
 def _said(row: dict[str, Any]) -> str:
-    """What a comparison's row says below the table: its failure, or its reason and what speaks for its readings."""
+    """The note on a row below the table: its failure, or its reason and the evidence for its readings."""
     if row["failure"]:
         return f"failed: {row['failure']}"
     readings = [

@@ -1,4 +1,4 @@
-"""Tables of CKKS and BGV programs: what one costs, and level, scale and error of each of its operations."""
+"""Tables of CKKS and BGV programs: cost, and level, scale and error of each operation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .units import bytes_text, estimated_times, probability, scaled, security, w
 
 
 def cost(d: dict[str, Any]) -> list[Rows]:
-    """Parameters, keys, memory, operations; then every operation."""
+    """Parameters, keys, memory and counts, then every operation."""
     set_ = d["parameter_set"]
     facts = [
         (
@@ -36,13 +36,13 @@ def cost(d: dict[str, Any]) -> list[Rows]:
 
 
 def failure(scheme: str, log2_failure: float) -> tuple[str, str]:
-    """How often a BGV program fails; how often an output of CKKS is off by more than its bound, or a bootstrap overflows."""
+    """The failure probability of a BGV program; with CKKS, that an output exceeds its error bound or a bootstrap overflows."""
     what = "fails" if scheme == "bgv" else "error bounds passed"
     return what, f"with probability {probability(log2_failure)} at most"
 
 
 def _gpu(needs: dict[str, Any] | None) -> list[tuple[str, str]]:
-    """What a graphics card has to hold and do."""
+    """Memory and work of an execution on a graphics card."""
     if needs is None:
         return []
     moved = f"{bytes_text(needs['moved_bytes'])} read and written in {needs['launches']:,} launches"
@@ -61,14 +61,14 @@ def _moduli(set_: dict[str, Any]) -> str:
     return f"logQ {set_['log2_q']:.0f}, logP {set_['log2_p']:.0f}"
 
 
-# More rows than this nobody reads one by one.
+# With more rows, similar operations are grouped.
 _MOST_ROWS = 60
 
 
 def operations(d: dict[str, Any]) -> list[Rows]:
     """Level, scale and error of every operation.
 
-    Where they are many, those of one kind, place and level share a row, with the worst of their figures.
+    If there are many, those of one kind, place and level share a row, with the worst of their figures.
     """
     nodes = d["rows"]
     measured = any("measured" in node for node in nodes)
@@ -99,13 +99,13 @@ def operations(d: dict[str, Any]) -> list[Rows]:
 
 
 def _span(log2s: list[float]) -> str:
-    """Scales, of which those of a level differ by their rounding."""
+    """Scales; those of one level differ by rounding."""
     least, most = f"2^{min(log2s):.2f}", f"2^{max(log2s):.2f}"
     return least if least == most else f"{least} to {most}"
 
 
 def _worst(bounds: Iterable[float | None]) -> float | None:
-    """The largest bound; none, which is infinite, is larger than all."""
+    """The largest bound; `None` is infinite."""
     worst = 0.0
     for bound in bounds:
         if bound is None:
@@ -122,7 +122,7 @@ _CHOICE = {
 
 
 def key_switch(d: dict[str, Any]) -> list[Rows]:
-    """Which key switch a program has, and what the others would take: on a machine by its estimate, here by counting."""
+    """A program's key switch, with the costs of the alternatives: a machine's estimates, or counts for this computer."""
     title = f"key switch {d['name']}: {_CHOICE[d['by']]}"
     if not d["considered"]:
         return [Rows("", ("figure", "value"), [(title,)])]
@@ -146,7 +146,7 @@ def key_switch(d: dict[str, Any]) -> list[Rows]:
 
 
 def _power(value: float | None) -> str:
-    """As a power of two; what is infinite is nothing in JSON."""
+    """As a power of two; infinity is null in JSON."""
     if value is None:
         return "none"
     return "0" if value <= 0 else f"2^{log2(value):.1f}"

@@ -1,4 +1,4 @@
-"""A sweep over a machine's figures, as tables and as plots."""
+"""Tables and plots of a sweep over a machine's figures."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH, HEIGHT = 72, 18
-"""Characters of the drawing on the console."""
+"""Width and height of the console plot, in characters."""
 
 
 def rows(d: dict[str, Any]) -> list[Rows]:
-    """The best at each area, all of them drawn, those whose area is unknown, and what failed."""
+    """Tables: the best point at each area, a plot of all, points of unknown area, and failures."""
     found = with_area(d["points"])
     best = sorted((p for p in found if p["pareto"] or p["own"]), key=lambda p: p["area_mm2"])
     table = [
@@ -54,12 +54,12 @@ def rows(d: dict[str, Any]) -> list[Rows]:
 
 
 def with_area(points: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those of the points whose area is known."""
+    """The points with a known area."""
     return [point for point in points if point.get("area_mm2") is not None]
 
 
 def without_area(points: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those that have a time and no area: why stands in `area_cause`."""
+    """The points with a time but without an area; `area_cause` has the reason."""
     return [point for point in points if "area_cause" in point]
 
 
@@ -95,7 +95,7 @@ def _drawing(points: list[dict[str, Any]]) -> list[str]:
 
 
 def plot(d: dict[str, Any]) -> Figure:
-    """Area and performance of all points, with the best joined and the file's own marked; those of unknown area stand at the margin."""
+    """Area and performance of all points. The best are joined, the file's own is marked, and points of unknown area are at the margin."""
     from matplotlib.figure import Figure
 
     from .plots import AMBER, BLUE, GRID, INK, MUTED

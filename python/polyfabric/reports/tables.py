@@ -18,11 +18,11 @@ GAP = 2
 """Spaces between the columns of a table."""
 
 LEAST_TEXT = 16
-"""Characters that a column of text is folded to, before a table is too wide."""
+"""Narrowest folded width of a text column, in characters."""
 
 
 def of(report: Report) -> list[RenderableType]:
-    """What to print, in order."""
+    """The tables to print, in order."""
     parts: list[RenderableType] = []
     for table in rows.of(report):
         parts.append(drawn(table))
@@ -33,7 +33,7 @@ def of(report: Report) -> list[RenderableType]:
 
 
 def drawn(content: rows.Rows) -> Table:
-    """One table: text to the left, numbers to the right, no lines."""
+    """One table, without lines: text aligned left, numbers right."""
     table = Table(
         title=Text(content.title),
         title_justify="left",
@@ -55,7 +55,7 @@ def drawn(content: rows.Rows) -> Table:
 
 
 def print_table(console: Console, table: Table) -> None:
-    """A table; where the terminal is too narrow for its numbers, its rows one under the other, each figure in a line of its own."""
+    """A table; if the terminal is too narrow for its numbers, one line per figure."""
     wide = [max(cell_len(str(cell)) for cell in (column.header, *column.cells)) for column in table.columns]
     least = [
         size if column.no_wrap else min(size, LEAST_TEXT) for size, column in zip(wide, table.columns, strict=True)

@@ -1,4 +1,4 @@
-"""Look-ups that were carried out, as tables."""
+"""Tables of executed look-ups."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOTE = (
 
 
 def rows(d: dict[str, Any]) -> list[Rows]:
-    """A table for each machine, and one for the sets that it cannot hold."""
+    """For each machine, a table of its sets, and one of the sets that it cannot hold."""
     tables = []
     for name in dict.fromkeys(row["machine"] for row in d["trials"]):
         own = [row for row in d["trials"] if row["machine"] == name]
@@ -43,7 +43,7 @@ def rows(d: dict[str, Any]) -> list[Rows]:
 
 
 def would_do(row: dict[str, Any]) -> str:
-    """The widths that would suffice where the machine's do not."""
+    """The widths that would suffice, if the machine's do not."""
     found = row.get("suffices")
     if found is None:
         return "-"

@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Formats numbers with units for people."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ def bytes_text(count: float) -> str:
         if abs(count) < 1024 or unit == "TiB":
             return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
         count /= 1024
-    raise AssertionError("the last unit takes everything")
+    raise AssertionError("the last unit has no limit")
 
 
 def scaled(value: float | None, unit: str) -> str:
-    """A value with three digits and a metric prefix; "unknown" for none."""
+    """A value with three digits and a metric prefix; "unknown" for `None`."""
     if value is None:
         return "unknown"
     if value == 0:
@@ -25,7 +25,7 @@ def scaled(value: float | None, unit: str) -> str:
         if abs(value) >= factor or prefix == "n":
             number = value / factor
             return f"{number:.0f} {prefix}{unit}" if abs(number) >= 100 else f"{number:.3g} {prefix}{unit}"
-    raise AssertionError("the last prefix takes everything")
+    raise AssertionError("the last prefix has no limit")
 
 
 def percent(share: float) -> str:
@@ -34,7 +34,7 @@ def percent(share: float) -> str:
 
 
 def number(value: float | None) -> str:
-    """A figure of a table: thousands separated, at most four significant digits after the point."""
+    """A table's figure: thousands separated, at most four significant digits after the point."""
     if value is None:
         return "unknown"
     if float(value).is_integer():
@@ -43,22 +43,22 @@ def number(value: float | None) -> str:
 
 
 def probability(log2: float | None, *, digits: int = 1) -> str:
-    """A probability given by its logarithm to base 2, of which `digits` are shown after the point; none is never."""
+    """A probability from its base-2 logarithm, shown with `digits` after the point; `None` means never."""
     return "0" if log2 is None or log2 == float("-inf") else f"2^{log2:.{digits}f}"
 
 
 def security(bits: float) -> str:
-    """A level of security: one decimal, rounded down, so that no set shows more than it has."""
+    """Security in bits, rounded down to one decimal so that it is never overstated."""
     return f"{floor(bits * 10 + 1e-6) / 10:.1f}"
 
 
 def words(name: str) -> str:
-    """A field's name in words."""
+    """A field name as words."""
     return name.replace("_", " ")
 
 
 def estimated_times(d: dict[str, Any]) -> list[tuple[str, str]]:
-    """What an execution takes here, and a run with all that is around it, as told before it runs."""
+    """The estimated time of an execution on this computer, and of a whole run with its other steps."""
     whole = d["whole_run_seconds"]
     parts = ", ".join(f"{name} {scaled(value, 's')}" for name, value in whole.items())
     own = f"{scaled(d['processor_seconds'], 's')} of processor time, {scaled(d['seconds'], 's')} on all processors"
