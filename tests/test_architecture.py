@@ -126,7 +126,7 @@ def test_the_other_library_has_the_version_that_texts_name() -> None:
     assert {text.split(": ")[1] for text in named} == {version}, named
 
 
-def test_the_adapters_lock_file_knows_what_our_crates_depend_on() -> None:
+def test_the_adapters_lock_file_has_our_crates_dependencies() -> None:
     # It is no member of the workspace, so nothing else brings the file up to date, and `make tfhe-rs` takes it as it is.
     lock = tomllib.loads((ROOT / "adapters" / "tfhe-rs" / "Cargo.lock").read_text())["package"]
     locked = {entry["name"]: {name.split()[0] for name in entry.get("dependencies", [])} for entry in lock}

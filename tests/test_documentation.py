@@ -23,7 +23,7 @@ COMMANDS = [command for page in commands.pages().values() for command in page.co
 
 
 @pytest.mark.parametrize("path", tables.texts(), ids=lambda path: path.name)
-def test_a_table_is_what_its_result_says(path: Path) -> None:
+def test_a_table_matches_its_result(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert tables.drawn(text) == text, "run `python scripts/document.py tables`"
 
@@ -140,7 +140,7 @@ def test_several_runs_give_medians_and_the_range(monkeypatch: pytest.MonkeyPatch
     assert line[-1] == "38 %, tfhe-rs 50 %"
 
 
-def test_what_an_earlier_run_left_is_not_recorded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_data_of_an_earlier_run_is_not_recorded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(results, "FOLDER", tmp_path)
     file = tmp_path / "rows.json"
     file.write_text('{"rows": []}')
@@ -231,7 +231,7 @@ def test_a_result_says_where_it_comes_from(path: Path) -> None:
     assert "/" + "tmp" not in json.dumps(found)
 
 
-def test_an_unknown_table_or_result_is_told() -> None:
+def test_an_unknown_table_or_result_is_reported() -> None:
     with pytest.raises(ValueError, match="there is no table 'none'"):
         tables.drawn("<!-- table: none -->\n<!-- end of table -->")
     with pytest.raises(ValueError, match=r"results/none\.json.*make test-full"):
@@ -308,7 +308,7 @@ def test_output_that_drifts_is_noticed() -> None:
     assert commands.differences(("this run keys 387 ms",), printed) == ["this run keys 387 ms"]
 
 
-def test_a_command_that_fails_or_is_slow_is_told(tmp_path: Path) -> None:
+def test_a_failing_or_slow_command_is_reported(tmp_path: Path) -> None:
     command = commands.Command("README.md", 1, "true")
     assert commands.run(command, commands.Rule(), tmp_path) == ""
     assert "status 3 instead of 0:\nwhy" in commands.run(command, commands.Rule(run="echo why; exit 3"), tmp_path)
@@ -316,7 +316,7 @@ def test_a_command_that_fails_or_is_slow_is_told(tmp_path: Path) -> None:
     assert "not finished" in commands.run(command, commands.Rule(run="sleep 9", minutes=0.001), tmp_path)
 
 
-def test_what_serves_runs_until_its_page_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_servers_run_until_their_page_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -36,7 +36,7 @@ def check(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_an_empty_machine_is_told_everything_at_once(tmp_path: Path) -> None:
+def test_an_empty_machine_has_all_its_errors_reported_at_once(tmp_path: Path) -> None:
     result = check(tmp_path)
     assert result.returncode == 1
     assert result.stderr.splitlines()[0::2] == [

@@ -434,7 +434,7 @@ def test_replacements_on_the_torus() -> None:
 @pytest.mark.parametrize(
     "kind", [pf.UInt(8), pf.SInt(16), pf.Int(-7, 7), pf.Bool, pf.Real, pf.Complex, pf.Mod(65537), pf.Torus(4)], ids=repr
 )
-def test_a_single_value_is_no_vector(kind: Any) -> None:
+def test_a_single_value_is_not_a_vector(kind: Any) -> None:
     of = pf.program(x=kind)(lambda x: {"x": x}).outputs["x"]
     tables = instead.NUMBERS | instead.REALS if isinstance(of, pf.SlotType) else instead.of_values(of)
     for name in instead.OF_VECTORS & tables.keys():
@@ -586,7 +586,7 @@ def test_functions_of_one_real_number_are_approximated_where_they_are_smooth() -
         pf.program(x=pf.Real.vector(4))(lambda x: np.tanh(x))
 
 
-def test_an_unknown_name_says_what_there_is() -> None:
+def test_an_unknown_name_lists_the_known_ones() -> None:
     for kind, words in (
         (pf.UInt(8), r"pf\.mux"),
         (pf.Int(0, 7), r"pf\.lookup"),
@@ -601,7 +601,7 @@ def test_an_unknown_name_says_what_there_is() -> None:
         assert pf.program(x=kind)(lambda x: x if not hasattr(x, "iloc") and not hasattr(x, "__array__") else None)
 
 
-def test_values_are_no_keys_and_elements_are_not_assigned() -> None:
+def test_values_are_not_keys_and_elements_are_not_assigned() -> None:
     def assigned(x: Any) -> Any:
         x[1] = 3
         return x
@@ -666,7 +666,7 @@ def test_variances() -> None:
             np.testing.assert_allclose(found[name], value, atol=1e-6, err_msg=name)
 
 
-def test_where_there_is_no_variance() -> None:
+def test_cases_without_a_variance() -> None:
     with pytest.raises(pf.ProgramError, match=r"x \* x"):
         pf.program(x=pf.Mod(T).vector(4))(lambda x: x.var())
     with pytest.raises(pf.ProgramError, match="var: real"):

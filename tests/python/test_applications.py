@@ -59,7 +59,7 @@ def test_one_filter_on_one_channel_needs_no_more_axes():
         (np.ones((1, 5, 5, 1), int), (4, 4, 1), "use a smaller kernel or more padding"),
     ],
 )
-def test_what_is_no_convolution_is_refused(kernel, shape, words):
+def test_invalid_convolutions_are_rejected(kernel, shape, words):
     with pytest.raises(pf.ProgramError, match=words):
 
         @pf.program(x=pf.Int(0, 1).vector(16))

@@ -223,7 +223,7 @@ def test_bad_machine_file(polyfabric, tmp_path, old, new, values):
     check(done.err, "mine.toml", *values)
 
 
-def test_a_machine_file_of_ones_own_is_simulated(polyfabric, tmp_path):
+def test_a_custom_machine_file_is_simulated(polyfabric, tmp_path):
     text = MACHINE.read_text().replace('name = "morphling"', 'name = "half-clock"', 1)
     text = text.replace("clock = { value = 1.2,", "clock = { value = 0.6,", 1)
     (tmp_path / "mine.toml").write_text(text)

@@ -46,7 +46,7 @@ def test_times_are_processor_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_a_wrong_result_is_told_and_ends_with_status_1(
+def test_a_wrong_result_is_reported_and_ends_with_status_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wrong = {"result": np.full(8, 9j)}

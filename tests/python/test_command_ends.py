@@ -62,7 +62,7 @@ def test_a_file_that_ends_python_is_refused(polyfabric, tmp_path):
     assert "own.py:10: SystemExit: 0; correct the file" in done.err
 
 
-def test_what_a_file_prints_is_not_among_the_data(polyfabric, tmp_path):
+def test_output_of_a_users_file_is_not_in_the_data(polyfabric, tmp_path):
     (tmp_path / "own.py").write_text(f"{ADD}\nprint('read')\n")
     done = polyfabric("run", "own.py", "--input", "x=1", "--json")
     assert json.loads(done.out)["outputs"] == {"result": 2}

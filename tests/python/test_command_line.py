@@ -116,7 +116,7 @@ def larger(x, y):
 """
 
 
-def test_run_a_file_of_ones_own(polyfabric, tmp_path):
+def test_run_a_custom_file(polyfabric, tmp_path):
     (tmp_path / "mine.py").write_text(PROGRAM)
     done = polyfabric("run", "mine.py:larger", "--input", "x=3", "--input", "y=5", "--json")
     assert done.status == 0, done.err
@@ -192,7 +192,7 @@ def test_booleans_are_given_by_their_names(polyfabric, tmp_path):
     assert (done.status, "'true' is not integers separated by commas" in done.err) == (2, True), done
 
 
-def test_numbers_beside_each_other_are_not_one(polyfabric, tmp_path):
+def test_numbers_separated_by_spaces_are_not_one(polyfabric, tmp_path):
     (tmp_path / "own.py").write_text(
         "import polyfabric as pf\n\n\n@pf.program(x=pf.Complex.bounded(16).vector(2))\ndef f(x):\n    return x + x\n"
     )
@@ -294,7 +294,9 @@ def test_a_file_with_one_program_needs_no_name_behind_it(polyfabric, tmp_path):
     ("ours", "theirs", "value"),
     [("halved", "cubed", "1,0,1,0"), ("tripled", "powered", "1,2,3,4"), ("kept", "counted", "1")],
 )
-def test_files_of_another_program_are_told_as_such_before_levels_and_sets(polyfabric, tmp_path, ours, theirs, value):
+def test_files_of_another_program_are_reported_as_such_before_levels_and_sets(
+    polyfabric, tmp_path, ours, theirs, value
+):
     (tmp_path / "own.py").write_text(FOREIGN)
     assert polyfabric("run", f"own.py:{ours}", "--keys", "k", "--step", "encrypt", "--input", f"x={value}").status == 0
     for step, kind in (("execute", 'input "x"'), ("decrypt", 'output "result"')):
@@ -415,7 +417,7 @@ def test_somebody_elses_server_key_is_not_replaced(polyfabric, tmp_path):
     assert list(foreign.parent.iterdir()) == [foreign]
 
 
-def test_results_are_read_without_what_was_expected(polyfabric, tmp_path):
+def test_results_are_read_without_expected_values(polyfabric, tmp_path):
     common = ("run", "pbs+ks", "--params", "toy-512-k2", "--max-failure", "0", "--keys", "keys", "--json")
     for step in ("encrypt", "execute"):
         assert polyfabric(*common, "--step", step).status == 0
@@ -551,14 +553,14 @@ def test_reproduce(polyfabric):
     assert {"Table II", "Table III (a)", "Figure 11"} <= {row["table"] for row in rows}
 
 
-def test_simulate_refuses_what_run_does(polyfabric):
+def test_simulate_rejects_the_same_options_as_run(polyfabric):
     for command, place in (("run", "--on"), ("simulate", "--machine")):
         done = polyfabric(command, "pbs", place, "morphling", "--params", "morphling-I", "--batch", "1")
         assert done.status == 2, done.out
         assert "accept it with --max-failure -1" in " ".join(done.err.split())
 
 
-def test_a_machine_file_of_ones_own_is_run_on(polyfabric, tmp_path):
+def test_a_custom_machine_file_is_run_on(polyfabric, tmp_path):
     text = (Path(__file__).resolve().parents[2] / "machines" / "f1.toml").read_text()
     (tmp_path / "own.toml").write_text(text.replace('name = "f1"', 'name = "own"', 1))
     (tmp_path / "own.py").write_text(
@@ -601,14 +603,14 @@ def test_wrong_call(polyfabric, line, values):
     check(done.err, *values)
 
 
-def test_who_asks_for_another_paper_is_told_those_that_there_are(polyfabric):
+def test_an_unknown_paper_lists_the_known_ones(polyfabric):
     done = polyfabric("reproduce", "morphing")
     assert (done.status, done.out) == (2, "")
     known = ", ".join(machines.names())
     assert " ".join(done.err.split()).endswith(f'no published figures of "morphing" are in the project; it has {known}')
 
 
-def test_the_instruction_set_is_chosen_and_told(polyfabric_process, monkeypatch):
+def test_the_instruction_set_is_chosen_and_reported(polyfabric_process, monkeypatch):
     printed = polyfabric_process("--version")
     assert printed.status == 0, printed.err
     assert "kernels in " in printed.out
@@ -619,7 +621,7 @@ def test_the_instruction_set_is_chosen_and_told(polyfabric_process, monkeypatch)
 
 
 @pytest.mark.parametrize("command", [("--version",), ("run", "pbs")], ids="_".join)
-def test_an_unknown_instruction_set_is_told(polyfabric_process, monkeypatch, command):
+def test_an_unknown_instruction_set_is_reported(polyfabric_process, monkeypatch, command):
     monkeypatch.setenv("POLYFABRIC_ISA", "sse9")
     done = polyfabric_process(*command)
     assert done.status == 2
@@ -632,7 +634,7 @@ def test_an_unknown_instruction_set_is_told(polyfabric_process, monkeypatch, com
     [("machines", "morphling"), ("params", "strix-I", "--json"), ("rum", "digits"), ("--debug", "params", "strixI")],
     ids="_".join,
 )
-def test_a_process_of_its_own_says_the_same(polyfabric, polyfabric_process, arguments):
+def test_a_separate_process_prints_the_same(polyfabric, polyfabric_process, arguments):
     """The other tests rely on this to call the command line in their own process."""
     assert polyfabric_process(*arguments) == polyfabric(*arguments)
 
@@ -656,7 +658,7 @@ def test_unrolled_keys(polyfabric, unroll):
 
 
 @pytest.mark.parametrize("program", ["adder", "pbs", "matvec", "mine.py:f"])
-def test_the_cost_is_told_without_running(polyfabric, tmp_path, program):
+def test_the_cost_is_reported_without_running(polyfabric, tmp_path, program):
     (tmp_path / "mine.py").write_text(
         "import polyfabric as pf\n\n\n@pf.program(x=pf.Real.vector(8))\ndef f(x):\n    return pf.rotate(x * x, 1)\n"
     )
@@ -678,7 +680,7 @@ def test_the_cost_of_an_application_is_refused(polyfabric, program):
     assert program in done.err
 
 
-def test_a_built_in_program_looks_up_what_is_given(polyfabric):
+def test_a_built_in_program_looks_up_the_given_values(polyfabric):
     asked = ("run", "pbs", "--params", "toy-256", "--max-failure", "0", "--json", "--batch", "8")
     found = []
     for given in ("0,1,2,3,4,5,6,7", "7,6,5,4,3,2,1,0"):

@@ -56,7 +56,7 @@ def test_the_widths_are_those_of_the_arithmetic(side_by_side):
         assert set(row["widths"]) == {"key", "forward", "inverse", "forward_twiddle", "inverse_twiddle"}
 
 
-def test_machines_of_one_name_are_told_apart_by_their_files(tmp_path):
+def test_machines_of_one_name_are_distinguished_by_their_files(tmp_path):
     (own := tmp_path / "slower.toml").write_text(
         (Path(__file__).resolve().parents[2] / "machines/morphling.toml").read_text().replace("1.2 GHz", "0.6 GHz")
     )
@@ -78,7 +78,7 @@ def test_no_machine_at_all_is_an_error():
     assert all(str(refused.value).count(f"{name}: ") == 1 for name in TORUS)
 
 
-def test_a_set_that_is_none_is_told_once_for_all_machines():
+def test_an_unknown_set_is_reported_once_for_all_machines():
     with pytest.raises(
         pf.MachineError, match=rf"no machine has a result; {', '.join(TORUS)}: no parameter set"
     ) as refused:
@@ -107,7 +107,7 @@ def test_a_set_of_one_machine_that_is_none_ends_the_command_though_the_others_st
 
 
 @pytest.mark.parametrize("name", TORUS[-1:])
-def test_derived_widths_decrypt_and_their_price_is_told(name):
+def test_derived_widths_decrypt_and_their_price_is_reported(name):
     report = compare("pbs", [name], parameters=SET, batch=96, widths="derived")
     own, derived = report["machines"]
     assert (own["widths_are"], derived["widths_are"]) == ("own", "derived")
@@ -138,7 +138,7 @@ def test_multipliers_cost_the_product_of_their_factors_bits():
     assert _multiplier_bits(parameters, bits) == total
 
 
-def test_a_file_of_ones_own_is_compared(tmp_path):
+def test_a_custom_file_is_compared(tmp_path):
     text = (Path(__file__).resolve().parents[2] / "machines" / f"{TORUS[0]}.toml").read_text()
     own = tmp_path / "own.toml"
     own.write_text(text.replace(f'name = "{TORUS[0]}"', 'name = "mine"', 1))
@@ -176,7 +176,7 @@ def squares(x):
     return pf.lookup(x, lambda v: v * v % 4)
 
 
-def test_each_machine_may_hold_a_set_of_its_own(polyfabric):
+def test_each_machine_may_have_its_own_set(polyfabric):
     sets = {"f1": "f1-lola-mnist", "osiris": "f1-lola-mnist-d2"}
     report = compare("lola-mnist", ["f1", "osiris"], parameters=sets)
     assert {row["machine"]: row["parameters"] for row in report["machines"]} == sets
@@ -209,7 +209,7 @@ def test_an_empty_list_of_machines_is_not_all_of_them(polyfabric):
     assert "there is no machine ''; known are" in done.err
 
 
-def test_what_cannot_be_asked_is_told():
+def test_impossible_requests_are_reported():
     for call, message in (
         (lambda: compare("pbss", parameters=SET), "there is no program 'pbss'"),
         (lambda: compare("pbs", ["nobody"], parameters=SET), "there is no machine 'nobody'"),

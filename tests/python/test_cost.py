@@ -8,7 +8,7 @@ import pytest
 from polyfabric import execution
 
 
-def test_a_cost_says_what_the_program_takes_and_runs_nothing() -> None:
+def test_a_cost_is_estimated_without_running() -> None:
     small, large = (
         program.cost().to_dict() for program in (costed_programs.ckks_matrix, costed_programs.ckks_large_matrix)
     )
@@ -17,7 +17,7 @@ def test_a_cost_says_what_the_program_takes_and_runs_nothing() -> None:
 
 
 @pytest.mark.parametrize("name", ["ckks_polynomial", "bgv_product", "tfhe_one_lookup"])
-def test_a_cost_says_what_each_part_of_a_whole_run_takes(name: str) -> None:
+def test_a_cost_lists_each_part_of_a_whole_run(name: str) -> None:
     report = getattr(costed_programs, name).cost()
     parts = report["whole_run_seconds"]
     # A program that this process has made is not started by a run.

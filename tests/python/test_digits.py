@@ -47,7 +47,7 @@ def test_weights_survive_their_file():
     assert again.to_json() == network.to_json()
 
 
-def test_a_file_that_is_no_network_is_refused():
+def test_a_file_that_is_not_a_network_is_rejected():
     with pytest.raises(ValueError, match="not a digits network"):
         Network.from_json('{"format": "something else"}')
 

@@ -37,7 +37,7 @@ def swept(tmp_path_factory):
     return results, report
 
 
-def test_the_front_is_what_nothing_beats(swept):
+def test_the_front_has_the_undominated_points(swept):
     own = swept[1]["points"][0]
     assert own | {"own": True, "performance": 1.0} == own
     assert own["values"] == {
@@ -71,7 +71,7 @@ def test_the_sweep_is_drawn_with_the_papers_own_point(swept, tmp_path):
     assert "<svg" in (tmp_path / "sweep.svg").read_text()
 
 
-def test_what_a_results_file_holds_is_not_computed_again(swept, tmp_path, monkeypatch):
+def test_points_in_a_results_file_are_not_computed_again(swept, tmp_path, monkeypatch):
     lines = swept[0].read_text().splitlines()
     results = tmp_path / "results.jsonl"
     # Stopped in the middle of a line.
@@ -140,7 +140,7 @@ class _here:  # noqa: N801 - stands for a function
         return future
 
 
-def test_another_file_is_no_results_file(tmp_path):
+def test_another_file_is_rejected_as_a_results_file(tmp_path):
     results = tmp_path / "results.jsonl"
     for text in ("{}\nno json\n", "[" * 100_000 + "\n"):
         results.write_text(text)
@@ -161,7 +161,7 @@ def test_another_file_is_no_results_file(tmp_path):
         ("area_mm2", None),
     ],
 )
-def test_a_line_that_no_sweep_wrote_is_told(swept, tmp_path, key, value):
+def test_a_line_that_no_sweep_wrote_is_reported(swept, tmp_path, key, value):
     line, *_ = swept[0].read_text().splitlines()
     entry = json.loads(line)
     entry["point"][key] = value
@@ -171,7 +171,7 @@ def test_a_line_that_no_sweep_wrote_is_told(swept, tmp_path, key, value):
         explore(TASK, AXES, results=results)
 
 
-def test_a_pipe_or_a_device_is_no_results_file(tmp_path):
+def test_a_pipe_or_a_device_is_rejected_as_a_results_file(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", Path("/dev/zero")):
         with pytest.raises(pf.FileError, match=re.escape(str(path))):
@@ -231,7 +231,7 @@ def test_a_machine_of_tfhe_is_swept_on_its_own_figures(polyfabric):
     assert half["performance"] < 0.7
 
 
-def test_a_machine_file_has_a_sweep_of_its_own_or_says_that_it_has_none():
+def test_a_machine_file_has_a_sweep_or_the_error_says_that_it_has_none():
     swept = [name for name in pf.machines.names() if pf.machines.load(name).to_dict().get("sweep")]
     assert len(swept) >= 2
     for name in swept:
@@ -308,7 +308,7 @@ def test_a_change_that_no_law_follows_has_no_area_for_sweeps_and_for_a_changed_f
         (("/dev/zero",), "more than 1048576 bytes, and a machine file has fewer"),
     ],
 )
-def test_what_cannot_be_swept_is_told(polyfabric, arguments, message):
+def test_figures_that_cannot_be_swept_are_reported(polyfabric, arguments, message):
     done = polyfabric("explore", *arguments, "--jobs", "1")
     assert done.status == 2
     assert message in " ".join(done.err.split())
@@ -330,7 +330,7 @@ def test_what_cannot_be_swept_is_told(polyfabric, arguments, message):
         (f'"{CLUSTERS}" = [true]', f"{CLUSTERS} is 16 in the machine file"),
     ],
 )
-def test_a_wrong_sweep_of_a_file_is_told(tmp_path, table, message):
+def test_a_wrong_sweep_of_a_file_is_reported(tmp_path, table, message):
     text = FILE.read_text()
     before, after = text.index("[[sweep]]"), text.index("[components.ntt]")
     (tmp_path / "mine.toml").write_text(f"{text[:before]}[[sweep]]\n{table}\n\n{text[after:]}")
@@ -366,7 +366,7 @@ def test_a_figure_that_a_file_leaves_out_is_swept_once_it_is_there(monkeypatch, 
     assert other["seconds"]["pbs@toy-256"] > own["seconds"]["pbs@toy-256"]
 
 
-def test_a_point_whose_area_no_law_tells_leaves_the_files_own(monkeypatch, tmp_path):
+def test_a_point_without_an_area_law_keeps_the_files_area(monkeypatch, tmp_path):
     monkeypatch.setattr(exploration, "_workers", _here)
     # No component says how it follows this figure.
     key = "units.core.rows"
@@ -380,7 +380,7 @@ def test_a_point_whose_area_no_law_tells_leaves_the_files_own(monkeypatch, tmp_p
     assert "no component says how its area and power follow this figure" in other["error"]
 
 
-def test_a_sweep_too_large_to_end_is_told_at_once():
+def test_a_sweep_that_is_too_large_is_rejected_at_once():
     many = {CLUSTERS: list(range(1, 1001))}
     with rejects(pf.InputError, "1,000,000", "100,000"):
         explore(TASK, [many, {"channels.hbm.count": list(range(1000))}])
@@ -488,7 +488,7 @@ def test_the_installed_command_starts_processes(polyfabric_process):
         ("f1", ["ntt@12", "matvec@none.toml"], "none.toml"),
     ],
 )
-def test_a_wrong_name_is_told_before_any_point_is_computed(monkeypatch, machine, programs, message):
+def test_a_wrong_name_is_reported_before_any_point_is_computed(monkeypatch, machine, programs, message):
     monkeypatch.setattr(exploration, "_workers", None)
     with pytest.raises(pf.errors.Error, match=re.escape(message)):
         explore(Task.of(machine, programs), [])

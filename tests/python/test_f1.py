@@ -180,7 +180,7 @@ def test_units_of_low_throughput(polyfabric, permuted, kind):
     assert low["energy_j"] is None
 
 
-def test_figure_9_divides_what_the_report_has(permuted):
+def test_figure_9_divides_the_reports_numbers(permuted):
     report = permuted
     rows = figure_9("table3.none", "permute", report)
     beside = [row for row in rows if row["beside"]]
@@ -251,7 +251,7 @@ def test_what_is_made_of_several_programs_is_worth_no_more_than_the_least():
     assert [row["kind"] for row in table_5_means(slowdowns[1:])] == ["predicted_under_reading"]
 
 
-def test_a_scheduler_that_is_given_up_has_an_error_of_its_own():
+def test_a_scheduler_that_gives_up_raises_its_own_error():
     kernel = _native.RnsKernel.microbenchmark("permute", 12, 3, 16, 2)
     with pytest.raises(pf.IntractableError, match="limit"):
         load("f1").map(kernel, scheduler="csr", time_limit=1e-9)
@@ -358,7 +358,7 @@ def test_the_comparisons_scheduler_is_chosen(polyfabric):
         (("simulate", "permute", "--machine", "morphling", "--batch", "1"), "executes programs of TFHE"),
     ],
 )
-def test_what_does_not_fit_is_told(polyfabric, arguments, message):
+def test_programs_that_do_not_fit_are_reported(polyfabric, arguments, message):
     done = polyfabric(*arguments)
     assert done.status == 2
     assert message in " ".join(done.err.split())
@@ -390,7 +390,7 @@ def test_every_key_switch_replays_and_decrypts(key_switch):
 
 
 @pytest.mark.full
-def test_the_compilers_choice_is_told(polyfabric):
+def test_the_compilers_choice_is_reported(polyfabric):
     done = json.loads(polyfabric("simulate", "matvec", "--machine", "f1", "--json").out)
     choice = done["key_switch"]
     assert choice["by"] == "compiler"

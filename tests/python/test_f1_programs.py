@@ -73,7 +73,7 @@ def test_cifar_gives_its_scores_encrypted(program):
     assert done.correct, (done.error, done.found, done.expected)
 
 
-def test_a_wrong_answer_is_told():
+def test_a_wrong_answer_is_reported():
     right = done_on("lola-mnist", "cpu")
     shifted = [value + 1 for value in right.expected]
     assert not Answer(right.program, right.found, shifted, right.run).correct

@@ -20,7 +20,7 @@ from rejects import rejects
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_a_file_is_whole_for_whoever_reads_it_meanwhile(tmp_path):
+def test_a_file_is_complete_for_concurrent_readers(tmp_path):
     path, contents = tmp_path / "file", [bytes([letter]) * (1 << 20) for letter in b"ab"]
     write_bytes(path, contents[0])
     with ThreadPoolExecutor(4) as pool:
@@ -205,7 +205,7 @@ def test_inputs_and_outputs_of_a_step_are_written_together(tmp_path, monkeypatch
     assert both.decrypt(tmp_path) == {"a": 0, "b": 1}
 
 
-def test_what_is_read_has_an_end(tmp_path, monkeypatch):
+def test_reading_has_a_size_limit(tmp_path, monkeypatch):
     sparse = tmp_path / "sparse"
     with sparse.open("wb") as file:
         file.truncate(1 << 40)
@@ -245,7 +245,7 @@ def test_what_is_read_has_an_end(tmp_path, monkeypatch):
         written.result()
 
 
-def test_a_pipe_in_the_place_of_a_key_or_ciphertexts_is_not_waited_for(tmp_path):
+def test_a_pipe_instead_of_a_key_or_ciphertexts_is_not_waited_for(tmp_path):
     """A folder may be shared: whoever can put a pipe there would stop those that read it."""
     spec = pf.Specification.of(NEGATED, "toy-256")
     NEGATED.make_keys(tmp_path, parameters="toy-256", public=True)
@@ -273,7 +273,7 @@ def test_a_pipe_in_the_place_of_a_key_or_ciphertexts_is_not_waited_for(tmp_path)
         kept.rename(path)
 
 
-def test_expected_results_that_are_none_are_told(tmp_path):
+def test_malformed_expected_results_are_reported(tmp_path):
     NEGATED.make_keys(tmp_path, parameters="toy-256")
     NEGATED.encrypt({"x": 1}, tmp_path)
     NEGATED.execute(tmp_path)
@@ -329,7 +329,7 @@ def test_an_entry_that_begins_beyond_any_file_is_refused():
         pf.Ciphertexts.from_bytes(data[:start] + entry + extra + tail)
 
 
-def test_an_archive_is_no_larger_than_what_was_sent():
+def test_an_archive_is_not_larger_than_the_sent_data():
     def refused(data, why):
         with pytest.raises(pf.FileError, match=why):
             pf.Ciphertexts.from_bytes(data)

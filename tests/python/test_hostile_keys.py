@@ -102,7 +102,7 @@ def test_a_key_of_a_made_up_set_is_not_expanded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["tfhe", "ckks"])
-def test_a_server_takes_keys_of_its_own_set_and_others_on_request(scheme: str, tmp_path: Path) -> None:
+def test_a_server_accepts_keys_of_its_set_and_others_on_request(scheme: str, tmp_path: Path) -> None:
     program, inputs = CASES[scheme]
     other = OTHER_SETS[scheme]
     client = pf.Client(pf.Specification.of(program, other))
@@ -178,9 +178,7 @@ def test_a_specification_cannot_ask_for_more_key_than_its_client_accepts(
 
 
 @pytest.mark.parametrize("scheme", CASES)
-def test_no_key_is_made_for_which_there_is_no_memory(
-    scheme: str, clients: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_key_is_made_without_enough_memory(scheme: str, clients: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also for a loaded client; a client that accepts no byte of key encrypts nothing."""
     spec, secret = clients[scheme].specification, clients[scheme].to_bytes()
     with pytest.raises(pf.ParameterError):
@@ -204,7 +202,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10, len(k
 """
 
 
-def test_a_client_does_not_expand_what_it_only_sends() -> None:
+def test_a_client_does_not_expand_keys_that_it_only_sends() -> None:
     done = subprocess.run([sys.executable, "-c", SENT], check=True, capture_output=True, text=True)
     taken, sent = map(int, done.stdout.split())
     assert taken < 3 * sent
@@ -214,7 +212,7 @@ def test_a_client_does_not_expand_what_it_only_sends() -> None:
 
 
 @pytest.mark.parametrize("scheme", CASES)
-def test_a_secret_key_is_no_other_key_and_no_ciphertext(scheme: str, clients: Any, tmp_path: Path) -> None:
+def test_a_secret_key_is_rejected_as_another_key_or_a_ciphertext(scheme: str, clients: Any, tmp_path: Path) -> None:
     secret = clients[scheme].to_bytes()
     clients[scheme].save(tmp_path / "server.key")
     for send in (

@@ -321,7 +321,7 @@ def test_few_values_decrypt_right() -> None:
     assert again.outputs["result2"] == 1
 
 
-def test_what_is_refused_says_what_to_do() -> None:
+def test_errors_name_a_remedy() -> None:
     def refusal(use) -> str:
         with pytest.raises(pf.ProgramError) as error:
             pf.program(x=pf.UInt(8), y=pf.SInt(8), z=pf.UInt(8).vector(3), t=pf.Text(4))(use)
@@ -412,7 +412,7 @@ def test_weights_and_powers_of_two_cost_no_more_than_they_have_to():
         assert parts(x=x, y=y) == {"signed": list(divmod(x, 8)), "unsigned": [y // 128, y % 128], "whole": [y, 0]}
 
 
-def test_a_vector_of_public_factors_costs_what_they_cost_alone():
+def test_a_vector_of_public_factors_costs_as_much_as_single_ones():
     factors = [3, 5, 44, 0]
     x = [7, 1000, 65535, 9]
     for product in (lambda x, f: x * f, lambda x, f: f * x, lambda x, f: x.checked_mul(f)[1]):

@@ -109,7 +109,7 @@ def test_divisions_shifts_and_bits_with_public_numbers_are_pythons(low: int) -> 
 
 @pytest.mark.parametrize("call", [operator.add, operator.mul, operator.lt, pf.max, lambda x, y: pf.mux(x > 1, x, y)])
 @pytest.mark.parametrize("kind", [pf.Int(0, 7), pf.UInt(8)], ids=str)
-def test_a_number_beside_a_vector_of_one_gives_a_vector(call, kind) -> None:
+def test_a_number_and_a_vector_of_one_give_a_vector(call, kind) -> None:
     """As numpy's arrays do, on either side, and whatever was computed of the same values before."""
     alone = pf.program(x=kind, y=kind.vector(1))(
         lambda x, y: {"n": call(x, x), "xy": call(x, y), "yx": call(y, x), "p": call(x, [2])}
@@ -119,7 +119,7 @@ def test_a_number_beside_a_vector_of_one_gives_a_vector(call, kind) -> None:
     assert all(isinstance(found, list) and len(found) == 1 for found in shown.values())
 
 
-def test_a_boolean_is_0_or_1_for_signs_and_beside_integers() -> None:
+def test_a_boolean_is_0_or_1_for_signs_and_next_to_integers() -> None:
     given = {"b": [0, 1, 0, 1], "n": [0, 1, 1, 0]}
 
     @pf.program(b=pf.Bool.vector(4), n=pf.Int(0, 1).vector(4))

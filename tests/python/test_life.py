@@ -58,7 +58,7 @@ def test_a_cell_takes_44_look_ups(size):
     assert planned.kernel.lookups == GATES * size * size
 
 
-def test_what_a_generation_leaves_is_what_the_next_takes():
+def test_a_generation_leaves_the_input_of_the_next():
     planned, _ = prepare(5, 5, 2, parameters=TOY, max_failure=0.0)
     signature = json.loads(planned.signature.to_json())
     (taken,), (left,) = signature["inputs"], signature["outputs"]
@@ -83,7 +83,7 @@ def test_generations_on_ciphertexts_equal_the_clear_ones(parameters):
     assert (game.key_switch == "none") == parameters.endswith("one-key")
 
 
-def test_a_wrong_generation_is_told(monkeypatch):
+def test_a_wrong_generation_is_reported(monkeypatch):
     monkeypatch.setattr(life, "following", lambda board: ~board)
     game = play(np.zeros((3, 3), dtype=bool), 1, parameters=TOY, max_failure=0.0)
     assert not game.correct
@@ -146,7 +146,7 @@ def test_the_command(polyfabric):
     assert "\x1b" not in done.out
 
 
-def test_what_the_command_refuses(polyfabric):
+def test_calls_that_the_command_rejects(polyfabric):
     for words, message in (
         (("run", "life", "--step", "keys", "--keys", "k"), "--step does not apply to life, which accepts --board"),
         (("run", "adder", "--board", "glider"), "--board"),
@@ -157,7 +157,7 @@ def test_what_the_command_refuses(polyfabric):
         assert message in done.err, done.err
 
 
-def test_on_a_terminal_it_says_what_it_does_before_there_is_a_board(polyfabric, monkeypatch):
+def test_a_terminal_shows_the_steps_before_the_first_board(polyfabric, monkeypatch):
     drawn = io.StringIO()
     monkeypatch.setattr(life_run, "out", lambda: Console(file=drawn, force_terminal=True, width=80, markup=False))
     done = polyfabric("run", "life", "--size", "3", "--generations", "1", "--params", TOY, "--max-failure", "0")

@@ -36,7 +36,7 @@ def refused(program: pf.Program, machine: str) -> str | None:
 
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_what_is_refused_runs_as_its_message_says(name: str, machine: str) -> None:
+def test_rejected_code_runs_with_the_messages_remedy(name: str, machine: str) -> None:
     program = PROGRAMS[name]
     refusal = refused(program, machine)
     if refusal is None:
@@ -124,7 +124,7 @@ def test_sets_of_fewer_bits_are_named_not_chosen() -> None:
 
 
 @pytest.mark.parametrize("machine", ON_SLOTS)
-def test_what_no_set_carries_asks_for_one_of_ones_own(machine: str) -> None:
+def test_programs_beyond_every_set_ask_for_a_custom_set(machine: str) -> None:
     deep = pf.program("deep", x=pf.Real.vector(8))(lambda x: reduce(lambda y, _: y * y, range(40), x))
     with rejects(pf.Error, "deep"):
         deep.simulate(machine)
@@ -165,7 +165,7 @@ def test_what_keeps_a_program_of_bgv_from_a_machine_of_ckks_and_what_runs() -> N
         assert done.outputs["result"] == [value * value + 1 for value in given["x"]]
 
 
-def test_why_no_key_switch_runs_is_told_once() -> None:
+def test_the_reason_for_no_key_switch_is_reported_once() -> None:
     powers = pf.program("powers", x=pf.Mod(65537).vector(8))(lambda x: x**16)
     with pytest.raises(pf.MachineError) as refused:
         powers.simulate("osiris")

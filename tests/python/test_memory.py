@@ -52,7 +52,7 @@ print(cost.to_dict()["memory_bytes"], int(peak[1]) << 10)
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="this system does not tell a process's peak")
 @pytest.mark.parametrize("program", [SLOTS, pytest.param(ELEMENTS, marks=pytest.mark.full)], ids=["slots", "elements"])
-def test_the_memory_told_is_what_a_run_takes(program: str) -> None:
+def test_the_reported_memory_is_that_of_a_run(program: str) -> None:
     """Not less, and at most a third more: of this size Python's own part, which differs by machine, is a tenth."""
     run, cost = program.rsplit("\n", 2)[:2]
     found = subprocess.run(

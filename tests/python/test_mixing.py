@@ -133,7 +133,7 @@ def test_a_range_of_any_size_is_an_input_and_an_output() -> None:
             program(**given)
 
 
-def test_a_program_is_lowered_to_what_takes_less() -> None:
+def test_a_program_is_lowered_to_the_cheaper_form() -> None:
     """Sums and one look-up of few values on a ciphertext each; a comparison of many values in digits; a table that is asked for as one look-up, as one."""
     few = pf.program(x=pf.Int(0, 7).vector(4))(lambda x: pf.sum(x) > 20)
     many = pf.program(x=pf.Int(0, 100).vector(4))(lambda x: pf.max(x))

@@ -185,14 +185,14 @@ def test_a_model_of_sparse_rows_is_read() -> None:
     assert (pf.from_sklearn(fitted, IRIS[0]).clear(IRIS[0]) == fitted.predict(IRIS[0])).all()
 
 
-def test_names_of_columns_are_no_warning() -> None:
+def test_names_of_columns_do_not_warn() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         encrypted = pf.from_sklearn(named(), Named(IRIS[0], "abcd"))
     assert (encrypted.clear(Named(IRIS[0], "abcd")) == encrypted.clear(IRIS[0])).all()
 
 
-def test_rows_that_are_none_or_too_large_are_no_traceback() -> None:
+def test_malformed_or_too_large_rows_give_no_traceback() -> None:
     encrypted = pf.from_sklearn(named(), IRIS[0])
     with rejects(pf.InputError, "0 x 2 x 2", "4"):
         encrypted.clear(np.zeros((0, 2, 2)))

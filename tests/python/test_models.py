@@ -640,7 +640,7 @@ def test_without_the_package_the_error_says_how_to_get_it(monkeypatch: pytest.Mo
         pf.from_onnx("net.onnx", np.zeros((4, 4)))
 
 
-def test_what_exporters_write_differently_is_read_alike() -> None:
+def test_variants_of_exporters_are_read_alike() -> None:
     onnx = pytest.importorskip("onnx")
     rows = np.random.default_rng(0).uniform(-1, 1, size=(30, 4))
     nodes = [

@@ -32,7 +32,7 @@ def test_its_outputs_are_values_of_the_program_that_calls_it() -> None:
     assert summary(x=[3, 9, 2]) == {"most": 9, "sorted": [2, 3, 9]}
 
 
-def test_public_numbers_are_taken_beside_encrypted_ones_and_bounds_may_differ() -> None:
+def test_public_numbers_are_accepted_next_to_encrypted_ones_and_bounds_may_differ() -> None:
     program = pf.program(x=pf.Real.bounded(2).vector(4))(lambda x: moments(x=x, y=np.arange(4))["result1"])
     assert program.run({"x": [2, 1, 0.5, -1]}).correct
     assert program(x=[2, 1, 0.5, -1])["result"] == pytest.approx(1 + 1 - 3)

@@ -31,7 +31,7 @@ def counted(program: TracedProgram) -> dict[str, int]:
     return {**plan.kernel.counts(), "ring_degree": ring_degree, "key_bytes": facts["server_key_bytes"]}
 
 
-def test_every_program_takes_what_it_took() -> None:
+def test_every_program_takes_its_recorded_operations() -> None:
     found = {name: counted(program) for name, program in PROGRAMS.items()}
     if os.environ.get("UPDATE_SNAPSHOTS") == "1":
         FILE.write_text(json.dumps(found, indent=2) + "\n")

@@ -97,7 +97,7 @@ def test_a_machine_without_instructions_is_simulated(polyfabric):
     assert json.loads(done.out)["cycles"] > 0
 
 
-def test_key_switches_that_the_units_do_not_hold_are_told():
+def test_key_switches_that_the_units_cannot_hold_are_reported():
     # F1's set has 24 digits, and a column of the Hadamard unit has three cells; what has fewer digits has less security than the set.
     with pytest.raises(
         pf.MachineError,
@@ -106,7 +106,7 @@ def test_key_switches_that_the_units_do_not_hold_are_told():
         plan(ckks_bootstrapping(), "f1-ckks-bootstrap", machine=load("osiris"), key_switch="auto")
 
 
-def test_table_3_has_every_column_and_what_stands_beside_it(monkeypatch):
+def test_table_3_has_every_column_and_its_notes(monkeypatch):
     def timed(program, parameters, readings):
         if parameters == "osiris-bootstrap-13":
             raise pf.MachineError("the scratchpad is full")

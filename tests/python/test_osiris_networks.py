@@ -331,7 +331,7 @@ def test_rows_of_the_networks(monkeypatch):
     assert set(kinds.values()) == {"calibrated"}
 
 
-def test_what_cannot_be_timed_says_why(monkeypatch):
+def test_programs_that_cannot_be_timed_say_why(monkeypatch):
     def refused(*given):
         raise MachineError("the scratchpad is full")
 

@@ -68,7 +68,7 @@ def test_a_value_that_repeats_is_bootstrapped_as_few_slots():
     np.testing.assert_allclose(mixed["few"], values / 4 + 0.25)
 
 
-def test_a_bootstrap_of_fewer_slots_is_told_what_fits():
+def test_a_bootstrap_of_too_few_slots_raises_an_error_with_the_slots_that_fit():
     def traced(length, slots):
         @pf.program(slots=2048, x=pf.Complex.vector(length))
         def refresh(x):
@@ -263,7 +263,7 @@ def test_a_bodys_own_rotation_is_no_other_operations_too():
         repeated_rounds.simulated(network, SORTING_SET, load("osiris"))
 
 
-def test_a_stage_as_a_body_takes_what_it_takes_by_itself():
+def test_a_stage_as_a_body_takes_as_long_as_by_itself():
     machine = load("osiris")
     stage = Stage(16, 2, 9, False, (2,), 5)
     times = []

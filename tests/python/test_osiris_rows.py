@@ -56,7 +56,7 @@ def timed(*_, **__):
     return done
 
 
-def test_energy_that_is_not_known_is_told_so():
+def test_unknown_energy_is_reported_as_unknown():
     unknown = {**REPORT, "energy_j": None}
     done = Timed()
     done.schedule(65536, unknown)

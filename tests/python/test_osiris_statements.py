@@ -67,7 +67,7 @@ def test_what_was_not_timed_makes_no_statement(missing):
     assert set(made) == ({"section7.stalls.falls"} if missing.startswith("table3") else of_times)
 
 
-def test_a_share_of_nothing_is_no_number():
+def test_a_share_of_nothing_is_not_a_number():
     made = found([cell(name, 4.0) for name in TIMES])
     assert (made["section7.none.saving"]["value"], made["section7.none.saving"]["kind"]) == (None, "not_modelled")
     assert made["section7.gain.rises"]["value"] == 1
@@ -98,7 +98,7 @@ def test_figure_13_with_more_bandwidth():
     assert "LoLA 0.9" in made["figure13.utilisation.rises"]["reason"]
 
 
-def test_figure_13_beside_its_ridge():
+def test_figure_13_next_to_its_ridge():
     # 73 multipliers of 512 lanes, a cycle of 1,000 bytes.
     ridge = 73 * 512 / 1e3
     assert osiris_roofline.ridge("1TB") == pytest.approx(ridge)
@@ -120,7 +120,7 @@ def test_figure_13_beside_its_ridge():
     assert found([]) == {}
 
 
-def test_products_with_keys_are_told_at_the_level_where_they_are_most():
+def test_products_with_keys_are_reported_at_the_level_with_the_most():
     def at(width, keys):
         ways = [{"width": other, "figures": {"keys": 9.0, "multiplications": 10.0}} for other in (1, 2, 4)]
         ways[width // 2]["figures"] = {"keys": keys, "multiplications": 100.0}

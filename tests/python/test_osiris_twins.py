@@ -94,7 +94,7 @@ def traced():
 
 
 @pytest.mark.parametrize(("name", "module", "what", "instead"), WRONG)
-def test_a_program_that_is_a_little_wrong_is_told(name, module, what, instead, monkeypatch, traced):
+def test_a_slightly_wrong_program_is_detected(name, module, what, instead, monkeypatch, traced):
     twin = TWINS[name]
     inputs, expected = twin.example(np.random.default_rng(8))
     right = twin.answer(twin.build().evaluate(inputs))
@@ -119,13 +119,13 @@ def test_a_digit_is_classified_under_encryption(classified):
     assert json.loads(json.dumps(classified.to_dict()))["correct"] is True
 
 
-def test_other_scores_are_told(classified):
+def test_other_scores_are_reported(classified):
     first = classified.images[0]
     moved = replace(first, expected=[value + 2 * resnet.PRECISION for value in first.expected])
     assert not replace(classified, images=[moved]).correct
 
 
-def test_a_network_that_is_a_little_wrong_is_told():
+def test_a_slightly_wrong_network_is_detected():
     """A weight of one of its filters is a tenth off."""
     digit = resnet.split()[1].images[0]
     right, weights = resnet.scores(resnet.shipped(), digit), Weights.from_json(resnet.shipped().to_json())
@@ -217,7 +217,7 @@ def test_the_command_with_the_papers_set_runs_the_whole_program(monkeypatch):
 
 
 @pytest.mark.full
-def test_a_whole_program_whose_bound_says_nothing_is_right(polyfabric):
+def test_a_whole_program_with_a_useless_bound_is_right(polyfabric):
     """Takes 4 GiB."""
     done = polyfabric("run", "helr-1024", "--params", FULL_SET)
     assert done.status == 2
@@ -240,7 +240,7 @@ def test_the_command_runs_twins(polyfabric):
     assert "four numbers" in done.out
 
 
-def test_a_machine_without_the_first_papers_key_switch_has_a_set_of_its_own(monkeypatch):
+def test_a_machine_without_the_first_papers_key_switch_has_its_own_set(monkeypatch):
     name = "ckks-bootstrapping"
     options = PlanOptions(machine=load("osiris"))
     assert programs.planned(name, options, to_run=True).parameters.name == REDUCED_SET

@@ -41,7 +41,7 @@ def test_it_is_listed_timed_and_priced(polyfabric):
 
 
 @pytest.mark.parametrize(("file", "unit"), [(TORUS, "decomposer"), (RNS, "ntt")], ids=["tfhe", "rns"])
-def test_what_an_activity_names_is_looked_for_when_the_file_is_read(file, unit, polyfabric, tmp_path):
+def test_activities_are_resolved_when_the_file_is_read(file, unit, polyfabric, tmp_path):
     text = file.read_text()
     assert f'activity = ["{unit}"]' in text
     (tmp_path / "own.toml").write_text(text.replace(f'activity = ["{unit}"]', f'activity = ["{unit}s"]'))
@@ -65,7 +65,7 @@ def cycles(file, text):
     return machine.simulate(programs.timed("pbs", "toy-256", 4, machine))["cycles"]
 
 
-def test_lanes_of_a_stage_count_what_the_page_says(tmp_path):
+def test_lanes_of_a_stage_have_the_counts_on_the_page(tmp_path):
     text, _ = finch()
     rows = re.findall(r"^\|[^|]*\| ((?:`\w+`,? ?)+)\| (coefficients|points) \|", PAGE, re.M)
     counted = {stage: what for stages, what in rows for stage in re.findall(r"`(\w+)`", stages)}
@@ -113,7 +113,7 @@ def cube(x):
     return x * x * x
 
 
-def test_a_set_of_ones_own_is_made_for_the_other_example_as_the_page_says():
+def test_a_custom_set_is_made_for_the_other_example_as_on_the_page():
     words = re.findall(r'`(primes = "[^`]+"|pair_bits)`', PAGE)
     assert words == ['primes = "1-mod-2^16"', "pair_bits"]
     common = {"ring_degree": 16384, "gadget": {"hybrid": {"digit_limbs": 2}}, "noise_std": 3.2, "scale_log2": 56}
@@ -167,7 +167,7 @@ def test_its_area_and_energy_follow_a_sweep(polyfabric):
 
 
 @pytest.mark.full
-def test_half_an_f1_runs_a_program_and_tells_what_it_moves_again(polyfabric):
+def test_half_an_f1_runs_a_program_and_reports_reloaded_data(polyfabric):
     common = ("simulate", "permute", "--machine", str(RNS), "--params", "12", "--batch", "8")
     report = json.loads(polyfabric(*common, "--json").out)
     traffic = report["traffic_bytes"]
@@ -242,14 +242,14 @@ def test_a_name_that_is_none_is_refused(polyfabric, tmp_path, name):
 
 
 @pytest.mark.parametrize("where", ['"kingfisher', 'title = "', 'source = "'])
-def test_what_steers_a_terminal_is_refused(polyfabric, tmp_path, where):
+def test_terminal_control_characters_are_rejected(polyfabric, tmp_path, where):
     (tmp_path / "mine.toml").write_text(TORUS.read_text().replace(where, f"{where}\\u001b[31m", 1))
     done = polyfabric("machines", "mine.toml")
     assert (done.status, "\x1b" in done.err) == (2, False)
     assert "has a character that steers a terminal; remove it" in " ".join(done.err.split())
 
 
-def test_what_a_file_says_is_printed_as_it_is(polyfabric, tmp_path):
+def test_texts_of_files_are_printed_without_markup(polyfabric, tmp_path):
     text = TORUS.read_text().replace('"kingfisher"', '"[red]king[green]"', 1)
     text = text.replace('title = "Kingfisher', 'title = "[bold] x', 1).replace('source = "', 'source = "[see 3] ')
     (tmp_path / "mine.toml").write_text(text.replace('title = "[bold] x', 'title = "[/bold] x'))

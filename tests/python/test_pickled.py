@@ -90,7 +90,7 @@ def test_programs_go_to_other_processes() -> None:
         (reals, {"mapped": {0: (1, 2.0)}}, "values to unpack"),
     ],
 )
-def test_what_is_no_program_is_refused(
+def test_invalid_pickles_are_rejected(
     program: pf.Program | pf.SlotProgram, changed: dict[str, Any], cause: str
 ) -> None:
     restore, (kind, data) = program.__reduce__()
@@ -109,7 +109,7 @@ def test_a_pickled_specification_is_the_same(program: pf.Program | pf.SlotProgra
     assert pf.Client(again).encrypt(inputs).parts.keys() == inputs.keys()
 
 
-def test_what_does_not_pickle_says_what_to_do() -> None:
+def test_unpicklable_objects_name_a_remedy() -> None:
     @pf.program(x=pf.Int(0, 3))
     def small(x: pf.Value) -> pf.Value:
         return pf.lookup(x, [1, 2, 3, 0])

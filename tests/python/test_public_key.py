@@ -73,7 +73,7 @@ def test_who_has_the_key_encrypts_its_own_part(scheme: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", CASES)
-def test_what_is_not_planned_for_a_public_key_is_refused(scheme: str) -> None:
+def test_public_key_inputs_are_rejected_unless_planned(scheme: str) -> None:
     program, inputs = CASES[scheme]
     spec = pf.Specification.of(program)
     client = pf.Client(spec)
@@ -85,7 +85,7 @@ def test_what_is_not_planned_for_a_public_key_is_refused(scheme: str) -> None:
         pf.Encryptor(spec, pf.PublicKey.from_bytes(client.evaluation_key.to_bytes()))
 
 
-def test_a_server_of_tfhe_that_is_not_told_refuses() -> None:
+def test_a_server_of_tfhe_rejects_public_key_inputs_unless_enabled() -> None:
     program, inputs = CASES["tfhe"]
     spec = pf.Specification.of(program, public=True)
     client = pf.Client(spec)
@@ -144,7 +144,7 @@ def test_steps_with_a_public_key(polyfabric: Any, tmp_path: Any) -> None:
     assert "plan it with public=True (--public)" in without.err
 
 
-def test_who_encrypts_has_to_accept_a_weak_set(polyfabric: Any, tmp_path: Any) -> None:
+def test_the_encrypting_party_must_accept_a_weak_set(polyfabric: Any, tmp_path: Any) -> None:
     (tmp_path / "mine.py").write_text("import polyfabric as pf\n\n\n@pf.program(x=pf.Bool)\ndef f(x):\n    return ~x\n")
     common = ("run", "mine.py:f", "--public", "--keys")
     assert polyfabric(*common, "client", "--step", "keys", "--params", "strix-I").status == 0
@@ -160,7 +160,7 @@ def test_who_encrypts_has_to_accept_a_weak_set(polyfabric: Any, tmp_path: Any) -
     assert done.status == 0, done.err
 
 
-def test_a_public_key_of_another_set_is_told() -> None:
+def test_a_public_key_of_another_set_is_reported() -> None:
     program, inputs = CASES["tfhe"]
     other = pf.Client(pf.Specification.of(program, "polyfabric-integers-4-t64", public=True))
     spec = pf.Specification.of(pf.program("bit", x=pf.Bool)(lambda x: ~x), public=True)

@@ -107,7 +107,7 @@ def test_a_bound_is_met_within_and_missed_beyond(model, deviation):
     assert found["reason"] == "why; published: of two others"
 
 
-def test_a_quotient_is_made_of_what_other_cells_have():
+def test_a_quotient_is_computed_from_other_cells():
     *_, faster, rate = rows(calibrated("a", 2.5, "why"), more=QUOTIENTS)
     assert [(row["model"], row["deviation"], row["kind"]) for row in (faster, rate)] == [
         (16.0, 16.0 / 20.0 - 1.0, "identity"),
@@ -127,7 +127,7 @@ def test_a_quotient_has_no_number_where_a_factor_has_none():
 
 
 @pytest.mark.parametrize(("factor", "wrong"), [("none", "is no cell"), ("q", "is one itself"), ("c", "nobody has")])
-def test_a_quotient_of_what_has_no_number_is_refused(factor, wrong):
+def test_a_quotient_of_cells_without_numbers_is_rejected(factor, wrong):
     more = f'[[figure]]\nid = "s"\ntable = "T"\ncell = "s"\nunit = "x"\nquotient = {{ of = ["{factor}"] }}\n'
     with pytest.raises(pf.MachineError, match=f'p.toml: cell "s" is a quotient of "{factor}", which {wrong}'):
         rows(more=QUOTIENTS + more)

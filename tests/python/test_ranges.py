@@ -41,7 +41,7 @@ def test_ranges_are_tight_without_a_promise(function, bounds) -> None:
     assert max(found) <= bounds[1]
 
 
-def test_a_sorting_network_costs_what_the_promised_one_does() -> None:
+def test_a_sorting_network_costs_as_much_as_the_promised_one() -> None:
     def network(x, promise):
         values = [x[i] for i in range(4)]
         for a, b in [(0, 1), (2, 3), (0, 2), (1, 3), (1, 2)]:
@@ -65,7 +65,7 @@ def refusal(make) -> str:
     return str(error.value)
 
 
-def test_a_range_beyond_one_look_up_costs_what_the_same_width_does() -> None:
+def test_a_range_beyond_one_look_up_costs_as_much_as_the_same_width() -> None:
     costs = [pf.program(x=kind, y=kind)(lambda x, y: x < y).cost().to_dict() for kind in (pf.Int(0, 255), pf.UInt(8))]
     assert [cost["lookups"] for cost in costs] == [3, 3]
     assert costs[0]["noise"]["log2_failure"] <= -128
@@ -80,7 +80,7 @@ def test_a_branch_is_sent_to_a_choice_which_takes_integers() -> None:
     assert remedy.cost().to_dict()["lookups"] == 3
 
 
-def test_bgv_is_sent_to_what_it_has() -> None:
+def test_bgv_comparisons_point_to_integers_of_tfhe() -> None:
     message = refusal(lambda: pf.program(x=pf.Mod(65537), y=pf.Mod(65537))(lambda x, y: x == y))
     assert "pf.sign" not in message
     assert "pf.UInt" in message

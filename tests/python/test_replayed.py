@@ -422,7 +422,7 @@ def test_the_programs_have_every_node_of_the_language():
 
 
 @pytest.mark.parametrize("on", MACHINES, ids=lambda name: Path(name).stem)
-def test_what_has_nothing_to_time_is_neither_timed_nor_replayed(on):
+def test_programs_without_operations_are_neither_timed_nor_replayed(on):
     @pf.program(x=pf.Int(0, 3).vector(2))
     def swapped(x):
         return x[::-1]

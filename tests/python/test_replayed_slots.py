@@ -268,7 +268,7 @@ def test_every_kind_of_program_is_replayed(name, on):
     ],
     ids=["bgv", "ckks"],
 )
-def test_bootstrapping_is_replayed_by_a_machine_of_ones_own(program, number, tolerance, given):
+def test_bootstrapping_is_replayed_by_a_custom_machine(program, number, tolerance, given):
     done = program.run({"exhausted": number}, on=OWN, **given)
     assert abs(done.outputs["refreshed"] - number) <= tolerance
 
@@ -300,7 +300,7 @@ def test_the_programs_have_every_node_of_the_language():
 
 
 @pytest.mark.parametrize("on", MACHINES, ids=lambda name: Path(name).stem)
-def test_a_report_says_what_is_timed_and_not_run(on):
+def test_a_report_marks_programs_that_are_timed_but_not_run(on):
     rotated = CASES["ckks_rotated"]
     # The key switch of this set has noise beyond the scale.
     coarse = {"parameters": "toy-10-f1", "security": 0}

@@ -51,7 +51,7 @@ def test_stalls_in_the_table_sum_to_the_cycles(simulation):
     assert cycles == pytest.approx(simulation["cycles"], abs=len(stalls.rows))
 
 
-def test_the_table_says_what_the_data_says(simulation):
+def test_the_table_shows_the_data(simulation):
     text = simulation.table()
     assert f"{simulation['cycles']:,} cycles" in text
     assert units.scaled(simulation["seconds"], "s") in text

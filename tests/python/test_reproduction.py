@@ -85,7 +85,7 @@ def test_a_program_that_fails_leaves_the_others(monkeypatch):
     assert found["section8.utilisation"]["value"] == 40.0
 
 
-def test_a_program_that_the_other_scheduler_cannot_order_is_no_fault():
+def test_a_program_that_the_other_scheduler_cannot_order_is_not_an_error():
     class Machine:
         def map(self, planned, **options):
             if "scheduler" in options:
@@ -207,7 +207,7 @@ def test_what_is_no_fault_of_an_inference_ends_both_threads(monkeypatch):
 
 @pytest.mark.parametrize(("found", "status"), [(ROWS, 1), (ROWS[1:], 0)])
 @pytest.mark.parametrize("form", [(), ("--json",)])
-def test_a_row_that_fails_is_told_and_the_rest_printed(monkeypatch, found, status, form):
+def test_a_failed_row_is_reported_and_the_rest_printed(monkeypatch, found, status, form):
     report = Report("reproduction", {"paper": "P", "rows": found})
     monkeypatch.setattr(command, "reproduction", lambda *_, **__: report)
     done = CliRunner().invoke(command.reproduce, ["p", *form])
@@ -219,7 +219,7 @@ def test_a_row_that_fails_is_told_and_the_rest_printed(monkeypatch, found, statu
         assert "whole" in done.stdout
 
 
-def test_a_row_says_what_it_is_worth():
+def test_a_row_names_its_kind_of_evidence():
     (table,) = rows.of(Report("reproduction", {"paper": "P", "rows": ROWS}))
     assert [cells[2:6] for cells in table.rows] == [
         ("2", "failed", "-", "-"),

@@ -157,7 +157,7 @@ def test_a_request_that_is_larger_than_any_is_not_kept(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_errors_of_a_client_are_told_and_those_of_the_server_are_not(
+def test_errors_of_a_client_are_returned_and_those_of_the_server_are_not(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """A client's mistakes are 400 with their text; a key that cannot be kept, or is damaged, is 500 and in the log."""
@@ -209,7 +209,7 @@ def test_the_example_client_does_not_read_an_endless_answer() -> None:
     assert f"{1 << 24:,} bytes" in done.stderr
 
 
-def test_the_example_client_says_that_there_is_no_service():
+def test_the_example_client_reports_a_missing_service():
     done = subprocess.run(
         [sys.executable, EXAMPLES / "client.py", "http://127.0.0.1:9"], capture_output=True, text=True, check=False
     )

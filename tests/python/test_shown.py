@@ -36,7 +36,7 @@ def test_a_result_shows_its_outputs_and_not_its_tables() -> None:
     assert re.match(r"<plus on cpu with \S+: result = 3; correct; ", repr(plus.run({"x": 2})))
 
 
-def test_a_wrong_digit_above_an_integers_width_is_told_where_the_shown_values_are_equal() -> None:
+def test_a_wrong_digit_above_an_integers_width_is_reported_even_if_shown_values_are_equal() -> None:
     @pf.program(x=pf.UInt(3))
     def same(x: pf.Value) -> pf.Value:
         return x
@@ -56,7 +56,7 @@ def test_a_report_prints_as_its_table(program: pf.Program | pf.SlotProgram) -> N
     assert f" report of {program.name}: print it, " in repr(report)
 
 
-def test_keys_and_specifications_say_of_what_they_are() -> None:
+def test_keys_and_specifications_have_descriptive_reprs() -> None:
     specification = pf.Specification.of(plus)
     client = pf.Client(specification)
     assert re.fullmatch(r"<specification of plus, with TFHE and polyfabric-\S+>", repr(specification))
@@ -88,7 +88,7 @@ def test_a_type_is_shown_as_it_is_written(kind: object) -> None:
     assert (repr(again), str(again)) == (repr(kind), str(kind))
 
 
-def test_plans_machines_and_the_package_say_what_they_are() -> None:
+def test_plans_machines_and_the_package_have_descriptive_reprs() -> None:
     assert re.fullmatch(r"<plan of plus with polyfabric-\S+, for this computer>", repr(plus.plan()))
     assert repr(pf.machine("f1")) == "<machine f1>"
     assert re.match(r"\d+\.\d+", pf.__version__)

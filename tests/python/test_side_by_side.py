@@ -45,7 +45,7 @@ def test_large_ones_go_one_at_a_time_and_one_that_takes_all_memory_alone():
 
 
 @pytest.mark.parametrize("memory", [Memory.LITTLE, Memory.LARGE])
-def test_what_fails_ends_both_threads(memory):
+def test_a_failure_ends_both_threads(memory):
     called = []
 
     def make() -> None:

@@ -60,7 +60,7 @@ def expect(program: Any, inputs: dict[str, Any], found: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("scheme", "other"), [("tfhe", "ckks"), ("ckks", "tfhe"), ("ckks", "bgv"), ("bgv", "tfhe")])
-def test_keys_of_another_scheme_are_told(scheme: str, other: str, sides: Any, tmp_path: Any) -> None:
+def test_keys_of_another_scheme_are_reported(scheme: str, other: str, sides: Any, tmp_path: Any) -> None:
     program, client = CASES[scheme][0], sides[other][0]
     expected = (
         rf"a {other.upper()} file, but the program is for {scheme.upper()}; use keys that were made for this program"
@@ -77,7 +77,7 @@ def test_keys_of_another_scheme_are_told(scheme: str, other: str, sides: Any, tm
             make()
 
 
-def test_a_broken_promise_is_told_by_who_has_the_program() -> None:
+def test_a_violated_assumption_is_reported_by_the_programs_owner() -> None:
     """As documented: a client, which has no program, encrypts the input, and other numbers are decrypted."""
     program = pf.program(x=pf.Int(0, 7))(lambda x: pf.lookup((x * 3).assume(pf.Int(0, 9)), lambda v: v))
     with pytest.raises(pf.InputError):
@@ -150,7 +150,7 @@ def test_a_specification_of_slots_does_not_hold_the_program(scheme: str) -> None
     assert set(one["signature"]) == {"program", "slots", "parameters", "inputs", "outputs", "keys"}
 
 
-def test_a_client_of_slots_decrypts_what_a_program_gives_and_refuses_what_none_does(sides: Any) -> None:
+def test_a_client_of_slots_decrypts_results_of_programs_only(sides: Any) -> None:
     client, server = sides["ckks"]
     answer = server.execute(client.encrypt(CASES["ckks"][1]))
     found = client.decrypt(answer)["result"]
@@ -245,7 +245,7 @@ def test_damaged_and_foreign_bytes_are_refused(sides: Any) -> None:
         pf.Specification.from_bytes(b'{"format": "polyfabric-specification", "version": 3}')
 
 
-def test_wrong_kinds_are_told(sides: Any) -> None:
+def test_wrong_kinds_are_reported(sides: Any) -> None:
     client, _ = sides["tfhe"]
     with pytest.raises(pf.InputError, match=r"pf\.Specification\.of\(program\)"):
         pf.Client(elements)  # type: ignore[arg-type]
@@ -255,7 +255,7 @@ def test_wrong_kinds_are_told(sides: Any) -> None:
         pf.Specification.of(len)  # type: ignore[arg-type]
 
 
-def test_bytes_and_folders_of_the_other_direction_are_told(sides: Any, tmp_path: Any) -> None:
+def test_bytes_and_folders_of_the_other_direction_are_reported(sides: Any, tmp_path: Any) -> None:
     (client, server), (_, inputs) = sides["ckks"], CASES["ckks"]
     request = client.encrypt(inputs)
     answer = server.execute(request)
@@ -287,7 +287,7 @@ def test_a_batch_is_logged_with_its_times_and_sizes(scheme: str, sides: Any, cap
 
 
 @pytest.mark.parametrize("scheme", CASES)
-def test_what_a_hook_raises_ends_the_execution_and_the_server_goes_on(scheme: str, sides: Any) -> None:
+def test_a_hooks_exception_ends_the_execution_and_the_server_continues(scheme: str, sides: Any) -> None:
     program, inputs = CASES[scheme]
     client, server = sides[scheme]
     request = client.encrypt(inputs)
@@ -379,7 +379,7 @@ def test_a_store_serves_no_key_older_than_the_last_one_put(tmp_path: Any, monkey
     np.testing.assert_allclose(new.decrypt(answer)["result"], [0.75] * 4, atol=1e-6)
 
 
-def test_a_store_counts_what_executions_have_transformed(tmp_path: Any) -> None:
+def test_a_store_counts_transformed_keys(tmp_path: Any) -> None:
     spec, inputs = pf.Specification.of(elements), CASES["tfhe"][1]
     clients = {name: pf.Client(spec) for name in ("ada", "bob")}
     fresh = pf.Server(elements, clients["ada"].evaluation_key).key_bytes
@@ -414,7 +414,7 @@ def test_two_stores_on_one_folder_serve_the_last_key(tmp_path: Any) -> None:
 
 
 @pytest.mark.parametrize("at_once", [1, 2])
-def test_a_store_reads_a_key_once_for_many_who_ask(at_once: int, tmp_path: Any, monkeypatch: Any) -> None:
+def test_a_store_reads_a_key_once_for_many_requests(at_once: int, tmp_path: Any, monkeypatch: Any) -> None:
     """And as many at once as `most_bytes` has room for: the others wait."""
     spec, load = pf.Specification.of(reals), pf.EvaluationKey.load
     first = pf.KeyStore(reals, tmp_path)

@@ -145,7 +145,7 @@ def test_a_run_a_plan_its_cost_and_a_schedule_stay_within_the_memory_that_is_giv
     assert program.run(inputs, memory=2 * needed).correct
 
 
-def test_keys_that_are_there_are_no_reason_to_refuse_a_run() -> None:
+def test_existing_keys_do_not_prevent_a_run() -> None:
     done = squared.run({"x": [0] * 8})
     assert squared.run({"x": [0] * 8}, keys=done.keys).correct
     with pytest.raises(pf.RunError):
@@ -158,7 +158,7 @@ def test_a_size_is_a_number_or_a_text_with_a_unit(text: str | int) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["much", "", "-1G", 0, -5, 1.5, True])
-def test_what_is_no_size_is_refused(wrong: object) -> None:
+def test_invalid_sizes_are_rejected(wrong: object) -> None:
     with pytest.raises(pf.InputError):
         doubled.plan(memory=wrong)
 

@@ -102,7 +102,7 @@ def test_the_sign_and_relu_of_a_part():
     np.testing.assert_allclose(done.outputs["total"], np.maximum(x[:5], 0).sum(), atol=1e-3)
 
 
-def test_what_is_behind_an_outputs_end_is_not_compared():
+def test_slots_behind_an_outputs_end_are_not_compared():
     @pf.program(x=pf.Mod(T).vector(8))
     def part(x):
         return (x * x)[0:5]

@@ -170,7 +170,7 @@ def test_three_rectifiers_find_a_set_and_bootstraps():
     assert next(node["bound"] for node in facts["nodes"] if node["op"] == "output") < 2**-6
 
 
-def test_the_distance_from_a_function_is_told_beside_that_from_its_polynomial():
+def test_the_distance_from_a_function_is_reported_next_to_that_from_its_polynomial():
     @pf.program(x=pf.Real.vector(10))
     def waves(x):
         rough = pf.chebyshev(x, np.cos, 3, (-2, 2))
@@ -285,14 +285,14 @@ def test_a_set_with_which_a_program_fails_too_often_is_refused_unless_that_is_ac
         (pf.Mod(4), lambda x: x + np.ones(2, dtype=int), "combine it with one public integer"),
     ],
 )
-def test_what_has_no_slots_says_so(kind, function, message):
+def test_types_without_slots_are_reported(kind, function, message):
     with pytest.raises(pf.ProgramError, match=message):
         pf.program(x=kind)(function)
     with rejects(pf.ProgramError, "4"):
         pf.Mod(2).vector(4)
 
 
-def test_cost_is_told_before_running():
+def test_cost_is_reported_before_running():
     cost = real_and_complex.cost()
     assert cost["parameter_set"]["security_bits"] >= 128
     assert cost["key_bytes"] == sum(key["bytes"] for key in cost["keys"])
@@ -635,7 +635,7 @@ def test_a_warning_is_of_the_users_line():
     assert found[0].filename == __file__
 
 
-def test_what_others_will_see_has_noise_and_a_warning():
+def test_published_outputs_have_noise_and_a_warning():
     @pf.program(x=pf.Real.vector(16))
     def turned(x):
         return pf.rotate(x, 1)

@@ -127,7 +127,7 @@ def test_a_file_and_its_fields_are_one_set():
         ({"ring_degree": 512}, r"unknown: .*512"),
     ],
 )
-def test_a_weak_set_of_ones_own_is_refused_unless_it_is_asked_for(changes, message):
+def test_a_weak_custom_set_is_rejected_unless_requested(changes, message):
     own = pf.SlotParameters.of("ckks", **{**SMALL, **changes})
     with pytest.raises(pf.ParameterError, match=message):
         squared.run({"x": X}, parameters=own)
@@ -190,7 +190,7 @@ def test_the_command_line_refuses_a_weak_file_too(command, tmp_path):
         ),
     ],
 )
-def test_what_is_no_set_is_said(make, kind, message):
+def test_invalid_sets_are_reported(make, kind, message):
     with pytest.raises(kind, match=message):
         make()
 

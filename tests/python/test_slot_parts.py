@@ -77,7 +77,7 @@ def test_vectors_of_different_lengths_do_not_combine(kind: Any) -> None:
             pf.program(x=kind.vector(5))(body)
 
 
-def test_what_was_rotated_has_all_slots_and_combines_with_any_vector() -> None:
+def test_a_rotated_vector_has_all_slots_and_combines_with_any_vector() -> None:
     program = pf.program(x=pf.Real.bounded(5).vector(5), slots=8)(lambda x: x + 2 * pf.rotate(x, 1) + 1)
     padded = np.array([*X, 0, 0, 0])
     assert program(x=X)["result"] == pytest.approx(padded + 2 * np.roll(padded, -1) + [1] * 8)

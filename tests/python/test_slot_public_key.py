@@ -218,7 +218,7 @@ def test_a_damaged_public_key_is_refused(line, clients, damage):
     ],
     ids=["keys_again", "scheme", "input", "no_server_key", "no_client_key", "server_alone", "interval"],
 )
-def test_what_does_not_fit_is_told(line, clients, function, keys, arguments, message):
+def test_mismatched_keys_and_arguments_are_reported(line, clients, function, keys, arguments, message):
     shared(clients, "one", "server", "server.key")
     before = {
         path: path.read_bytes() for path in clients.rglob("*") if path.is_file() and "__pycache__" not in path.parts

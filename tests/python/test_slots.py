@@ -120,7 +120,7 @@ def test_the_shipped_model_is_good_and_its_program_is_the_model():
     assert ((found[::STRIDE] > 0.5) == (probabilities > 0.5)).all()
 
 
-def test_a_file_that_is_no_model_is_refused():
+def test_a_file_that_is_not_a_model_is_rejected():
     with pytest.raises(ValueError, match="not a file of the format"):
         Model.from_json('{"format": "something else"}')
 

@@ -71,7 +71,7 @@ def test_names_have_no_case_and_are_no_devices(clients: Any, tmp_path: Path) -> 
     store.put("com10", clients[0].evaluation_key)
 
 
-def test_a_key_is_told_by_its_content(clients: Any, tmp_path: Path) -> None:
+def test_a_key_is_identified_by_its_content(clients: Any, tmp_path: Path) -> None:
     """A file of the same inode, size and times is another key."""
     store = pf.KeyStore(reals, tmp_path)
     store.put("ada", clients[0].evaluation_key)

@@ -33,7 +33,7 @@ def test_images_are_classified_under_encryption():
     assert [image.output for image in done.images] == list(network.scores(split()[1].images[[3, 5]]).argmax(axis=1))
 
 
-def test_what_is_not_for_a_trained_model_is_refused(polyfabric):
+def test_options_that_do_not_apply_to_trained_models_are_rejected(polyfabric):
     for option in (("--batch", "2"), ("--input", "image=1"), ("--image", "9999"), ("--image", "1", "--images", "2")):
         done = polyfabric("run", "deepcnn-20-digits", *option)
         assert done.status != 0

@@ -22,7 +22,7 @@ def test_look_ups_come_out_right_with_derived_widths(name):
     assert row["log2_predicted"] - 3 < row["log2_deviation"] < row["log2_predicted"] + 0.8
 
 
-def test_arithmetic_that_is_too_coarse_is_seen_and_what_would_do_is_told():
+def test_too_coarse_arithmetic_is_detected_with_sufficient_widths():
     found = trials(TORUS, TOY, lookups=24)["trials"]
     assert [row["machine"] for row in found] == TORUS
     coarse = [row for row in found if row["log2_failure"] > TOO_COARSE]

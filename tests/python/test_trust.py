@@ -240,7 +240,7 @@ def test_levels_of_security_are_never_rounded_up() -> None:
     assert [security(bits) for bits in (127.59, 127.99, 128.0, 8.7)] == ["127.5", "127.9", "128.0", "8.7"]
 
 
-def test_a_machine_says_what_its_look_ups_reach(polyfabric: Any) -> None:
+def test_a_machine_reports_the_limits_of_its_look_ups(polyfabric: Any) -> None:
     printed = polyfabric("params", "--on", "morphling").out
     assert re.search(r"^morphling-C +only 2\^-\d+ ", printed, re.M)
     assert "fits: fails with 2^-128 at most" in " ".join(printed.split())

@@ -72,7 +72,7 @@ def test_programs_of_ours_are_worth_what_was_known_of_them() -> None:
     "paper",
     ["osiris", *(pytest.param(slow, marks=pytest.mark.full) for slow in ("strix", "fpt", "morphling", "f1"))],
 )
-def test_recorded_tables_are_what_reproduce_gives_today(paper: str) -> None:
+def test_recorded_tables_equal_todays_reproduction(paper: str) -> None:
     """Every number that needs no application is the recorded one."""
     recorded = json.loads((RESULTS / f"reproduce-{paper}.json").read_text(encoding="utf-8"))["data"]
 

@@ -58,7 +58,7 @@ def test_widths_that_no_transform_has_are_refused(polyfabric, tmp_path):
         assert "lies between 8 and 58 bits" in done.err
 
 
-def test_widths_too_small_for_a_message_are_told(polyfabric, tmp_path):
+def test_widths_too_small_for_a_message_are_reported(polyfabric, tmp_path):
     (tmp_path / "own.toml").write_text(with_width(8))
     asked = ("run", "pbs", "--on", "own.toml", "--params", SET, "--batch", "12")
     done = polyfabric(*asked)
@@ -96,7 +96,7 @@ def test_widths_too_small_for_a_message_are_told(polyfabric, tmp_path):
         ),
     ],
 )
-def test_a_set_that_does_not_fit_is_told(name, parameters, cause, remedy, polyfabric):
+def test_a_set_that_does_not_fit_is_reported(name, parameters, cause, remedy, polyfabric):
     assert name in machines.names()
     done = polyfabric(
         "simulate", "pbs", "--machine", name, "--params", parameters, "--max-failure", "0", "--batch", "12"
@@ -106,7 +106,7 @@ def test_a_set_that_does_not_fit_is_told(name, parameters, cause, remedy, polyfa
     assert remedy in done.err
 
 
-def test_an_impossible_look_up_is_told(polyfabric, tmp_path):
+def test_an_impossible_look_up_is_reported(polyfabric, tmp_path):
     (tmp_path / "own.py").write_text(
         "import polyfabric as pf\n\n\n@pf.program(x=pf.Int(0, 2**16))\ndef wide(x):\n    return pf.lookup(x, lambda v: v % 4)\n"
     )

@@ -68,7 +68,7 @@ def test_a_result_lists_its_wraps(polyfabric, tmp_path) -> None:
     assert "wrapped" not in within.out
 
 
-def test_an_error_of_the_lowering_is_no_correct_result(monkeypatch) -> None:
+def test_an_error_of_the_lowering_is_not_a_correct_result(monkeypatch) -> None:
     """A program whose digits compute something else than the function it was traced of."""
     monkeypatch.setattr(pf.Program, "reference_values", pf.Program.reference_values.__wrapped__)
     kinds = {"x": pf.UInt(4), "y": pf.UInt(4)}
