@@ -1,4 +1,4 @@
-//! What the components of a machine file name as their activity is looked for when the file is read, not when a program is first timed.
+//! Resolves each component's `activity` when the machine file is loaded, before any program is timed.
 
 use crate::contract::options::Given;
 use crate::contract::{Machine, MachineError, Target};
@@ -8,14 +8,14 @@ use crate::engine::schedule::Resources;
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_schemes::tfhe::sets;
 
-/// log2 of the ring degrees that a machine may be for.
+/// log2 of the ring degrees to try.
 const RINGS: [u32; 7] = [10, 11, 12, 13, 14, 15, 16];
 
-/// Whether all that the components of `machine` name as their activity is there, for some set or ring that it takes. Where a figure is unknown, and what
-/// follows from it too, nobody can tell.
+/// Checks that every `activity` of the components exists for some parameter set or ring that `machine` supports. If unknown figures leave
+/// no resources to compare with, the check passes.
 ///
 /// # Errors
-/// [`MachineError::Simulation`] with the name, and those that are there.
+/// [`MachineError::Simulation`] with the name and the existing ones.
 pub fn expect(machine: &Machine) -> Result<(), MachineError> {
     if machine.components().iter().all(|part| part.activity.is_empty()) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Is a machine's arithmetic fine enough for a parameter set? A table, by prediction and by measurement.
+//! Is a machine's arithmetic fine enough for a parameter set? A table of predictions and measurements.
 
 use crate::contract::tfhe::{arithmetic, torus_bits};
 use crate::contract::{Machine, MachineError};
@@ -12,35 +12,35 @@ use polyfabric_schemes::tfhe::noise::Transform;
 use polyfabric_schemes::tfhe::{Parameters, sets};
 use serde::Serialize;
 
-/// log2 of the failure probability of one look-up above which a set is too much for the machine.
+/// log2 of the failure probability of one look-up above which the machine is too coarse for a set.
 pub const TOO_COARSE_LOG2: f64 = -40.0;
 
-/// One set on one machine.
+/// The result for one set on one machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
-    /// Parameter set.
+    /// Name of the parameter set.
     pub set: String,
-    /// log2 of the standard deviation that the transform adds to a coefficient in one external product, as a fraction of the
-    /// torus: what the widths predict.
+    /// log2 of the standard deviation that the transform adds to a coefficient in one external product, as a fraction of the torus.
+    /// Predicted from the widths.
     pub predicted_log2: f64,
     /// The same, measured on random digits and keys against exact products.
     pub measured_log2: f64,
-    /// Values that left their width in the measurement.
+    /// Number of values that exceeded their width in the measurement.
     pub saturations: u64,
-    /// Bits of the message of the look-up that is judged: the most that the set carries on the machine, and 1 at least.
+    /// Message bits of the look-up that is judged: as many as the set supports on the machine, at least 1.
     pub message_bits: u32,
-    /// log2 of the probability that a look-up comes out wrong on the machine.
+    /// log2 of the failure probability of a look-up on the machine.
     pub log2_failure: f64,
-    /// The same look-up, in exact arithmetic on the same torus.
+    /// The same in exact arithmetic on the same torus.
     pub log2_failure_exact: f64,
     /// Whether the machine's widths or its torus are too coarse for the set.
     pub too_coarse: bool,
 }
 
-/// The 32-bit sets of the table of sets, on `machine`: each look-up of `pbs`.
+/// The sets on the machine's torus, each with the look-up of program `pbs`.
 ///
 /// # Errors
-/// [`MachineError`] when a figure of the machine is unknown or impossible.
+/// [`MachineError`] if a figure of the machine is unknown or impossible.
 pub fn findings(machine: &Machine) -> Result<Vec<Finding>, MachineError> {
     let width = torus_bits(machine, "a look-up")?;
     let paper_sets = sets::all().filter(|(_, parameters)| parameters.torus_bits() == width);
@@ -59,7 +59,7 @@ fn finding(machine: &Machine, parameters: &Parameters) -> Result<Option<Finding>
     let predicted_log2 = spec.error_deviation(gadget, rows, parameters.torus_bits()).log2() - unit;
     let Some((measured, saturations)) = measure(spec, gadget, rows) else { return Ok(None) };
     let Ok(on_machine) = builtin::build("pbs", parameters, 1, &choice, transform) else { return Ok(None) };
-    // Of the same message: in exact arithmetic the set may carry a wider one, which would fail more often.
+    // With the same message: in exact arithmetic the set may support a wider one, which fails more often.
     let bits = Some(on_machine.message_bits);
     let exact = builtin::build_for("pbs", bits, parameters, 1, &choice, Transform::Exact);
     let Ok(exact) = exact else { return Ok(None) };
@@ -75,8 +75,9 @@ fn finding(machine: &Machine, parameters: &Parameters) -> Result<Option<Finding>
     }))
 }
 
-/// Standard deviation of an external product's error in units of 1/q, and saturations: `rows` products of uniform digits
-/// and uniform keys, in fixed point against exactly. The numbers come from a fixed sequence: the table is reproducible.
+/// Standard deviation of an external product's error in units of 1/q, and the number of saturations. Compares fixed-point with exact
+/// arithmetic, for `rows` products of uniform digits and uniform keys. The random numbers are a fixed sequence, so the table is
+/// reproducible.
 fn measure(spec: FixedFftSpec, gadget: Gadget, rows: usize) -> Option<(f64, u64)> {
     let degree = spec.ring_degree;
     let exact = ExactMultiplier::new(degree);
@@ -117,7 +118,7 @@ fn measure(spec: FixedFftSpec, gadget: Gadget, rows: usize) -> Option<(f64, u64)
 
 #[cfg(test)]
 mod tests {
-    //! Does the table say which sets a 32-bit machine cannot run, and does the prediction hold in the measurement?
+    //! Does the table show which sets a 32-bit machine cannot run, and does the measurement confirm the prediction?
 
     use super::*;
 
@@ -131,7 +132,7 @@ mod tests {
             let off = finding.measured_log2 - finding.predicted_log2;
             assert!(off.abs() < 1.0, "{}: measured 2^{off} times what is predicted", finding.set);
         }
-        // Of one message, coarser arithmetic fails no less often.
+        // With the same message, coarser arithmetic fails at least as often.
         for finding in &table {
             assert!(finding.log2_failure >= finding.log2_failure_exact, "{finding:?}");
         }
@@ -139,7 +140,7 @@ mod tests {
         for set in ["morphling-IV-t32", "morphling-A-t32"] {
             assert!(of(set).too_coarse && of(set).log2_failure_exact > TOO_COARSE_LOG2, "{:?}", of(set));
         }
-        // The library's two-level set is fine on 32 bits, and too much for 32-bit parts of a spectrum.
+        // The library's two-level set works on 32 bits, but not with 32-bit parts of a spectrum.
         assert!(of("morphling-I").too_coarse && of("morphling-I").log2_failure_exact < TOO_COARSE_LOG2);
         for set in ["polyfabric-direct-t32", "polyfabric-direct-1024-t32"] {
             assert!(!of(set).too_coarse && of(set).saturations == 0, "{:?}", of(set));

@@ -1,4 +1,7 @@
-//! The mappers, and the machines that come with the project. A further one is a folder, its files, and a line here, or one in each list where its mapper serves machines of other files too.
+//! The mappers and the built-in machines.
+//!
+//! A new machine is a folder with its files, and one line here. If its mapper also serves other machine files, it is one line in each of
+//! the two lists.
 
 use crate::contract::{Machine, MachineError, Mapper};
 use crate::engine::description::{Description, DescriptionLiteral, FigureSpec};
@@ -13,7 +16,7 @@ pub static MAPPERS: &[&dyn Mapper] = &[
     &torus_pipeline::contract::MAPPER,
 ];
 
-/// The machines that come with the project: name, and text of the file.
+/// The built-in machines: name and text of the file.
 pub static MACHINES: &[(&str, &str)] = &[
     ("f1", include_str!("../../../machines/f1.toml")),
     ("fpt", include_str!("../../../machines/fpt.toml")),
@@ -34,23 +37,23 @@ fn mapper(file: &str, name: &str) -> Result<&'static dyn Mapper, MachineError> {
     })
 }
 
-/// Names of the machines.
+/// Names of the built-in machines.
 pub fn names() -> Vec<&'static str> {
     MACHINES.iter().map(|&(name, _)| name).collect()
 }
 
-/// Every machine with its readings at their defaults.
+/// Every built-in machine, with default readings.
 ///
 /// # Errors
-/// [`MachineError`] of the first file that is wrong.
+/// [`MachineError`] of the first invalid file.
 pub fn descriptions() -> Result<Vec<Machine>, MachineError> {
     names().into_iter().map(description).collect()
 }
 
-/// The machine called `name`, with its readings at their defaults.
+/// The built-in machine `name`, with default readings.
 ///
 /// # Errors
-/// [`MachineError::Name`] with the names that exist.
+/// [`MachineError::Name`] with the existing names.
 pub fn description(name: &str) -> Result<Machine, MachineError> {
     match MACHINES.iter().find(|(known, _)| *known == name) {
         Some((_, text)) => parse(&format!("machines/{name}.toml"), text),
@@ -58,10 +61,10 @@ pub fn description(name: &str) -> Result<Machine, MachineError> {
     }
 }
 
-/// The machine that `text`, from file `file`, describes.
+/// Reads the machine file `text`; errors name it `file`.
 ///
 /// # Errors
-/// [`MachineError`] with the place and the remedy.
+/// [`MachineError`] with the place and the fix.
 pub fn parse(file: &str, text: &str) -> Result<Machine, MachineError> {
     let literal = DescriptionLiteral::from_toml(file, text)?;
     let mapper = mapper(file, &literal.mapper)?;

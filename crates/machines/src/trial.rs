@@ -1,4 +1,4 @@
-//! Look-ups carried out: what a set's ciphertexts come to on a machine, by its own schedule and in its own arithmetic.
+//! Measures the look-ups of a parameter set on a machine, with its own schedule and arithmetic.
 
 use crate::contract::tfhe::{lowering, map, report};
 use crate::contract::{Machine, MachineError};
@@ -13,34 +13,34 @@ use polyfabric_schemes::tfhe::{ClientKey, LweKind, Parameters, ServerKey};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Most look-ups of one schedule: many of them share its making, and a schedule's replay holds all of their ciphertexts.
+/// Maximum number of look-ups per schedule. They share the cost of scheduling, but a replay stores all of their ciphertexts.
 const BATCH: u64 = 960;
 
-/// Look-ups of one set on one machine.
+/// Measured look-ups of one set on one machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trial {
-    /// Look-ups that were carried out, each on a fresh ciphertext.
+    /// Number of look-ups, each on a fresh ciphertext.
     pub lookups: u64,
-    /// Bits of a message, beside its padding bit.
+    /// Bits of a message, without its padding bit.
     pub message_bits: u32,
-    /// Look-ups that came out wrong.
+    /// Number of wrong results.
     pub wrong: u64,
-    /// log2 of the probability that a look-up comes out wrong, for the worst key that is used.
+    /// log2 of the failure probability of a look-up, for the worst key that is used.
     pub log2_failure: f64,
-    /// log2 of the standard deviation of the results' phases, a fraction of the torus, measured on those that came out right. None if
-    /// none did.
+    /// log2 of the standard deviation of the results' phases, as a fraction of the torus. Measured on the correct results; `None` if there
+    /// are none.
     pub log2_deviation: Option<f64>,
-    /// The same by the noise formulas, with the transform's predicted error.
+    /// The same as predicted by the noise formulas, with the transform's predicted error.
     pub log2_predicted: f64,
-    /// Values that left their fixed-point width.
+    /// Number of values that exceeded their fixed-point width.
     pub saturations: u64,
 }
 
-/// Carries out `lookups` look-ups of `parameters` by `machine`'s schedule, under keys that are drawn for it. Messages have `bits` bits, or as many as the
-/// set carries on the machine.
+/// Replays `lookups` look-ups of `parameters` on `machine`, with freshly drawn keys. Messages have `bits` bits, by default as many as the
+/// set supports on the machine.
 ///
 /// # Errors
-/// [`MachineError`] if the machine does not hold the set, or without randomness.
+/// [`MachineError`] if the machine does not support the set, or randomness is unavailable.
 pub fn trial(
     machine: &Machine,
     parameters: &Parameters,
@@ -102,16 +102,16 @@ pub fn trial(
     })
 }
 
-/// What goes in, and what has to come out.
+/// Inputs and expected results.
 struct Given {
     plaintexts: Vec<u32>,
     expected: Vec<u32>,
-    /// A result that is farther from its plaintext is read as another one.
+    /// A result farther than this from its plaintext decodes to another one.
     margin: f64,
 }
 
 impl Given {
-    /// Look-ups `first` and after: every message in turn.
+    /// Look-ups from `first` on, which use all messages in turn.
     fn new(built: &BuiltIn, first: u64, count: u64) -> Self {
         let program = &built.program;
         let messages: Vec<i64> =

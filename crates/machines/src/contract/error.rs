@@ -1,4 +1,4 @@
-//! Why a machine cannot be asked.
+//! Errors of machines and mappers.
 
 use super::estimate::NoVariant;
 use super::options::OptionError;
@@ -7,7 +7,7 @@ use crate::engine::description::{Description, DescriptionError, FigureError};
 use crate::engine::report::SimulationError;
 use std::error::Error;
 
-/// What a machine computes on.
+/// The family of schemes that a machine executes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// TFHE: torus polynomials.
@@ -25,82 +25,73 @@ impl std::fmt::Display for Family {
     }
 }
 
-/// The cause of a refusal, of the machine's own type.
+/// The cause, in the machine's own error type.
 pub type Cause = Box<dyn Error + Send + Sync>;
 
-/// Why a machine cannot be asked.
+/// An error of a machine or mapper.
 #[derive(Debug, thiserror::Error)]
 pub enum MachineError {
-    /// No machine of that name comes with the project.
+    /// No built-in machine of that name.
     #[error("there is no machine {name:?}; the project has {known}, and takes the path of a machine file")]
     Name {
-        /// The name.
         name: String,
-        /// The names that exist.
+        /// The existing names.
         known: String,
     },
     /// No mapper of that name.
     #[error("{file}: there is no mapper {mapper:?}; choose from: {known}")]
     Mapper {
-        /// Machine file.
         file: String,
         /// The mapper that it names.
         mapper: String,
-        /// The mappers that exist.
+        /// The existing mappers.
         known: String,
     },
-    /// The machine file.
+    /// An error in the machine file.
     #[error(transparent)]
     Description(#[from] DescriptionError),
-    /// Figures of the machine file that contradict each other.
+    /// Contradictory figures in the machine file.
     #[error(transparent)]
     Figures(#[from] FigureError),
-    /// An option of the machine.
+    /// A rejected option.
     #[error(transparent)]
     Option(#[from] OptionError),
     /// The program does not fit the machine.
     #[error("`{program}` does not run on `{machine}`: {cause}")]
     Mapping {
-        /// Program.
         program: String,
-        /// Machine.
         machine: String,
-        /// Why.
+        /// The reason.
         cause: Cause,
     },
-    /// No schedule of the program was found in the time given.
+    /// No schedule of the program was found within the time limit.
     #[error("`{program}` does not run on `{machine}`: {cause}")]
     Intractable {
-        /// Program.
         program: String,
-        /// Machine.
         machine: String,
-        /// How far it came.
+        /// The progress so far.
         cause: Cause,
     },
-    /// A machine of another family of schemes than the program.
+    /// The machine is of another family than the program.
     #[error(
         "`{machine}` executes programs of {runs}, and `{program}` is of {is}: name a machine of that family (`polyfabric machines`)"
     )]
     Family {
-        /// Machine.
         machine: String,
-        /// What it executes.
+        /// The machine's family.
         runs: Family,
-        /// Program.
         program: String,
-        /// What that is.
+        /// The program's family.
         is: Family,
     },
-    /// A compiled program from a file.
+    /// A saved program was rejected.
     #[error("the compiled `{program}` cannot be used: {cause}")]
     Saved {
-        /// Program.
         program: String,
-        /// Why.
+        /// The reason.
         cause: Cause,
     },
-    /// A machine without instructions.
+    /// The machine has no instructions.
     #[error(
         "`{machine}` has no instructions: there are no streams, no groups by key, and no compiled program to write or to read; leave that out"
     )]
@@ -108,7 +99,7 @@ pub enum MachineError {
         /// Machine.
         machine: String,
     },
-    /// A machine whose schedules have no loops.
+    /// The machine's schedules have no loops.
     #[error(
         "schedules of `{machine}` do not repeat: map the rounds of `{program}` as one program, or take another machine"
     )]
@@ -118,38 +109,34 @@ pub enum MachineError {
         /// Program.
         program: String,
     },
-    /// No key switch that may be taken.
+    /// No variant of the key switch can be used.
     #[error(transparent)]
     KeySwitch(Box<NoVariant>),
     /// The schedule does not compute the program.
     #[error("the schedule of `{program}` on `{machine}` does not compute it: {cause}. This is a fault of the mapper")]
     Audit {
-        /// Program.
         program: String,
-        /// Machine.
         machine: String,
-        /// First difference.
+        /// The first difference.
         cause: Box<AuditError>,
     },
-    /// The simulation.
+    /// The simulation failed.
     #[error(transparent)]
     Simulation(Box<SimulationError>),
-    /// The replay.
+    /// The replay failed.
     #[error("{0}")]
     Replay(Cause),
-    /// A torus that the machine's words cannot hold.
+    /// The machine's words cannot hold the set's torus.
     #[error(
         "set `{set}` is on a torus of {torus_bits} bits and `{machine}` computes on {machine_bits}: choose a set of the \
          machine's width"
     )]
     Torus {
-        /// Set.
         set: String,
-        /// Its width.
+        /// The set's width.
         torus_bits: u32,
-        /// Machine.
         machine: String,
-        /// Its width.
+        /// The machine's width.
         machine_bits: u32,
     },
 }
@@ -166,12 +153,12 @@ impl MachineError {
         Self::Mapping { program: program.to_owned(), machine: machine.name().to_owned(), cause: cause.into() }
     }
 
-    /// No schedule of `program` on `machine` was found in the time given; `cause` says how far it came.
+    /// No schedule of `program` on `machine` was found within the time limit; `cause` is the progress so far.
     pub fn intractable(machine: &Description, program: &str, cause: impl Into<Cause>) -> Self {
         Self::Intractable { program: program.to_owned(), machine: machine.name().to_owned(), cause: cause.into() }
     }
 
-    /// `machine` is of family `runs` and `program` of the other one.
+    /// `machine` executes family `runs`, and `program` belongs to family `is`.
     pub(crate) fn family(machine: &Description, runs: Family, program: &str, is: Family) -> Self {
         Self::Family { machine: machine.name().to_owned(), runs, program: program.to_owned(), is }
     }

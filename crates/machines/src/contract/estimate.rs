@@ -1,47 +1,45 @@
-//! What a program will take with each way to switch keys, before any is scheduled.
+//! Estimates the cost of a program with each variant of the key switch, before scheduling.
 
 use thiserror::Error;
 
-/// Load of a program on a machine, by the order of its operations.
+/// Estimated load of a program on a machine, from the order of its operations.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Estimate {
-    /// Cycles that each resource is at work, by its name.
+    /// Busy cycles of each resource, with its name.
     pub loads: Vec<(&'static str, f64)>,
     /// Cycles of the program.
     pub cycles: f64,
     /// Bytes of switching keys from memory.
     pub hint_bytes: u64,
-    /// Bytes of switching keys if each came once.
+    /// Bytes of switching keys if each is loaded once.
     pub hint_bytes_once: u64,
-    /// All other bytes to memory and from it.
+    /// All other bytes to and from memory.
     pub other_bytes: u64,
 }
 
 impl Estimate {
-    /// The resource that is longest at work over the whole program.
+    /// The busiest resource of the whole program.
     pub fn busiest(&self) -> &'static str {
         self.loads.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or("", |(name, _)| name)
     }
 }
 
-/// A variant that was weighed.
+/// A variant that was considered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Considered {
-    /// Its name.
     pub name: String,
-    /// What the program would take with it, or why it is refused.
+    /// The estimate, or why the variant is rejected.
     pub outcome: Result<Estimate, String>,
 }
 
-/// No variant can be taken.
+/// No variant can be used.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("{}", told(.program, .considered, .unmapped))]
 pub struct NoVariant {
-    /// Program.
     pub program: String,
-    /// Every variant, with its reason.
+    /// Every variant with its result.
     pub considered: Vec<Considered>,
-    /// Variants that the parameters carry and the machine does not take, and why not the first of them.
+    /// Variants that the parameters support and the machine does not, with the reason for the first of them.
     pub unmapped: Option<(Vec<String>, String)>,
 }
 

@@ -1,4 +1,4 @@
-//! A machine as a file describes it, with the mapper that the file names.
+//! A machine file, parsed and checked, with the mapper that it names.
 
 use super::options::{Given, check_against};
 use super::rns::RnsMachine;
@@ -9,7 +9,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// See the module's documentation.
+/// A checked machine file with its mapper.
 #[derive(Clone)]
 pub struct Machine {
     description: Arc<Description>,
@@ -38,10 +38,10 @@ impl PartialEq for Machine {
 }
 
 impl Machine {
-    /// `description` with the mapper of its name, its figures read.
+    /// Reads the figures of `description` for `mapper`.
     ///
     /// # Errors
-    /// [`MachineError`] with the figures that contradict each other.
+    /// [`MachineError`] if two figures contradict each other.
     pub fn new(description: Description, mapper: &'static dyn Mapper) -> Result<Self, MachineError> {
         let description = Arc::new(description);
         let target = mapper.build(&description)?;
@@ -63,10 +63,10 @@ impl Machine {
         self.mapper.family()
     }
 
-    /// It, if programs on torus polynomials like `program` run on it.
+    /// The machine, if it executes TFHE; the error names `program`.
     ///
     /// # Errors
-    /// [`MachineError::Family`] if not.
+    /// [`MachineError::Family`] if it does not.
     pub(super) fn tfhe(&self, program: &str) -> Result<&dyn TfheMachine, MachineError> {
         match &self.target {
             Target::Tfhe(machine) => Ok(&**machine),
@@ -74,10 +74,10 @@ impl Machine {
         }
     }
 
-    /// It, if programs on residue polynomials like `program` run on it.
+    /// The machine, if it executes CKKS and BGV; the error names `program`.
     ///
     /// # Errors
-    /// [`MachineError::Family`] if not.
+    /// [`MachineError::Family`] if it does not.
     pub(super) fn rns(&self, program: &str) -> Result<&dyn RnsMachine, MachineError> {
         match &self.target {
             Target::Rns(machine) => Ok(&**machine),
@@ -85,7 +85,7 @@ impl Machine {
         }
     }
 
-    /// The same machine with some readings chosen: pairs of reading and option.
+    /// The same machine with other options of some readings: pairs of reading and option.
     ///
     /// # Errors
     /// [`MachineError`] with the readings that exist.
@@ -93,26 +93,26 @@ impl Machine {
         Self::new(self.description.choose(self.mapper.specs(), choices)?, self.mapper)
     }
 
-    /// The same machine with other values of some figures, in the units of its file, and with the area and power of that.
+    /// The same machine with other values of some figures, in the units of its file. Area and power are adapted.
     ///
     /// # Errors
-    /// [`MachineError`] for a key that the file has not, a value out of range, or a figure that no component's area follows.
+    /// [`MachineError`] for a key that is not in the file, a value out of range, or a figure that no component's area depends on.
     pub fn changed(&self, changes: &[(String, f64)]) -> Result<Self, MachineError> {
         Self::new(self.description.changed(self.mapper.specs(), changes)?, self.mapper)
     }
 
-    /// The same machine with other values of any figures, of unknown area and power.
+    /// The same machine with other values of any figures. Its area and power are unknown.
     ///
     /// # Errors
-    /// [`MachineError`] for a key that its mapper has not, a value out of range, or figures that contradict each other.
+    /// [`MachineError`] for a key that the mapper does not have, a value out of range, or figures that contradict each other.
     pub fn varied(&self, changes: &[(String, f64)]) -> Result<Self, MachineError> {
         Self::new(self.description.varied(self.mapper.specs(), changes)?, self.mapper)
     }
 
-    /// The same machine with something exchanged that is no figure: what its mapper lists under `name`, for `value`.
+    /// The same machine with `value` for `name`, an exchange that the mapper lists. Exchanges are not figures; one example is the network.
     ///
     /// # Errors
-    /// [`MachineError::Option`] for what its mapper does not list, and as the mapper has it.
+    /// [`MachineError::Option`] if the mapper does not list it; the mapper's own errors.
     pub fn exchanged(&self, name: &str, value: &str) -> Result<Self, MachineError> {
         check_against(self.mapper.exchanges(), self, &Given::from([(name.to_owned(), value.to_owned())]))?;
         Self::new(self.mapper.exchanged(self, name, value)?, self.mapper)

@@ -1,8 +1,8 @@
-//! The contracts of a machine and of a mapper: what each has to say for itself. Everything else is shared.
+//! The contracts of a machine and of a mapper: the parts that each must define. All other code is shared.
 //!
-//! A [`Mapper`] schedules programs on whatever machine a file describes in its terms. It is of one [`Family`]: torus polynomials ([`tfhe`])
-//! or residue polynomials ([`rns`]). A [`Machine`] is a checked machine file with its mapper. Mappers, and the machines that come with the
-//! project, are listed in the [registry](crate::registry).
+//! A [`Mapper`] schedules programs on every machine that a file describes in its terms. It belongs to one [`Family`]: TFHE ([`tfhe`]), or
+//! CKKS and BGV ([`rns`]). A [`Machine`] is a checked machine file with its mapper. The [registry](crate::registry) lists the mappers and
+//! the built-in machines.
 
 pub(crate) mod error;
 pub mod estimate;
@@ -22,36 +22,36 @@ use tfhe::TfheMachine;
 pub use error::{Cause, Family, MachineError};
 pub use machine::Machine;
 
-/// What maps programs onto the machines of one kind, each described by a file that names the mapper.
+/// Maps programs onto the machines of one kind. Each machine is a file that names the mapper.
 pub trait Mapper: Sync {
-    /// Name, as in machine files.
+    /// Name in machine files.
     fn name(&self) -> &'static str;
 
-    /// The figures that a file for it has to give.
+    /// The figures that a machine file for it must give.
     fn specs(&self) -> &'static [FigureSpec];
 
-    /// Quantities that follow from the figures of `machine`, by name: counts of its parts and bytes that they hold.
+    /// Quantities that follow from the figures of `machine`, by name: numbers of parts, and their bytes.
     ///
     /// # Errors
-    /// [`FigureError`] when a figure is unknown or two contradict each other.
+    /// [`FigureError`] if a figure is unknown or two contradict each other.
     fn quantities(&self, _machine: &Description) -> Result<BTreeMap<&'static str, f64>, FigureError> {
         Ok(BTreeMap::new())
     }
 
-    /// What a user may choose beside a file's figures.
+    /// Options in addition to the file's figures.
     fn options(&self) -> &'static [OptionSpec] {
         &[]
     }
 
-    /// What a sweep may exchange for something else beside the figures of a file, and for what.
+    /// Exchanges: design choices other than figures that a sweep may change, with their values.
     fn exchanges(&self) -> &'static [OptionSpec] {
         &[]
     }
 
-    /// `machine` with `value`, one of those that [`Mapper::exchanges`] lists for `name`, in the place of what its file has.
+    /// `machine` with `value`, one of those that [`Mapper::exchanges`] lists for `name`.
     ///
     /// # Errors
-    /// [`MachineError`] if a figure leaves its range with it.
+    /// [`MachineError`] if this takes a figure out of its range.
     fn exchanged(&self, machine: &Description, _name: &str, _value: &str) -> Result<Description, MachineError> {
         Ok(machine.clone())
     }
@@ -59,14 +59,14 @@ pub trait Mapper: Sync {
     /// The family of the programs that its machines execute.
     fn family(&self) -> Family;
 
-    /// The machine that a file describes, with its figures read and checked once.
+    /// Reads and checks the figures of a machine file once.
     ///
     /// # Errors
     /// [`FigureError`] if two figures contradict each other. An unknown figure is an error for the command that needs it.
     fn build(&self, description: &Arc<Description>) -> Result<Target, FigureError>;
 }
 
-/// A described machine, by the family of its programs.
+/// A machine, by the family of its programs.
 #[derive(Clone)]
 pub enum Target {
     /// It executes TFHE.

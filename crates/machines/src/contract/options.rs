@@ -1,14 +1,14 @@
-//! What a user may choose of a machine beside the figures of its file.
+//! Options of a machine in addition to the figures of its file.
 //!
-//! A machine lists its options; the command line and Python offer what is listed, by name, and the machine reads what was given. So an
-//! option exists in one place, and one that a machine does not have is refused with those that it has.
+//! A machine lists its options. The command line and Python offer them by name, and the machine reads the given values. So each option is
+//! defined once, and an unknown option is rejected with the list of known ones.
 
 use super::Mapper;
 use crate::engine::description::Description;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What values an option takes.
+/// The values of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OptionValues {
@@ -23,54 +23,48 @@ pub enum OptionValues {
 pub struct OptionSpec {
     /// Name, as after `--`.
     pub name: &'static str,
-    /// Values.
     pub values: OptionValues,
-    /// What it does.
+    /// Help text.
     pub help: &'static str,
 }
 
-/// Options as given: values by name.
+/// The given options: values by name.
 pub type Given = BTreeMap<String, String>;
 
-/// An option that cannot be taken.
+/// A rejected option.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionError {
     /// The machine has no such option.
     #[error("`{machine}` has no option {name:?}; {known}")]
     Unknown {
-        /// Machine.
         machine: String,
-        /// Option.
         name: String,
-        /// What it has.
+        /// The machine's options.
         known: String,
     },
-    /// The option does not take that.
+    /// The option does not have this value.
     #[error("option {name} of `{machine}` takes {takes}, not {value:?}")]
     Value {
-        /// Machine.
         machine: String,
-        /// Option.
         name: String,
-        /// What it takes.
+        /// The allowed values.
         takes: String,
-        /// What was given.
         value: String,
     },
-    /// Options that do not go together.
+    /// Options that cannot be combined.
     #[error("{0}")]
     Together(&'static str),
 }
 
-/// Holds `given` against the options of `kind`, for messages about `machine`.
+/// Checks `given` against the options of mapper `kind`; errors name `machine`.
 ///
 /// # Errors
-/// [`OptionError`] for one that it does not have, or a value that it does not take.
+/// [`OptionError`] for an unknown option or value.
 pub fn check(kind: &dyn Mapper, machine: &Description, given: &Given) -> Result<(), OptionError> {
     check_against(kind.options(), machine, given)
 }
 
-/// Holds `given` against `specs`, for messages about `machine`.
+/// Checks `given` against `specs`; errors name `machine`.
 ///
 /// # Errors
 /// As [`check`].
@@ -96,7 +90,7 @@ pub fn check_against(specs: &[OptionSpec], machine: &Description, given: &Given)
     Ok(())
 }
 
-/// A time above 0, in seconds.
+/// Parses a time above 0, in seconds.
 pub fn seconds(text: &str) -> Option<std::time::Duration> {
     let seconds: f64 = text.parse().ok()?;
     std::time::Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero())

@@ -1,4 +1,4 @@
-//! Machines that execute programs on residue polynomials.
+//! Machines that execute CKKS and BGV.
 
 use super::estimate::Estimate;
 use super::options::{Given, check};
@@ -21,56 +21,56 @@ use polyfabric_schemes::rns::{GadgetLiteral, KeySet, RnsPolynomial};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// A mapper of programs on residue polynomials.
+/// A machine that executes CKKS and BGV programs.
 pub trait RnsMachine: Send + Sync {
-    /// Its file.
+    /// The machine file.
     fn description(&self) -> &Description;
 
-    /// Bits of the machine's words: what residues fit in.
+    /// Bits of a machine word, which a residue must fit.
     ///
     /// # Errors
-    /// [`MachineError`] when a figure is unknown or impossible.
+    /// [`MachineError`] if a figure is unknown or impossible.
     fn word_bits(&self) -> Result<u32, MachineError>;
 
-    /// How programs of BGV are lowered for the machine, with key switches as `gadget` cuts them.
+    /// How BGV programs are lowered for the machine; `gadget` is the decomposition of key switches.
     ///
     /// # Errors
-    /// [`MachineError`] when a figure is unknown.
+    /// [`MachineError`] if a figure is unknown.
     fn bgv_lowering(&self, gadget: GadgetLiteral) -> Result<RnsLowering, MachineError>;
 
     /// The same for CKKS.
     ///
     /// # Errors
-    /// As for BGV.
+    /// As [`Self::bgv_lowering`].
     fn ckks_lowering(&self, gadget: GadgetLiteral) -> Result<RnsLowering, MachineError>;
 
-    /// What `program` will take by the order of its operations alone, for a choice between ways to lower it.
+    /// The estimated cost of `program`, from the order of its operations alone. It serves to compare lowerings.
     ///
     /// # Errors
-    /// [`MachineError`] when the program does not fit.
+    /// [`MachineError`] if the program does not fit.
     fn estimate(&self, program: &KernelProgram) -> Result<Estimate, MachineError>;
 
-    /// The units, channels and memories of `machine` with `options` for programs on rings like that of `program`, with rates, latencies,
-    /// ports and bandwidths: from its file alone. Schedules have these and no others.
+    /// The units, channels and memories of the machine with `options`, for rings like that of `program`: rates, latencies, ports and
+    /// bandwidths. They follow from the file alone, and every schedule has exactly these.
     ///
     /// # Errors
-    /// [`MachineError`] when a figure is unknown or impossible, or the ring does not fit.
+    /// [`MachineError`] if a figure is unknown or impossible, or the ring does not fit.
     fn resources(&self, program: &KernelProgram, options: &Given) -> Result<Resources, MachineError>;
 
     /// Maps `program`.
     ///
     /// # Errors
-    /// [`MachineError`] when the program does not fit.
+    /// [`MachineError`] if the program does not fit.
     fn map(&self, program: &KernelProgram, options: &Given) -> Result<Box<dyn MappedRns>, MachineError>;
 
-    /// Unit classes whose stalls are accounted for, the headline first: of every schedule alike.
+    /// Unit classes whose stalls are reported, the headline first; the same for all schedules.
     fn primary(&self) -> &'static [&'static str];
 
-    /// Maps `program` as a body that rounds of a longer one repeat: from a chip that holds nothing to one that does nothing. `changes` says of which
-    /// leaves rounds have others in the place; `keys` numbers those of which they do not.
+    /// Maps `program` as a body that the rounds of a longer program repeat. Assumes an empty chip before and an idle chip after. `changes`
+    /// returns whether rounds may have different leaves; `keys` numbers the leaves that all rounds share.
     ///
     /// # Errors
-    /// [`MachineError`] when the program does not fit; [`MachineError::NoRounds`] if the machine's schedules are without loops.
+    /// [`MachineError`] if the program does not fit; [`MachineError::NoRounds`] if the machine's schedules have no loops.
     fn body(
         &self,
         program: &Arc<KernelProgram>,
@@ -82,12 +82,12 @@ pub trait RnsMachine: Send + Sync {
         Err(MachineError::NoRounds { machine, program })
     }
 
-    /// Carries out `schedule`, that of `rounds` on `machine` or a changed one, whose `bodies` are what [`Self::body`] has made of the rounds' own, on `inputs`
-    /// and the switching keys, with the units' own arithmetic; the outputs of the last round, in order.
+    /// Replays `schedule`, that of `rounds` or a changed one, in the units' own arithmetic. `bodies` are the results of [`Self::body`].
+    /// Returns the outputs of the last round, in order.
     ///
     /// # Errors
-    /// [`MachineError::Replay`] if a key or an input is not there, the units do not serve a modulus, or the schedule is wrong;
-    /// [`MachineError::NoRounds`] if the machine's schedules are without loops.
+    /// [`MachineError::Replay`] if a key or an input is missing, the units do not support a modulus, or the schedule is wrong;
+    /// [`MachineError::NoRounds`] if the machine's schedules have no loops.
     fn replay_rounds(
         &self,
         rounds: &Rounds,
@@ -100,11 +100,11 @@ pub trait RnsMachine: Send + Sync {
         Err(MachineError::NoRounds { machine, program })
     }
 
-    /// `program` as [`Instructed::save`] wrote it.
+    /// Reads a program that [`Instructed::save`] wrote; `program` is its kernel program.
     ///
     /// # Errors
-    /// [`MachineError::Saved`] if the bytes are of another program, or the schedule breaks a rule; [`MachineError::NoInstructions`] if the
-    /// machine's mapper writes none.
+    /// [`MachineError::Saved`] if the bytes belong to another program, or the schedule breaks a rule; [`MachineError::NoInstructions`] if
+    /// the mapper writes none.
     fn load(
         &self,
         _program: &KernelProgram,
@@ -115,19 +115,19 @@ pub trait RnsMachine: Send + Sync {
     }
 }
 
-/// A program on a machine, as its compiler has left it.
+/// A program mapped to a machine: the compiler's output.
 pub trait MappedRns: Send + Sync {
-    /// Every event, in order of time.
+    /// All events, in order of time.
     fn events(&self) -> Box<dyn EventList + '_>;
 
-    /// What the names in the events stand for.
+    /// The meaning of the values in the events.
     fn meaning(&self) -> Box<dyn Meaning + '_>;
 
-    /// Carries out `events`, the program's own or changed ones, on `inputs`, in the order of [`KernelProgram::inputs`], and the switching
-    /// keys, with the units' own arithmetic; the outputs of `program`, in order.
+    /// Replays `events`, the program's own or changed ones, in the units' own arithmetic. `inputs` are in the order of
+    /// [`KernelProgram::inputs`]. Returns the outputs of `program`, in order.
     ///
     /// # Errors
-    /// [`MachineError::Replay`] if a key or an input is not there, the units do not serve a modulus, or the schedule is wrong.
+    /// [`MachineError::Replay`] if a key or an input is missing, the units do not support a modulus, or the schedule is wrong.
     fn replay(
         &self,
         events: &dyn EventList,
@@ -136,12 +136,12 @@ pub trait MappedRns: Send + Sync {
         inputs: &[&RnsPolynomial],
     ) -> Result<Vec<RnsPolynomial>, MachineError>;
 
-    /// The component of the machine file whose units an option has replaced by others, so that area and power are not known.
+    /// The component of the machine file whose units an option replaces. Its area and power are then unknown.
     fn replaced(&self) -> Option<&'static str> {
         None
     }
 
-    /// What the compiler left beside the events, if the machine has instructions.
+    /// The program's instructions, if the machine has any.
     fn instructed(&self) -> Option<&dyn Instructed> {
         None
     }
@@ -149,23 +149,23 @@ pub trait MappedRns: Send + Sync {
 
 /// A program as instructions of its machine.
 pub trait Instructed: Send + Sync {
-    /// How many.
+    /// Number of instructions.
     fn instructions(&self) -> u64;
 
-    /// What the compiler found out, for [`RnsMachine::load`].
+    /// The compiler's decisions, for [`RnsMachine::load`].
     fn save(&self) -> Vec<u8>;
 
     /// The instruction streams of all components, in binary form.
     fn streams(&self) -> Vec<u8>;
 
-    /// The same as text.
+    /// The instruction streams as text.
     fn streams_text(&self) -> String;
 
-    /// Groups of operations that share a switching key, in the order of their execution.
+    /// Groups of operations that share a switching key, in order of execution.
     fn groups(&self) -> Vec<Group>;
 }
 
-/// A program on a machine, held against both, with its report.
+/// A program on a machine, checked and audited, with its report.
 pub struct Simulated {
     mapped: Box<dyn MappedRns>,
     report: SimulationReport,
@@ -173,7 +173,7 @@ pub struct Simulated {
 }
 
 impl Simulated {
-    /// What the compiler has left.
+    /// The compiler's output.
     pub fn mapped(&self) -> &dyn MappedRns {
         &*self.mapped
     }
@@ -197,11 +197,10 @@ impl Simulated {
         trace(Source::List(&*self.mapped.events()), self.clock_hz, options)
     }
 
-    /// Carries out the schedule on `inputs`, in the order of [`KernelProgram::inputs`], and the switching keys; the outputs of
-    /// `program`, in order.
+    /// Replays the schedule. `inputs` are in the order of [`KernelProgram::inputs`]. Returns the outputs of `program`, in order.
     ///
     /// # Errors
-    /// [`MachineError::Replay`] if a key or an input is not there.
+    /// [`MachineError::Replay`] if a key or an input is missing.
     pub fn replay(
         &self,
         program: &KernelProgram,
@@ -212,8 +211,8 @@ impl Simulated {
     }
 }
 
-/// Holds events against `program` and `machine`: they have the machine's own resources, and compute the program, each operation once, from
-/// the right operands.
+/// Audits events against `program` and `machine`: they use exactly the machine's resources, and compute each operation of the program once,
+/// from the right operands.
 ///
 /// # Errors
 /// [`MachineError::Audit`] with the first difference.
@@ -233,7 +232,7 @@ pub fn hold(
     })
 }
 
-/// Holds what was mapped against `program` and `machine`, and reports on it.
+/// Audits a mapped program against `program` and `machine`, and reports on it.
 fn simulated(
     machine: &Machine,
     program: &KernelProgram,
@@ -278,7 +277,7 @@ fn simulated(
 /// Operations that share a switching key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Group {
-    /// The key, if they read one.
+    /// The key, if there is one.
     pub hint: Option<String>,
     /// Operations of the kernel program.
     pub operations: u64,
@@ -286,7 +285,7 @@ pub struct Group {
     pub instructions: u64,
 }
 
-/// [`RnsMachine::word_bits`] of `machine`; also whether its parts fit together.
+/// [`RnsMachine::word_bits`] of `machine`; also checks that its parts fit together.
 ///
 /// # Errors
 /// As there; [`MachineError::Family`] for a machine of another family.
@@ -318,23 +317,23 @@ pub fn estimate(machine: &Machine, program: &KernelProgram) -> Result<Estimate, 
     machine.rns(&program.name)?.estimate(program)
 }
 
-/// Bytes that a mapper and the check of its schedule take of any program.
+/// Bytes that mapping and checking take for any program.
 const MAPPER_BYTES: u64 = 64 << 20;
 
-/// The same of each limb that an operation makes: instructions, events and what the checker knows of them. Measured: 330 to 900.
+/// Further bytes for each limb that an operation computes: instructions, events and the checker's data. Measured: 330 to 900.
 const LIMB_BYTES: u64 = 1000;
 
-/// An upper bound of what mapping `program` takes, and checking its schedule.
+/// An upper bound of the bytes that mapping and checking `program` take.
 pub fn mapping_bytes(program: &KernelProgram) -> u64 {
     let results = program.ops.iter().flat_map(|op| &op.results);
     let limbs: u64 = results.map(|&value| program.value(value).limbs.len() as u64).sum();
     MAPPER_BYTES + limbs * LIMB_BYTES
 }
 
-/// Maps `program` onto `machine` with `options` of its kind, holds the schedule against both and reports on it.
+/// Maps `program` onto `machine` with `options`, checks and audits the schedule, and reports on it.
 ///
 /// # Errors
-/// [`MachineError`] when the program or an option does not fit, or the schedule breaks a rule.
+/// [`MachineError`] if the program or an option does not fit, or the schedule breaks a rule.
 pub fn map(
     machine: &Machine,
     program: &KernelProgram,
@@ -349,10 +348,10 @@ pub fn map(
     simulated(machine, program, parameters, options, mapped)
 }
 
-/// `program` as [`Instructed::save`] wrote it for `machine`, checked again.
+/// Reads a program that [`Instructed::save`] wrote for `machine`, and checks it again.
 ///
 /// # Errors
-/// [`MachineError::Saved`] if the bytes are of another program, or the schedule breaks a rule.
+/// [`MachineError::Saved`] if the bytes belong to another program, or the schedule breaks a rule.
 pub fn load(
     machine: &Machine,
     program: &KernelProgram,

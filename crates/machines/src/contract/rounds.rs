@@ -1,8 +1,8 @@
-//! Programs on residue polynomials that repeat, on machines whose schedules may.
+//! Repeated RNS programs, on machines whose schedules have loops.
 //!
-//! Each body is lowered, scheduled and held against its program by itself, and nothing but its events is kept ([`RoundsMapper`]). The schedule of all
-//! rounds is a tree of loops over them, which the checker goes through as one. With all of its bodies ([`WholeRounds`]) a program is small enough for any
-//! schedule to be held against it, and to be carried out.
+//! Each body is lowered, scheduled and audited separately, and only its events are kept ([`RoundsMapper`]). The schedule of all rounds is a
+//! tree of loops over these bodies, which the checker processes as a whole. [`WholeRounds`] keeps all bodies. It is for small programs: any
+//! schedule can be audited against it and replayed.
 
 use super::options::{Given, check as check_options};
 use super::{Machine, MachineError};
@@ -25,24 +25,24 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A body on a machine, as its mapper has left it; of its own type, which the mapper knows again when rounds are carried out.
+/// A mapped body. Mappers downcast it to their own type on replay.
 pub trait MappedBody: BodyMeaning + Any {
-    /// Its events, with the names of round 0: of a program's first round, or of a later one.
+    /// Its events with the names of round 0, in the form of a program's first round or of a later one.
     fn items(&self, first: bool) -> Arc<Vec<Item>>;
 
-    /// Cycles from its first load until everything of it is over.
+    /// Cycles from the first load until all events have ended.
     fn cycles(&self) -> u64;
 
     /// Units, channels and memories of its schedule.
     fn resources(&self) -> &Resources;
 }
 
-/// Which of a body's two forms a round has: that of a program's first round, or that of later ones.
+/// Index of a round's form: 0 for a program's first round, 1 for later rounds.
 fn form(round: usize) -> usize {
     usize::from(round > 0)
 }
 
-/// The schedule of rounds of bodies in `order`; `own` gives a body's events in a form that a round has.
+/// The schedule of rounds of bodies in `order`; `own` returns a body's events in one of its forms.
 fn composed(resources: Resources, order: &[usize], own: impl Fn(usize, usize) -> Option<Timed>) -> Schedule {
     let (mut timed, mut places) = (Vec::new(), BTreeMap::new());
     let place = |(round, &body): (usize, &usize)| {
@@ -60,15 +60,15 @@ fn composed(resources: Resources, order: &[usize], own: impl Fn(usize, usize) ->
 pub struct Part {
     /// Name of its program.
     pub program: String,
-    /// Rounds of it.
+    /// Number of its rounds.
     pub rounds: u64,
-    /// Of one round.
+    /// Cycles of one round.
     pub cycles: u64,
-    /// The same.
+    /// Seconds of one round.
     pub seconds: f64,
     /// Events of one round.
     pub events: u64,
-    /// Bytes between chip and memory of one round.
+    /// Off-chip traffic of one round.
     pub traffic_bytes: u64,
     /// Energy of one round.
     pub energy_j: Option<f64>,
@@ -87,23 +87,23 @@ pub struct RoundsMapper {
     held: Vec<HeldBody>,
 }
 
-/// What is kept of a body.
+/// The kept data of a body.
 struct Mapped {
     part: Part,
-    /// What passes between rounds.
+    /// The values that pass between rounds.
     ports: Ports,
-    /// Of a program's first round, and of later ones: where it has such.
+    /// The forms for a program's first round and for later rounds, if needed.
     forms: [Option<(Timed, RoundTraffic)>; 2],
     switches: u64,
 }
 
-/// A program's rounds on a machine, held against both, with their report.
+/// A program's rounds on a machine, checked and audited, with their report.
 pub struct SimulatedRounds {
     /// The report of the schedule of all rounds.
     pub report: SimulationReport,
-    /// By body.
+    /// One entry per body.
     pub parts: Vec<Part>,
-    /// Events that the schedule holds: those of each body once.
+    /// Number of stored events; each body's events count once.
     pub held_events: u64,
     schedule: Schedule,
     clock_hz: f64,
@@ -117,10 +117,10 @@ impl SimulatedRounds {
 }
 
 impl RoundsMapper {
-    /// For `rounds` of bodies that are given one after the other ([`Self::body`]).
+    /// For `rounds` of bodies, which [`Self::body`] adds one by one.
     ///
     /// # Errors
-    /// [`MachineError`] if an option is wrong, or programs on residue polynomials do not run on the machine.
+    /// [`MachineError`] if an option is wrong, or the machine does not execute RNS programs.
     pub fn new(
         machine: &Machine,
         name: &str,
@@ -152,10 +152,10 @@ impl RoundsMapper {
         self.rounds.iter().enumerate().filter(move |(_, round)| round.body == number)
     }
 
-    /// The next body: maps `program` and holds the schedule against it. No more of it is kept than its events.
+    /// Adds the next body: maps `program`, audits the schedule, and keeps only its events.
     ///
     /// # Errors
-    /// [`MachineError`] if it does not fit, or the machine's schedules do not repeat.
+    /// [`MachineError`] if it does not fit, or the machine's schedules have no loops.
     pub fn body(&mut self, program: &Arc<KernelProgram>) -> Result<(), MachineError> {
         let number = self.bodies.len();
         let rns = self.machine.rns(&program.name)?;
@@ -217,7 +217,7 @@ impl RoundsMapper {
     /// The schedule of all rounds, checked.
     ///
     /// # Errors
-    /// [`MachineError`] if a body is missing, a round does not take what the one before gives, or the schedule breaks a rule.
+    /// [`MachineError`] if a body is missing, a round's inputs do not match the previous round's outputs, or the schedule breaks a rule.
     pub fn finish(self) -> Result<SimulatedRounds, MachineError> {
         let order: Vec<usize> = self.rounds.iter().map(|round| round.body).collect();
         let ports: Vec<Ports> = self.bodies.iter().map(|body| body.ports.clone()).collect();
@@ -259,7 +259,7 @@ impl RoundsMapper {
     }
 }
 
-/// A program's rounds on a machine with all of their bodies: other schedules can be held against it, and carried out.
+/// A program's rounds on a machine, with all bodies. Any schedule can be audited against it and replayed.
 pub struct WholeRounds {
     machine: Machine,
     rounds: Rounds,
@@ -269,10 +269,10 @@ pub struct WholeRounds {
 }
 
 impl WholeRounds {
-    /// Maps every body of `rounds`, and puts their schedules together. Neither has been held against the program yet.
+    /// Maps every body of `rounds` and composes their schedules. Nothing is audited yet.
     ///
     /// # Errors
-    /// [`MachineError`] if a body does not fit, the rounds are no program, or the machine's schedules do not repeat.
+    /// [`MachineError`] if a body does not fit, the rounds do not form a program, or the machine's schedules have no loops.
     pub fn map(machine: &Machine, rounds: Rounds, options: &Given) -> Result<Self, MachineError> {
         let rns = machine.rns(&rounds.name)?;
         check_options(machine.mapped_by(), machine, options)?;
@@ -295,7 +295,7 @@ impl WholeRounds {
         &self.rounds
     }
 
-    /// Its bodies on the machine, by their numbers.
+    /// The mapped bodies, by number.
     pub fn bodies(&self) -> &[Box<dyn MappedBody>] {
         &self.bodies
     }
@@ -305,7 +305,8 @@ impl WholeRounds {
         &self.schedule
     }
 
-    /// Holds `schedule`, the program's own or another one, against program and machine, as [`super::rns::hold`] holds a list of events.
+    /// Audits `schedule`, the program's own or another one, against program and machine. [`super::rns::hold`] does the same for a list of
+    /// events.
     ///
     /// # Errors
     /// [`MachineError::Audit`] with the first difference.
@@ -322,11 +323,11 @@ impl WholeRounds {
         })
     }
 
-    /// Carries out `schedule`, the program's own or another one, on `inputs`, in the order of those of the first round's body, and the switching keys; the
-    /// outputs of the last round, in order.
+    /// Replays `schedule`, the program's own or another one. `inputs` are in the order of the first round's body. Returns the outputs of
+    /// the last round, in order.
     ///
     /// # Errors
-    /// [`MachineError::Replay`] if a key or an input is not there, or the schedule is wrong.
+    /// [`MachineError::Replay`] if a key or an input is missing, or the schedule is wrong.
     pub fn replay(
         &self,
         schedule: &Schedule,

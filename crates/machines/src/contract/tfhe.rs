@@ -1,4 +1,4 @@
-//! Machines that execute programs on torus polynomials.
+//! Machines that execute TFHE.
 
 use super::{Machine, MachineError};
 use crate::audit::{audit, same_resources};
@@ -19,41 +19,41 @@ use polyfabric_schemes::tfhe::{LweBatch, Parameters, ServerKey};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A mapper of programs on torus polynomials.
+/// A machine that executes TFHE programs.
 pub trait TfheMachine: Send + Sync {
-    /// Its file.
+    /// The machine file.
     fn description(&self) -> &Description;
 
     /// Bits of the machine's torus.
     ///
     /// # Errors
-    /// [`MachineError`] when the figure is unknown.
+    /// [`MachineError`] if the figure is unknown.
     fn torus_bits(&self) -> Result<u32, MachineError> {
         Ok(self.description().count("machine.arithmetic.coefficient")? as u32)
     }
 
-    /// How the machine's transforms of fixed point are made.
+    /// The structure of the machine's fixed-point transforms.
     ///
     /// # Errors
-    /// [`MachineError`] when the figure is unknown.
+    /// [`MachineError`] if the figure is unknown.
     fn structure(&self) -> Result<Structure, MachineError> {
         Ok(Structure::Merged)
     }
 
-    /// The arithmetic of the machine's widths for a parameter set: what a program is lowered with so that the replay and the
-    /// interpreter compute the same bits.
+    /// The arithmetic with the machine's widths for a parameter set. A program lowered with it gives the same bits in the replay and in the
+    /// interpreter.
     ///
     /// # Errors
-    /// [`MachineError::Torus`] for a set that is wider than the machine's words; a figure that is unknown.
+    /// [`MachineError::Torus`] for a set that is wider than the machine's words; another error if a figure is unknown.
     fn arithmetic(&self, parameters: &Parameters) -> Result<Arithmetic, MachineError> {
         self.holds(parameters)?;
         Ok(Arithmetic::Fixed(Box::new(fixed_point(self.description(), parameters)?)))
     }
 
-    /// Whether the machine's words hold the torus of a parameter set.
+    /// Checks that the machine's words hold the torus of a parameter set.
     ///
     /// # Errors
-    /// [`MachineError::Torus`] if not.
+    /// [`MachineError::Torus`] if they do not.
     fn holds(&self, parameters: &Parameters) -> Result<(), MachineError> {
         let bits = self.torus_bits()?;
         if parameters.torus_bits() != bits {
@@ -67,17 +67,17 @@ pub trait TfheMachine: Send + Sync {
         Ok(())
     }
 
-    /// The units, channels and memories of `machine` for programs with `parameters`, with rates, latencies, ports and bandwidths: from
-    /// its file alone. Schedules have these and no others.
+    /// The units, channels and memories of the machine for programs with `parameters`: rates, latencies, ports and bandwidths. They follow
+    /// from the file alone, and every schedule has exactly these.
     ///
     /// # Errors
-    /// [`MachineError`] when a figure is unknown or impossible.
+    /// [`MachineError`] if a figure is unknown or impossible.
     fn resources(&self, parameters: &Parameters) -> Result<Resources, MachineError>;
 
-    /// How programs for a parameter set are lowered for the machine, with the key switch where `key_switch` says.
+    /// How programs for a parameter set are lowered for the machine; `key_switch` is the position of the key switch.
     ///
     /// # Errors
-    /// As of [`Self::arithmetic`].
+    /// As [`Self::arithmetic`].
     fn lowering(&self, parameters: &Parameters, key_switch: KeySwitchOrder) -> Result<TfheLowering, MachineError> {
         Ok(TfheLowering::new(key_switch, self.arithmetic(parameters)?))
     }
@@ -90,22 +90,22 @@ pub trait TfheMachine: Send + Sync {
     /// Maps `program` onto the machine.
     ///
     /// # Errors
-    /// [`MachineError`] when the program does not fit.
+    /// [`MachineError`] if the program does not fit.
     fn map(&self, program: &KernelProgram) -> Result<MappedTfhe, MachineError>;
 
-    /// What it decides of `program`, to be reported.
+    /// The mapper's decisions for `program`, to be reported.
     ///
     /// # Errors
-    /// [`MachineError`] when the program does not fit.
+    /// [`MachineError`] if the program does not fit.
     fn decisions(&self, program: &KernelProgram) -> Result<Decisions, MachineError>;
 }
 
-/// An instruction that a machine has run.
+/// An executed instruction of a machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Instruction {
-    /// Where: the class of the unit.
+    /// The class of its unit.
     pub unit: &'static str,
-    /// What.
+    /// Its operation.
     pub action: &'static str,
     /// Its first cycle.
     pub start: i64,
@@ -113,23 +113,23 @@ pub struct Instruction {
     pub end: i64,
 }
 
-/// What a mapper decides of a program.
+/// A mapper's decisions for a program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Decisions {
     /// By name: sizes of batches, cycles and bytes of the pipeline.
     pub quantities: BTreeMap<&'static str, f64>,
-    /// The instructions, where the machine has some.
+    /// The instructions, if the machine has any.
     pub instructions: Vec<Instruction>,
 }
 
-/// A program on a machine.
+/// A program mapped to a machine.
 #[derive(Clone, Debug)]
 pub struct MappedTfhe {
-    /// Every event.
+    /// All events.
     pub schedule: Schedule,
     /// The meaning of its values.
     pub labels: Labels,
-    /// Unit classes whose stalls are accounted for, the headline first.
+    /// Unit classes whose stalls are reported, the headline first.
     pub primary: &'static [&'static str],
 }
 
@@ -161,7 +161,7 @@ pub fn torus_bits(machine: &Machine, program: &str) -> Result<u32, MachineError>
     machine.tfhe(program)?.torus_bits()
 }
 
-/// The widths that `machine` has for `parameters`, derived anew by `judge`.
+/// Derives widths of `machine` for `parameters`; `judge` is the criterion.
 ///
 /// # Errors
 /// [`MachineError::Mapping`] for a set whose torus leaves no room; [`MachineError::Family`] for a machine of another family.
@@ -177,7 +177,7 @@ pub fn derive_widths(
         .map_err(|cause| MachineError::mapping(machine, parameters.name(), cause))
 }
 
-/// `machine`'s file with derived widths in the place of its own: text for a file. Readings that set these widths alone are gone.
+/// The text of `machine`'s file with derived widths instead of its own. Readings that set only these widths are dropped.
 ///
 /// # Errors
 /// [`MachineError::Mapping`] if it cannot be written as text.
@@ -222,13 +222,13 @@ pub fn with_widths(machine: &Machine, derived: &Derived) -> Result<String, Machi
     toml::to_string(&literal).map_err(|error| MachineError::mapping(machine, &derived.set, error))
 }
 
-/// Bytes that a mapper and the check of its schedule take of any program. Measured: 60 to 150 MiB.
+/// Bytes that mapping and checking take for any program. Measured: 60 to 150 MiB.
 const MAPPER_BYTES: u64 = 192 << 20;
 
-/// The same of each ciphertext that an operation makes. Measured: 450 to 720.
+/// Further bytes for each ciphertext that an operation computes. Measured: 450 to 720.
 const CIPHERTEXT_BYTES: u64 = 900;
 
-/// An upper bound of what mapping `program` onto `machine` takes, and checking its schedule.
+/// An upper bound of the bytes that mapping `program` onto `machine` and checking it take.
 ///
 /// # Errors
 /// [`MachineError::Family`] for a machine of another family.
@@ -244,7 +244,7 @@ pub fn mapping_bytes(machine: &Machine, program: &KernelProgram) -> Result<u64, 
 /// Maps `program` onto `machine`.
 ///
 /// # Errors
-/// [`MachineError`] when the program does not fit.
+/// [`MachineError`] if the program does not fit.
 pub fn map(machine: &Machine, program: &KernelProgram) -> Result<MappedTfhe, MachineError> {
     let _stage = cancel::stage("scheduling", 0);
     machine.tfhe(&program.name)?.map(program)
@@ -261,13 +261,13 @@ pub fn decisions(machine: &Machine, program: &KernelProgram) -> Result<Decisions
 /// Maps `program` onto `machine`, checks the schedule and reports on it.
 ///
 /// # Errors
-/// [`MachineError`] when the program does not fit, or the schedule breaks a rule.
+/// [`MachineError`] if the program does not fit, or the schedule breaks a rule.
 pub fn simulate(machine: &Machine, program: &KernelProgram) -> Result<SimulationReport, MachineError> {
     report(machine, program, &map(machine, program)?)
 }
 
-/// Holds a schedule against `program` and `machine`: it has the machine's own resources, and computes the program, each operation once,
-/// from the right operands.
+/// Audits a schedule against `program` and `machine`: it uses exactly the machine's resources, and computes each operation of the program
+/// once, from the right operands.
 ///
 /// # Errors
 /// [`MachineError::Audit`] with the first difference.
@@ -286,10 +286,10 @@ pub fn hold(
     })
 }
 
-/// Holds the schedule against `program` and `machine`, and reports on it.
+/// Audits the schedule against `program` and `machine`, and reports on it.
 ///
 /// # Errors
-/// [`MachineError`] when the schedule breaks a rule or does not compute the program.
+/// [`MachineError`] if the schedule breaks a rule or does not compute the program.
 pub fn report(
     machine: &Machine,
     program: &KernelProgram,
@@ -299,7 +299,7 @@ pub fn report(
     hold(machine, program, &mapped.labels, &mapped.schedule)?;
     drop(holding);
     let classes: Vec<String> = mapped.primary.iter().map(|&class| class.to_owned()).collect();
-    // A program without look-ups is measured in key switches.
+    // A program without look-ups counts key switches instead.
     let products = count::program(program).key_switch_products;
     let per_switch = program
         .parameters
@@ -321,10 +321,11 @@ pub fn report(
     Ok(SimulationReport::of(&subject)?)
 }
 
-/// Cycles of the schedule of `program` on `machine`, which is checked, but not held against the program: of lowerings that compute a value several times.
+/// Cycles of the schedule of `program` on `machine`. The schedule is checked but not audited, for lowerings that compute a value several
+/// times.
 ///
 /// # Errors
-/// [`MachineError`] when the program does not fit, or the schedule breaks a rule.
+/// [`MachineError`] if the program does not fit, or the schedule breaks a rule.
 pub fn cycles(machine: &Machine, program: &KernelProgram) -> Result<u64, MachineError> {
     let illegal = |violation| SimulationError::Schedule {
         program: program.name.to_string(),
@@ -334,10 +335,10 @@ pub fn cycles(machine: &Machine, program: &KernelProgram) -> Result<u64, Machine
     Ok(check(&map(machine, program)?.schedule, &[]).map_err(illegal)?.cycles)
 }
 
-/// Carries out the schedule of `program` on real ciphertexts, event by event in the order of the schedule.
+/// Replays the schedule of `program` on real ciphertexts, event by event in the schedule's order.
 ///
 /// # Errors
-/// [`MachineError::Replay`] when program, key and inputs do not fit together, or the schedule is wrong.
+/// [`MachineError::Replay`] if program, key and inputs do not fit together, or the schedule is wrong.
 pub fn replay(
     program: &KernelProgram,
     mapped: &MappedTfhe,
