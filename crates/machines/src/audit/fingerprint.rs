@@ -1,7 +1,7 @@
 //! Multisets of (ciphertext, iteration) as one number: Σ x^ciphertext · y^iteration modulo 2^61 - 1.
 //!
-//! Two different multisets of numbers below d have the same sum for at most 2d of the 2^61 choices of x, by the degree of their
-//! difference; two independent points are taken.
+//! Two different multisets of numbers below d have the same sum for at most 2d of the 2^61 choices of x, by the degree of their difference.
+//! Two independent points are used.
 
 use crate::engine::schedule::{Repeat, Shift};
 use std::ops::Range;
@@ -58,10 +58,10 @@ fn series(g: u64, count: u64) -> u64 {
 pub(super) struct Rounds([u64; 2]);
 
 impl Rounds {
-    /// Outside of all loops.
+    /// Outside all loops.
     pub const ONE: Self = Self([1; 2]);
 
-    /// The same with the rounds of one loop more.
+    /// The same with one more loop inside.
     pub fn of(self, repeat: &Repeat) -> Self {
         let Shift { ciphertext, iteration, .. } = repeat.shift;
         let mut factors = self.0;
@@ -73,7 +73,7 @@ impl Rounds {
 }
 
 impl Fingerprint {
-    /// One element, as it is in the first round of each of the enclosing loops, in all of their rounds.
+    /// One element in all rounds of the enclosing loops. Its coordinates are those of their first rounds.
     pub fn of(ciphertext: u32, iteration: u32, rounds: Rounds) -> Self {
         let mut sums = rounds.0;
         for (sum, (x, y)) in sums.iter_mut().zip(POINTS) {
@@ -90,7 +90,7 @@ impl Fingerprint {
         Self(POINTS.map(|(x, y)| mul(sum(x, &ciphertexts), sum(y, &iterations))))
     }
 
-    /// Both together.
+    /// The sum of both.
     pub fn add(&mut self, other: Self) {
         for (sum, more) in self.0.iter_mut().zip(other.0) {
             *sum = add(*sum, more);
@@ -100,7 +100,7 @@ impl Fingerprint {
 
 #[cfg(test)]
 mod tests {
-    //! Does the closed form equal the sum, and does one element more or less show?
+    //! Does the closed form equal the sum, and is an additional or missing element detected?
 
     use super::*;
     use std::sync::Arc;
@@ -135,7 +135,7 @@ mod tests {
             }
         }
         assert_eq!(of(3, 0, &[&outer, &inner]), unrolled);
-        // A loop that stays where it is counts each round, and one that runs backwards too.
+        // A loop without a shift counts each round, and so does one that runs backwards.
         let back = repeat(4, -1, 0);
         let mut fourfold = Fingerprint::default();
         (0..4).for_each(|_| fourfold.add(of(5, 9, &[])));

@@ -1,14 +1,14 @@
-//! The audit of programs on residue polynomials.
+//! The audit of RNS programs.
 //!
-//! Both sides are evaluated at one place of every vector. Sums, products, constants and conversions between moduli are exact there: they
-//! act on each place alike. What mixes places, transforms and automorphisms, is a function that nobody knows: its value is a hash of
-//! which function it is and of its operand's value. So the program, operation by operation as its bodies define it, gives every limb of
-//! every value a residue; the schedule, event by event from what is read, gives every vector one; and two that are computed differently
-//! agree by chance alone, once in a modulus. In what order a machine adds the terms of a conversion, or takes the butterflies between
-//! the vectors of a polynomial, makes no difference, and is not asked for.
+//! Program and schedule are both evaluated at one place of every vector. Sums, products, constants and conversions between moduli act on
+//! each place alike, so they are exact there. Transforms and automorphisms mix places. They are treated as unknown functions: the result is
+//! a hash of the function and of its operand's value. The program, evaluated operation by operation, gives a residue for every limb of
+//! every value. The schedule, evaluated event by event, gives a residue for every vector. Two values that are computed differently agree
+//! only by chance, with probability 1/q for modulus q. The order in which a machine adds the terms of a conversion does not matter. Neither
+//! does the order of butterflies between the vectors of a polynomial.
 //!
-//! A machine whose units take composite operations whole has events of several vectors ([`Step`]); of such an operation its results are
-//! asked for, and not what its body has in between.
+//! If a machine's units execute composite operations as a whole, its events have several vectors ([`Step`]). The audit then checks the
+//! results of such an operation, but no values within its body.
 
 mod expected;
 pub mod rounds;
@@ -35,41 +35,41 @@ pub trait Meaning {
     /// The step of an event, with its moduli and constants.
     fn step(&self, op: OpRef) -> Option<Step>;
 
-    /// Whether composite operations are computed whole, so that nothing in between is a value.
+    /// Whether units execute composite operations as a whole, without values within them.
     fn composites(&self) -> bool {
         false
     }
 
-    /// How many vectors all values are.
+    /// Number of vectors of all values.
     fn values(&self) -> usize;
 
-    /// Number of a value's first vector among them.
+    /// Index of a value's first vector among them.
     fn number(&self, value: Value) -> Option<usize>;
 
-    /// Vectors of a value, which have consecutive numbers.
+    /// Number of vectors of a value; their indices are consecutive.
     fn vectors(&self, _value: Value) -> usize {
         1
     }
 
-    /// The leaf of the program that a value in off-chip memory is from the start.
+    /// The leaf of the program that a value holds, if it is in off-chip memory from the start.
     fn leaf(&self, value: Value) -> Option<LeafSubpolynomial>;
 
-    /// The value that is a vector of an output of the program: which output, limb by position, vector.
+    /// The value of a vector of an output of the program. Arguments: output, limb by position, vector.
     fn output(&self, output: usize, position: usize, subpolynomial: usize) -> Option<Value>;
 
-    /// Whether a value is one of those.
+    /// Whether a value is a vector of an output.
     fn is_output(&self, value: Value) -> bool;
 
-    /// How polynomials are cut into vectors.
+    /// How polynomials are divided into vectors.
     fn subpolynomials(&self) -> Subpolynomials;
 }
 
-/// A vector's residue at the place that is looked at.
+/// A vector's residue at the evaluated place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Residue {
     word: u64,
     limb: u16,
-    /// Whether the vector has words that are only congruent to it.
+    /// Whether the vector's words are only congruent to the residue.
     unreduced: bool,
 }
 
@@ -83,19 +83,19 @@ impl Residue {
         self.limb == limb && !self.unreduced
     }
 
-    /// Whether a unit takes such a vector. A word that is not reduced modulo its limb is nothing modulo another one.
+    /// Whether a unit accepts such a vector. A word that is not reduced modulo its limb has no meaning modulo another limb.
     fn suits(self, function: Function) -> bool {
         let limb = function.limb();
         self.is_of(limb) || function.takes_any_word() && (self.limb == limb || !self.unreduced)
     }
 
-    /// The result of a unit for it, which may be unreduced too.
+    /// The result of a unit for this operand. It may be unreduced, too.
     fn led_to(self, function: Function, result: Self) -> Self {
         Self { unreduced: function.leaves_unreduced() && !self.is_of(function.limb()), ..result }
     }
 
     fn hashed(of: impl Hash, limb: u16, moduli: &[Modulus]) -> Self {
-        // Its keys are fixed, so that equal schedules give equal results.
+        // The hasher's keys are fixed, so that equal schedules give equal results.
         let mut hasher = DefaultHasher::new();
         of.hash(&mut hasher);
         Self::new(moduli[usize::from(limb)].reduce(hasher.finish() >> 1), limb)
@@ -110,7 +110,7 @@ impl Residue {
         Self::hashed((function, operand), function.limb(), moduli)
     }
 
-    /// One number for both fields.
+    /// One number for limb and word.
     fn key(self) -> u64 {
         self.word ^ u64::from(self.limb).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
@@ -158,9 +158,9 @@ struct Audit<'a> {
     vector: u64,
     known: Vec<Option<Residue>>,
     seen: Vec<Seen>,
-    /// Keys of what has been computed.
+    /// Keys of the computed values.
     computed: Vec<u64>,
-    /// Room for the vectors that an event reads and writes.
+    /// Scratch for the vectors that an event reads and writes.
     operands: Vec<Residue>,
     results: Vec<Residue>,
 }
@@ -198,7 +198,7 @@ impl Audit<'_> {
         self.resources.memories[usize::from(memory)].kind == MemoryKind::OffChip
     }
 
-    /// Numbers of a value's vectors.
+    /// Indices of a value's vectors.
     fn numbers(&self, event: &Event, value: Value) -> Result<Range<usize>, AuditError> {
         let first = self.meaning.number(value);
         let numbers = first.map(|first| first..first.saturating_add(self.meaning.vectors(value)));
@@ -355,7 +355,7 @@ impl Audit<'_> {
                 results.extend(to.iter().map(|limb| leaf(limb, true)));
             }
             Step::Generated(leaf) => {
-                // Everything else of a key, and what the user gives, comes from outside.
+                // The rest of a key, and the user's inputs, come from outside.
                 if !matches!(leaf.leaf, Leaf::Hint { part: Part::Mask, .. }) {
                     return Err("a mask of a key, which a seed gives".to_owned());
                 }
@@ -424,7 +424,8 @@ impl Audit<'_> {
         AuditError::Operand { event: self.name(event), result: result.into(), missing: missing.into() }
     }
 
-    /// Whether everything of the program was computed, nothing in vain but what the program itself reads nowhere, and its results stored.
+    /// Checks that the whole program was computed and its results were stored. Only values that the program itself never reads may be
+    /// unused.
     fn finish(mut self, mut expected: Expected) -> Result<(), AuditError> {
         for (output, limbs) in expected.outputs.iter().enumerate() {
             for (place, &wanted) in limbs.iter().enumerate() {
@@ -459,7 +460,7 @@ impl Audit<'_> {
                 None => return Err(AuditError::InVain { what: format!("value {number}") }),
             }
         }
-        // Each value of the program among what was computed, as often as the program has it.
+        // Each value of the program must have been computed, as often as the program defines it.
         self.computed.sort_unstable();
         expected.computed.sort_unstable();
         let mut found = self.computed.iter().copied().peekable();
@@ -476,7 +477,7 @@ impl Audit<'_> {
 
 #[cfg(test)]
 mod tests {
-    //! Do words that are not reduced go only to what reduces them?
+    //! Do unreduced words go only to units that reduce them?
     use super::*;
 
     #[test]

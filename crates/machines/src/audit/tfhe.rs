@@ -1,4 +1,4 @@
-//! The audit of programs on torus polynomials.
+//! The audit of TFHE programs.
 
 mod operands;
 mod size;
@@ -42,21 +42,21 @@ struct Audit<'a> {
     definitions: Definitions<'a>,
     resources: &'a Resources,
     labels: &'a Labels,
-    /// Values of bodies, by operation and value: which ciphertexts and iterations have been computed.
+    /// Computed values of bodies, by operation and value: their ciphertexts and iterations.
     in_loops: HashMap<(u32, BodyValue), Fingerprint>,
-    /// Everything else that has been computed but sums on the way, and how often.
+    /// All other computed values except partial sums, with the number of times.
     computed: HashMap<Meaning, u32>,
-    /// By operation and item, the work of all parts of a key switch or a row.
+    /// Work of all parts of a key switch or of a row, by operation and item.
     work: HashMap<(u32, u32), u64>,
-    /// Ciphertexts that have reached off-chip memory, each whole.
+    /// Ciphertexts that have been stored off the chip as a whole.
     stored: HashSet<Meaning>,
 }
 
-/// One event with its numbers moved on.
+/// An event with shifted coordinates.
 struct Read<'a> {
     event: &'a Event,
     shift: Shift,
-    /// The values that it reads. In the audit a value is the work to make it, and values that are read cost nothing.
+    /// The values that it reads. In the audit, a value is the work to compute it, and values that are read cost nothing.
     values: Reads<u64>,
 }
 
@@ -76,13 +76,13 @@ impl<'a> Audit<'a> {
     }
 
     fn event(&mut self, event: &'a Event, loops: &[&'a Repeat], rounds: Rounds) -> Result<(), AuditError> {
-        // Numbers of the first round of all loops.
+        // Coordinates of the first round of all loops.
         let first = loops.iter().fold(Shift::default(), |shift, repeat| repeat.shift_of(shift, 0));
         let function = self.kind(event).function;
         let moves = matches!(function, Function::Move { .. });
         let inner = matches!(function, Function::Body(_));
         if inner || moves && !self.leaves_chip(event) {
-            // Every round moves all numbers on alike: what holds in the first and in the next of each loop holds in all.
+            // Every round shifts all coordinates alike, so what holds in the first two rounds of each loop holds in all of them.
             self.hold(event, first)?;
             for repeat in loops.iter().filter(|repeat| repeat.count > 1) {
                 self.hold(event, first.advanced(repeat.shift, 1))?;
@@ -111,7 +111,7 @@ impl<'a> Audit<'a> {
         matches!(self.resources.memories[usize::from(access.place.memory.0)].kind, MemoryKind::OffChip)
     }
 
-    /// Checks that inputs off the chip, which no event writes, are inputs of the program and not computed by it.
+    /// Checks that off-chip values that no event writes are inputs of the program, and not computed by it.
     fn given(&self, read: &Read<'_>) -> Result<(), AuditError> {
         let input = |access: &&Access| self.resources.value_classes[usize::from(access.value.class.0)].input;
         let accesses = read.event.reads.iter().chain(&read.event.writes);
@@ -136,8 +136,8 @@ impl<'a> Audit<'a> {
             self.record(event, results, 1);
             return Ok(());
         };
-        // Rounds that move iterations on and nothing else go on with the sums of the same ciphertexts, so what they need of the
-        // program is the same, and the rest moves on alike: what holds in the first and in the next holds in all.
+        // Rounds that shift only iterations continue the sums of the same ciphertexts. They need the same operands of the program, and
+        // everything else shifts alike. So what holds in the first two rounds holds in all of them.
         if inner.is_empty() && repeat.shift == Shift::iterations(repeat.shift.iteration) && repeat.count > 1 {
             let first = self.hold(event, repeat.shift_of(shift, 0))?;
             let next = self.hold(event, repeat.shift_of(shift, 1))?;
@@ -153,7 +153,7 @@ impl<'a> Audit<'a> {
         Ok(())
     }
 
-    /// Books what an event computes or stores in `times` rounds.
+    /// Records the values that an event computes or stores in `times` rounds.
     fn record(&mut self, event: &Event, results: Vec<(Meaning, u64)>, times: u64) {
         let stored = self.leaves_chip(event);
         for (meaning, work) in results {
@@ -208,7 +208,7 @@ impl<'a> Audit<'a> {
         };
         match function {
             Function::Move { .. } if self.resources.as_channel(event.resource).is_some() => {
-                // Of bytes off the chip the checker knows; a channel between memories on it moves what it reads all the same.
+                // The checker verifies off-chip bytes. A channel between on-chip memories must also have the work for all that it reads.
                 let needed = bytes(&event.reads);
                 return match event.work < needed {
                     true => Err(AuditError::Work { event: self.name(&read), given: event.work, needed }),
@@ -219,8 +219,8 @@ impl<'a> Audit<'a> {
             Function::Initialise => needed = bytes(&event.writes),
             _ => {}
         }
-        // Nothing but tokens passes an event that only orders others.
-        // A row of a linear layer starts from its bias, in a separate pass or in that of its first term.
+        // An event that only orders others writes only tokens, so its work is not checked. A row of a linear layer starts from its bias, in
+        // a separate pass or in that of its first term.
         let passes = match function {
             Function::Linear => needed + written.iter().map(|&meaning| self.row_elements(meaning)).sum::<u64>(),
             _ => needed,
@@ -309,7 +309,7 @@ impl<'a> Audit<'a> {
         })
     }
 
-    /// Whether everything of the program was computed once, and its results stored.
+    /// Checks that the whole program was computed once, and that its results were stored.
     fn finish(self) -> Result<(), AuditError> {
         let mut expected: HashSet<Meaning> = HashSet::new();
         for (op, kernel) in (0..).zip(&self.program.ops) {
@@ -338,7 +338,7 @@ impl<'a> Audit<'a> {
             }
         }
         self.parts()?;
-        // Sums without a term are of the mapper's choosing, but none is made twice.
+        // The mapper chooses the sums without a term, but none may be computed twice.
         let sums = |meaning: &Meaning| matches!(meaning, Meaning::SwitchSum { .. } | Meaning::LinearSum { .. });
         if let Some((&meaning, times)) = self
             .computed
@@ -360,8 +360,8 @@ impl<'a> Audit<'a> {
         Ok(())
     }
 
-    /// Sums on the way are of the mapper's choosing. Each is read by the next, up to the result, so the work of all is that of the whole if
-    /// and only if none is made twice.
+    /// Checks partial sums, which the mapper chooses. Each is read by the next one, up to the result. So the work of all equals that of the
+    /// whole if and only if none is computed twice.
     fn parts(&self) -> Result<(), AuditError> {
         for (op, kernel) in (0..).zip(&self.program.ops) {
             for element in 0..kernel.result.count() as u32 {
@@ -383,7 +383,7 @@ impl<'a> Audit<'a> {
         Ok(())
     }
 
-    /// Every value of a rotation's body that anything writes, once for each ciphertext and iteration; every yield.
+    /// Checks that every written value of a rotation's body is computed once for each ciphertext and iteration, and that every yield is.
     fn rotation(&self, op: u32, body: &Body, count: u32) -> Result<(), AuditError> {
         let iterations = body.iterations as u32;
         for index in 0..body.carried + body.ops.len() as u32 {
@@ -407,7 +407,7 @@ impl<'a> Audit<'a> {
     }
 }
 
-/// Operation and item of a part of a sum, and its work.
+/// Operation, item and work of a part of a sum.
 fn of_sum(&(meaning, work): &(Meaning, u64)) -> Option<(u32, u32, u64)> {
     match meaning {
         Meaning::SwitchSum { op, element, .. } | Meaning::LinearSum { op, row: element, .. } => {

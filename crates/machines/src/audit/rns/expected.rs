@@ -12,23 +12,24 @@ use std::collections::{HashMap, HashSet};
 
 /// The values that a schedule must compute.
 pub(super) struct Expected {
-    /// Of every output, its vectors: limb by limb, subpolynomial by subpolynomial.
+    /// The vectors of every output: limb by limb, subpolynomial by subpolynomial.
     pub outputs: Vec<Vec<Residue>>,
-    /// Keys of the vectors that the program's operations define and some unit has to compute.
+    /// Keys of the vectors that the program defines and some unit must compute.
     pub computed: Vec<u64>,
-    /// Those of them that the program itself reads nowhere, and how often it defines them: limbs of a result that is dropped to a lower level.
+    /// Those of `computed` that the program never reads, with the number of definitions: limbs of a result that is dropped to a lower
+    /// level.
     pub unread: HashMap<u64, usize>,
 }
 
 /// Receives the operations of a program.
 trait Operations {
-    /// `op` defines these vectors, and some unit has to compute them.
+    /// `op` defines these vectors, and some unit must compute them.
     fn defines(&mut self, op: &Op, vectors: &[Residue]);
-    /// An operation that some unit does reads these vectors.
+    /// An operation that some unit executes reads these vectors.
     fn reads(&mut self, vectors: &[Residue]);
 }
 
-/// Keys of what is computed, and of what is read.
+/// Keys of the computed and of the read vectors.
 #[derive(Default)]
 struct Keys {
     computed: Vec<u64>,
@@ -45,7 +46,7 @@ impl Operations for Keys {
     }
 }
 
-/// The operation that defines what has a key.
+/// Finds the operation that defines the vector with a key.
 struct Place {
     key: u64,
     subpolynomials: usize,
@@ -64,12 +65,12 @@ impl Operations for Place {
     fn reads(&mut self, _: &[Residue]) {}
 }
 
-/// How operations are evaluated.
+/// Evaluates operations.
 struct Evaluation<'a> {
     program: &'a KernelProgram,
     subpolynomials: Subpolynomials,
     inputs: usize,
-    /// For each limb and subpolynomial the root that its remainder is of: X^M.
+    /// For each limb, the root ω of each subpolynomial: X^M modulo X^M − ω.
     roots: HashMap<u16, Vec<u64>>,
 }
 
@@ -91,7 +92,7 @@ impl<'a> Given<'a> {
 }
 
 impl Expected {
-    /// Of `program`, as `meaning` cuts its polynomials and takes its composite operations.
+    /// Evaluates `program`. `meaning` divides its polynomials into vectors, and decides whether composite operations stay whole.
     ///
     /// # Errors
     /// [`AuditError::Program`] if the program is not consistent, or a modulus has no transform.
@@ -106,7 +107,7 @@ impl Expected {
         Ok(Self { outputs, computed: keys.computed, unread })
     }
 
-    /// Which operation of the program defines what has `key`.
+    /// Describes the operation of the program that defines the vector with `key`.
     pub fn place_of(&self, key: u64, program: &KernelProgram, meaning: &dyn Meaning) -> Result<String, AuditError> {
         let mut place = Place { key, subpolynomials: meaning.subpolynomials().count(), found: None };
         evaluate(program, meaning, &mut place)?;
@@ -114,8 +115,8 @@ impl Expected {
     }
 }
 
-/// Evaluates `program` and reports to `operations` what each operation defines and reads. A composite operation is replaced by its body, unless
-/// `meaning` takes it whole. A residue that is used unchanged modulo another limb counts as read.
+/// Evaluates `program` and reports to `operations` the vectors that each operation defines and reads. A composite operation is replaced by
+/// its body, unless `meaning` keeps it whole. A residue that is used unchanged modulo another limb counts as read.
 fn evaluate(
     program: &KernelProgram,
     meaning: &dyn Meaning,
@@ -177,7 +178,7 @@ fn evaluate(
     Ok(program.outputs.iter().map(|output| values[output.value.index()].clone()).collect())
 }
 
-/// The values that a body's results consist of.
+/// The values that form a body's results.
 fn ends(body: &Body) -> HashSet<ValueId> {
     let mut open = body.yields.clone();
     let mut ends = HashSet::new();
@@ -191,13 +192,13 @@ fn ends(body: &Body) -> HashSet<ValueId> {
     ends
 }
 
-/// Whether the operation only names limbs anew.
+/// Whether the operation only renames limbs.
 fn names(op: &Op) -> bool {
     matches!(op.kind, OpKind::SelectLimbs { .. } | OpKind::Concat)
 }
 
-/// Whether some unit has to compute what the operation defines: not what lies in memory, what is only named anew, or a residue that
-/// is taken as it is modulo another limb.
+/// Whether some unit must compute the operation's result. Values in memory, renamed limbs, and a residue that is used unchanged modulo
+/// another limb need no unit.
 fn computes(op: &Op, types: &[ValueType]) -> bool {
     match op.kind {
         OpKind::Input { .. } | OpKind::Plaintext { .. } | OpKind::Key { .. } => false,
@@ -214,7 +215,7 @@ impl Evaluation<'_> {
         self.program.modulus(limb)
     }
 
-    /// A vector of each limb.
+    /// The vectors of each limb.
     fn each(&self, limbs: &LimbSet, of: impl Fn(usize, LimbId, u16) -> Residue) -> Vec<Residue> {
         let count = self.subpolynomials.count();
         let vectors =
@@ -278,7 +279,7 @@ impl Evaluation<'_> {
                 let old = given.operand(op, 0)[usize::from(subpolynomial)].word;
                 Residue::hashed(("digit", window, old), limb.0, &self.program.moduli)
             }),
-            // Composite operations have been replaced by their bodies.
+            // Composite operations were replaced by their bodies.
             OpKind::ModUp { .. } | OpKind::InnerProduct { .. } | OpKind::ModDown { .. } => Vec::new(),
         })
     }
@@ -290,7 +291,7 @@ impl Evaluation<'_> {
         })
     }
 
-    /// A result that is computed residue by residue: `word` takes the modulus, the words of up to three operands and the limb's position.
+    /// A result computed residue by residue. `word` takes the modulus, the words of up to three operands and the limb's position.
     fn pointwise(&self, op: &Op, given: Given<'_>, word: impl Fn(Modulus, [u64; 3], usize) -> u64) -> Vec<Residue> {
         let count = self.subpolynomials.count();
         self.each(&given.type_of(op.results[0]).limbs, |place, limb, _| {
@@ -302,7 +303,7 @@ impl Evaluation<'_> {
         })
     }
 
-    /// Coefficients to values, or values to coefficients. The limbs' roots are there.
+    /// Coefficients to values, or values to coefficients. [`Self::root`] must have found the limbs' roots.
     fn transformed(&self, op: &Op, given: Given<'_>) -> Vec<Residue> {
         let (count, moduli) = (self.subpolynomials.count(), &self.program.moduli);
         self.each(&given.type_of(op.results[0]).limbs, |place, limb, subpolynomial| {
@@ -336,7 +337,7 @@ impl Evaluation<'_> {
         })
     }
 
-    /// Limbs of the operands under another name.
+    /// The operands' limbs under other names.
     fn named(&self, op: &Op, given: Given<'_>) -> Vec<Residue> {
         let count = self.subpolynomials.count();
         self.each(&given.type_of(op.results[0]).limbs, |_, limb, subpolynomial| {
@@ -344,12 +345,12 @@ impl Evaluation<'_> {
                 let position = given.type_of(operand).limbs.position(limb)?;
                 Some(given.values[operand.index()][position * count + usize::from(subpolynomial)])
             };
-            // The program's check has seen that an operand has each limb.
+            // The program's check ensures that an operand has each limb.
             op.operands.iter().find_map(held).unwrap_or(Residue::new(0, limb.0))
         })
     }
 
-    /// Finds X^M at each subpolynomial, once.
+    /// Computes X^M for each subpolynomial of a limb, once.
     fn root(&mut self, limb: LimbId) -> Result<(), NttError> {
         let subpolynomials = self.subpolynomials;
         if subpolynomials.count() > 1 && !self.roots.contains_key(&limb.0) {
@@ -372,7 +373,7 @@ impl Evaluation<'_> {
         polynomial.iter().rev().fold(0, horner)
     }
 
-    /// One subpolynomial of the coefficients of the polynomial that has `remainders`: Σ_k r_k·ω_k^-j over the number of subpolynomials.
+    /// One subpolynomial of the coefficients of the polynomial with `remainders`: Σ_k r_k·ω_k^-j over the number of subpolynomials.
     fn coefficients(&self, limb: LimbId, subpolynomial: usize, remainders: &[u64]) -> u64 {
         let modulus = self.modulus(limb);
         let Some(roots) = self.roots.get(&limb.0) else { return remainders[0] };
@@ -413,7 +414,7 @@ pub(super) fn converted(
         let z = z.rem_euclid(i128::from(target.value())) as u64;
         sum = target.add(sum, target.multiply(z, cofactor(limb, target)));
     }
-    // A single residue that is taken as it is stays what it was until somebody reduces it.
+    // A single residue that is converted approximately stays unchanged until a unit reduces it.
     match conversion {
         Conversion::Approximate if from.len() == 1 => Residue::new(target.reduce(digits[0]), to.0),
         _ => Residue::new(sum, to.0),

@@ -1,8 +1,8 @@
 //! The audit of schedules in which bodies repeat.
 //!
-//! Each body is audited once against its program ([`super::audit`]). That audit treats inputs, public polynomials, keys and automorphisms as
-//! symbols, so its result holds for every round. The rest is checked here: rounds come in the program's order, each once. A round's results carry
-//! its number, its inputs are the outputs of the round before, and a value shared by several rounds is one limb of one key.
+//! Each body is audited once against its program ([`super::audit`]). That audit treats inputs, public polynomials, keys and automorphisms
+//! as symbols, so its result holds for every round. The rest is checked here: rounds come in the program's order, each once. A round's
+//! results carry its number, its inputs are the outputs of the round before, and a value shared by several rounds is one limb of one key.
 
 use super::{AuditError, Meaning, audit};
 use crate::engine::list::EventList;
@@ -32,12 +32,12 @@ pub(crate) struct OwnNames<'a> {
     events: Vec<&'a Event>,
     body: &'a dyn BodyMeaning,
     first: bool,
-    /// Whether every name had one.
+    /// Whether every name was known.
     known: Cell<bool>,
 }
 
 impl<'a> OwnNames<'a> {
-    /// Of `items`; nothing if there is a loop among them.
+    /// For `items`; `None` if they contain a loop.
     pub fn new(
         resources: &'a Resources,
         items: &'a [Item],
@@ -56,7 +56,7 @@ impl<'a> OwnNames<'a> {
         let mut event = event.clone();
         for access in event.reads.iter_mut().chain(&mut event.writes) {
             let own = self.body.own(self.first, access.value)?;
-            // Nothing has two names.
+            // No value has two names.
             self.body.name(self.first, own).filter(|&name| name == access.value)?;
             access.value = own;
         }
@@ -89,7 +89,7 @@ pub struct HeldBody {
     first: bool,
     /// The names of its inputs, by input and position of the limb.
     takes: BTreeMap<(usize, usize), Value>,
-    /// By output, then by limb: the name.
+    /// The names by output, then by limb.
     gives: Vec<Vec<Value>>,
     /// Values that all rounds share.
     shared: HashMap<Value, Leaf>,
@@ -102,7 +102,8 @@ fn wrong(cause: impl Into<String>) -> AuditError {
 }
 
 impl HeldBody {
-    /// Audits `items` against body `number` of a program. `changes(leaf)`: another round may have a different leaf there, so its name has the round's number.
+    /// Audits `items` against body `number` of a program. `changes(leaf)`: another round may have a different leaf there, so its name has
+    /// the round's number.
     ///
     /// # Errors
     /// The first [`AuditError`].
@@ -161,7 +162,8 @@ impl HeldBody {
 /// Audits a `schedule` of rounds whose bodies were audited.
 ///
 /// # Errors
-/// [`AuditError::Rounds`] if a round is missing, comes more than once, is of another body, or does not take what the round before has stored.
+/// [`AuditError::Rounds`] if a round is missing, is repeated, has another body, or does not read the results that the previous round
+/// stored.
 pub fn audit_rounds(order: &[usize], schedule: &Schedule, held: &[HeldBody]) -> Result<(), AuditError> {
     let mut found = Vec::with_capacity(order.len());
     collect(&schedule.items, 0, Shift::default(), order.len(), &mut found)?;
@@ -199,7 +201,7 @@ pub fn audit_rounds(order: &[usize], schedule: &Schedule, held: &[HeldBody]) -> 
 
 type Found = (i64, Shift, *const Vec<Item>);
 
-/// Every round: its start, its numbers, its body.
+/// Every round with its start, its shift and its body.
 fn collect(items: &[Item], base: i64, shift: Shift, most: usize, found: &mut Vec<Found>) -> Result<(), AuditError> {
     for item in items {
         let Item::Repeat(repeat) = item else { return Err(wrong("an event outside of all rounds")) };

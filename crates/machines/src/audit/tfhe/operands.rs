@@ -1,5 +1,7 @@
-//! Checks that every use of an operand has a read for itself. Vectors pass a unit one after the other: two look-ups of one ciphertext take it twice,
-//! as a sum does in which it stands twice, and a register that names it once has nothing for the second.
+//! Checks that every use of an operand has a separate read.
+//!
+//! Vectors pass through a unit one after the other. So two look-ups of the same ciphertext read it twice, and so does a sum that contains
+//! it twice. A register that receives it once has nothing for the second use.
 
 use super::super::AuditError;
 use super::{Audit, Read};
@@ -7,8 +9,8 @@ use crate::engine::function::Function;
 use crate::tfhe::labels::Meaning;
 
 impl Audit<'_> {
-    /// Checks that an event reads an operand once for each result that takes it, and a value that it moves once for each time that it
-    /// writes it to one place.
+    /// Checks that an event reads an operand once for each result that uses it. A moved value must be read as often as it is written to one
+    /// place.
     pub(super) fn own_operands(
         &self,
         read: &Read<'_>,
@@ -39,7 +41,7 @@ impl Audit<'_> {
         }
     }
 
-    /// Checks that each of `operands` is read, equal ones as often as they stand there.
+    /// Checks that each of `operands` is read as often as it is listed.
     fn each_of(&self, read: &Read<'_>, result: Meaning, mut operands: Vec<Meaning>) -> Result<(), AuditError> {
         operands.sort_unstable();
         for same in operands.chunk_by(|one, other| one == other) {

@@ -1,5 +1,5 @@
-//! Whether places have room for their values, and accesses move all of them: how many elements a value has is the program's, and how many bits
-//! an element has the machine's ([`crate::engine::schedule::ValueClass::bits`]).
+//! Checks that places are large enough for their values, and that accesses move whole values. The program defines the number of elements of
+//! a value. The machine defines the number of bits of an element ([`crate::engine::schedule::ValueClass::bits`]).
 
 use super::super::AuditError;
 use super::work::levels;
@@ -14,22 +14,23 @@ impl Audit<'_> {
     pub(super) fn sized(&self, read: &Read<'_>, function: Function) -> Result<(), AuditError> {
         let event = read.event;
         if let Function::Move { .. } = function {
-            // What goes to a register is what its reader wants of the value.
+            // A register receives only the part of a value that its reader needs.
             if event.writes.iter().any(|access| self.bits(access) == 0) {
                 return Ok(());
             }
-            // Parts of a value may come one by one: whoever reads all of it finds out if one is missing.
+            // A value may be moved in several parts. The reader of the whole value detects a missing part.
             let whole = |access: &Access| self.bits(access) == 0 || access.bytes >= access.place.bytes;
             if let Some(access) = event.reads.iter().find(|access| self.has_places(access) && !whole(access)) {
                 return Err(self.too_small(read, access, access.bytes, access.place.bytes));
             }
             for access in event.writes.iter().filter(|access| self.bits(access) > 0) {
-                // Off the chip nobody finds out. On it nobody writes more than has come, however many get it.
+                // Nothing detects an incomplete value off the chip. On the chip, no event writes more than it reads, for any number of
+                // receivers.
                 let (_, size) = self.wanted(read, function, access, true);
                 if self.is_off_chip(access) && access.bytes < size {
                     return Err(self.too_small(read, access, access.bytes, size));
                 }
-                // What passes a unit's registers has no size there.
+                // Values have no size in a unit's registers.
                 let same = |of: &&Access| of.value == access.value && self.bits(of) > 0;
                 let come: u64 = event.reads.iter().filter(same).map(|of| of.bytes).sum();
                 if come < access.bytes && event.reads.iter().any(|of| same(&of)) {
@@ -58,7 +59,7 @@ impl Audit<'_> {
         Ok(())
     }
 
-    /// Bytes that an event has to move of a value, and those of the value.
+    /// Bytes of a value that an event must move, and bytes of the whole value.
     fn wanted(&self, read: &Read<'_>, function: Function, access: &Access, write: bool) -> (u64, u64) {
         let meanings = || self.meanings(access.value.shifted(read.shift));
         let bits = u64::from(self.bits(access));
@@ -66,13 +67,13 @@ impl Audit<'_> {
         let element = bits.div_ceil(8);
         let wanted = match (function, meanings().next()) {
             _ if write => size,
-            // One amount turns a polynomial; but all of those that move on are read.
+            // A rotation of a polynomial needs one amount, but a move of the amounts reads all of them.
             (_, Some(Meaning::Amounts { .. }))
                 if !read.event.writes.iter().any(|write| write.value == access.value) =>
             {
                 size.min(element)
             }
-            // One coefficient of the last polynomial is a ciphertext's body.
+            // The body of a ciphertext is one coefficient of the last polynomial.
             (Function::SampleExtract, Some(Meaning::Body { value, lookup, .. }))
                 if self
                     .definitions
@@ -81,7 +82,7 @@ impl Audit<'_> {
             {
                 size.min(element)
             }
-            // A key switch takes as much of the mask as it has key for; the body is added to.
+            // A key switch reads as many mask elements as its key covers. The products are added to the body.
             (Function::KeySwitch, Some(Meaning::Lwe { .. })) => {
                 let mask = (read.values.key_elements() * bits).div_ceil(8);
                 return (mask, mask);
@@ -97,7 +98,7 @@ impl Audit<'_> {
         AuditError::Size { event: self.name(read), value, given, needed }
     }
 
-    /// Bits of an element of what an access moves; none of tokens.
+    /// Bits of an element of the accessed value; 0 for tokens.
     fn bits(&self, access: &Access) -> u32 {
         match self.resources.memories[usize::from(access.place.memory.0)].kind {
             MemoryKind::Scoreboard => 0,
@@ -109,7 +110,7 @@ impl Audit<'_> {
         matches!(self.resources.memories[usize::from(access.place.memory.0)].kind, MemoryKind::OnChip { .. })
     }
 
-    /// Elements of a value: coefficients, or the numbers of a ciphertext.
+    /// Number of elements of a value: coefficients, or elements of a ciphertext.
     fn elements(&self, meaning: Meaning) -> u64 {
         match meaning {
             Meaning::Lwe { .. } | Meaning::LinearSum { .. } => self.row_elements(meaning),
@@ -132,7 +133,7 @@ impl Audit<'_> {
     }
 }
 
-/// Bytes of places, those that several of them share counted once.
+/// Bytes covered by `places`; bytes that several places share count once.
 fn room_of(places: impl Iterator<Item = Place>) -> u64 {
     let mut places: Vec<Place> = places.collect();
     places.sort_unstable_by_key(|place| (place.memory.0, place.offset));

@@ -1,30 +1,30 @@
-//! Definitions in terms of work: what each costs its unit, given that what is read costs nothing.
+//! Evaluates definitions as work: the cost of each for its unit, if values that are read cost nothing.
 
 use crate::tfhe::definition::{Domain, SwitchPart, Undefined, yielded};
 use polyfabric_program::tfhe::kernel::{Body, BodyType, BodyValue, KernelProgram, Primitive};
 
-/// Elements that units take up. In a body, a value is the number of products with the key that it takes.
+/// Elements that units process. In a body, a value is the number of products with the key that it needs.
 pub(super) struct Work<'a> {
     pub program: &'a KernelProgram,
 }
 
 impl Work<'_> {
-    /// Mask elements and body of a ciphertext under the small key.
+    /// Number of elements of a ciphertext under the small key: mask and body.
     pub fn small(&self) -> u64 {
         self.program.parameters.lwe_dimension().get() as u64 + 1
     }
 
-    /// Mask elements of a ciphertext under the large key.
+    /// Number of mask elements of a ciphertext under the large key.
     pub fn large(&self) -> u64 {
         self.program.parameters.large_lwe_dimension().get() as u64
     }
 
-    /// Work of a key switch over so many mask elements: digits, and the products of each with a ciphertext of the key.
+    /// Work of a key switch over `elements` mask elements: digits, and the products of each with a ciphertext of the key.
     pub fn switch(&self, body: &Body, elements: u64) -> u64 {
         elements * levels(body) * (1 + self.small())
     }
 
-    /// Elements that a unit takes up to make a value of `body`: coefficients, or points of the folded transform.
+    /// Elements that a unit processes to compute a value of `body`: coefficients, or points of the folded transform.
     pub fn of_body(&self, body: &Body, value: BodyValue, iteration: u32) -> u64 {
         let degree = self.program.parameters.ring_degree().get() as u64;
         let Some((value, _)) = yielded(body, value, iteration) else { return degree };
@@ -36,7 +36,7 @@ impl Work<'_> {
     }
 }
 
-/// Levels of the key of a key switch.
+/// Levels of a key switch's key.
 pub(super) fn levels(body: &Body) -> u64 {
     body.ops.iter().filter(|op| matches!(op.primitive, Primitive::MaskDigit { .. })).count() as u64
 }
