@@ -1,7 +1,7 @@
-//! How transfers spread over the memory channels.
+//! Distributes transfers over the memory channels.
 //!
-//! A transfer is a row of equal items: ciphertexts, rows of a key-switch key, bursts of a test polynomial. Each channel that
-//! serves it takes a run of them, all runs as long as can be, and each channel takes its run as soon as it is free.
+//! A transfer is a row of equal items: ciphertexts, rows of a key-switch key, bursts of a test polynomial. Each of its channels takes a run
+//! of them as soon as it is free. All runs have nearly equal length.
 
 use std::ops::Range;
 
@@ -11,9 +11,8 @@ pub const BURST_BYTES: u64 = 64;
 /// The items of one transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Items {
-    /// Their number.
     pub count: u64,
-    /// Bytes of one.
+    /// Bytes per item.
     pub bytes: u64,
 }
 
@@ -24,10 +23,10 @@ impl Items {
     }
 }
 
-/// Items that one channel moves at a stretch.
+/// Items that one channel transfers without interruption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Part {
-    /// The channel, counted over all of them.
+    /// Index among all channels.
     pub channel: u32,
     /// First item.
     pub first: u64,
@@ -37,24 +36,24 @@ pub struct Part {
     pub start: i64,
 }
 
-/// What a channel does next with a run.
+/// The next step of a channel in its run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Moves this many items, at least one.
     Take(u64),
-    /// Nothing before this cycle, which is later.
+    /// Waits until this cycle, which must be later.
     Wait(i64),
 }
 
 /// Cycles of `bytes` on a channel of `rate` bytes a cycle.
 pub fn cycles(bytes: u64, rate: f64) -> i64 {
-    // As the engine counts: an integer up to rounding costs no cycle more.
+    // Like in the engine, rounding errors of an integer cost no additional cycle.
     (bytes as f64 / rate - 1e-9).ceil().max(1.0) as i64
 }
 
-/// Takes `items` from cycle `now` on, on `channels` of `rate` bytes a cycle, which are `free` from those cycles on. `next` says
-/// what a channel does in a cycle with what is left of its run, as a part that would begin then. Returns the parts, and the first cycle in which one of the channels
-/// that they are on is free again, `now` without any.
+/// Transfers `items` from cycle `now` on, over `channels` of `rate` bytes per cycle, each `free` from a given cycle on. `next` decides what
+/// a channel does in a cycle. Its argument is the rest of the channel's run, as a part that would start in that cycle. Returns the parts,
+/// and the first cycle in which one of their channels is free again, or `now` without parts.
 pub fn spread(
     items: Items,
     channels: Range<u32>,
@@ -91,7 +90,7 @@ pub fn spread(
 
 #[cfg(test)]
 mod tests {
-    //! Is every item moved once, and no channel used twice at a time?
+    //! Is every item transferred once, and no channel used twice at a time?
 
     use super::*;
 
@@ -108,7 +107,7 @@ mod tests {
     #[test]
     fn a_run_is_cut_where_it_must_wait() {
         let mut free = vec![0];
-        // One item at a time, and nothing in cycles 4 to 9.
+        // One item at a time, and none in cycles 4 to 9.
         let next = |left: &Part| if (4..10).contains(&left.start) { Next::Wait(10) } else { Next::Take(1) };
         let (parts, first) = spread(Items { count: 3, bytes: 8 }, 0..1, &mut free, 0, 2.0, next);
         assert_eq!(parts.iter().map(|part| part.start).collect::<Vec<_>>(), [0, 10, 14]);

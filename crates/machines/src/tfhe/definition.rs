@@ -1,15 +1,15 @@
-//! The meaning of an event: each value that it writes, by the program's definition, from the values that it reads.
+//! The meaning of an event: the program's definition derives each value that it writes from the values that it reads.
 //!
-//! The definition stands here once, and is carried out in two domains. The audit counts work, and so finds out what an event lacks; the
-//! replay computes with polynomials. For example, a multiplier writes the sum of products after row 3. The body defines it as the sum
-//! after row 2 plus a spectrum times a key polynomial. If the sum after row 2 was read, it is taken; otherwise its own definition is
-//! followed, as long as the unit does the steps.
+//! The definition exists once and is evaluated in two domains. The audit counts work, which reveals missing operands. The replay computes
+//! with polynomials. For example, a multiplier writes the sum of products after row 3. The body defines it as the sum after row 2 plus a
+//! spectrum times a key polynomial. If the event reads the sum after row 2, that value is used. Otherwise its own definition is followed,
+//! as long as the unit supports the steps.
 
 use super::labels::{Lookups, Meaning};
 use crate::engine::function::{BodyUnit, Function, Step};
 use polyfabric_program::tfhe::kernel::{Body, BodyValue, KernelProgram, OpKind, Primitive, ValueId, ValueType};
 
-/// Why an event does not define what it writes.
+/// Why an event does not define a value that it writes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Undefined {
     #[error("{0} is needed, and it is neither read nor computed there")]
@@ -25,10 +25,10 @@ pub trait Domain {
     /// Represents a value of the program.
     type Value: Clone;
 
-    /// Why an operation cannot be carried out.
+    /// Why an operation fails.
     type Error: From<Undefined>;
 
-    /// A primitive operation of iteration `iteration`. The last operand is the rotation amounts or the key polynomial, where it takes one.
+    /// A primitive operation of iteration `iteration`. The last operand is the rotation amounts or the key polynomial, if it needs one.
     fn primitive(
         &self,
         primitive: Primitive,
@@ -36,7 +36,7 @@ pub trait Domain {
         operands: &[Self::Value],
     ) -> Result<Self::Value, Self::Error>;
 
-    /// Polynomial `polynomial` of the accumulator that a blind rotation starts from.
+    /// Polynomial `polynomial` of a blind rotation's initial accumulator.
     fn initial(&self, table: Self::Value, amounts: Self::Value, polynomial: u32) -> Result<Self::Value, Self::Error>;
 
     /// The rotation amounts of a ciphertext.
@@ -45,7 +45,7 @@ pub trait Domain {
     /// The ciphertext of an accumulator's constant coefficient.
     fn sample_extract(&self, accumulator: &[Self::Value]) -> Result<Self::Value, Self::Error>;
 
-    /// `sum`, or what a key switch of `source` starts from, less the products of the mask elements of `key` with it.
+    /// `sum`, or the initial sum of a key switch of `source`, minus the products of `key` with the mask elements that it covers.
     fn key_switch(
         &self,
         source: Self::Value,
@@ -69,36 +69,33 @@ pub trait Domain {
 pub struct SwitchPart<'a> {
     /// The operations for one mask element.
     pub body: &'a Body,
-    /// Mask elements.
+    /// Number of mask elements.
     pub elements: u32,
 }
 
-/// A program, and how its ciphertexts are found.
+/// A program and its look-ups; resolves the ciphertexts that operations read.
 #[derive(Clone, Debug)]
 pub struct Definitions<'a> {
-    /// The program.
     pub program: &'a KernelProgram,
-    /// Its look-ups.
     pub lookups: Lookups,
 }
 
-/// Values that an event reads, by what they stand for: sorted, and an equal one as often as it is read.
+/// Values that an event reads, sorted by meaning. A value that is read several times is listed as often.
 pub struct Reads<V>(Vec<(Meaning, V)>);
 
 impl<V: Clone> Reads<V> {
-    /// Those of `reads`.
     pub fn new(mut reads: Vec<(Meaning, V)>) -> Self {
         reads.sort_by_key(|&(meaning, _)| meaning);
         Self(reads)
     }
 
-    /// The value that stands for `meaning`.
+    /// The value with this meaning.
     pub fn get(&self, meaning: Meaning) -> Option<V> {
         let first = self.0.partition_point(|(other, _)| *other < meaning);
         self.0.get(first).filter(|(other, _)| *other == meaning).map(|(_, value)| value.clone())
     }
 
-    /// How often `meaning` is read.
+    /// How often a value with this meaning is read.
     pub fn times(&self, meaning: Meaning) -> usize {
         let first = self.0.partition_point(|(other, _)| *other < meaning);
         self.0[first..].iter().take_while(|(other, _)| *other == meaning).count()
@@ -130,15 +127,15 @@ struct Iteration<'a> {
 }
 
 impl<'a> Definitions<'a> {
-    /// Of `program`.
+    /// For `program`.
     pub fn new(program: &'a KernelProgram) -> Self {
         Self { program, lookups: Lookups::new(program) }
     }
 
-    /// The value that an event with function `function` writes as `result`, from what it reads.
+    /// The value that an event with function `function` writes as `result`, from the values that it reads.
     ///
     /// # Errors
-    /// [`Undefined`] if something is missing, or the unit does not compute it; the domain's own.
+    /// [`Undefined`] if an operand is missing, or the unit does not compute it; errors of the domain.
     pub fn define<D: Domain>(
         &self,
         domain: &D,
@@ -196,7 +193,7 @@ impl<'a> Definitions<'a> {
         }
     }
 
-    /// `value`, as it was read or as its definition gives it.
+    /// `value`, either read or derived by its definition.
     fn follow<D: Domain>(
         &self,
         domain: &D,
@@ -213,7 +210,7 @@ impl<'a> Definitions<'a> {
         let op = &body.ops[index];
         let step = step(op.primitive);
         if !unit.steps.contains(&step) {
-            // A unit that only multiplies is not asked why it does not transform: it was not given the spectrum.
+            // If a step within the definition is not the unit's, the error names the value that should have been read.
             return Err(if value == result { Undefined::Step(step) } else { self.missing(named) }.into());
         }
         let operands = op.operands.iter().map(|&operand| self.follow(domain, reads, place, operand));
@@ -228,7 +225,7 @@ impl<'a> Definitions<'a> {
         domain.primitive(op.primitive, iteration, &operands)
     }
 
-    /// A key switch from the last sum that is read, over the key that is read, to `done` mask elements.
+    /// Continues a key switch from the last sum that is read, with the key that is read, to `done` mask elements.
     fn switched<D: Domain>(
         &self,
         domain: &D,
@@ -256,7 +253,7 @@ impl<'a> Definitions<'a> {
         domain.key_switch(source, key, sum, SwitchPart { body, elements })
     }
 
-    /// A row of a linear layer, from the furthest sum that is read to `done` columns.
+    /// Continues a row of a linear layer from the furthest sum that is read to `done` columns.
     fn summed<D: Domain>(
         &self,
         domain: &D,
@@ -310,7 +307,7 @@ impl<'a> Definitions<'a> {
         self.operand(op, column).map(|(op, element)| Meaning::Lwe { op, element })
     }
 
-    /// The ciphertext that a modulus switch or a key switch makes `result` from.
+    /// The ciphertext from which a modulus switch or a key switch computes `result`.
     pub fn source(&self, result: Meaning) -> Option<Meaning> {
         let (op, element) = match result {
             Meaning::Amounts { lookup } => {
@@ -332,7 +329,7 @@ impl<'a> Definitions<'a> {
         Undefined::Missing(meaning.in_words(&self.lookups))
     }
 
-    /// Operation `op`, if the program has it.
+    /// Operation `op`, if it exists.
     pub fn op(&self, op: u32) -> Option<&'a OpKind> {
         self.program.ops.get(op as usize).map(|op| &op.kind)
     }
@@ -350,7 +347,7 @@ impl<'a> Definitions<'a> {
         }
     }
 
-    /// The operation and item that item `element` of the operands of `op`, one after the other, comes from: gathers resolved.
+    /// The source of item `element` of the concatenated operands of `op`: operation and item, with gathers resolved.
     pub fn operand(&self, op: u32, element: u32) -> Option<(u32, u32)> {
         let mut left = element as usize;
         for &operand in &self.program.ops.get(op as usize)?.operands {
@@ -363,7 +360,7 @@ impl<'a> Definitions<'a> {
         None
     }
 
-    /// The operation and item that item `element` of `value` comes from.
+    /// The source of item `element` of `value`: operation and item.
     pub fn producer(&self, value: ValueId, element: u32) -> Option<(u32, u32)> {
         match &self.program.op(value).kind {
             OpKind::Gather { indices } => self.operand(value.0, *indices.get(element as usize)?),
@@ -372,8 +369,8 @@ impl<'a> Definitions<'a> {
     }
 }
 
-/// The value of a body and its iteration that is `value` of iteration `iteration`: a carried value is what the iteration before yields.
-/// None if the body has no such value, or carries it into the first iteration.
+/// The body value and iteration that define `value` in iteration `iteration`: a carried value is the yield of the previous iteration.
+/// `None` if the body has no such value, or carries it into the first iteration.
 pub fn yielded(body: &Body, value: BodyValue, iteration: u32) -> Option<(BodyValue, u32)> {
     let (value, iteration) = match body.yields.get(value.index()) {
         Some(&yielded) => (yielded, iteration.checked_sub(1)?),

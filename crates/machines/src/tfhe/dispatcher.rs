@@ -1,35 +1,35 @@
-//! A hardware scheduler: starts a task when what it waits for is done and its unit is free.
+//! A hardware scheduler: starts a task when its dependences are done and its unit is free.
 //!
-//! A discrete-event simulation. Each unit takes, among the tasks that are ready, those of the highest [`Priority`], and of
-//! these the earliest written. What a task does to its unit, and when, the machine says ([`Started`]).
+//! A discrete-event simulation. Of the tasks that are ready, each unit takes those of the highest [`Priority`], and among equals the one
+//! with the lowest index. The machine defines what a started task does to its unit, and when ([`Started`]).
 
 use polyfabric_kernels::cancel;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::hash::Hash;
 
-/// What a task waits for: the completion of task `node`, or of one wave of it.
+/// A dependence of a task: the completion of task `node`, or of one wave of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Wait {
     /// Index of the task.
     pub node: u32,
-    /// Wave, when the task is a blind rotation and one wave is enough.
+    /// Wave, if the task is a blind rotation and one wave is enough.
     pub wave: Option<u8>,
 }
 
 impl Wait {
-    /// For all of task `node`.
+    /// Waits for all of task `node`.
     pub fn all(node: u32) -> Self {
         Self { node, wave: None }
     }
 }
 
-/// What goes first when several tasks are ready for a unit.
+/// Priority among tasks that are ready for the same unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Priority {
     /// The key-switch key.
     KeySwitchKey,
-    /// A blind rotation waits behind it.
+    /// A blind rotation waits for it.
     Rotation,
     /// Everything else.
     Rest,
@@ -40,26 +40,26 @@ pub trait Task {
     /// A unit that takes one task at a time.
     type Unit: Copy + Ord + Hash;
 
-    /// Where it runs.
+    /// The unit that executes it.
     fn unit(&self) -> Self::Unit;
-    /// What goes before it.
+    /// Its priority among ready tasks.
     fn priority(&self) -> Priority;
 }
 
-/// What became of a task that was started.
+/// Times of a started task.
 #[derive(Clone, Debug, Default)]
 pub struct Started {
-    /// Its first cycle.
+    /// First cycle.
     pub start: i64,
-    /// Its last result is in place.
+    /// Cycle in which its last result is in place.
     pub end: i64,
-    /// The unit can take the next task.
+    /// Cycle from which the unit can take the next task.
     pub free: i64,
-    /// The same as `end` for each wave, where others wait for one.
+    /// Like `end` for each wave, if others wait for one.
     pub waves: Vec<i64>,
 }
 
-/// When every task started and ended.
+/// Start and end of every task.
 #[derive(Clone, Debug, Default)]
 pub struct Times {
     /// First cycles.
@@ -69,7 +69,7 @@ pub struct Times {
 }
 
 const WHOLE: u8 = u8::MAX;
-/// A task number beyond all: its event only wakes the units.
+/// A number that no task has: its event only wakes the units.
 const NOBODY: u32 = u32::MAX;
 
 struct Queue {
@@ -77,12 +77,12 @@ struct Queue {
     ready: BinaryHeap<Reverse<(Priority, u32)>>,
 }
 
-/// Who waits for each task, task after task: programs of large rings have millions of tasks, most of them tiles of a
-/// key-switch key, and each is looked up once.
+/// For each task, the tasks that wait for it. Programs of large rings have millions of tasks, most of them tiles of a key-switch key, and
+/// each is looked up once.
 struct Waiters {
-    /// First entry of each task in `entries`, and their number at the end.
+    /// First entry of each task in `entries`, then the number of entries.
     first: Vec<u32>,
-    /// Wave waited for, or [`WHOLE`], and the task that waits.
+    /// The awaited wave, or [`WHOLE`], and the waiting task.
     entries: Vec<(u8, u32)>,
 }
 
@@ -150,7 +150,7 @@ impl<T: Task> Dispatcher<'_, T> {
     }
 }
 
-/// Runs `tasks`, each of which waits for what `waits` has of its index; `start` starts one, by its index, in a cycle.
+/// Runs `tasks`. `waits` returns the dependences of a task by its index; `start` starts a task by its index in a cycle.
 pub fn run<'w, T: Task>(
     tasks: &[T],
     waits: impl Fn(usize) -> &'w [Wait],
@@ -199,7 +199,7 @@ pub fn run<'w, T: Task>(
 
 #[cfg(test)]
 mod tests {
-    //! Does a task start as soon as it may, and the more urgent one first?
+    //! Does a task start as early as possible, and the more urgent one first?
 
     use super::*;
 

@@ -1,12 +1,12 @@
-//! The figures that machine files of this family share: what they are, and what is read from them.
+//! The figures that machine files of this family share, and the functions that read them.
 
 use super::pipeline::PipelineDepth;
 use crate::engine::description::{Description, DescriptionError, Dimension, FigureSpec, figure, joined, optional};
 use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding, StageWidths};
 use polyfabric_schemes::tfhe::Parameters;
 
-/// The figures of `machine.arithmetic.*` that set widths apart from `transform` and `twiddle`, which stand for all that a file does not
-/// name: of the key's points, the forward and the inverse transform, and of the latter two's twiddle factors.
+/// The figures of `machine.arithmetic.*` that override `transform` and `twiddle` for one part: the key's points, the forward transform, the
+/// inverse transform, and the twiddle factors of these two transforms.
 pub const WIDTHS: [&str; 5] = [
     "machine.arithmetic.key",
     "machine.arithmetic.forward",
@@ -15,22 +15,22 @@ pub const WIDTHS: [&str; 5] = [
     "machine.arithmetic.inverse_twiddle",
 ];
 
-/// The figures that set the width of one stage's results apart, of the forward and of the inverse transform, less the stage's number: 1 is
-/// the first that is executed, and smaller rings have fewer.
+/// The figures that override the width of one stage's results, of the forward and of the inverse transform, without the stage's number.
+/// Stage 1 is executed first, and smaller rings have fewer stages.
 pub const STAGES: [&str; 2] = ["machine.arithmetic.forward_stage_", "machine.arithmetic.inverse_stage_"];
 
-/// What a machine file of this family may say of the widths that [`fixed_point`] reads, beside `transform` and `twiddle`.
+/// An optional width that [`fixed_point`] reads in addition to `transform` and `twiddle`.
 const fn width_spec(key: &'static str) -> FigureSpec {
     optional(key, Dimension::Bits, 4.0, 60.0, "a width of the transform's arithmetic, apart from the others")
 }
 
-/// The widths that [`stage_widths`] reads.
+/// An optional width that [`stage_widths`] reads.
 pub(crate) const fn stage_spec(key: &'static str) -> FigureSpec {
     let meaning = "the width of one stage's results, apart from the others";
     FigureSpec { meaning, numbered: Some(StageWidths::MOST), ..width_spec(key) }
 }
 
-/// What the scaling of a transform's steps follows from.
+/// The figures that determine the scaling of a transform's steps.
 pub(crate) const SCALING: &[FigureSpec] = &[
     figure(
         "machine.arithmetic.overflow_log2",
@@ -48,7 +48,7 @@ pub(crate) const SCALING: &[FigureSpec] = &[
     ),
 ];
 
-/// All that [`fixed_point`] reads, of machines that have one width for everything if a file says no more.
+/// All figures that [`fixed_point`] reads. A machine has one width for everything, unless its file overrides it.
 pub(crate) const FIXED_POINT: &[FigureSpec] = {
     let general =
         &[figure("machine.arithmetic.transform", Dimension::Bits, 8.0, 60.0, "the width of a transform value's part")];
@@ -69,7 +69,7 @@ pub(crate) const FIXED_POINT: &[FigureSpec] = {
 /// The registers in the arithmetic units.
 ///
 /// # Errors
-/// A figure that is unknown.
+/// [`DescriptionError`] if a figure is unknown.
 pub(crate) fn depth(machine: &Description) -> Result<PipelineDepth, DescriptionError> {
     Ok(PipelineDepth {
         adder: machine.count("units.pipeline.adder")?,
@@ -78,10 +78,10 @@ pub(crate) fn depth(machine: &Description) -> Result<PipelineDepth, DescriptionE
     })
 }
 
-/// `width` for every stage of a transform but those that a file's figures `stages` set apart.
+/// `width` for every stage of a transform, except those that the file's figures `stages` override.
 ///
 /// # Errors
-/// A figure that is unknown.
+/// [`DescriptionError`] if a figure is unknown.
 pub(crate) fn stage_widths(
     machine: &Description,
     stages: &'static str,
@@ -97,11 +97,11 @@ pub(crate) fn stage_widths(
     Ok(widths)
 }
 
-/// Fixed point as the figures `machine.arithmetic.*` say: widths of the transforms and of their twiddles, and how steps are scaled. A key
-/// with a width of its own is transformed beforehand and rounded once; otherwise the machine's own transform makes it.
+/// Fixed-point arithmetic by the figures `machine.arithmetic.*`: widths of the transforms and of their twiddle factors, and the scaling of
+/// steps. A key with a separate width is transformed in advance and rounded once. Otherwise the machine's own transform computes it.
 ///
 /// # Errors
-/// A figure that is unknown.
+/// [`DescriptionError`] if a figure is unknown.
 pub(crate) fn fixed_point(machine: &Description, parameters: &Parameters) -> Result<FixedFftSpec, DescriptionError> {
     let named = |key: &str| machine.figures().contains_key(key);
     let width = |key: &str, general: &str| {

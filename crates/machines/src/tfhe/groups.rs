@@ -1,31 +1,31 @@
-//! Groups of ciphertexts that repeat one another: where a program's groups become a loop of the schedule.
+//! Groups of ciphertexts that repeat: a program's groups become loops of the schedule.
 
 use crate::engine::schedule::{Emit, Shift};
 use polyfabric_kernels::cancel;
 use std::collections::HashMap;
 
-/// Groups `first .. first + span · rounds`, of which each `span` do as the `span` before, always the same number of cycles later.
+/// Groups `first .. first + span · rounds`. Each `span` groups repeat the previous `span`, always the same number of cycles later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupRun {
     /// First group.
     pub first: usize,
-    /// Groups of one round.
+    /// Groups per round.
     pub span: usize,
     /// Rounds.
     pub rounds: usize,
 }
 
-/// Fewest rounds that are worth a loop.
+/// Fewest rounds that become a loop.
 const LEAST_ROUNDS: usize = 3;
 
-/// Groups of a round at most: buffers used in turn repeat after two groups or four, and units that take turns at a bank make that
+/// Maximum number of groups per round. Buffers used in turn repeat after two or four groups, and units that take turns at a bank make that
 /// three times as many.
 const LONGEST_ROUND: usize = 12;
 
-/// Numbers `count` groups so that two have the same number if and only if they are alike. `hash` is the same for groups that are alike: a
-/// group is compared with few others, however many there are.
+/// Numbers `count` groups so that two have the same number if and only if they are alike. `hash` must be equal for groups that are alike,
+/// so that each group is compared with only a few others.
 pub fn kinds(count: usize, hash: impl Fn(usize) -> u64, alike: impl Fn(usize, usize) -> bool) -> Vec<usize> {
-    // The first group of each kind, by its hash; a group goes by the number of that one.
+    // The first group of each kind, by its hash. A group's number is the index of the first one that is alike.
     let mut known: HashMap<u64, Vec<usize>> = HashMap::new();
     let kind = |group| {
         let firsts = known.entry(hash(group)).or_default();
@@ -37,8 +37,8 @@ pub fn kinds(count: usize, hash: impl Fn(usize) -> u64, alike: impl Fn(usize, us
     (0..count).map(kind).collect()
 }
 
-/// Cuts groups that begin at `bases` into runs; `alike` says whether two groups are the same but for their ciphertexts and
-/// their time. Groups that do not repeat are runs of one.
+/// Divides groups that start at `bases` into runs. `alike` returns whether two groups differ only in their ciphertexts and their time.
+/// Groups that do not repeat are runs of one.
 pub fn runs(bases: &[i64], alike: impl Fn(usize, usize) -> bool) -> Vec<GroupRun> {
     let mut found = Vec::new();
     let mut first = 0;
@@ -52,7 +52,7 @@ pub fn runs(bases: &[i64], alike: impl Fn(usize, usize) -> bool) -> Vec<GroupRun
     found
 }
 
-/// How many times in a row the `span` groups from `first` on come again, each time by the same number of cycles later.
+/// How many times in succession the `span` groups from `first` on occur, always the same number of cycles later.
 fn run_length(alike: impl Fn(usize, usize) -> bool, bases: &[i64], first: usize, span: usize) -> usize {
     if first + span >= bases.len() {
         return 1;
@@ -66,18 +66,18 @@ fn run_length(alike: impl Fn(usize, usize) -> bool, bases: &[i64], first: usize,
     (at - first) / span + 1
 }
 
-/// Whatever emits groups of ciphertexts: as loops, where they repeat.
+/// Emits groups of ciphertexts, as loops if they repeat.
 pub trait EmitGroups: Emit {
-    /// Ciphertexts that go through the chip together.
+    /// Ciphertexts that are processed together.
     type Group;
 
-    /// The cycle that the times of a group are compared from.
+    /// The cycle relative to which the times of a group are compared.
     fn base(&self, group: &Self::Group) -> i64;
 
     /// Its first element.
     fn first(group: &Self::Group) -> u32;
 
-    /// The cycle that a loop of `round` begins in: no event of it is earlier.
+    /// The first cycle of a loop over `round`; none of its events is earlier.
     fn begin(&self, round: &[Self::Group]) -> i64 {
         self.base(&round[0])
     }
@@ -85,7 +85,7 @@ pub trait EmitGroups: Emit {
     /// Emits a group, relative to cycle `base`.
     fn group(&mut self, group: &Self::Group, base: i64);
 
-    /// Emits `groups`, of one piece of work; `alike` says whether two are the same but for their ciphertexts and their time.
+    /// Emits `groups` of one piece of work. `alike` returns whether two differ only in their ciphertexts and their time.
     fn groups(&mut self, groups: &[Self::Group], alike: impl Fn(&Self, usize, usize) -> bool) {
         let bases: Vec<i64> = groups.iter().map(|group| self.base(group)).collect();
         for GroupRun { first, span, rounds } in runs(&bases, |one, other| alike(self, one, other)) {
@@ -117,7 +117,7 @@ mod tests {
         let of = |hash: fn(i32) -> u64| {
             kinds(groups.len(), |at| hash(groups[at]), |one, other| groups[one] == groups[other])
         };
-        // Groups of one hash that are not alike have numbers of their own.
+        // Different groups with the same hash have different numbers.
         assert_eq!(of(|group| group as u64 % 10), [0, 1, 0, 3, 1, 5]);
         assert_eq!(of(|_| 0), [0, 1, 0, 3, 1, 5]);
     }
@@ -126,7 +126,7 @@ mod tests {
     fn runs_of_groups() {
         let always = |_: usize, _: usize| true;
         assert_eq!(runs(&[0, 10, 20, 30], always), [GroupRun { first: 0, span: 1, rounds: 4 }]);
-        // Two groups are not worth a loop; the last is late.
+        // Two groups do not become a loop; the last group is late.
         assert_eq!(runs(&[0, 10], always).len(), 2);
         let late = runs(&[0, 10, 20, 31], always);
         assert_eq!(late, [GroupRun { first: 0, span: 1, rounds: 3 }, GroupRun { first: 3, span: 1, rounds: 1 }]);

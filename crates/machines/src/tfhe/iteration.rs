@@ -1,13 +1,13 @@
-//! What one blind-rotation iteration asks of a pipeline, read from the body that the lowering chose.
+//! The work of one blind-rotation iteration for a pipeline, read from the lowered body.
 //!
-//! Where sums are formed and inputs are shared is in the body; nothing here knows the variants by name. Each forward
-//! transform becomes one stream through decomposer, FFT and multipliers, where it meets every key polynomial that the body
-//! multiplies it by: one column for each. A chain of multiply-accumulates is one sum in the transform domain, from the
-//! multiplication that opens it to the inverse transform that drains it.
+//! The body defines where sums are formed and inputs are shared; this module knows no variant by name. Each forward transform becomes one
+//! stream through decomposer, FFT and multipliers. There it meets every key polynomial by which the body multiplies it, one column for
+//! each. A chain of multiply-accumulates is one sum in the transform domain, from the multiplication that opens it to the inverse transform
+//! that drains it.
 
 use polyfabric_program::tfhe::kernel::{Body, BodyOp, BodyType, BodyValue, Primitive};
 
-/// A product that a forward transform's stream takes part in.
+/// A product of a forward transform's stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Product {
     /// Row of the key's GGSW matrix.
@@ -42,7 +42,7 @@ pub struct Inverse {
     pub chain: usize,
     /// Column of that chain, and polynomial of the accumulator that it is added to.
     pub column: u32,
-    /// How many inverse transforms are added to this polynomial before.
+    /// Number of earlier inverse transforms that are added to this polynomial.
     pub order: u32,
 }
 
@@ -59,25 +59,25 @@ pub struct IterationPlan {
     pub drains: Vec<Vec<Inverse>>,
     /// Number of accumulation chains.
     pub chains: usize,
-    /// Whether a product comes back before the last forward transform has read the accumulator: then the old accumulator
-    /// must stay readable while the new one grows, and each ciphertext holds two.
+    /// Whether a product returns before the last forward transform has read the accumulator. Then the old accumulator must stay readable
+    /// while the new one grows, and each ciphertext holds two.
     pub two_accumulators: bool,
 }
 
 /// Why a body cannot run on a pipeline.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// An operation whose operand is not what the data path delivers there.
+    /// The data path does not deliver the operand of an operation.
     #[error("the blind-rotation body's operation {operation} ({primitive}) does not follow the data path: {expected}")]
     OffThePath {
         /// Index in the body.
         operation: usize,
         /// Its name.
         primitive: String,
-        /// What the data path needs.
+        /// The operand that the data path needs.
         expected: &'static str,
     },
-    /// The accumulator has more polynomials than the machine multiplies side by side.
+    /// The accumulator has more polynomials than the machine multiplies in parallel.
     #[error(
         "the accumulator has {polynomials} polynomials (k + 1) and the machine multiplies {columns} columns side by side: \
          choose a parameter set with a smaller GLWE dimension, or a machine with more columns"
@@ -127,7 +127,7 @@ impl Reader {
         self.meanings[value.index()]
     }
 
-    /// What operation `index` of the body makes.
+    /// Returns the meaning of the result of operation `index` of the body.
     fn operation(&mut self, index: usize, op: &BodyOp) -> Result<Meaning, PlanError> {
         let off =
             |expected| PlanError::OffThePath { operation: index, primitive: format!("{:?}", op.primitive), expected };
@@ -191,7 +191,7 @@ impl Reader {
         Meaning::Chain(chain)
     }
 
-    /// The plan of what was read: every chain is drained behind its last product.
+    /// The plan of the body that was read. Every chain is drained after its last product.
     fn plan(self, body: &Body) -> IterationPlan {
         let Self { mut forwards, chain_columns, last_forward, drained, mut added, .. } = self;
         let mut drains = vec![Vec::new(); forwards.len()];
@@ -221,8 +221,8 @@ impl Reader {
 /// Reads `body` for a machine of `columns` columns of multipliers.
 ///
 /// # Errors
-/// [`PlanError`] when the body is not a sequence of rotate, subtract, decompose, transform, multiply, inverse transform
-/// and add, or needs more columns than there are.
+/// [`PlanError`] if the body is not a sequence of rotate, subtract, decompose, transform, multiply, inverse transform and add, or needs
+/// more columns than `columns`.
 pub fn plan(body: &Body, columns: u32) -> Result<IterationPlan, PlanError> {
     if body.carried > columns {
         return Err(PlanError::TooWide { polynomials: body.carried, columns });
@@ -238,7 +238,7 @@ pub fn plan(body: &Body, columns: u32) -> Result<IterationPlan, PlanError> {
 
 #[cfg(test)]
 mod tests {
-    //! Does the plan hold each transform of the body, on the unit that the data path gives it?
+    //! Does the plan contain each transform of the body, on the unit that the data path assigns to it?
 
     use super::*;
     use polyfabric_program::tfhe::kernel::blind_rotation_body;

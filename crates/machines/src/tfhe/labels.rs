@@ -5,8 +5,8 @@
 //! iteration 7 are one value: the label says "two body values, 0 and 0 apart", the coordinates say 5 and 7. Rounds of a loop over
 //! iterations then share the label, and moving a value is two additions.
 //!
-//! A mapper makes labels where it makes events ([`Labeler`]); the audit and the replay read them ([`Labels`]). Labels are claims: the
-//! audit recomputes what each event makes from what it reads.
+//! A mapper makes labels when it emits events ([`Labeler`]); the audit and the replay read them ([`Labels`]). Labels are claims: the audit
+//! recomputes what each event computes from the values that it reads.
 
 use super::workload::Item;
 use crate::engine::schedule::{ClassId, Value};
@@ -32,16 +32,16 @@ pub enum Meaning {
     Twiddles { ring_degree: u32 },
     /// The key-switch key's ciphertexts for `length` mask elements from `from` on.
     SwitchKey { from: u32, length: u32 },
-    /// Item `element` of key switch `op` after its first `done` mask elements, and not all of them.
+    /// Item `element` of key switch `op` after its first `done` mask elements, but not all of them.
     SwitchSum { op: u32, element: u32, done: u32 },
-    /// Row `row` of linear layer `op` after its first `done` columns at least.
+    /// Row `row` of linear layer `op` after at least its first `done` columns.
     LinearSum { op: u32, row: u32, done: u32 },
-    /// Nothing of the program: a token that orders events, or instruction words.
+    /// No value of the program: a token that orders events, or instruction words.
     Token { number: u32, ciphertext: u32 },
 }
 
 impl Meaning {
-    /// The ciphertext number and the iteration, where it has them.
+    /// The ciphertext number and the iteration, if it has them.
     fn axes(&mut self) -> [Option<&mut u32>; 2] {
         match self {
             Self::Lwe { element, .. } => [Some(element), None],
@@ -64,7 +64,7 @@ impl Meaning {
         )
     }
 
-    /// The same with `origin` added to its coordinates. Distances are kept modulo 2^32.
+    /// The same with `origin` added to its coordinates. Distances are modulo 2^32.
     fn moved(mut self, origin: [u32; 2]) -> Self {
         for (axis, by) in self.axes().into_iter().zip(origin) {
             if let Some(axis) = axis {
@@ -74,7 +74,7 @@ impl Meaning {
         self
     }
 
-    /// In words, for messages about the program of `lookups`.
+    /// A description for messages about the program of `lookups`.
     pub fn in_words(self, lookups: &Lookups) -> String {
         match self {
             Self::Lwe { op, element } => format!("ciphertext {element} of operation %{op}"),
@@ -103,15 +103,15 @@ impl Meaning {
     }
 }
 
-/// The look-ups of a program, numbered through all its blind rotations in the program's order.
+/// The look-ups of a program, numbered across all its blind rotations in program order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lookups {
-    /// First look-up of each blind rotation, and the operation.
+    /// First look-up of each blind rotation, and its operation.
     rotations: Vec<(u32, u32)>,
 }
 
 impl Lookups {
-    /// Those of `program`.
+    /// The look-ups of `program`.
     pub fn new(program: &KernelProgram) -> Self {
         let (mut rotations, mut first) = (Vec::new(), 0);
         for (op, kernel) in (0..).zip(&program.ops) {
@@ -139,12 +139,12 @@ impl Lookups {
 /// The labels of a schedule.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Labels {
-    /// By number: meanings with the coordinates of the value taken off.
+    /// By number: the meanings relative to the value's coordinates.
     lists: Vec<Box<[Meaning]>>,
 }
 
 impl Labels {
-    /// The meanings of `value`: several where it holds several side by side, none if the schedule has no such label.
+    /// The meanings of `value`: several if it packs several, none if the schedule has no such label.
     pub fn meanings(&self, value: Value) -> impl Iterator<Item = Meaning> {
         let list = self.lists.get(value.index as usize).map_or(&[][..], |list| list);
         let origin = [value.ciphertext, value.iteration].map(|at| if at == Value::NONE { 0 } else { at });
@@ -158,8 +158,8 @@ pub struct Labeler {
     known: RefCell<Known>,
 }
 
-/// Labels, and the number of each by its hash: two lists of one hash have two numbers, and the second is found by nobody. A network has
-/// millions of labels.
+/// Labels, and the number of each by its hash. If two labels have the same hash, both are stored, but only the first one is found again.
+/// There is no list per hash, because a network has millions of labels.
 #[derive(Debug, Default)]
 struct Known {
     labels: Labels,
@@ -167,7 +167,7 @@ struct Known {
 }
 
 impl Labeler {
-    /// The value of class `class` that stands for `meanings`, side by side.
+    /// The value of class `class` that packs `meanings`.
     pub fn value(&self, class: ClassId, meanings: impl IntoIterator<Item = Meaning>) -> Value {
         let mut list: Vec<Meaning> = meanings.into_iter().collect();
         let mut origin = [Value::NONE; 2];
@@ -184,7 +184,7 @@ impl Labeler {
         Value { class, ciphertext, iteration, index: self.number(list) }
     }
 
-    /// The value of class `class` that stands for all that `values` stand for, side by side.
+    /// The value of class `class` that packs all meanings of `values`.
     pub fn together(&self, class: ClassId, values: impl IntoIterator<Item = Value>) -> Value {
         let meanings: Vec<Meaning> = {
             let known = self.known.borrow();
@@ -193,7 +193,7 @@ impl Labeler {
         self.value(class, meanings)
     }
 
-    /// An LWE ciphertext of `program`: of the first class if it is an input, and else of the second.
+    /// An LWE ciphertext of `program`: of the first class if it is an input, otherwise of the second.
     pub fn ciphertext(&self, program: &KernelProgram, (input, other): (ClassId, ClassId), item: Item) -> Value {
         let is_input = matches!(program.ops[item.op as usize].kind, OpKind::Input { .. });
         self.value(if is_input { input } else { other }, [Meaning::Lwe { op: item.op, element: item.element }])
@@ -220,7 +220,7 @@ impl Labeler {
     }
 }
 
-/// A blind rotation, and the values of its body by the operations and products that a data path knows of.
+/// A blind rotation. Finds the values of its body by the operations and products of a data path.
 #[derive(Clone, Copy, Debug)]
 pub struct Rotation<'a> {
     /// The operation.
@@ -232,7 +232,7 @@ pub struct Rotation<'a> {
 }
 
 impl<'a> Rotation<'a> {
-    /// Blind rotation `op` of `program`; none if it is another operation.
+    /// Blind rotation `op` of `program`; `None` if it is another operation.
     pub fn new(program: &'a KernelProgram, lookups: &Lookups, op: u32) -> Option<Self> {
         match &program.ops.get(op as usize)?.kind {
             OpKind::BlindRotation { body, .. } => Some(Self { op, first: lookups.first(op), body }),
@@ -256,7 +256,7 @@ impl<'a> Rotation<'a> {
         self.operand(self.result(op))
     }
 
-    /// The polynomial that these are the digits of: rotated, less itself.
+    /// The polynomial of these digits: the rotated one minus the original.
     pub fn rotated(self, op: u32) -> BodyValue {
         self.operand(self.digits(op))
     }
@@ -283,7 +283,7 @@ impl<'a> Rotation<'a> {
         self.position(|op: &BodyOp| op.primitive == Primitive::Add && op.operands.contains(&product))
     }
 
-    /// The result of the first operation that is `wanted`; a value that the body does not have if there is none.
+    /// The result of the first operation for which `wanted` holds. If there is none, a value that the body does not have.
     fn position(self, wanted: impl Fn(&BodyOp) -> bool) -> BodyValue {
         let position = self.body.ops.iter().position(wanted).unwrap_or(self.body.ops.len());
         self.result(position as u32)

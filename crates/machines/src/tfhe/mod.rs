@@ -1,10 +1,10 @@
-//! What machines for TFHE share, whatever their data path.
+//! Code that all TFHE machines share, whatever their data path.
 //!
-//! A machine of this family reads a kernel program as work ([`workload`]) and the blind rotation's body as streams through a
-//! pipeline ([`iteration`]), whose latencies follow from its structure ([`pipeline`]). Work is cut into groups that a
-//! discrete-event simulation dispatches ([`dispatcher`]); transfers spread over memory channels ([`channels`], [`transfers`]); a loop is
-//! simulated until it repeats itself ([`steady`]), and so are groups ([`groups`]). [`replay`] carries a schedule out. [`figures`] are those
-//! that the machines' files share.
+//! A machine of this family reads a kernel program as work ([`workload`]). It reads the blind rotation's body as streams through a pipeline
+//! ([`iteration`]), whose latencies follow from its structure ([`pipeline`]). Work is divided into groups, which a discrete-event
+//! simulation dispatches ([`dispatcher`]). Transfers are distributed over memory channels ([`channels`], [`transfers`]). Loops ([`steady`])
+//! and groups ([`groups`]) are simulated until they repeat. [`replay`] executes a schedule. [`figures`] has the figures that the machine
+//! files share.
 
 pub mod channels;
 pub mod definition;

@@ -3,8 +3,8 @@
 //!
 //! Latencies are counted from the structure that the papers name: a pipelined multi-delay commutator transform has log2(M)
 //! butterfly stages for M points and, with P points a cycle, shuffling buffers of M/2, M/4, .., P points, which together
-//! hold M - P points and delay the stream by M/P - 1 cycles. What the papers do not give is how many registers an adder or a
-//! multiplier holds; these two are assumptions of the machine files.
+//! hold M - P points and delay the stream by M/P - 1 cycles. The papers do not give the number of registers in an adder or a multiplier;
+//! these two are assumptions of the machine files.
 
 /// Registers in the arithmetic units, from the machine file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,9 +40,9 @@ pub fn decomposition(depth: PipelineDepth) -> u64 {
     depth.memory + 2 * depth.adder
 }
 
-/// From the first input point to the first output point of a transform of `size` points at `points` a cycle: the butterflies, the
-/// shuffling buffers. Its stages are butterflies alone, as the papers have it (Strix, section V-A; Morphling, section V-A.3): a twist is in
-/// their factors, as in `kernels::fixed::Structure::Merged`, which the replay computes.
+/// From the first input point to the first output point of a transform of `size` points at `points` a cycle: the butterflies and the
+/// shuffling buffers. As in the papers, stages consist only of butterflies (Strix, section V-A; Morphling, section V-A.3). A twist is part
+/// of their factors, as in `kernels::fixed::Structure::Merged`, which the replay computes.
 pub fn transform(size: u64, points: u64, depth: PipelineDepth) -> u64 {
     let stages = u64::from(size.trailing_zeros());
     let shuffling = polynomial_cycles(size, points) - 1;

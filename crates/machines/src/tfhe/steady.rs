@@ -1,4 +1,4 @@
-//! Loops that settle: simulated iteration by iteration until two successive pairs differ by one shift in time.
+//! Loops with a steady state: simulated iteration by iteration until two successive pairs differ by one shift in time.
 //!
 //! Every start time of such a loop is a maximum of earlier times plus constants, so once two successive pairs of iterations
 //! differ by one shift, all later ones do, and they are kept as one repeated block. Pairs, because buffers alternate.
@@ -11,14 +11,14 @@ pub trait Iterate {
     /// Runs the next iteration.
     fn iteration(&mut self) -> Self::Times;
 
-    /// Whether `later` is `earlier` shifted by one amount, in the same buffers; that amount.
+    /// The shift, if `later` is `earlier` shifted by one amount, in the same buffers.
     fn shift_between(earlier: &Self::Times, later: &Self::Times) -> Option<i64>;
 
-    /// Moves the state on by `cycles`, as if iterations that only shift had run.
+    /// Advances the state by `cycles`, as if iterations that only shift had run.
     fn skip(&mut self, cycles: i64);
 }
 
-/// Iterations `first .. first + 2 · rounds`, of which the first two are given and each next two start `period` later.
+/// Iterations `first .. first + 2 · rounds`. The first two are given, and each next two start `period` later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Steady<T> {
     /// Index of the first iteration.
@@ -52,7 +52,7 @@ pub fn settle<L: Iterate>(run: &mut L, iterations: usize) -> Settled<L::Times> {
         times.push(run.iteration());
         done += 1;
         let remaining = iterations - done;
-        // The first iteration stays by itself: it waits for what no other waits for.
+        // The first iteration is separate: it waits for resources that no other waits for.
         if let [_, .., a, b, c, d] = times.as_slice()
             && remaining >= 2
             && let (Some(period), Some(second)) = (L::shift_between(a, c), L::shift_between(b, d))
@@ -74,7 +74,7 @@ pub fn settle<L: Iterate>(run: &mut L, iterations: usize) -> Settled<L::Times> {
 
 #[cfg(test)]
 mod tests {
-    //! Does the folded loop stand for the iterations that it leaves out?
+    //! Does the folded loop equal the iterations that it omits?
 
     use super::*;
 

@@ -42,7 +42,7 @@ pub fn both_reuses() -> TfheLowering {
     lowering(InputTransform::Shared, Accumulation::TransformDomain)
 }
 
-/// `levels` look-ups one after the other on `count` ciphertexts, each with its key switch when `switch`.
+/// `levels` look-ups in sequence on `count` ciphertexts, each with a key switch if `switch`.
 pub fn lookups(
     parameters: &Parameters,
     choice: &TfheLowering,
@@ -107,7 +107,7 @@ pub fn network(parameters: &Parameters, choice: &TfheLowering, inputs: usize, ou
     program
 }
 
-/// Applies `change` to every event, in loops too.
+/// Applies `change` to every event, including those in loops.
 pub fn each_event(items: &mut [Item], change: &mut impl FnMut(&mut Event)) {
     for item in items {
         match item {
@@ -141,13 +141,13 @@ impl Scene {
         Self { program, client, server, inputs, count }
     }
 
-    /// What a machine's schedule makes of it; nothing if it cannot be carried out.
+    /// The output of a replay of a machine's schedule; `None` if the replay fails.
     pub fn replay(&self, schedule: &Schedule, labels: &Labels) -> Option<Vec<u32>> {
         let replay = replay(schedule, labels, &self.program, &self.server, &self.inputs, &NoProgress).ok()?;
         Some(replay.outputs["y"].data().to_vec())
     }
 
-    /// What the interpreter makes of it.
+    /// The output of the interpreter.
     pub fn expected(&self) -> Vec<u32> {
         let outputs = interpreter::run(&self.program, &self.server, &self.inputs, &NoProgress);
         outputs.expect("the interpreter runs it")["y"].data().to_vec()

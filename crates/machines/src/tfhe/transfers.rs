@@ -1,4 +1,4 @@
-//! Transfers as events: what they move, item after item, and which part of it each channel takes.
+//! Transfers as events: their items in order, and the part of each channel.
 
 use super::channels::Part;
 use crate::engine::schedule::{Access, MemoryId, Order, Place, Value};
@@ -15,24 +15,24 @@ pub fn access(memory: MemoryId, offset: u64, bytes: u64, value: Value, span: (i6
     }
 }
 
-/// The same access between other cycles.
+/// The same access in other cycles.
 pub fn between(mut access: Access, span: (i64, i64)) -> Access {
     (access.first, access.last) = (span.0 as u32, span.1 as u32);
     access
 }
 
-/// Consecutive items that lie together.
+/// Items with consecutive places.
 #[derive(Clone, Copy, Debug)]
 pub struct Piece {
-    /// Where they are read.
+    /// Where all of them are read.
     pub read: Access,
-    /// Where they are written.
+    /// Where all of them are written.
     pub write: Access,
-    /// Their number.
+    /// Number of items.
     pub items: u64,
 }
 
-/// What `part` reads and writes of `pieces`, whose items have `bytes` each; the cycles are still to be set.
+/// The accesses of `part` to `pieces`, with `bytes` per item; the caller sets the cycles. Returns reads and writes.
 pub fn part_of(pieces: &[Piece], part: &Part, bytes: u64) -> (Vec<Access>, Vec<Access>) {
     let (mut reads, mut writes) = (Vec::new(), Vec::new());
     let mut first = 0;
@@ -50,7 +50,7 @@ pub fn part_of(pieces: &[Piece], part: &Part, bytes: u64) -> (Vec<Access>, Vec<A
     (reads, writes)
 }
 
-/// The part of an access that begins at byte `first` and has `bytes`.
+/// The part of an access that starts at byte `first`, with `bytes` bytes.
 fn section(mut access: Access, first: u64, bytes: u64) -> Access {
     access.place.offset += first;
     (access.place.bytes, access.bytes) = (bytes, bytes);

@@ -1,8 +1,8 @@
-//! Widths for a parameter set: the design method of FPT (section 4), for any machine of the family.
+//! Derives widths for a parameter set by the design method of FPT (section 4), for any machine of the family.
 //!
 //! The most significant bits follow from the measured variance of every intermediate and an overflow probability (equations (7) and (8)).
-//! For the least significant ones, key, forward and inverse transform are narrowed one at a time, the others being wide, until the error
-//! of an external product takes a third of half of the acceptable noise. Twiddle factors are four bits narrower than their data.
+//! For the least significant bits, key, forward and inverse transform are narrowed one at a time, with the others wide. The error of an
+//! external product may then take a third of half of the acceptable noise. Twiddle factors are four bits narrower than their data.
 
 use polyfabric_kernels::cancel;
 use polyfabric_kernels::fixed::{
@@ -15,30 +15,31 @@ use polyfabric_schemes::tfhe::noise::{self, Transform};
 use polyfabric_schemes::tfhe::{LweKind, Parameters};
 use serde::Serialize;
 
-/// Width of everything that is not being narrowed (section 4.2: in the paper's example 53).
+/// Width of the parts that are not being narrowed (53 in the example of section 4.2).
 pub const WIDE: u32 = 53;
 /// Bits by which twiddle factors are narrower than their data (section 4.3).
 const TWIDDLE: u32 = 4;
-/// Narrowest width that is tried.
+/// The narrowest width to try.
 const NARROWEST: u32 = 10;
-/// Points of a curve below the noise limit's width.
+/// Number of points of a curve beyond the limit.
 const BEYOND: u32 = 4;
-/// External products that are measured.
+/// Number of external products to measure.
 const PRODUCTS: usize = 4;
 
-/// What is held against what.
+/// The criterion for widths: an error and its bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judge {
-    /// The error of a phase, a coefficient's and one more for every secret bit that is 1, against the noise of an external product by this project's formula;
-    /// with room for the first step of a test polynomial. What decryption needs.
+    /// The error of a phase: that of one coefficient, plus one for every secret bit that is 1. The bound is the noise of an external
+    /// product by this project's formula. Ranges leave room for the first step of a test polynomial. This is the criterion for correct
+    /// decryption.
     Phase,
-    /// The error of a coefficient against the bound of Chillotti et al. (2020), by variance alone. What table 2 of the paper agrees with.
+    /// The error of a coefficient, by variance alone, with the bound of Chillotti et al. (2020). Table 2 of the paper agrees with this
+    /// criterion.
     Coefficient,
 }
 
 impl Judge {
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Phase => "phase",
@@ -46,12 +47,12 @@ impl Judge {
         }
     }
 
-    /// By its name.
+    /// Inverse of [`Self::name`].
     pub fn named(name: &str) -> Option<Self> {
         [Self::Phase, Self::Coefficient].into_iter().find(|judge| judge.name() == name)
     }
 
-    /// Largest step of a test polynomial that ranges leave room for.
+    /// Largest step of a test polynomial for which ranges leave room.
     pub fn first_step(self) -> f64 {
         match self {
             Self::Phase => 0.25,
@@ -76,7 +77,7 @@ impl Judge {
         }
     }
 
-    /// What an error of `variance` in each coefficient counts, of the concentration that `spec` predicts.
+    /// How much an error of `variance` in each coefficient counts against the bound. `spec` predicts its concentration.
     fn weigh(self, parameters: &Parameters, spec: &FixedFftSpec, variance: f64) -> f64 {
         match self {
             Self::Phase => {
@@ -93,12 +94,12 @@ impl Judge {
     }
 }
 
-/// The error that `spec` predicts of itself.
+/// The predicted error of `spec`.
 fn model(parameters: &Parameters, spec: &FixedFftSpec) -> ProductError {
     spec.error(parameters.bootstrap_gadget(), parameters.ggsw_rows(), parameters.torus_bits())
 }
 
-/// What is narrowed.
+/// A part that is narrowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
@@ -115,64 +116,62 @@ pub enum Part {
 pub struct Point {
     /// Width, sign included.
     pub width: u32,
-    /// Bits behind the point.
+    /// Fractional bits.
     pub fraction_bits: i32,
     /// log2 of the variance that counts against the limit.
     pub log2_noise: f64,
 }
 
-/// The format of a part, `width` = integer and fractional bits, and how it was found.
+/// The format of a part, and the sweep that determined it. `width` is the sum of integer and fractional bits.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Format {
-    /// Which.
     pub part: Part,
     /// Width, sign included.
     pub width: u32,
-    /// Bits before the point, sign included.
+    /// Integer bits, sign included.
     pub integer_bits: i32,
-    /// Bits behind the point. Of the inverse transform before its factor N/2 is taken off.
+    /// Fractional bits; for the inverse transform, before its factor N/2 is removed.
     pub fraction_bits: i32,
-    /// log2 of the measured standard deviation of a part of a point, in digits times the torus.
+    /// log2 of the measured standard deviation of a point's real or imaginary part, in digits times the torus.
     pub log2_deviation: f64,
-    /// Bits before the point that the measured variance and the overflow probability ask for.
+    /// Integer bits that follow from the measured variance and the overflow probability.
     pub measured_integer_bits: i32,
-    /// The sweep, the widest first.
+    /// The sweep, widest first.
     pub curve: Vec<Point>,
 }
 
-/// Widths for a set.
+/// Derived widths for a parameter set.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Derived {
-    /// The set.
+    /// Name of the set.
     pub set: String,
-    /// What was held against what.
+    /// The criterion.
     pub judge: Judge,
     /// log2 of the acceptable variance of one external product.
     pub log2_bound: f64,
-    /// log2 of the variance that each part may take: a sixth of it.
+    /// log2 of the variance limit for each part: a sixth of the bound.
     pub log2_limit: f64,
-    /// Relative error of a measured variance, two standard deviations: as much above the limit still meets it.
+    /// Relative error of a measured variance: two standard deviations. A variance that exceeds the limit by no more than this is accepted.
     pub tolerance: f64,
-    /// Key, forward and inverse transform.
+    /// The formats of key, forward and inverse transform.
     pub formats: [Format; 3],
     /// log2 of the variance of a coefficient with all three formats.
     pub log2_coefficient: f64,
-    /// How much more than a white error it has where the secret's mean is, by the model.
+    /// By the model, the ratio of the error to a white error, at the points where the secret has its mean.
     pub concentration: f64,
     /// log2 of the unit of results, in units of the torus.
     pub log2_unit: u32,
-    /// What counts of that, over what the three parts may take together.
+    /// The weighed error with all three formats, as a share of the limit for the three parts together.
     pub share: f64,
 }
 
 impl Derived {
-    /// The widths.
     pub fn widths(&self) -> FixedWidths {
         let [key, forward, inverse] = [0, 1, 2].map(|part: usize| self.formats[part].width);
         widths(key, forward, inverse)
     }
 
-    /// The transform's error with them, for the noise formulas.
+    /// The transform's error with these widths, for the noise formulas.
     pub fn transform(&self) -> Transform {
         let (concentration, log2_unit) = (self.concentration, self.log2_unit);
         Transform::Measured { coefficient_variance: self.log2_coefficient.exp2(), concentration, log2_unit }
@@ -182,17 +181,15 @@ impl Derived {
 /// No width up to [`WIDE`] meets the limit.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum WidthsError {
-    /// A part.
+    /// One part is too coarse at all widths.
     #[error(
         "set `{set}`: at {WIDE} bits the {part} still adds 2^{noise:.1} to the variance, and may add 2^{limit:.1}: its torus of \
          {torus_bits} bits and base of 2^{log2_base} leave no room for a fixed-point transform; choose a set on the torus of 32 bits"
     )]
     TooCoarse {
-        /// The set.
         set: String,
-        /// The part.
         part: &'static str,
-        /// log2 of its noise.
+        /// log2 of its variance at the widest format.
         noise: f64,
         /// log2 of the limit.
         limit: f64,
@@ -203,10 +200,9 @@ pub enum WidthsError {
     },
 }
 
-/// How a machine's transform is built.
+/// A machine's transform.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    /// Its structure.
     pub structure: Structure,
     /// Minus log2 of the probability that a value overflows.
     pub overflow_log2: f64,
@@ -225,7 +221,7 @@ fn widths(key: u32, forward: u32, inverse: u32) -> FixedWidths {
     .with_key_made_elsewhere()
 }
 
-/// Uniform digits and keys of some external products, with their exact results.
+/// Uniform digits and keys of some external products, with the exact results.
 struct Samples<T> {
     /// For each product and row, digits and a key polynomial.
     rows: Vec<Vec<(Vec<i32>, Vec<T>)>>,
@@ -286,7 +282,7 @@ impl<T: Torus> Samples<T> {
         let (mut a, mut b) = (total.clone(), total.clone());
         for (digits, key) in rows {
             cancel::check();
-            // Values beyond their range are part of the error.
+            // Saturated values are part of the error.
             let _ = fft.forward_digits(digits, &mut a);
             let _ = fft.forward_torus(key, &mut b);
             let _ = fft.multiply_accumulate(&mut total, &a, &b);
@@ -294,8 +290,8 @@ impl<T: Torus> Samples<T> {
         total
     }
 
-    /// Variances of a part of a point: of the key, of the digits' transform, and of the inverse transform's results, whose energy is
-    /// that of its operand times the number of points (Parseval). The torus is 1.
+    /// Variances of a point's real or imaginary part: of the key, of the digits' transform, and of the inverse transform's results. The
+    /// energy of these results is that of the operand times the number of points (Parseval). The torus is 1.
     fn variances(&self, fft: &FixedFft) -> [f64; 3] {
         let spec = fft.spec();
         let degree = spec.ring_degree;
@@ -369,7 +365,7 @@ fn derive_on<T: Torus>(
     })
 }
 
-/// A search for the narrowest format of each part, the others wide.
+/// A search for the narrowest format of each part, with the others wide.
 struct Search<'a, T> {
     parameters: &'a Parameters,
     judge: Judge,
@@ -377,7 +373,7 @@ struct Search<'a, T> {
     progress: &'a dyn Progress,
     samples: Samples<T>,
     bound: f64,
-    /// By what share a measured variance may be above the limit.
+    /// The relative excess of a measured variance over the limit that is accepted.
     tolerance: f64,
 }
 
@@ -388,12 +384,12 @@ impl<'a, T: Torus> Search<'a, T> {
         Self { parameters, judge, setting, progress, samples, bound, tolerance: 2.0 * (2.0 / count).sqrt() }
     }
 
-    /// What one part's error may have: half of the bound is for the approximation, and three parts share it.
+    /// The error limit of one part. Half of the bound is for the approximation, and three parts share it.
     fn limit(&self) -> f64 {
         self.bound / 6.0
     }
 
-    /// A transform of such widths, if there is one.
+    /// The transform with these widths, if there is one.
     fn transform(&self, widths: FixedWidths) -> Option<FixedFft> {
         let (parameters, setting) = (self.parameters, self.setting);
         let first_step = self.judge.first_step();
@@ -409,17 +405,18 @@ impl<'a, T: Torus> Search<'a, T> {
         FixedFft::new(spec.with_structure(setting.structure)).ok()
     }
 
-    /// The transform with that width of one part.
+    /// The transform with this width of one part.
     fn at(&self, part: Part, width: u32) -> Option<FixedFft> {
         match part {
             Part::Key => self.transform(widths(width, WIDE, WIDE)),
             Part::Forward => self.transform(widths(WIDE, width, WIDE)),
-            // A product of two wide spectra may need a longer shift down to a narrow sum than there is: then the widest that can be.
+            // A product of two wide spectra may need a longer shift to a narrow sum than the transform supports. Then the widest possible
+            // one is used.
             Part::Inverse => (width..=WIDE).rev().find_map(|wide| self.transform(widths(wide, wide, width))),
         }
     }
 
-    /// The noise of each width of a part, from the widest on, and the narrowest within the limit with its bits behind the point.
+    /// The noise of a part at each width, widest first; and the narrowest width within the limit, with its fractional bits.
     fn curve(&self, part: Part, name: &str) -> (Vec<Point>, Option<(u32, i32)>) {
         let mut curve = Vec::new();
         let (mut narrowest, mut beyond) = (None, 0);
@@ -441,7 +438,7 @@ impl<'a, T: Torus> Search<'a, T> {
         (curve, narrowest)
     }
 
-    /// The format of a part whose values have such a variance.
+    /// The format of a part whose values have `variance`.
     fn format(&self, part: Part, name: &'static str, variance: f64) -> Result<Format, WidthsError> {
         let (curve, narrowest) = self.curve(part, name);
         let Some((width, fraction_bits)) = narrowest else {
@@ -466,7 +463,7 @@ impl<'a, T: Torus> Search<'a, T> {
     }
 }
 
-/// Bits behind the point, in digits and in the torus.
+/// Fractional bits, in digits and in the torus.
 fn fraction(spec: &FixedFftSpec, part: Part, torus_bits: u32) -> i32 {
     let torus = torus_bits as i32;
     match part {
@@ -476,7 +473,7 @@ fn fraction(spec: &FixedFftSpec, part: Part, torus_bits: u32) -> i32 {
     }
 }
 
-/// The least p at which a Gaussian of `variance` is within ±2^p/2 but with probability 2^-`overflow_log2`: equations (7) and (8).
+/// The least p such that a Gaussian of `variance` leaves ±2^p/2 with probability 2^-`overflow_log2` at most: equations (7) and (8).
 fn integer_bits(variance: f64, overflow_log2: f64) -> i32 {
     let within = |bits: &i32| noise::failure_probability_log2(variance, f64::from(bits - 1).exp2()) <= -overflow_log2;
     (-64..=128).find(within).unwrap_or(128)
@@ -484,7 +481,7 @@ fn integer_bits(variance: f64, overflow_log2: f64) -> i32 {
 
 #[cfg(test)]
 mod tests {
-    //! Are the widths the least that meet the limit, with the ranges that the variance asks for?
+    //! Are the widths the least that meet the limit, with the ranges that the variance requires?
 
     use super::*;
     use crate::tfhe::test_support::parameters;
@@ -506,7 +503,7 @@ mod tests {
                     assert!(format.integer_bits >= format.measured_integer_bits, "{:?}", format.part);
                 }
             }
-            // Three parts of a third each, but for whole bits and the sampling error.
+            // Three parts of a third each, up to whole bits and the sampling error.
             assert!((0.1..1.2).contains(&derived.share), "{}", derived.share);
         }
     }

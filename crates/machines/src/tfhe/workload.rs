@@ -1,5 +1,5 @@
-//! The kernel program, seen as work for the chip: bootstraps, key switches and linear layers, with the ciphertexts that
-//! each one reads and writes resolved through gathers and concatenations.
+//! The work of a kernel program: bootstraps, key switches and linear layers. The ciphertexts that each of them reads and writes are
+//! resolved through gathers and concatenations.
 
 use polyfabric_kernels::cancel;
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind, TableChoice, ValueId};
@@ -15,14 +15,14 @@ pub struct Item {
     pub element: u32,
 }
 
-/// Modulus switch, blind rotation and sample extraction of a batch, and the key switch that follows if one does.
+/// Modulus switch, blind rotation and sample extraction of a batch, and the following key switch, if any.
 #[derive(Clone, Debug)]
 pub struct Bootstraps {
     /// The modulus switch, for reports.
     pub modulus_switch: u32,
     /// The blind rotation.
     pub blind_rotation: u32,
-    /// Ciphertext that each element switches.
+    /// Input ciphertext of each element.
     pub sources: Vec<Item>,
     /// Table of each element.
     pub tables: Vec<u32>,
@@ -30,11 +30,11 @@ pub struct Bootstraps {
     pub extracted: Vec<Item>,
     /// Key-switched ciphertext of each element, under the small key.
     pub switched: Option<Vec<Item>>,
-    /// Whether the extracted ciphertexts are read by anything but that key switch.
+    /// Whether anything except that key switch reads the extracted ciphertexts.
     pub keeps_extracted: bool,
 }
 
-/// A key switch on its own.
+/// A separate key switch.
 #[derive(Clone, Debug)]
 pub struct KeySwitches {
     /// Ciphertexts under the large key.
@@ -66,7 +66,7 @@ pub enum Work {
 }
 
 impl Work {
-    /// The operation of the kernel program that it is known by.
+    /// The operation of the kernel program that identifies the work.
     pub fn operation(&self) -> u32 {
         match self {
             Self::Bootstraps(work) => work.blind_rotation,
@@ -75,7 +75,7 @@ impl Work {
         }
     }
 
-    /// The ciphertexts that elements `range` are computed from; none of a linear layer, whose rows take many.
+    /// The ciphertexts from which elements `range` are computed; none for a linear layer, whose rows read many.
     pub fn sources(&self, range: Range<usize>) -> &[Item] {
         match self {
             Self::Bootstraps(work) => &work.sources[range],
@@ -84,7 +84,7 @@ impl Work {
         }
     }
 
-    /// The tables of elements `range`, of look-ups.
+    /// The tables of elements `range`; none except for look-ups.
     pub fn tables(&self, range: Range<usize>) -> &[u32] {
         match self {
             Self::Bootstraps(work) => &work.tables[range],
@@ -93,7 +93,7 @@ impl Work {
     }
 }
 
-/// The different tables of some ciphertexts, in order of first use.
+/// The distinct tables of some ciphertexts, in order of first use.
 pub fn distinct(tables: &[u32]) -> Vec<u32> {
     let mut found = Vec::new();
     for &table in tables {
@@ -107,7 +107,7 @@ pub fn distinct(tables: &[u32]) -> Vec<u32> {
 /// Why a program cannot be mapped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WorkloadError {
-    /// A rotated ciphertext whose constant coefficient nobody extracts, or extracts twice.
+    /// A rotated ciphertext whose constant coefficient is not extracted exactly once.
     #[error(
         "operation %{blind_rotation} (blind rotation) feeds {readers} sample extractions; its result goes to exactly \
          one: extract once and gather the copies"
@@ -118,7 +118,7 @@ pub enum WorkloadError {
         /// Number of readers.
         readers: usize,
     },
-    /// A blind rotation whose rotation amounts no modulus switch computes.
+    /// A blind rotation whose rotation amounts do not come from a modulus switch.
     #[error("operation %{blind_rotation} (blind rotation) reads %{operand}, which no modulus switch computes")]
     NotSwitched {
         /// The blind rotation.
@@ -126,12 +126,12 @@ pub enum WorkloadError {
         /// Its operand.
         operand: u32,
     },
-    /// Key unrolling needs a sum of several key elements, which the multipliers do not form.
+    /// Key unrolling needs a sum of several key elements, which the multipliers do not compute.
     #[error(
         "the program is lowered with {unrolling} secret bits an iteration; the machine takes one: lower it with key_unrolling = 1"
     )]
     Unrolled {
-        /// Secret bits an iteration.
+        /// Secret bits per iteration.
         unrolling: u32,
     },
     /// A key switch without its key.
@@ -142,7 +142,7 @@ pub enum WorkloadError {
         /// Name of the set.
         set: String,
     },
-    /// Nothing to do.
+    /// A program without work.
     #[error("the program `{name}` has no look-up, key switch or linear layer: there is nothing to time")]
     Empty {
         /// Its name.
@@ -150,7 +150,7 @@ pub enum WorkloadError {
     },
 }
 
-/// Items of the operands of an operation, as one batch, gathers resolved.
+/// Items of an operation's operands as one batch, with gathers resolved.
 pub fn operand_items(program: &KernelProgram, operands: &[ValueId]) -> Vec<Item> {
     operands.iter().flat_map(|&value| value_items(program, value)).collect()
 }
@@ -180,10 +180,10 @@ fn readers(program: &KernelProgram) -> HashMap<u32, Vec<(u32, u32)>> {
     readers
 }
 
-/// Reads the work of `program` in its order.
+/// The work of `program`, in its order.
 ///
 /// # Errors
-/// [`WorkloadError`] when an operation has no place on the chip.
+/// [`WorkloadError`] if the chip does not support an operation.
 pub fn read(program: &KernelProgram) -> Result<Vec<Work>, WorkloadError> {
     if program.choice.key_unrolling != 1 {
         return Err(WorkloadError::Unrolled { unrolling: program.choice.key_unrolling });
@@ -259,7 +259,7 @@ fn bootstraps<'a>(
         return Err(WorkloadError::Extractions { blind_rotation: index, readers: read_by(index).len() });
     };
     let extracted = items(extraction, offset);
-    // A key switch follows in the same instruction stream when it alone reads the whole extraction of this rotation.
+    // A key switch follows in the same instruction stream if it alone reads the whole extraction of this rotation.
     let next = match read_by(extraction).as_slice() {
         &[(next, next_offset)] if program.ops[extraction as usize].operands.len() == 1 => {
             matches!(program.ops[next as usize].kind, OpKind::KeySwitch { .. })

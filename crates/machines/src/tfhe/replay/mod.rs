@@ -1,9 +1,8 @@
 //! Functional replay: the schedule's events, in the schedule's order, on real ciphertexts.
 //!
-//! Data lives only where the schedule puts it, so a schedule with a wrong order, a wrong buffer or a missing transfer gives
-//! wrong ciphertexts. An event computes what it is said to write by the program's definition ([`crate::tfhe::definition`]), in the
-//! arithmetic of the machine ([`words`]), from what lies at the places that it reads. In [`stream`], elements move at the cycles that the
-//! schedule says.
+//! Data exists only where the schedule puts it, so a wrong order, a wrong buffer or a missing transfer gives wrong ciphertexts. An event
+//! computes its results by the program's definition ([`crate::tfhe::definition`]), in the machine's arithmetic ([`words`]), from the data
+//! at the places that it reads. In [`stream`], elements move in the cycles that the schedule states.
 
 pub mod stream;
 mod words;
@@ -21,22 +20,22 @@ use std::collections::BTreeMap;
 
 pub use words::Datum;
 
-/// Why a replay stopped: either the inputs, or a schedule that does not compute what it should.
+/// Why a replay stopped: wrong inputs, or a schedule that does not compute its program.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ReplayError {
     /// Program, key and inputs do not fit together.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// An event reads a place where nothing whole lies.
+    /// An event reads a place without a whole value.
     #[error("replay: in cycle {cycle} an event reads byte {offset} of memory {}, where nothing has been written", memory.0)]
     Empty { memory: MemoryId, offset: u64, cycle: i64 },
     /// An event reads a value that is not in off-chip memory.
     #[error("replay: in cycle {cycle} an event reads {what} from off-chip memory, where it has not been written")]
     Missing { what: String, cycle: i64 },
-    /// An event finds something else than it computes with.
+    /// An event finds another kind of data than it needs.
     #[error("replay: in cycle {cycle} an event needs {expected} and finds {found}")]
     Kind { cycle: i64, expected: &'static str, found: &'static str },
-    /// An event writes what the program does not define by what the event reads.
+    /// The program does not define a value that an event writes from the values that it reads.
     #[error("replay: in cycle {cycle} an event cannot compute its result: {undefined}")]
     Undefined { cycle: i64, undefined: Undefined },
 }
@@ -46,9 +45,9 @@ pub enum ReplayError {
 pub struct Replay {
     /// The program's outputs.
     pub outputs: BTreeMap<String, LweBatch<u32>>,
-    /// Values that left their fixed-point width: anything but 0 means that outputs may be wrong.
+    /// Number of values that exceeded their fixed-point width. If it is not 0, outputs may be wrong.
     pub saturations: u64,
-    /// Events carried out.
+    /// Number of executed events.
     pub events: u64,
 }
 
@@ -61,11 +60,11 @@ struct Context<'a> {
     tables: Vec<Vec<u32>>,
 }
 
-/// Carries out `schedule`, whose values stand for what `labels` say, on `inputs`.
+/// Executes `schedule` on `inputs`; `labels` are the meanings of its values.
 ///
 /// # Errors
-/// [`ReplayError::Run`] if program, key and inputs do not fit; otherwise that of the first event that does not find its operands, or of
-/// an output that nobody stored.
+/// [`ReplayError::Run`] if program, key and inputs do not fit together; otherwise the error of the first event that lacks an operand, or of
+/// an output that is not stored.
 pub fn replay(
     schedule: &Schedule,
     labels: &Labels,
@@ -88,7 +87,7 @@ pub fn replay(
     Ok(Replay { outputs, saturations: context.primitives.saturations(), events: schedule.event_count() })
 }
 
-/// The outputs of the program, from what lies off the chip.
+/// The program's outputs, from off-chip memory.
 fn outputs<'s>(
     context: &Context<'_>,
     find: impl Fn(Meaning) -> Option<&'s Datum>,
@@ -114,7 +113,7 @@ fn outputs<'s>(
         };
         let mut batch = LweBatch::zeros(dimension, ciphertexts.len());
         for (target, ciphertext) in batch.iter_mut().zip(ciphertexts) {
-            // A wrong schedule may leave something else of an earlier instruction there.
+            // A wrong schedule may leave another value of an earlier instruction there.
             if ciphertext.len() != target.len() {
                 let (expected, found) = ("a ciphertext of the output's dimension", "one of another");
                 return Err(ReplayError::Kind { cycle: i64::MAX, expected, found });

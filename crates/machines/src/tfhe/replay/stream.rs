@@ -1,8 +1,8 @@
-//! Replay in which elements move at the cycles that the schedule states.
+//! Replay in which elements move in the cycles that the schedule states.
 //!
-//! A write puts one element after another at its place, from its first cycle to its last. A read takes each element as it is in the cycle
-//! before. A reader that follows its writer too closely, or a writer that overtakes a reader, gets a mixture of two values. On a wire,
-//! an element that is not read in its cycle is lost.
+//! A write puts one element after another at its place, from its first cycle to its last. A read takes each element as it was in the cycle
+//! before. A reader that follows its writer too closely, or a writer that overtakes a reader, gets a mixture of two values. On a wire, an
+//! element that is not read in its cycle is lost.
 //!
 //! Reads are resolved event by event, in the order of their last reads. Computation follows for up to 96 events at a time, in parallel
 //! chains: one ciphertext's events depend on each other, but not on those of other ciphertexts.
@@ -24,13 +24,14 @@ use std::sync::{Arc, OnceLock};
 /// The content of a place: usually one datum, or several side by side.
 type Content = Vec<Datum>;
 
-/// Values written to one place that may still be seen: the newest, what it replaces, and what is already known of later ones.
+/// Number of values written to one place that may still be read: the newest, the one that it replaces, and later ones that are already
+/// known.
 const HISTORY: usize = 8;
 
-/// The result of a write: its content, as soon as it is computed.
+/// The result of a write. Its content is set when it is computed.
 #[derive(Debug)]
 struct Written {
-    /// Which event writes it, of all that have read their operands.
+    /// Number of the event that writes it, among all that have read their operands.
     event: usize,
     content: OnceLock<Content>,
 }
@@ -46,10 +47,10 @@ impl Written {
     }
 }
 
-/// Why a read finds nothing.
+/// Why a read fails.
 #[derive(Debug)]
 enum Unread {
-    /// It has to look into a content that is not computed yet.
+    /// It needs part of a content that is not computed yet.
     NotComputed,
     Wrong(ReplayError),
 }
@@ -99,7 +100,7 @@ struct Read {
 }
 
 impl Read {
-    /// Cycle in which element `index` of `count` is taken. In an unknown order, each may be the first.
+    /// Cycle in which element `index` of `count` is read. In an unknown order, each may be the first.
     fn takes(&self, index: usize, count: usize) -> i64 {
         match self.order {
             Order::Stream => moves(self.first, self.last, index, count),
@@ -115,7 +116,7 @@ impl Read {
 /// A memory with addresses.
 #[derive(Default)]
 struct Addressed {
-    /// By first byte: writes to the same bytes, in the order in which they begin to land.
+    /// By first byte: writes to the same bytes, in the order in which their first elements land.
     places: BTreeMap<u64, VecDeque<Record>>,
 }
 
@@ -137,7 +138,7 @@ impl Addressed {
         if records.len() == HISTORY {
             records.pop_front();
         }
-        // An event whose last operand comes late is computed after events that write later.
+        // An event with a late operand is computed after events that write later.
         let at = records.iter().rposition(|other| other.first <= record.first).map_or(0, |before| before + 1);
         records.insert(at, record);
     }
@@ -238,7 +239,7 @@ impl Memories<'_> {
             Store::Wire(records, delay) => {
                 let passes = |record: &Record| record.first + *delay == first && record.last + *delay == last;
                 let at = records.iter().position(passes).ok_or_else(|| read.empty())?;
-                // Readers that take another operand later are computed later: what came before it may still be theirs.
+                // Readers with a later operand are computed later, and may still need the records before this one.
                 records.remove(at).map(|record| record.written).ok_or_else(|| read.empty().into())
             }
             Store::ByValue => {
@@ -271,21 +272,21 @@ impl Memories<'_> {
     }
 }
 
-/// Most events that wait to be computed: chains of several ciphertexts, and no more spectra than a cache holds.
+/// Maximum number of events that wait to be computed. It allows chains of several ciphertexts, but no more spectra than a cache holds.
 const WAITING: usize = 96;
 
-/// The error of a read whose writer gave no result.
+/// The error of a read whose writer has no result.
 fn nothing(placed: Placed<'_>, access: &Access) -> ReplayError {
     let place = access.place;
     ReplayError::Empty { memory: place.memory, offset: place.offset, cycle: cycles(placed, access).0 }
 }
 
-/// An event that has its operands, or will have them when those before it in its chain are computed.
+/// An event whose operands are computed, or will be after the events before it in its chain.
 struct Ready<'a> {
     placed: Placed<'a>,
     operands: Vec<Arc<Written>>,
     results: Vec<Arc<Written>>,
-    /// Events of one chain are computed one after another: the number of the first of them.
+    /// Number of the chain's first event. The events of a chain are computed in sequence.
     chain: usize,
 }
 
@@ -294,13 +295,13 @@ impl Ready<'_> {
         let mut reads = Vec::with_capacity(self.operands.len());
         for (written, access) in self.operands.iter().zip(&self.placed.event.reads) {
             let content = written.content.get().ok_or_else(|| nothing(self.placed, access))?;
-            // Each thing that lies there is what the schedule says that it is, in that order.
+            // The schedule states the meaning of each datum at the place, in order.
             let meanings = execution.labels.meanings(access.value.shifted(self.placed.shift));
             reads.extend(meanings.zip(content.iter().cloned()));
         }
         let results = execution.results(self.placed, &Reads::new(reads))?;
         for (written, content) in self.results.iter().zip(results) {
-            // Nobody else writes it.
+            // No other event writes it.
             let _ = written.content.set(content);
         }
         Ok(())
@@ -338,7 +339,7 @@ impl Computing<'_> {
         placed.event.writes.iter().map(content).collect::<Result<_, _>>().map_err(wrong)
     }
 
-    /// The digits that forward transform `result` is of, if it is one and they are read.
+    /// The digits of forward transform `result`, if it is one and they are read.
     fn transformed(&self, result: Meaning, reads: &Reads<Datum>) -> Option<Datum> {
         let Meaning::Body { value, lookup, iteration } = result else { return None };
         let definitions = &self.context.definitions;
@@ -351,16 +352,16 @@ impl Computing<'_> {
     }
 }
 
-/// Events in the order of their last reads, and what they have left behind.
+/// The events in the order of their last reads, and their results.
 struct Execution<'a> {
     with: Computing<'a>,
     memories: Memories<'a>,
-    /// Events that have begun, by the cycle of their last read.
+    /// Events that have started, by the cycle of their last read.
     reading: BinaryHeap<Reverse<(i64, u64)>>,
     begun: HashMap<u64, Placed<'a>>,
-    /// Events that have been computed.
+    /// Number of computed events.
     computed: usize,
-    /// Events that have read their operands, and follow.
+    /// Events that have read their operands and are to be computed.
     waiting: Vec<Ready<'a>>,
 }
 
@@ -371,7 +372,7 @@ impl<'a> Execution<'a> {
         self.begun.insert(number, placed);
     }
 
-    /// Lets every event read that has its last operand before cycle `until`, and write what it will have computed.
+    /// Resolves the reads of all events whose last read is before cycle `until`, and registers their writes.
     fn finish(&mut self, until: i64) -> Result<(), ReplayError> {
         while let Some(&Reverse((cycle, number))) = self.reading.peek()
             && cycle < until
@@ -408,7 +409,7 @@ impl<'a> Execution<'a> {
         })
     }
 
-    /// The chain of an event with `operands`: that of the results that it waits for. Chains that meet in it become one.
+    /// The chain of an event with `operands`: that of the results that it waits for. If these are in several chains, the chains are merged.
     fn chain(&mut self, operands: &[Arc<Written>]) -> usize {
         let waits = operands.iter().filter(|written| written.content.get().is_none());
         let of =
@@ -423,7 +424,7 @@ impl<'a> Execution<'a> {
         first
     }
 
-    /// Computes every event that waits.
+    /// Computes all waiting events.
     fn compute(&mut self) -> Result<(), ReplayError> {
         self.computed += self.waiting.len();
         let mut chains: BTreeMap<usize, Vec<(usize, Ready<'a>)>> = BTreeMap::new();
@@ -431,7 +432,7 @@ impl<'a> Execution<'a> {
             chains.entry(ready.chain).or_default().push((index, ready));
         }
         let chains: Vec<_> = chains.into_values().collect();
-        // What nobody reads again goes as soon as it can, where it was made.
+        // Each thread frees its results that are not read again as early as possible.
         let failed = |chain: Vec<(usize, Ready<'a>)>| {
             chain.into_iter().find_map(|(index, ready)| {
                 cancel::check();
@@ -443,10 +444,10 @@ impl<'a> Execution<'a> {
     }
 }
 
-/// Carries out `schedule` with `inputs` in off-chip memory. Returns its final content, by meaning.
+/// Executes `schedule` with `inputs` in off-chip memory. Returns its final content, by meaning.
 ///
 /// # Errors
-/// [`ReplayError`] of the first event that does not find its operands.
+/// [`ReplayError`] of the first event that lacks an operand.
 pub(super) fn carry_out(
     schedule: &Schedule,
     labels: &Labels,
@@ -485,7 +486,7 @@ pub(super) fn carry_out(
 
 #[cfg(test)]
 mod tests {
-    //! Is an element what its place holds in its cycle, and on a wire only in the very one?
+    //! Is an element read as its place holds it in that cycle, and on a wire only in exactly that cycle?
 
     use super::*;
     use crate::engine::schedule::MemoryId;
@@ -509,10 +510,10 @@ mod tests {
     fn a_reader_follows_its_writer() {
         let mut memory = Addressed::default();
         memory.write(0, record(10, Order::Stream, 7));
-        // A cycle behind is right; together with it, nothing is there yet.
+        // A read one cycle later is right; in the same cycle, nothing is there yet.
         assert_eq!(found(&memory, read(11, Order::Stream)), Some(vec![7; 4]));
         assert_eq!(found(&memory, read(10, Order::Stream)), None);
-        // In an unknown order, everything must be there.
+        // In an unknown order, all elements must be there.
         assert_eq!(found(&memory, read(13, Order::Any)), None);
         assert_eq!(found(&memory, read(14, Order::Any)), Some(vec![7; 4]));
     }
@@ -533,7 +534,7 @@ mod tests {
         memory.write(0, record(20, Order::Stream, 8));
         assert_eq!(found(&memory, read(20, Order::Stream)), Some(vec![7; 4]));
         assert_eq!(found(&memory, read(21, Order::Stream)), Some(vec![8; 4]));
-        // A slow reader starts before the writer and ends behind it.
+        // A slow reader starts before the writer and ends after it.
         let slow = Read { first: 19, last: 31, ..read(19, Order::Stream) };
         assert_eq!(found(&memory, slow), Some(vec![7, 8, 8, 8]));
         // Half of the new value is there when a reader of unknown order begins.

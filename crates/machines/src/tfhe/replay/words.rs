@@ -1,4 +1,4 @@
-//! Definitions carried out on polynomials, in the machine's arithmetic.
+//! Definitions evaluated on polynomials, in the machine's arithmetic.
 
 use super::{Context, ReplayError};
 use crate::tfhe::definition::{Domain, SwitchPart, Undefined};
@@ -8,7 +8,7 @@ use polyfabric_program::tfhe::kernel::Primitive;
 use polyfabric_runtime::tfhe::interpreter::Spectrum;
 use std::sync::Arc;
 
-/// A datum at a place.
+/// Data at a place.
 #[derive(Clone, Debug)]
 pub enum Datum {
     /// Torus coefficients, or an LWE ciphertext.
@@ -19,7 +19,7 @@ pub enum Datum {
     Spectrum(Arc<Spectrum<u32>>),
     /// Rotation amounts.
     Amounts(Arc<Vec<u32>>),
-    /// A key, a constant or a token, by what it stands for.
+    /// A key, a constant or a token, by its meaning.
     Given(Meaning),
 }
 
@@ -29,7 +29,7 @@ impl Datum {
         Self::Torus(Arc::new(values))
     }
 
-    /// Its kind, for messages.
+    /// Name of its kind, for messages.
     fn name(&self) -> &'static str {
         match self {
             Self::Torus(_) => "torus elements",
@@ -41,12 +41,12 @@ impl Datum {
     }
 }
 
-/// Why an event does not compute what it writes.
+/// Why an event does not compute a value that it writes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wrong {
-    /// By the program it is not defined by what the event reads.
+    /// The program does not define it from the values that the event reads.
     Undefined(Undefined),
-    /// An operand is something else than the operation takes.
+    /// An operand of another kind than the operation needs.
     Operand { expected: &'static str, found: &'static str },
 }
 
@@ -94,10 +94,10 @@ takes! {
 }
 
 impl Context<'_> {
-    /// Spectra of two polynomials of digits that pass one complex transform.
+    /// Spectra of two polynomials of digits, through one complex transform.
     ///
     /// # Errors
-    /// [`Wrong`] if they are no digits.
+    /// [`Wrong`] if an operand is not digits.
     pub fn merged(&self, pair: [&Datum; 2]) -> Result<[Datum; 2], Wrong> {
         let [first, second] = pair.map(digits);
         let spectra = self.primitives.forward_merged([first?, second?]);
@@ -112,7 +112,7 @@ impl Domain for Context<'_> {
     fn primitive(&self, primitive: Primitive, iteration: u32, operands: &[Datum]) -> Result<Datum, Wrong> {
         let p = &self.primitives;
         let of_spectrum = |spectrum| Datum::Spectrum(Arc::new(spectrum));
-        // The polynomial of the key is the one that lies at the place.
+        // The key polynomial is the one stored at the place.
         let key = |datum: &Datum| match *given(datum)? {
             Meaning::Key { row, column, iteration } => Ok((iteration as usize, row, column)),
             _ => Err(Wrong::Operand { expected: "bootstrapping key", found: "another key or constant" }),
