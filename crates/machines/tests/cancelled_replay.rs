@@ -1,6 +1,6 @@
-//! Does a cancelled replay end where its threads compute, and not only where the next event is taken?
+//! Does a cancelled replay stop within its threads' computation, and not only before the next event?
 //!
-//! A binary of its own, since it makes the threads that all tests of a binary share.
+//! This test is a separate binary, because it creates the threads that all tests of a binary share.
 
 use polyfabric_kernels::cancel::{Cancelled, Token};
 use polyfabric_machines::contract::{Family, tfhe};
@@ -43,7 +43,7 @@ fn a_cancelled_replay_ends_in_the_threads_that_compute() {
         token.reset();
         assert!(replay().is_ok(), "{}", machine.name());
         token.cancel();
-        // This thread has no token: nothing but the work of the others can end it.
+        // This thread has no token, so only the work of the other threads can stop the replay.
         let ended = catch_unwind(AssertUnwindSafe(replay));
         if !ended.is_err_and(|payload| payload.is::<Cancelled>()) {
             went_on.push(machine.name().to_owned());

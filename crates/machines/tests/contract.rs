@@ -1,4 +1,4 @@
-//! Does every machine keep the contract, whichever it is? A new one is tested here without a line.
+//! Does every machine keep the contract? These tests also cover a new machine, without changes.
 
 mod common;
 
@@ -111,11 +111,11 @@ fn an_option_that_a_machine_does_not_have_or_that_takes_something_else_is_refuse
     }
 }
 
-/// How many programs each machine has in [`tfhe_machines`], look-ups first.
+/// Number of programs per machine in [`tfhe_machines`]; look-ups come first.
 const PROGRAMS: usize = 3;
 
-/// The TFHE machines, with programs of look-ups, of linear layers and of several tables of one ciphertext, in the machine's
-/// own arithmetic.
+/// The TFHE machines, with programs of look-ups, of linear layers, and of several tables of one ciphertext, in the machine's own
+/// arithmetic.
 fn tfhe_machines() -> Vec<(Machine, KernelProgram)> {
     let set = sets::parameters("toy-256").expect("a set of the table");
     let of_the_torus = all_machines().into_iter().filter(|machine| machine.family() == Family::Tfhe);
@@ -127,14 +127,14 @@ fn tfhe_machines() -> Vec<(Machine, KernelProgram)> {
     of_the_torus.flat_map(with_programs).collect()
 }
 
-/// So many look-ups, lowered for a machine.
+/// `count` look-ups, lowered for a machine.
 fn look_ups(machine: &Machine, count: usize) -> KernelProgram {
     let set = sets::parameters("toy-256").expect("a set of the table");
     let choice = tfhe::lowering(machine, &set, KeySwitchOrder::After).expect("a set of 32 bits");
     builtin::build("pbs+ks", &set, count, &choice, Transform::Exact).expect("a program").kernel
 }
 
-/// Applies `change` to the events of `items` one after the other, in loops too, until it says that it has done something.
+/// Applies `change` to the events of `items` in order, including those in loops, until it returns true.
 fn first(items: &mut [Item], change: &mut impl FnMut(&mut Event) -> bool) -> bool {
     items.iter_mut().any(|item| match item {
         Item::Event(event) => change(event),
@@ -142,7 +142,7 @@ fn first(items: &mut [Item], change: &mut impl FnMut(&mut Event) -> bool) -> boo
     })
 }
 
-/// Applies `change` to the loops among `items`, those in loops too, until it says that it has done something.
+/// Applies `change` to the loops among `items`, including nested ones, until it returns true.
 fn loops(items: &mut [Item], change: &mut dyn FnMut(&mut Repeat) -> bool) -> bool {
     items.iter_mut().any(|item| match item {
         Item::Event(_) => false,
@@ -159,7 +159,7 @@ fn each(items: &[Item], visit: &mut impl FnMut(&Event)) {
     }
 }
 
-/// Removes the first event that is `wanted`.
+/// Removes the first event for which `wanted` holds.
 fn remove(items: &mut Vec<Item>, wanted: &dyn Fn(&Event) -> bool) -> bool {
     let here = |item: &Item| matches!(item, Item::Event(event) if wanted(event));
     if let Some(index) = items.iter().position(here) {
@@ -178,12 +178,12 @@ fn kinds(schedule: &Schedule) -> BTreeSet<u16> {
     kinds
 }
 
-/// Whether a value is of the program, and not a token.
+/// Whether a value is part of the program, and not a token.
 fn stands_for_data(labels: &Labels, value: Value) -> bool {
     labels.meanings(value).any(|meaning| !matches!(meaning, Meaning::Token { .. }))
 }
 
-/// What the judges say of a schedule: the checker and the audit.
+/// The verdict of the checker and the audit on a schedule.
 fn judged(machine: &Machine, program: &KernelProgram, mapped: &MappedTfhe, schedule: &Schedule) -> Result<(), String> {
     check(schedule, &[]).map_err(|hazard| hazard.to_string())?;
     tfhe::hold(machine, program, &mapped.labels, schedule).map_err(|error| error.to_string())
@@ -202,7 +202,7 @@ fn derived_widths_are_accepted_by_every_torus_machines_file() {
         let widths = derived.widths();
         let found = (spec.digits.input_width, spec.key.output_width(), spec.inverse.output_width());
         assert_eq!(found, (widths.digits.input(), widths.key, widths.inverse.input()), "{}", machine.name());
-        // The method's own error is the arithmetic's.
+        // The error that the derivation measures is that of the arithmetic.
         let Transform::Measured { coefficient_variance, .. } = Transform::fixed(&spec, &set) else {
             panic!("fixed point")
         };
@@ -236,7 +236,7 @@ fn widths_for_a_set_of_another_torus_are_derived_for_the_machines_own_transforms
     assert!(structures.iter().any(|structure| *structure != structures[0]), "all machines have one structure");
 }
 
-/// A figure of `width` bits, as a file has it.
+/// A figure of `width` bits, as in a machine file.
 fn bits(width: u32) -> FigureLiteral {
     FigureLiteral {
         value: Written::Integer(width.into()),
@@ -257,7 +257,7 @@ fn a_file_sets_the_width_of_each_stage() {
             arithmetic.extend(figures.iter().map(|&(key, width)| (key.to_owned(), bits(width))));
             parse("stages.toml", &toml::to_string(&literal).expect("it is text")).map_err(|error| error.to_string())
         };
-        // Stage 9 is there in larger rings alone.
+        // Only larger rings have a stage 9.
         let changed = with(&[("forward_stage_2", 23), ("inverse_stage_7", 45), ("forward_stage_9", 21)]);
         let changed = changed.unwrap_or_else(|error| panic!("{name}: {error}"));
         let spec = |machine: &Machine| match tfhe::arithmetic(machine, &set).expect("a set of 32 bits") {
@@ -270,14 +270,14 @@ fn a_file_sets_the_width_of_each_stage() {
         (forward[1], inverse[6]) = (23, 45);
         assert_eq!((widths(&found.digits.stages), widths(&found.inverse.stages)), (forward, inverse), "{name}");
         assert_eq!(found.key, own.key, "{name}");
-        // Area and power are of the file's own widths, where it says what they hold for.
+        // If the file says for which widths area and power hold, they hold for its own widths.
         let holds_for = |part: &ComponentLiteral| !part.holds_for.is_empty();
         if machine.literal().components.values().any(holds_for) {
             assert!(changed.components().iter().all(|part| part.unknown.is_some()), "{name}");
         }
         let error = with(&[("forward_stage_17", 20)]).expect_err("no ring has so many stages");
         assert!(error.contains("machine.arithmetic.forward_stage_17"), "{error}");
-        // Derived widths take the place of these too.
+        // Derived widths replace these too.
         let derived = tfhe::derive_widths(&changed, &set, Judge::Phase, &NoProgress).expect("the set has room");
         let text = tfhe::with_widths(&changed, &derived).expect("it is text");
         assert!(!text.contains("_stage_"), "{name}");
@@ -291,7 +291,7 @@ fn a_mappers_own_schedules_compute_the_program() {
         assert_eq!(judged(&machine, &program, &mapped, &mapped.schedule), Ok(()), "{}", machine.name());
         let mut unrolled = mapped.schedule.unrolled();
         assert_eq!(audit(&program, &unrolled, &mapped.labels), Ok(()), "{}", machine.name());
-        // Half of its events do not.
+        // Half of its events do not compute the program.
         unrolled.items.truncate(unrolled.items.len() / 2);
         assert!(audit(&program, &unrolled, &mapped.labels).is_err());
     }
@@ -377,7 +377,7 @@ fn an_operand_that_is_another_value_is_refused_whatever_its_class() {
         let mapped = tfhe::map(&machine, &program).expect("it fits");
         let classes = mapped.schedule.resources.value_classes.len();
         for class in 0..classes {
-            // All values of the class that are read, with a place where each lies.
+            // All values of the class that are read, with one place of each.
             let mut lie: BTreeMap<Value, _> = BTreeMap::new();
             each(&mapped.schedule.items, &mut |event| {
                 for read in event.reads.iter().filter(|read| usize::from(read.value.class.0) == class) {
@@ -388,7 +388,7 @@ fn an_operand_that_is_another_value_is_refused_whatever_its_class() {
             let values: Vec<Value> = lie.keys().copied().filter(holds).collect();
             for pair in values.windows(2).take(8) {
                 let mut schedule = mapped.schedule.clone();
-                // Whoever reads the one reads the other, from where that lies: the mapper means it so.
+                // All readers of the first value read the second one at its place, as if the mapper had intended it.
                 let mut swapped = 0;
                 let swap = &mut |event: &mut Event| {
                     for read in event.reads.iter_mut().filter(|read| read.value == pair[0]) {

@@ -1,4 +1,4 @@
-//! Does the compiler's key switch depend on L and on the reuse of hints, and is it never one whose noise the program does not bear?
+//! Does the compiler's choice of key switch depend on L and on the reuse of hints, and does the program always tolerate its noise?
 
 use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::rns::{ckks_lowering, estimate, map};
@@ -12,7 +12,7 @@ use polyfabric_program::rns::parameters;
 use polyfabric_schemes::ckks::{Encoder, sets};
 use polyfabric_schemes::rns::KeySwitchVariant;
 
-/// The sums of the slots of so many vectors of so many limbs: every hint is used as often as there are vectors.
+/// The sums of the slots of `vectors` vectors with `limbs` limbs. Every hint is used once per vector.
 fn sums(vectors: usize, limbs: usize) -> Program {
     let mut builder = Builder::new("sums", Scheme::Ckks, 8192).expect("a program");
     for vector in 0..vectors {
@@ -23,7 +23,7 @@ fn sums(vectors: usize, limbs: usize) -> Program {
     builder.finish().expect("a program")
 }
 
-/// `program` with a variant of a set of F1's primes, and its noise.
+/// `program` with a variant of a set with F1's primes, and its noise.
 fn lowered(program: &Program, set: &str, variant: KeySwitchVariant) -> (Lowered, NoiseReport) {
     let machine = description("f1").expect("a machine");
     let set = sets::parameters(set).expect("a set").with_key_switch(variant).expect("primes");
@@ -39,7 +39,7 @@ fn lowered(program: &Program, set: &str, variant: KeySwitchVariant) -> (Lowered,
     (lowered, noise)
 }
 
-/// What the compiler chooses of all variants of `set` that are as precise as the `own` one, if that is to be respected.
+/// The compiler's choice among all variants of `set`. If `own` is given, only variants that are as precise are considered.
 fn chosen(program: &Program, set: &str, own: Option<KeySwitchVariant>) -> String {
     let machine = description("f1").expect("a machine");
     let limbs = sets::parameters(set).expect("a set").q_limbs();
@@ -62,15 +62,15 @@ fn chosen(program: &Program, set: &str, own: Option<KeySwitchVariant>) -> String
 #[test]
 fn the_choice_follows_l_and_reuse() {
     let choice = |vectors, limbs| chosen(&sums(vectors, limbs), "f1-14-L16", None);
-    // Every hint once: memory rules, and the more limbs the fewer digits, down to hints that grow with L.
+    // Each hint is used once: memory is the bottleneck. More limbs lead to fewer digits, down to hints that grow with L.
     assert_eq!([2, 8, 16].map(|limbs| choice(1, limbs)), ["listing1", "d2", "d1"]);
-    // Every hint 32 times: the units' work rules.
+    // Each hint is used 32 times: the units are the bottleneck.
     assert_eq!(choice(32, 8), "listing1");
 }
 
 #[test]
 fn a_variant_whose_noise_swamps_the_scale_is_not_chosen() {
-    // Without a look at the noise Listing 1 would be taken.
+    // Without regard to noise, Listing 1 is chosen.
     let program = sums(32, 2);
     assert_eq!(chosen(&program, "f1-14-L16", None), "listing1");
     let careful = chosen(&program, "f1-14-L16", Some(KeySwitchVariant::Digits(16)));
@@ -97,7 +97,7 @@ fn the_estimated_traffic_is_about_the_schedules() {
         let moved = (traffic["total"] - traffic["instructions"]) as f64;
         let estimated = (estimate.hint_bytes + estimate.other_bytes) as f64;
         assert!((estimated / moved - 1.0).abs() < 0.15, "{variant}: {estimated} bytes estimated, {moved} moved");
-        // Units do the work that is counted; no schedule is faster than they are.
+        // Units do the estimated work, and no schedule is faster than they are.
         let multiply = estimate.loads.iter().find(|(name, _)| *name == "multiply").expect("a resource").1;
         assert!((multiply - report.limits["multiply"] as f64).abs() <= 128.0);
         assert!(estimate.loads.iter().take(4).all(|&(_, load)| load <= report.cycles as f64));

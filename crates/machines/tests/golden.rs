@@ -1,7 +1,8 @@
-//! Are the results of every machine the recorded ones, number for number?
+//! Are the results of every machine equal to the recorded ones, number for number?
 //!
-//! `tests/golden/*.json` hold, for each machine and program, the report, a hash of all events and of the replay's output words, and what
-//! checker and audit say of changed schedules. After a change that is meant to move them, record them anew and look at the difference:
+//! The files `tests/golden/*.json` hold the results for each machine and program: the report, a hash of all events, a hash of the replay's
+//! output words, and the verdicts of checker and audit on changed schedules. After a change that is meant to affect them, record them again
+//! and inspect the difference:
 //!
 //!     POLYFABRIC_RECORD=1 cargo test -p polyfabric-machines --test golden
 //!
@@ -26,7 +27,7 @@ use std::path::Path;
 /// Results by machine and program.
 type Records = BTreeMap<String, Record>;
 
-/// What is compared of one program on one machine.
+/// The compared results of one program on one machine.
 #[derive(Serialize)]
 struct Record {
     cycles: u64,
@@ -34,17 +35,17 @@ struct Record {
     critical_path: Option<u64>,
     limits: BTreeMap<String, u64>,
     events: u64,
-    /// Events that the checker looked at one by one.
+    /// Number of events that the checker processed one by one.
     looked_at: u64,
     stalls: BTreeMap<String, BTreeMap<&'static str, f64>>,
     traffic_bytes: BTreeMap<&'static str, u64>,
     not_compulsory_bytes: Option<u64>,
     energy_j: Option<String>,
-    /// Of all events, loops unrolled.
+    /// Hash of all events, with loops unrolled.
     schedule: Option<String>,
-    /// Of the words of the replay's outputs.
+    /// Hash of the words of the replay's outputs.
     words: Option<String>,
-    /// Of the compiled program, as `examples/f1_compile` prints it.
+    /// Hash of the compiled program, as `examples/f1_compile` prints it.
     compiled: Option<String>,
 }
 
@@ -72,7 +73,7 @@ impl Record {
     }
 }
 
-/// To twelve digits: more depend on the processor.
+/// Twelve digits: further ones depend on the processor.
 fn rounded(number: f64) -> String {
     format!("{number:.11e}")
 }
@@ -83,7 +84,7 @@ fn hash(bytes: impl IntoIterator<Item = u8>) -> String {
     format!("{:016x}", bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, step))
 }
 
-/// Compares `found` with the file of this name, or writes it.
+/// Compares `found` with the file of this name, or records it.
 fn compare(name: &str, found: &impl Serialize) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.json"));
     let found = serde_json::to_string_pretty(found).expect("it is data") + "\n";

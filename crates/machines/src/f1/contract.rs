@@ -1,6 +1,6 @@
 //! F1 and its mapper under their contracts.
 //!
-//! The mapper is `rns-vector`: clusters of vector units for residue polynomials, composed in a machine file. F1 is a machine of it.
+//! The mapper is `rns-vector`: clusters of vector units for RNS programs, composed in a machine file. F1 is one such machine.
 
 use super::arithmetic::Units;
 use super::compile::{CompileError, Compiled, Scheduler, scheduled};
@@ -34,11 +34,11 @@ pub static MAPPER: RnsVector = RnsVector;
 /// See [`MAPPER`].
 pub struct RnsVector;
 
-/// Name of the option for who decides what is on chip when.
+/// Name of the option for the algorithm of phase 2.
 pub const SCHEDULER: &str = "scheduler";
-/// Name of the option for when that gives up.
+/// Name of the option for that algorithm's time limit.
 pub const TIME_LIMIT: &str = "time-limit";
-/// Name of the option for slower units, as many more.
+/// Name of the option for low-throughput units.
 pub const LOW_THROUGHPUT: &str = "low-throughput";
 
 const OPTIONS: &[OptionSpec] = &[
@@ -60,7 +60,7 @@ const OPTIONS: &[OptionSpec] = &[
     },
 ];
 
-/// Name of the exchange of what connects clusters and banks.
+/// Name of the exchange for the network between clusters and banks.
 const NETWORK: &str = "network";
 
 const EXCHANGES: &[OptionSpec] = &[OptionSpec {
@@ -69,17 +69,17 @@ const EXCHANGES: &[OptionSpec] = &[OptionSpec {
     help: "what connects clusters and banks (section 6)",
 }];
 
-/// How a program is compiled, beside what the machine file says.
+/// How a program is compiled, in addition to the machine file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Who decides what is on chip when.
+    /// The algorithm of phase 2.
     pub scheduler: Scheduler,
-    /// Units of low throughput in the place of the machine's own.
+    /// Low-throughput units instead of the machine's own.
     pub low_throughput: Option<LowThroughput>,
 }
 
 impl Options {
-    /// What `given` says; its values are those of the options' lists.
+    /// Reads the options from `given`, whose values were checked against their lists.
     fn of(given: &Given) -> Result<Self, OptionError> {
         let limit = given.get(TIME_LIMIT).and_then(|text| seconds(text));
         let scheduler = match given.get(SCHEDULER).map(String::as_str) {
@@ -142,9 +142,9 @@ impl Mapper for RnsVector {
     }
 }
 
-/// How programs are lowered, with key switches as `gadget` cuts them: rotations with the automorphism first, each with digits of its
-/// own (listing 1), lifted as they are. Divisions round to the nearest: what they cut off from 0 up has a mean, which the secret
-/// multiplies at the root next to 1; that of a digit only meets the key's errors.
+/// The lowering of programs for F1; `gadget` is the decomposition of key switches. Rotations start with the automorphism, each with
+/// separate digits (listing 1), which are lifted without correction. Divisions round to the nearest: truncated parts would have a mean,
+/// which the secret multiplies at the root next to 1. The mean of a digit only multiplies the key's errors.
 pub fn lowering(gadget: GadgetLiteral) -> RnsLowering {
     RnsLowering {
         conversion: Conversion::Approximate,
@@ -169,8 +169,8 @@ impl RnsMachine for Figures<F1> {
         Ok(lowering(gadget))
     }
 
-    /// CKKS's scales are near the machine's words: rotations come before rescalings, so that the error of a key switch is not felt at
-    /// the smaller scale.
+    /// The scales of CKKS are almost as large as the machine's words. Rotations come before rescalings, so that the error of a key switch
+    /// is not added at the smaller scale.
     fn ckks_lowering(&self, gadget: GadgetLiteral) -> Result<RnsLowering, MachineError> {
         Ok(RnsLowering { rescaling: Rescaling::AfterRotations, ..lowering(gadget) })
     }
@@ -223,7 +223,7 @@ impl RnsMachine for Figures<F1> {
 }
 
 impl Figures<F1> {
-    /// The figures, with units of low throughput if they are wanted.
+    /// The figures, with low-throughput units if they are selected.
     fn variant(&self, program: &KernelProgram, low_throughput: Option<LowThroughput>) -> Result<F1, MachineError> {
         let figures = self.get()?;
         let Some(variant) = low_throughput else { return Ok(figures.clone()) };

@@ -1,4 +1,4 @@
-//! Machines and small programs that several tests schedule.
+//! Machines and small programs for several tests.
 
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
@@ -18,13 +18,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Machines of one's own, of no paper: each a file alone.
+/// Machines that are not from a paper, each a single file.
 const OWN: [&str; 2] = [
     include_str!("../../../../examples/own-tfhe-machine.toml"),
     include_str!("../../../../examples/own-rns-machine.toml"),
 ];
 
-/// The machines of the papers, and those of the examples.
+/// The machines of the papers and of the examples.
 pub fn all_machines() -> Vec<Machine> {
     let own = OWN.map(|text| parse("own.toml", text).expect("the example is right"));
     descriptions().expect("every file is right").into_iter().chain(own).collect()
@@ -41,7 +41,7 @@ pub fn gates() -> Program {
     builder.finish().expect("a program")
 }
 
-/// Six tables of one ciphertext: look-ups that read the same value one after the other.
+/// Six tables of one ciphertext: look-ups that read the same value in sequence.
 pub fn tables_of_one() -> Program {
     let range = Range::new(0, 3).expect("a range");
     let mut builder = Builder::new("tables-of-one").expect("a name");
@@ -53,14 +53,14 @@ pub fn tables_of_one() -> Program {
     builder.finish().expect("a program")
 }
 
-/// A microbenchmark of some thousand events.
+/// A microbenchmark with some thousand events.
 pub const SHAPE: Shape = Shape { log2_degree: 10, limbs: 2, special: 1, ciphertexts: 2, rounds: 2 };
 
 /// Limbs of a ciphertext of [`ring`], and of a digit.
 pub const LIMBS: usize = 4;
 const DIGIT: usize = 2;
 
-/// Moduli that every machine's words and primes serve.
+/// Moduli that suit the words and primes of every machine.
 pub fn ring() -> (Arc<Ring>, Arc<Gadget>) {
     let shape = Shape { log2_degree: 10, limbs: LIMBS + DIGIT, special: 0, ciphertexts: 1, rounds: 1 };
     let program = build(Operation::Permute, shape).expect("a program");
@@ -75,7 +75,7 @@ pub fn polynomial(ring: &Ring, seed: i64) -> Arc<PublicPolynomial> {
     Arc::new(PublicPolynomial::Narrow(coefficients.collect()))
 }
 
-/// A ciphertext rotated by `steps`, times a public polynomial, and one part of it as often times the other as `products` says.
+/// Rotates a ciphertext by `steps` and multiplies it by a public polynomial. Then multiplies one part by the other `products` times.
 pub fn body((ring, gadget): (&Ring, &Gadget), steps: i64, products: usize) -> Arc<RnsProgram> {
     let mut builder = KernelBuilder::new(format!("rotate by {steps}"), ring.degree(), ring.moduli()).expect("moduli");
     let limbs = |limbs: &[_]| LimbSet::new(limbs.iter().copied());
@@ -100,7 +100,7 @@ pub fn body((ring, gadget): (&Ring, &Gadget), steps: i64, products: usize) -> Ar
     Arc::new(builder.finish().expect("a program"))
 }
 
-/// Changes of modulus to as many limbs as there are, and to one less.
+/// Conversions to as many limbs as before, and to one limb less.
 pub fn changes_of_modulus() -> Arc<RnsProgram> {
     let (ring, gadget) = ring();
     let mut builder = KernelBuilder::new("changes of modulus", ring.degree(), ring.moduli()).expect("moduli");
@@ -137,13 +137,13 @@ pub fn keys_and_inputs(program: &RnsProgram, ring: &Arc<Ring>, gadget: &Arc<Gadg
     (keys, inputs)
 }
 
-/// The next of a sequence of random numbers.
+/// The next number of a random sequence.
 pub fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     *state
 }
 
-/// The events of a schedule, to be changed.
+/// The events of a schedule, which tests change.
 #[derive(Clone)]
 pub struct Listed {
     pub resources: Resources,
@@ -159,7 +159,7 @@ impl Listed {
         Self { resources: events.resources().clone(), events: listed, instructions: events.instructions().cloned() }
     }
 
-    /// With one event changed.
+    /// The same events with one of them changed.
     pub fn with(&self, index: usize, change: impl FnOnce(&mut Event)) -> Self {
         let mut changed = self.clone();
         change(&mut changed.events[index]);

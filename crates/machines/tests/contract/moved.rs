@@ -84,7 +84,7 @@ fn a_word_stored(resources: &Resources, event: &mut Event) -> usize {
     accesses(event).filter(|access| access.bytes > 4).map(|access| (access.bytes, access.place.bytes) = (4, 4)).count()
 }
 
-/// Operands of which one half is read twice.
+/// Operands whose first half is read twice.
 fn half_twice(resources: &Resources, event: &mut Event) -> usize {
     let on_chip = |kind: &MemoryKind| matches!(kind, MemoryKind::OnChip { .. });
     let twice = |read: &Access| match holds(resources, read, on_chip) && read.place.bytes.is_multiple_of(2) {

@@ -258,7 +258,7 @@ impl Meaning for Unrolled<'_> {
     }
 }
 
-/// So many rounds of three bodies, each with public polynomials of its own, some with other rotations.
+/// Random rounds of up to three bodies, each with separate public polynomials, some with other rotations.
 fn random_rounds(ring: &Ring, length: usize, state: &mut u64) -> Vec<Round> {
     let mut drawn = |below: usize| (next(state) >> 33) as usize % below;
     let different = 1 + drawn(3);

@@ -1,13 +1,13 @@
 //! A hash of a schedule's events that does not depend on how the schedule packs its names.
 //!
-//! Each event is a line of text: start, unit, occupancy, work, parts, and of each access the place, the cycles, the order, the bytes and what
-//! the value is in the program. A value that the program has no word for (a token, a partial sum, an intermediate result of an RNS program)
-//! is numbered by its first appearance. Events of one cycle are sorted by their text.
+//! Each event is a line of text: start, unit, occupancy, work and parts. Each access adds the place, the cycles, the order, the bytes and
+//! the meaning of the value in the program. A value without a label in the program (a token, a partial sum, an intermediate result of an
+//! RNS program) is numbered by its first appearance. Events in the same cycle are sorted by their text.
 
 use polyfabric_machines::engine::schedule::{Access, Event, Order, Resources, Value};
 use std::collections::HashMap;
 
-/// Hash of `events`. `label` gives the text of a value that an event reads or writes, or `None` if the program has no word for it.
+/// Hash of `events`. `label` returns the text of a value that an event reads or writes, or `None` if the program has no label for it.
 pub fn hash(
     resources: &Resources,
     events: impl IntoIterator<Item = Event>,
@@ -42,7 +42,7 @@ pub fn hash(
     super::hash(bytes)
 }
 
-/// Where and when, and how many bytes pass.
+/// Place, cycles and bytes of an access.
 fn place(resources: &Resources, access: &Access) -> String {
     let Access { place, first, last, bytes, .. } = *access;
     let memory = &resources.memories[usize::from(place.memory.0)];

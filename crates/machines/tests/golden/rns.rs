@@ -1,4 +1,4 @@
-//! Results of the machines of CKKS and BGV.
+//! Results of the RNS machines.
 
 use super::common::{SHAPE, all_machines, body, changes_of_modulus, keys_and_inputs, polynomial, ring};
 use super::{Record, Records, labels};
@@ -33,7 +33,7 @@ pub fn records() -> Records {
     let mut records = Records::new();
     for machine in machines() {
         for small in small(&machine) {
-            // Some machines do not transform by itself, or take no ring that large.
+            // Some machines have no separate transforms, or do not support such a large ring.
             let Ok(simulated) = map(&machine, &small.program, "", &small.options) else { continue };
             let mut record = Record::of(simulated.report());
             record.schedule = Some(schedule(&small.program, simulated.mapped()));
@@ -71,7 +71,7 @@ pub fn small(machine: &Machine) -> Vec<Small> {
     // Polynomials of several vectors.
     let large = Shape { log2_degree: 15, limbs: 1, special: 0, ciphertexts: 1, rounds: 2 };
     small.push(benchmark("ntt of a large ring", Operation::Ntt, large, Given::new()));
-    // More than the registers hold.
+    // More values than the registers hold.
     let many = Shape { log2_degree: 11, limbs: 3, special: 1, ciphertexts: 4, rounds: 2 };
     small.push(benchmark("four multiplications", Operation::Multiply, many, Given::new()));
     for option in machine.mapped_by().options() {
@@ -95,7 +95,7 @@ pub fn small(machine: &Machine) -> Vec<Small> {
     small
 }
 
-/// Programs that repeat: with other rotations and public polynomials in some rounds, and with many equal rounds.
+/// Repeated programs: with other rotations and public polynomials in some rounds, and with many equal rounds.
 pub fn rounds() -> Vec<(&'static str, Rounds)> {
     let (ring, gadget) = ring();
     let bodies = || [(1, 0), (2, 2), (3, 1)].map(|(steps, products)| body((&ring, &gadget), steps, products)).into();
@@ -132,7 +132,7 @@ fn of_rounds(machine: &Machine, whole: &WholeRounds) -> Record {
         }
     }));
     if rounds.len() > 10 {
-        // Words of so many rounds take long.
+        // The words of so many rounds take too long.
         return record;
     }
     let (ring, gadget) = ring();
@@ -180,7 +180,7 @@ fn outputs(program: &KernelProgram, meaning: &dyn Meaning) -> HashMap<Value, Str
     outputs
 }
 
-/// Hash of the words that the schedule gives for fixed keys and inputs.
+/// Hash of the output words for fixed keys and inputs.
 fn words(small: &Small, simulated: &Simulated) -> String {
     let (keys, inputs) = keys_and_inputs(&small.program, &small.ring, &small.gadget);
     let inputs: Vec<&RnsPolynomial> = inputs.iter().collect();

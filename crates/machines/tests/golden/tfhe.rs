@@ -1,4 +1,4 @@
-//! Results of the machines of TFHE.
+//! Results of the TFHE machines.
 
 use super::common::{all_machines, gates, tables_of_one};
 use super::{Record, Records, labels};
@@ -98,7 +98,7 @@ fn network() -> Program {
     builder.finish().expect("a program")
 }
 
-/// The lesser of two integers of four bits, added to one of them.
+/// The minimum of two 4-bit integers, plus one of them.
 fn integers() -> Program {
     let kind = IntegerType::unsigned(4);
     let mut builder = Builder::new("integers").expect("a name");
@@ -118,7 +118,7 @@ fn schedule(program: &KernelProgram, mapped: &MappedTfhe) -> String {
     labels::hash(&mapped.schedule.resources, events, |_, value| label(mapped, &lookups, value))
 }
 
-/// What a value stands for. Tokens and partial sums over any set of columns have no word.
+/// The meaning of a value. Tokens and partial sums over any set of columns have no label.
 fn label(mapped: &MappedTfhe, lookups: &Lookups, value: Value) -> Option<String> {
     let text = |meaning| match meaning {
         Meaning::Lwe { op, element } => Some(format!("lwe {op} {element}")),
@@ -141,7 +141,7 @@ fn label(mapped: &MappedTfhe, lookups: &Lookups, value: Value) -> Option<String>
     (!parts.is_empty()).then(|| parts.join(" & "))
 }
 
-/// Hash of the words that the schedule gives for fixed keys and inputs.
+/// Hash of the output words for fixed keys and inputs.
 fn words(program: &KernelProgram, mapped: &MappedTfhe) -> String {
     let client = ClientKey::<u32>::for_tests(&program.parameters, 7).expect("a checked set");
     let server = ServerKey::<u32>::for_tests(&client, 8);

@@ -1,4 +1,4 @@
-//! What checker and audit say of schedules with one thing wrong.
+//! Verdicts of checker and audit on schedules with one error.
 
 use super::common::Listed;
 use super::{rns, tfhe};
@@ -13,11 +13,11 @@ use polyfabric_machines::engine::schedule::{Access, Event, Item, MemoryKind, Ord
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// By machine and program, event and verdict: the changes that have it.
+/// By machine and program, event and verdict: the changes with this verdict.
 type Verdicts = BTreeMap<String, Program>;
 type Program = BTreeMap<String, BTreeMap<String, String>>;
 
-/// What is changed in an event, given all reads of the schedule; whether there was something to change.
+/// Changes an event, given all reads of the schedule; returns whether there was anything to change.
 type Change = (&'static str, fn(&Resources, &[Access], &mut Event) -> bool);
 
 const CHANGES: [Change; 13] = [
@@ -118,21 +118,21 @@ pub fn of_rns() -> Verdicts {
     verdicts
 }
 
-/// Adds a change of an event.
+/// Adds a change of an event to its verdict.
 fn add(verdicts: &mut Program, event: &str, verdict: String, change: &str) {
     let changes = verdicts.entry(event.to_owned()).or_default().entry(verdict).or_default();
     *changes += if changes.is_empty() { "" } else { ", " };
     *changes += change;
 }
 
-/// The kinds of refusal: the checker's, and the audit's.
+/// The kinds of rejection, by the checker and by the audit.
 fn verdict(checked: Result<(), Violation>, held: Result<(), AuditError>) -> String {
     let checked = checked.map_or_else(|violation| format!("{:?}", violation.hazard), |()| "accepted".to_owned());
     let held = held.map_or_else(|error| format!("{error:?}"), |()| "accepted".to_owned());
     format!("{checked}, {}", held.split([' ', '{']).next().unwrap_or_default())
 }
 
-/// A tree with each change of the first event of each kind, in whatever loop it is.
+/// Verdicts on a tree with each change of the first event of each kind, in any loop.
 fn of_tree(schedule: &Schedule, judged: &dyn Fn(&Schedule) -> String) -> Program {
     let mut reads = Vec::new();
     let mut kinds = BTreeSet::new();
@@ -167,7 +167,7 @@ fn of_tree(schedule: &Schedule, judged: &dyn Fn(&Schedule) -> String) -> Program
     verdicts
 }
 
-/// Applies `change` to the items that the first event of a kind is among, with its index.
+/// Applies `change` to the list that contains the first event of a kind, with the event's index.
 fn at_first(items: &mut Vec<Item>, kind: u16, change: &mut dyn FnMut(&mut Vec<Item>, usize) -> bool) -> bool {
     let holds = |item: &Item| match item {
         Item::Event(event) => event.op.kind.0 == kind,
@@ -187,7 +187,7 @@ fn has(items: &[Item], kind: u16) -> bool {
     })
 }
 
-/// A list with each change of the middle event of each kind.
+/// Verdicts on a list with each change of the middle event of each kind.
 fn of_list(listed: &Listed, judged: &dyn Fn(&Listed) -> String) -> Program {
     let reads: Vec<Access> = listed.events.iter().flat_map(|event| event.reads.iter().copied()).collect();
     let mut verdicts = BTreeMap::new();
