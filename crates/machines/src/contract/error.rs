@@ -72,7 +72,7 @@ pub enum MachineError {
         /// The progress so far.
         cause: Cause,
     },
-    /// The machine is of another family than the program.
+    /// The machine belongs to another family than the program.
     #[error(
         "`{machine}` executes programs of {runs}, and `{program}` is of {is}: name a machine of that family (`polyfabric machines`)"
     )]

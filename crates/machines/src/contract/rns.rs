@@ -86,7 +86,7 @@ pub trait RnsMachine: Send + Sync {
     /// Returns the outputs of the last round, in order.
     ///
     /// # Errors
-    /// [`MachineError::Replay`] if a key or an input is missing, the units do not support a modulus, or the schedule is wrong;
+    /// [`MachineError::Replay`] if a key or an input is missing, the units do not support a modulus, or the schedule is wrong.
     /// [`MachineError::NoRounds`] if the machine's schedules have no loops.
     fn replay_rounds(
         &self,
@@ -103,7 +103,7 @@ pub trait RnsMachine: Send + Sync {
     /// Reads a program that [`Instructed::save`] wrote; `program` is its kernel program.
     ///
     /// # Errors
-    /// [`MachineError::Saved`] if the bytes belong to another program, or the schedule breaks a rule; [`MachineError::NoInstructions`] if
+    /// [`MachineError::Saved`] if the bytes belong to another program, or the schedule breaks a rule. [`MachineError::NoInstructions`] if
     /// the mapper writes none.
     fn load(
         &self,

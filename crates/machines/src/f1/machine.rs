@@ -21,7 +21,7 @@ pub struct PipelineDepth {
 /// Units with a lower throughput than the paper's, in a correspondingly larger number (section 8.3, table 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LowThroughput {
-    /// NTT units that process one stage of butterflies at a time, as in HEAX: E/2 butterflies per cycle, so a
+    /// NTT units that process one stage of butterflies at a time, as in HEAX. At E/2 butterflies per cycle, a
     /// vector occupies a unit for log2 N passes of G cycles. It enters in the first pass and leaves in the
     /// last.
     Ntt,

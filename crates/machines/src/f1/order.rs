@@ -106,9 +106,9 @@ pub fn order(translation: Translation, machine: &F1, geometry: &Geometry) -> Ord
     arranged(&translation, &sources, &operations, &groups, machine)
 }
 
-/// The orders to try: the widest groups that fit; and, for programs of at most `tried` instructions and if
-/// different, evenly divided groups at a close pace, and wider groups that can run in lockstep. Only phase 3
-/// shows which is best: narrow groups spill less but reload hints more often.
+/// The orders to try. The first has the widest groups that fit. Programs of at most `tried` instructions have
+/// up to two more, if different: evenly divided groups at a close pace, and wider groups that can run in
+/// lockstep. Only phase 3 shows which is best: narrow groups spill less but reload hints more often.
 pub fn orders(translation: Translation, tried: usize, machine: &F1, geometry: &Geometry) -> (Ordered, Vec<Ordered>) {
     let sources = sources_of(&translation);
     let (operations, full) = grouped(&translation, &sources, Width::Full, machine, geometry);
@@ -361,7 +361,7 @@ struct Task {
 }
 
 impl Task {
-    /// Its half of a stage. Tasks that read the hint come first and are assigned separately, so that all
+    /// Its half of a stage. Tasks that read the hint come first and are assigned separately. So all
     /// operations get equally many clusters for them, and clusters need the same vector at the same time. The
     /// other work differs between operations.
     fn half(&self) -> (u32, bool) {

@@ -6,9 +6,14 @@
 //! checker simulates the actions. So a file for another program or machine, or a forged one, is rejected unless
 //! its schedule is valid. A report's data on groups and phase 2's estimate come from the file unchecked.
 //!
-//! `PFF1`, a version byte, then numbers as in the streams: N; instructions; leaves; for each instruction in
-//! order its number in the translation; groups, each with a leaf of its hint and 1, or 0, operations,
-//! instructions; peak and cycles of phase 2; actions, each with its kind, cycle and fields.
+//! The format is `PFF1`, a version byte, then numbers as in the streams:
+//! - N, the number of instructions, the number of leaves;
+//! - for each instruction in order, its number in the translation;
+//! - the number of groups, and for each its hint, its operations and its instructions;
+//! - peak and cycles of phase 2;
+//! - the number of actions, and for each its kind, cycle and fields.
+//!
+//! A group's hint is the index of one of its leaves plus 1, or 0 if there is no hint.
 
 use super::action::{Action, Destination, Frame, Register, Source, Timed};
 use super::bytes::{BytesError, Reader, put};

@@ -1,9 +1,9 @@
 //! Labels: the meaning of each value in a TFHE schedule.
 //!
-//! A value has a label and two coordinates that loops move: a ciphertext number and an iteration. The label is a
-//! list of [`Meaning`]s, since a wire may carry two digits side by side. For example, the digits of gadget levels 0 and 1 of look-up 5 in
-//! iteration 7 are one value: the label says "two body values, 0 and 0 apart", the coordinates say 5 and 7. Rounds of a loop over
-//! iterations then share the label, and moving a value is two additions.
+//! A value has a label and two coordinates that loops move: a ciphertext number and an iteration. The label is a list of [`Meaning`]s,
+//! since a wire may carry two digits side by side. For example, the digits of gadget levels 0 and 1 of look-up 5 in iteration 7 are one
+//! value. Its label is "two body values, 0 and 0 apart", and its coordinates are 5 and 7. Rounds of a loop over iterations then share the
+//! label, and moving a value is two additions.
 //!
 //! A mapper makes labels when it emits events ([`Labeler`]); the audit and the replay read them ([`Labels`]). Labels are claims: the audit
 //! recomputes what each event computes from the values that it reads.

@@ -1,10 +1,10 @@
 //! Rate and latency of the units of a blind rotation's pipeline, as functions of the parameters, defined once: the
 //! schedulers, the tests and the documentation all read them here.
 //!
-//! Latencies are counted from the structure that the papers name: a pipelined multi-delay commutator transform has log2(M)
-//! butterfly stages for M points and, with P points a cycle, shuffling buffers of M/2, M/4, .., P points, which together
-//! hold M - P points and delay the stream by M/P - 1 cycles. The papers do not give the number of registers in an adder or a multiplier;
-//! these two are assumptions of the machine files.
+//! Latencies are counted from the structure that the papers name. A pipelined multi-delay commutator transform has log2(M) butterfly stages
+//! for M points. With P points per cycle, it also has shuffling buffers of M/2, M/4, .., P points. Together they hold M - P points and
+//! delay the stream by M/P - 1 cycles. The papers do not give the number of registers in an adder or a multiplier; these two are
+//! assumptions of the machine files.
 
 /// Registers in the arithmetic units, from the machine file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

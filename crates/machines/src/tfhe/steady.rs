@@ -1,7 +1,7 @@
 //! Loops with a steady state: simulated iteration by iteration until two successive pairs differ by one shift in time.
 //!
-//! Every start time of such a loop is a maximum of earlier times plus constants, so once two successive pairs of iterations
-//! differ by one shift, all later ones do, and they are kept as one repeated block. Pairs, because buffers alternate.
+//! Every start time of such a loop is a maximum of earlier times plus constants. So once two successive pairs of iterations differ by one
+//! shift, all later pairs do, and they are stored as one repeated block. Pairs are compared because buffers alternate.
 
 /// A loop that can be run iteration by iteration.
 pub trait Iterate {

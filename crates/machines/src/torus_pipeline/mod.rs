@@ -5,9 +5,9 @@
 //! section IV): a wave has one ciphertext per core, and all waves of a core share each multicast key. The file sets the
 //! number of cores, the lanes of each stage, memories, buses and channels.
 //!
-//! From a kernel program to a schedule: [`crate::tfhe::workload`] extracts the program's work, [`software`] splits it
-//! into epochs and tasks, [`hardware`] dispatches the tasks with the steps of the PBS and key-switch clusters
-//! ([`cluster`], [`streams`]), and `emit` writes the events.
+//! From a kernel program to a schedule: [`crate::tfhe::workload`] extracts the program's work, and [`software`] splits
+//! it into epochs and tasks. [`hardware`] dispatches the tasks with the steps of the PBS and key-switch clusters
+//! ([`cluster`], [`streams`]). `emit` writes the events.
 
 pub mod cluster;
 pub mod contract;

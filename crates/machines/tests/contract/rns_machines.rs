@@ -25,7 +25,7 @@ use polyfabric_schemes::rns::{Gadget, GadgetLiteral, KeySet, Ring, RnsPolynomial
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// A program on a machine, with keys and inputs, and what the interpreter makes of them.
+/// A program on a machine, with keys and inputs, and the interpreter's outputs.
 pub struct Case {
     machine: Machine,
     program: KernelProgram,

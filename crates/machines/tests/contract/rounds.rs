@@ -1,5 +1,5 @@
-//! Machines whose schedules keep a program's loops: does a schedule of rounds match the program without loops,
-//! and is every schedule with one error rejected, in one round or in all?
+//! Machines whose schedules keep a program's loops. Does a schedule of rounds match the program without
+//! loops? Is every schedule with one error rejected, in one round or in all?
 
 use super::loops;
 use crate::common::{LIMBS, all_machines, body, keys_and_inputs, next, polynomial, ring};

@@ -67,8 +67,8 @@ impl Room {
 }
 
 impl Scheduler<'_> {
-    /// A frame of a bank that can be written from `at` on, and the first such cycle: a free frame, or that of
-    /// the hint vector with the latest next read, if this is after `than`.
+    /// A frame of a bank that can be written from `at` on, and the first such cycle. It is a free frame, or
+    /// that of the hint vector with the latest next read, if this is after `than`.
     pub(super) fn room_in(&mut self, bank: u16, at: u64, than: u64, room: &mut Room) -> Option<(Frame, u64)> {
         let free = self.free[bank as usize].peek().copied();
         if let Some(Reverse((from, index))) = free.filter(|&Reverse((from, _))| from <= at) {

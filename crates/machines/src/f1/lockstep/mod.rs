@@ -75,9 +75,9 @@ pub struct Planned<'a> {
     pub plan: Rc<Plan>,
 }
 
-/// The schedules of `runs`, in each alternative worth trying: the shortest schedule of every run; and, if some
-/// of these are by limb, the schedules by operation, as the scratchpad may fail to serve either. The search
-/// runs once per kind of run.
+/// The schedules of `runs`, in each alternative worth trying. The first has the shortest schedule of every
+/// run. If some of these are by limb, another has the schedules by operation, as the scratchpad may fail to
+/// serve either. The search runs once per kind of run.
 pub fn planned<'a>(runs: &'a [Run], machine: &F1, geometry: &Geometry) -> Vec<Vec<Planned<'a>>> {
     let first: Vec<usize> = (0..runs.len())
         .map(|number| runs[..number].iter().position(|other| other.is_like(&runs[number])).unwrap_or(number))

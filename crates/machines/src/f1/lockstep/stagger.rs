@@ -97,7 +97,7 @@ impl Stagger {
     }
 
     /// Candidates with a cluster for each limb, by streams per bank, then by delays. A hint vector is written
-    /// to a register and read twice, and so is a transform: first by one multiplier as it arrives, then by the
+    /// to a register and read twice, and so is a transform. The first multiplier reads it as it arrives, the
     /// other one a beat later, just before the next vector overwrites it.
     pub fn by_limb(machine: &F1, geometry: &Geometry, latencies: &Latencies) -> Vec<Self> {
         let banks = machine.register_banks as u64;

@@ -175,7 +175,7 @@ fn a_cluster_lifts_a_digit_to_one_limb_after_another() {
 
 #[test]
 fn operations_share_a_hint_evenly_whatever_else_they_do() {
-    // Two key switches with one hint, and a long sum after the first: each uses half of the clusters for its
+    // Two key switches with one hint, and a long sum after the first. Each uses half of the clusters for its
     // products with the hint, so both need a hint vector at the same time.
     let machine = paper();
     let geometry = geometry(&machine, 1024);

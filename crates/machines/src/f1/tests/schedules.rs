@@ -186,8 +186,8 @@ fn a_result_that_conflicts_with_its_operands_bank_goes_to_the_scratchpad() {
 
 #[test]
 fn a_result_in_its_operands_bank_gets_the_port_that_stays_free() {
-    // One of two ports is busy from cycle 8 on and one from 12 on: an operand from 0 to 7 must leave the latter
-    // to its result from 4 to 11.
+    // One of two ports is busy from cycle 8 on and one from 12 on. An operand from 0 to 7 must leave the
+    // latter to its result from 4 to 11.
     let machine = F1 { register_banks: 4, ..paper() };
     let mut cluster = Cluster::new(&machine, &geometry(&machine, 1024));
     cluster.take_port(12, 8);

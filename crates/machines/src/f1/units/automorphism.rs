@@ -2,10 +2,10 @@
 //! within each chunk, the transpose back.
 //!
 //! σ_k moves element i to k·i, and the value at ψ^(2j+1) to place j' with k(2j'+1) = 2j + 1: both are affine maps of indices
-//! modulo N. With i = r·E + c, an affine map i → m·i + o moves column c to (m·c + o) mod E, the same in every row, and row r
-//! to m·r + ⌊(m·c + o) / E⌋ modulo G, which is affine in r with an offset for each column. So each of the two
-//! permutations stays within what a chunk holds before or after the transpose. An affine map modulo 2^b is, in turn, a
-//! series of fixed permutations, each applied or bypassed: −1, the squarings of 5, and the rotations by powers of two.
+//! modulo N. Let i = r·E + c. An affine map i → m·i + o moves column c to (m·c + o) mod E, the same in every row. It moves
+//! row r to m·r + ⌊(m·c + o) / E⌋ modulo G, which is affine in r with an offset for each column. So each of the two
+//! permutations stays within what a chunk holds before or after the transpose. An affine map modulo 2^b is, in turn, a series
+//! of fixed permutations, each applied or bypassed: −1, the squarings of 5, and the rotations by powers of two.
 
 use super::{Shape, Transpose};
 use polyfabric_kernels::automorphism::GaloisElement;

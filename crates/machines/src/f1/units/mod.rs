@@ -1,6 +1,6 @@
 //! F1's functional units on a stream of chunks, bit-exact and cycle by cycle (section 5).
 //!
-//! A residue vector of N elements enters a unit of E lanes as G = N / E chunks in consecutive cycles: chunk r
+//! A residue vector of N elements enters a unit of E lanes as G = N / E chunks in consecutive cycles. Chunk r
 //! has elements r·E to r·E + E − 1.
 
 pub mod automorphism;

@@ -1,9 +1,9 @@
 //! The quadrant-swap transpose unit (section 5.1, figure 7).
 //!
-//! A K × K matrix of quadrants A B / C D enters column by column, K lanes wide: first the columns of A over C,
-//! then those of B over D. A quadrant swap exchanges B and C: its output is A over B, then C over D. Swaps with
-//! K, K/2, …, 2 transpose the matrix, since (A B / C D)ᵀ = (Aᵀ Cᵀ / Bᵀ Dᵀ). With G < E chunks, the layers above
-//! G are bypassed, and the E lanes contain E / G matrices of G × G.
+//! A K × K matrix of quadrants A B / C D enters column by column, K lanes wide. First come the columns of A
+//! over C, then those of B over D. A quadrant swap exchanges B and C: its output is A over B, then C over D.
+//! Swaps with K, K/2, …, 2 transpose the matrix, since (A B / C D)ᵀ = (Aᵀ Cᵀ / Bᵀ Dᵀ). With G < E chunks, the
+//! layers above G are bypassed, and the E lanes contain E / G matrices of G × G.
 
 use super::Shape;
 

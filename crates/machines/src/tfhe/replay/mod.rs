@@ -63,7 +63,7 @@ struct Context<'a> {
 /// Executes `schedule` on `inputs`; `labels` are the meanings of its values.
 ///
 /// # Errors
-/// [`ReplayError::Run`] if program, key and inputs do not fit together; otherwise the error of the first event that lacks an operand, or of
+/// [`ReplayError::Run`] if program, key and inputs do not fit together. Otherwise the error of the first event that lacks an operand, or of
 /// an output that is not stored.
 pub fn replay(
     schedule: &Schedule,
