@@ -1,4 +1,4 @@
-//! Why a key or a batch is not taken.
+//! The reasons why a key or a batch is refused.
 
 use polyfabric_machines::MachineError;
 use polyfabric_program::tfhe::lowering::{KeySwitchOrder, LoweringError};
@@ -6,53 +6,53 @@ use polyfabric_runtime::tfhe::RunError;
 use polyfabric_schemes::tfhe::{BatchError, KeyMaterialError, ParameterError};
 use thiserror::Error;
 
-/// Why a key or a batch is not taken.
+/// The reason why a key or a batch is refused.
 #[derive(Debug, Error)]
 pub enum AdapterError {
-    /// A modulus of its own.
+    /// A modulus that is not native.
     #[error(
         "{what} have the modulus {modulus}; make them with CiphertextModulus::new_native(), the modulus of Polyfabric's torus"
     )]
     Modulus {
-        /// What has it.
+        /// The object with this modulus.
         what: &'static str,
-        /// As tfhe-rs writes it.
+        /// The modulus, as tfhe-rs prints it.
         modulus: String,
     },
-    /// A deviation that is none.
+    /// An invalid standard deviation.
     #[error(
         "the {what} noise has a deviation of {deviation}; give what the key was made with, a fraction of the torus above 0"
     )]
     Deviation {
         /// LWE or GLWE.
         what: &'static str,
-        /// What was given.
+        /// The value that was passed.
         deviation: f64,
     },
-    /// Keys of two clients, or of two parameter sets.
+    /// Keys of different clients, or of different parameter sets.
     #[error(
         "the key-switching key goes from {from} to {to} bits, and the bootstrapping key's results have {large} and its inputs {small}; give keys that were made together"
     )]
     KeySwitch {
-        /// Bits of the key that it goes from.
+        /// Bits of the source key.
         from: usize,
-        /// Bits of the key that it goes to.
+        /// Bits of the target key.
         to: usize,
         /// kN.
         large: usize,
         /// n.
         small: usize,
     },
-    /// Ciphertexts under another key than the batch reads.
+    /// Ciphertexts under a different key than the batch expects.
     #[error(
         "the ciphertexts have {given} mask elements, and with the key switch {order:?} the look-up they have {expected}; choose another order, or other ciphertexts"
     )]
     Dimension {
-        /// Place of the key switch.
+        /// Position of the key switch.
         order: KeySwitchOrder,
-        /// Mask elements of its inputs.
+        /// Mask elements that the batch expects.
         expected: usize,
-        /// Mask elements that were given.
+        /// Mask elements that were passed.
         given: usize,
     },
     /// Look-up tables of another ring.
@@ -65,12 +65,12 @@ pub enum AdapterError {
         /// k and N of the tables.
         given: (usize, usize),
     },
-    /// Neither one look-up table nor one for each ciphertext.
+    /// The number of look-up tables is neither one nor one for each ciphertext.
     #[error("{tables} look-up tables for {ciphertexts} ciphertexts; give one for all, or one for each")]
     TableCount {
-        /// Ciphertexts of the batch.
+        /// Number of ciphertexts in the batch.
         ciphertexts: usize,
-        /// Look-up tables.
+        /// Number of look-up tables.
         tables: usize,
     },
     /// A look-up table that is encrypted.
@@ -78,26 +78,26 @@ pub enum AdapterError {
         "look-up table {index} is encrypted: its mask is not 0; give a trivial GLWE ciphertext, as generate_programmable_bootstrap_glwe_lut makes it"
     )]
     EncryptedTable {
-        /// Its number.
+        /// Index of the table.
         index: usize,
     },
-    /// A machine's numbers left their width.
+    /// A machine's numbers overflowed.
     #[error(
         "{count} values left their fixed-point width on {machine}, so that results may be wrong; take a machine with widths for this set, as `polyfabric widths` derives them"
     )]
     Saturated {
         /// The machine.
         machine: String,
-        /// How many.
+        /// Number of overflows.
         count: u64,
     },
-    /// The keys' dimensions are no parameter set.
+    /// The keys' dimensions are not a valid parameter set.
     #[error(transparent)]
     Parameters(#[from] ParameterError),
-    /// The keys' numbers are no server key.
+    /// The keys' numbers are not a valid server key.
     #[error(transparent)]
     Key(#[from] KeyMaterialError),
-    /// The ciphertexts are no batch.
+    /// The ciphertexts are not a valid batch.
     #[error(transparent)]
     Batch(#[from] BatchError),
     /// The batch cannot be lowered.
@@ -106,7 +106,7 @@ pub enum AdapterError {
     /// The batch cannot run.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// The machine does not take the batch.
+    /// The machine refuses the batch.
     #[error(transparent)]
     Machine(#[from] MachineError),
 }

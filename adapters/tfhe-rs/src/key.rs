@@ -1,7 +1,8 @@
-//! From the keys of tfhe-rs to those of Polyfabric.
+//! Converts keys of tfhe-rs to keys of Polyfabric.
 //!
-//! Both have GGSW ciphertexts of (k+1)·l rows, row j of a level adding s·q/β^level to polynomial j, and LWE ciphertexts of s'·q/β^level. tfhe-rs puts levels first and
-//! the least significant of them at the front: `[GGSW][level][row][column]`. Here rows come first, and the most significant level: `[GGSW][row][level][column]`.
+//! Both have GGSW ciphertexts of (k+1)·l rows, where row j of a level adds s·q/β^level to polynomial j, and LWE ciphertexts of s'·q/β^level. tfhe-rs
+//! puts levels first, the least significant one at the front: `[GGSW][level][row][column]`. Polyfabric puts rows first, then the most significant
+//! level: `[GGSW][row][level][column]`.
 
 use crate::{AdapterError, Backend, Deviations, Element, native};
 use polyfabric_kernels::{Gadget, Torus};
@@ -10,10 +11,10 @@ use std::collections::BTreeMap;
 use tfhe::core_crypto::prelude::{Container, LweBootstrapKey, LweKeyswitchKey};
 
 impl<T: Element> Backend<T> {
-    /// Takes a bootstrapping key in the coefficient domain and, for look-ups with a key switch, the key-switching key from its results to its inputs.
+    /// Converts a bootstrapping key in the coefficient domain and, for look-ups with a key switch, the key-switching key from its results to its inputs.
     ///
     /// # Errors
-    /// [`AdapterError`] if the keys do not belong together, or are no keys of Polyfabric's.
+    /// [`AdapterError`] if the keys do not match, or are not valid keys in Polyfabric.
     pub fn new<B, K>(
         bootstrap: &LweBootstrapKey<B>,
         key_switch: Option<&LweKeyswitchKey<K>>,
@@ -57,7 +58,7 @@ impl<T: Element> Backend<T> {
     }
 }
 
-/// Elements of `[..][level][row][length]`, the least significant level first, as `[..][row][level][length]`, the most significant first.
+/// Reorders `[..][level][row][length]`, least significant level first, to `[..][row][level][length]`, most significant first.
 fn rows_first<T: Element>(given: &[T], levels: usize, rows: usize, length: usize) -> Vec<T> {
     let mut ordered = Vec::with_capacity(given.len());
     for whole in given.chunks_exact(levels * rows * length) {
@@ -78,13 +79,13 @@ fn log2(what: &'static str, deviation: f64) -> Result<f64, AdapterError> {
 
 #[cfg(test)]
 mod tests {
-    //! Is every row where the other library would look for it?
+    //! Is every row where Polyfabric expects it?
 
     use super::rows_first;
 
     #[test]
     fn rows_come_first_and_the_most_significant_level() {
-        // Two GGSW ciphertexts of three levels, two rows of two elements: numbered as tfhe-rs has them.
+        // Two GGSW ciphertexts of three levels, two rows of two elements: numbered in tfhe-rs's order.
         let given: Vec<u32> = (0..24).collect();
         let expected = [8, 9, 4, 5, 0, 1, 10, 11, 6, 7, 2, 3];
         let found = rows_first(&given, 3, 2, 2);

@@ -1,10 +1,10 @@
-//! Polyfabric as a backend of tfhe-rs: its programs keep their keys and ciphertexts, and hand bootstraps over.
+//! Polyfabric as a backend of tfhe-rs: programs that use tfhe-rs keep their keys and ciphertexts, and delegate bootstraps.
 //!
 //! A [`Backend`] takes a bootstrapping key and a key-switching key of `core_crypto`, in the coefficient domain. It runs batches of look-ups on the
-//! [processor](Backend::processor) or, event by event, by the schedule of a [machine](Backend::replay), and gives back ciphertexts that tfhe-rs decrypts; or it
-//! [counts](Backend::count) what a batch takes on a machine.
+//! [processor](Backend::processor) or, event by event, by the schedule of a [machine](Backend::replay), and returns ciphertexts that tfhe-rs decrypts.
+//! It also [counts](Backend::count) the cost of a batch on a machine.
 //!
-//! Moduli are native and secrets binary, as Polyfabric's are. Functions are trivial GLWE ciphertexts, as tfhe-rs makes its look-up tables.
+//! Moduli are native and secrets binary, as in Polyfabric. Functions are trivial GLWE ciphertexts, like the look-up tables of tfhe-rs.
 
 mod error;
 mod key;
@@ -34,12 +34,12 @@ pub trait Element: Torus + UnsignedInteger {}
 impl Element for u32 {}
 impl Element for u64 {}
 
-/// Standard deviations of the noise that keys were made with, fractions of the torus: keys do not tell them.
+/// Standard deviations of the keys' noise, as fractions of the torus: keys do not record them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Deviations {
-    /// Of the key-switching key.
+    /// Noise of the key-switching key.
     pub lwe: f64,
-    /// Of the bootstrapping key.
+    /// Noise of the bootstrapping key.
     pub glwe: f64,
 }
 
@@ -48,7 +48,7 @@ pub struct Backend<T> {
     key: ServerKey<T>,
 }
 
-/// Look-ups of a [`Backend`] on this processor.
+/// Executes look-ups of a [`Backend`] on this processor.
 pub struct Processor<'k, T> {
     key: &'k ServerKey<T>,
     executor: Executor<'k, T>,
@@ -61,12 +61,12 @@ struct Tables {
 }
 
 impl<T: Element> Backend<T> {
-    /// The parameter set that follows from the keys. Its security level is of the deviations that were given.
+    /// The keys' parameter set. Its security level uses the deviations that were passed.
     pub fn parameters(&self) -> &Parameters {
         self.key.parameters()
     }
 
-    /// Ready to run batches on `threads` threads of this processor, 0 being one for each core.
+    /// Prepares to run batches on `threads` threads of this processor; 0 is one for each core.
     ///
     /// # Errors
     /// [`AdapterError::Run`] if the system refuses the threads.
@@ -76,11 +76,11 @@ impl<T: Element> Backend<T> {
 }
 
 impl<T: Element> Processor<'_, T> {
-    /// For each of `inputs`, the function that `tables` has for it (of one, for all) of its message: modulus switch, blind rotation, sample extraction, and the
-    /// key switch where `order` says.
+    /// Applies to each of `inputs` its function in `tables` (a single one applies to all): modulus switch, blind rotation, sample extraction, and the
+    /// key switch at the place given by `order`.
     ///
     /// # Errors
-    /// [`AdapterError`]; nothing runs unless everything fits.
+    /// [`AdapterError`]; nothing runs unless all arguments fit.
     pub fn bootstrap<C, G>(
         &self,
         inputs: &LweCiphertextList<C>,
@@ -99,10 +99,10 @@ impl<T: Element> Processor<'_, T> {
 }
 
 impl Backend<u32> {
-    /// What `bootstrap` would give, by the events of `machine`'s schedule in its own arithmetic, and the report of the schedule.
+    /// The results of `bootstrap`, by the events of `machine`'s schedule in the machine's arithmetic, and the report of the schedule.
     ///
     /// # Errors
-    /// [`AdapterError`]: the machine does not hold the keys' parameters, or what is given does not fit.
+    /// [`AdapterError`]: the machine does not support the keys' parameters, or an argument does not fit.
     pub fn replay<C, G>(
         &self,
         machine: &Machine,
@@ -123,10 +123,10 @@ impl Backend<u32> {
         }
     }
 
-    /// What a batch of `count` look-ups takes on `machine`, all of one function.
+    /// The cost of a batch of `count` look-ups on `machine`, all with one function.
     ///
     /// # Errors
-    /// [`AdapterError`]: the machine does not hold the keys' parameters.
+    /// [`AdapterError`]: the machine does not support the keys' parameters.
     pub fn count(
         &self,
         machine: &Machine,
@@ -169,7 +169,7 @@ where
     Ok((program, BTreeMap::from([("x".to_owned(), batch)])))
 }
 
-/// The test polynomials of trivial GLWE ciphertexts.
+/// Extracts the test polynomials of trivial GLWE ciphertexts.
 fn functions<T: Element, G: Container<Element = T>>(
     parameters: &Parameters,
     tables: &GlweCiphertextList<G>,
@@ -194,7 +194,7 @@ fn functions<T: Element, G: Container<Element = T>>(
             return Err(AdapterError::EncryptedTable { index });
         }
         let polynomial = TestPolynomial::from_coefficients(body.iter().map(|element| element.to_u64()));
-        // Batches of one function have it in every ciphertext's place.
+        // A batch with one function repeats it for every ciphertext.
         let found = polynomials.iter().rposition(|other| *other == polynomial);
         let place = found.unwrap_or_else(|| {
             polynomials.push(polynomial);
@@ -218,7 +218,7 @@ fn returned<T: Element>(batch: Option<LweBatch<T>>) -> LweCiphertextListOwned<T>
     }
 }
 
-/// Fails unless `modulus` is 2^32 or 2^64, as wide as its numbers.
+/// Fails unless `modulus` is the native one of its numbers, 2^32 or 2^64.
 fn native<T: Element>(what: &'static str, modulus: CiphertextModulus<T>) -> Result<(), AdapterError> {
     if modulus.is_native_modulus() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Does tfhe-rs decrypt, of the bootstraps that Polyfabric ran under its keys, what its own bootstraps give; and is what does not fit refused?
+//! Does tfhe-rs decrypt Polyfabric's bootstraps to the same results as its own bootstraps; and are unsuitable arguments refused?
 
 use polyfabric_machines::description;
 use polyfabric_tfhe_rs::{AdapterError, Backend, Deviations, Element, KeySwitchOrder};
@@ -6,7 +6,7 @@ use tfhe::core_crypto::commons::math::random::{RandomGenerable, Uniform};
 use tfhe::core_crypto::commons::math::torus::UnsignedTorus;
 use tfhe::core_crypto::prelude::*;
 
-/// Little noise, so that no draw fails.
+/// Small noise, so that no test fails by chance.
 const DEVIATIONS: Deviations = Deviations { lwe: 1e-7, glwe: 1e-8 };
 const N: usize = 20;
 const BITS: usize = 2;
@@ -35,7 +35,7 @@ fn delta<T: Number>() -> T {
 }
 
 impl<T: Number> Keys<T> {
-    /// `k` polynomials of `degree`; three levels in either gadget, so that their order shows.
+    /// `k` polynomials of `degree`; three levels in either gadget, so that a wrong order is detected.
     fn new(k: usize, degree: usize) -> Self {
         let mut seeder = new_seeder();
         let seeder = seeder.as_mut();

@@ -1,7 +1,7 @@
-"""The papers' published figures next to the models': one module a paper, of its machine's name.
+"""Comparison of the papers' published figures with the models': one module per paper, with its machine's name.
 
-A module has `predictions`, the numbers that take a minute or two, and may have `applications`, those of the paper's applications, which take longer,
-and `drawings`. Each gives rows as `rows` makes them: a published cell's id, or table, name and unit of a number beside it, and what the model says.
+A module has `predictions`, the numbers that take a minute or two. It may have `applications`, for the paper's applications, which take longer, and
+`drawings`. Each gives rows in the form of `rows`: a published cell's id, or table, name and unit of an additional number, and the model's value.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from ..reports import Report
 from .published import FOLDER, Figures, compared
 
 PAPERS = sorted(path.stem for path in FOLDER.glob("*.toml"))
-"""By the names of their machines."""
+"""The modules, by machine name."""
 
 
 def reproduction(paper: str, progress: ProgressHook | None = None, *, applications: bool = False) -> Report:
-    """Every published figure of a paper with the model's, the deviation, and what kind of figure it is.
+    """Every published figure of a paper with the model's, the deviation, and the kind of figure.
 
-    A figure that cannot be computed has its cause as `failure`, and the others stand. With `applications`, the paper's applications are
+    A figure that cannot be computed has its cause as `failure`; the others are unaffected. With `applications`, the paper's applications are
     timed too, which takes minutes.
     """
     if paper not in PAPERS:

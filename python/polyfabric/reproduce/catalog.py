@@ -1,7 +1,7 @@
-"""What the models' numbers are worth as evidence: of each paper a file here, with a row for each number that a module computes.
+"""The evidence value of the models' numbers: for each paper a file here, with a row for each number that a module computes.
 
-A row is named by the id of its published cell; one beside a cell has words behind a slash, and `place`: table, cell and unit. It has the `kind` of the number,
-`predicted` if it does not say, the `readings` under which it holds, and its `reason`. What stands in braces is the module's to fill in.
+A row is named by the id of its published cell. An additional row of a cell has a suffix after a slash, and `place`: table, cell and unit. It has the
+`kind` of the number (default: `predicted`), the `readings` that it depends on, and its `reason`. The module fills in placeholders in braces.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ class Catalog:
         self._rows: dict[str, dict[str, Any]] = found["rows"]
 
     def reading(self, name: str, /, **fields: str | float) -> Reading:
-        """A reading: its name, and what speaks for it besides the result, if anything does."""
+        """A reading: its name, and its evidence besides the result, if any."""
         words = [word.format(**fields) for word in self._readings[name]]
         return {"name": words[0], "evidence": words[1] if len(words) > 1 else None}
 
     def row(self, key: str, value: float, /, kind: str | None = None, **fields: str | float) -> dict[str, Any]:
-        """The row of that name with its number; of another `kind` than the catalog has, if one is given."""
+        """The row of that name with its number; `kind` overrides the catalog's."""
         row = self._rows[key]
         kind = kind or row.get("kind")
         place = [word.format(**fields) for word in row["place"]] if "place" in row else None

@@ -1,4 +1,4 @@
-"""F1's table 3, with figure 9 and table 5 of each program, and figure 10 of one."""
+"""F1's table 3, figure 9 and table 5 for each program, and figure 10 for one."""
 
 from __future__ import annotations
 
@@ -34,9 +34,8 @@ from .side_by_side import Memory, Step, side_by_side
 
 
 def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
-    """F1's table 3, the time of one run of each program from the first load to the last store, and figure 9 and table 5 of each.
-
-    Beside it stand the key switch that the compiler chooses, some by name, the crossbars' other reading, and what memory alone would take."""
+    """F1's table 3, the time of one run of each program from the first load to the last store, and figure 9 and table 5 of each. Additional rows: the
+    compiler's key switch, some selected by name, the crossbars' other reading, and the memory traffic alone."""
     machine = machines.load("f1")
     steps = [
         Step(
@@ -55,15 +54,15 @@ def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class _Rows:
-    """What a program of table 3 gives."""
+    """Results for a program of table 3."""
 
     name: str
-    """As the cells of the paper's other tables have it."""
+    """Its name in the cells of the paper's other tables."""
     rows: list[dict[str, Any]]
     variants: list[dict[str, Any]] = field(default_factory=list)
-    """Those of table 5."""
+    """The rows of table 5."""
     busy: tuple[str, float] | None = None
-    """Of a program that was timed: our name of it, and how many units are at work."""
+    """For a timed program: its name here, and the share of busy units."""
 
 
 def _of_program(cell: str, build: Callable[[], SlotProgram], parameters: str, machine: machines.Machine) -> _Rows:
@@ -93,12 +92,12 @@ def _of_program(cell: str, build: Callable[[], SlotProgram], parameters: str, ma
 
 
 def _name(cell: str) -> str:
-    """A program, as the cells of the paper's other tables have it."""
+    """A program's name in the cells of the paper's other tables."""
     return cell.removeprefix("table3.")
 
 
 def paper_programs() -> list[tuple[str, Callable[[], SlotProgram], str]]:
-    """Table 3's cells, each with its program and the parameter set that it is timed with."""
+    """Table 3's cells, each with its program and the parameter set for its timing."""
     whole = [(program.cell, program) for program in F1_PROGRAMS.values() if program.cell]
     return [
         *((cell, program.build, program.parameters) for cell, program in whole),
@@ -117,13 +116,13 @@ def _compiled(
 
 
 def to_be_timed(program: SlotProgram, parameters: str, machine: machines.Machine, key_switch: str) -> SlotPlan:
-    """The plan of a program that is timed with its paper's set, whatever its security and, where the result is exact, how often it fails."""
+    """The plan for timing a program with its paper's set, at any security and, if the result is exact, any failure probability."""
     exact = program.scheme == "bgv"
     return plan(program, parameters, machine=machine, key_switch=key_switch, max_failure=0.0 if exact else None)
 
 
 def _memory_alone(cell: str, program: str, report: dict[str, Any], key_switch: str | None = None) -> dict[str, Any]:
-    """The row beside a program's: what its traffic takes at the memory's full rate."""
+    """An additional row: the time of the program's traffic at the memory's full rate."""
     what = program if key_switch is None else f"{program} with {key_switch}"
     place = ["Table 3", f"{what}: memory traffic alone", "ms"]
     milliseconds = 1e3 * report["seconds"] * report["utilisation"]["hbm"]
@@ -134,7 +133,7 @@ def _memory_alone(cell: str, program: str, report: dict[str, Any], key_switch: s
 def _compilers_choice(
     cell: str, program: SlotProgram, parameters: str, machine: machines.Machine
 ) -> list[dict[str, Any]]:
-    """The rows beside a program's: the same with the key switch that the compiler chooses, and the estimate by which it does."""
+    """Additional rows: the program with the compiler's key switch, and the estimate by which the compiler chooses."""
     place = ["Table 3", f"{program.name}: the compiler's key switch", "ms"]
     fields = {"program": program.name, "what": "compiler's choice"}
     try:
@@ -162,13 +161,13 @@ _BY_NAME = {
     "table3.bgv_bootstrapping": ("listing1", "d8", "d2", "d1"),
     "table3.ckks_bootstrapping": ("d8", "d2", "d1"),
 }
-"""Key switches beside the set's own, of programs of many limbs: those of few digits leave the set less security."""
+"""Alternatives to the set's key switch, for programs of many limbs: those with few digits reduce the set's security."""
 
 
 def _by_name(
     cell: str, program: SlotProgram, parameters: str, machine: machines.Machine, key_switch: str
 ) -> list[dict[str, Any]]:
-    """The rows beside a program's: time, memory's time and hints with a key switch by name."""
+    """Additional rows: time, memory time and hints with a named key switch."""
     what = f"{program.name} with {key_switch}"
     place = ["Table 3", f"{what}: time", "ms"]
     fields = {"program": program.name, "key_switch": key_switch}
@@ -188,7 +187,7 @@ def _by_name(
 
 
 def _other_crossbars(cell: str, program: SlotProgram, parameters: str) -> dict[str, Any]:
-    """The row beside a program's: the same if a read of a bank or of a register file serves one cluster."""
+    """An additional row: the program if each read of a bank or a register file serves one cluster."""
     place = ["Table 3", f"{program.name}: crossbar=one", "ms"]
     reading: Reading = {"name": "crossbar=one", "evidence": "no section speaks of one read for several clusters"}
     fields = {"program": program.name, "what": "crossbar=one"}
@@ -201,11 +200,11 @@ def _other_crossbars(cell: str, program: SlotProgram, parameters: str) -> dict[s
 
 
 _TOO_LARGE = ("table3.lola_cifar",)
-"""Cells whose programs are not compiled again, for table 5 or another reading, and beside nothing else: their schedules take 16 GiB."""
+"""Cells whose programs are not compiled again for table 5, another reading or additional rows: their schedules take 16 GiB."""
 
 
 def _composition(planned: SlotPlan, report: dict[str, Any]) -> str:
-    """What a program's time is made of: operations, hints, traffic, and what memory alone would take."""
+    """The parts of a program's time: operations, hints, traffic, and the memory traffic alone."""
     uses = planned.facts["key_switches"]
     hints, switches = len({use["key"] for use in uses}), sum(use["count"] for use in uses)
     mebibytes = {name: size / 2**20 for name, size in report["traffic_bytes"].items() if size >= 2**19}

@@ -1,4 +1,5 @@
-"""F1's figures 9 and 10 and table 5 for one program: traffic and power by part, use over time, and what slower units or another scheduler cost."""
+"""F1's figures 9 and 10 and table 5 for one program: traffic and power by part, utilization over time, and the cost of slower units or another
+scheduler."""
 
 from __future__ import annotations
 
@@ -28,14 +29,14 @@ _CLASSES = {
 """Figure 9a's division of the traffic."""
 
 _TIME_LIMIT = 300
-"""Seconds after which the other scheduler is given up."""
+"""Time limit of the other scheduler, in seconds."""
 
 _VARIANTS: dict[str, dict[str, Any]] = {
     "ntt": {"low_throughput": "ntt"},
     "automorphism": {"low_throughput": "automorphism"},
     "csr": {"scheduler": "csr", "time_limit": _TIME_LIMIT},
 }
-"""Table 5's columns, as the compiler takes them."""
+"""Table 5's columns, as options of the compiler."""
 
 
 _COMPUTATION = ("ntt", "automorphism", "multiply", "add")
@@ -56,8 +57,8 @@ _ENCODING: Reading = {
 
 
 def figure_9(cell: str, name: str, report: dict[str, Any]) -> list[dict[str, Any]]:
-    """Rows of figure 9 for the report of a program, which is table 3's `cell`: MiB of traffic by class, with the least there can be, watts by
-    component, and the shares of which the paper says in words what they are."""
+    """Rows of figure 9 for the report of a program, which is table 3's `cell`: MiB of traffic by class, with the compulsory minimum, watts by
+    component, and the shares that the paper states in words."""
     traffic, seconds = report["traffic_bytes"], report["seconds"]
     total = traffic["total"]
     least = traffic["hints"] + traffic["inputs_outputs"]
@@ -111,8 +112,8 @@ def figure_9(cell: str, name: str, report: dict[str, Any]) -> list[dict[str, Any
 
 
 def _not_compulsory(cell: str, name: str, report: dict[str, Any]) -> list[dict[str, Any]]:
-    """What the paper says of traffic that is not compulsory: intermediates alone of the program that it excepts, and of all others whatever
-    came or went for want of room. Each program has both rows, one of them its cell."""
+    """The paper's statements on noncompulsory traffic: only intermediates for the program that it excepts, and all capacity misses for the others.
+    Each program has both rows, one of them its cell."""
     traffic = report["traffic_bytes"]
     intermediates = traffic["intermediate_loads"] + traffic["intermediate_stores"]
     shares = {
@@ -133,14 +134,14 @@ def _not_compulsory(cell: str, name: str, report: dict[str, Any]) -> list[dict[s
 
 
 def units_at_work(machine: Machine, report: dict[str, Any]) -> float:
-    """Percent of the functional units that are at work, on average over a program's time: all units alike, as many of a kind as a cluster has."""
+    """Percent of busy functional units, averaged over a program's time. All units count equally, as many of a kind as a cluster has."""
     counts = {kind: machine.to_dict()["units"][kind]["count"]["value"] for kind in _COMPUTATION}
     at_work = sum(count * report["utilisation"][kind] for kind, count in counts.items())
     return 100.0 * at_work / sum(counts.values())
 
 
 def utilisation(busy: dict[str, tuple[str, float]]) -> list[dict[str, Any]]:
-    """Rows of section 8.2: the mean over the programs, and each beside it. `busy` has by cells of table 3 what a program is called and its share."""
+    """Rows of section 8.2: the mean over the programs, and each program. `busy` maps cells of table 3 to a program's name and share."""
     if not busy:
         return []
     cell, reason = "section8.utilisation", "share of the units' cycles in which they take elements up"
@@ -153,24 +154,24 @@ def utilisation(busy: dict[str, tuple[str, float]]) -> list[dict[str, Any]]:
 
 
 FIGURE_10 = "lola_mnist"
-"""The cell of the program whose use of units and memory the paper draws over time."""
+"""The cell of the program whose unit and memory utilization the paper plots over time."""
 
 _WINDOWS = 20
-"""Equal parts of a program's time, a point of a curve each."""
+"""Equal parts of a program's time, one point of a curve each."""
 
 _MIDDLES = [100 * (part + 0.5) / _WINDOWS for part in range(_WINDOWS)]
-"""Of each part, in percent of the time."""
+"""For each part, in percent of the time."""
 
 
 def figure_10(machine: Machine, name: str, report: Report) -> list[dict[str, Any]]:
-    """Rows of figure 10: percent of the units of a kind, and of the memory's bandwidth, that are at work in each part of a program's time;
-    and where in the time, in percent of it, most units are."""
+    """Rows of figure 10: utilization in percent of each kind of unit and of the memory's bandwidth, in each part of a program's time; and the time,
+    in percent, when most units are busy."""
     counts = {kind: machine.to_dict()["units"][kind]["count"]["value"] for kind in _COMPUTATION}
     counted: dict[str, list[float]] = {}
     for event in json.loads(report.timeline())["traceEvents"]:
         if event["ph"] == "C":
             counted.setdefault(event["name"].removesuffix(", busy %"), []).append(event["args"]["busy"])
-    # Behind the last window of the timeline stands a zero, or what is left of the time.
+    # The last window of the timeline is followed by a zero, or by the rest of the time.
     curves = {kind: _means(counted[kind]) for kind in (*_COMPUTATION, "hbm")}
     rows = []
     for kind, shares in curves.items():
@@ -189,7 +190,7 @@ def figure_10(machine: Machine, name: str, report: Report) -> list[dict[str, Any
 
 
 def _means(shares: list[float]) -> list[float]:
-    """Means over equal parts of the windows of a timeline, whose last one is shorter than the others."""
+    """Means over equal parts of the windows of a timeline. Its last window is shorter than the others."""
     ends = [len(shares[:-1]) * part // _WINDOWS for part in range(_WINDOWS + 1)]
     return [fmean(shares[begin:end]) for begin, end in pairwise(ends)]
 
@@ -202,21 +203,21 @@ INTERMEDIATES_CONSUME = ("lola_cifar",)
 
 
 def beside_figure_9(cell: str) -> list[str]:
-    """The published statements on the program of a cell that `figure_9` has numbers for."""
+    """The published statements on the program of a cell that `figure_9` computes."""
     excepted = "intermediates" if cell in INTERMEDIATES_CONSUME else "not_compulsory"
     shares = ["figure9b.computation", f"figure9a.{excepted}"] + (["figure9a.hints"] if cell in HINTS_DOMINATE else [])
     return [f"{share}.{cell}" for share in shares]
 
 
 def table_5(cell: str, machine: Machine, planned: SlotPlan | _native.RnsKernel, seconds: float) -> list[dict[str, Any]]:
-    """Rows `table5.CELL.*`: how many times as long a program takes with slower units or under CSR as the `seconds` of F1's own."""
+    """Rows `table5.CELL.*`: slowdown of a program with slower units or under CSR, relative to `seconds` on F1."""
     rows = []
     for column, options in _VARIANTS.items():
         name = f"table5.{cell}.{column}"
         try:
             report = machine.map(planned, **options).report().to_dict()
         except IntractableError as error:
-            # The paper too has programs of which that is said.
+            # The paper too reports this for some programs.
             rows.append(untold(name, f"no order within {_TIME_LIMIT} s: {error}"))
             continue
         except Error as error:

@@ -1,4 +1,4 @@
-"""F1's tables 2 and 4, listing 2, and what follows from the machine file alone; every time is from a checked schedule."""
+"""F1's tables 2 and 4, listing 2, and numbers that follow from the machine file; every time is from a checked schedule."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from .rows import guarded, of
 from .side_by_side import Step, side_by_side
 
 _SIZES = {14: (13, 4), 13: (6, 8), 12: (3, 16)}
-"""By log2 N of table 4: limbs of a ciphertext beside the special one (log Q of 438, 218 and 109 bits in words of 32), and key switches of each: so many
-that memory, which brings every ciphertext once, is not in the way; as many again take what the table states."""
+"""By log2 N of table 4: limbs of a ciphertext without the special one (log Q of 438, 218 and 109 bits in words of 32), and key switches of each.
+There are so many that memory, which loads every ciphertext once, is no bottleneck. Twice as many take the stated time."""
 
 _HEAVY = ("multiply", "permute")
 """Operations with a key switch."""
@@ -27,13 +27,13 @@ _HEAVY = ("multiply", "permute")
 _OPERATIONS = (*_HEAVY, "ntt", "automorphism")
 
 _CIPHERTEXTS = 64
-"""The most ciphertexts of a microbenchmark: four for each cluster."""
+"""The maximum number of ciphertexts of a microbenchmark: four for each cluster."""
 
 _LIGHT_ROUNDS = 64
-"""Operations on each, of those without key switch."""
+"""Operations on each ciphertext, without key switch."""
 
 _SEEN = 13
-"""log2 N of the key switches whose published times were seen when the next two readings were chosen."""
+"""log2 N of the key switches whose published times were known when the next two readings were chosen."""
 
 _ROWS = Catalog("f1")
 
@@ -55,7 +55,7 @@ def predictions(progress: ProgressHook | None) -> list[dict[str, Any]]:
 
 
 def table_2(machine: machines.Machine) -> list[dict[str, Any]]:
-    """Areas and powers that the machine file takes in, and their sums."""
+    """Areas and powers from the machine file, and their sums."""
     rows, sums = [], {name: {"area": 0.0, "power": 0.0} for name in ("compute", "memory", "total")}
     for component in machine.components():
         inside = "memory" if component["count"] <= 1 else "compute"
@@ -73,7 +73,7 @@ def table_2(machine: machines.Machine) -> list[dict[str, Any]]:
 
 
 def _ciphertexts(machine: machines.Machine, operation: str, log2_degree: int, limbs: int) -> int:
-    """As many as the scratchpad holds beside the hint, all inputs of each counted, so that memory does not set the time; and of those so many that
+    """As many ciphertexts as fit the scratchpad with the hint, counting all inputs of each, so that memory does not limit the time; rounded so that
     clusters share them evenly."""
     banks, bank = machine.count("memories.scratchpad.banks"), machine.figure("memories.scratchpad.bank") * 2**20
     vectors = int(bank) // (_WORD_BYTES << log2_degree) * banks
@@ -86,7 +86,7 @@ def _ciphertexts(machine: machines.Machine, operation: str, log2_degree: int, li
 def _further(
     machine: machines.Machine, operation: str, shape: tuple[int, int], ciphertexts: int, rounds: int, special: int
 ) -> tuple[float, float, str]:
-    """Nanoseconds that a further operation takes, and of the busiest units alone; and which these are."""
+    """Nanoseconds of a further operation, the bound of the busiest units, and which units these are."""
     found = []
     for often in (rounds, 2 * rounds):
         kernel = _native.RnsKernel.microbenchmark(operation, *shape, ciphertexts, often, special)
@@ -102,7 +102,7 @@ def _further(
 
 
 def of_table_4(machine: machines.Machine, operation: str, log2_degree: int) -> list[dict[str, Any]]:
-    """The row of an operation at a size, and those beside it."""
+    """The row of an operation at a size, and its additional rows."""
     heavy, (limbs, rounds) = operation in _HEAVY, _SIZES[log2_degree]
     rounds = rounds if heavy else _LIGHT_ROUNDS
     row = partial(_ROWS.row, operation=operation, log2_degree=log2_degree)
@@ -117,7 +117,7 @@ def of_table_4(machine: machines.Machine, operation: str, log2_degree: int) -> l
         else:
             held_up = "the ciphertexts fill the clusters unevenly, or their vectors pass the scratchpad between rounds"
         fields = {"limbs": limbs, "ciphertexts": ciphertexts, "rounds": rounds, "twice": 2 * rounds}
-        # The published times, which both readings were chosen after.
+        # Both readings were chosen after the published times were known.
         known = heavy and log2_degree == _SEEN
         key = f"table4.{{operation}}.{{log2_degree}}/{'heavy' if heavy else 'light'}"
         own = row(key, time, "calibrated" if known else None, **fields, by=by, bound=bound, held_up=held_up)
@@ -134,7 +134,7 @@ def of_table_4(machine: machines.Machine, operation: str, log2_degree: int) -> l
 
 
 def primes(step: int, least: int, most: int) -> list[int]:
-    """Those from `least` to below `most`, two powers of two, that are 1 modulo `step`, one too; ascending."""
+    """Primes from `least` to below `most`, two powers of two, that are 1 modulo `step`, ascending."""
     composite = np.zeros((most - least) // step, dtype=bool)
     composite[0] = least < step
     small = np.ones(math.isqrt(most) + 1, dtype=bool)
@@ -150,7 +150,7 @@ def primes(step: int, least: int, most: int) -> list[int]:
 
 
 def structure(machine: machines.Machine) -> list[dict[str, Any]]:
-    """Numbers that follow from the machine file alone."""
+    """Numbers that follow only from the machine file."""
     lanes, clusters, clock = (
         machine.figure("units.cluster.lanes"),
         machine.count("units.cluster.count"),
@@ -159,7 +159,7 @@ def structure(machine: machines.Machine) -> list[dict[str, Any]]:
     units = {kind: machine.count(f"units.{kind}.count") * clusters for kind in ("ntt", "multiply", "add")}
     layers = math.log2(lanes)
     multipliers = 2.0 * (lanes * (layers - 1.0) / 2.0) + lanes
-    # Section 1's operations a second, of the units that compute: a butterfly has a sum and a difference.
+    # Section 1's operations per second, over the units that compute: a butterfly has a sum and a difference.
     multiplications = units["ntt"] * multipliers + units["multiply"] * lanes
     additions = units["ntt"] * 2.0 * lanes * layers + units["add"] * lanes
     tera, port = clock * 1e-12, lanes * _WORD_BYTES * clock * 1e-12
@@ -186,7 +186,7 @@ def listing_2(machine: machines.Machine) -> list[dict[str, Any]]:
         traffic, uses = report["traffic_bytes"], planned.facts["key_switches"]
         sets, switches = len({use["key"] for use in uses}), sum(use["count"] for use in uses)
         degree, limbs = planned.facts["parameters"]["ring_degree"], max(use["limbs"] for use in uses)
-        # Its hints are all of one size.
+        # All its hints have the same size.
         hint, transforms = traffic["hints"] / sets, planned.facts["limb_operations"]["ntts"] / switches
         ntt_units = machine.count("units.ntt.count") * machine.count("units.cluster.count")
         cycles = transforms * (degree // machine.count("units.cluster.lanes")) / ntt_units

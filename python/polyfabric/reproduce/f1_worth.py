@@ -1,4 +1,4 @@
-"""What F1's rows of programs are worth: by what was known of a program when it was written."""
+"""The evidence value of F1's rows of programs, by the published figures that were known when a program was written."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ CROSSBAR: Reading = {
     ),
 }
 PROGRAM = [AUTHORS_PROGRAM, CROSSBAR]
-"""The readings under which every number of a whole program holds."""
+"""The readings that every number of a whole program depends on."""
 
 UNKNOWN = ("lola_mnist_encrypted", "bgv_bootstrapping")
-"""Cells of the programs whose times in table 3 have not reached this project."""
+"""Cells of the programs whose times in table 3 are unknown to us."""
 
 TIME_UNKNOWN = "this time is not known: range and mean of table 3's speed-ups leave it an order of magnitude"
-"""Of the times of those."""
+"""The note for those times."""
 
 TIME_KNOWN = "calibrated: table 3 prints this program's time, which was known when the program was written"
 _STATED = "calibrated: what section 8.2 states of this was known when the program was written"
@@ -41,7 +41,8 @@ def of_program(
     *,
     stated: bool = False,
 ) -> dict[str, Any]:
-    """A row of the program that is table 3's `program`: calibrated if its time is printed there, or if what the row says is `stated` elsewhere."""
+    """A row of the program that is table 3's `program`: calibrated if its time is printed there, or if the paper states the row's figure elsewhere
+    (`stated`)."""
     if program in UNKNOWN and not stated:
         return predicted(cell, value, reason, beside, [*readings])
     why = _STATED if program in UNKNOWN else TIME_KNOWN
@@ -51,7 +52,7 @@ def of_program(
 def of_programs(
     programs: Sequence[str], cell: str, value: float, reason: str, readings: Sequence[Reading] = PROGRAM
 ) -> dict[str, Any]:
-    """A row that is made of rows of several programs, and is worth no more than the least of them."""
+    """A row computed from rows of several programs, with the lowest evidence value among them."""
     known = [program for program in programs if program not in UNKNOWN]
     if not known:
         return predicted(cell, value, reason, readings=[*readings])

@@ -23,7 +23,7 @@ from .rows import calibrated, failed, guarded
 from .side_by_side import Step, side_by_side
 
 _BATCHES = 400
-"""Batches of a long run: its ends weigh a few parts in a thousand."""
+"""Batches of a long run: its start and end account for a few parts in a thousand."""
 _BOARD = 64 * 44
 """Look-ups of a board update: 64 cells of 44 gates (section 6.3)."""
 _POINTS = (2, 4, 8, 16, 32, 64, 128, 256)
@@ -36,7 +36,7 @@ _ROWS = Catalog("fpt")
 
 def predictions(progress: ProgressHook | None) -> list[dict[str, Any]]:
     """The numbers of its tables and figures."""
-    # Times do not depend on the widths except by the key's bytes: as printed.
+    # Times depend on the widths only through the key's bytes, which are as printed.
     machine = machines.load("fpt", ["widths=printed"])
     steps = [Step(f"look-ups of set {name}", partial(_set, machine, name)) for name in ("I", "II")]
     steps.append(Step("board updates", _board))
@@ -49,7 +49,7 @@ def predictions(progress: ProgressHook | None) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class _Pipeline:
-    """The pipeline for a set: its machine, and what its mapper says of it."""
+    """The pipeline for a set: its machine, and its mapper's report."""
 
     machine: machines.Machine
     cmux_cycles: int
@@ -67,7 +67,7 @@ class _Pipeline:
 
     @classmethod
     def of(cls, machine: machines.Machine, parameters: str) -> _Pipeline:
-        """That of a machine for a set."""
+        """The pipeline of a machine for a set."""
         found = machine.mapping(kernel(machine, "pbs", parameters, 1))["quantities"]
         return cls(machine, **{name: round(value) for name, value in found.items()})
 
@@ -134,7 +134,7 @@ def _table_2(machine: machines.Machine, name: str, parameters: str) -> tuple[dic
     for part, own, needed in zip(("key", "forward", "inverse"), derived["formats"], phase["formats"], strict=True):
         noise = next((point["log2_noise"] for point in own["curve"] if point["width"] == own["width"]), math.nan)
         bits = partial(_ROWS.row, name=name, part=part)
-        # Set I was seen when the reading was chosen; its most significant bits follow from equation (8) alone.
+        # Set I was known when the reading was chosen; its most significant bits follow from equation (8) alone.
         derived_bits = partial(bits, kind="calibrated" if name == "I" else None)
         fields = {"noise": noise, "limit": derived["log2_limit"], "tolerance": 100 * derived["tolerance"]}
         rows += [
@@ -243,7 +243,7 @@ _OF_BOARDS = (
 
 
 def _board() -> list[dict[str, Any]]:
-    """The Game of Life: 2816 look-ups a board, batch after batch, as the paper's integration does not overlap them."""
+    """The Game of Life: 2816 look-ups per board, batch after batch, as the paper's integration does not overlap them."""
     return guarded(_boards, *_OF_BOARDS)
 
 
@@ -258,7 +258,7 @@ def _boards() -> list[dict[str, Any]]:
         return report["cycles"] / apart.clock_hz
 
     def active(report: dict[str, Any]) -> float:
-        """Percent of the time in which the pipeline works: its forward transform, as all of it while a batch is in it."""
+        """Percent of the time in which the pipeline is busy. It counts as busy while a batch is in it, as its forward transform then is."""
         return 100.0 * report["limits"]["fft"] / report["cycles"]
 
     bootstraps, switches = seconds(one), (switched["limits"]["host"] - one["limits"]["host"]) / apart.clock_hz
@@ -332,7 +332,7 @@ _BOARDS = (
         [f"calibrated: TFHE-rs' time and section 6.3's speed-up give {_KNOWN}", _OURS, _LINK],
     ),
 )
-"""Ends of cells, sets, and why rows are calibrated, with what they assume."""
+"""Ends of cells, sets, and reasons and assumptions of calibrated rows."""
 
 _KERNELS = {
     "one-at-a-time": "kernels that do not overlap",
@@ -341,7 +341,7 @@ _KERNELS = {
 
 
 def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
-    """A board update with and without a key switch, by either reading of how the host calls the card."""
+    """A board update with and without a key switch, by either reading of how the host calls the FPGA."""
     work = [(cell, name, why, kernels) for cell, name, why in _BOARDS for kernels in _KERNELS]
     rows = []
     gates = 0.0

@@ -1,4 +1,4 @@
-"""Schedules of built-in programs of TFHE, as papers time them: look-ups alone (`pbs`), and with a key switch each (`pbs+ks`)."""
+"""Schedules of built-in TFHE programs, as papers time them: look-ups alone (`pbs`), and with a key switch each (`pbs+ks`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..schemes.tfhe import named_parameters
 
 
 def kernel(machine: Machine, name: str, parameters: str, batch: int) -> _native.KernelProgram:
-    """The kernel program as the machine's mapper wants it."""
+    """The kernel program in the form that the machine's mapper requires."""
     return _native.built_in(name, named_parameters(parameters, warn=False), batch, machine.native)[1]
 
 

@@ -21,13 +21,13 @@ from .rows import calibrated, failed, guarded, of
 from .side_by_side import Memory, Step, side_by_side
 
 _MANY = 40 * 64
-"""Look-ups of a long run: the ends of the pipeline weigh a few parts in ten thousand."""
+"""Look-ups of a long run: the ends of the pipeline account for a few parts in ten thousand."""
 
 _TABLE_5 = {"I": "morphling-I", "II": "morphling-II", "III": "morphling-III", "IV": "morphling-IV-t32"}
 """The sets of table V, as a 32-bit machine runs them."""
 
 _SEEN = ("I", "II")
-"""The sets whose throughput was seen when the rate of a transform was chosen."""
+"""The sets whose throughput was known when the rate of a transform was chosen."""
 
 _CAPTION = Sizes(lwe=481, glwe=2, degree=1024, levels=4, switch_levels=9)
 """Figure 1's set, as its caption prints it."""
@@ -43,7 +43,7 @@ def predictions(progress: ProgressHook | None) -> list[dict[str, Any]]:
 
 
 def counted(machine: machines.Machine) -> list[dict[str, Any]]:
-    """The numbers that no schedule is needed for."""
+    """The numbers that need no schedule."""
     return [
         *_table_4(machine),
         *_figure_1(),
@@ -59,7 +59,7 @@ def set_of_table_5(machine: machines.Machine, name: str) -> list[dict[str, Any]]
     parameters, row = _TABLE_5[name], partial(ROWS.row, name=name)
     literal, every = (machines.load("morphling", [reading]) for reading in ("fft_rate=literal", "key_channels=all"))
     clock, positions = machine.clock_hz, machine.count("units.xpu.count") * machine.count("units.xpu.rows")
-    # The rate of a transform was chosen when these had been seen.
+    # The rate of a transform was chosen when these were known.
     kind = "calibrated" if name in _SEEN else None
 
     def milliseconds(own: machines.Machine, count: int) -> float:
@@ -86,7 +86,7 @@ def set_of_table_5(machine: machines.Machine, name: str) -> list[dict[str, Any]]
 
 
 def _table_4(machine: machines.Machine) -> list[dict[str, Any]]:
-    """Areas and powers that the machine file takes in, and their sums."""
+    """Areas and powers from the machine file, and their sums."""
     rows, sums = [], {"total": {"area": 0.0, "power": 0.0}, "xpus": {"area": 0.0, "power": 0.0}}
     for component in machine.components():
         for what, value in (("area", component["area_mm2"]), ("power", component["power_w"])):
@@ -102,7 +102,7 @@ def _table_4(machine: machines.Machine) -> list[dict[str, Any]]:
 
 
 def _energy(machine: machines.Machine) -> list[dict[str, Any]]:
-    """Mean power in look-ups of set I, beside table IV."""
+    """Mean power in look-ups of set I, compared with table IV."""
     try:
         report = machine.simulate(lookups("pbs", _TABLE_5["I"], _MANY)).to_dict()
     except Error as error:
@@ -120,8 +120,8 @@ def _energy(machine: machines.Machine) -> list[dict[str, Any]]:
 
 
 def _figure_1() -> list[dict[str, Any]]:
-    """Sizes of the keys that figure 1 breaks down, as memory is counted: with 10^6 bytes neither size comes near. And those of other sets, on 64-bit
-    words, with l_k levels and n + 1 words a row of the key-switching key."""
+    """Sizes of the keys that figure 1 breaks down, in binary units: with 10^6 bytes neither size is close. Also those of other sets, on 64-bit words,
+    with l_k levels and n + 1 words per row of the key-switching key."""
     rows = [
         ROWS.row("figure1.bsk", _CAPTION.bootstrapping_key / 2**20),
         ROWS.row("figure1.ksk", _CAPTION.key_switching_key / 2**20),
@@ -135,7 +135,7 @@ def _figure_1() -> list[dict[str, Any]]:
 
 
 def _section_3() -> list[dict[str, Any]]:
-    """What section III says of the operations of figure 1's set."""
+    """Section III's statements on the operations of figure 1's set."""
     sizes, row = _CAPTION, ROWS.row
     transforms = sum(_native.rotation_transforms(sizes.glwe, sizes.levels, False, False)) * sizes.lwe
     rotation = sizes.transforms + sizes.pointwise
@@ -154,7 +154,7 @@ def _section_3() -> list[dict[str, Any]]:
 
 
 def _network(machine: machines.Machine) -> list[dict[str, Any]]:
-    """What the connections between buffers and units carry at most."""
+    """The maximum bandwidth of the connections between buffers and units."""
     links = ("row_read", "row_write", "key", "link", "vector_read", "vector_write")
     width = {name: machine.count(f"channels.network.{name}") for name in links}
     xpus, rows, columns = (machine.count(f"units.xpu.{what}") for what in ("count", "rows", "columns"))
@@ -173,7 +173,7 @@ def _network(machine: machines.Machine) -> list[dict[str, Any]]:
 
 
 def _units(machine: machines.Machine) -> list[dict[str, Any]]:
-    """What the chip has of units, as section VI-C counts it."""
+    """The chip's units, as section VI-C counts them."""
     units = ("count", "rows", "fft_units", "ifft_units")
     xpus, rows, forward, inverse = (machine.count(f"units.xpu.{what}") for what in units)
     return [ROWS.row("section6.transforms", xpus * (forward + inverse)), ROWS.row("section6.cores", xpus * rows)]
@@ -210,13 +210,13 @@ _OF_AN_ORDER = {
 }
 _REASON = "first load to last store of one inference, every layer waiting for what it reads"
 ALONE = ("vgg-9", "A", "before")
-"""Program, set and order that nothing else is timed beside: sums are then of ciphertexts of 16 KiB, and the schedule takes nearly 8 GiB."""
+"""Program, set and order that must run alone: its sums have ciphertexts of 16 KiB, and the schedule takes nearly 8 GiB."""
 
 LARGE = "vgg-9"
 """The program whose schedules take gigabytes."""
 
 PRINTED = ("table6.xg-boost", "table6.deepcnn-20")
-"""Cells whose times reached this project; those of the others follow of other figures, within a range."""
+"""Cells whose times are known to us; those of the others follow from other figures, within a range."""
 
 _KNOWN = "which was known when the program was written: ours, in section VI-A's shapes"
 _OF_PRINTED = f"calibrated: table VI prints this time, {_KNOWN}"
@@ -236,19 +236,19 @@ class Case:
     set: str
     order: str
     beside: str | None = None
-    """What the row is named if it is no published cell's."""
+    """The row's name if it is no published cell's."""
     reason: str = _REASON
 
     @property
     def memory(self) -> Memory:
-        """What it leaves others of the memory."""
+        """The memory that it leaves for others."""
         if (self.program.name, self.set, self.order) == ALONE:
             return Memory.ALL
         return Memory.LARGE if self.program.name == LARGE else Memory.LITTLE
 
     @property
     def chosen(self) -> bool:
-        """Whether set and order were once chosen by this cell's published value too."""
+        """Whether this cell's published value also influenced the choice of set and order."""
         return self.cell in PRINTED and self.set == "C" and self.order != "before" and self.beside is None
 
     def row(self, machine: machines.Machine) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Morphling's figures 7 and 8: where the time goes, what the architecture types give, and what memory and units limit."""
+"""Morphling's figures 7 and 8: the parts of the time, the gains of the architecture types, and the limits of memory and units."""
 
 from __future__ import annotations
 
@@ -24,17 +24,18 @@ _PRIVATE_A1_KIB = (1024, 1536, 2048, 2304, 2560, 3072, 3584, 4096, 4608, 5120, 6
 _XPUS = (1, 2, 4, 8, 16)
 
 _FULL = ((0.01, "1 %"), (0.02, "2 %"), (0.05, "5 %"))
-"""What "the performance stabilizes" is read as in figure 8a: within so much of the best. The first stands beside the published cell."""
+"""Thresholds for "the performance stabilizes" in figure 8a, as distance from the best. The first gives the published cell's row, the others
+additional rows."""
 
 _GROWTH = ((0.1, "a tenth"), (0.25, "a quarter"))
-"""What growth is read as in figure 8b: so much more with twice the XPUs. The first stands beside the published cell."""
+"""Thresholds for growth in figure 8b, as gain with twice the XPUs. The first gives the published cell's row, the others additional rows."""
 
 _ARCHITECTURES = ((False, False), (True, False), (True, True))
 """No reuse, input reuse, input and output reuse: whether products share input transforms, and are summed in the transform domain."""
 
 
 def steps(machine: machines.Machine) -> list[Step[list[dict[str, Any]]]]:
-    """What makes the rows of both figures."""
+    """The computation of the rows of both figures."""
     made: list[tuple[str, Callable[[], list[dict[str, Any]]]]] = [
         *((f"shares of the time in {name}", partial(_figure_7a, machine, name)) for name in ("pbs", "pbs+ks")),
         *((f"architectures with set {name}", partial(_figure_7b, machine, name)) for name in ("A", "B", "C")),
@@ -50,7 +51,7 @@ _ORDER = ("XPU", "VPU, key switch", "VPU, modulus switch and sample extraction",
 
 
 def _shares(machine: machines.Machine, name: str, parameters: str, count: int) -> dict[str, float]:
-    """Of each part, the share of the time in which it works and none before it in the order of precedence does."""
+    """For each part, the share of the time in which it is busy and no part of higher precedence is."""
     instructions = machine.mapping(lookups(name, parameters, count))["instructions"]
     whole = max(ran["end"] for ran in instructions)
     spans: dict[str, list[tuple[int, int]]] = {}
@@ -69,7 +70,7 @@ def _shares(machine: machines.Machine, name: str, parameters: str, count: int) -
 
 
 def _covered(spans: Sequence[tuple[int, int]]) -> int:
-    """Cycles in which one of the spans is under way."""
+    """Cycles covered by at least one of the spans."""
     end = covered = 0
     for start, past in sorted(spans):
         covered += max(past - max(start, end), 0)
@@ -82,7 +83,7 @@ def _figure_7a(machine: machines.Machine, name: str) -> list[dict[str, Any]]:
 
     def rows() -> list[dict[str, Any]]:
         made = []
-        # A whole program of ten groups, with every set that the figure may be of.
+        # A whole program of ten groups, with every set that the figure may use.
         for which, parameters in SETS_OF_FIGURES.items():
             share = _shares(machine, name, parameters, _SWEPT).get("XPU", 0.0)
             made.append(ROWS.row(f"{cell}/long", 100.0 * share, name=which))
@@ -94,8 +95,8 @@ def _figure_7a(machine: machines.Machine, name: str) -> list[dict[str, Any]]:
 
 
 def _pooled(machine: machines.Machine, transforms: tuple[int, int]) -> machines.Machine:
-    """The machine with its transform units divided between the directions as suits so many forward and inverse transforms best: each row keeps
-    as many points a cycle as its share of all units has, and none more than its path. Its links set the rates."""
+    """The machine with the best division of its transform units between that many forward and inverse transforms. Each row keeps as many points per
+    cycle as its share of all units, limited by its path. Its links set the rates."""
     rows, path = machine.count("units.xpu.rows"), machine.count("units.path.points")
     pool = (machine.count("units.xpu.fft_units") + rows) * path // rows
     most = min(path, pool - 1)
@@ -116,7 +117,7 @@ def _figure_7b(machine: machines.Machine, name: str) -> list[dict[str, Any]]:
     sizes = Sizes.of(parameters)
 
     def rows() -> list[dict[str, Any]]:
-        # Without merge-split a unit takes one polynomial at a time, on its own lanes.
+        # Without merge-split a unit processes one polynomial at a time, on its own lanes.
         single = machine.varied(units__xpu__merge_split=0, units__fft__points=machine.count("units.path.points"))
         held, pooled = [], []
         for choice in _ARCHITECTURES:
@@ -139,7 +140,7 @@ def _figure_7b(machine: machines.Machine, name: str) -> list[dict[str, Any]]:
 
 
 def _point(name: str, axis: str, unit: str, at: int, row: dict[str, Any]) -> dict[str, Any]:
-    """A row that is a point of a set's curve."""
+    """A row for a point of a set's curve."""
     return {**row, "point": {"curve": f"set {name}", "axis": axis, "unit": unit, "at": float(at)}}
 
 
@@ -150,7 +151,7 @@ def _figure_8a(machine: machines.Machine, name: str) -> list[dict[str, Any]]:
     def rows() -> list[dict[str, Any]]:
         made, rates = [], {}
         for kib in _PRIVATE_A1_KIB:
-            # Its figure is in MiB.
+            # The figure is in MiB.
             own = machine.varied(memories__private_a1__capacity=kib / 1024)
             rates[kib] = _SWEPT * machine.clock_hz / cycles(own, "pbs", parameters, _SWEPT)
             milliseconds = cycles(own, "pbs", parameters, _GROUP) / machine.clock_hz * 1e3
@@ -167,7 +168,7 @@ def _figure_8a(machine: machines.Machine, name: str) -> list[dict[str, Any]]:
 
 
 def _figure_8b(machine: machines.Machine, name: str) -> list[dict[str, Any]]:
-    """Throughput over the number of XPUs, and where it stops growing."""
+    """Throughput over the number of XPUs, and the number at which it stops growing."""
     parameters, row = SETS_OF_FIGURES[name], partial(ROWS.row, name=name)
     own, of_row = machine.count("units.xpu.count"), machine.count("machine.reuse.key_streams")
 

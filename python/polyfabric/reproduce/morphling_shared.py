@@ -1,4 +1,4 @@
-"""What the modules of Morphling's paper share: its rows, sets, and the look-ups that its tables and figures time."""
+"""Shared code of the modules for Morphling's paper: rows, sets, and the look-ups that its tables and figures time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .catalog import Catalog
 ROWS = Catalog("morphling")
 
 SETS_OF_FIGURES = {"A": "morphling-A-t32", "B": "morphling-B", "C": "morphling-C", "I": "morphling-I"}
-"""The sets whose curves figures may be: those of section VI's other experiments, as a 32-bit machine runs them, and the first of table V."""
+"""The candidate sets for the figures' curves: those of section VI's other experiments, as a 32-bit machine runs them, and the first of table V."""
 
 BOTH = (True, True)
 """Products share input transforms, and are summed in the transform domain."""
@@ -21,7 +21,7 @@ BOTH = (True, True)
 
 @dataclass(frozen=True)
 class Sizes:
-    """(n, k, N, l_b, l_k) of a set, of which keys and operations are counted."""
+    """(n, k, N, l_b, l_k) of a set, for counting keys and operations."""
 
     lwe: int
     glwe: int
@@ -31,7 +31,7 @@ class Sizes:
 
     @classmethod
     def of(cls, name: str) -> Sizes:
-        """Those of a named set."""
+        """The counts of a named set."""
         fields = json.loads(named_parameters(name, warn=False).to_json())
         levels = [(fields[f"{of}_gadget"] or {"levels": 0})["levels"] for of in ("bootstrap", "key_switch")]
         return cls(fields["lwe_dimension"], fields["glwe_dimension"], fields["ring_degree"], *levels)
@@ -60,12 +60,12 @@ class Sizes:
 
     @property
     def pointwise(self) -> float:
-        """Those of the products in the transform domain."""
+        """Multiplications of the products in the transform domain."""
         return self.products * (self.degree / 2) * 4.0
 
     @property
     def key_switch(self) -> float:
-        """Those of the key switch."""
+        """Multiplications of the key switch."""
         return float(self.glwe * self.degree * (self.lwe + 1) * self.switch_levels)
 
     @property
@@ -80,5 +80,5 @@ def lookups(name: str, parameters: str, batch: int, choice: tuple[bool, bool] = 
 
 
 def cycles(machine: machines.Machine, name: str, parameters: str, batch: int, choice: tuple[bool, bool] = BOTH) -> int:
-    """Those of a checked schedule."""
+    """The report of a checked schedule."""
     return machine.native.cycles(lookups(name, parameters, batch, choice))

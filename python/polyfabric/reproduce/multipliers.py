@@ -21,7 +21,7 @@ TILE = (27, 18)
 
 
 def real_product(a: int, b: int) -> int:
-    """DSP blocks of a product of `a` by `b` signed bits: all tiles but the highest are unsigned, so have one bit less."""
+    """DSP blocks of a product of `a` by `b` signed bits: all tiles except the highest are unsigned, so they have one bit less."""
 
     def tiles(bits: int, size: int) -> int:
         return -(-(bits - 1) // (size - 1))
@@ -49,7 +49,7 @@ class Transform:
 
     @cached_property
     def lanes(self) -> tuple[int, int]:
-        """Its lanes with general factors, or with several, and those of one eighth of a turn."""
+        """Its lanes with general factors, or with several, and those with one eighth of a turn."""
         general = eighths = 0
         for turns, order, copies in self._turns():
             if all((turn << 2) % (1 << order) == 0 for turn in turns):
@@ -61,8 +61,7 @@ class Transform:
         return general, eighths
 
     def _turns(self) -> Iterator[tuple[Sequence[int], int, int]]:
-        """Of each lane of each place that multiplies, the turns of its points, one cycle after the other, log2 of their denominator, and how
-        many lanes are alike."""
+        """For each lane of each multiplying stage: the turns of its points by cycle, log2 of their denominator, and the number of equal lanes."""
         log2, cycles = self.points.bit_length() - 1, (self.points // self.width).bit_length() - 1
         if self.negacyclic:
             for lane in range(self.width):

@@ -1,4 +1,4 @@
-"""Osiris' table III: programs of the paper, with what every choice that it leaves open makes of bootstrapping."""
+"""Osiris' table III: programs of the paper, and the effect on bootstrapping of every choice that the paper leaves open."""
 
 from __future__ import annotations
 
@@ -57,20 +57,20 @@ _CHAINED = {
     "name": "eight products one after the other behind a bootstrapping, in one schedule",
     "evidence": "equation (1) but for its ninth product, at level 0, which leaves no level to divide by; the paper adds the times of products apart",
 }
-"""Of T_Mv."""
+"""The note for T_Mv."""
 
 _OURS = {
     "mlp": "a program of ours after the paper's source",
     "lola": "a program of ours after the paper's source",
     "helr": "an iteration with its bootstrap: weights and momentum in one ciphertext, sigmoid of degree 3",
 }
-"""Programs whose source the paper names, and of which it leaves the rest open."""
+"""Programs whose source the paper names, without further details."""
 
 _IMPROVED = [
     *(("a", program) for program in ("lenet", "helr", "resnet20", "sorting")),
     *(("b", program) for program in ("bootstrap", "helr", "resnet20", "sorting")),
 ]
-"""Parts and programs of table III whose times are unknown, or not those of its improvements."""
+"""Parts and programs of table III whose times are unknown, or differ from those of its improvements."""
 
 _OF_THE_FASTEST = {
     "name": "improvements are those of the fastest hoisting",
@@ -80,14 +80,14 @@ _OF_THE_FASTEST = {
 _STAGES = "a stage of each kind is scheduled once, and what passes between stages goes to memory and comes back"
 
 _FASTER = Choice("4 TB/s", readings=("bandwidth=4TB",))
-"""Of bootstrapping, beside the choices: the paper's third bandwidth."""
+"""Bootstrapping with the paper's third bandwidth, in addition to the choices."""
 
 _WAITS = {
     ("bootstrap", "nh", "1TB"): "section7.none.waits",
     ("bootstrap", "dh", "1TB"): "section7.stalls.1",
     ("bootstrap", "dh", "2TB"): "section7.stalls.2",
 }
-"""Cells of how long a program waits for memory, by program, column and bandwidth."""
+"""Cells for a program's wait for memory, by program, column and bandwidth."""
 
 _NAMES = {
     "bootstrap": "Bootstrap",
@@ -98,10 +98,10 @@ _NAMES = {
     "lenet": "LeNet",
     "helr": "HELR-1024",
 }
-"""Of the programs as table III has them, by their names in its cells."""
+"""The programs of table III, by their names in its cells."""
 
 _DEGREE_7 = Choice("sigmoid of degree 7, which takes the last of the levels")
-"""Of HELR-1024 alone, another program."""
+"""Only HELR-1024, another program."""
 
 
 def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
@@ -179,7 +179,7 @@ def _cell(
     column: str,
     readings: list[dict[str, str | None]],
 ) -> Callable[[], list[dict[str, Any]]]:
-    """The row of a cell of table III, and points of figure 13; `unit` is what a second is in its unit. At 2 TB/s table III has no small networks."""
+    """The row of a cell of table III, and points of figure 13; `unit` is a second in the cell's unit. At 2 TB/s table III has no small networks."""
     cell = f"table3{'a' if bandwidth == '1TB' else 'b'}.{name}.{column}"
     point_alone = bandwidth == "2TB" and parameters == SMALL_SET
     choices = [f"hoisting={HOISTING[column]}", f"bandwidth={bandwidth}"]
@@ -259,7 +259,7 @@ def _sorting(bandwidth: str, column: str) -> Callable[[], list[dict[str, Any]]]:
 
 
 def _sorting_timed(parameters: str, readings: Sequence[str]) -> tuple[float, str, Multiplications]:
-    """Seconds of the schedule of all stages, what they are made of, and its multiplications."""
+    """Seconds of the schedule of all stages, the parts of that time, and its multiplications."""
     machine = machines.load("osiris", readings)
     folded = repeated_rounds.simulated(sorting(), parameters, machine)
     found = folded.to_dict()
@@ -279,9 +279,9 @@ def _sorting_timed(parameters: str, readings: Sequence[str]) -> tuple[float, str
 
 
 def _beside(row: Beside, program: SlotProgram, default: str, choice: Choice) -> Callable[[], list[dict[str, Any]]]:
-    """The row of a program with another choice, beside that of the default set and readings."""
+    """The row of a program with another choice than the default set and readings."""
     place, chain = row.place(choice.words), choice.named(default) if choice.suffix else _CHAIN
-    # Bootstrapping's were there before its default was timed, but for those without a source.
+    # Bootstrapping's choices were fixed before its default was timed, except those without a source.
     early = row.name == "bootstrap" and (choice.source is not None or not choice.suffix)
 
     def rows() -> list[dict[str, Any]]:
@@ -300,7 +300,7 @@ def _beside(row: Beside, program: SlotProgram, default: str, choice: Choice) -> 
 
 
 def _sorting_beside(choice: Choice) -> Callable[[], list[dict[str, Any]]]:
-    """The row of sorting with another choice, beside the default's."""
+    """The row of sorting with another choice than the default."""
     row = Beside("sorting", "Sorting", 1.0, "s")
     place = row.place(choice.words)
 
@@ -316,13 +316,13 @@ def _sorting_beside(choice: Choice) -> Callable[[], list[dict[str, Any]]]:
 
 
 def _waiting(report: dict[str, Any]) -> float:
-    """The share of the NTT units' cycles that wait for memory: for keys, or for a diagonal that comes behind them."""
+    """The share of the NTT units' cycles that wait for memory: for keys, or for a diagonal queued after them."""
     cycles: dict[str, float] = report["stalls"]
     return (cycles["key_switch_key"] + cycles["other_transfer"]) / sum(cycles.values())
 
 
 def _waited(report: dict[str, Any]) -> str:
-    """What that is of, and how far memory and NTT units are at work."""
+    """The parts of that share, and the utilization of memory and NTT units."""
     cycles, traffic, busy = report["stalls"], report["traffic_bytes"], report["utilisation"]
     keys = (traffic["hints"] + traffic["hints_again"]) / max(traffic["total"], 1)
     return (
@@ -332,8 +332,8 @@ def _waited(report: dict[str, Any]) -> str:
 
 
 def _ratios(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What follows of several rows: gains of double hoisting and of bandwidth, the fastest hoisting, counts of multiplications, ends of figure 13, and what
-    the text says in words."""
+    """Rows derived from several rows: gains of double hoisting and of bandwidth, the fastest hoisting, counts of multiplications, ends of figure 13,
+    and the text's statements."""
     cells = {row["id"]: row for row in rows if row["beside"] is None}
     found = {cell: row["value"] for cell, row in cells.items()}
     gains = []
@@ -347,7 +347,7 @@ def _ratios(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _faster(fastest: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """How much faster ResNet-20 is with twice the bandwidth, each time with the fastest hoisting."""
+    """The speed-up of ResNet-20 with twice the bandwidth, each time with the fastest hoisting."""
     times = {row["id"]: row["value"] for row in fastest}
     slow, fast = (times.get(f"table3{part}.resnet20.improved") for part in ("a", "b"))
     if slow is None or fast is None:
@@ -359,7 +359,7 @@ def _faster(fastest: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _fastest(cells: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """Of programs whose time is known by the table's improvements over its CPU alone, that with the fastest hoisting."""
+    """For programs whose time is known only from the table's improvements over its CPU, the row with the fastest hoisting."""
     rows = []
     for part, program in _IMPROVED:
         columns = {hoisting: cells.get(f"table3{part}.{program}.{column}") for column, hoisting in HOISTING.items()}
@@ -378,7 +378,7 @@ def _fastest(cells: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _fewer(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """How many fewer multiplications a bootstrapping takes with double hoisting."""
+    """The reduction of a bootstrapping's multiplications by double hoisting."""
     counts = {row["beside"][1]: row["value"] for row in rows if row["beside"] is not None}
     none, double = (
         counts.get(f"{_NAMES['bootstrap']}, {name} hoisting, 1 TB/s: {COUNT}") for name in ("none", "double")
@@ -390,12 +390,12 @@ def _fewer(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _energy(joules: float | None) -> str:
-    """Energy in words: unknown on a machine of another size or bandwidth than the one whose power is published."""
+    """Energy as text: unknown on a machine of another size or bandwidth than the one whose power is published."""
     return "energy unknown" if joules is None else f"{1e3 * joules:.3g} mJ"
 
 
 def _composition(facts: dict[str, Any], report: dict[str, Any]) -> str:
-    """What a program's time is made of."""
+    """The parts of a program's time."""
     uses = facts["key_switches"]
     keys, switches = len({use["key"] for use in uses}), sum(use["count"] for use in uses)
     traffic, busy = report["traffic_bytes"], report["utilisation"]

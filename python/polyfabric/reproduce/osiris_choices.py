@@ -15,31 +15,31 @@ from .rows import Reading, of
 Row = dict[str, Any]
 
 DEFAULT = "the default"
-"""What the default is called among the choices."""
+"""The default's name among the choices."""
 
 KNOWN = "calibrated: the choice was added when the default's time was known; the default was not changed"
-"""Of a row of such a choice."""
+"""The note for a row of such a choice."""
 
 
 TIME_KNOWN = "calibrated: table III prints this time, or its times of a CPU and improvements give it, and it was known when the program was written"
-"""Of a program of ours, of which the paper names the source and leaves packing and layout open."""
+"""The note for a program that we wrote: the paper names its source and leaves packing and layout open."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What the paper allows in the place of one default."""
+    """An option that the paper allows instead of one default."""
 
     words: str
     suffix: str = ""
-    """Of the set's name, where the choice is one of chains."""
+    """The set's name, if the choice is a chain of moduli."""
     readings: tuple[str, ...] = ()
     source: str | None = None
-    """What the paper says for the set; without it the row is calibrated."""
+    """The paper's evidence for the set; without it the row is calibrated."""
     why: str = KNOWN
-    """Why it is calibrated."""
+    """The reason why it is calibrated."""
 
     def set(self, default: str) -> str:
-        """Its set, for a program whose default that is."""
+        """Its set, for a program with that default."""
         return f"{default}{self.suffix}"
 
     def named(self, default: str) -> Reading:
@@ -47,32 +47,32 @@ class Choice:
         return {"name": f"{self.set(default)}: {self.words}", "evidence": self.source}
 
     def named_on(self, default: str) -> str:
-        """The set and the readings, by their names."""
+        """The set and the readings, by name."""
         return ", ".join([self.set(default), *self.readings])
 
 
 @dataclass(frozen=True)
 class Beside:
-    """Where rows beside a program's with double hoisting at 1 TB/s stand."""
+    """The place of a program's additional rows with double hoisting at 1 TB/s."""
 
     name: str
-    """Of the program in the cell's."""
+    """The program's name in the cell."""
     words: str
     unit: float
-    """What a second is in the cell's unit."""
+    """A second in the cell's unit."""
     unit_name: str
 
     @property
     def cell(self) -> str:
-        """The default's."""
+        """The place of the default."""
         return f"table3a.{self.name}.dh"
 
     def of(self, row: Row, choice: str) -> Row:
-        """A row of a choice, in words."""
+        """The name of a choice's row, as text."""
         return of(row, program=self.words, choice=choice)
 
     def place(self, choice: str) -> list[str]:
-        """Table, cell and unit of the row of a choice, in words."""
+        """Table, cell and unit of a choice's row, as text."""
         return ["Table III (a)", f"{self.words}, double hoisting: {choice}", self.unit_name]
 
 
@@ -98,21 +98,21 @@ SEPARATE = Choice("rescaling apart from the division by P", readings=("rescaling
 CHAIN_CHOICES = (DIGITS_13, SINGLE, TO_SLOTS, DEGREE_62, DEGREE_44)
 READINGS = (PRODUCTS, RATES, LOADED, ONE_HADAMARD, SEPARATE)
 OF_SET_III = (*CHAIN_CHOICES, *READINGS)
-"""Of programs with bootstraps on set III."""
+"""Choices for programs with bootstraps on set III."""
 OF_SORTING = (SINGLE, TO_SLOTS, DEGREE_62, PRODUCTS, LOADED)
-"""Of sorting, on set IV, whose levels leave no room within log QP for the library's scales, or for a ninth level of the modular reduction. A choice takes a minute,
-so those are left out that make a seventh of a bootstrapping's time at most."""
+"""Choices for sorting, on set IV, which has no levels left within log QP for the library's scales, or for a ninth level of the modular reduction. A
+choice takes a minute, so those with an effect of at most a seventh of a bootstrapping's time are omitted."""
 OF_RESNET = (SINGLE, PRODUCTS)
-"""Of ResNet-20, on the same set: a choice takes some minutes, of which most are its own matrices'."""
+"""Choices for ResNet-20, on the same set: a choice takes some minutes, most of them for its own matrices."""
 
 
 def add_ranges(rows: Sequence[Row]) -> None:
-    """Gives each default of table III the range of its times over what else the paper allows, from the rows that stand beside it."""
+    """Gives each default of table III the range of its times over the paper's other options, from the additional rows."""
     for row in rows:
         if row["beside"] is not None or row["value"] is None or not row["id"].startswith("table3"):
             continue
         others = [other for other in rows if other["id"] == row["id"] and other["beside"] is not None]
-        # Another bandwidth is another cell, no choice.
+        # Another bandwidth is another cell, not a choice.
         own = [other for other in others if not any("bandwidth=" in reading["name"] for reading in other["readings"])]
         times = {other["of"]["choice"]: other["value"] for other in own if other["value"] is not None}
         if not times:

@@ -44,10 +44,10 @@ _STEPS = (
     ("limb by limb, giant-step-centric, divisions apart", ("tiling=limb_by_limb", "rescaling=separate")),
     ("interleaved, giant-step-centric, divisions apart", ("rescaling=separate",)),
 )
-"""What figure 12 (a) builds up, before the default with all of it: words and readings."""
+"""The steps of figure 12 (a), before the default with all of them: text and readings."""
 
 _WIDER = ((2, "2TB"), (4, "4TB"))
-"""Figure 12 (b): how many times as many lanes, and the bandwidth."""
+"""Figure 12 (b): the factor on the lanes, and the bandwidth."""
 
 
 @dataclass
@@ -56,11 +56,11 @@ class Timed:
 
     seconds: float = 0.0
     joules: float | None = 0.0
-    """Energy, where power is known: of the machine whose power is published, and of its memory's devices."""
+    """Energy, if power is known: of the machine with published power, and of its memory's devices."""
     devices: float | None = 0.0
-    """That of the devices alone."""
+    """Energy of the memory's devices alone."""
     waiting: float = 0.0
-    """Seconds in which the NTT units wait for memory, as a share of their time."""
+    """Time in which the NTT units wait for memory, as a share of their time."""
     switches: int = 0
     bootstraps: int = 0
     traffic: float = 0.0
@@ -68,9 +68,9 @@ class Timed:
     again: float = 0.0
     work: Multiplications = field(default_factory=lambda: Multiplications(LANES))
     parts: dict[str, float] = field(default_factory=dict)
-    """Milliseconds of each part, all of its like together."""
+    """Milliseconds of each part, summed over equal parts."""
     worst: float = 0.0
-    """Watts of the part with the highest power, devices included."""
+    """Watts of the part with the highest power, including devices."""
 
     def schedule(self, degree: int, report: dict[str, Any]) -> None:
         """The schedule, in a ring of that degree."""
@@ -83,7 +83,7 @@ class Timed:
         self.work.schedule(degree, report)
 
     def add(self, name: str, count: int, facts: dict[str, Any], part: dict[str, Any]) -> None:
-        """A part of the schedule, which it has so often."""
+        """A part of the schedule, repeated that often."""
         self.switches += count * sum(use["count"] for use in facts["key_switches"])
         self.bootstraps += count * sum(node["op"] == "bootstrap" for node in facts["nodes"])
         self.work.program(count, facts)
@@ -93,7 +93,7 @@ class Timed:
 
     @property
     def words(self) -> str:
-        """What the time is made of."""
+        """The parts of the time."""
         parts = ", ".join(f"{name} {time:.3g}" for name, time in self.parts.items())
         energy = "energy unknown" if self.joules is None else f"{self.joules:.3g} J"
         return (
@@ -104,13 +104,13 @@ class Timed:
 
 
 def _with_lanes(machine: machines.Machine, lanes: int) -> machines.Machine:
-    """The machine with so many lanes, and with what follows of them."""
+    """The machine with that many lanes, and with the figures that depend on them."""
     return machines.Machine(machine.native.changed([("units.ntt.lanes", float(lanes))]))
 
 
 @cache
 def resnet20_timed(readings: tuple[str, ...], lanes: int = 1, parameters: str = resnet20.PAPER_SET) -> Timed:
-    """ResNet-20 on the machine with those readings, and so many times its lanes, with which a tile grows; on another set if it is asked for."""
+    """ResNet-20 on the machine with those readings, and with a multiple of its lanes, which enlarges a tile; optionally on another set."""
     machine = machines.load("osiris", readings)
     if lanes > 1:
         machine = _with_lanes(machine, lanes * LANES)
@@ -123,7 +123,7 @@ def resnet20_timed(readings: tuple[str, ...], lanes: int = 1, parameters: str = 
 
 
 def work() -> list[tuple[str, Callable[[], list[Row]]]]:
-    """What is to be timed, in words, and the rows that come of it."""
+    """The runs to be timed, as text, and the resulting rows."""
     cells: list[tuple[str, Callable[[], list[Row]]]] = [
         (f"lenet, {name} hoisting, {bandwidth}/s", _lenet(column, bandwidth))
         for bandwidth in ("1TB", "2TB")
@@ -160,7 +160,7 @@ def _mended(row: Row) -> Row:
 
 
 def _lenet(column: str, bandwidth: str) -> Callable[[], list[Row]]:
-    """The row of a cell of table III, which has this network at 1 TB/s alone, and points of figure 13."""
+    """The row of a cell of table III, which has this network only at 1 TB/s, and points of figure 13."""
     cell = f"table3a.lenet.{column}"
 
     def rows() -> list[Row]:
@@ -257,7 +257,7 @@ def _scaling() -> Row:
 
 
 def ratios() -> list[Row]:
-    """What follows of the times of [`work`], once all of it is done."""
+    """Rows derived from the times of [`work`], once all of it is done."""
     rows: list[Row] = [
         *_guarded("section6.rotations", None, _rotations)(),
         untold("section7.words", "no set here has levels of bootstrapping for words of 36 bits within log QP = 1630"),

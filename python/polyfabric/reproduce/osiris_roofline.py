@@ -23,19 +23,19 @@ TWO_A_BUTTERFLY: Reading = {
     "name": "a butterfly counts two multiplications",
     "evidence": "section IV-B: each butterfly has two modular multipliers, and table IV counts multipliers",
 }
-"""Of every count of multiplications."""
+"""The note for every count of multiplications."""
 
 ALL_MULTIPLIERS: Reading = {
     "name": "utilisation is of the 73 multipliers a lane that the units as described have",
     "evidence": "sections IV-B, IV-C, IV-E and V; table IV counts fewer",
 }
-"""Of every utilisation: another count of multipliers divides it otherwise."""
+"""The note for every utilization, whose value depends on the count of multipliers."""
 
 LANES, MULTIPLIERS, CLOCK = 512, 73, 1e9
-"""Lanes of the machine, multipliers of one as its units make them (docs), and cycles a second."""
+"""Lanes of the machine, multipliers per lane as its units need them (docs), and cycles per second."""
 
 COUNT, INTENSITY, USE = "modular multiplications", "multiplications a byte", "multiplier utilisation"
-"""What rows are of."""
+"""The subjects of rows."""
 
 BENCHMARKS = ("MLP", "LoLA", "LeNet", "Bootstrap", "HELR-1024", "ResNet-20", "Sorting")
 """The seven of figure 13 (a)."""
@@ -53,32 +53,32 @@ class Multiplications:
     traffic: float = 0.0
 
     def add(self, facts: dict[str, Any], report: dict[str, Any]) -> None:
-        """Those of a program's checked schedule."""
+        """The work of a program's checked schedule."""
         self.schedule(facts["parameters"]["ring_degree"], report)
         self.program(1, facts)
 
     def schedule(self, degree: int, report: dict[str, Any]) -> None:
-        """Transforms and bytes of a checked schedule: what the NTT units were given to do."""
+        """Transforms and bytes of a checked schedule, from the work of the NTT units."""
         residues = 2 * self.lanes * report["utilisation"]["ntt"] * report["cycles"]
         self.transforms += residues * log2(degree)
         self.traffic += report["traffic_bytes"]["total"]
 
     def program(self, count: int, facts: dict[str, Any]) -> None:
-        """All others of a program, which counts so often."""
+        """All other multiplications of a program that occurs that often."""
         self.products += count * facts["parameters"]["ring_degree"] * facts["limb_operations"]["multiplies"]
 
     @property
     def all(self) -> float:
-        """Of all units."""
+        """The multiplications of all units."""
         return self.transforms + self.products
 
     def share(self, seconds: float) -> float:
-        """Of what all multipliers could do in that time."""
+        """As a share of the capacity of all multipliers in that time."""
         return self.all / (self.lanes * MULTIPLIERS * CLOCK * seconds)
 
 
 def ridge(bandwidth: str, lanes: int = LANES) -> float:
-    """Multiplications a byte at which memory and multipliers are both at work all the time."""
+    """Multiplications per byte at which memory and multipliers are both always busy."""
     return lanes * MULTIPLIERS * CLOCK / _BYTES_A_SECOND[bandwidth]
 
 
@@ -91,7 +91,7 @@ def roofline(
     readings: list[Reading],
     why: str | None = None,
 ) -> list[dict[str, Any]]:
-    """Rows of figure 13 beside the paper's, which prints no numbers: multiplications, intensity, and the multipliers' utilisation. Their kind is that of
+    """Rows of figure 13, for which the paper prints no numbers: multiplications, intensity, and the multipliers' utilization. Their kind is that of
     the time: `why` it is calibrated, or else its `readings`."""
     intensity, share = work.all / work.traffic, work.share(seconds)
     reason = (
@@ -116,12 +116,12 @@ def roofline(
 
 
 def no_point(name: str, hoisting: str, bandwidth: str, error: Error) -> dict[str, Any]:
-    """The row of a schedule that gives nothing but points of the figure, and failed."""
+    """The row of a failed schedule that only gives points of the figure."""
     return failed("figure13", error, ["Figure 13", f"{name}, {hoisting} hoisting, {bandwidth[0]} TB/s: {COUNT}", "G"])
 
 
 def points(rows: Sequence[dict[str, Any]], what: str) -> dict[tuple[str, str, str], float]:
-    """Intensities or utilisations of the figure's rows, by program, hoisting and TB/s."""
+    """Intensities or utilizations of the figure's rows, by program, hoisting and TB/s."""
     found = {}
     for row in rows:
         place = _CELL.fullmatch(row["beside"][1]) if row["id"] == "figure13" and row["value"] is not None else None
@@ -131,7 +131,7 @@ def points(rows: Sequence[dict[str, Any]], what: str) -> dict[tuple[str, str, st
 
 
 def least_and_most(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Figure 13 (a): between which utilisations the seven benchmarks are with double hoisting, at both bandwidths."""
+    """Figure 13 (a): the range of the seven benchmarks' utilizations with double hoisting, at both bandwidths."""
     found = {
         f"{name} at {bandwidth} TB/s": value
         for (name, hoisting, bandwidth), value in points(rows, USE).items()
@@ -149,7 +149,7 @@ _CELL = re.compile(
     rf"(?P<name>.+), (?P<hoisting>\w+) hoisting, (?P<bandwidth>[\d.]+) TB/s: (?P<what>{INTENSITY}|{USE})"
 )
 _PEAK = LANES * MULTIPLIERS * CLOCK / 1e12
-"""Of all multipliers: multiplications a picosecond."""
+"""The peak of all multipliers: multiplications per picosecond."""
 
 
 def drawings(rows: list[dict[str, Any]]) -> list[tuple[str, Figure]]:
@@ -174,11 +174,12 @@ def drawings(rows: list[dict[str, Any]]) -> list[tuple[str, Figure]]:
 
 
 _ROOM = (1.1, 0.16)
-"""What a name on the axes takes, in doublings: from left to right, and from top to bottom."""
+"""The size of a name on the axes, in doublings: from left to right, and from top to bottom."""
 
 
 def _apart(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Places for the names of points, from the highest down: beside its point, or as far below that as frees it of the others'. In doublings, as the points."""
+    """Positions of the names of points, from the highest down: next to its point, or the least distance below that avoids the others. In doublings,
+    as the points."""
     wide, high = _ROOM
     places: dict[int, tuple[float, float]] = {}
     for number in sorted(range(len(points)), key=lambda number: -points[number][1]):
@@ -190,7 +191,7 @@ def _apart(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def _roofs(axes: Axes, points: dict[tuple[str, str, str], dict[str, float]], label: int) -> None:
-    """Points by what they do a byte and a second; `label` is the part of a place that names them, on one side with each bandwidth."""
+    """Points by multiplications per byte and per second; `label` is the part of a place that names them, on one side with each bandwidth."""
     bandwidths = sorted({place[2] for place in points})
     looks = ("#2f6db3", "left", 4), ("#d9822b", "right", -4), ("#5b8c5a", "left", 4)
     for bandwidth, (colour, side, gap) in zip(bandwidths, looks, strict=False):

@@ -18,12 +18,12 @@ _MIXED = "calibrated, as most of the benchmarks' rows are"
 
 
 def statements(rows: Sequence[Row], chain: Reading) -> list[Row]:
-    """The rows that follow of others; those whose parts could not be computed are left out, as their parts say why."""
+    """The rows derived from others; those whose parts could not be computed are omitted, as their parts give the reason."""
     return [*_bootstrapping(rows, chain), *_utilisation(rows), *_intensity(rows)]
 
 
 def _bootstrapping(rows: Sequence[Row], chain: Reading) -> list[Row]:
-    """Of bootstrapping: what hoisting and bandwidth make of time, waiting and intensity."""
+    """Bootstrapping: the effect of hoisting and bandwidth on time, waiting and intensity."""
     found = {row["id"]: row["value"] for row in rows if row["beside"] is None and row["value"] is not None}
     made = []
     cells = [f"table3{part}.bootstrap.{column}" for part in ("a", "b") for column in ("nh", "dh")]
@@ -56,7 +56,7 @@ def _bootstrapping(rows: Sequence[Row], chain: Reading) -> list[Row]:
 
 
 def _utilisation(rows: Sequence[Row]) -> list[Row]:
-    """Figure 13: what twice the bandwidth makes of the multipliers' utilisation."""
+    """Figure 13: the effect of twice the bandwidth on the multipliers' utilization."""
     rises = _rises(points(rows, USE))
     benchmarks = {name: rises[name, "double"] for name in BENCHMARKS if (name, "double") in rises}
     made = []
@@ -74,7 +74,7 @@ def _utilisation(rows: Sequence[Row]) -> list[Row]:
 
 
 def _intensity(rows: Sequence[Row]) -> list[Row]:
-    """Figure 13: where the benchmarks with double hoisting are beside the ridge, and how many move left with twice the bandwidth."""
+    """Figure 13: the position of the benchmarks with double hoisting relative to the ridge, and how many move left with twice the bandwidth."""
     found = {place: value for place, value in points(rows, INTENSITY).items() if _drawn(place)}
     moves = {name: rise for (name, _), rise in _rises(found).items()}
     made = []
@@ -94,13 +94,13 @@ def _intensity(rows: Sequence[Row]) -> list[Row]:
 
 
 def _drawn(place: tuple[str, str, str]) -> bool:
-    """Whether a point is one of figure 13 (a)."""
+    """Whether a point belongs to figure 13 (a)."""
     name, hoisting, _ = place
     return name in BENCHMARKS and hoisting == "double"
 
 
 def _rises(found: dict[tuple[str, str, str], float]) -> dict[tuple[str, str], float]:
-    """Of programs and hoistings that are timed at both: a figure at 2 TB/s over that at 1 TB/s."""
+    """For programs and hoistings timed at both bandwidths: a figure at 2 TB/s over that at 1 TB/s."""
     slow = {(name, hoisting): value for (name, hoisting, bandwidth), value in found.items() if bandwidth == "1"}
     fast = {(name, hoisting): value for (name, hoisting, bandwidth), value in found.items() if bandwidth == "2"}
     return {place: fast[place] / value for place, value in slow.items() if place in fast}

@@ -19,7 +19,7 @@ LEVELS = range(9, 25)
 """From L_eff to L."""
 
 LEVEL = 12
-"""Of the part of the figure that varies the ratio."""
+"""The level of the part of the figure that varies the ratio."""
 
 RATIO_1, MOST_BABIES = 8, 64
 """Baby steps at both ends of that part: n1 / n2 of 1, and of 64."""
@@ -39,7 +39,7 @@ def figure_11() -> list[dict[str, Any]]:
 
 
 def _tried(machine: machines.Machine, level: int) -> dict[str, Any]:
-    """What was tried for the matrix at that level."""
+    """The steps that were tried for the matrix at that level."""
     found: dict[str, Any] = planned(matrix_vector(level, DIAGONALS), SET, machine).facts["steps"][0]
     return found
 
@@ -79,7 +79,7 @@ def _ratio(way: dict[str, Any]) -> dict[str, Any]:
 
 
 def _keys(tried: dict[int, dict[str, Any]]) -> dict[str, Any]:
-    """How much of the multiplications products with keys are, at the level at which they are most of all, with the fastest steps of each."""
+    """The largest share of products with keys in the multiplications, over all levels, with the fastest steps of each."""
     shares = {}
     for level, found in tried.items():
         figures = next(way for way in found["tried"] if way["width"] == found["width"])["figures"]
@@ -91,7 +91,7 @@ def _keys(tried: dict[int, dict[str, Any]]) -> dict[str, Any]:
 
 
 def _ends(ways: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the text says of both ends of part (b)."""
+    """The text's statements on both ends of part (b)."""
     if RATIO_1 not in ways or MOST_BABIES not in ways:
         return []
     first, last = ways[RATIO_1], ways[MOST_BABIES]

@@ -1,4 +1,5 @@
-"""Osiris' tables II, IV and V, section V's rate and a matrix of figure 11: what follows from the machine file, and times from checked schedules."""
+"""Osiris' tables II, IV and V, section V's rate and a matrix of figure 11: numbers that follow from the machine file, and times from checked
+schedules."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from .rows import guarded
 from .side_by_side import Step, side_by_side
 
 _MATRIX_SET, _DIAGONALS = "osiris-III", 64
-"""The set and the number of diagonals of the matrix that figure 11 is about; its levels are printed for the residual part only."""
+"""The set and the number of diagonals of figure 11's matrix; its levels are printed for the residual part only."""
 
 _SLOTS = 1 << 15
 
@@ -27,7 +28,7 @@ _RAISED = (14, 40)
 """The change of modulus whose rate is measured: source limbs, and the limbs of its result."""
 
 _UNPRINTED = ("limb_extension", "automorphism_settings", "mask_blocks", "mask_rings")
-"""Parts of the machine file that are in none of the paper's counts."""
+"""Parts of the machine file that none of the paper's counts include."""
 
 _ROWS = Catalog("osiris")
 
@@ -47,7 +48,7 @@ def predictions(progress: ProgressHook | None) -> list[dict[str, Any]]:
 
 
 def _structure(machine: machines.Machine) -> list[dict[str, Any]]:
-    """Multipliers and memory, as they follow from the units."""
+    """Multipliers and memory, as derived from the units."""
     made, one = machine.quantities(), machines.load("osiris", ["hadamard=one"]).quantities()
     limbs, lanes = machine.count("units.ntt.limbs"), machine.count("units.ntt.lanes")
     row = partial(_ROWS.row, limbs=limbs)
@@ -59,7 +60,7 @@ def _structure(machine: machines.Machine) -> list[dict[str, Any]]:
     return [
         row("section4.buffers", made["delay_bytes"] / 2.0 / 1e6),
         row("section6.delays", megabytes["delay"]),
-        # The two printed sizes are met with two ways to count, which nothing else speaks for.
+        # Two ways to count match the two printed sizes, and have no other evidence.
         row("section4.twiddles.whole", megabytes["whole_twiddle"]),
         row("section4.twiddles", megabytes["twiddle"]),
         row("section4.twiddles/one direction", made["twiddle_bytes"] / 2.0 / 1e6),
@@ -77,7 +78,7 @@ def _structure(machine: machines.Machine) -> list[dict[str, Any]]:
 
 
 def _components(machine: machines.Machine) -> list[dict[str, Any]]:
-    """Areas and powers that the machine file takes in, and their sums."""
+    """Areas and powers from the machine file, and their sums."""
     parts, row = {part["name"]: part for part in machine.components()}, _ROWS.row
     multiplier, array = parts["ntt_multipliers"], parts["base_conversion"]
     printed = [part for name, part in parts.items() if name not in _UNPRINTED]
@@ -122,10 +123,10 @@ def _sets() -> list[dict[str, Any]]:
 
 
 def _rate(machine: machines.Machine) -> list[dict[str, Any]]:
-    """What a further change of modulus takes, a limb."""
+    """The time of a further change of modulus, per limb."""
     sources, limbs = _RAISED
     stages = machine.count("units.ntt.stages")
-    # Memory, which brings and takes every limb, must not set the time.
+    # Memory, which loads and stores every limb, must not limit the time.
     fast = machine.varied(
         channels__hbm__bandwidth=400, memories__scratchpad__reads=256, memories__scratchpad__writes=256
     )

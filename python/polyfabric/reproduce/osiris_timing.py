@@ -1,4 +1,4 @@
-"""What the rows of Osiris' programs share: table III's columns, the chain of set IV, and a plan with the paper's own set."""
+"""Shared code of the rows of Osiris' programs: table III's columns, the chain of set IV, and a plan with the paper's set."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ FOR_KEYS: dict[str, str | None] = {
     "name": "every wait of the NTT units for memory counts as one for keys",
     "evidence": "section V: units that make diagonals wait while keys come; here a diagonal's one limb waits on the channel behind them and all else that comes",
 }
-"""Of shares of the time that wait for keys."""
+"""The note for shares of the time that wait for keys."""
 
 
 def waits(for_keys: float, of_keys: float) -> str:
-    """Of such a share: how much of the time is waited for keys by themselves, and how much of what memory moves keys are."""
+    """The note for such a share: the share of the wait for keys alone, and the share of keys in the memory traffic."""
     return (
         f"share of the NTT units' time that waits for memory, {for_keys:.0%} for what keys make and the rest for other limbs; "
         f"{of_keys:.0%} of what memory moves is keys"
@@ -34,7 +34,7 @@ def waits(for_keys: float, of_keys: float) -> str:
 
 
 def readings(choices: Sequence[str]) -> list[dict[str, str | None]]:
-    """Choices `fact=option` as the readings of a row, each with the source that the machine file has for it."""
+    """Choices `fact=option` as the readings of a row, each with its source in the machine file."""
     facts = machines.load("osiris").to_dict()["readings"]
     chosen = [choice.split("=", 1) for choice in choices]
     return [
@@ -43,5 +43,5 @@ def readings(choices: Sequence[str]) -> list[dict[str, str | None]]:
 
 
 def planned(program: SlotProgram, parameters: str | SlotParameters, machine: machines.Machine) -> SlotPlan:
-    """A program's plan with the set's own key switch, whatever its security."""
+    """A program's plan with the set's key switch, at any security."""
     return plan(program, parameters, machine=machine, key_switch="set", security=0)

@@ -1,4 +1,4 @@
-"""What a paper published, as `figures/` has it, next to the models' numbers. Nothing else reads these files."""
+"""A paper's published figures, from `figures/`, next to the models' numbers. Nothing else reads these files."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ FOLDER = Path(__file__).parent / "figures"
 
 @dataclass(frozen=True)
 class Quotient:
-    """Numbers of other cells, multiplied and divided: a speed-up over another machine, a price of so many operations. A cell that is
-    `unmodelled` gives what is published, every other one what the model says."""
+    """Numbers of other cells, multiplied and divided: a speed-up over another machine, or the price of a number of operations. An `unmodelled` cell
+    contributes its published value, every other one the model's."""
 
     of: Sequence[str] = ()
     over: Sequence[str] = ()
     times: float = 1.0
-    """A factor of units, which the note names."""
+    """A factor between units, which the note names."""
     note: str | None = None
 
 
@@ -42,9 +42,9 @@ class Cell:
     lower_bound: float | None = None
     upper_bound: float | None = None
     derived: str | None = None
-    """From which other published numbers the bounds follow, where the cell's own is unknown."""
+    """The published numbers that imply the bounds, if the cell's own is unknown."""
     unmodelled: str | None = None
-    """Why the model has no number."""
+    """The reason why the model has no number."""
     quotient: Quotient | None = None
 
     @classmethod
@@ -56,11 +56,11 @@ class Cell:
 
     @property
     def published(self) -> float | None:
-        """The published number, where the model has none."""
+        """The published number, if the model has none."""
         return self.value if self.unmodelled is not None else None
 
     def deviation(self, model: float) -> float | None:
-        """model / published - 1; of bounds, 0 within them and else from the nearer one."""
+        """model / published - 1; for bounds, 0 within them and otherwise relative to the nearer one."""
         against = self.value
         if against is None and self.lower_bound is not None and model < self.lower_bound:
             against = self.lower_bound
@@ -81,12 +81,12 @@ class Figures:
 
     @classmethod
     def read(cls, name: str) -> Figures:
-        """Those of a paper."""
+        """The published figures of a paper."""
         return cls.of(name, tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8")))
 
     @classmethod
     def of(cls, name: str, literal: Row) -> Figures:
-        """Those of a file's content, if every quotient has its factors."""
+        """The published figures from a file's content, if every quotient has its factors."""
         figures = cls(name, literal["paper"], {entry["id"]: Cell.of(entry) for entry in literal["figure"]})
         for cell in figures.cells.values():
             for factor in (*cell.quotient.of, *cell.quotient.over) if cell.quotient else ():
@@ -98,7 +98,7 @@ class Figures:
         return MachineError(f"figures/{self.name}.toml: {cause}")
 
     def _no_factor(self, cell: str) -> str | None:
-        """Why no quotient can be made of a cell, if none can."""
+        """The reason why a cell's quotient cannot be computed, if any."""
         found = self.cells.get(cell)
         if found is None:
             return "is no cell"
@@ -107,13 +107,13 @@ class Figures:
         return "nobody has a number of" if found.unmodelled is not None and found.value is None else None
 
     def expect(self, predictions: Iterable[Row]) -> None:
-        """Refuses a number that is of no cell and stands beside none."""
+        """Refuses a number that belongs to no cell and is not an additional row either."""
         for row in predictions:
             if row["beside"] is None and row["id"] not in self.cells:
                 raise self._fault(f'there is no cell "{row["id"]}", of which the model has a number; add it')
 
     def quotients(self, predictions: Sequence[Row]) -> list[Row]:
-        """The numbers of the cells that are quotients, except those of which the model has not every factor."""
+        """The numbers of the cells that are quotients, except those with a factor that the model lacks."""
         own: dict[str, list[Row]] = {}
         for row in predictions:
             if row["beside"] is None:
@@ -158,8 +158,8 @@ class Figures:
 
 
 def compared(figures: Figures, predictions: Sequence[Row], *, timed: bool) -> list[Row]:
-    """Every published cell with its numbers, one for each reading, and those beside it; then those of no published cell. If the applications
-    were `timed`, a cell that nothing gives a number of and that does not say why is a failure."""
+    """Every published cell with its numbers, one for each reading, and its additional rows; then those of no published cell. If the applications were
+    `timed`, a cell without a number and without a reason is a failure."""
     figures.expect(predictions)
     own: dict[str, list[Row]] = {}
     beside: dict[str, list[Row]] = {}
@@ -175,7 +175,7 @@ def compared(figures: Figures, predictions: Sequence[Row], *, timed: bool) -> li
 
 
 def _row(figures: Figures, table: str, cell: str, unit: str, prediction: Row) -> Row:
-    """A row of the comparison: what is published, what the model says and what that is worth."""
+    """A row of the comparison: the published value, the model's, and its evidence value."""
     value, kind = prediction.get("value"), prediction.get("kind")
     told = {"published": None, "published_least": None, "published_most": None, "model": value, "deviation": None}
     worth = {
@@ -203,7 +203,7 @@ def _published(figures: Figures, cell: Cell, prediction: Row) -> Row:
 
 
 def _unclaimed(figures: Figures, cell: Cell, *, timed: bool) -> Row:
-    """The row of a cell of which nothing gives a number."""
+    """The row of a cell without a number."""
     if cell.unmodelled is not None:
         return _published(figures, cell, {"kind": "not_modelled", "reason": cell.unmodelled})
     if timed:

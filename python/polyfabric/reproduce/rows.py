@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import Error
 
 Reading = dict[str, str | None]
-"""Its name, and what speaks for it besides the result."""
+"""Its name, and its evidence besides the result."""
 
 
 def predicted(
@@ -18,35 +18,35 @@ def predicted(
     beside: list[str] | None = None,
     readings: list[Reading] | None = None,
 ) -> dict[str, Any]:
-    """A row of the comparison: a published cell's, or one `beside` it with its table, name and unit. It is predicted, under `readings`
-    if there are some: each with its name and what speaks for it besides the result."""
+    """A row of the comparison: a published cell's, or an additional one with table, name and unit in `beside`. It is predicted, with `readings` if
+    any: each with its name and its evidence besides the result."""
     kind = "predicted_under_reading" if readings else "predicted"
     row = {"id": cell, "beside": beside, "value": value, "kind": kind, "readings": readings or []}
     return {**row, "reason": reason}
 
 
 def calibrated(cell: str, value: float, reason: str, beside: list[str] | None = None) -> dict[str, Any]:
-    """A row with a choice that was made by somebody who knew what was published: a published cell's, or one `beside` it."""
+    """A row with a choice that was made when the published value was known: a published cell's, or an additional one (`beside`)."""
     row = {"id": cell, "beside": beside, "value": value, "kind": "calibrated", "readings": []}
     return {**row, "reason": reason}
 
 
 def of(row: dict[str, Any], **fields: str | float | None) -> dict[str, Any]:
-    """A row with what it is of, field by field, for tables that are drawn of several rows."""
+    """A row with its subject, field by field, for tables that combine several rows."""
     return {**row, "of": fields}
 
 
 BOUND_KNOWN = "calibrated: the bound that these words are read as was set when the model's number was known"
-"""Of rows of statements in words, where the words leave a bound to be chosen."""
+"""The note for rows of statements in words that leave the choice of a bound."""
 
 
 def named(readings: Sequence[Reading]) -> list[str]:
-    """The names of readings, for the reason of a row that is calibrated, which has none."""
+    """The names of readings, for the reason of a calibrated row, which has none."""
     return [str(reading["name"]) for reading in readings]
 
 
 def identical(cell: str, value: float, reason: str, beside: list[str] | None = None) -> dict[str, Any]:
-    """A row that says again what another row, or the paper's own formula, says."""
+    """A row that repeats another row, or the paper's own formula."""
     return {**predicted(cell, value, reason, beside), "kind": "identity"}
 
 
@@ -66,6 +66,6 @@ def failed(cell: str, error: Exception, beside: list[str] | None = None) -> dict
 
 
 def untold(cell: str, reason: str) -> dict[str, Any]:
-    """A row without a number, which is no fault."""
+    """A row without a number, which is no failure."""
     row = {"id": cell, "beside": None, "value": None, "kind": "not_modelled", "readings": []}
     return {**row, "reason": reason}

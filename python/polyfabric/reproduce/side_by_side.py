@@ -1,4 +1,4 @@
-"""Simulations of a paper's applications, two side by side as far as memory goes."""
+"""Simulations of a paper's applications, two in parallel if memory allows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Made = TypeVar("Made")
 
 
 class Memory(Enum):
-    """What a simulation leaves others of the memory."""
+    """The memory that a simulation leaves for others."""
 
     LITTLE = "any other goes beside it"
     LARGE = "its schedules take gigabytes: one such at a time"
@@ -27,17 +27,17 @@ class Memory(Enum):
 
 @dataclass(frozen=True)
 class Step(Generic[Made]):
-    """Simulations one after the other."""
+    """Simulations in sequence."""
 
     words: str
-    """What is simulated, to be told."""
+    """The name of the simulation, for messages."""
     make: Callable[[], Made]
     memory: Memory = Memory.LITTLE
 
 
 def side_by_side(steps: Sequence[Step[Made]], progress: ProgressHook | None) -> list[Made]:
-    """What every step makes, in their order. Two threads share them; this one alone takes the large ones, and those that leave no memory when the other has
-    ended."""
+    """The results of every step, in order. Two threads share the steps. This thread takes the large ones, and, after the other has ended, those that
+    need all memory."""
     made: dict[int, Made] = {}
     stop = Event()
 
@@ -52,7 +52,7 @@ def side_by_side(steps: Sequence[Step[Made]], progress: ProgressHook | None) -> 
     )
 
     def help_out() -> None:
-        # What it waits for ends when nobody wants it any more.
+        # The other thread stops early if the caller cancels.
         with watched(lambda *_: _go_on(stop)):
             try:
                 while not stop.is_set() and (number := _next(little)) is not None:

@@ -1,5 +1,5 @@
-"""Strix's tables and figures, each number from a checked schedule; and figure 7, the time of one inference of Zama's Deep-NN, in the rings of the paper and
-with both orders of the key switch."""
+"""Strix's tables and figures, each number from a checked schedule; and figure 7, the time of one inference of Zama's Deep-NN, in the rings of the
+paper and with both orders of the key switch."""
 
 from __future__ import annotations
 
@@ -23,19 +23,20 @@ from .side_by_side import Step, side_by_side
 _ROWS = Catalog("strix")
 
 _SEEN = ("I", "II", "III")
-"""The sets of table V whose published numbers were seen when the bus of the bootstrapping key was read."""
+"""The sets of table V whose published numbers were known when the bus of the bootstrapping key was interpreted."""
 
 _EPOCHS = 8
-"""Epochs of a long run. Of look-ups alone, its ends weigh a few parts in a thousand. The last epoch's key switch, which nothing hides, weighs 6 %."""
+"""Epochs of a long run. For look-ups alone, its ends account for a few parts in a thousand. The last epoch's key switch, which nothing hides,
+accounts for 6 %."""
 
 _TABLE_7 = ((16, 2), (8, 4), (4, 8), (2, 16), (1, 32))
 """TvLP and CLP."""
 
 _FULL = 0.01
-"""What a point of table VII may lack of the best throughput to be as good."""
+"""The tolerance for a point of table VII to count as equal to the best throughput."""
 
 _COLUMNS = ("throughput", "latency", "bandwidth", "bandwidth without a gap", "bandwidth of one ciphertext a core")
-"""What a point of table VII has, in order."""
+"""The resources of a point of table VII, in order."""
 
 _UNITS = ("rotator", "decomposer", "fft", "vma", "ifft", "accumulator")
 
@@ -62,7 +63,7 @@ def predictions(progress: ProgressHook | None) -> list[dict[str, Any]]:
 def _long(
     machine: machines.Machine, name: str, parameters: str, epochs: int = _EPOCHS
 ) -> tuple[dict[str, Any], int, int]:
-    """The report of a long run, how many ciphertexts it has, and how many of them a core holds at a time, which a first mapping says."""
+    """The report of a long run, its number of ciphertexts, and the number that a core holds at a time, from a first mapping."""
     cores = machine.count("units.core.count")
     most = cores * machine.count("units.core.batch")
     waves = round(machine.mapping(kernel(machine, name, parameters, most))["quantities"]["ciphertexts_a_core"])
@@ -74,7 +75,7 @@ def _rate(machine: machines.Machine, report: dict[str, Any], count: int) -> floa
 
 
 def _latency(machine: machines.Machine, parameters: str) -> tuple[float, float, dict[str, Any]]:
-    """Milliseconds of one ciphertext a core, from the first load to the last store, and of them those in which a core's FFT units are at work; and the
+    """Milliseconds of one ciphertext per core, from the first load to the last store; the part of them in which a core's FFT units are busy; and the
     report."""
     report = simulated(machine, "pbs", parameters, machine.count("units.core.count"))
     return report["cycles"] / machine.clock_hz * 1e3, report["limits"]["fft"] / machine.clock_hz * 1e3, report
@@ -83,7 +84,7 @@ def _latency(machine: machines.Machine, parameters: str) -> tuple[float, float, 
 def _set(machine: machines.Machine, name: str) -> list[dict[str, Any]]:
     """The rows of a set of table V."""
     parameters, row = f"strix-{name}", partial(_ROWS.row, name=name)
-    # What hangs on the bus and was not known when it was read is predicted.
+    # Figures that depend on the bus and were unknown when it was interpreted are predicted.
     kind = "calibrated" if name in _SEEN else None
 
     def rows() -> list[dict[str, Any]]:
@@ -133,7 +134,7 @@ def _unfolded() -> list[dict[str, Any]]:
 
 
 def _table_6(own: dict[str, float | None]) -> list[dict[str, Any]]:
-    """Folding's part of table VI, and what it improves."""
+    """Folding's part of table VI, and its improvements."""
     rows = []
     for what in ("throughput", "latency"):
         row, folded, unfolded = partial(_ROWS.row, what=what), own[f"table5.I.{what}"], own[f"table6.off.{what}"]
@@ -151,13 +152,13 @@ def _point(machine: machines.Machine, cores: int, lanes: int) -> list[dict[str, 
     point, row = f"TvLP {cores}, CLP {lanes}", partial(_ROWS.row, cores=cores, lanes=lanes)
 
     def rows() -> list[dict[str, Any]]:
-        # The key bus is as wide as the multipliers want it: 512 bits at four lanes.
+        # The key bus is as wide as the multipliers require: 512 bits at four lanes.
         bus = 1024 * lanes // 4
         own = machine.varied(units__core__count=cores, units__core__lanes=lanes, channels__key_bus__rate=bus)
         report, count, waves = _long(own, "pbs", set_iv)
         milliseconds, fft, alone = _latency(own, set_iv)
         key = alone["traffic_bytes"]["bootstrap_key"]
-        # What moves in a run that no channel holds up.
+        # The transfers in a run that no channel delays.
         unlimited = own.varied(channels__hbm__bandwidth=1024 * 300)
         moved = []
         for each in (unlimited, unlimited.varied(units__core__batch=1)):
@@ -176,7 +177,7 @@ def _point(machine: machines.Machine, cores: int, lanes: int) -> list[dict[str, 
 
 
 def _best_point(own: dict[str, float | None]) -> list[dict[str, Any]]:
-    """TvLP of the best of table VII's points."""
+    """TvLP of the best point of table VII."""
     points = [
         (cores, *(own[f"table7.{cores}.{lanes}.{what}"] for what in ("throughput", "latency")))
         for cores, lanes in _TABLE_7
@@ -189,12 +190,12 @@ def _best_point(own: dict[str, float | None]) -> list[dict[str, Any]]:
 
 
 def fragments(ciphertexts: int, cores: int = 72, core_batch: int = 1) -> int:
-    """Blind rotations one after the other on a device that batches so many ciphertexts (formula 2); of figure 2's GPU, if nothing is said."""
+    """Consecutive blind rotations on a device that batches that many ciphertexts (formula 2); by default on figure 2's GPU."""
     return -(-ciphertexts // (cores * core_batch))
 
 
 def _figure_2() -> list[dict[str, Any]]:
-    """Times of a GPU, by the paper's own formulas: no evidence beside them."""
+    """Times of a GPU, by the paper's own formulas: no additional evidence."""
     rows = [_ROWS.row("figure2.gpu.73", fragments(73) / fragments(72))]
     for count in (36, 144, 145, 288):
         rows.append(_ROWS.row("figure2.gpu.73/others", fragments(count) / fragments(72), count=count))
@@ -202,9 +203,9 @@ def _figure_2() -> list[dict[str, Any]]:
 
 
 def _iterations(machine: machines.Machine, waves: int, first: int) -> list[dict[str, Any]]:
-    """Figure 8: shares of the time of two iterations, on the first core: of the first two that no load holds up, or of the very first."""
+    """Figure 8: shares of the time of two iterations, on the first core: of the first two that no load delays, or of the very first."""
     fields = {"waves": waves, "first": first, "next": first + 1, "past": first + 2}
-    # The text has the first two iterations. Those after the first were taken after these had come out lower.
+    # The text has the first two iterations. Those after the first were used after these had turned out lower.
     key = "figure8.{what}" if (waves, first) == (3, 1) else "figure8.{what}/others"
     kind = "calibrated" if first > 0 else None
 
@@ -214,7 +215,7 @@ def _iterations(machine: machines.Machine, waves: int, first: int) -> list[dict[
     def rows() -> list[dict[str, Any]]:
         cores = machine.count("units.core.count")
         lookups = kernel(machine, "pbs", "strix-I", waves * cores)
-        # Of 500 iterations more than those that are looked at.
+        # Among 500 iterations more than those examined.
         end = machine.simulate(lookups)["cycles"] // 25
         of_core = {name: f"core0.{name}" for name in _UNITS}
         events: dict[str, list[dict[str, Any]]] = {}
@@ -247,7 +248,7 @@ _CHANNEL = "hbm.key0"
 
 
 def _covered(spans: Sequence[tuple[int, int]], window: tuple[int, int]) -> float:
-    """The share of a window in which one of the spans is under way."""
+    """The share of a window covered by at least one of the spans."""
     begin, end = window
     taken: set[int] = set()
     for first, past in spans:
@@ -297,7 +298,7 @@ class Case:
 
     @property
     def cell(self) -> str:
-        """The published cell that its row is of, or stands beside."""
+        """The published cell of its row, or the cell that its row is additional to."""
         return f"figure7.{self.depth}.{self.degree}"
 
     def row(self, machine: machines.Machine) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 use polyfabric_tfhe_rs::{AdapterError, Backend, Deviations};
 use tfhe::core_crypto::prelude::*;
 
-/// A parameter set, as tfhe-rs's calls take it.
+/// A parameter set, in the types of tfhe-rs's functions.
 #[derive(Clone, Copy)]
 pub struct Set {
     n: usize,
@@ -62,7 +62,7 @@ impl Client {
         }
     }
 
-    /// The server's keys, handed to Polyfabric.
+    /// The server's keys, converted for Polyfabric.
     pub fn backend(&mut self) -> Result<Backend<u32>, AdapterError> {
         let (set, modulus) = (self.set, CiphertextModulus::new_native());
         let bootstrap = par_allocate_and_generate_new_lwe_bootstrap_key(
@@ -86,7 +86,7 @@ impl Client {
         Backend::new(&bootstrap, Some(&key_switch), set.deviations)
     }
 
-    /// The function of every gate: an eighth for a phase of the upper half of the torus.
+    /// The function of every gate: an eighth for a phase in the upper half of the torus.
     pub fn sign(&self) -> GlweCiphertextListOwned<u32> {
         let (size, degree) = (GlweDimension(self.set.k).to_glwe_size(), PolynomialSize(self.set.degree));
         let glwe = [vec![0; self.set.k * self.set.degree], vec![EIGHTH; self.set.degree]].concat();

@@ -8,7 +8,7 @@ use tfhe::core_crypto::prelude::*;
 /// Results are under the key of the inputs.
 pub const ORDER: KeySwitchOrder = KeySwitchOrder::After;
 
-/// A Boolean of every cell.
+/// A Boolean for every cell.
 type Bits = LweCiphertextListOwned<u32>;
 
 /// An encrypted board, row by row.
@@ -17,13 +17,13 @@ pub struct Board {
     pub size: usize,
 }
 
-/// Where bootstraps run.
+/// The place where bootstraps run.
 pub enum Place<'a> {
     Processor(&'a Processor<'a, u32>),
     Machine(&'a Backend<u32>, &'a Machine),
 }
 
-/// Gates, and what they took.
+/// Gates, and their accumulated cost.
 pub struct Gates<'a> {
     place: Place<'a>,
     sign: GlweCiphertextListOwned<u32>,
@@ -38,7 +38,7 @@ enum Gate {
     Xor,
 }
 
-/// Bits of `a` and of `b`, which are negated where `not` says, as a gate's sums.
+/// The sums of a gate: bits of `a` and of `b`, negated where `not` says so.
 fn sums(gate: Gate, (a, not_a): (&Bits, bool), (b, not_b): (&Bits, bool)) -> Bits {
     let (weight, constant) = match gate {
         Gate::And => (1, EIGHTH.wrapping_neg()),
@@ -69,12 +69,12 @@ impl<'a> Gates<'a> {
         &self.batches
     }
 
-    /// By the machine's schedules so far; none without a machine.
+    /// Time by the machine's schedules so far; none without a machine.
     pub fn seconds(&self) -> Option<f64> {
         matches!(self.place, Place::Machine(..)).then_some(self.seconds)
     }
 
-    /// Gates that wait for nothing of each other, in one batch.
+    /// Independent gates, in one batch.
     fn all(&mut self, gates: &[(Gate, (&Bits, bool), (&Bits, bool))]) -> Result<Vec<Bits>, AdapterError> {
         let sums: Vec<Bits> = gates.iter().map(|&(gate, a, b)| sums(gate, a, b)).collect();
         let modulus = CiphertextModulus::new_native();
@@ -98,7 +98,7 @@ impl<'a> Gates<'a> {
     /// Sums of two numbers of bits, the lowest first, for several pairs at once: a half adder of two gates, then full adders of five.
     fn add(&mut self, pairs: &[(&[Bits], &[Bits])]) -> Result<Vec<Vec<Bits>>, AdapterError> {
         let width = pairs.first().map_or(0, |(a, _)| a.len());
-        // Every bit's exclusive or and conjunction wait for no carry.
+        // The exclusive or and the conjunction of every bit do not depend on a carry.
         let mut gates = Vec::new();
         for (a, b) in pairs {
             for (x, y) in a.iter().zip(*b) {
@@ -130,7 +130,7 @@ impl<'a> Gates<'a> {
         Ok(sums)
     }
 
-    /// The board after one generation: 44 gates a cell.
+    /// The board after one generation: 44 gates per cell.
     pub fn generation(&mut self, board: &Board) -> Result<Board, AdapterError> {
         let size = board.size;
         let ciphertext = board.cells.lwe_size().0;
@@ -140,7 +140,7 @@ impl<'a> Gates<'a> {
             let modulus = board.cells.ciphertext_modulus();
             vec![LweCiphertextList::from_container(data.collect::<Vec<u32>>(), LweSize(ciphertext), modulus)]
         };
-        // Neighbours that are opposite each other, so that no pair is another cell's.
+        // Pairs of opposite neighbors, so that no two cells share a pair.
         let back = size - 1;
         let ways = [(back, back), (back, 0), (back, 1), (0, back)];
         let opposite = |step: usize| (size - step) % size;

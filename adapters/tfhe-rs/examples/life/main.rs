@@ -1,9 +1,9 @@
-//! The Game of Life in gates of tfhe-rs, its bootstraps on Polyfabric: 44 gates a cell, as FPT was offered as a backend of that library.
+//! The Game of Life in gates of tfhe-rs, with bootstraps on Polyfabric: 44 gates per cell, like FPT as a backend of that library.
 //!
 //!     cargo run --release --example life -- [cpu | MACHINE] [SIZE] [GENERATIONS] [set-I | small]
 //!
-//! Keys, encryption, sums of ciphertexts and decryption are tfhe-rs's. Bootstraps and key switches run on this processor, and are counted on FPT; or, with a machine's
-//! name, are carried out by its schedule. Every generation is compared with the clear game.
+//! tfhe-rs provides keys, encryption, sums of ciphertexts and decryption. Bootstraps and key switches run on this processor, and are counted on FPT;
+//! or, with a machine's name, its schedule executes them. Every generation is compared with the clear game.
 
 mod client;
 mod gates;
@@ -41,7 +41,7 @@ fn show(cells: &[bool], size: usize) {
     }
 }
 
-/// What `text` gives for `name`.
+/// The value that `text` gives for `name`.
 fn number(name: &str, text: &str, known: RangeInclusive<usize>) -> Result<usize, String> {
     let told = || format!("{name} is {text:?}; give {} to {}", known.start(), known.end());
     text.parse().ok().filter(|number| known.contains(number)).ok_or_else(told)
