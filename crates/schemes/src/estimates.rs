@@ -72,7 +72,7 @@ fn with_modulus(
     })
 }
 
-/// The estimated instance within [`TOLERANCE`] of this one.
+/// The estimated instance that matches this one, log2 of the modulus within 0.3 and of the noise within 0.01.
 pub fn find(
     dimension: usize,
     secret: impl std::fmt::Display,

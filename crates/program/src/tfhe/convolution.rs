@@ -90,7 +90,7 @@ impl Convolution {
         }
     }
 
-    /// The matrix from the flattened image to the flattened result. `weights` is [filters][kernel height][kernel width][channels],
+    /// The matrix from the flattened image to the flattened result. `weights` is filters × kernel height × kernel width × channels,
     /// flattened. As in neural networks, the kernel is not mirrored.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Functional replay: the schedule's events, in the schedule's order, on real ciphertexts.
 //!
 //! Data exists only where the schedule puts it, so a wrong order, a wrong buffer or a missing transfer gives wrong ciphertexts. An event
-//! computes its results by the program's definition ([`crate::tfhe::definition`]), in the machine's arithmetic ([`words`]), from the data
+//! computes its results by the program's definition ([`crate::tfhe::definition`]), in the machine's arithmetic (`words.rs`), from the data
 //! at the places that it reads. In [`stream`], elements move in the cycles that the schedule states.
 
 pub mod stream;
