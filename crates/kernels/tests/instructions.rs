@@ -97,7 +97,7 @@ fn kernels(run: &mut dyn FnMut(&'static str, &mut dyn FnMut())) {
     black_box((values, first, second, sum, accumulator, narrow));
 }
 
-/// What Valgrind runs; does nothing otherwise.
+/// Runs the kernels under Valgrind; does nothing in a usual test run.
 #[test]
 fn counted_process() {
     if std::env::var_os(COUNTED).is_some() {

@@ -96,7 +96,7 @@ class Text(Value):
         size, most = self.length, MOST_BITS // 8
         if size > most:
             raise refuse(
-                f"a text of {size} bytes is too long to order, the most is {most}; declare a part as an input of its own, and compare that"
+                f"a text of {size} bytes is too long to order, which takes at most {most}; declare a part of it as a separate input, and compare that"
             )
         one, another = (
             digits.total(

@@ -26,7 +26,7 @@ def predicted(
 
 
 def calibrated(cell: str, value: float, reason: str, beside: list[str] | None = None) -> dict[str, Any]:
-    """A row with a choice that was made when the published value was known: a published cell's, or an additional one (`beside`)."""
+    """A row that depends on a choice made with the published value known. With `beside`, as for `predicted`, it is an additional row."""
     row = {"id": cell, "beside": beside, "value": value, "kind": "calibrated", "readings": []}
     return {**row, "reason": reason}
 

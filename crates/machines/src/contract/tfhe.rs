@@ -177,7 +177,7 @@ pub fn derive_widths(
         .map_err(|cause| MachineError::mapping(machine, parameters.name(), cause))
 }
 
-/// The text of `machine`'s file with derived widths instead of its own. Readings that set only these widths are dropped.
+/// The text of `machine`'s file with derived widths in place of the file's. Named alternatives that set only these widths are dropped.
 ///
 /// # Errors
 /// [`MachineError::Mapping`] if it cannot be written as text.

@@ -74,8 +74,6 @@ macro_rules! primitives {
             /// # Errors
             /// Of `number`.
             pub fn read<E>(name: &str, mut number: impl FnMut() -> Result<u32, E>) -> Result<Option<Self>, E> {
-                // Not every operation has numbers.
-                let _ = &mut number;
                 Ok(Some(match name {
                     $($text => Self::$name { $($($number: number()?),+)? },)+
                     _ => return Ok(None),
