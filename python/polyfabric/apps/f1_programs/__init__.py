@@ -14,6 +14,9 @@ from . import country_lookup, helr, lola_cifar, lola_mnist
 
 Inputs = dict[str, NDArray[Any]]
 
+LOLA_MNIST_TOLERANCE = 2.0**-3
+"""Four times the largest error of twelve runs, 0.031: at 4 limbs a score has an error of 0.08 (standard deviation), and the largest score is 4 to 12."""
+
 
 @dataclass(frozen=True)
 class ExampleProgram:
@@ -57,7 +60,7 @@ def _mnist(encrypted: bool) -> ExampleProgram:
     if encrypted:
         name, build, tolerance = "lola-mnist-encrypted", lola_mnist.lola_mnist_encrypted, 1e-2
     else:
-        name, build, tolerance = "lola-mnist", lola_mnist.lola_mnist, 5e-2
+        name, build, tolerance = "lola-mnist", lola_mnist.lola_mnist, LOLA_MNIST_TOLERANCE
     cell = f"table3.{name.replace('-', '_')}"
     return ExampleProgram(name, f"f1-{name}", build, example, answer, tolerance, cell, classifies=True)
 
