@@ -48,8 +48,8 @@ TABLES: dict[str, Table] = {
 
 
 def texts() -> list[Path]:
-    """README, docs and the other pages at the root."""
-    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+    """README and the other pages at the root, docs and notes."""
+    return [page for folder in ("", "docs", "notes") for page in sorted((ROOT / folder).glob("*.md"))]
 
 
 def draw(name: str) -> str:
