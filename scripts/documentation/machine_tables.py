@@ -34,6 +34,34 @@ def _fields(row: Row) -> Row:
     return row.get("of", {})
 
 
+def main(*cells: tuple[str, str]) -> Callable[[list[Row]], Rows]:
+    """The rows of some cells, each a table and the beginning of the cell's name; the kind without its conditions."""
+
+    def made(found: list[Row]) -> Rows:
+        compared = _compared(found)
+        kept = []
+        for table, name in cells:
+            of = [row for row in compared if row["table"] == table and row["cell"].startswith(name)]
+            if not of:
+                raise ValueError(f"no row with a published figure is {table}, {name}")
+            kept += [(*deviation(row)[:-1], rows.kind(row).partition(" under ")[0]) for row in of]
+        return kept
+
+    return made
+
+
+def kinds(*found: list[Row]) -> Rows:
+    """For each machine its rows with a published figure by kind, and the predictions within a tenth of it."""
+    made = []
+    for machine, own in zip(MACHINES, found, strict=True):
+        published = [row for row in own if rows.published(row) != "-"]
+        counts = {kind: [row for row in published if row["kind"] in names] for kind, names in KINDS.items()}
+        near = [row for row in counts["predicted"] if row["deviation"] is not None and abs(row["deviation"]) <= 0.1]
+        made.append((machine, *(str(len(of)) for of in (counts["predicted"], near, *list(counts.values())[1:]))))
+    totals = (str(sum(int(row[at]) for row in made)) for at in range(1, len(made[0])))
+    return [*made, ("all", *totals)]
+
+
 def model(row: Row | None, without: str = "-") -> str:
     """The model's number of a row; of one that the recorded result lacks, a dash."""
     if row is None:
@@ -389,7 +417,31 @@ PROGRAMS = (
 DIGITS = ("key switch", "hints, MiB", "on F1, ms", "memory alone, ms")
 OPERATIONS = ("operation", "N", "bound of the units, ns", "model, ns", "published, ns")
 
+MACHINES = ("F1", "FPT", "Strix", "Morphling", "Osiris")
+KINDS = {
+    "predicted": ("predicted", "predicted_under_reading"),
+    **{kind: (kind,) for kind in ("calibrated", "identity", "input", "not_modelled")},
+}
+KIND_COLUMNS = ("machine", "predicted", "of these within 10 %", "calibrated", "identity", "input", "not modelled")
+
 TABLES = {
+    "kinds": (tuple(f"reproduce-{machine.lower()}" for machine in MACHINES), KIND_COLUMNS, kinds),
+    "fpt-main": (
+        "reproduce-fpt",
+        DEVIATION,
+        main(
+            ("Section 5", "set I, cycles of a CMUX"),
+            ("Section 5", "set II, cycles of a CMUX"),
+            ("Table 3", "set II, multiply-accumulate units"),
+            ("Table 3", "set I, MAC, BRAM"),
+            ("Table 3", "set I, FFT, DSP"),
+            ("Table 4", "FPT, set I, throughput"),
+            ("Table 4", "FPT, set II, throughput"),
+            ("Table 4", "FPT, set I, latency"),
+            ("Section 3.4", "transforms of radix 2^4"),
+            ("Table 5", "FPT, board update without key switch"),
+        ),
+    ),
     "morphling": ("reproduce-morphling", DEVIATION, morphling),
     "morphling-applications": ("reproduce-morphling", APPLICATIONS, morphling_applications),
     "words": ("params-morphling", WORDS, words),
