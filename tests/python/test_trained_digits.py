@@ -10,7 +10,7 @@ from polyfabric.apps.trained_digits.classifier import classify
 from polyfabric.apps.trained_digits.deep import DeepCnn, Layer, Network
 
 ACCURACY = {"deepcnn-20-digits": 0.746, "xgboost-digits": 0.933}
-"""In the clear, of the held-out images: as docs/morphling.md has it."""
+"""In the clear, of the held-out images: as notes/papers/morphling.md has it."""
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
