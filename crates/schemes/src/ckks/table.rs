@@ -123,14 +123,14 @@ mod tests {
     /// `POLYFABRIC_UPDATE_DOCS=1 cargo test -p polyfabric-schemes ckks::table` rewrites it.
     #[test]
     fn the_documentation_has_it() {
-        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/ckks.md");
-        let page = std::fs::read_to_string(&path).expect("docs/ckks.md");
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/ckks-sets.md");
+        let page = std::fs::read_to_string(&path).expect("docs/ckks-sets.md");
         let (begin, end) = ("<!-- sets: begin -->\n", "<!-- sets: end -->");
         let start = page.find(begin).expect("the table's first mark") + begin.len();
         let stop = page.find(end).expect("the table's last mark");
         if std::env::var_os("POLYFABRIC_UPDATE_DOCS").is_some() {
             let updated = format!("{}{}{}", &page[..start], markdown(), &page[stop..]);
-            std::fs::write(&path, updated).expect("docs/ckks.md can be written");
+            std::fs::write(&path, updated).expect("docs/ckks-sets.md can be written");
         } else {
             assert_eq!(&page[start..stop], markdown(), "the sets changed: run this test with POLYFABRIC_UPDATE_DOCS=1");
         }
