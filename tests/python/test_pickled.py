@@ -13,6 +13,7 @@ import numpy as np
 import polyfabric as pf
 import pytest
 from polyfabric import machines
+from rejects import rejects
 
 
 @pf.program(x=pf.UInt(8).vector(3), word=pf.Text(4), few=pf.Int(-3, 3))
@@ -134,3 +135,11 @@ def test_unpicklable_objects_name_a_remedy() -> None:
             pickle.dumps(value)
     assert pickle.loads(pickle.dumps(result.outputs)) == {"result": 3}
     assert pickle.loads(pickle.dumps(result.to_dict())) == result.to_dict()
+
+
+@pytest.mark.parametrize("kind", [pf.UInt(8), pf.Int(0, 7).vector(2), pf.Text(4), pf.Real, pf.Mod(65537).matrix(2, 3)])
+def test_a_value_of_a_program_is_copied_but_not_pickled(kind: Any) -> None:
+    program = pf.program(x=kind)(lambda x: [*copy.deepcopy({"x": x}).values(), copy.copy(x)][0])
+    assert kind.takes(program.outputs["result"])
+    with rejects(pf.ProgramError, "test_pickled.py"):
+        pf.program(x=kind)(lambda x: pickle.loads(pickle.dumps(x)))

@@ -7,7 +7,7 @@ are values of that type, and all other names are public. A test compares each en
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NoReturn, TypeAlias
+from typing import Any, ClassVar, NoReturn, Self, TypeAlias
 
 import numpy as np
 
@@ -40,6 +40,19 @@ class Absences:
         if form:
             raise refuse(f"an encrypted {self.type} cannot be formatted as {form!r}: {ONLY_AFTER}")
         return str(self)
+
+    def __copy__(self) -> Self:
+        """Returns the value itself, which is immutable."""
+        return self
+
+    def __deepcopy__(self, _memo: object) -> Self:
+        return self
+
+    def __reduce_ex__(self, _protocol: object) -> NoReturn:
+        raise refuse(
+            f"an encrypted {self.type} of a program cannot be pickled or sent to another process, because it has no value yet; "
+            "return it, and store the result's outputs"
+        )
 
     def __round__(self, _digits: int = 0) -> NoReturn:
         raise refuse(f"an encrypted {self.type} is not rounded; use it directly, and // to divide")
