@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -350,9 +349,9 @@ SLOTS = [
     case(
         "object-operand",
         {"x": RV},
-        lambda x: x * Decimal("0.5"),
-        ("Decimal",),
-        lambda x: x * float(Decimal("0.5")),
+        lambda x: x * "0.5",
+        ("str",),
+        lambda x: x * float("0.5"),
         {"x": HALF},
         HALF / 2,
     ),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import polyfabric as pf
@@ -48,6 +50,12 @@ FUNCTIONS = {
     "dot": lambda x: np.dot(x, x),
     "weighted": lambda x: np.dot([1, 2, 3, 4], x),
     "scaled": lambda x: np.dot(2, x),
+    "inner": lambda x: np.inner(x, x),
+    "inner_matrix": lambda x: np.inner(x, [[1, 2, 3, 4], [0, 1, 0, 1]]),
+    "matrix_inner": lambda x: np.inner([[1, 2, 3, 4], [0, 1, 0, 1]], x),
+    "multiples": lambda x: np.inner(x, 2),
+    "vdot": lambda x: np.vdot(x, x),
+    "weighted_vdot": lambda x: np.vdot([[1, 2], [3, 4]], x),
     "joined": lambda x: np.concatenate([x, x[:2]]),
     "squares": np.square,
 }
@@ -87,7 +95,8 @@ def test_functions_of_the_language_go_by_numpys_names_too(kind):
         ("real", np.add.reduce, ("add.reduce",)),
         ("real", np.std, ("std",)),
         ("real", np.median, ("median", "CKKS")),
-        ("real", lambda x: np.inner(x, x), ("inner",)),
+        ("real", lambda x: np.outer(x, x), ("outer",)),
+        ("integer", lambda x: np.vdot(2, x), ("vdot",)),
         ("real", lambda x: np.concatenate([x, x], axis=1), ("concatenate",)),
         ("real", lambda x: np.add(x, 1, where=[True] * 4), ("add",)),
         ("residue", np.sin, ("sin", "BGV")),
@@ -99,6 +108,44 @@ def test_functions_of_the_language_go_by_numpys_names_too(kind):
 def test_a_function_of_numpy_is_refused_by_its_name(kind, call, values):
     with rejects(pf.ProgramError, "test_numpy_calls.py", *values):
         traced(kind, lambda x: call(x))
+
+
+def test_products_of_matrices_and_of_complex_numbers():
+    x, y = np.arange(6.0).reshape(2, 3) / 6, np.array([[1, 2, 0], [0, 1, 3]])
+    calls = {
+        "inner": lambda x: np.inner(x, x),
+        "public": lambda x: np.inner(y, x),
+        "vector": lambda x: np.inner(x, [1, 2, 3]),
+        "vdot": lambda x: np.vdot(x, y),
+    }
+    found = pf.program(x=pf.Real.matrix(2, 3))(lambda x: {name: of(x) for name, of in calls.items()})(x=x)
+    for name, of in calls.items():
+        np.testing.assert_allclose(found[name], of(x), err_msg=name)
+    z, w = np.array([0.5 + 0.25j, -0.5j]), np.array([1j, 2])
+    products = {"left": lambda z: np.vdot(z, w), "right": lambda z: np.vdot(w, z), "inner": lambda z: np.inner(z, w)}
+    found = pf.program(z=pf.Complex.vector(2))(lambda z: {name: of(z) for name, of in products.items()})(z=z)
+    for name, of in products.items():
+        np.testing.assert_allclose(found[name], of(z), err_msg=name)
+
+
+def test_an_array_of_objects_is_one_of_numbers():
+    values = np.array([1, 2, 3, 4]) / 4
+    exact = [1, 2.5, Fraction(1, 4), np.float32(0.5)]
+    for entries in (exact, [Decimal("0.25"), True, 10**20, 0]):
+        numbers = np.array(entries, dtype=object)
+        found = traced("real", lambda x, numbers=numbers: (x * numbers, x + numbers))(x=values)
+        plain = numbers.astype(float)
+        np.testing.assert_allclose(found["result0"], values * plain)
+        np.testing.assert_allclose(found["result1"], values + plain)
+    rotated = pf.program(z=pf.Complex.vector(2))(lambda z: z * np.array([1j, 2], dtype=object))(z=[1, 0.5j])
+    np.testing.assert_allclose(rotated["result"], [1j, 1j])
+    large = traced("residue", lambda x: x + np.array([2**70, 1, np.int64(3), 0], dtype=object))(x=[1, 1, 1, 1])
+    assert list(large["result"]) == [(2**70 + 1) % 65537, 2, 4, 1]
+    for kind, entry in [("real", "a"), ("real", None), ("residue", 0.5), ("residue", [1])]:
+        numbers = np.array([1, 2, 3, None], dtype=object)
+        numbers[3] = entry
+        with rejects(pf.ProgramError, "test_numpy_calls.py"):
+            traced(kind, lambda x, numbers=numbers: x * numbers)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -6,9 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .functions import concat, maximum, minimum, mux
 from .numpy_calls import NumpyCalls
+from .place import refuse
+from .slots import SlotValue
 from .sorting import sort
 from .values import Value
 
@@ -22,6 +25,39 @@ def _product(a: Any, b: Any) -> Any:  # noqa: ANN401 - encrypted values and publ
     return (np.asarray(a) if listed else a) @ b
 
 
+def _inner(a: Any, b: Any) -> Any:  # noqa: ANN401 - as `_product`
+    """As np.inner: sums over the last dimension of both operands."""
+    b = b if isinstance(b, NumpyCalls) else _array(b)
+    return _product(a, b.T if _dimensions(b) == 2 else b)
+
+
+def _vdot(a: Any, b: Any) -> Any:  # noqa: ANN401 - as `_product`
+    """As np.vdot: the product of all numbers, row by row, with the conjugates of the left operand."""
+    left, right = _flat(a), _flat(b)
+    if _dimensions(left) != _dimensions(right):
+        raise refuse("numpy's vdot takes operands with equally many numbers, not a vector and a single one; use *")
+    if isinstance(left, NumpyCalls):
+        conjugated = left.conjugate() if isinstance(left, SlotValue) and left.kind == "complex" else left
+    else:
+        conjugated = np.conjugate(left)
+    return _product(conjugated, right)
+
+
+def _array(numbers: Any) -> NDArray[Any]:  # noqa: ANN401 - public numbers
+    return numbers if isinstance(numbers, np.ndarray) else np.asarray(numbers, dtype=object)
+
+
+def _dimensions(value: Any) -> int:  # noqa: ANN401 - as `_product`
+    return len(value.shape) if isinstance(value, SlotValue | np.ndarray) else int(not value.type.scalar)
+
+
+def _flat(value: Any) -> Any:  # noqa: ANN401 - as `_product`
+    """One vector, or a single number."""
+    if _dimensions(value if isinstance(value, NumpyCalls) else (value := _array(value))) == 2:
+        return value.reshape(-1)
+    return value
+
+
 def _concatenated(parts: Any) -> Any:  # noqa: ANN401 - encrypted values
     return concat(*parts)
 
@@ -33,6 +69,8 @@ def _clipped(value: Any, low: Any = None, high: Any = None) -> Any:  # noqa: ANN
 
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.dot: _product,
+    np.inner: _inner,
+    np.vdot: _vdot,
     np.concatenate: _concatenated,
     np.sort: sort,
     np.where: mux,

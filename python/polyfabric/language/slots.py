@@ -7,13 +7,17 @@ those that read there clear these slots first.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
 from math import sqrt
+from numbers import Number as _Number
+from numbers import Real
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._native import SlotProgramBuilder
+from ..errors import shown
 from ..memory import most
 from . import slot_matrix, slot_parts
 from .instead import NUMBERS, REALS, Absences, approximated, written
@@ -123,12 +127,16 @@ def array(given: object, modulus: int | None) -> NDArray[Any]:
     # Integers beyond 64 bits stay Python integers.
     if numbers.dtype == object or numbers.dtype == np.uint64:
         values = numbers.reshape(-1).tolist()
-        if values and all(isinstance(value, int) for value in values):
-            try:
-                values = [value % modulus for value in values] if modulus else [float(value) for value in values]
-            except OverflowError:
-                raise ValueError("an integer exceeds the range of floating-point numbers; scale it") from None
-            return np.asarray(values).reshape(numbers.shape)
+        for at, value in enumerate(values):
+            if not isinstance(value, _Number | np.bool_):
+                raise ValueError(f"element {at} is {shown(value)}, which is not a number")
+        if modulus and all(isinstance(value, int | np.integer | np.bool_) for value in values):
+            return np.asarray([int(value) % modulus for value in values], dtype=np.int64).reshape(numbers.shape)
+        real = all(isinstance(value, Real | Decimal | np.bool_) for value in values)
+        try:
+            return np.asarray(values, dtype=float if real else complex).reshape(numbers.shape)
+        except OverflowError:
+            raise ValueError("an integer exceeds the range of floating-point numbers; scale it") from None
     return numbers
 
 
