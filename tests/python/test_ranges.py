@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import operator
+import pickle
 import re
 
 import numpy as np
@@ -99,3 +101,105 @@ def test_numpy_is_sent_to_calls_that_exist() -> None:
             for name in re.findall(r"pf\.(\w+)", message):
                 assert hasattr(pf, name), message
         assert pf.program(x=pf.Int(0, 3).vector(4))(remedy)(x=[0, 1, 2, 3])
+
+
+COMPARISONS = [operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne]
+
+
+@pytest.mark.parametrize(
+    "kind", [pf.UInt(8), pf.SInt(8), pf.UInt(1), pf.Int(0, 7), pf.Int(-300, 300)], ids=lambda kind: str(kind)
+)
+def test_a_number_beyond_the_range_is_compared_as_in_python(kind) -> None:
+    numbers = [2**5000, -(2**5000), 2**41, kind.hi + 1, kind.lo - 1, kind.hi, kind.lo]
+    program = pf.program(x=kind)(
+        lambda x: pf.concat(*[compare(x, number) for number in numbers for compare in COMPARISONS])
+    )
+    lowered = pickle.loads(pickle.dumps(program))
+    for value in kind.bounds:
+        expected = [int(compare(value, number)) for number in numbers for compare in COMPARISONS]
+        assert list(program(x=value)["result"]) == expected
+        assert list(lowered(x=value)["result"]) == expected
+
+
+def test_numbers_of_which_some_are_beyond_the_range() -> None:
+    limits = [2**5000, 3, -(2**5000)]
+    program = pf.program(x=pf.UInt(8).vector(3))(lambda x: x < limits)
+    assert pickle.loads(pickle.dumps(program))(x=[255, 2, 0]) == {"result": [1, 1, 0]}
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_a_table_needs_entries_only_for_values_that_occur(split: bool) -> None:
+    """Digits keep the step between the values as single ciphertexts do."""
+    own = pf.Int(0, 40, step=2)
+
+    @pf.program(x=own, y=pf.Int(0, 8), v=own.vector(2))
+    def steps(x, y, v):
+        found = {"wide": x + y.cast(pf.UInt(8))} if split else {}
+        values = {
+            "times": (y * 4, 4),
+            "negative": (y * -4 + 1, 4),
+            "sum": (x + 4 * y, 2),
+            "difference": (x - 4 * y, 2),
+            "neg": (-x, 2),
+            "shift": (x << 2, 8),
+            "taken": (v[1], 2),
+            "total": (pf.sum(v), 2),
+            "sums": (pf.sum(x, y * 6, x), 2),
+            "weighted": (pf.dot([2, 4], v), 4),
+            "joined": (pf.concat(x, x + 10)[1], 2),
+            "promised": (x.assume(pf.Int(3, 20)), 2),
+        }
+        if split:
+            values |= {
+                "product": (x * (y * 2), 4),
+                "greater": (pf.max(x, 4 * y), 2),
+                "chosen": (pf.mux(y > 3, x, 4 * y), 2),
+            }
+        for name, (value, step) in values.items():
+            lo, hi = value.type.bounds
+            table = {entry: entry // step for entry in range(lo, hi + 1, step)}
+            found[name] = pf.lookup(value, table.__getitem__)
+        return found
+
+    given = {"x": 18, "y": 4, "v": [2, 40]}
+    assert pickle.loads(pickle.dumps(steps))(**given) == steps(**given)
+
+
+def test_a_promise_wider_than_any_range_is_kept() -> None:
+    for most in (2**41, 2**70):
+        wide = pf.Int(-most, most)
+        for kind in (pf.Bool, pf.Int(0, 7), pf.Int(0, 3000), pf.UInt(8)):
+            program = pf.program(x=kind)(lambda x, wide=wide: x.assume(wide) + 1)
+            assert program.outputs["result"].bounds == (1, kind.hi + 1)
+            assert program(x=1) == {"result": 2}
+    assert output(lambda x: x.assume(pf.Int(1, 7)), x=pf.Int(0, 8, step=2)) == pf.Int(2, 6, step=2)
+    for kind, promise in [(NIBBLE, pf.Int(2**41, 2**42)), (NIBBLE, pf.Int(16, 20)), (pf.Torus(4), pf.Int(0, 2**50))]:
+        message = refusal(lambda kind=kind, promise=promise: output(lambda x: x.assume(promise), x=kind))
+        assert message.startswith("tests/python/test_ranges.py:")
+
+
+def test_only_a_lowering_that_does_not_fit_is_given_up() -> None:
+    """A comparison of many values is lowered to digits too, if that is cheaper."""
+    lowered = []
+
+    def entry(value: int) -> int:
+        if len(lowered) > 1:
+            raise KeyError(value)
+        return value // 2
+
+    def tabled(x):
+        lowered.append("tabled")
+        return pf.lookup(x >> 4, entry), x > 70
+
+    program = pf.program(x=pf.Int(0, 100))(tabled)
+    assert len(lowered) == 2
+    assert tuple(program(x=64).values()) == (2, 0)
+
+    def faulty(x):
+        lowered.append("faulty")
+        if lowered.count("faulty") > 1:
+            raise TypeError
+        return x > 70
+
+    with pytest.raises(TypeError):
+        pf.program(x=pf.Int(0, 100))(faulty)

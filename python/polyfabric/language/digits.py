@@ -47,8 +47,8 @@ class Digits:
         self.scalar = scalar and count == 1
         self.span = ranges.TRUTH if truth else span
         """The exact range; `None` for integers with a width, which wrap."""
-        self.stride = stride
-        """Step between possible values, for inputs and their elements; other operations give 1."""
+        self.stride = stride if span is not None and span[0] < span[1] else 1
+        """Step between possible values of a range."""
         self.truth = truth
         """Whether they are truth values."""
 
@@ -56,6 +56,12 @@ class Digits:
     def bounds(self) -> Span:
         """The least and the greatest value."""
         return self.span or ranges.bounds(self.width)
+
+    @property
+    def steps(self) -> tuple[int, int]:
+        """The least value and the step to the next, 0 for a constant."""
+        lo, hi = self.bounds
+        return lo, self.stride if lo < hi else 0
 
     @property
     def type(self) -> Type:
@@ -76,13 +82,14 @@ class Digits:
         *others: Digits,
         scalar: bool | None = None,
         span: Span | None = None,
+        stride: int = 1,
         truth: bool = False,
     ) -> Digits:
         """The result of a step."""
         self.tracer.builder.at(*place())
         if scalar is None:
             scalar = all(operand.scalar for operand in (self, *others))
-        return Digits(self.tracer, step(self.tracer.builder), scalar=scalar, span=span, truth=truth)
+        return Digits(self.tracer, step(self.tracer.builder), scalar=scalar, span=span, stride=stride, truth=truth)
 
     @classmethod
     def public(cls, tracer: Tracer, width: Width, given: Public, *, span: Span | None = None) -> Digits:
@@ -95,7 +102,7 @@ class Digits:
         """The same values modulo 2^bits of another width."""
         if width == self.width:
             return self
-        return self.step(lambda builder: builder.integer_cast(self.handle, *width), span=self.span)
+        return self.step(lambda builder: builder.integer_cast(self.handle, *width), span=self.span, stride=self.stride)
 
     def as_type(self, kind: Type) -> Digits:
         """The same values, with the digits of the type: for signed types the last digit has both bits."""
@@ -103,9 +110,9 @@ class Digits:
             return self
         return self.as_((2 * kind.size, kind.signed))
 
-    def ranged(self, span: Span) -> Digits:
+    def ranged(self, span: Span, stride: int = 1) -> Digits:
         """The same values, with a known range."""
-        return Digits(self.tracer, self.handle, scalar=self.scalar, span=span)
+        return Digits(self.tracer, self.handle, scalar=self.scalar, span=span, stride=stride)
 
     def operand(self, other: Digits | Public, width: Width) -> Digits:
         """Another operand in a width."""
@@ -139,7 +146,8 @@ class Digits:
             a, b, span = self.reversed(op, other)
         else:
             a, b, span = self.met(op, other)
-        return a.step(lambda builder: builder.integer_binary(op, a.handle, b.handle), b, span=span)
+        stride = ranges.stride(op, self.steps, other.steps)
+        return a.step(lambda builder: builder.integer_binary(op, a.handle, b.handle), b, span=span, stride=stride)
 
     def compared(self, op: str, other: Digits | Public) -> Digits:
         """Truth values of a comparison."""
@@ -151,20 +159,20 @@ class Digits:
         b = self.operand(other, self.width)
         return self.step(lambda builder: builder.integer_binary(op, self.handle, b.handle), b, truth=True)
 
-    def unary(self, op: str, width: Width, span: Span | None) -> Digits:
+    def unary(self, op: str, width: Width, span: Span | None, stride: int = 1) -> Digits:
         """An operation on one integer, at a width that holds the result."""
         own = self.as_(width)
-        return own.step(lambda builder: builder.integer_unary(op, own.handle), span=span)
+        return own.step(lambda builder: builder.integer_unary(op, own.handle), span=span, stride=stride)
 
     def __neg__(self) -> Digits:
         span = self.span and (-self.span[1], -self.span[0])
-        return self.unary("-", self.width if span is None else ranges.width(span), span)
+        return self.unary("-", self.width if span is None else ranges.width(span), span, self.stride)
 
     def __abs__(self) -> Digits:
         if self.span is None:
             return self.unary("abs", self.width, None)
         if self.span[0] >= 0:
-            return self.ranged(self.span)
+            return self.ranged(self.span, self.stride)
         span = ranges.absolute(self.span)
         return self.unary("abs", ranges.width(self.span, span), span).as_(ranges.width(span))
 
@@ -256,7 +264,10 @@ class Digits:
                 amount = amount.as_(ranges.width(amounts))
             by = amount
             return own.step(lambda builder: builder.integer_shift(direction, own.handle, 0, by.handle), by, span=span)
-        return own.step(lambda builder: builder.integer_shift(direction, own.handle, amount, None), span=span)
+        stride = self.stride << amount if direction == "<<" else 1
+        return own.step(
+            lambda builder: builder.integer_shift(direction, own.handle, amount, None), span=span, stride=stride
+        )
 
     def bit(self, index: int) -> Digits:
         """Bit `index`, 0 the least significant."""
@@ -276,12 +287,12 @@ class Digits:
     def chosen(self, then: Digits | Public, otherwise: Digits | Public) -> Digits:
         """`then` where this truth value holds, else `otherwise`."""
         if isinstance(then, Digits) and isinstance(otherwise, Digits) and then.truth and otherwise.truth:
-            a, b, span, truth = then, otherwise, None, True
+            a, b, span, stride, truth = then, otherwise, None, 1, True
         else:
-            truth = False
+            stride, truth = ranges.stride("mux", then.steps, otherwise.steps), False
             if isinstance(then, Public) and isinstance(otherwise, Public):
                 span = ranges.union(then.span, otherwise.span)
-                width = ranges.width(span)
+                width, stride = ranges.width(span), 1
                 a, b = (Digits.public(self.tracer, width, choice) for choice in (then, otherwise))
             elif isinstance(then, Digits):
                 a, b, span = then.met("mux", otherwise)
@@ -289,7 +300,12 @@ class Digits:
                 assert isinstance(otherwise, Digits)
                 b, a, span = otherwise.met("mux", then)
         return self.step(
-            lambda builder: builder.integer_select(self.handle, a.handle, b.handle), a, b, span=span, truth=truth
+            lambda builder: builder.integer_select(self.handle, a.handle, b.handle),
+            a,
+            b,
+            span=span,
+            stride=stride,
+            truth=truth,
         )
 
     def table(self, function: Callable[[int], int], width: Width, span: Span | None, *, truth: bool = False) -> Digits:
@@ -309,14 +325,13 @@ class Digits:
 
     def taken(self, indices: Sequence[int], *, scalar: bool = False) -> Digits:
         """The elements at these indices."""
-        made = self.step(
+        return self.step(
             lambda builder: builder.integer_take(self.handle, list(indices)),
             scalar=scalar,
             span=self.span,
+            stride=self.stride,
             truth=self.truth,
         )
-        made.stride = self.stride
-        return made
 
     def holds(self, rows: Sequence[Sequence[int]], *, any_of: bool, scalar: bool = True) -> Digits:
         """For each row of indices, whether all of these truth values hold, or any."""
@@ -327,7 +342,9 @@ class Digits:
         """The sum of the elements."""
         span = self.span and (self.span[0] * self.length, self.span[1] * self.length)
         own = self if span is None else self.as_(ranges.width(span))
-        return own.step(lambda builder: builder.integer_unary("total", own.handle), scalar=True, span=span)
+        return own.step(
+            lambda builder: builder.integer_unary("total", own.handle), scalar=True, span=span, stride=self.stride
+        )
 
     def weighted(self, weights: Sequence[int], width: Width | None) -> Digits:
         """The weighted sum of the elements, at a width that all weights fit. Elements with equal weights are summed first, so each weight
@@ -359,15 +376,22 @@ def total(values: Sequence[Digits], known: Span | None = None) -> Digits:
     """The sum of all values, with few carries. If all values have ranges, so has the sum: `known`, or else the sum of the ranges."""
     first, *rest, span = _in_one_width(values, lambda spans: known or reduce(ranges.SPANS["+"], spans))
     addends = [(1, value.handle) for value in (first, *rest)]
-    return first.step(lambda builder: builder.integer_sum(addends), *rest, span=span)
+    stride = 1 if known else ranges.stride("+", *(value.steps for value in values))
+    return first.step(lambda builder: builder.integer_sum(addends), *rest, span=span, stride=stride)
 
 
 def joined(values: Sequence[Digits]) -> Digits:
     """The elements of all values in order."""
     first, *rest, span = _in_one_width(values, lambda spans: ranges.union(*spans))
     handles = [value.handle for value in (first, *rest)]
-    truth = all(value.truth for value in values)
-    return first.step(lambda builder: builder.integer_concat(handles), *rest, scalar=False, span=span, truth=truth)
+    return first.step(
+        lambda builder: builder.integer_concat(handles),
+        *rest,
+        scalar=False,
+        span=span,
+        stride=ranges.stride("mux", *(value.steps for value in values)),
+        truth=all(value.truth for value in values),
+    )
 
 
 def _in_one_width(values: Sequence[Digits], spanned: Callable[[list[Span]], Span]) -> Any:  # noqa: ANN401 - values, and a range

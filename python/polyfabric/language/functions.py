@@ -23,6 +23,7 @@ from .reference import means
 from .rules import convolution
 from .slots import SlotValue
 from .texts import Text, chosen_text, extreme_text
+from .tracer import Unfit
 from .types import MOST_ELEMENTS, MOST_INDEX, MOST_LOOKED_UP, Type
 from .values import Value
 
@@ -106,7 +107,12 @@ def _tabulated(table: operands.Table, value: Value) -> tuple[int, list[int]]:
         raise refuse(
             f"a table over {kind.lo} to {kind.hi} has {size} entries, but a table has at most {most}; narrow the range first"
         )
-    first, entries = tabulated(table, kind.bounds, kind.stride)
+    try:
+        first, entries = tabulated(table, kind.bounds, kind.stride)
+    except Exception as error:
+        if value._tracer.again:
+            raise Unfit from error
+        raise
     # With digits, operands beyond a list's end give 0, which the result's range must include.
     return first, entries + [0] * (size - len(entries) if in_digits else 0)
 

@@ -283,7 +283,7 @@ def shifted(op: str, a: Operand, b: Operand) -> Encrypted:
         amounts = [min(by, MOST_BITS) for by in amounts]
     if len(set(amounts)) == 1 and (b.scalar or len(amounts) == own.length):
         found = own.shifted(op, amounts[0])
-        return found if b.scalar else Digits(tracer, found.handle, scalar=False, span=found.span)
+        return found if b.scalar else Digits(tracer, found.handle, scalar=False, span=found.span, stride=found.stride)
     if own.length not in (1, len(amounts)):
         raise refuse(f"{op}: the operands have {own.length} and {len(amounts)} elements; give both the same length")
     each = [own.taken([at % own.length], scalar=True).shifted(op, by) for at, by in enumerate(amounts)]
@@ -302,6 +302,10 @@ def bit(a: Encrypted, index: int) -> Encrypted:
 
 def compared(op: str, a: Encrypted, b: Operand) -> Encrypted:
     """Truth values."""
+    if isinstance(b, Public) and not _torus(a):
+        # Every number beyond the range compares like the nearest one.
+        lo, hi = _span(a)
+        b = Public([min(max(number, lo - 1), hi + 1) for number in b.numbers], scalar=b.scalar)
     if _in_cells(a, b):
         tracer = _tracer(a, b)
         gate = op not in ORDERS and _truths(a, b)

@@ -25,7 +25,7 @@ from .slot_matrix import MoreSlots
 from .slot_program import SlotProgram
 from .slots import SlotValue
 from .traced import TracedProgram
-from .tracer import Form, InDigits, Tracer
+from .tracer import Form, InDigits, Tracer, Unfit
 from .types import MOST_DECRYPTED, SlotType, Type
 from .values import Value
 
@@ -136,13 +136,13 @@ def trace(
 def _trace_elements(
     function: Callable[..., Any], own: str, inputs: Mapping[str, Type], lanes: int | None, kind: type[P]
 ) -> P:
-    def traced(form: Form, digits: Collection[str] = ()) -> tuple[P, Tracer]:
-        return traced_in(Tracer(own, form, digits), function, inputs, lanes, kind)
+    def traced(form: Form, digits: Collection[str] = (), *, again: bool = False) -> tuple[P, Tracer]:
+        return traced_in(Tracer(own, form, digits, again=again), function, inputs, lanes, kind)
 
     def cheaper(found: tuple[P, Tracer], form: Form, digits: Collection[str] = ()) -> tuple[P, Tracer]:
         try:
-            other = traced(form, digits)
-        except Exception:
+            other = traced(form, digits, again=True)
+        except (Unfit, Error):
             # This lowering may have wider ranges, with values that a table's function rejects.
             return found
         # Wider ranges may also widen a result, which then wraps at another width.

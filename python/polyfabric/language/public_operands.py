@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import gcd
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -30,6 +31,12 @@ class Public:
     def span(self) -> Span:
         """The least and the greatest number."""
         return ranges.of_numbers(self.numbers)
+
+    @property
+    def steps(self) -> tuple[int, int]:
+        """The least number and the step to the others, 0 if all are equal."""
+        lo, _ = self.span
+        return lo, gcd(*(number - lo for number in self.numbers))
 
     @property
     def truth(self) -> bool:

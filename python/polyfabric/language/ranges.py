@@ -12,6 +12,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
+from math import gcd
 
 from .place import refuse
 from .types import MOST_BITS, needed_bits
@@ -169,6 +170,28 @@ def spanned(op: str, a: Span, b: Span, numbers: Sequence[int] | None = None, *, 
             values = range(other[0], other[1] + 1)
             return of_numbers([of(*pair) for pair in (product(kinds, values) if swapped else product(values, kinds))])
     return SPANS[op](a, b)
+
+
+def stride(op: str, *steps: tuple[int, int]) -> int:
+    """The step between possible results, from the least value and the step of each operand; a constant's step is 0."""
+    (lo, by), *rest = steps
+    for other_lo, other_by in rest:
+        if op == "*":
+            by = gcd(by * other_lo, other_by * lo, by * other_by)
+            lo *= other_lo
+        elif op in ("max", "min", "mux"):
+            by = gcd(by, other_by, lo - other_lo)
+        else:
+            by = gcd(by, other_by) if op in RINGS else 1
+    return max(1, by)
+
+
+def narrowed(own: tuple[int, int, int], known: tuple[int, int, int]) -> tuple[int, int, int]:
+    """The least value, the greatest and the step of values that are in two ranges. The least exceeds the greatest if there are none."""
+    lo, hi = max(own[0], known[0]), min(own[1], known[1])
+    first, by = max((own[0], own[2]), (known[0], known[2]), key=lambda steps: steps[1])
+    lo, hi = lo + (first - lo) % by, hi - (hi - first) % by
+    return lo, hi, by if lo < hi else 1
 
 
 def power(span: Span, exponent: int) -> Span:

@@ -41,19 +41,25 @@ SIGNS = 2 * MOST_CAST - 1
 """Number of differences whose sign one look-up of 16 values can read, over the whole torus."""
 
 
-class InDigits(Exception):  # noqa: N818 - not a user's error: the program is traced again
+class Unfit(Exception):  # noqa: N818 - not a user's error: another lowering is taken
+    """A lowering does not fit the program."""
+
+
+class InDigits(Unfit):
     """A value of more than 16 values is needed as digits."""
 
 
 class Tracer(Asked):
     """One program being traced."""
 
-    def __init__(self, name: str, form: Form = "free", digits: Collection[str] = ()) -> None:
+    def __init__(self, name: str, form: Form = "free", digits: Collection[str] = (), *, again: bool = False) -> None:
         self.name = name
         self.builder = ProgramBuilder(name, most())
         self.reference = Reference()
         self.made: dict[tuple[str, int, int, bool], Cells] = {}
         self.form = form
+        self.again = again
+        """Whether another lowering of the program is known, so that this one may be given up."""
         self.wide = False
         """Whether an operator reads more than 16 values with one look-up, so that digits may be cheaper."""
         self.fixed = False
@@ -120,5 +126,6 @@ class Tracer(Asked):
             bits, signed = ranges.width(span)
             self.builder.at(*place())
             handle = self.builder.integer_from(value.node, bits, signed)
-            self._split[key] = Digits(self, handle, scalar=value.scalar, span=span, truth=value.truth)
+            stride = value.element.bounds[2]
+            self._split[key] = Digits(self, handle, scalar=value.scalar, span=span, stride=stride, truth=value.truth)
         return self._split[key]

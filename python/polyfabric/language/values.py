@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from .._native import ElementType
 from . import lowering, ranges
 from .cells import Cells
 from .digits import Digits
@@ -322,13 +323,15 @@ class Value(NumpyCalls):
         """This value with the range of `kind`, which the user promises, where interval arithmetic over-estimates or the type is a width."""
         if not isinstance(kind, Type) or not (kind.kind == "integer" and kind.exact):
             raise refuse(f"assume: {kind} is not a range; give one, as x.assume(pf.Int(0, 7))")
+        own = self.type
+        if own.kind == "torus":
+            raise refuse(f"assume: {own} is a fraction, and only integers have a range; declare it as pf.Int(lo, hi)")
+        lo, hi, stride = ranges.narrowed((*own.bounds, own.stride), (*kind.bounds, kind.stride))
+        if lo > hi:
+            raise refuse(f"assume: {own.one} and {kind.one} have no common value; give a range that overlaps")
         if isinstance(self.form, Cells):
-            return Value(self.form.assumed(kind.element))
-        (lo, hi), (own_lo, own_hi) = kind.bounds, self.form.bounds
-        if max(lo, own_lo) > min(hi, own_hi):
-            raise refuse(f"assume: {self.type.one} and {kind.one} have no common value; give a range that overlaps")
-        span = max(lo, own_lo), min(hi, own_hi)
-        return Value(self.form.as_(ranges.width(span)).ranged(span))
+            return Value(self.form.numbers().assumed(ElementType.integer(lo, hi, stride)))
+        return Value(self.form.as_(ranges.width((lo, hi))).ranged((lo, hi), stride))
 
     def step(self, denominator: int) -> Value:
         """Requires a step of 1/denominator for the encoding of this value, and of all values that linear operations combine with it."""
