@@ -29,6 +29,11 @@ impl<T> Calendar<T> {
         Self { ring, marks: [0; AHEAD / WORD], now, held: 0, far: BTreeMap::new() }
     }
 
+    /// The first cycle that was not taken.
+    pub fn now(&self) -> i64 {
+        self.now
+    }
+
     fn place(cycle: i64) -> usize {
         cycle.rem_euclid(AHEAD as i64) as usize
     }

@@ -1,296 +1,398 @@
 //! Loops that have settled are skipped.
 //!
-//! At the start of a round the replay looks at everything that the loop touches: its units, its cells, its entries of the
-//! agenda with the events under way. If all of that is what it was one round before, moved on by one period in time and by
-//! the loop's shift in every value, and nothing outside touched the loop's units or cells in between, then the next round
-//! meets the same state and does the same, and so by induction does every later one. The loop is then folded: its entries
-//! leave the agenda, and come back for the last rounds.
+//! At the start of a round the checker looks at everything that the loop touches: its units, its cells, what its items do next and the
+//! events under way. If all of that is what it was one round before, moved on by one period in time and by the loop's shift in every value,
+//! and nothing outside touched the loop's units or cells in between, then the next round meets the same state and does the same, and so by
+//! induction does every later one. The loop is then folded: what it has still to do is put aside, and comes back for the last rounds.
 //!
 //! Other items run on meanwhile. The first that touches a unit or cell of a folded loop brings it back just before: the
-//! whole rounds that have passed by then are booked, the rest is replayed. At ports a folded loop counts with the largest
+//! whole rounds that have passed by then are booked, the rest is gone through. At ports a folded loop counts with the largest
 //! load of a round. What a loop reads from and writes to memories that are addressed by value is booked round by round,
 //! because what it finds there may come from elsewhere. An outer loop looks at its rounds with all its inner loops brought
 //! back, so nested loops fold from the inside out.
 
-use super::blame::{Blame, Cause, Pipeline, View};
-use super::content::Content;
-use super::plan::Node;
-use super::replay::{ByValue, Replay, within};
-use super::state::{Action, Advance, Cell, InFlight, Phase};
+use super::content::{Content, NEVER};
+use super::judge::{AGAIN, DONE, Judge, Step};
+use super::memory::{Held, Passing, Ready, Stream};
+use super::observer::Observer;
+use super::state::{Advance, Due, InFlight, Next, Phase, Who};
 use super::violation::Violation;
-use crate::engine::schedule::{Repeat, Shift};
-use crate::engine::stalls::Tally;
-use std::collections::HashSet;
+use super::walk::{Footprint, Loop, Node, within};
+use crate::engine::schedule::{Repeat, Value};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
-/// Rounds at the end of a loop that are always replayed.
+/// Rounds at the end of a loop that are always gone through.
 const LAST_ROUNDS: u64 = 2;
 
+/// An access to a memory that is addressed by value.
+pub(super) struct ByValue<O: Observer> {
+    pub write: bool,
+    pub memory: u16,
+    pub value: Value,
+    /// Of a write: when. Of a read: the cycles of its first and last element.
+    pub ready: Ready,
+    /// Of a write.
+    pub writer: Option<O::Mark>,
+    pub who: Who,
+    /// Of a read: what it would have allowed.
+    pub seen: Option<O::Seen>,
+}
+
+impl<O: Observer> Clone for ByValue<O> {
+    fn clone(&self) -> Self {
+        let Self { write, memory, value, ready, who, .. } = *self;
+        Self { write, memory, value, ready, writer: self.writer.clone(), who, seen: self.seen.clone() }
+    }
+}
+
+/// A cell, and what its writer and its reader have waited for.
+type SeenCell<O> = (Held<<O as Observer>::Mark>, [Option<<O as Observer>::Seen>; 2]);
+
+/// A value on a wire, and what its writer has waited for.
+type SeenPassing<O> = (Passing<<O as Observer>::Mark>, <O as Observer>::Seen);
+
+/// An access that is due, its value, and its event.
+type UnderWay<O> = (Due, Value, InFlight<<O as Observer>::Flight>, <O as Observer>::View);
+
 /// What a loop's round starts from.
-pub(super) struct Snapshot {
+pub(super) struct Snapshot<O: Observer> {
     time: i64,
-    busy: Vec<(i64, Content, Cause)>,
-    cells: Vec<(Cell, [Option<Blame>; 2])>,
-    actions: Vec<(Action, Option<(InFlight, View)>)>,
+    units: Vec<(i64, Content, O::Seen)>,
+    cells: Vec<SeenCell<O>>,
+    wires: Vec<Vec<SeenPassing<O>>>,
+    due: Vec<UnderWay<O>>,
+    next: Vec<Next>,
+    /// Streams through ports.
+    streams: Vec<(usize, i64, u64)>,
     /// Accesses by value in the round before.
-    log: Vec<ByValue>,
+    log: Vec<ByValue<O>>,
 }
 
 /// A folded loop.
-pub(super) struct Frozen {
+pub(super) struct Frozen<O: Observer> {
     /// Tells stale [`Phase::Resume`] entries from valid ones.
     pub id: u64,
     /// Largest load of each port in a round.
     pub peaks: Vec<u64>,
-    time: i64,
-    period: i64,
-    step: Shift,
+    /// What its last two rounds have started from: how far a round moves the dependence path on is the difference.
+    before: Snapshot<O>,
+    now: Snapshot<O>,
+    /// The round that would have begun, and the rounds that are skipped.
+    next: Next,
     rounds: i64,
-    actions: Vec<Action>,
-    round: Action,
-    tallies: Vec<Tally>,
-    log: Vec<(ByValue, i64)>,
-    cell_steps: Vec<i64>,
-    in_flight_steps: Vec<(usize, i64)>,
+    streams: Vec<(usize, Stream)>,
+    round: O::Round,
 }
 
-impl Replay<'_> {
+impl Ready {
+    fn advance(&mut self, by: &Advance, path_step: i64) {
+        self.first += by.cycles;
+        self.last += by.cycles;
+        self.path_first += by.rounds * path_step;
+        self.path_last += by.rounds * path_step;
+    }
+
+    /// Equal up to the path.
+    fn becomes(&self, later: &Self, cycles: i64) -> bool {
+        (self.first + cycles, self.last + cycles) == (later.first, later.last)
+    }
+}
+
+/// Whether `later` is `mark` some cycles on, or neither is there.
+fn marks_alike<O: Observer>(mark: Option<&O::Mark>, later: Option<&O::Mark>, cycles: i64) -> bool {
+    match (mark, later) {
+        (Some(mark), Some(later)) => O::marks_alike(mark, later, cycles),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+/// Whether `later` is a cell one round on. `written`: the loop itself writes the cell.
+fn cell_becomes<O: Observer>(
+    cell: &Held<O::Mark>,
+    later: &Held<O::Mark>,
+    written: bool,
+    now: i64,
+    one: &Advance,
+) -> bool {
+    let reads = |earlier: i64, later: i64| earlier == later && earlier == NEVER || earlier + one.cycles == later;
+    let read = if cell.read_last == later.read_last { 0 } else { one.cycles };
+    // Written before the loop: complete, and the same for every round.
+    let cycles = if written { one.cycles } else { 0 };
+    cell.value.map(|value| value.shifted(one.shift)) == later.value
+        && reads(cell.read_first, later.read_first)
+        && reads(cell.read_last, later.read_last)
+        && marks_alike::<O>(cell.reader.as_ref(), later.reader.as_ref(), read)
+        && cell.ready.becomes(&later.ready, cycles)
+        && marks_alike::<O>(cell.writer.as_ref(), later.writer.as_ref(), cycles)
+        && (written || cell.ready.last < now)
+}
+
+fn advance_cell<O: Observer>(cell: &mut Held<O::Mark>, written: bool, by: &Advance, path_step: i64) {
+    cell.value = cell.value.map(|value| value.shifted(by.shift));
+    if written {
+        cell.ready.advance(by, path_step);
+        cell.writer.iter_mut().for_each(|writer| O::move_mark(writer, by.cycles));
+    }
+    if cell.read_first != NEVER {
+        cell.read_first += by.cycles;
+        cell.read_last += by.cycles;
+        cell.reader.iter_mut().for_each(|reader| O::move_mark(reader, by.cycles));
+    }
+}
+
+fn passing_becomes<O: Observer>(passing: &Passing<O::Mark>, later: &Passing<O::Mark>, one: &Advance) -> bool {
+    passing.value.shifted(one.shift) == later.value
+        && (passing.first + one.cycles, passing.last + one.cycles) == (later.first, later.last)
+        && O::marks_alike(&passing.writer, &later.writer, one.cycles)
+}
+
+impl<O: Observer> Judge<'_, O> {
     /// Looks at a loop at the start of a round and folds it if it has settled. `false`: inner loops were brought back, and
     /// the round has to wait for what they still do before it.
-    pub(super) fn fold_at(&mut self, action: &Action, repeat: &Repeat) -> Result<bool, Violation> {
-        let instance = action.instance;
+    pub fn fold_at(&mut self, next: &Next, own: &Loop<'_>) -> Step {
+        let (instance, repeat) = (next.instance, own.repeat);
         let inner = |&i: &usize| i != instance && self.instances[i].frozen.is_some() && self.within(i, instance);
         let inner: Vec<usize> = self.running.iter().copied().filter(inner).collect();
         if !inner.is_empty() {
             for inner in inner {
-                self.thaw(inner, action.time)?;
+                self.thaw(inner, next.time)?;
             }
-            return Ok(false);
+            return AGAIN;
         }
-        if action.round + LAST_ROUNDS >= repeat.count {
+        if next.round + LAST_ROUNDS >= repeat.count {
             self.instances[instance].snapshot = None;
-            return Ok(true);
+            return DONE;
         }
-        let log = std::mem::take(&mut self.instances[instance].log);
-        let now = self.snapshot(action, log);
+        let now = self.snapshot(next, &own.footprint);
         let one = Advance::new(1, repeat.period as i64, repeat.shift);
         let before = self.instances[instance].snapshot.take();
         if let Some(before) = before.filter(|_| !self.instances[instance].disturbed)
-            && self.settled(action.node, &before, &now, &one)
-            && self.freeze(action, repeat, &before, &now)
+            && settled(&own.footprint, &before, &now, &one)
+            && self.fits_at_peak(instance, next.time)
         {
-            return Ok(true);
+            self.freeze(next, own, (before, now));
+            return DONE;
         }
-        let state = &mut self.instances[instance];
-        state.snapshot = Some(now);
-        state.disturbed = false;
-        state.peaks.clone_from(&state.loads);
-        state.tallies.iter_mut().for_each(|tally| *tally = Tally::default());
-        Ok(true)
+        self.instances[instance].snapshot = Some(now);
+        self.new_round(instance, next.time);
+        DONE
     }
 
-    fn snapshot(&self, action: &Action, log: Vec<ByValue>) -> Snapshot {
-        let Node::Repeat(own) = &self.plan.nodes[action.node] else {
-            return Snapshot { time: action.time, busy: vec![], cells: vec![], actions: vec![], log };
-        };
-        let footprint = &own.footprint;
-        let mut due: Vec<Action> = Vec::new();
-        for &pending in self.agenda.iter() {
-            if pending.phase != Phase::Resume && self.within(pending.instance, action.instance) {
-                due.push(pending);
+    /// A round of a loop begins, in which nothing has touched it yet.
+    fn new_round(&mut self, instance: usize, time: i64) {
+        let ports = 0..self.ports.streams.len();
+        let load = |port| self.ports.load(port, time, |stream| self.within(stream.instance, instance));
+        let peaks = ports.map(load).collect();
+        self.observer.begin_round(instance);
+        let state = &mut self.instances[instance];
+        (state.disturbed, state.peaks) = (false, peaks);
+    }
+
+    fn snapshot(&mut self, next: &Next, footprint: &Footprint) -> Snapshot<O> {
+        let (instance, time) = (next.instance, next.time);
+        let log = std::mem::take(&mut self.instances[instance].log);
+        let own = |due: &&Due| self.within(self.in_flight[due.in_flight].instance, instance);
+        let mut due: Vec<Due> = self.due.iter().chain(self.late.values()).filter(own).copied().collect();
+        due.sort_unstable_by_key(|due| {
+            let of = &self.in_flight[due.in_flight];
+            (self.cycle(due), due.write, of.node, due.number, of.who.start)
+        });
+        let mut items: Vec<Next> = Vec::new();
+        for &Reverse(pending) in &self.next {
+            if pending.phase != Phase::Resume && self.within(pending.instance, instance) {
+                items.push(pending);
             }
         }
-        due.sort_unstable();
-        let event_in_flight = |action: &Action| {
-            let accesses = matches!(action.phase, Phase::Read | Phase::Write);
-            let in_flight = self.in_flight[action.in_flight].as_ref().filter(|_| accesses)?;
-            Some((in_flight.clone(), in_flight.pipeline.view()))
-        };
+        items.sort_unstable();
+        let mut streams = Vec::new();
+        for (port, of) in self.ports.streams.iter().enumerate() {
+            let own = of.iter().filter(|stream| stream.end >= time && self.within(stream.instance, instance));
+            streams.extend(own.map(|stream| (port, stream.end, stream.load)));
+        }
+        streams.sort_unstable();
         let unit = |&resource: &usize| {
             let busy = &self.busy[resource];
-            (busy.until, busy.content, busy.cause(action.time))
+            (busy.until, busy.content, self.observer.unit(resource, time))
         };
-        let look = |&cell: &usize| (self.cells[cell].clone(), self.cells[cell].blames(action.time));
+        let seen = |mark: &Option<O::Mark>| mark.as_ref().map(|mark| self.observer.seen(mark, time));
+        let cell = |&cell: &usize| {
+            let held = &self.cells[cell];
+            (held.clone(), [seen(&held.writer), seen(&held.reader)])
+        };
+        let wire = |&wire: &usize| {
+            let look = |passing: &Passing<O::Mark>| (passing.clone(), self.observer.seen(&passing.writer, time));
+            self.wires[wire].iter().map(look).collect()
+        };
+        let under_way = |due: Due| {
+            let of = &self.in_flight[due.in_flight];
+            (due, self.due_access(&due).value, of.clone(), self.observer.view(&of.flight))
+        };
         Snapshot {
-            time: action.time,
-            busy: footprint.resource_list.iter().map(unit).collect(),
-            cells: footprint.cell_list.iter().map(look).collect(),
-            actions: due.into_iter().map(|action| (action, event_in_flight(&action))).collect(),
+            time,
+            units: footprint.resource_list.iter().map(unit).collect(),
+            cells: footprint.cell_list.iter().map(cell).collect(),
+            wires: footprint.wire_list.iter().map(wire).collect(),
+            due: due.into_iter().map(under_way).collect(),
+            next: items,
+            streams,
             log,
         }
     }
 
-    fn settled(&self, node: usize, before: &Snapshot, now: &Snapshot, one: &Advance) -> bool {
-        let Node::Repeat(own) = &self.plan.nodes[node] else { return false };
-        let footprint = &own.footprint;
-        let mut units = before.busy.iter().zip(&now.busy);
-        let units = units.all(|(before, now)| {
-            before.0 + one.cycles == now.0 && before.1.becomes(&now.1, one.cycles) && before.2 == now.2
-        });
-        let mut cells = footprint.cell_list.iter().zip(before.cells.iter().zip(&now.cells));
-        units
-            && before.actions.len() == now.actions.len()
-            && before.log.len() == now.log.len()
-            && before.log.iter().zip(&now.log).all(|(old, new)| old.blame == new.blame)
-            && cells.all(|(&cell, (old, new))| {
-                old.0.becomes(&new.0, footprint.written.contains(cell), before.time, one) && old.1 == new.1
-            })
-            && before.actions.iter().zip(&now.actions).all(|((old, old_in_flight), (new, new_in_flight))| {
-                old.becomes(new, one)
-                    && match (old_in_flight, new_in_flight) {
-                        (Some(old), Some(new)) => old.0.becomes(&new.0, one) && old.1.becomes(&new.1, one.cycles),
-                        (None, None) => true,
-                        _ => false,
-                    }
-            })
+    /// Whether a loop's largest load of each port leaves room for what else passes there.
+    fn fits_at_peak(&self, instance: usize, time: i64) -> bool {
+        let inside = |stream: &Stream| self.within(stream.instance, instance);
+        self.instances[instance].peaks.iter().enumerate().all(|(port, &peak)| {
+            let extra = peak - self.ports.load(port, time, inside);
+            self.ports.load(port, time, |_| true) + extra <= self.layout.widths[port]
+        })
     }
 
-    fn freeze(&mut self, action: &Action, repeat: &Repeat, before: &Snapshot, now: &Snapshot) -> bool {
-        let instance = action.instance;
-        let state = &self.instances[instance];
-        let extra = state.peaks.iter().zip(&state.loads).map(|(peak, load)| peak - load);
-        if self.loads.iter().zip(extra).zip(&self.plan.ports).any(|((load, extra), port)| load + extra > port.capacity)
-        {
-            return false;
-        }
-        let rounds = (repeat.count - LAST_ROUNDS - action.round) as i64;
+    fn freeze(&mut self, next: &Next, own: &Loop<'_>, (before, now): (Snapshot<O>, Snapshot<O>)) {
+        let (instance, repeat) = (next.instance, own.repeat);
+        let peaks = std::mem::take(&mut self.instances[instance].peaks);
+        let rounds = (repeat.count - LAST_ROUNDS - next.round) as i64;
         self.freezes += 1;
-        let Self { agenda, instances, .. } = self;
-        agenda.retain(|pending| pending.phase == Phase::Resume || !within(instances, pending.instance, instance));
-        let period = repeat.period as i64;
-        let resume =
-            Action { time: action.time + rounds * period, phase: Phase::Resume, round: self.freezes, ..*action };
-        self.agenda.push(resume);
-        let state = &self.instances[instance];
-        let in_flight_steps = before.actions.iter().zip(&now.actions).filter_map(|((_, old), (action, new))| {
-            let (old, new) = (old.as_ref()?, new.as_ref()?);
-            Some((action.in_flight, new.0.path - old.0.path))
-        });
-        let mut in_flight_steps: Vec<(usize, i64)> = in_flight_steps.collect();
-        in_flight_steps.sort_unstable();
-        in_flight_steps.dedup_by_key(|step| step.0);
-        let path_step = |old: i64, new: i64| new - old;
-        let frozen = Frozen {
-            id: self.freezes,
-            peaks: state.peaks.clone(),
-            time: action.time,
-            period,
-            step: repeat.shift,
-            rounds,
-            actions: now.actions.iter().map(|(action, _)| *action).collect(),
-            round: *action,
-            tallies: state.tallies.clone(),
-            log: now
-                .log
-                .iter()
-                .zip(&before.log)
-                .map(|(new, old)| (new.clone(), path_step(old.ready.path_last, new.ready.path_last)))
-                .collect(),
-            cell_steps: before
-                .cells
-                .iter()
-                .zip(&now.cells)
-                .map(|((old, _), (new, _))| path_step(old.ready.path_last, new.ready.path_last))
-                .collect(),
-            in_flight_steps,
-        };
-        self.at_peak(instance, true);
-        self.instances[instance].frozen = Some(frozen);
-        true
+        let Self { due, late, next: items, instances, in_flight, freezes, .. } = self;
+        let inside = |due: &Due| within(instances, in_flight[due.in_flight].instance, instance);
+        due.retain(|due| !inside(due));
+        late.retain(|_, due| !inside(due));
+        items.retain(|Reverse(next)| next.phase == Phase::Resume || !within(instances, next.instance, instance));
+        let time = next.time + rounds * repeat.period as i64;
+        items.push(Reverse(Next { time, phase: Phase::Resume, round: *freezes, ..*next }));
+        let (id, streams) = (self.freezes, self.at_peak(instance, &peaks, next.time));
+        let round = self.observer.round(instance);
+        let frozen = Frozen { id, peaks, before, now, next: *next, rounds, streams, round };
+        self.instances[instance].frozen = Some(Box::new(frozen));
     }
 
-    /// Counts a loop at ports with its largest load instead of the present one, or back.
-    fn at_peak(&mut self, instance: usize, on: bool) {
-        for port in 0..self.loads.len() {
-            let extra = self.instances[instance].peaks[port] - self.instances[instance].loads[port];
-            let change = |load: &mut u64| *load = if on { *load + extra } else { *load - extra };
-            change(&mut self.loads[port]);
+    /// Counts a loop at ports with its largest load instead of its streams, which are returned.
+    fn at_peak(&mut self, instance: usize, peaks: &[u64], time: i64) -> Vec<(usize, Stream)> {
+        let mut own = Vec::new();
+        for (port, &peak) in peaks.iter().enumerate() {
+            let Self { ports, instances, .. } = self;
+            ports.streams[port].retain(|stream| {
+                let stays = !within(instances, stream.instance, instance);
+                if !stays {
+                    own.push((port, *stream));
+                }
+                stays
+            });
+            if peak > 0 {
+                ports.streams[port].push(Stream { end: i64::MAX, load: peak, instance });
+            }
             let mut next = self.instances[instance].parent;
             while let Some(index) = next {
-                let outer = &mut self.instances[index];
-                change(&mut outer.loads[port]);
-                outer.peaks[port] = outer.peaks[port].max(outer.loads[port]);
-                next = outer.parent;
+                if !self.instances[index].peaks.is_empty() {
+                    let load = self.ports.load(port, time, |stream| self.within(stream.instance, index));
+                    let outer = &mut self.instances[index].peaks[port];
+                    *outer = load.max(*outer);
+                }
+                next = self.instances[index].parent;
             }
         }
+        own
     }
 
-    /// Brings a folded loop back: books the whole rounds that have passed at `time`, and returns its entries to the agenda.
-    pub(super) fn thaw(&mut self, instance: usize, time: i64) -> Result<(), Violation> {
-        let Some(mut frozen) = self.instances[instance].frozen.take() else { return Ok(()) };
-        self.at_peak(instance, false);
-        let rounds = ((time - frozen.time) / frozen.period).min(frozen.rounds);
-        let by = Advance::new(rounds, frozen.period, frozen.step);
-        for action in &mut frozen.actions {
-            action.advance(&by);
-            self.agenda.push(*action);
+    /// Brings a folded loop back: books the whole rounds that have passed at `time`, and returns what it has still to do.
+    pub fn thaw(&mut self, instance: usize, time: i64) -> Result<(), Violation> {
+        let Some(frozen) = self.instances[instance].frozen.take() else { return Ok(()) };
+        let tree = self.tree;
+        let Node::Repeat(own) = &tree.nodes[self.instances[instance].node] else { return Ok(()) };
+        let (period, mut next) = (own.repeat.period as i64, frozen.next);
+        let rounds = ((time - next.time) / period).min(frozen.rounds);
+        let by = Advance::new(rounds, period, own.repeat.shift);
+        for streams in &mut self.ports.streams {
+            streams.retain(|stream| stream.instance != instance || stream.end != i64::MAX);
         }
-        frozen.round.time += by.cycles;
-        frozen.round.base += by.cycles;
-        frozen.round.round += rounds as u64;
-        self.agenda.push(frozen.round);
-        // A pipeline has several events, and its values lie in several places: it moves on once.
-        let mut moved = HashSet::new();
-        let mut advance = |pipeline: &Pipeline| {
-            if moved.insert(pipeline.identity()) {
-                pipeline.advance(by.cycles);
-            }
-        };
-        for &(in_flight, step) in &frozen.in_flight_steps {
-            let Some(in_flight) = &mut self.in_flight[in_flight] else { continue };
-            advance(&in_flight.pipeline);
-            in_flight.start += by.cycles;
-            in_flight.shift = in_flight.shift.advanced(by.shift, 1);
-            in_flight.path += rounds * step;
+        for &(port, stream) in &frozen.streams {
+            self.ports.streams[port].push(Stream { end: stream.end + by.cycles, ..stream });
         }
+        self.advance_state(&own.footprint, &frozen, &by);
+        for &(due, value, ..) in &frozen.now.due {
+            self.accesses[due.in_flight][due.number as usize].value = value.shifted(by.shift);
+            self.push(due, self.cycle(&due));
+        }
+        for mut next in frozen.now.next.iter().copied() {
+            next.advance(&by);
+            self.next.push(Reverse(next));
+        }
+        (next.time, next.base, next.round) = (next.time + by.cycles, next.base + by.cycles, next.round + rounds as u64);
+        self.next.push(Reverse(next));
         for index in self.running.clone() {
             if index != instance && self.within(index, instance) {
                 let inner = &mut self.instances[index];
                 inner.base += by.cycles;
                 inner.shift = inner.shift.advanced(by.shift, 1);
-                inner.snapshot = None;
+                (inner.snapshot, inner.peaks) = (None, Vec::new());
             }
         }
-        if let Node::Repeat(own) = &self.plan.nodes[self.instances[instance].node] {
-            let footprint = &own.footprint;
-            for &resource in &footprint.resource_list {
-                let busy = &mut self.busy[resource];
-                busy.until += by.cycles;
-                busy.content.advance(by.cycles);
-                if let Some(holder) = &mut busy.holder {
-                    holder.advance(&by);
-                }
-            }
-            for (&cell, &step) in footprint.cell_list.iter().zip(&frozen.cell_steps) {
-                let writer = self.cells[cell].ready.writer.as_ref().filter(|_| footprint.written.contains(cell));
-                if let Some(writer) = writer.filter(|writer| writer.pipeline.is_open()) {
-                    advance(&writer.pipeline);
-                }
-                self.cells[cell].advance(footprint.written.contains(cell), &by, step);
-            }
-        }
-        for (class, tally) in frozen.tallies.iter().enumerate() {
-            self.tally(instance, class, tally, rounds);
-        }
-        self.book(instance, &frozen, rounds, time)?;
-        let state = &mut self.instances[instance];
-        state.disturbed = false;
-        state.log.clear();
-        state.tallies.iter_mut().for_each(|tally| *tally = Tally::default());
-        state.peaks.clone_from(&state.loads);
+        let Self { observer, instances, .. } = self;
+        observer.book(instance, &frozen.round, rounds, &|instance| instances[instance].parent);
+        self.book((instance, own.repeat), &frozen, rounds, time)?;
+        self.instances[instance].log.clear();
+        self.new_round(instance, next.time);
         Ok(())
     }
 
+    /// Moves units, cells, wires and events of a folded loop on.
+    fn advance_state(&mut self, footprint: &Footprint, frozen: &Frozen<O>, by: &Advance) {
+        let (before, now) = (&frozen.before, &frozen.now);
+        let Self { observer, in_flight, cells, wires, busy, .. } = self;
+        let steps = before.due.iter().zip(&now.due);
+        let steps: BTreeMap<usize, i64> =
+            steps.map(|((_, _, old, _), (due, _, new, _))| (due.in_flight, new.path - old.path)).collect();
+        let written = footprint.cell_list.iter().filter(|&&cell| footprint.written[cell]);
+        let in_cells = written.filter_map(|&cell| cells[cell].writer.as_ref());
+        let on_wires = footprint.wire_list.iter().flat_map(|&wire| wires[wire].iter().map(|passing| &passing.writer));
+        let flights = steps.keys().map(|&index| &in_flight[index].flight);
+        observer.move_events(flights, in_cells.chain(on_wires), by.cycles);
+        for (&index, step) in &steps {
+            in_flight[index].who.advance(by);
+            in_flight[index].path += by.rounds * step;
+        }
+        for &resource in &footprint.resource_list {
+            let busy = &mut busy[resource];
+            busy.until += by.cycles;
+            busy.content.advance(by.cycles);
+            busy.holder.iter_mut().for_each(|holder| holder.advance(by));
+        }
+        for (&cell, (old, new)) in footprint.cell_list.iter().zip(before.cells.iter().zip(&now.cells)) {
+            let step = new.0.ready.path_last - old.0.ready.path_last;
+            advance_cell::<O>(&mut cells[cell], footprint.written[cell], by, step);
+        }
+        for (&wire, (old, new)) in footprint.wire_list.iter().zip(before.wires.iter().zip(&now.wires)) {
+            for (passing, ((old, _), (new, _))) in wires[wire].iter_mut().zip(old.iter().zip(new)) {
+                passing.value = passing.value.shifted(by.shift);
+                passing.first += by.cycles;
+                passing.last += by.cycles;
+                passing.path_first += by.rounds * (new.path_first - old.path_first);
+                O::move_mark(&mut passing.writer, by.cycles);
+            }
+        }
+    }
+
     /// What the booked rounds did with memories that are addressed by value.
-    fn book(&mut self, instance: usize, frozen: &Frozen, rounds: i64, time: i64) -> Result<(), Violation> {
+    fn book(
+        &mut self,
+        (instance, repeat): (usize, &Repeat),
+        frozen: &Frozen<O>,
+        rounds: i64,
+        time: i64,
+    ) -> Result<(), Violation> {
         let mut reads = Vec::new();
         for round in 1..=rounds {
-            let by = Advance::new(round, frozen.period, frozen.step);
-            for (access, step) in &frozen.log {
-                let mut access = access.clone();
+            let by = Advance::new(round, repeat.period as i64, repeat.shift);
+            for (old, new) in frozen.before.log.iter().zip(&frozen.now.log) {
+                let (step, mut access) = (new.ready.path_last - old.ready.path_last, new.clone());
                 access.value = access.value.shifted(by.shift);
-                access.ready.advance(&by, *step);
-                if access.write {
-                    self.by_value.insert((access.memory, access.value), access.ready.clone());
+                access.ready.advance(&by, step);
+                access.who.advance(&by);
+                if let Some(writer) = &mut access.writer {
+                    O::move_mark(writer, by.cycles);
+                    self.by_value.insert((access.memory, access.value), (access.ready, writer.clone()));
                 } else {
                     reads.push(access.clone());
                 }
@@ -310,4 +412,34 @@ impl Replay<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether a loop's round starts from what the one before did, a round on.
+fn settled<O: Observer>(footprint: &Footprint, before: &Snapshot<O>, now: &Snapshot<O>, one: &Advance) -> bool {
+    let cycles = one.cycles;
+    let mut units = before.units.iter().zip(&now.units);
+    let mut cells = footprint.cell_list.iter().zip(before.cells.iter().zip(&now.cells));
+    let mut wires = before.wires.iter().zip(&now.wires);
+    let lengths = |of: &Snapshot<O>| (of.due.len(), of.next.len(), of.streams.len(), of.log.len());
+    lengths(before) == lengths(now)
+        && units.all(|(old, new)| old.0 + cycles == new.0 && old.1.becomes(&new.1, cycles) && old.2 == new.2)
+        && before.log.iter().zip(&now.log).all(|(old, new)| old.seen == new.seen)
+        && cells.all(|(&cell, (old, new))| {
+            let written = footprint.written[cell];
+            cell_becomes::<O>(&old.0, &new.0, written, before.time, one) && old.1 == new.1
+        })
+        && wires.all(|(old, new)| {
+            let mut pairs = old.iter().zip(new);
+            old.len() == new.len()
+                && pairs.all(|(old, new)| passing_becomes::<O>(&old.0, &new.0, one) && old.1 == new.1)
+        })
+        && before.next.iter().zip(&now.next).all(|(old, new)| old.becomes(new, one))
+        && before.streams.iter().zip(&now.streams).all(|(old, new)| (old.0, old.1 + cycles, old.2) == *new)
+        && before.due.iter().zip(&now.due).all(|(old, new)| {
+            let of = |due: &Due| (due.write, due.number);
+            of(&old.0) == of(&new.0)
+                && old.1.shifted(one.shift) == new.1
+                && old.2.becomes(&new.2, one)
+                && O::repeats(&old.3, &new.3, cycles)
+        })
 }

@@ -1,8 +1,38 @@
 //! Holds one event against the machine, by itself: every promise of its unit that it can break alone.
 
-use super::violation::{Description, Hazard, Violation};
+use super::violation::{Description, Hazard, Violation, malformed};
 use crate::engine::schedule::{Access, Event, Lines, Memory, MemoryKind, OpKind, Order, Place, Resources, Shift};
 use polyfabric_kernels::cancel;
+
+/// Holds that every rate and bandwidth is a positive number.
+///
+/// # Errors
+/// A [`Violation`] that names the first that is none.
+pub(super) fn hold_resources(resources: &Resources) -> Result<(), Violation> {
+    for channel in &resources.channels {
+        if !(channel.bytes_per_cycle.is_finite() && channel.bytes_per_cycle > 0.0) {
+            let given = channel.bytes_per_cycle;
+            return Err(malformed(format!("channel {} has a bandwidth of {given} bytes a cycle", channel.name)));
+        }
+    }
+    for kind in &resources.kinds {
+        if kind.elements_per_cycle.is_nan() || kind.elements_per_cycle <= 0.0 {
+            let given = kind.elements_per_cycle;
+            return Err(malformed(format!("operation `{}` has a rate of {given} elements a cycle", kind.name)));
+        }
+        if kind.parts == 0 {
+            return Err(malformed(format!("operation `{}` is of a unit without parts", kind.name)));
+        }
+        let of_unit = || resources.kinds.iter().find(|other| other.class == kind.class);
+        if let Some(other) = of_unit().filter(|other| other.mode.is_some() != kind.mode.is_some()) {
+            let (one, other, class) = (&kind.name, &other.name, &kind.class);
+            return Err(malformed(format!(
+                "of the operations of a `{class}`, either `{one}` or `{other}` alone has a mode: all have one, or none"
+            )));
+        }
+    }
+    Ok(())
+}
 
 /// Holds an event against what its unit or channel promises, and its accesses against what their memories are.
 ///

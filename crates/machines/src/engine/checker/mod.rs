@@ -1,24 +1,27 @@
-//! The checker: an independent replay of a schedule, which trusts nothing that the mapper says.
+//! The checker: it goes through a schedule by itself and trusts nothing that the mapper says.
 //!
-//! It holds every event against its unit's rate and latency, and then replays all of them in order of time: a unit takes up
-//! an operation only when it is free, a value is read only where it is and after it was written, element by element, a
-//! place is overwritten only after its last reader, memories and ports are not asked for more than they have. From the same
-//! state it computes what each gap of a unit waited for, and the longest chain of dependences.
+//! It holds every event against its unit's rate and latency ([`hold`]), and then against all others, in order of time ([`judge`]): a unit
+//! takes up an operation only when it is free, a value is read only where it is and after it was written, element by element, a place is
+//! overwritten only after its last reader, memories and ports are not asked for more than they have. From the same state it computes the
+//! longest chain of dependences, and an [`observer`] what each gap of a unit waited for.
 //!
-//! Loops are replayed until their state has settled, and then skipped (see `fold`). Checking a schedule folded and
-//! unrolled gives the same result.
+//! A schedule is a list, whose events come in order of time ([`list`]), or a tree, whose items are put in that order on the way ([`walk`]).
+//! Loops of a tree are gone through until their state has settled, and then skipped ([`fold`]). Checking a schedule folded and unrolled
+//! gives the same result.
 
-mod agenda;
 mod blame;
 mod content;
-mod diagnose;
+mod explain;
 mod fold;
 mod hold;
+mod judge;
 mod list;
-mod plan;
-mod replay;
+mod memory;
+mod observer;
 mod state;
 mod violation;
+mod waits;
+mod walk;
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -26,8 +29,12 @@ pub(crate) mod tests;
 pub use violation::{Hazard, Violation};
 
 use super::list::Source;
-use super::schedule::{Resource, Schedule};
-use super::stalls::{ClassStalls, Stall};
+use super::schedule::Schedule;
+use super::stalls::ClassStalls;
+use judge::Judge;
+use observer::{Nobody, Observer};
+use waits::Waits;
+use walk::Tree;
 
 /// What a legal schedule turned out to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,19 +45,16 @@ pub struct Checked {
     pub stalls: Vec<ClassStalls>,
     /// Length in cycles of the longest chain of dependent events.
     pub critical_path: u64,
-    /// Events that were replayed one by one; the others follow from them.
+    /// Events that were looked at one by one; the others follow from them.
     pub replayed_events: u64,
 }
 
-/// Replays a schedule, with stalls accounted for the given unit classes. Loops are folded; a list is gone through once.
+/// Goes through a schedule, with stalls accounted for the given unit classes. Loops are folded.
 ///
 /// # Errors
 /// The first hazard.
 pub fn check<'a>(schedule: impl Into<Source<'a>>, primary_classes: &[String]) -> Result<Checked, Violation> {
-    match schedule.into() {
-        Source::Loops(schedule) => run(schedule, primary_classes, true),
-        Source::List(list) => list::check(list, primary_classes),
-    }
+    run(schedule.into(), primary_classes, true)
 }
 
 /// Like [`check`], without skipping any round: for tests and doubts.
@@ -58,31 +62,31 @@ pub fn check<'a>(schedule: impl Into<Source<'a>>, primary_classes: &[String]) ->
 /// # Errors
 /// The first hazard.
 pub fn check_every_round(schedule: &Schedule, primary_classes: &[String]) -> Result<Checked, Violation> {
-    run(schedule, primary_classes, false)
+    run(schedule.into(), primary_classes, false)
 }
 
-fn run(schedule: &Schedule, primary_classes: &[String], fold: bool) -> Result<Checked, Violation> {
-    let plan = plan::Plan::new(schedule)?;
-    let mut replay = replay::Replay::new(schedule, plan, primary_classes, fold);
-    replay.run()?;
-    let cycles = schedule.cycles();
-    let mut stalls = Vec::new();
-    for (class, name) in primary_classes.iter().enumerate() {
-        let mut tally = replay.tallies[class];
-        let units: Vec<usize> =
-            (0..replay.busy.len()).filter(|&i| schedule.resources.class(Resource(i as u32)) == name).collect();
-        for &unit in &units {
-            match replay.busy[unit].holder {
-                Some(_) => tally.add(Stall::FillDrain, cycles - replay.busy[unit].until),
-                None => tally.add(Stall::Unused, cycles),
-            }
-        }
-        stalls.push(ClassStalls { class: name.clone(), units: units.len() as u64, tally });
+fn run(source: Source<'_>, primary_classes: &[String], fold: bool) -> Result<Checked, Violation> {
+    match primary_classes {
+        [] => observed(source, Nobody, fold),
+        classes => observed(source, Waits::new(source.resources(), classes), fold),
     }
+}
+
+fn observed<O: Observer>(source: Source<'_>, observer: O, fold: bool) -> Result<Checked, Violation> {
+    hold::hold_resources(source.resources())?;
+    let ((tree, layout), fold) = match source {
+        Source::Loops(schedule) => (Tree::new(schedule)?, fold),
+        Source::List(list) => ((Tree::default(), list::layout(list)?), false),
+    };
+    let mut judge = Judge::new(source, &layout, &tree, observer, fold);
+    let cycles = match source {
+        Source::Loops(schedule) => judge.run().map(|()| schedule.cycles())?,
+        Source::List(list) => judge.list(list)?,
+    };
     Ok(Checked {
         cycles: cycles as u64,
-        stalls,
-        critical_path: replay.critical_path as u64,
-        replayed_events: replay.expanded,
+        critical_path: judge.critical_path as u64,
+        replayed_events: judge.events,
+        stalls: judge.observer.finish(&judge.busy, cycles),
     })
 }

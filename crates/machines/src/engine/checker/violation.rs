@@ -67,6 +67,11 @@ pub struct Violation {
     pub message: String,
 }
 
+/// A schedule or machine that contradicts itself.
+pub(super) fn malformed(message: String) -> Violation {
+    Violation { hazard: Hazard::Malformed, cycle: 0, legal_start: None, message }
+}
+
 /// An event in words: operation, unit, ciphertext, iteration, start.
 pub(super) struct Description<'a> {
     pub resources: &'a Resources,

@@ -1,0 +1,155 @@
+//! Schedules that are lists: millions of events, which come in order of their starts.
+
+use super::hold::hold_event;
+use super::judge::{Judge, Position};
+use super::memory::{Cuts, Layout};
+use super::observer::Observer;
+use super::violation::{Hazard, Violation, malformed};
+use crate::engine::list::{EventList, Instructions};
+use crate::engine::schedule::{Event, MemoryKind, Resources};
+use std::ops::ControlFlow;
+
+/// The memories of a list's machine. A list without any that is addressed by byte is not gone through for it.
+///
+/// # Errors
+/// A [`Violation`] of the machine, or one that one event alone shows.
+pub(super) fn layout(list: &dyn EventList) -> Result<Layout, Violation> {
+    let resources = list.resources();
+    let mut cuts = Cuts::new(resources);
+    let by_byte: Vec<bool> =
+        resources.memories.iter().map(|memory| matches!(memory.kind, MemoryKind::OnChip { .. })).collect();
+    let mut held = Ok(());
+    if by_byte.contains(&true) {
+        list.visit(&mut |event| {
+            held = hold_event(resources, event);
+            if held.is_err() {
+                return ControlFlow::Break(());
+            }
+            let places = event.reads.iter().chain(&event.writes).map(|access| &access.place);
+            places.filter(|place| by_byte[usize::from(place.memory.0)]).for_each(|place| cuts.add(place));
+            ControlFlow::Continue(())
+        });
+    }
+    held.and_then(|()| Layout::new(resources, cuts))
+}
+
+impl<O: Observer> Judge<'_, O> {
+    /// Goes through a list; the first cycle in which nothing is left to do.
+    pub fn list(&mut self, list: &dyn EventList) -> Result<i64, Violation> {
+        let instructions = list.instructions();
+        if list.resources().instructed && instructions.is_none() {
+            return Err(malformed("the machine is given instructions, and the schedule has none".into()));
+        }
+        let mut fetched = instructions.map(|instructions| Fetched::new(self.resources, instructions));
+        let (mut found, mut now, mut end) = (Ok(()), 0, 0);
+        list.visit(&mut |event| {
+            found = self.event(event, now);
+            if found.is_err() {
+                return ControlFlow::Break(());
+            }
+            (now, end) = (event.start, end.max(event.end()));
+            if let Some(fetched) = &mut fetched {
+                fetched.event(event);
+            }
+            ControlFlow::Continue(())
+        });
+        found?;
+        self.until(i64::MAX)?;
+        self.nothing_left()?;
+        fetched.map_or(Ok(()), |fetched| fetched.check())?;
+        Ok(end)
+    }
+
+    fn event(&mut self, event: &Event, now: i64) -> Result<(), Violation> {
+        hold_event(self.resources, event)?;
+        if event.start < now {
+            return Err(malformed("an event starts before cycle 0, or before the one ahead of it in the list".into()));
+        }
+        self.until(event.start)?;
+        self.begin(event, event.start, Position::default()).map(|_| ())
+    }
+}
+
+/// Whether instructions come before they start.
+struct Fetched<'a> {
+    resources: &'a Resources,
+    instructions: &'a Instructions,
+    /// Of every channel, first cycle and end of what it moves, in order.
+    transfers: Vec<Vec<(u64, u64)>>,
+    /// Cycles in which units start, in order.
+    starts: Vec<i64>,
+}
+
+impl<'a> Fetched<'a> {
+    fn new(resources: &'a Resources, instructions: &'a Instructions) -> Self {
+        let transfers = vec![Vec::new(); resources.channels.len()];
+        Self { resources, instructions, transfers, starts: Vec::new() }
+    }
+
+    fn event(&mut self, event: &Event) {
+        let start = event.start;
+        match (event.resource.0 as usize).checked_sub(self.resources.units.len()) {
+            Some(channel) => {
+                self.transfers[channel].push((start as u64, (start + i64::from(event.occupancy)) as u64));
+            }
+            None if self.starts.last() != Some(&start) => self.starts.push(start),
+            None => {}
+        }
+    }
+
+    fn check(&self) -> Result<(), Violation> {
+        self.in_time()?;
+        self.instructed()
+    }
+
+    /// Holds that the channels, in what they have idle, bring every instruction before it starts, in the order of the starts.
+    fn in_time(&self) -> Result<(), Violation> {
+        // Of every channel, transfers that are over, and the cycles that they took.
+        let mut past = vec![(0, 0); self.transfers.len()];
+        let mut bytes = 0;
+        for same in self.instructions.starts.chunk_by(|a, b| a.0 == b.0) {
+            let cycle = same[0].0;
+            bytes += same.iter().map(|&(_, bytes)| bytes).sum::<u64>();
+            let until = cycle.saturating_sub(self.instructions.latency);
+            let mut brought = 0.0;
+            let channels = self.resources.channels.iter().zip(&self.transfers);
+            for ((channel, moves), (over, busy)) in channels.zip(&mut past) {
+                while let Some(&(start, end)) = moves.get(*over).filter(|&&(_, end)| end <= until) {
+                    *busy += end - start;
+                    *over += 1;
+                }
+                let under_way = moves.get(*over).map_or(0, |&(start, _)| until.saturating_sub(start));
+                brought += (until - *busy - under_way) as f64 * channel.bytes_per_cycle;
+            }
+            // A product of bandwidth and time that is an integer up to rounding must not miss a byte.
+            if bytes as f64 > brought + 1e-6 {
+                return Err(not_fetched(
+                    cycle as i64,
+                    format!(
+                        "{bytes} bytes of instructions start by cycle {cycle}, and what the channels have idle has brought {brought:.0}; \
+                         start the schedule later"
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Holds that units are given an instruction whenever they start.
+    fn instructed(&self) -> Result<(), Violation> {
+        let given = self.instructions.starts.iter().filter(|&&(_, bytes)| bytes > 0);
+        let mut given = given.map(|&(cycle, _)| cycle as i64).peekable();
+        for &cycle in &self.starts {
+            while given.next_if(|&given| given < cycle).is_some() {}
+            if given.peek() != Some(&cycle) {
+                let message = format!("a unit starts in cycle {cycle}, and no instruction says so");
+                return Err(not_fetched(cycle, message));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn not_fetched(cycle: i64, message: String) -> Violation {
+    Violation { hazard: Hazard::NotFetched, cycle, legal_start: None, message }
+}
