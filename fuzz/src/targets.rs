@@ -1,8 +1,5 @@
 //! The readers, with valid samples for each.
 
-use std::fs;
-use std::path::PathBuf;
-
 use polyfabric_kernels::Torus;
 use polyfabric_machines::f1::{compile::compile, machine::F1, saved};
 use polyfabric_machines::morphling::instruction::{Instruction, Opcode, decode, encode, parse, print};
@@ -14,7 +11,7 @@ use polyfabric_schemes::generation::KeyGeneration;
 use polyfabric_schemes::port::{Direction, Port, ProgramHash};
 use polyfabric_schemes::progress::no_progress;
 use polyfabric_schemes::rns::{Ciphertext, Domain, KeyId, KeyStorage, LimbId, Ring, RnsPolynomial};
-use polyfabric_schemes::serial::{Storable, load, save};
+use polyfabric_schemes::serial::{Storable, from_bytes, to_bytes};
 use polyfabric_schemes::set_file::ParameterSet;
 use polyfabric_schemes::tfhe::noise::Transform;
 use polyfabric_schemes::tfhe::serial::{AnyCiphertexts, Ciphertexts, Content};
@@ -39,26 +36,10 @@ pub fn names() -> Vec<&'static str> {
     all().iter().map(|target| target.name).collect()
 }
 
-/// A temporary file of this process.
-fn scratch(name: &str) -> PathBuf {
-    std::env::temp_dir().join(format!("polyfabric-fuzz-{}-{name}", std::process::id()))
-}
-
 /// A reader of files of `S`, with valid samples.
 fn file<S: Storable>(name: &'static str, samples: Vec<S>) -> Target {
-    let path = scratch(name);
-    let written = |sample: &S| {
-        save(sample, &path).expect("a temporary file");
-        fs::read(&path).expect("what was written")
-    };
-    let samples = samples.iter().map(written).collect();
-    let _ = fs::remove_file(&path);
-    let read = move |bytes: &[u8]| {
-        fs::write(&path, bytes).expect("a temporary file");
-        let read = load::<S>(&path).is_ok();
-        let _ = fs::remove_file(&path);
-        read
-    };
+    let samples = samples.iter().map(|sample| to_bytes(sample, name).expect("memory")).collect();
+    let read = move |bytes: &[u8]| from_bytes::<S>(bytes, name).is_ok();
     Target { name, form: Form::Hashed, samples, read: Box::new(read) }
 }
 
@@ -90,6 +71,9 @@ pub fn all() -> Vec<Target> {
     targets
 }
 
+/// The smallest ring: readers treat all sizes alike, and small files take more inputs a second.
+const RING_DEGREE: usize = 16;
+
 /// Files that a TFHE client writes.
 struct OfTfhe<T> {
     client: tfhe::ClientKey<T>,
@@ -101,7 +85,9 @@ struct OfTfhe<T> {
 
 impl<T: Torus> OfTfhe<T> {
     fn new(set: &str) -> Self {
-        let parameters = tfhe::sets::parameters(set).expect("a set");
+        let set = tfhe::sets::literal(set).expect("a set");
+        let literal = tfhe::ParametersLiteral { ring_degree: RING_DEGREE, lwe_dimension: 4, ..set.clone() };
+        let parameters = tfhe::Parameters::check(&literal).expect("a set");
         let client = tfhe::ClientKey::<T>::for_tests(&parameters, 1).expect("its torus");
         let compressed = tfhe::CompressedServerKey::for_tests(&client, 2);
         let server = compressed.expand(&no_progress);
@@ -149,7 +135,9 @@ fn tfhe_files() -> Vec<Target> {
 }
 
 fn ckks_files() -> Vec<Target> {
-    let parameters = ckks::sets::parameters("toy-10").expect("a set");
+    let set = ckks::sets::parameters("toy-10").expect("a set");
+    let literal = ckks::ParametersLiteral { ring_degree: RING_DEGREE, ..set.literal().clone() };
+    let parameters = ckks::Parameters::check(&literal).expect("a set");
     let client = ckks::ClientKey::for_tests(&parameters, 1).expect("keys");
     let ids = [KeyId::Relinearisation, KeyId::Galois(5)];
     let keys = client.evaluation_keys(&ids, KeyStorage::BYTES, None, &no_progress).expect("keys");
@@ -170,7 +158,9 @@ fn ckks_files() -> Vec<Target> {
 }
 
 fn bgv_files() -> Vec<Target> {
-    let parameters = bgv::sets::named("bgv-toy-1024").expect("a set");
+    let set = bgv::sets::named("bgv-toy-1024").expect("a set");
+    let literal = bgv::ParametersLiteral { ring_degree: RING_DEGREE, ..set.literal().clone() };
+    let parameters = bgv::Parameters::check(&literal).expect("a set");
     let client = bgv::ClientKey::for_tests(&parameters, 1).expect("keys");
     let keys = client.switching_keys([KeyId::Relinearisation], &no_progress).expect("keys");
     let ciphertext = client.encrypt(&[1, 2, 3, 4], 2).expect("an encryption");
