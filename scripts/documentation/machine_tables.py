@@ -50,18 +50,6 @@ def main(*cells: tuple[str, str]) -> Callable[[list[Row]], Rows]:
     return made
 
 
-def kinds(*found: list[Row]) -> Rows:
-    """For each machine its rows with a published figure by kind, and the predictions within a tenth of it."""
-    made = []
-    for machine, own in zip(MACHINES, found, strict=True):
-        published = [row for row in own if rows.published(row) != "-"]
-        counts = {kind: [row for row in published if row["kind"] in names] for kind, names in KINDS.items()}
-        near = [row for row in counts["predicted"] if row["deviation"] is not None and abs(row["deviation"]) <= 0.1]
-        made.append((machine, *(str(len(of)) for of in (counts["predicted"], near, *list(counts.values())[1:]))))
-    totals = (str(sum(int(row[at]) for row in made)) for at in range(1, len(made[0])))
-    return [*made, ("all", *totals)]
-
-
 def model(row: Row | None, without: str = "-") -> str:
     """The model's number of a row; of one that the recorded result lacks, a dash."""
     if row is None:
@@ -417,15 +405,7 @@ PROGRAMS = (
 DIGITS = ("key switch", "hints, MiB", "on F1, ms", "memory alone, ms")
 OPERATIONS = ("operation", "N", "bound of the units, ns", "model, ns", "published, ns")
 
-MACHINES = ("F1", "FPT", "Strix", "Morphling", "Osiris")
-KINDS = {
-    "predicted": ("predicted", "predicted_under_reading"),
-    **{kind: (kind,) for kind in ("calibrated", "identity", "input", "not_modelled")},
-}
-KIND_COLUMNS = ("machine", "predicted", "of these within 10 %", "calibrated", "identity", "input", "not modelled")
-
 TABLES = {
-    "kinds": (tuple(f"reproduce-{machine.lower()}" for machine in MACHINES), KIND_COLUMNS, kinds),
     "fpt-main": (
         "reproduce-fpt",
         DEVIATION,
