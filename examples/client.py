@@ -25,7 +25,7 @@ def ask(address: str, bid: int, reserve: int) -> dict[str, int]:
 
     client = pf.Client(pf.Specification.from_bytes(send("GET", "specification")))
     send("PUT", "keys/ada", client.evaluation_key.to_bytes())
-    request = client.encrypt({"bid": bid, "reserve": reserve})
+    request = client.encrypt(bid=bid, reserve=reserve)
     return client.decrypt(pf.Ciphertexts.from_bytes(send("POST", "run/ada", request.to_bytes())))
 
 

@@ -12,6 +12,6 @@ def auction(bids: pf.Value) -> dict[str, pf.Value]:
 
 
 if __name__ == "__main__":
-    result = auction.run({"bids": [1200, 40_000, 39_999]})
-    print(result.outputs, "on", result.parameters, "in", f"{result.seconds['execute']:.1f} s")
+    result = auction.run(bids=[1200, 40_000, 39_999])
+    print(result.value, "on", result.parameters, "in", f"{result.seconds['execute']:.1f} s")
     assert result.correct

@@ -13,6 +13,6 @@ def risk(x: pf.SlotValue) -> pf.SlotValue:
 
 
 if __name__ == "__main__":
-    result = risk.run({"x": np.linspace(0, 1, 10)})
-    print(result.outputs, "within", f"{result.bound['result']:.0e}", "in", f"{result.seconds['execute']:.2f} s")
+    result = risk.run(x=np.linspace(0, 1, 10))
+    print(result.value, "within", f"{result.bound['result']:.0e}", "in", f"{result.seconds['execute']:.2f} s")
     assert result.correct

@@ -3,7 +3,7 @@
     spec = pf.Specification.of(program)          # the server's operator publishes it
     client = pf.Client(spec)                     # with its own secret key
     server = pf.Server(program, client.evaluation_key)
-    client.decrypt(server.execute(client.encrypt({"x": 3})))
+    client.decrypt(server.execute(client.encrypt(x=3)))
 
 All messages have `to_bytes` and `from_bytes`, `save` and `load`.
 """
@@ -38,6 +38,7 @@ from .keys import (
     public_key_of,
     transformed_bytes,
 )
+from .language.shapes import gathered, value_of
 from .language.traced import TracedProgram
 from .progress import expect_hook
 from .schemes.context import LARGEST_KEY, STANDARD_SECURITY, ClientKey, content
@@ -267,19 +268,21 @@ class Client:
         """A fresh public key of the same secret key; the specification needs `public=True`."""
         return PublicKey(content(public_key_of(self._key).save()))
 
-    def encrypt(self, inputs: Mapping[str, Any]) -> Ciphertexts:
-        """Encrypts inputs by name for the server. With a specification made with `public=True`, a subset is allowed; combine it with the others'
-        inputs: `ours | theirs`."""
+    def encrypt(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> Ciphertexts:  # noqa: ANN401 - of the inputs' types
+        """Encrypts inputs for the server, by keyword or in one dictionary. With a specification made with `public=True`, a subset is allowed;
+        combine it with the others' inputs: `ours | theirs`."""
         context = self._context
-        flat = context.shapes.flatten(inputs, partly=context.public)
+        given = _gathered(self.specification, inputs, named)
+        flat = context.shapes.flatten(given, partly=context.public)
         if len(flat) < len(context.shapes.inputs):
-            return Encryptor(self.specification, self.public_key, security=0).encrypt(inputs)
+            return Encryptor(self.specification, self.public_key, security=0).encrypt(given)
         ciphertexts = context.encrypt(self._key, flat)
         names = context.shapes.inputs
         return Ciphertexts({name: content(context.write(ciphertexts, name, outputs=False)) for name in names}, ".in.ct")
 
-    def decrypt(self, answer: Ciphertexts) -> dict[str, Any]:
-        """Decrypts an answer; rejects values that no execution of the program produces."""
+    def decrypt(self, answer: Ciphertexts) -> Any:  # noqa: ANN401 - whatever the program's function returns
+        """Decrypts an answer to what the program's function returns: one value, a tuple or a dictionary. Rejects values that no execution of
+        the program produces."""
         if not isinstance(answer, Ciphertexts):
             raise InputError(
                 f"an answer is {type(answer).__name__}; give pf.Ciphertexts (pf.Ciphertexts.from_bytes of bytes)"
@@ -287,7 +290,7 @@ class Client:
         if answer.ending != ".out.ct":
             raise InputError("these are a program's inputs; give the server's answer")
         results = self._context.read(dict(answer.parts), outputs=True)
-        return dict(self._context.shapes.shaped(self._context.decrypt(self._key, results)))
+        return value_of(self._context.shapes.shaped(self._context.decrypt(self._key, results)))
 
     def to_bytes(self) -> bytes:
         """The secret key, which decrypts everything."""
@@ -362,9 +365,9 @@ class Encryptor:
     def __repr__(self) -> str:
         return f"<encryptor for {self.specification.program_name}, with {self.specification.scheme.upper()}>"
 
-    def encrypt(self, inputs: Mapping[str, Any]) -> Ciphertexts:
-        """Encrypts inputs by name, all or a subset. Combine several parties' inputs to one request: `ours | theirs`."""
-        flat = self._context.shapes.flatten(inputs, partly=True)
+    def encrypt(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> Ciphertexts:  # noqa: ANN401 - of the inputs' types
+        """Encrypts inputs by keyword or in one dictionary, all or a subset. Combine several parties' inputs to one request: `ours | theirs`."""
+        flat = self._context.shapes.flatten(_gathered(self.specification, inputs, named), partly=True)
         parts = {name: content(self._context.encrypt_to(self._key, name, values)) for name, values in flat.items()}
         return Ciphertexts(parts, ".in.ct")
 
@@ -466,6 +469,13 @@ class Server:
                 f"requests are {type(requests).__name__}; give a list of pf.Ciphertexts, or one to `execute`"
             )
         return [self.execute(request, progress=progress, cancel=cancel) for request in requests]
+
+
+def _gathered(
+    specification: Specification, inputs: Mapping[str, Any] | None, named: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """The inputs of a call of `encrypt`."""
+    return gathered(specification.program_name, specification.context.shapes.inputs, inputs, named, "encrypt")
 
 
 def _archive_bytes(entries: Sequence[zipfile.ZipInfo]) -> int:

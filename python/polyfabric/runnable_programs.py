@@ -18,6 +18,7 @@ from .language import program as written
 from .language import slot_program as written_on_slots
 from .language.place import pass_over, refuse
 from .language.program import SCHEMES
+from .language.shapes import gathered
 from .language.traced import TracedProgram
 from .language.types import SlotType, Type
 from .machines import Machine, expect_list
@@ -47,11 +48,17 @@ class Runnable(TracedProgram):
         """The kernel program as text, as a runtime or machine executes it."""
         return execution.plan(self, parameters, security=0).kernel.text()
 
+    @property
+    def run_options(self) -> list[str]:
+        """Names of the options of `run`."""
+        return [name for name, own in signature(Runnable.run).parameters.items() if own.kind is own.KEYWORD_ONLY]
+
     # -- execution ------------------------------------------------------------------------------------------------
 
     def run(
         self,
         inputs: Mapping[str, Any] | None = None,
+        /,
         *,
         on: str = "cpu",
         parameters: str | Parameters | None = None,
@@ -67,9 +74,11 @@ class Runnable(TracedProgram):
         flood: float | None = None,
         memory: int | str | None = None,
         progress: ProgressHook | None = None,
-        **unknown: Any,  # noqa: ANN401 - refused
+        **named: Any,  # noqa: ANN401 - values of the program's types
     ) -> RunResult:
-        """Encrypts, executes, decrypts, and compares with evaluation in the clear. `inputs` is a dictionary by name.
+        """Encrypts, executes, decrypts, and compares with evaluation in the clear; `.value` of the result is what the function returns.
+
+        Inputs are given by keyword, `run(x=3)`, or in one dictionary, `run({"x": 3})`; in a dictionary if one has the name of an option.
 
         `on` is "cpu", "gpu", "interpreter", or a machine, by name or file, whose schedule is executed on the ciphertexts with its arithmetic.
         By default, `parameters` is the cheapest sufficient set; user-defined CKKS and BGV sets are `pf.SlotParameters` or a file.
@@ -89,8 +98,7 @@ class Runnable(TracedProgram):
         a named set, otherwise "set". `flood` (CKKS) is for outputs that others will see: it adds noise of that deviation to every slot, and
         a warning says how much it hides.
         """
-        if inputs is None or unknown:
-            raise self._not_given(inputs, unknown)
+        given = gathered(self.name, self.inputs, inputs, named, "run", self.run_options)
         options = PlanOptions(
             parameters=parameters,
             max_failure=max_failure,
@@ -104,19 +112,8 @@ class Runnable(TracedProgram):
         )
         with watched(progress):
             return execution.run(
-                self, inputs, options, on=on, keys=keys, threads=threads, flood=flood, progress=progress
+                self, given, options, on=on, keys=keys, threads=threads, flood=flood, progress=progress
             )
-
-    def _not_given(self, inputs: Mapping[str, Any] | None, unknown: Mapping[str, Any]) -> InputError:
-        """The error for `run` without inputs or with an unknown argument, with the correct call."""
-        values = ", ".join(f'"{name}": ..' for name in self.inputs)
-        call = f"{self.name}.run({{{values}}})"
-        other = next((name for name in unknown if name not in self.inputs), None)
-        if other is not None:
-            options = [name for name, own in signature(Runnable.run).parameters.items() if own.kind is own.KEYWORD_ONLY]
-            return InputError(f"{self.name}: run has no option {other!r}; {suggestion(other, options)}")
-        what = "inputs are missing" if inputs is None and not unknown else "inputs are given as one dictionary"
-        return InputError(f"{self.name}: {what}; write {call}")
 
     def simulate(
         self,

@@ -12,4 +12,4 @@ GIVEN = {"x": 3_000_000_000, "y": 2_000_000_000}
 
 
 def clear(x, y):
-    return {"result": (x + y) % 2**32}
+    return (x + y) % 2**32

@@ -15,4 +15,4 @@ GIVEN = {"digits": [7, 9, 9, 2, 7, 3, 9, 8]}
 
 def clear(digits):
     doubled = [sum(divmod(2 * d, 10)) for d in digits[::2]]
-    return {"result": int((sum(doubled) + sum(digits[1::2])) % 10 == 0)}
+    return int((sum(doubled) + sum(digits[1::2])) % 10 == 0)

@@ -21,4 +21,4 @@ GIVEN = {"cells": [0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0]}
 def clear(cells):
     grid = np.reshape(cells, (SIZE, SIZE))
     around = sum(np.roll(grid, (dy, dx), (0, 1)) for dy in (-1, 0, 1) for dx in (-1, 0, 1)) - grid
-    return {"result": ((around == 3) | (grid == 1) & (around == 2)).astype(int).reshape(-1).tolist()}
+    return ((around == 3) | (grid == 1) & (around == 2)).astype(int).reshape(-1).tolist()

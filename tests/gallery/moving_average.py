@@ -16,4 +16,4 @@ GIVEN = {"series": np.sin(np.arange(LENGTH) / 3)}
 
 
 def clear(series):
-    return {"result": np.convolve(series, np.ones(3) / 3, mode="same")}
+    return np.convolve(series, np.ones(3) / 3, mode="same")

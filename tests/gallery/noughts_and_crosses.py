@@ -19,4 +19,4 @@ GIVEN = {"board": [1, 0, 1, 0, 1, 0, 1, 0, 0]}
 
 
 def clear(board):
-    return {"result": int(any(all(board[i] for i in line) for line in LINES))}
+    return int(any(all(board[i] for i in line) for line in LINES))

@@ -16,4 +16,4 @@ GIVEN = {"year": 2008, "month": 11, "day": 24}
 
 
 def clear(year, month, day):
-    return {"result": int((year, month, day) <= (TODAY[0] - 18, *TODAY[1:]))}
+    return int((year, month, day) <= (TODAY[0] - 18, *TODAY[1:]))

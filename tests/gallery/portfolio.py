@@ -16,8 +16,4 @@ GIVEN = {"weights": np.array([0.3, 0.1, 0.05, 0.2, 0.1, 0.05, 0.1, 0.1])}
 
 
 def clear(weights):
-    return {
-        "result": sum(
-            w * v * c for w, row in zip(weights, COVARIANCE, strict=True) for v, c in zip(weights, row, strict=True)
-        )
-    }
+    return sum(w * v * c for w, row in zip(weights, COVARIANCE, strict=True) for v, c in zip(weights, row, strict=True))

@@ -20,4 +20,4 @@ GIVEN = {"numbers": [1, 11, 5, 3333, 222, 9, 10, 12]}
 
 def clear(numbers):
     residues = [int(np.prod([n - known for known in KNOWN])) % T for n in numbers]
-    return {"result": [r - T if r > T // 2 else r for r in residues]}
+    return [r - T if r > T // 2 else r for r in residues]

@@ -12,10 +12,10 @@ GIVEN = encrypted.encode(ROWS[:4])
 CLOSE = 1e-3
 
 
-def read(outputs):
+def read(decrypted):
     """Predictions, of the decrypted slots."""
-    return {"result": encrypted.reading.predictions(encrypted.decode(outputs))}
+    return encrypted.reading.predictions(encrypted.decode(decrypted))
 
 
 def clear(x):
-    return {"result": MODEL.predict(ROWS[:4])}
+    return MODEL.predict(ROWS[:4])

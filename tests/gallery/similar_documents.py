@@ -16,4 +16,4 @@ GIVEN = {"query": DOCUMENTS[7] * 0.9}
 
 
 def clear(query):
-    return {"result": [float(document @ query) for document in DOCUMENTS]}
+    return [float(document @ query) for document in DOCUMENTS]

@@ -14,4 +14,4 @@ GIVEN = {"x": 0x53, "key": 0xA7}
 
 
 def clear(x, key):
-    return {"result": BOX[x ^ key]}
+    return BOX[x ^ key]

@@ -16,4 +16,4 @@ GIVEN = {"income": 61_234}
 
 
 def clear(income):
-    return {"result": sum(max(income - start, 0) * rate for start, rate in BRACKETS) >> 4}
+    return sum(max(income - start, 0) * rate for start, rate in BRACKETS) >> 4

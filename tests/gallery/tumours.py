@@ -11,9 +11,9 @@ program = encrypted.program
 GIVEN = encrypted.encode(ROWS[:1])
 
 
-def read(outputs):
+def read(decrypted):
     """The class, of the decrypted sums."""
-    return {"class": int(encrypted.reading.predictions(encrypted.decode(outputs))[0])}
+    return {"class": int(encrypted.reading.predictions(encrypted.decode(decrypted))[0])}
 
 
 def clear(row):

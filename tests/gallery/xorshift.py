@@ -16,4 +16,4 @@ GIVEN = {"state": 2463534242}
 def clear(state):
     state ^= state << 13 & 0xFFFFFFFF
     state ^= state >> 17
-    return {"result": state ^ (state << 5 & 0xFFFFFFFF)}
+    return state ^ (state << 5 & 0xFFFFFFFF)

@@ -70,7 +70,7 @@ def case(
 
     def repaired(_: Path) -> None:
         program = pf.program(**(right_options or {}), **(instead or kinds))(right)
-        found = np.asarray(program(**given)["result"], dtype=float).reshape(-1)
+        found = np.asarray(program.clear(**given), dtype=float).reshape(-1)
         expected = np.asarray(meant, dtype=float).reshape(-1)
         known = ~np.isnan(expected)
         # Rectifiers are within 2^-13, of numbers that were divided by 4 at most; polynomials of functions are far closer.
@@ -92,13 +92,13 @@ def given(name: str, kind: Any, wrong: Any, values: tuple[str, ...], right: Any,
     """An input `x` that is rejected; the repaired one, of another type if need be, comes back as it is."""
 
     def repaired(_: Path) -> None:
-        found = pf.program(x=instead or kind)(anything)(x=right)["result"]
+        found = pf.program(x=instead or kind)(anything).clear(x=right)
         if isinstance(found, str):
             assert found == right
         else:
             np.testing.assert_allclose(np.reshape(found, -1), np.reshape(right, -1), atol=1e-9)
 
-    return Case(name, lambda _: pf.program(x=kind)(anything)(x=wrong), ("'x'", *values), repaired)
+    return Case(name, lambda _: pf.program(x=kind)(anything).clear(x=wrong), ("'x'", *values), repaired)
 
 
 def put(x: pf.Value) -> pf.Value:
@@ -207,7 +207,7 @@ FEW_BITS = [
     case(
         "part-of-a-text",
         {"x": I3.vector(1)},
-        lambda x: READ(a=x)["result"],
+        lambda x: READ(a=x),
         ("program",),
         lambda x: x + 1,
         {"x": [1]},
@@ -291,9 +291,9 @@ WIDE = [
     case(
         "part-type",
         {"x": pf.UInt(16).vector(2)},
-        lambda x: plus(a=x, b=x)["result"],
+        lambda x: plus(a=x, b=x),
         ("plus", "'a'", "uint16 x 2", "uint8 x 2", "pf.UInt(8).vector(2)"),
-        lambda x: plus(a=x.cast(pf.UInt(8).vector(2)), b=x.cast(pf.UInt(8).vector(2)))["result"],
+        lambda x: plus(a=x.cast(pf.UInt(8).vector(2)), b=x.cast(pf.UInt(8).vector(2))),
         {"x": [1, 2]},
         [2, 4],
     ),

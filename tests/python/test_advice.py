@@ -43,7 +43,7 @@ def computed(kinds: dict[str, Any], code: str, given: dict[str, Any], **public: 
     key = f"{kinds} {code} {public}"
     if key not in PROGRAMS:
         PROGRAMS[key] = pf.program(**kinds)(eval(f"lambda {', '.join(kinds)}: {code}", {**PUBLIC, **public}))
-    return PROGRAMS[key](**given)["result"]
+    return PROGRAMS[key].clear(**given)
 
 
 def ends(kind: Any) -> tuple[int, int]:
@@ -202,12 +202,11 @@ def test_a_convolution_is_a_product_with_its_matrix() -> None:
     """A row for each number of the result, with the weights at the places that they multiply."""
     kernel, image = np.arange(1, 5).reshape(2, 2), np.arange(12).reshape(3, 4)
     rows = [np.pad(kernel, ((i, 1 - i), (j, 2 - j))).reshape(-1) for i in range(2) for j in range(3)]
-    meant = pf.program(x=pf.Int(0, 11).vector(12))(lambda x: pf.convolve(kernel, x, (3, 4)))(x=image.reshape(-1))[
-        "result"
-    ]
-    assert pf.program(x=pf.UInt(8).vector(12))(lambda x: pf.convolve(kernel, x, (3, 4)))(x=image.reshape(-1)) == {
-        "result": meant
-    }
+    meant = pf.program(x=pf.Int(0, 11).vector(12))(lambda x: pf.convolve(kernel, x, (3, 4))).clear(x=image.reshape(-1))
+    assert (
+        pf.program(x=pf.UInt(8).vector(12))(lambda x: pf.convolve(kernel, x, (3, 4))).clear(x=image.reshape(-1))
+        == meant
+    )
     for kind in (pf.Real.bounded(11), pf.Mod(65537)):
         kinds = {"x": kind.vector(12)}
         code = suggested(kinds, "pf.convolve(kernel, x, (3, 4))", "matrix @ x", kernel=kernel)

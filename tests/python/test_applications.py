@@ -37,7 +37,7 @@ def test_convolutions_are_sums_over_windows(stride, padding):
         return pf.convolve(kernel, x, (5, 6, 3), stride=stride, padding=padding, bias=[5, -5])
 
     expected = convolved(kernel, image, stride, padding) + np.array([5, -5])
-    assert program(x=image.reshape(-1))["result"] == expected.reshape(-1).tolist()
+    assert program.clear(x=image.reshape(-1)) == expected.reshape(-1).tolist()
 
 
 def test_one_filter_on_one_channel_needs_no_more_axes():
@@ -48,7 +48,7 @@ def test_one_filter_on_one_channel_needs_no_more_axes():
         return pf.convolve(kernel, x, image.shape)
 
     expected = convolved(kernel[None, :, :, None], image[:, :, None], 1, 0)
-    assert edges(x=image)["result"] == expected.reshape(-1).tolist()
+    assert edges.clear(x=image) == expected.reshape(-1).tolist()
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_trees_give_the_leaf_that_is_reached():
     generator = np.random.default_rng(4)
     for _ in range(50):
         row = generator.integers(0, 32, size=forest.columns)
-        assert program(row=row)["result"] == [2 * walked(forest, tree, row) for tree in range(5)]
+        assert program.clear(row=row) == [2 * walked(forest, tree, row) for tree in range(5)]
     assert program.run({"row": row}).correct
 
 

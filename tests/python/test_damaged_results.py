@@ -179,7 +179,7 @@ def test_one_bit_of_a_result(case: str) -> None:
             except pf.Error as error:
                 refused["damaged or altered" in str(error)] += 1
                 continue
-            if torus and not same(found, right):
+            if torus and found != right:
                 terminal = next(one for one in client.specification.data["signature"]["outputs"] if one["name"] == name)
                 flip = 8 * ((place - size) % (word_bits // 8)) + bit
                 # Of the torus: it went to another message, as near to that as errors may be.
@@ -188,21 +188,11 @@ def test_one_bit_of_a_result(case: str) -> None:
                 assert abs(steps - round(steps)) <= 1.5 * terminal["error_bound"] * terminal["step"], context
                 passed.add(flip)
                 continue
-            assert same(found, right), f"{context}: {found} for {right}"
+            assert found == right, f"{context}: {found} for {right}"
         assert len(passed) <= (undetected[name]["bits"] if torus else 0), f"{case}: {passed} of {name}"
     # With a tight set, few bits are large enough to be detected and small enough not to give another value.
     assert refused[True] > (5 if torus else 20), f"{case}: few by what they decrypt to"
     assert refused[False] > 100, f"{case}: few by their heads"
-
-
-def same(found: dict[str, Any], right: dict[str, Any]) -> bool:
-    """Equal; reals to what errors may be anyway."""
-    return all(
-        np.allclose(found[name], right[name], atol=1e-5)
-        if isinstance(right[name], np.ndarray)
-        else found[name] == right[name]
-        for name in right
-    )
 
 
 ANOTHER: dict[str, tuple[Any, Any, dict[str, Any]]] = {

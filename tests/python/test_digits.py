@@ -37,7 +37,7 @@ def test_the_program_in_the_clear_is_the_network():
     for image in held_out.images[:20]:
         signs = network.encode(image)
         hidden = network.activations(signs)
-        result = digits()(pixels=signs)
+        result = digits().clear(pixels=signs)
         assert result == {"hidden": hidden.tolist(), "scores": network.scores(hidden).tolist()}
 
 

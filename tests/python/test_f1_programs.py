@@ -103,7 +103,7 @@ def test_the_packed_networks_are_the_plain_one(seed):
         (lola_mnist.lola_mnist(shape, seed), inputs),
         (lola_mnist.lola_mnist_encrypted(shape, seed), inputs | lola_mnist.encrypted_weights(shape, weights)),
     ):
-        found = program.evaluate(given)
+        found = program.clear(given)
         np.testing.assert_allclose([found[f"score{c}"][0] for c in range(3)], expected, atol=1e-9)
 
 
@@ -111,7 +111,7 @@ def test_the_packed_cifar_is_the_plain_one():
     shape = replace(SMALL_CIFAR, level=None, end=None)
     assert shape.packs == 3
     image = lola_cifar.drawn_image(lola_cifar.Shape(side=10, colours=2), np.random.default_rng(1))
-    found = lola_cifar.lola_cifar(shape).evaluate(lola_cifar.pixel_inputs(shape, image))
+    found = lola_cifar.lola_cifar(shape).clear(lola_cifar.pixel_inputs(shape, image))
     expected = lola_cifar.scores(shape, lola_cifar.Weights.drawn(shape), image)
     np.testing.assert_allclose(found["scores"], expected, atol=1e-9)
 
@@ -130,7 +130,7 @@ def test_the_convolution_is_the_sliding_window():
 def test_the_packed_batch_is_one_step_of_nesterov():
     shape = helr.Shape(samples=16, features=32, slots=128, level=None, end=None)
     z, v, w = helr.drawn(shape, np.random.default_rng(2))
-    found = helr.helr(shape).evaluate(helr.packed(shape, z, v, w))
+    found = helr.helr(shape).clear(helr.packed(shape, z, v, w))
     weights, momentum = helr.step(shape, z, v, w)
     for k in range(shape.blocks):
         own = slice(k * shape.width, (k + 1) * shape.width)
@@ -150,7 +150,7 @@ def test_a_small_table_is_looked_up_encrypted():
     shape = country_lookup.Shape(characters=4, entries=3, slots=64, letters=LETTERS, limbs=None)
     program = country_lookup.country_lookup(shape)
     for query in ("a", "ab", "cab", "b", "abc"):
-        found = program.evaluate(country_lookup.packed(shape, query, SMALL_TABLE))["found"]
+        found = program.clear(country_lookup.packed(shape, query, SMALL_TABLE))["found"]
         expected = dict(SMALL_TABLE).get(query, "")
         assert {country_lookup.decoded(text) for text in np.array(found).reshape(-1, 4)} == {expected}
     assert program.run(country_lookup.packed(shape, "cab", SMALL_TABLE)).correct
@@ -205,7 +205,7 @@ def test_scaled_factors_use_no_level():
     done = scaled.run({"x": x}, parameters="toy-10")
     assert done.correct
     assert done.plan.facts["start_level"] == 0
-    np.testing.assert_allclose(done.outputs["result"], x * np.linspace(-1, 1, 8) + x / 2, atol=0.1)
+    np.testing.assert_allclose(done.value, x * np.linspace(-1, 1, 8) + x / 2, atol=0.1)
 
     with pytest.raises(pf.ProgramError):
 

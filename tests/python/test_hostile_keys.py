@@ -15,6 +15,7 @@ import blake3
 import polyfabric as pf
 import pytest
 from polyfabric import _native, memory
+from values import expect_close
 
 
 @pf.program(x=pf.UInt(4), y=pf.UInt(4))
@@ -114,7 +115,7 @@ def test_a_server_accepts_keys_of_its_set_and_others_on_request(scheme: str, tmp
     store = pf.KeyStore(program, tmp_path, parameters=other)
     store.put("ada", key)
     for server in (pf.Server(program, key, parameters=other), store.server("ada")):
-        assert set(client.decrypt(server.execute(client.encrypt(inputs)))) == {"result"}
+        expect_close(client.decrypt(server.execute(client.encrypt(inputs))), program.clear(inputs), atol=1e-4)
 
 
 def keyless(data: bytes) -> bytes:

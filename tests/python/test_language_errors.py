@@ -108,7 +108,7 @@ def small(x, v):
 )
 def test_input(inputs, values):
     with rejects(pf.InputError, *values):
-        small.evaluate(inputs)
+        small.clear(inputs)
 
 
 def test_text_with_a_fault():

@@ -40,7 +40,7 @@ def test_the_gates_are_the_rules(shape):
     random = np.random.default_rng()
     boards = [random.random(shape) < share for share in (0, 0.2, 0.5, 0.8, 1)]
     for board in boards:
-        found = program(board=board.reshape(-1).astype(int).tolist())["result"]
+        found = program.clear(board=board.reshape(-1).astype(int).tolist())
         assert (np.array(found).reshape(shape) == counted(board)).all()
         assert (following(board) == counted(board)).all()
 
@@ -49,7 +49,7 @@ def test_every_neighbourhood_of_a_cell():
     program = life.life(3, 3)
     for number in range(512):
         board = np.array([number >> bit & 1 for bit in range(9)], dtype=bool).reshape(3, 3)
-        assert program(board=board.reshape(-1).astype(int).tolist())["result"][4] == counted(board)[1, 1]
+        assert program.clear(board=board.reshape(-1).astype(int).tolist())[4] == counted(board)[1, 1]
 
 
 @pytest.mark.parametrize("size", [5, 8])

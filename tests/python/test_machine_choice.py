@@ -162,7 +162,7 @@ def test_what_keeps_a_program_of_bgv_from_a_machine_of_ckks_and_what_runs() -> N
     # The compiler finds a key switch without special primes, which needs none such.
     for done in (squares.run(given, on="osiris"), squares.run(given)):
         assert done.correct
-        assert done.outputs["result"] == [value * value + 1 for value in given["x"]]
+        assert done.value == [value * value + 1 for value in given["x"]]
 
 
 def test_the_reason_for_no_key_switch_is_reported_once() -> None:

@@ -211,7 +211,7 @@ def test_wide_features_are_compared_digit_by_digit() -> None:
     for digit_bits in (2, 3, 4):
         layout = Layout(digit_bits, (0, 0, 0))
         program = forest.program(layout)
-        found = [program(row=encode(row, grid.levels, digit_bits))["result"][0] for row in rows]
+        found = [program.clear(row=encode(row, grid.levels, digit_bits))[0] for row in rows]
         assert found == expected.tolist() == forest.evaluate(rows)[:, 0].tolist()
 
 

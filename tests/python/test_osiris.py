@@ -27,7 +27,7 @@ def test_short_programs_of_bgv_run_and_others_are_refused_by_the_operation():
     square = pf.program(x=pf.Mod(65537).vector(3))(lambda x: x * x)
     done = square.run({"x": [1, 2, 300]}, on="osiris")
     assert done.correct
-    assert done.outputs == {"result": [1, 4, 300**2 % 65537]}
+    assert done.value == [1, 4, 300**2 % 65537]
     product = pf.program(a=pf.Mod(65537).matrix(2, 2))(lambda a: a @ a)
     with pytest.raises(pf.MachineError, match="switches a message modulo t to a smaller modulus"):
         product.simulate("osiris")

@@ -136,8 +136,8 @@ def test_parts_one_behind_the_other_are_the_network(image):
     assert list(parts) == ["stem", "stage1-block", "stage2-first", "head"]
     value = resnet20.image_input(SMALL, image)["image"]
     for part in parts.values():
-        value = part.program(SMALL).evaluate({"image": value})["result"]
-    whole = resnet20.resnet20(SMALL).evaluate(resnet20.image_input(SMALL, image))["scores"]
+        value = part.program(SMALL).clear(image=value)
+    whole = resnet20.resnet20(SMALL).clear(resnet20.image_input(SMALL, image))["scores"]
     assert np.allclose(value, whole, atol=1e-9)
 
 

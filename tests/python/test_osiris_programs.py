@@ -48,7 +48,7 @@ def test_the_papers_batch_has_the_papers_sizes():
     batch = helr_1024.Batch()
     assert (batch.slots, batch.blocks, batch.period, batch.end) == (1 << 15, 7, 256, 1)
     z, v, w = helr_1024.drawn(batch, np.random.default_rng(3))
-    state = helr_1024.helr_1024(batch).evaluate(helr_1024.packed(batch, z, v, w))["state"]
+    state = helr_1024.helr_1024(batch).clear(helr_1024.packed(batch, z, v, w))["state"]
     np.testing.assert_allclose(helr_1024.unpacked(batch, state), helr_1024.step(batch, z, v, w), atol=1e-9)
 
 
@@ -64,7 +64,7 @@ def test_a_value_that_repeats_is_bootstrapped_as_few_slots():
     assert done.correct
     assert max(done.error.values()) < 2**-16
     # Slots that do not repeat become their mean.
-    mixed = refresh.evaluate({"x": values / 4 + 0.5 * (np.arange(2048) // 1024)})
+    mixed = refresh.clear({"x": values / 4 + 0.5 * (np.arange(2048) // 1024)})
     np.testing.assert_allclose(mixed["few"], values / 4 + 0.25)
 
 
@@ -156,7 +156,7 @@ def error_of_stages(gap: float = bitonic_sorting.GAP) -> float:
     """The largest of the two stages at the paper's size that are run."""
     numbers = np.random.default_rng(13).uniform(0, 1, 1 << 14)
     expected = reduce(bitonic_sorting.compared, bitonic_sorting.repeated_stages(), numbers)
-    found = bitonic_sorting.sorting_stages.__wrapped__(gap).evaluate({"numbers": numbers})["numbers"]
+    found = bitonic_sorting.sorting_stages.__wrapped__(gap).clear({"numbers": numbers})["numbers"]
     return float(np.abs(found - expected).max())
 
 
@@ -170,9 +170,7 @@ def test_the_whole_network_sorts_to_seven_bits_with_the_errors_of_its_bootstraps
     drawn = np.random.default_rng(14).uniform(0.01, 0.99, 1 << 14)
     numbers = drawn
     for stage in bitonic_sorting.network():
-        numbers = np.array(
-            bitonic_sorting.sorting_stage.__wrapped__(stage).evaluate({"numbers": numbers})["numbers"]
-        ).real
+        numbers = np.array(bitonic_sorting.sorting_stage.__wrapped__(stage).clear({"numbers": numbers})["numbers"]).real
     assert np.abs(numbers - np.sort(drawn)).max() < 2.0**-7
 
 
@@ -196,7 +194,7 @@ def error_of_resnet() -> float:
     shape = resnet20.Shape(side=16, channels=(4, 8, 16))
     weights, image = resnet20.Weights.drawn(shape), resnet20.drawn_image(shape, np.random.default_rng(7))
     expected = resnet20.scores(shape, weights, image)
-    found = resnet20.network_program("resnet", shape, weights).evaluate(resnet20.image_input(shape, image))["scores"]
+    found = resnet20.network_program("resnet", shape, weights).clear(resnet20.image_input(shape, image))["scores"]
     return float(np.abs(found - expected).max() / np.abs(expected).max())
 
 
@@ -230,7 +228,7 @@ def test_twelve_polynomials_tell_close_numbers_apart():
     stage = Stage(2, 1, 30 + 8, False, (), 0)
     program = bitonic_sorting.sorting_stage(stage, 1, gap=bitonic_sorting.GAP)
     apart = 1.5 * bitonic_sorting.GAP
-    found = program.evaluate({"numbers": [0.5 + apart, 0.5]})["numbers"]
+    found = program.clear({"numbers": [0.5 + apart, 0.5]})["numbers"]
     np.testing.assert_allclose(found, [0.5, 0.5 + apart], atol=apart / 100)
 
 

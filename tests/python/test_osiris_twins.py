@@ -97,13 +97,13 @@ def traced():
 def test_a_slightly_wrong_program_is_detected(name, module, what, instead, monkeypatch, traced):
     twin = TWINS[name]
     inputs, expected = twin.example(np.random.default_rng(8))
-    right = twin.answer(twin.build().evaluate(inputs))
+    right = twin.answer(twin.build().clear(inputs))
     largest = np.abs(expected).max()
     assert np.abs(right - expected).max() / largest < HERE[name] / 4
     monkeypatch.setattr(module, what, instead)
     for built in traced:
         built.cache_clear()
-    wrong = twin.answer(twin.build().evaluate(inputs))
+    wrong = twin.answer(twin.build().clear(inputs))
     assert np.abs(wrong - expected).max() / largest > 4 * HERE[name]
 
 
@@ -192,7 +192,7 @@ def test_a_whole_program_is_the_one_that_is_timed_and_gives_the_answer_in_the_cl
     built = whole.build()
     assert built.text() == build(parameters).text()
     inputs, expected = whole.example(np.random.default_rng(4))
-    found = whole.answer(built.evaluate(inputs))
+    found = whole.answer(built.clear(inputs))
     assert np.abs(found - expected).max() < STANDS_FOR.get(name, 1e-9) * np.abs(expected).max()
 
 

@@ -38,7 +38,7 @@ def test_ranges_are_tight_without_a_promise(function, bounds) -> None:
     kind = output(function, x=NIBBLE, y=NIBBLE)
     assert kind.bounds == bounds
     program = pf.program(x=NIBBLE, y=NIBBLE)(function)
-    found = [program(x=x, y=y)["result"] for x, y in itertools.product(range(0, 16, 3), repeat=2)]
+    found = [program.clear(x=x, y=y) for x, y in itertools.product(range(0, 16, 3), repeat=2)]
     assert min(found) >= bounds[0]
     assert max(found) <= bounds[1]
 
@@ -55,7 +55,7 @@ def test_a_sorting_network_costs_as_much_as_the_promised_one() -> None:
     own = pf.program(x=kind)(lambda x: network(x, lambda v: v))
     promised = pf.program(x=kind)(lambda x: network(x, lambda v: v.assume(pf.Int(0, 7))))
     for numbers in [[7, 0, 3, 3], [1, 2, 3, 4], [6, 5, 4, 0]]:
-        assert own(x=numbers)["result"] == sorted(numbers)
+        assert own.clear(x=numbers) == sorted(numbers)
     costs = [program.cost().to_dict() for program in (own, promised)]
     assert costs[0]["parameters"] == costs[1]["parameters"]
     assert costs[0]["lookups"] == costs[1]["lookups"]
@@ -78,7 +78,7 @@ def test_a_branch_is_sent_to_a_choice_which_takes_integers() -> None:
     assert "pf.mux(condition, a, b)" in message
     remedy = pf.program(x=pf.Int(0, 3), y=pf.Int(0, 3))(lambda x, y: pf.mux(x > y, x, y))
     for x, y in itertools.product(range(4), repeat=2):
-        assert remedy(x=x, y=y) == {"result": max(x, y)}
+        assert remedy.clear(x=x, y=y) == max(x, y)
     assert remedy.cost().to_dict()["lookups"] == 3
 
 
@@ -87,7 +87,7 @@ def test_bgv_comparisons_point_to_integers_of_tfhe() -> None:
     assert "pf.sign" not in message
     assert "pf.UInt" in message
     remedy = pf.program(x=pf.UInt(16), y=pf.UInt(16))(lambda x, y: x == y)
-    assert remedy(x=4, y=4) == {"result": 1}
+    assert remedy.clear(x=4, y=4) == 1
 
 
 def test_numpy_is_sent_to_calls_that_exist() -> None:

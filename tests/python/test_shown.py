@@ -9,7 +9,6 @@ from dataclasses import replace
 import polyfabric as pf
 import pytest
 from polyfabric.cli.show_elements import show
-from rejects import rejects
 from rich.console import Console
 
 
@@ -92,10 +91,3 @@ def test_plans_machines_and_the_package_have_descriptive_reprs() -> None:
     assert re.fullmatch(r"<plan of plus with polyfabric-\S+, for this computer>", repr(plus.plan()))
     assert repr(pf.machine("f1")) == "<machine f1>"
     assert re.match(r"\d+\.\d+", pf.__version__)
-
-
-def test_an_output_is_read_by_its_name() -> None:
-    done = plus.run({"x": 2})
-    assert done["result"] == 3
-    with rejects(pf.InputError, "plus", "'sum'", "result"):
-        done["sum"]

@@ -46,12 +46,12 @@ def test_a_high_degree_with_noise_behind_the_end():
     assert done.correct, (done.error, done.bound)
     assert done.first_beyond is None
     assert done.bound["result"] < 1e-4
-    assert abs(done.outputs["result"] - np.log(x + 2).sum()) < 1e-4
+    assert abs(done.value - np.log(x + 2).sum()) < 1e-4
     # The text form keeps the ends, without other information.
     padded = np.concatenate([x, np.zeros(6)])
     again = pf.SlotProgram.parse(total_log.text()).run({"x": padded})
     assert again.correct
-    assert abs(again.outputs["result"][0] - np.log(x + 2).sum()) < 1e-4
+    assert abs(again.value[0] - np.log(x + 2).sum()) < 1e-4
 
 
 @pytest.mark.parametrize("interval", [(-1, 1), (-0.5, 1), (0.5, 1)])
@@ -109,7 +109,7 @@ def test_slots_behind_an_outputs_end_are_not_compared():
 
     done = part.run({"x": np.arange(8)}, parameters="bgv-2p13-218")
     assert done.correct
-    assert done.outputs["result"] == [0, 1, 4, 9, 16]
+    assert done.value == [0, 1, 4, 9, 16]
     wrong = done.plan.program.native.evaluate({"x": list(range(8))})
     wrong["result"][6] += 1
     assert done.plan.errors(wrong, part.native.evaluate({"x": list(range(8))})) == {"result": 0.0}

@@ -131,8 +131,8 @@ def test_rectifiers_in_a_row_run(count, length):
     assert max(done.bound.values()) < 2**-4
     assert done.bound_for == "any inputs"
     true = clear(x)
-    np.testing.assert_allclose(done.outputs["result"], true, atol=2**-6)
-    assert done.distance == {"result": pytest.approx(np.abs(np.asarray(done.outputs["result"]) - true).max(), rel=1e-4)}
+    np.testing.assert_allclose(done.value, true, atol=2**-6)
+    assert done.distance == {"result": pytest.approx(np.abs(np.asarray(done.value) - true).max(), rel=1e-4)}
     assert 0 < done.distance["result"] < 2**-6
 
 
@@ -153,7 +153,7 @@ def test_bare_rectifiers_in_a_row_have_a_set_and_run():
     assert done.first_beyond is None
     assert done.bound_for == "any inputs"
     assert max(done.bound.values()) < 2**-9
-    np.testing.assert_allclose(done.outputs["result"], np.maximum(x, 0), atol=2**-9)
+    np.testing.assert_allclose(done.value, np.maximum(x, 0), atol=2**-9)
 
 
 def test_two_rectifiers_find_a_set_without_a_bootstrap():
@@ -314,9 +314,9 @@ def test_database_in_the_clear_gives_the_table():
     program = database_lookup(width)
     store = columns(table)
     for code, capital in list(table.items())[::40]:
-        found = program(query=key(code), **store)["result"]
+        found = program.clear(query=key(code), **store)
         assert text([part % T for part in found[::width]]) == capital
-    assert text([part % T for part in program(query=key("XX"), **store)["result"][::width]]) == ""
+    assert text([part % T for part in program.clear(query=key("XX"), **store)[::width]]) == ""
 
 
 @pytest.mark.parametrize("wrong", [[T - 1], [0xFF00, 0xC3], [-1, 5]])
@@ -436,7 +436,7 @@ def test_unknown_set():
 )
 def test_input(given, values):
     with rejects(pf.InputError, "by_one", "'x'", *values):
-        by_one.evaluate(given)
+        by_one.clear(given)
 
 
 @pytest.mark.parametrize(
@@ -500,7 +500,7 @@ def test_bootstrapping_restores_levels(length):
     x = RANDOM.uniform(-1, 1, length)
     done = twice.run({"x": x}, parameters="toy-11-boot")
     assert done.correct
-    np.testing.assert_allclose(done.outputs["result"], done.expected["result"], atol=1e-4)
+    np.testing.assert_allclose(done.value, done.expected["result"], atol=1e-4)
 
 
 @pytest.mark.parametrize("length", [1, 2, 4, 8, 16])
@@ -660,7 +660,7 @@ def test_noise_for_others_has_the_deviation_that_the_page_on_ckks_says(kind, sha
     program = pf.program(x=kind.vector(4096))(lambda x: x + x)
     with pytest.warns(pf.SecurityWarning, match="carries flooding noise"):
         done = program.run({"x": np.zeros(4096)}, flood=1e-3)
-    assert np.std(done.outputs["result"]) == pytest.approx(share * 1e-3, rel=0.06)
+    assert np.std(done.value) == pytest.approx(share * 1e-3, rel=0.06)
 
 
 @pytest.mark.parametrize(

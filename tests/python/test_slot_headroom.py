@@ -19,7 +19,7 @@ def total(x):
 def test_a_sum_takes_the_level_that_it_needs(parameters):
     done = total.run({"x": np.ones(4096)}, parameters=parameters)
     assert done.correct
-    assert abs(done.outputs["result"] - 4096) < 1e-3
+    assert abs(done.value - 4096) < 1e-3
     assert done.plan.facts["start_level"] == 1
     assert all(node["headroom_bits"] >= 0 for node in done.nodes)
 

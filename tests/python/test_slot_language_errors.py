@@ -181,8 +181,8 @@ def test_options(option, values):
 
 def test_a_rotation_by_any_integer_is_one_modulo_the_slots():
     program = pf.program(x=pf.Real.vector(8))(lambda x: {"a": pf.rotate(x, 10**30), "b": pf.rotate(x, np.int64(-3))})
-    assert np.allclose(program(x=X)["a"], np.roll(X, -(10**30 % 8)))
-    assert np.allclose(program(x=X)["b"], np.roll(X, 3))
+    assert np.allclose(program.clear(x=X)["a"], np.roll(X, -(10**30 % 8)))
+    assert np.allclose(program.clear(x=X)["b"], np.roll(X, 3))
 
 
 def test_integers_of_any_size_are_those_modulo_t():
@@ -192,7 +192,7 @@ def test_integers_of_any_size_are_those_modulo_t():
 
     x = [10**40, -(2**70), 2**63, 1, 2, 3, 4, 5]
     expected = [(v * 10**30 + 2**64 - 1) % T for v in x]
-    assert [v % T for v in scaled(x=x)["result"]] == expected
+    assert [v % T for v in scaled.clear(x=x)] == expected
 
 
 def test_the_chosen_set_has_the_security_that_is_asked_for():
@@ -217,7 +217,7 @@ def test_a_program_of_slots_reads_back_from_its_text():
     for program, x in ((rotated, X), (flipped, 1)):
         again = pf.SlotProgram.parse(program.text())
         assert again.text() == program.text()
-        assert np.allclose(again(x=x)["result"], program(x=x)["result"])
+        assert np.allclose(again.clear(x=x), program.clear(x=x))
     assert rotated.kernel_text("ckks-depth-1").startswith('kernel "rotated" degree 8192\n')
     with rejects(pf.ProgramError, "line 1, column 1", "`program`", "`what`"):
         pf.SlotProgram.parse("what is this")

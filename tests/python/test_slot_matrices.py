@@ -56,7 +56,7 @@ def test_products_of_encrypted_matrices(m: int, k: int, n: int, slots: int | Non
         slots,
         **types,
     )
-    found = program(a=a, b=b, left=left, right=right)
+    found = program.clear(a=a, b=b, left=left, right=right)
     expected = {
         "product": a @ b,
         "again": (a @ b @ b.T).sum(),
@@ -97,7 +97,7 @@ def test_public_matrices_and_everything_slot_by_slot(modulus: int | None):
         }
 
     program = traced(computed, None, a=kind.matrix(m, n), v=kind.vector(n))
-    found, expected = program(a=a, v=v), computed(a, v)
+    found, expected = program.clear(a=a, v=v), computed(a, v)
     for name, values in expected.items():
         compared(found[name], values, modulus)
 
@@ -120,7 +120,7 @@ def test_shapes_are_numpys():
         )
         return matrix.sum() / matrix.shape[0] + number
 
-    result = shaped(matrix=np.full((3, 5), 0.5), vector=np.zeros(7), number=0.25)["result"]
+    result = shaped.clear(matrix=np.full((3, 5), 0.5), vector=np.zeros(7), number=0.25)
     np.testing.assert_allclose(result, 2.75, atol=1e-12)
 
 
@@ -138,7 +138,7 @@ def test_means_and_polynomials_of_matrices():
         }
 
     x = np.arange(7) / 7
-    found = statistics(a=a, x=x)
+    found = statistics.clear(a=a, x=x)
     np.testing.assert_allclose(found["covariance"], np.cov(a.T, bias=True), atol=1e-9)
     np.testing.assert_allclose(found["means"], a.mean(axis=1), atol=1e-9)
     np.testing.assert_allclose(found["mean"], a.mean() + x.mean(), atol=1e-9)
@@ -174,14 +174,14 @@ def test_a_product_runs_encrypted_within_its_bounds():
 
     done = product.run({"a": a, "b": b})
     assert done.correct
-    np.testing.assert_allclose(done.outputs["result"], a @ b, atol=1e-4)
+    np.testing.assert_allclose(done.value, a @ b, atol=1e-4)
 
     @pf.program(a=pf.Mod(T).matrix(2, 3), b=pf.Mod(T).matrix(3, 2))
     def exact(a, b):
         return a @ b
 
     left, right = np.arange(6).reshape(2, 3), np.arange(6).reshape(3, 2)
-    assert exact.run({"a": left, "b": right}).outputs["result"] == (left @ right).tolist()
+    assert exact.run({"a": left, "b": right}).value == (left @ right).tolist()
 
 
 OWN_FILE = """

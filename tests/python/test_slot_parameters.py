@@ -250,7 +250,7 @@ def test_slim_bootstrapping(slots):
     done = twice.run({"x": x}, parameters=own, security=0, measure=True)
     assert done.correct
     assert done.first_beyond is None
-    np.testing.assert_allclose(done.outputs["result"], (x * x - 0.5) * x + 0.25, atol=2**-12)
+    np.testing.assert_allclose(done.value, (x * x - 0.5) * x + 0.25, atol=2**-12)
     # Slots to coefficients come first: the operand still has their levels, and the result none that they took.
     levels = [node["level"] for node in done.nodes if node["op"] == "bootstrap"]
     assert min(levels) >= 4

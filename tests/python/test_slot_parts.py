@@ -80,7 +80,7 @@ def test_vectors_of_different_lengths_do_not_combine(kind: Any) -> None:
 def test_a_rotated_vector_has_all_slots_and_combines_with_any_vector() -> None:
     program = pf.program(x=pf.Real.bounded(5).vector(5), slots=8)(lambda x: x + 2 * pf.rotate(x, 1) + 1)
     padded = np.array([*X, 0, 0, 0])
-    assert program(x=X)["result"] == pytest.approx(padded + 2 * np.roll(padded, -1) + [1] * 8)
+    assert program.clear(x=X) == pytest.approx(padded + 2 * np.roll(padded, -1) + [1] * 8)
 
 
 def test_one_number_takes_a_level_and_a_rotation_for_each_doubling() -> None:

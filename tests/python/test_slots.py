@@ -54,7 +54,7 @@ def test_arithmetic_of_real_slots():
         "centred": (x - x.mean()) * y,
         "rotated": x[3:],
     }
-    found = everything(x=x, y=y)
+    found = everything.clear(x=x, y=y)
     assert found.keys() == expected.keys()
     for name, values in expected.items():
         np.testing.assert_allclose(found[name], values, atol=1e-9, err_msg=name)
@@ -66,10 +66,10 @@ def test_rotation_is_over_all_slots():
         return x.rotate(2), x.conjugate(), x.real_part()
 
     x = RANDOM.normal(size=5) * 0.2 + 0.3j
-    found = rotated(x=x)
-    np.testing.assert_allclose(found["result0"], np.roll([*x, 0, 0, 0], -2))
-    np.testing.assert_allclose(found["result1"], x.conj())
-    np.testing.assert_allclose(found["result2"], x.real)
+    found = rotated.clear(x=x)
+    np.testing.assert_allclose(found[0], np.roll([*x, 0, 0, 0], -2))
+    np.testing.assert_allclose(found[1], x.conj())
+    np.testing.assert_allclose(found[2], x.real)
 
 
 def test_arithmetic_modulo_a_prime():
@@ -89,7 +89,7 @@ def test_arithmetic_modulo_a_prime():
 
     v = RANDOM.integers(0, T, 20)
     v[7] = v[3]
-    found = lookup(v=v, key=v[3])
+    found = lookup.clear(v=v, key=v[3])
     whole = np.zeros(32, dtype=np.int64)
     whole[:20] = v
     assert found["equal"] == (v == v[3]).astype(int).tolist()
@@ -113,7 +113,7 @@ def test_the_shipped_model_is_good_and_its_program_is_the_model():
     encoded = model.encode(held_out.measurements)
     rows = np.zeros((len(held_out), STRIDE))
     rows[:, : model.features] = encoded
-    found = np.array(logistic_regression(len(held_out))(rows=rows.reshape(-1))["result"])
+    found = np.array(logistic_regression(len(held_out)).clear(rows=rows.reshape(-1)))
     probabilities = model.probabilities(encoded)
     # The polynomial sigmoid is within 0.003 of the sigmoid; what lies between the rows is the sigmoid of zero.
     np.testing.assert_allclose(found[::STRIDE], probabilities, atol=0.003)
@@ -138,7 +138,7 @@ def signs(x):
 def test_the_sign_and_relu_are_close_outside_of_the_gap():
     large = np.linspace(2**-7, 1, 100)
     x = np.concatenate([-large[::-1], large])
-    found = {name: np.asarray(values) for name, values in signs(x=x).items()}
+    found = {name: np.asarray(values) for name, values in signs.clear(x=x).items()}
     np.testing.assert_allclose(found["sign"], np.sign(x), atol=2**-13)
     np.testing.assert_allclose(found["step"], x > 0, atol=2**-14)
     np.testing.assert_allclose(found["relu"], np.maximum(x, 0), atol=2**-13)
@@ -148,7 +148,7 @@ def test_the_sign_and_relu_are_close_outside_of_the_gap():
     # The margin beyond [-1, 1] included; 0.083 without it.
     np.testing.assert_allclose(found["coarse"][far], np.sign(x[far]), atol=0.085)
     # Inside it, anything from -1 to 1.
-    assert np.abs(np.asarray(signs(x=np.linspace(-(2**-7), 2**-7, 200))["sign"])).max() <= 1 + 2**-13
+    assert np.abs(np.asarray(signs.clear(x=np.linspace(-(2**-7), 2**-7, 200))["sign"])).max() <= 1 + 2**-13
 
 
 def test_inputs_of_other_forms():
@@ -156,11 +156,11 @@ def test_inputs_of_other_forms():
     def flipped(x):
         return x + 1
 
-    assert flipped(x=True)["result"] % 2 == 0
+    assert flipped.clear(x=True) % 2 == 0
 
     @pf.program(x=pf.Real.vector(8))
     def same(x):
         return -x
 
     with rejects(pf.InputError, "2 x 4", "real x 8"):
-        same(x=np.zeros((2, 4)))
+        same.clear(x=np.zeros((2, 4)))

@@ -18,7 +18,7 @@ def test_a_table_with_an_encrypted_index_decrypts_to_its_entries(bits: int) -> N
     for index in (0x5A37 % (1 << bits), *((255,) if bits == 8 else ())):
         result = program.run({"i": index}, keys=keys)
         keys = result.keys
-        assert result.outputs == {"result": mixed(index)}
+        assert result.value == mixed(index)
         assert result.noise["log2_failure"] <= -128
 
 

@@ -18,7 +18,7 @@ def test_the_program_computes_the_model(name):
     classifier, held_out = CLASSIFIERS[name](), split()[1]
     classes = classifier.clear(held_out.images[:8])
     for image, expected in zip(held_out.images, classes, strict=False):
-        outputs = classifier.program.evaluate(classifier.encode(image))
+        outputs = classifier.program.clear(classifier.encode(image))
         assert np.argmax(classifier.scores(outputs)) == expected
     assert classifier.accuracy() == pytest.approx(ACCURACY[name], abs=5e-4)
 

@@ -120,7 +120,7 @@ def test_ciphertexts_of_another_program_or_step(tmp_path: Path) -> None:
 
 def _in_a_child(scheme: str) -> list[float]:
     program, given = {"bgv": (squares, VALUES), "ckks": (scaled, VALUES / 8), "tfhe": (turned, [1, 4])}[scheme]
-    return [round(value, 5) for value in program.run({"x": given}, threads=2).outputs["result"]]
+    return [round(value, 5) for value in program.run({"x": given}, threads=2).value]
 
 
 @pytest.mark.parametrize("scheme", ["tfhe", "ckks", "bgv"])
@@ -148,7 +148,7 @@ def test_fractions_of_the_torus_fail_too() -> None:
     """Results are multiples of what inputs are: a set whose noise is as large is not chosen, and refused."""
     run = doubled.run({"x": 12345})
     assert run.correct
-    assert run.outputs == {"result": 24690}
+    assert run.value == 24690
     assert -1e6 < doubled.cost().to_dict()["noise"]["log2_failure"] <= -128
     with pytest.raises(pf.NoiseError, match=r'output "result" .*, more than 2\^-128'):
         pf.program("finer", x=pf.Torus(30))(lambda x: x + x).cost("toy-256")
@@ -168,13 +168,13 @@ def test_outputs_hide_how_they_were_computed(tmp_path: Path) -> None:
     assert noise["circuit_privacy_bits"] == 4
     run = weighed.run({"x": [1, 3]}, circuit_privacy=4)
     assert run.correct
-    assert run.outputs == {"result": [3, 1]}
+    assert run.value == [3, 1]
     specification = pf.Specification.of(weighed, circuit_privacy=4)
     client = pf.Client(specification)
     request = client.encrypt({"x": [1, 3]})
     server = pf.Server(weighed, client.evaluation_key, circuit_privacy=4)
     answers = [server.execute(request) for _ in range(2)]
-    assert [client.decrypt(answer) for answer in answers] == [{"result": [3, 1]}] * 2
+    assert [client.decrypt(answer) for answer in answers] == [[3, 1]] * 2
     first, second = (np.frombuffer(answer.parts["result"][-4096:-32], np.uint32) for answer in answers)
     assert np.mean(first == second) < 0.01, "masks are drawn anew"
     plain = pf.Server(weighed, client.evaluation_key, parameters=specification.context.parameters.name)

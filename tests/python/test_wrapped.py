@@ -75,8 +75,8 @@ def test_an_error_of_the_lowering_is_not_a_correct_result(monkeypatch) -> None:
     written, lowered = (pf.program(**kinds)(call) for call in (lambda x, y: x + y, lambda x, y: x + y + 1))
     written.native = lowered.native
     result = written.run({"x": 3, "y": 4})
-    assert (result["result"], result.expected["result"], result.correct) == (8, 7, False)
-    assert written(x=3, y=4) == {"result": 7}
+    assert (result.value, result.expected["result"], result.correct) == (8, 7, False)
+    assert written.clear(x=3, y=4) == 7
 
 
 def test_programs_without_a_function_are_compared_with_their_digits() -> None:
@@ -100,7 +100,7 @@ def test_public_numbers_are_those_of_the_time_of_tracing() -> None:
         weights[0] = 100
         return made
 
-    assert weighted(x=[1, 1, 1])["result"] == [1, 2, 3]
+    assert weighted.clear(x=[1, 1, 1]) == [1, 2, 3]
 
 
 def test_operands_may_come_from_generators_and_by_name() -> None:
@@ -113,4 +113,4 @@ def test_operands_may_come_from_generators_and_by_name() -> None:
             "dot": pf.dot(value=x, weights=[1, 2, 3]),
         }
 
-    assert made(x=[3, 1, 2], c=1) == {"sum": 12, "max": 4, "mux": 1, "dot": 11}
+    assert made.clear(x=[3, 1, 2], c=1) == {"sum": 12, "max": 4, "mux": 1, "dot": 11}

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, ProgramError, shown
+from ..names import suggestion
 from .types import MOST_BITS, SInt, SlotType, Text, TextType, Type, UInt, needed_bits, text_bytes
 
 if TYPE_CHECKING:
@@ -24,6 +25,59 @@ def expect_inputs(program: str, given: object, known: Collection[str]) -> None:
     unknown = [name for name in given if name not in known]
     if unknown:
         raise InputError(f"{program}: there is no input {unknown[0]!r}; the inputs are {', '.join(known)}")
+
+
+def gathered(
+    program: str,
+    known: Collection[str],
+    inputs: Mapping[str, Any] | None,
+    named: Mapping[str, Any],
+    method: str,
+    options: Collection[str] = (),
+) -> Mapping[str, Any]:
+    """The inputs of a call of `method`, which gives them as one dictionary `inputs`, or by keyword as `named`."""
+    if inputs is not None and not isinstance(inputs, Mapping):
+        call = written_call(program, method, dict.fromkeys(known), options)
+        raise InputError(f"{program}: inputs are given by name, but {shown(inputs):.80} has none; write {call}")
+    unknown = next((name for name in named if name not in known), None)
+    if unknown is not None:
+        what = "neither an input nor an option" if options else "no input"
+        raise InputError(f"{program}: {method} has {what} {unknown!r}; {suggestion(unknown, [*known, *options])}")
+    if inputs is not None and named:
+        raise InputError(
+            f"{program}: inputs are given as a dictionary and as keywords ({', '.join(named)}); give all of them in one way"
+        )
+    if inputs is None and not named.keys() >= {*known}:
+        taken = next((name for name in known if name in options), None)
+        if taken is not None:
+            call = written_call(program, method, dict.fromkeys(known), options)
+            raise InputError(
+                f"{program}: input {taken!r} has the name of an option of {method}; give the inputs as a dictionary: {call}"
+            )
+        if not named:
+            raise InputError(
+                f"{program}: inputs are missing; write {written_call(program, method, dict.fromkeys(known))}"
+            )
+    return named if inputs is None else inputs
+
+
+def written_call(program: str, method: str, values: Mapping[str, Any], options: Collection[str] = ()) -> str:
+    """A call of `method` with inputs, as a user writes it; `None` stands for a value to be filled in."""
+    texts = {name: ".." if value is None else shown(value) for name, value in values.items()}
+    texts = {name: text if len(text) <= 40 and "\n" not in text else ".." for name, text in texts.items()}
+    if any(name in options for name in values):
+        return f"{program}.{method}({{{', '.join(f'{name!r}: {text}' for name, text in texts.items())}}})"
+    return f"{program}.{method}({', '.join(f'{name}={text}' for name, text in texts.items())})"
+
+
+def value_of(outputs: Mapping[str, Any]) -> Any:  # noqa: ANN401 - whatever the function returned
+    """Outputs in the form in which the function returned them: one value, a tuple, or a dictionary. Their names determine it."""
+    names = list(outputs)
+    if names == ["result"]:
+        return outputs["result"]
+    if names == [f"result{i}" for i in range(len(names))]:
+        return tuple(outputs.values())
+    return dict(outputs)
 
 
 def expect_numbers(program: str, name: str, given: object, kind: Type | SlotType) -> None:

@@ -9,13 +9,13 @@ from .. import _native
 from .place import refuse
 from .shapes import written
 from .slot_reference import Reference
-from .slot_shapes import SlotOutputs, SlotShapes, numbers
+from .slot_shapes import SlotShapes, numbers
 from .slots import Approximated, SlotTracer, SlotValue
 from .traced import TracedProgram
 from .types import SlotType, is_packed, slot_count
 
 if TYPE_CHECKING:
-    from .slots import Native, Numbers
+    from .slots import Native
 
 S = TypeVar("S", bound="SlotProgram")
 
@@ -96,13 +96,8 @@ class SlotProgram(TracedProgram):
         found = self.reference.evaluate(values)
         return {name: self.shapes.filled(name, found[name]) for name in self.outputs}
 
-    def evaluate(self, inputs: Mapping[str, Any]) -> SlotOutputs:
-        """Evaluates the program in the clear. Every execution must return the same, up to the error of CKKS."""
-        return self.shaped(self.reference_values(self.flatten(inputs)))
-
-    def evaluate_functions(self, inputs: Mapping[str, Numbers]) -> SlotOutputs:
-        """`evaluate` with the exact functions instead of the polynomials that approximate them."""
-        return self.shaped(self.native.evaluate_functions(self.flatten(inputs), self.functions))
+    def _evaluated(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+        return self.reference_values(inputs)
 
 
 def tracer(name: str, scheme: str, slots: int | None, inputs: Mapping[str, SlotType], *, least: int = 1) -> SlotTracer:

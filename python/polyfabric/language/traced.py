@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from ..errors import Error, InputError
 from .numpy_calls import NumpyCalls
 from .place import refuse
-from .shapes import expect_inputs
+from .shapes import expect_inputs, gathered, value_of, written_call
 
 if TYPE_CHECKING:
     from .. import _native
@@ -92,6 +92,11 @@ class TracedProgram(ABC):
         outputs = ", ".join(f"{name}: {kind}" for name, kind in self.outputs.items())
         return f"<program {self.name}({inputs}) -> {outputs}>"
 
+    @property
+    @abstractmethod
+    def run_options(self) -> list[str]:
+        """Names of the options of `run`. An input of such a name is given in a dictionary."""
+
     # -- values ---------------------------------------------------------------------------------------------------
 
     def flatten(self, inputs: Mapping[str, Any], *, partly: bool = False) -> dict[str, Any]:
@@ -102,20 +107,34 @@ class TracedProgram(ABC):
         """Outputs in the user's form: single values as numbers, texts as texts, vectors without unused slots."""
         return self.shapes.shaped(outputs)
 
-    def evaluate(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Evaluates the program in the clear. Every execution must return the same, up to the error of CKKS."""
-        return self.shaped(self.native.evaluate(self.flatten(inputs)))
+    def clear(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> Any:  # noqa: ANN401 - values of the program's types
+        """Evaluates the program in the clear, on inputs by keyword or in one dictionary. Returns what the function returns: one value, a tuple
+        or a dictionary. Every execution must return the same, up to the error of CKKS."""
+        given = gathered(self.name, self.inputs, inputs, named, "clear")
+        return value_of(self.shaped(self._evaluated(self.flatten(given))))
 
-    def __call__(self, /, *unnamed: Any, **inputs: Any) -> dict[str, Any]:  # noqa: ANN401 - values of the program's types
-        """`evaluate`, with keyword arguments. On encrypted values of another program it is inlined there, and returns its outputs."""
-        if unnamed:
-            names = ", ".join(f"{name}=.." for name in self.inputs)
-            raise InputError(f"{self.name}: inputs are given by name; write {self.name}({names})")
+    @abstractmethod
+    def _evaluated(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The outputs in the clear, in the form of the lower layers."""
+
+    def __call__(self, /, *unnamed: Any, **inputs: Any) -> Any:  # noqa: ANN401 - whatever the function returns
+        """On encrypted values of another program, it is inlined there. Plain values raise an error, since this would encrypt nothing."""
         if any(isinstance(value, NumpyCalls) for value in inputs.values()):
             return self._within(inputs)
-        return self.evaluate(inputs)
+        given = {**dict(zip(self.inputs, unnamed, strict=False)), **inputs}
+        if any(isinstance(value, NumpyCalls) for value in unnamed):
+            call = ", ".join(f"{name}=.." for name in given)
+            raise InputError(f"{self.name}: inputs are given by name; write {self.name}({call})")
+        run, clear = (
+            written_call(self.name, method, given or dict.fromkeys(self.inputs), self.run_options)
+            for method in ("run", "clear")
+        )
+        raise InputError(
+            f"{self.name} is called with plain values; write {run} to execute it on encrypted values, or {clear} to evaluate it "
+            "in the clear"
+        )
 
-    def _within(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    def _within(self, inputs: Mapping[str, Any]) -> Any:  # noqa: ANN401 - whatever the function returned
         """Calls the function on encrypted values of another program."""
         from .program import named
 
@@ -136,7 +155,7 @@ class TracedProgram(ABC):
                     else f"declare its inputs as {kind!r}"
                 )
                 raise refuse(f"{self.name}: input {name!r} is {value.type}, but {kind} is needed; {remedy}")
-        return named(self.function(**inputs), self.function, None)
+        return value_of(named(self.function(**inputs), self.function, None))
 
 
 def _unpickled(kind: type[TracedProgram], data: Mapping[str, Any]) -> TracedProgram:

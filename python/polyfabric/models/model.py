@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -123,8 +123,8 @@ class Model(ABC):
         """The program's inputs for up to `batch` rows."""
 
     @abstractmethod
-    def decode(self, outputs: Mapping[str, Any]) -> Floats:
-        """Scores, rows x outputs, from the program's decrypted outputs."""
+    def decode(self, decrypted: Any) -> Floats:  # noqa: ANN401 - what the program returns
+        """Scores, rows x outputs, from the program's decrypted value."""
 
     # -- predictions ----------------------------------------------------------------------------------------------
 
@@ -171,7 +171,7 @@ class Model(ABC):
             done = run_plan(made, self.encode(part), on=on, keys=keys, threads=threads, progress=progress)
             keys = done.keys
             problem = problem or done.problem
-            found.append(self.decode(done.outputs)[: len(part)])
+            found.append(self.decode(done.value)[: len(part)])
             for step, taken in done.seconds.items():
                 seconds[step] = seconds.get(step, 0.0) + taken
         scores = np.concatenate(found)
@@ -239,9 +239,9 @@ class ForestModel(Model):
         quantised = self._quantised(self.part(rows))
         return {"row": encode(quantised[0], self.forest.grid.levels, self.layout.digit_bits)}
 
-    def decode(self, outputs: Mapping[str, Any]) -> Floats:
+    def decode(self, decrypted: Any) -> Floats:  # noqa: ANN401 - see `Model.decode`
         """See `Model.decode`."""
-        return self.forest.scores(self.forest.added(self.layout, outputs["result"]).reshape(1, -1))
+        return self.forest.scores(self.forest.added(self.layout, decrypted).reshape(1, -1))
 
     def clear_scores(self, rows: Rows) -> Floats:
         """See `Model.clear_scores`."""
@@ -299,9 +299,9 @@ class NetworkModel(Model):
         # Padding rows are the middle of each feature's range, where activations stay within their intervals.
         return {"x": slots.reshape(-1)}
 
-    def decode(self, outputs: Mapping[str, Any]) -> Floats:
+    def decode(self, decrypted: Any) -> Floats:  # noqa: ANN401 - see `Model.decode`
         """See `Model.decode`."""
-        return np.asarray(outputs["result"]).reshape(self.batch, -1)[:, : self.network.outputs]
+        return np.asarray(decrypted).reshape(self.batch, -1)[:, : self.network.outputs]
 
     def clear_scores(self, rows: Rows) -> Floats:
         """See `Model.clear_scores`."""

@@ -12,7 +12,8 @@ import numpy as np
 
 from .. import memory
 from ..computer import cores
-from ..errors import InputError, NoiseError
+from ..errors import NoiseError, shown
+from ..language.shapes import value_of
 from ..reports import Report
 from ..reports.units import scaled
 from .context import Ciphertexts, ClientKey, Context, Parameters, ServerKey, Values
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from ..progress import ProgressHook
     from .options import PlanOptions
 
+
+SHOWN = 1000
+"""Largest number of characters of a value that `repr` of a result shows."""
 
 Verdict: TypeAlias = Literal["correct", "not within bound", "bound says nothing"]
 """Verdict on one output: within its bound; not within it; or uninformative, because the bound is as large as the expected values."""
@@ -245,6 +249,7 @@ class RunResult(ABC):
     parameters: str
     """Name of the parameter set."""
     outputs: dict[str, Any]
+    """Outputs by name, for generic code; `value` has the form in which the function returned them."""
     expected: dict[str, Any]
     error: dict[str, float]
     """Number of wrong values by output; with CKKS, the largest error of a slot."""
@@ -264,16 +269,18 @@ class RunResult(ABC):
         raise TypeError("a result does not pickle; pickle its outputs or its to_dict()")
 
     def __repr__(self) -> str:
-        outputs = ", ".join(f"{name} = {value!s:.200}" for name, value in self.outputs.items())
+        value = shown(self.value)
         seconds = ", ".join(f"{step} {scaled(taken, 's')}" for step, taken in self.seconds.items())
         verdict = "correct" if self.problem is None else f"not correct: {self.problem}"
-        return f"<{self.program} on {self.on} with {self.parameters}: {outputs}; {verdict}; {seconds}>"
+        return (
+            f"{value if len(value) <= SHOWN else f'{value[:SHOWN]}..'}\n"
+            f"{self.program} on {self.on} with {self.parameters}: {verdict}; {seconds}"
+        )
 
-    def __getitem__(self, output: str) -> Any:  # noqa: ANN401 - as its program shapes it
-        """The output of that name."""
-        if output not in self.outputs:
-            raise InputError(f"{self.program} has no output {output!r}; it has {', '.join(self.outputs)}")
-        return self.outputs[output]
+    @property
+    def value(self) -> Any:  # noqa: ANN401 - whatever the program's function returns
+        """What the program's function returned: one value, a tuple or a dictionary."""
+        return value_of(self.outputs)
 
     @property
     def verdict(self) -> dict[str, Verdict]:

@@ -396,7 +396,7 @@ class ElementResult(RunResult):
     """Results outside their declared type's range, which were reduced modulo 2^bits."""
 
     def __repr__(self) -> str:
-        return super().__repr__()[:-1] + "".join(f"; wrapped: {wrap}" for wrap in self.wrapped) + ">"
+        return super().__repr__() + "".join(f"; wrapped: {wrap}" for wrap in self.wrapped)
 
     @property
     def noise(self) -> ElementNoise:

@@ -59,5 +59,5 @@ def look_up(
         database_lookup(width), parameters, measure=measure, machine=place(on, readings), max_failure=max_failure
     )
     run = run_plan(planned, inputs, on=on, threads=threads, progress=progress)
-    found = text([part % T for part in run.outputs["result"][::width]])
+    found = text([part % T for part in run.value[::width]])
     return Answer(query, len(table), found, table.get(query.strip().upper(), ""), run)

@@ -27,8 +27,8 @@ class ExampleProgram:
     build: Callable[[], SlotProgram]
     example: Callable[[np.random.Generator], tuple[Inputs, NDArray[Any]]]
     """Inputs, and the answer in the clear."""
-    answer: Callable[[dict[str, Any]], NDArray[Any]]
-    """The answer from the decrypted outputs."""
+    answer: Callable[[Any], NDArray[Any]]
+    """The answer from the decrypted value."""
     tolerance: float | None
     """The answer's largest error, relative to its largest number; 0 for BGV; `None` for the bound of the noise model."""
     cell: str | None

@@ -89,4 +89,4 @@ def execute(
     )
     made = make_plan(program.build(), asked.with_default_set(program.parameters))
     run = run_plan(made, inputs, on=on, threads=threads, progress=progress)
-    return Answer(program, program.answer(run.outputs).tolist(), expected.tolist(), run)
+    return Answer(program, program.answer(run.value).tolist(), expected.tolist(), run)

@@ -93,7 +93,7 @@ def infer(
     inputs = {"rows": padded.reshape(-1)}
     result = run_plan(planned, inputs, on=on, threads=threads, progress=progress)
     return Inference(
-        probabilities=result.outputs["result"][::STRIDE],
+        probabilities=result.value[::STRIDE],
         clear=model.probabilities(encoded).tolist(),
         labels=held_out.labels[:count].tolist(),
         run=result,

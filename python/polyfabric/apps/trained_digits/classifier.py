@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,8 +30,8 @@ class Classifier(ABC):
         """Inputs of the program for one image."""
 
     @abstractmethod
-    def scores(self, outputs: Mapping[str, Any]) -> NDArray[np.float64]:
-        """Scores of the ten classes from the program's decrypted outputs."""
+    def scores(self, decrypted: Any) -> NDArray[np.float64]:  # noqa: ANN401 - what the program returns
+        """Scores of the ten classes from the program's decrypted value."""
 
     @abstractmethod
     def clear(self, images: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -117,7 +117,7 @@ def classify(
         given = classifier.encode(held_out.images[index])
         run = run_plan(planned, given, on=on, keys=keys, threads=threads, progress=progress)
         keys, equal = run.keys, equal and run.correct
-        scores = classifier.scores(run.outputs)
+        scores = classifier.scores(run.value)
         images.append(Classified(index, int(held_out.labels[index]), int(scores.argmax()), int(clear), scores.tolist()))
         for step, taken in run.seconds.items():
             seconds[step] = seconds.get(step, 0.0) + taken

@@ -7,7 +7,6 @@ so that a deep network of signs can be trained: a layer corrects what comes to i
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -127,9 +126,9 @@ class DeepCnn(Classifier):
         """See `Classifier.encode`."""
         return {"image": levels(image).reshape(-1)}
 
-    def scores(self, outputs: Mapping[str, Any]) -> NDArray[np.float64]:
+    def scores(self, decrypted: Any) -> NDArray[np.float64]:  # noqa: ANN401 - what the program returns
         """See `Classifier.scores`."""
-        return np.asarray(outputs["result"], dtype=np.float64)
+        return np.asarray(decrypted, dtype=np.float64)
 
     def clear(self, images: NDArray[np.int64]) -> NDArray[np.int64]:
         """See `Classifier.clear`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -38,9 +37,9 @@ class Trees(Classifier):
         """See `Classifier.encode`."""
         return self.model.encode(image.reshape(1, -1))
 
-    def scores(self, outputs: Mapping[str, Any]) -> NDArray[np.float64]:
+    def scores(self, decrypted: Any) -> NDArray[np.float64]:  # noqa: ANN401 - what the program returns
         """See `Classifier.scores`."""
-        return self.model.decode(outputs)[0]
+        return self.model.decode(decrypted)[0]
 
     def clear(self, images: NDArray[np.int64]) -> NDArray[np.int64]:
         """See `Classifier.clear`."""
