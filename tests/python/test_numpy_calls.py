@@ -118,12 +118,12 @@ def test_products_of_matrices_and_of_complex_numbers():
         "vector": lambda x: np.inner(x, [1, 2, 3]),
         "vdot": lambda x: np.vdot(x, y),
     }
-    found = pf.program(x=pf.Real.matrix(2, 3))(lambda x: {name: of(x) for name, of in calls.items()})(x=x)
+    found = pf.program(x=pf.Real.matrix(2, 3))(lambda x: {name: of(x) for name, of in calls.items()}).clear(x=x)
     for name, of in calls.items():
         np.testing.assert_allclose(found[name], of(x), err_msg=name)
     z, w = np.array([0.5 + 0.25j, -0.5j]), np.array([1j, 2])
     products = {"left": lambda z: np.vdot(z, w), "right": lambda z: np.vdot(w, z), "inner": lambda z: np.inner(z, w)}
-    found = pf.program(z=pf.Complex.vector(2))(lambda z: {name: of(z) for name, of in products.items()})(z=z)
+    found = pf.program(z=pf.Complex.vector(2))(lambda z: {name: of(z) for name, of in products.items()}).clear(z=z)
     for name, of in products.items():
         np.testing.assert_allclose(found[name], of(z), err_msg=name)
 
@@ -133,14 +133,14 @@ def test_an_array_of_objects_is_one_of_numbers():
     exact = [1, 2.5, Fraction(1, 4), np.float32(0.5)]
     for entries in (exact, [Decimal("0.25"), True, 10**20, 0]):
         numbers = np.array(entries, dtype=object)
-        found = traced("real", lambda x, numbers=numbers: (x * numbers, x + numbers))(x=values)
+        found = traced("real", lambda x, numbers=numbers: (x * numbers, x + numbers)).clear(x=values)
         plain = numbers.astype(float)
-        np.testing.assert_allclose(found["result0"], values * plain)
-        np.testing.assert_allclose(found["result1"], values + plain)
-    rotated = pf.program(z=pf.Complex.vector(2))(lambda z: z * np.array([1j, 2], dtype=object))(z=[1, 0.5j])
-    np.testing.assert_allclose(rotated["result"], [1j, 1j])
-    large = traced("residue", lambda x: x + np.array([2**70, 1, np.int64(3), 0], dtype=object))(x=[1, 1, 1, 1])
-    assert list(large["result"]) == [(2**70 + 1) % 65537, 2, 4, 1]
+        np.testing.assert_allclose(found[0], values * plain)
+        np.testing.assert_allclose(found[1], values + plain)
+    rotated = pf.program(z=pf.Complex.vector(2))(lambda z: z * np.array([1j, 2], dtype=object)).clear(z=[1, 0.5j])
+    np.testing.assert_allclose(rotated, [1j, 1j])
+    large = traced("residue", lambda x: x + np.array([2**70, 1, np.int64(3), 0], dtype=object)).clear(x=[1, 1, 1, 1])
+    assert list(large) == [(2**70 + 1) % 65537, 2, 4, 1]
     for kind, entry in [("real", "a"), ("real", None), ("residue", 0.5), ("residue", [1])]:
         numbers = np.array([1, 2, 3, None], dtype=object)
         numbers[3] = entry
