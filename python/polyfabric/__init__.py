@@ -4,10 +4,10 @@
 >>> @pf.program(x=pf.Int(0, 7), y=pf.Int(0, 7))
 ... def larger(x, y):
 ...     return pf.maximum(x, y)
->>> larger(x=3, y=5)
-{'result': 5}
+>>> larger.clear(x=3, y=5)
+5
 
-`larger.run({"x": 3, "y": 5})` does the same on ciphertexts, and `larger.simulate("morphling")` predicts its time on an accelerator.
+`larger.run(x=3, y=5)` does the same on ciphertexts, and `larger.simulate("morphling")` predicts its time on an accelerator.
 """
 
 from __future__ import annotations
