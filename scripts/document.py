@@ -2,6 +2,7 @@
 
 python scripts/document.py record NAME [--from FILE] [--runs N] -- COMMAND ..    run a command and store its data in results/NAME.json
 python scripts/document.py tables [--check]                           draw every table of README and docs from results/
+python scripts/document.py pictures [--check]                         draw every picture of docs/pictures/ from results/ and machines/
 python scripts/document.py commands [--list] [TEXT ..]                run every command that README and docs show
 python scripts/document.py full                                       all of it: `make test-full`
 """
@@ -12,7 +13,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from documentation import commands, jobs, results, tables
+from documentation import commands, jobs, pictures, results, tables
 
 
 def main() -> int:
@@ -25,6 +26,8 @@ def main() -> int:
     record.add_argument("--runs", type=int, default=1, help="how often to run it; tables show medians and the range")
     draw = does.add_parser("tables", help="draw every table of README and docs from results/")
     draw.add_argument("--check", action="store_true", help="change nothing; fail if a page differs from its results")
+    picture = does.add_parser("pictures", help="draw every picture of docs/pictures/ from results/ and machines/")
+    picture.add_argument("--check", action="store_true", help="change nothing; fail if a picture differs from its data")
     run = does.add_parser("commands", help="run every command that README and docs show")
     run.add_argument("--list", action="store_true", help="only print the commands with their places")
     run.add_argument("texts", nargs="*", help="only commands that contain one of these")
@@ -37,11 +40,13 @@ def main() -> int:
         return 0
     if given.does == "tables":
         return tables.main(check=given.check)
+    if given.does == "pictures":
+        return pictures.main(check=given.check)
     if given.does == "commands":
         return commands.main(given.texts, only_list=given.list)
     runs = commands.Runs()
     done = jobs.run([*results.jobs(keep=given.keep), *commands.jobs([], runs)])
-    drawn = tables.main(check=False)
+    drawn = tables.main(check=False) or pictures.main(check=False)
     print(commands.summary(runs))
     return max(done, drawn)
 

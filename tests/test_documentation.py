@@ -11,13 +11,23 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from documentation import bench_tables, commands, jobs, machine_tables, results, tables  # noqa: E402
+from documentation import (  # noqa: E402
+    bench_tables,
+    commands,
+    jobs,
+    machine_tables,
+    pictures,
+    results,
+    tables,
+    validation_tables,
+)
 
 COMMANDS = [command for page in commands.pages().values() for command in page.commands]
 
@@ -335,3 +345,31 @@ def test_servers_run_until_their_page_ends(tmp_path: Path, monkeypatch: pytest.M
         assert "ended with status 4" in commands.serve(
             ended, commands.Rule(serves="http://127.0.0.1:1/"), tmp_path, servers
         )
+
+
+@pytest.mark.parametrize("name", pictures.PICTURES)
+def test_a_picture_matches_its_data(name: str) -> None:
+    path = pictures.FOLDER / f"{name}.svg"
+    text = path.read_text(encoding="utf-8")
+    assert pictures.PICTURES[name]().svg() == text, "run `python scripts/document.py pictures`"
+    assert ElementTree.fromstring(text).tag.endswith("svg")
+    assert len(text) < 60_000
+
+
+def test_every_picture_is_drawn_and_shown() -> None:
+    assert {path.stem for path in pictures.FOLDER.iterdir()} == set(pictures.PICTURES)
+    written = "".join(path.read_text(encoding="utf-8") for path in tables.texts())
+    # README shows the system and the speed.
+    shown = {name for name in pictures.PICTURES if f"pictures/{name}.svg" in written}
+    assert set(pictures.PICTURES) - shown <= {"system", "speed"}
+
+
+def test_validation_counts_every_published_cell_once() -> None:
+    papers = [results.read(name)["data"] for name in validation_tables.RESULTS]
+    for line in validation_tables.kinds(*papers):
+        cells, *kinds = map(int, line[1:])
+        assert cells == sum(kinds)
+    for line in validation_tables.predictions(*papers):
+        predicted, *within, farther = map(int, line[1:])
+        assert within == sorted(within)
+        assert within[-1] + farther == predicted

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import bench_tables, machine_tables, results, unit_tables
+from . import bench_tables, machine_tables, results, unit_tables, validation_tables
 
 ROOT = results.ROOT
 _BLOCK = re.compile(r"<!-- table: (?P<name>\S+) -->\n(?P<body>.*?)<!-- end of table -->", re.DOTALL)
@@ -42,7 +42,8 @@ class Table:
 
 TABLES: dict[str, Table] = {
     name: Table((found,) if isinstance(found, str) else found, columns, rows)
-    for name, (found, columns, rows) in {**machine_tables.TABLES, **bench_tables.TABLES, **unit_tables.TABLES}.items()
+    for topic in (machine_tables, bench_tables, unit_tables, validation_tables)
+    for name, (found, columns, rows) in topic.TABLES.items()
 }
 """Every table by name. Other modules of this package have the rows of a topic."""
 
