@@ -44,7 +44,7 @@ def predictions(progress: ProgressHook | None) -> list[dict[str, Any]]:
     own = {row["id"]: row["value"] for row in made if row["beside"] is None}
     blocks = [own.get(f"table3.{name}.fpt.dsp") for name in ("I", "II")]
     power = next(part["power_w"] for part in machine.components() if part["power_w"] is not None)
-    return [*made, *_most_blocks(blocks), *_kernels(), _ROWS.row("section6.power", power)]
+    return [*made, *_most_blocks(blocks), *figures_3_and_4(), _ROWS.row("section6.power", power)]
 
 
 @dataclass(frozen=True)
@@ -110,18 +110,19 @@ def _set(machine: machines.Machine, name: str) -> list[dict[str, Any]]:
     """The rows of a parameter set."""
 
     def rows() -> list[dict[str, Any]]:
-        parameters = f"fpt-{name}"
-        derived, made = _table_2(machine, name, parameters)
-        own = _with_widths(machine, *(part["width"] for part in derived["formats"]))
-        pipeline = _Pipeline.of(own, parameters)
-        return [
-            *made,
-            *_structure(name, pipeline, parameters),
-            *_table_3(name, pipeline, parameters, derived),
-            *_table_4(name, pipeline, parameters),
-        ]
+        pipeline, made = widths_and_units(machine, name)
+        return [*made, *_table_4(name, pipeline, f"fpt-{name}")]
 
     return guarded(rows, f"table2.{name}.key.width", f"table4.{name}.throughput")
+
+
+def widths_and_units(machine: machines.Machine, name: str) -> tuple[_Pipeline, list[dict[str, Any]]]:
+    """The pipeline with the derived widths of a parameter set, and the set's rows that need no schedule: table 2, section 5 and table 3."""
+    parameters = f"fpt-{name}"
+    derived, made = _table_2(machine, name, parameters)
+    own = _with_widths(machine, *(part["width"] for part in derived["formats"]))
+    pipeline = _Pipeline.of(own, parameters)
+    return pipeline, [*made, *_structure(name, pipeline, parameters), *_table_3(name, pipeline, parameters, derived)]
 
 
 def _table_2(machine: machines.Machine, name: str, parameters: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -280,7 +281,7 @@ def _boards() -> list[dict[str, Any]]:
     ]
 
 
-def _kernels() -> list[dict[str, Any]]:
+def figures_3_and_4() -> list[dict[str, Any]]:
     """Section 3.4 and figures 3 and 4, from the count of multipliers."""
 
     def cyclic(width: int, log2_radix: int) -> Transform:

@@ -32,6 +32,9 @@ accounts for 6 %."""
 _TABLE_7 = ((16, 2), (8, 4), (4, 8), (2, 16), (1, 32))
 """TvLP and CLP."""
 
+FIGURE_8 = ((3, 1), (3, 0), (2, 1))
+"""Ciphertexts a core and first iteration of figure 8's windows."""
+
 _FULL = 0.01
 """The tolerance for a point of table VII to count as equal to the best throughput."""
 
@@ -50,8 +53,8 @@ def predictions(progress: ProgressHook | None) -> list[dict[str, Any]]:
         for cores, lanes in _TABLE_7
     ]
     steps += [
-        Step(f"iterations of {waves} ciphertexts a core", partial(_iterations, machine, waves, first))
-        for waves, first in ((3, 1), (3, 0), (2, 1))
+        Step(f"iterations of {waves} ciphertexts a core", partial(iterations, machine, waves, first))
+        for waves, first in FIGURE_8
     ]
     steps.append(Step("machine without folding", _unfolded))
     made = side_by_side(steps, progress)
@@ -202,7 +205,7 @@ def _figure_2() -> list[dict[str, Any]]:
     return [*rows, _ROWS.row("figure2.gpu.core-batch", 2.0 * fragments(144, core_batch=2) / fragments(144))]
 
 
-def _iterations(machine: machines.Machine, waves: int, first: int) -> list[dict[str, Any]]:
+def iterations(machine: machines.Machine, waves: int, first: int) -> list[dict[str, Any]]:
     """Figure 8: shares of the time of two iterations, on the first core: of the first two that no load delays, or of the very first."""
     fields = {"waves": waves, "first": first, "next": first + 1, "past": first + 2}
     # The text has the first two iterations. Those after the first were used after these had turned out lower.
