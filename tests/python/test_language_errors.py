@@ -140,14 +140,3 @@ def test_a_set_under_128_bits_warns():
     with pytest.warns(pf.SecurityWarning) as caught:
         small.cost("strix-I")
     check(str(caught[0].message), "strix-I", "93.6", "128")
-
-
-def test_a_call_without_inputs_names_the_right_call():
-    for program in (small, pf.program("slots", x=pf.Real.vector(3))(lambda x: x + x)):
-        names = [f'"{name}"' for name in program.inputs]
-        with rejects(pf.InputError, f"{program.name}.run(", *names):
-            program.run()
-        with rejects(pf.InputError, f"{program.name}.run(", *names):
-            program.run(x=1)
-        with rejects(pf.InputError, "'thread'", "threads"):
-            program.run({"x": 1}, thread=2)
