@@ -5,8 +5,7 @@ import polyfabric as pf
 
 @pf.program(x=pf.UInt(16), y=pf.UInt(16))
 def program(x, y):
-    differing = x ^ y
-    return pf.sum([differing.bit(i) for i in range(16)])
+    return (x ^ y).bit_count()
 
 
 GIVEN = {"x": 0b1010_1100_0011_0101, "y": 0b0110_1100_1111_0001}

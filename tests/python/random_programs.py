@@ -428,6 +428,8 @@ class Writer:
     def _bit(self, node: Node) -> None:
         index = self.draw.randrange(node.kind.bits) if node.kind.name == "width" else 0
         self.each(f"{node.name}.bit({index})", TRUTH, lambda x: x >> index & 1, node)
+        bits = max(abs(node.kind.lo), abs(node.kind.hi)).bit_length()
+        self.each(f"{node.name}.bit_count()", ranged(0, bits, known=False), int.bit_count, node)
 
     def _zeros(self, node: Node) -> None:
         kind = node.kind

@@ -189,7 +189,6 @@ def of_integers(kind: Any) -> dict[str, Callable[[Any, Any], Any]]:
     inverted = one((lambda a: 1 - a) if kind.kind == "boolean" else operator.invert)
     return {
         "bit": one(lambda a: a & 1),
-        "bit_count": one(int.bit_count),
         "bitnot": inverted,
         "invert": inverted,
         "checked_add": within(operator.add),

@@ -275,7 +275,6 @@ def _magnitude(kind: Type) -> str:
 INTEGERS = COMMON | {
     "abs": lambda kind: f"abs({_cast(kind, -kind.lo)})",
     "average": lambda kind: f"pf.sum({_summed(kind)}) // {kind.length}",
-    "bit_count": lambda kind: _ones(kind, _magnitude(kind)),
     "bit_length": lambda kind: f"{max(2, kind.width)} - {_magnitude(kind)}.leading_zeros()",
     "bitnot": "~x",
     "checked_div": "pf.mux(y == 0, 0, x // y)",

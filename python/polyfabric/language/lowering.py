@@ -297,6 +297,15 @@ def bit(a: Encrypted, index: int) -> Encrypted:
     return cast(Digits, split(a)).bit(index)
 
 
+def ones(a: Encrypted) -> Encrypted:
+    """The number of 1s in the absolute value."""
+    if isinstance(a, Cells) and not _torus(a) and a.tracer.reads(ranges.size(a.span)):
+        return a.numbers().tabled(int.bit_count)
+    own: Digits = split(a)
+    own = abs(own) if own.bounds[0] < 0 else own
+    return digits.total([own.bit(at) for at in range(own.width[0])])
+
+
 # -- comparisons and choices ----------------------------------------------------------------------------------------------
 
 

@@ -240,6 +240,7 @@ RULES: dict[str, Callable[..., Numbers]] = {
     "rotate_left": _rotated_left,
     "rotate_right": _rotated_right,
     "bit": _each(lambda x, index: x >> index & 1),
+    "bit_count": _each(int.bit_count),
     "leading_zeros": _leading_zeros,
     "cast": lambda kind, a, __: [x & 1 for x in a] if kind.kind == "boolean" else a,
     "assume": lambda _, a, __: a,

@@ -297,6 +297,11 @@ class Value(NumpyCalls):
         at = whole("the index of a bit", index, 0, self.type.width - 1)
         return Value(lowering.bit(self.form, at))
 
+    @means("bit_count")
+    def bit_count(self) -> Value:
+        """The number of 1s in the absolute value, as Python's `int.bit_count`."""
+        return Value(lowering.ones(self.form))
+
     def leading_zeros(self) -> Value:
         """The number of zeros above the highest 1 of a width."""
         self._declared("leading_zeros")
