@@ -93,9 +93,9 @@ class TracedProgram(ABC):
         return f"<program {self.name}({inputs}) -> {outputs}>"
 
     @property
-    @abstractmethod
     def run_options(self) -> list[str]:
-        """Names of the options of `run`. An input of such a name is given in a dictionary."""
+        """Names of the options of `run`, if the program has it. An input of such a name is given in a dictionary."""
+        return []
 
     # -- values ---------------------------------------------------------------------------------------------------
 
