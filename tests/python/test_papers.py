@@ -121,13 +121,14 @@ def test_fpt():
 def test_f1():
     machine = machines.load("f1")
     made = [
-        row
-        for operation in ("ntt", "automorphism", "multiply", "permute")
-        for row in f1_tables.of_table_4(machine, operation, 12)
+        row for operation in ("ntt", "automorphism", "permute") for row in f1_tables.of_table_4(machine, operation, 12)
     ]
     for row in made[::2]:
-        slack = 1.5 if row["id"] == "table4.multiply.12" else 1.1
-        assert row["of"]["bound"] <= row["value"] < slack * row["of"]["bound"], row["id"]
+        assert row["of"]["bound"] <= row["value"] < 1.1 * row["of"]["bound"], row["id"]
+    # The schedules of products take three times as long as all others together.
+    recorded = recorded_rows("f1")
+    bound = recorded.the("Table 4", "multiply, N = 2^12: bound")["model"]
+    assert bound <= recorded.the("Table 4", "homomorphic multiplication, N = 2^12")["model"] < 1.5 * bound
     rows = rows_of(
         "f1", [*made, *f1_tables.table_2(machine), *f1_tables.listing_2(machine), *f1_tables.structure(machine)]
     )
