@@ -15,7 +15,7 @@ from __future__ import annotations
 # Imported first, so that Ctrl-C shows no traceback of the following imports.
 from . import interrupts as _interrupts  # noqa: F401 - see there
 from ._native import instruction_set
-from .client_server import Ciphertexts, Client, Encryptor, EvaluationKey, PublicKey, Server
+from .client_server import Client, Encryptor, Server
 from .errors import (
     CancelledError,
     Error,
@@ -57,6 +57,7 @@ from .language.types import Bool, Complex, Int, Mod, Real, SInt, SlotType, Text,
 from .language.values import Value
 from .machines import Machine
 from .machines import load as machine
+from .messages import Ciphertexts, EvaluationKey, PublicKey
 from .models import Fidelity, Model, ModelRun, from_onnx, from_sklearn
 from .reports import Report
 from .runnable_programs import Program, SlotProgram, program

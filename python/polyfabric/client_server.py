@@ -10,14 +10,9 @@ All messages have `to_bytes` and `from_bytes`, `save` and `load`.
 
 from __future__ import annotations
 
-import io
 import logging
-import re
 import time
-import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -25,23 +20,20 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from .computer import workers
 from .errors import CancelledError, FileError, InputError, ParameterError, shown
 from .execution import execute
-from .files import bytes_of, path_of, read_bytes, write_bytes, write_new, write_together
+from .files import bytes_of, path_of, read_bytes, write_new
 from .keys import (
-    CIPHERTEXT_KINDS,
-    EVALUATION_KINDS,
-    PUBLIC_KINDS,
-    expect_kind,
+    held_bytes,
     load_client_key,
     load_public_key,
     load_server_key,
     parameters_of,
     public_key_of,
-    transformed_bytes,
 )
 from .language.shapes import gathered, value_of
 from .language.traced import TracedProgram
+from .messages import Ciphertexts, EvaluationKey, PublicKey
 from .progress import expect_hook
-from .schemes.context import LARGEST_KEY, STANDARD_SECURITY, ClientKey, content
+from .schemes.context import LARGEST_KEY, STANDARD_SECURITY, ClientKey, Context, ServerKey, Values, content
 from .schemes.context import PublicKey as AnyPublicKey
 from .schemes.plan import Plan
 from .specification import Specification, served
@@ -51,169 +43,6 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("polyfabric.server")
 """One record per execution, with attributes `program`, `seconds`, `bytes_in` and `bytes_out`."""
-
-NAME = re.compile(r"[A-Za-z0-9_.+-]{1,256}")
-"""Valid names of inputs and outputs, which are file names too."""
-
-
-@dataclass(frozen=True)
-class Ciphertexts:
-    """The encrypted inputs or outputs of one execution: file contents by name."""
-
-    parts: dict[str, bytes] = field(repr=False)
-    ending: str
-    """ ".in.ct" for inputs, ".out.ct" for outputs."""
-
-    def __post_init__(self) -> None:
-        """Rejects invalid names, since they become file names, and bytes that are not ciphertexts."""
-        wrong = next((name for name in self.parts if not NAME.fullmatch(name)), None)
-        if wrong is not None:
-            raise FileError(
-                f"the ciphertexts: {wrong[:64]!r} is not a valid name, which has only letters, digits and _ - + .; "
-                "send the result of to_bytes()"
-            )
-        for name, data in self.parts.items():
-            expect_kind(data, f"the ciphertexts {name!r}", CIPHERTEXT_KINDS, "send the result of to_bytes()")
-
-    def __repr__(self) -> str:
-        what = "inputs" if self.ending == ".in.ct" else "outputs"
-        return f"<encrypted {what} {', '.join(self.parts)}: {sum(map(len, self.parts.values()))} bytes>"
-
-    def to_bytes(self) -> bytes:
-        """All of them as a zip archive, stored without compression."""
-        buffer = io.BytesIO()
-        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-            for name, data in self.parts.items():
-                # Without timestamps, which would reveal the client's time zone.
-                archive.writestr(zipfile.ZipInfo(name + self.ending), data)
-        return buffer.getvalue()
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> Ciphertexts:
-        """Parses the result of `to_bytes`."""
-        try:
-            with zipfile.ZipFile(io.BytesIO(bytes_of(data, "the ciphertexts"))) as archive:
-                entries = archive.infolist()
-                # Compressed entries, or entries that share bytes, could expand far beyond the received size.
-                stored = all(entry.compress_type == zipfile.ZIP_STORED for entry in entries)
-                if not stored or sum(entry.file_size for entry in entries) > len(data):
-                    raise FileError("the ciphertexts: their archive is compressed; send the result of to_bytes()")
-                behind = len(data) - _archive_bytes(entries)
-                if behind and len(data) < zipfile.ZIP64_LIMIT:
-                    raise FileError(
-                        f"the ciphertexts: {behind:,} bytes of their archive belong to no entry; send the result of to_bytes()"
-                    )
-                files = {entry.filename: archive.read(entry) for entry in entries}
-                if len(files) < len(entries):
-                    raise FileError("the ciphertexts: two of them have one name; send the result of to_bytes()")
-        except (zipfile.BadZipFile, EOFError, NotImplementedError, OverflowError, RuntimeError, ValueError) as problem:
-            raise FileError(
-                f"the ciphertexts: not an archive of ciphertexts ({problem}); send the result of to_bytes()"
-            ) from None
-        return cls._of(files, "the ciphertexts")
-
-    def save(self, folder: str | Path) -> None:
-        """Writes `NAME.in.ct` or `NAME.out.ct` files to `folder`, as the command line does; all or none."""
-        write_together(
-            folder, {name + self.ending: partial(write_bytes, data=data) for name, data in self.parts.items()}
-        )
-
-    @classmethod
-    def load(cls, folder: str | Path, *, outputs: bool = False) -> Ciphertexts:
-        """Loads all inputs, or all `outputs`, in `folder`."""
-        ending, other = (".out.ct", ".in.ct") if outputs else (".in.ct", ".out.ct")
-        place = path_of(folder)
-        files = {path.name: read_bytes(path) for path in sorted(place.glob(f"*{ending}"))}
-        if not files and any(place.glob(f"*{other}")):
-            held, wanted = ("inputs", "outputs") if outputs else ("outputs", "inputs")
-            raise FileError(f"{folder}: it has {held} and no {wanted}; load them with outputs={not outputs}")
-        return cls._of(files, str(folder))
-
-    def __or__(self, other: Ciphertexts) -> Ciphertexts:
-        """Combines inputs encrypted by two parties into one request."""
-        if not isinstance(other, Ciphertexts):
-            return NotImplemented
-        twice = sorted(set(self.parts) & set(other.parts))
-        if self.ending != ".in.ct" or other.ending != ".in.ct" or twice:
-            raise InputError(
-                f"{self} and {other} are not the inputs of one request"
-                + (f": both have {twice[0]!r}; encrypt it once" if twice else "; combine results of encrypt()")
-            )
-        return Ciphertexts({**self.parts, **other.parts}, self.ending)
-
-    @classmethod
-    def _of(cls, files: Mapping[str, bytes], place: str) -> Ciphertexts:
-        for ending in (".in.ct", ".out.ct"):
-            parts = {name.removesuffix(ending): data for name, data in files.items() if name.endswith(ending)}
-            if parts and len(parts) == len(files):
-                return cls(parts, ending)
-        raise FileError(f"{place}: no ciphertexts of inputs, or of outputs; give those of one execution")
-
-
-@dataclass(frozen=True)
-class EvaluationKey:
-    """Keys that a server needs to execute for one client; they decrypt nothing."""
-
-    data: bytes
-
-    def __post_init__(self) -> None:
-        """Rejects other files' bytes, especially secret keys, before they are sent."""
-        expect_kind(
-            self.data, "the evaluation key", EVALUATION_KINDS, "give client.evaluation_key.to_bytes(), or a server.key"
-        )
-
-    def __repr__(self) -> str:
-        return f"<evaluation key: {len(self.data)} bytes>"
-
-    def to_bytes(self) -> bytes:
-        """The content of `server.key`."""
-        return self.data
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> EvaluationKey:
-        """Parses the result of `to_bytes`; the server checks its content."""
-        return cls(bytes_of(data, "the evaluation key"))
-
-    def save(self, path: str | Path) -> None:
-        """Writes the file atomically."""
-        write_bytes(path_of(path), self.data)
-
-    @classmethod
-    def load(cls, path: str | Path) -> EvaluationKey:
-        """Loads a `server.key`."""
-        return cls(read_bytes(path_of(path)))
-
-
-@dataclass(frozen=True)
-class PublicKey:
-    """A key with which anybody encrypts for one client; it decrypts nothing."""
-
-    data: bytes
-
-    def __post_init__(self) -> None:
-        """Rejects other files' bytes, especially secret keys, before they are published."""
-        expect_kind(self.data, "the public key", PUBLIC_KINDS, "give client.public_key.to_bytes(), or a public.key")
-
-    def __repr__(self) -> str:
-        return f"<public key: {len(self.data)} bytes>"
-
-    def to_bytes(self) -> bytes:
-        """The content of `public.key`."""
-        return self.data
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> PublicKey:
-        """Parses the result of `to_bytes`; the encryptor checks its content."""
-        return cls(bytes_of(data, "the public key"))
-
-    def save(self, path: str | Path) -> None:
-        """Writes the file atomically."""
-        write_bytes(path_of(path), self.data)
-
-    @classmethod
-    def load(cls, path: str | Path) -> PublicKey:
-        """Loads a `public.key`."""
-        return cls(read_bytes(path_of(path)))
 
 
 class Client:
@@ -276,21 +105,12 @@ class Client:
         flat = context.shapes.flatten(given, partly=context.public)
         if len(flat) < len(context.shapes.inputs):
             return Encryptor(self.specification, self.public_key, security=0).encrypt(given)
-        ciphertexts = context.encrypt(self._key, flat)
-        names = context.shapes.inputs
-        return Ciphertexts({name: content(context.write(ciphertexts, name, outputs=False)) for name in names}, ".in.ct")
+        return encrypted(context, self._key, flat)
 
     def decrypt(self, answer: Ciphertexts) -> Any:  # noqa: ANN401 - whatever the program's function returns
         """Decrypts an answer to what the program's function returns: one value, a tuple or a dictionary. Rejects values that no execution of
         the program produces."""
-        if not isinstance(answer, Ciphertexts):
-            raise InputError(
-                f"an answer is {type(answer).__name__}; give pf.Ciphertexts (pf.Ciphertexts.from_bytes of bytes)"
-            )
-        if answer.ending != ".out.ct":
-            raise InputError("these are a program's inputs; give the server's answer")
-        results = self._context.read(dict(answer.parts), outputs=True)
-        return value_of(self._context.shapes.shaped(self._context.decrypt(self._key, results)))
+        return decrypted(self._context, self._key, answer)
 
     def to_bytes(self) -> bytes:
         """The secret key, which decrypts everything."""
@@ -427,7 +247,7 @@ class Server:
     @property
     def key_bytes(self) -> int:
         """Memory of the client's keys, including cached transforms."""
-        return int(self._key.bytes) + transformed_bytes(self._key)
+        return held_bytes(self._key)
 
     def execute(
         self, request: Ciphertexts, *, progress: ProgressHook | None = None, cancel: Event | None = None
@@ -437,20 +257,8 @@ class Server:
         `progress(stage, done, total)` is called occasionally; its exceptions cancel the execution and are raised here. Setting `cancel` cancels it
         too, with a `pf.CancelledError`.
         """
-        if not isinstance(request, Ciphertexts):
-            raise InputError(
-                f"a request is {type(request).__name__}; give pf.Ciphertexts (pf.Ciphertexts.from_bytes of bytes)"
-            )
-        if request.ending != ".in.ct":
-            raise InputError("these are a program's outputs; give the client's encrypted inputs")
         begin = time.perf_counter()
-        context = self._plan.context
-        self._plan.check_memory(self.key_bytes)
-        inputs = context.read(dict(request.parts), outputs=False, server=self._key)
-        results, _ = execute(self._plan, self._key, inputs, threads=self._threads, progress=_watched(progress, cancel))
-        names = context.shapes.outputs
-        parts = {name: content(context.write(results, name, outputs=True)) for name in names}
-        answer = Ciphertexts(parts, ".out.ct")
+        answer = executed(self._plan, self._key, request, threads=self._threads, progress=_watched(progress, cancel))
         facts = {
             "program": self.program.name,
             "seconds": time.perf_counter() - begin,
@@ -471,16 +279,54 @@ class Server:
         return [self.execute(request, progress=progress, cancel=cancel) for request in requests]
 
 
+def encrypted(context: Context, key: ClientKey, values: Values) -> Ciphertexts:
+    """Encrypts all inputs, given in the form of the lower layers."""
+    ciphertexts = context.encrypt(key, values)
+    names = context.shapes.inputs
+    return Ciphertexts({name: content(context.write(ciphertexts, name, outputs=False)) for name in names}, ".in.ct")
+
+
+def executed(
+    planned: Plan,
+    key: ServerKey,
+    request: Ciphertexts,
+    *,
+    on: str | None = None,
+    threads: int | None = None,
+    progress: ProgressHook | None = None,
+) -> Ciphertexts:
+    """Executes a plan on encrypted inputs."""
+    if not isinstance(request, Ciphertexts):
+        raise InputError(
+            f"a request is {type(request).__name__}; give pf.Ciphertexts (pf.Ciphertexts.from_bytes of bytes)"
+        )
+    if request.ending != ".in.ct":
+        raise InputError("these are a program's outputs; give the client's encrypted inputs")
+    context = planned.context
+    planned.check_memory(held_bytes(key))
+    inputs = context.read(dict(request.parts), outputs=False, server=key)
+    results, _ = execute(planned, key, inputs, on=on, threads=threads, progress=progress)
+    names = context.shapes.outputs
+    return Ciphertexts({name: content(context.write(results, name, outputs=True)) for name in names}, ".out.ct")
+
+
+def decrypted(context: Context, key: ClientKey, answer: Ciphertexts) -> Any:  # noqa: ANN401 - whatever the program's function returns
+    """Decrypts all outputs, to the form in which the program's function returns them."""
+    if not isinstance(answer, Ciphertexts):
+        raise InputError(
+            f"an answer is {type(answer).__name__}; give pf.Ciphertexts (pf.Ciphertexts.from_bytes of bytes)"
+        )
+    if answer.ending != ".out.ct":
+        raise InputError("these are a program's inputs; give the server's answer")
+    results = context.read(dict(answer.parts), outputs=True)
+    return value_of(context.shapes.shaped(context.decrypt(key, results)))
+
+
 def _gathered(
     specification: Specification, inputs: Mapping[str, Any] | None, named: Mapping[str, Any]
 ) -> Mapping[str, Any]:
     """The inputs of a call of `encrypt`."""
     return gathered(specification.program_name, specification.context.shapes.inputs, inputs, named, "encrypt")
-
-
-def _archive_bytes(entries: Sequence[zipfile.ZipInfo]) -> int:
-    """Size of an archive that stores exactly these entries."""
-    return 22 + sum(30 + 46 + 2 * len(entry.filename) + entry.file_size for entry in entries)
 
 
 def expect_traced(program: TracedProgram) -> None:

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import Error, FileError, ParameterError
+from .errors import Error, FileError, InputError, ParameterError
 from .execution import execute
 from .files import expect_whole, write_text, write_together
 from .keys import (
@@ -28,6 +28,7 @@ from .keys import (
     matching,
     present,
 )
+from .language.shapes import gathered, value_of
 from .reports.units import security as security_text
 from .schemes.context import STANDARD_SECURITY, Ciphertexts, ClientKey, Context, ServerKey, Values
 from .schemes.options import PlanOptions
@@ -92,6 +93,7 @@ class Decrypted:
     """Result of `Steps.decrypt`, and its comparison with the client's expected results; unknown if others encrypted inputs."""
 
     outputs: dict[str, Any]
+    """Outputs by name; `value` has the form in which the function returns them."""
     bound: dict[str, float]
     """Error bound by output; 0 for exact schemes."""
     expected: dict[str, Any] | None = None
@@ -101,6 +103,11 @@ class Decrypted:
     """Rounding error of the clear program's own result 0, with CKKS."""
     input_size: float = 0.0
     """Largest declared magnitude of an input."""
+
+    @property
+    def value(self) -> Any:  # noqa: ANN401 - whatever the program's function returns
+        """What the program's function returns: one value, a tuple or a dictionary."""
+        return value_of(self.outputs)
 
     @property
     def verdict(self) -> dict[str, Verdict] | None:
@@ -142,6 +149,8 @@ class Steps:
     plan: Callable[[PlanOptions], Plan]
     """Plans the program."""
     progress: ProgressHook | None = None
+    on: str = "cpu"
+    """Where `execute` runs. If it is a machine, `options` has it too, since it changes the plan of every step."""
 
     def make_keys(self) -> KeysMade:
         """Generates the secret and evaluation keys, and a public key if others may encrypt; rejects a folder with keys."""
@@ -157,7 +166,16 @@ class Steps:
         write_together(self.folder, files, new=files)
         return KeysMade(keys, self.folder, list(files))
 
-    def encrypt(self, inputs: Inputs) -> Encrypted:
+    def encrypt(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> Encrypted:  # noqa: ANN401 - of the inputs' types
+        """Encrypts inputs, by keyword or in one dictionary, to `NAME.in.ct` each, with the client key or the public key in the folder.
+
+        With only a public key, inputs may be a subset. Its parameter set must have at least `security` bits, by default 128.
+        """
+        if not present(self.folder, CLIENT, PUBLIC):
+            raise InputError(f"{self.folder} has neither {CLIENT} nor {PUBLIC}; bring one, or call make_keys() first")
+        return self.encrypt_or_begin(lambda program: gathered(program.name, program.inputs, inputs, named, "encrypt"))
+
+    def encrypt_or_begin(self, inputs: Inputs) -> Encrypted:
         """Encrypts the inputs with the client key, which is generated if the folder has none, or with a public key if that is present without it.
 
         The client saves the expected outputs with its key. With only a public key, inputs may be a subset and no outputs are saved; the key's
@@ -222,7 +240,7 @@ class Steps:
         )
         return Encrypted(planned.parameters.name, self.folder, list(flat))
 
-    def execute(self, *, on: str = "cpu", threads: int | None = None) -> Executed:
+    def execute(self, *, threads: int | None = None) -> Executed:
         """Reads the evaluation key and the inputs, executes, and writes the outputs. Never reads the client key."""
         path = _there(self.folder / SERVER, "make keys first (--step keys, make_keys), or copy the client's")
         server = load_server_key(self.scheme, path, self.progress)
@@ -231,7 +249,7 @@ class Steps:
         files = {name: _there(self._input(name), first) for name in planned.program.inputs}
         planned.check_memory(server.bytes)
         ciphertexts = planned.context.read(files, outputs=False, server=server)
-        results, _ = execute(planned, server, ciphertexts, on=on, threads=threads, progress=self.progress)
+        results, _ = execute(planned, server, ciphertexts, on=self.on, threads=threads, progress=self.progress)
         write_together(
             self.folder,
             {
@@ -239,12 +257,18 @@ class Steps:
                 for name in planned.program.outputs
             },
         )
-        return Executed(planned.parameters.name, on, planned.work)
+        return Executed(planned.parameters.name, self.on, planned.work)
 
     def decrypt(self, *, flood: float | None = None) -> Decrypted:
         """Decrypts the outputs with the client key, with `flood` for sharing them. Compares with the expected results if this client saved
         them."""
-        planned, found = self._decrypted(flood)
+        path = _there(self.folder / CLIENT, "name the folder (--keys) of the client that encrypted")
+        client = load_client_key(self.scheme, path)
+        planned = self._plan_of_files(client, outputs=True)
+        planned.check_flood(flood)
+        first = "execute first (--step execute, execute), or copy it from the server"
+        files = {name: _there(self._output(name), first) for name in planned.program.outputs}
+        found = planned.decrypt(client, planned.context.read(files, outputs=True), flood)
         outputs = planned.program.shaped(found)
         if not (self.folder / EXPECTED).exists():
             return Decrypted(outputs, planned.bounds(flood))
@@ -252,20 +276,6 @@ class Steps:
         errors, shaped = planned.errors(found, expected.values), planned.program.shaped(expected.values)
         bounds, rounding = planned.bounds(flood, expected), planned.rounding(expected.magnitudes)
         return Decrypted(outputs, bounds, shaped, errors, rounding, planned.input_size)
-
-    def outputs(self, *, flood: float | None = None) -> dict[str, Any]:
-        """As `decrypt`, without a comparison."""
-        planned, found = self._decrypted(flood)
-        return planned.program.shaped(found)
-
-    def _decrypted(self, flood: float | None) -> tuple[Plan, Values]:
-        path = _there(self.folder / CLIENT, "name the folder (--keys) of the client that encrypted")
-        client = load_client_key(self.scheme, path)
-        planned = self._plan_of_files(client, outputs=True)
-        planned.check_flood(flood)
-        first = "execute first (--step execute, execute), or copy it from the server"
-        files = {name: _there(self._output(name), first) for name in planned.program.outputs}
-        return planned, planned.decrypt(client, planned.context.read(files, outputs=True), flood)
 
     def _plan_of(self, key: ClientKey | ServerKey, *, public: bool = False) -> Plan:
         """The plan with the set of a key, which its creator has accepted."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from . import _native, memory
 from .errors import FileError, InputError, ParameterError
-from .files import bytes_of, expect_whole, path_of, read_bytes, write_together
+from .files import expect_whole, path_of, read_bytes, write_together
+from .messages import EvaluationKey
 from .names import pick
 from .schemes.context import ClientKey, Context, Parameters, PublicKey, ServerKey, Source, content
 from .schemes.plan import Plan
@@ -23,10 +25,6 @@ SCHEMES = ("tfhe", "ckks", "bgv")
 
 MARKS = {b"PLYFTFHE": "tfhe", b"PLYFCKKS": "ckks", b"PLYF_BGV": "bgv"}
 """First bytes of the CKKS and BGV files; other files go to the TFHE reader, which reports the error."""
-
-CLIENT_KIND, PUBLIC_KINDS, CIPHERTEXT_KINDS = "ClientKey", ("PublicKey",), ("Ciphertexts",)
-EVALUATION_KINDS = ("CompressedServerKey", "EvaluationKeys")
-"""Rust names of the kinds of files, for all schemes."""
 
 CLIENT, SERVER, PUBLIC = "client.key", "server.key", "public.key"
 """File names of the secret key, the evaluation key, and the public key."""
@@ -77,20 +75,6 @@ def load_server_key(
     return _native.SlotServer.load(scheme, source, expected.signature if expected else None)
 
 
-def expect_kind(data: bytes, what: str, kinds: Collection[str], remedy: str) -> None:
-    """Rejects bytes that are not a file of one of `kinds` (Rust names), so that nobody sends a secret key by mistake."""
-    found = _native.file_kind(bytes_of(data, what)[:16])
-    if found is None:
-        raise FileError(f"{what}: {len(data):,} bytes in memory that are not a Polyfabric file; {remedy}")
-    kind, words = found
-    if kind == CLIENT_KIND:
-        raise FileError(
-            f"{what}: these are the bytes of {words}, a secret that decrypts everything; never send it, and {remedy}"
-        )
-    if kind not in kinds:
-        raise FileError(f"{what}: these are the bytes of {words}; {remedy}")
-
-
 def load_public_key(scheme: str, source: Source) -> PublicKey:
     """Loads a public key."""
     source = _of_scheme(scheme, source)
@@ -103,9 +87,9 @@ def parameters_of(key: ClientKey | ServerKey | PublicKey) -> Parameters:
     return SlotParameters(own) if isinstance(own, _native.SlotParameters) else own
 
 
-def transformed_bytes(server: ServerKey) -> int:
-    """Bytes of the transforms that executions have cached of a TFHE evaluation key."""
-    return server.transformed_bytes if isinstance(server, _native.ServerKey) else 0
+def held_bytes(server: ServerKey) -> int:
+    """Bytes of evaluation keys in memory, with the transforms that executions have cached of a TFHE key."""
+    return int(server.bytes) + (server.transformed_bytes if isinstance(server, _native.ServerKey) else 0)
 
 
 def public_key_of(client: ClientKey) -> PublicKey:
@@ -184,6 +168,11 @@ class Keys:
             )
         client = context.generate()
         return cls(client, context.server_key(client, progress))
+
+    @cached_property
+    def evaluation_key(self) -> EvaluationKey:
+        """The evaluation keys to send to a server. They decrypt nothing."""
+        return EvaluationKey(content(self.server.save()))
 
     def public(self) -> PublicKey:
         """Generates a public key of the same secret key."""

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import execution
+from .client_server import decrypted, encrypted, executed
 from .errors import InputError, shown
-from .execution import place
-from .file_steps import Encrypted, Executed, Steps
+from .execution import HERE, place
+from .file_steps import Steps
 from .files import path_of
-from .keys import CLIENT, PUBLIC, present
+from .keys import Keys, load_server_key, matching
 from .language import program as written
 from .language import slot_program as written_on_slots
 from .language.place import pass_over, refuse
@@ -23,12 +24,12 @@ from .language.traced import TracedProgram
 from .language.types import SlotType, Type
 from .machines import Machine, expect_list
 from .machines import load as load_machine
+from .messages import Ciphertexts, EvaluationKey
 from .names import suggestion
 from .progress import watched
 from .schemes.options import PlanOptions
 
 if TYPE_CHECKING:
-    from .keys import Keys
     from .progress import ProgressHook
     from .reports import Report
     from .schemes.context import Parameters
@@ -174,65 +175,83 @@ class Runnable(TracedProgram):
         )
         return execution.cost(self, options)
 
-    # -- step-by-step execution through files, by several parties -----------------------------------------------------
+    # -- step by step, in memory or through files ---------------------------------------------------------------------
 
-    def make_keys(
+    def keygen(
         self,
-        folder: str | Path,
+        parameters: str | Parameters | None = None,
         *,
+        security: float | None = None,
+        memory: int | str | None = None,
         progress: ProgressHook | None = None,
-        **options: Any,  # noqa: ANN401 - those of `run`
     ) -> Keys:
-        """Generates keys in `folder`: `client.key` for the client only, `server.key` for the server, and `public.key` for other encryptors (for
-        TFHE only with `public=True`).
+        """Generates the secret key and the evaluation keys of one client, with the options of `run`.
 
-        `options` are the planning options of `run`, here and in the other steps. For TFHE every step needs the same `public`,
-        `circuit_privacy` and `max_failure`.
+        `keys.evaluation_key` is for the server, and decrypts nothing. `run` takes the keys too, as `keys=`.
         """
-        return self._steps(folder, None, progress, options).make_keys().keys
+        with watched(progress):
+            return Keys.generate(execution.plan(self, parameters, security=security, memory=memory), progress)
 
-    def encrypt(self, inputs: Mapping[str, Any], folder: str | Path, **options: Any) -> Encrypted:  # noqa: ANN401 - those of `run`
-        """Encrypts inputs with the client key or the public key in `folder`, to `NAME.in.ct` each.
-
-        With only a public key, `inputs` may be a subset. Its parameter set must have at least `security` bits, by default 128.
-        """
-        path = path_of(folder)
-        if not present(path, CLIENT, PUBLIC):
-            raise InputError(
-                f"{self.name}: {path} has neither {CLIENT} nor {PUBLIC}; bring one, or make_keys(folder) first"
-            )
-        return self._steps(path, None, None, options).encrypt(lambda _: inputs)
+    def encrypt(self, keys: Keys, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> Ciphertexts:  # noqa: ANN401 - of the inputs' types
+        """Encrypts inputs, by keyword or in one dictionary, with the secret key of `keys`."""
+        planned = self._planned(keys)
+        flat = self.flatten(gathered(self.name, self.inputs, inputs, named, "encrypt"))
+        # Reports values that break a promise of the program, which decrypt to others.
+        planned.evaluate(flat)
+        return encrypted(planned.context, keys.client, flat)
 
     def execute(
         self,
-        folder: str | Path,
+        evaluation_key: EvaluationKey,
+        request: Ciphertexts,
+        /,
         *,
         on: str = "cpu",
         threads: int | None = None,
         progress: ProgressHook | None = None,
-        **options: Any,  # noqa: ANN401 - those of `run`
-    ) -> Executed:
-        """Executes on the inputs in `folder` with its `server.key`, to `NAME.out.ct` for each output."""
-        return self._steps(folder, place(on), progress, options).execute(on=on, threads=threads)
+    ) -> Ciphertexts:
+        """Executes on encrypted inputs, without a secret key, `on` "cpu", "gpu" or "interpreter". The parameter set is that of the key.
 
-    def decrypt(
+        A `pf.Server` answers many requests: it reads the key once.
+        """
+        if not isinstance(evaluation_key, EvaluationKey):
+            raise InputError(
+                f"{self.name}: execute takes an evaluation key, not a {type(evaluation_key).__name__}; give keys.evaluation_key"
+            )
+        if on not in HERE:
+            raise InputError(
+                f"{self.name}: execute runs on {', '.join(HERE)}, not on {on}; use run(.., on={on!r}), or in_folder(.., on={on!r})"
+            )
+        with watched(progress):
+            key = load_server_key(self.scheme, evaluation_key.data, progress)
+            planned = execution.plan(self, matching(key, None), security=0)
+            planned.expect_keys(key)
+            return executed(planned, key, request, on=on, threads=threads, progress=progress)
+
+    def decrypt(self, keys: Keys, answer: Ciphertexts, /) -> Any:  # noqa: ANN401 - whatever the function returns
+        """Decrypts an answer of `execute` to what the function returns: one value, a tuple or a dictionary."""
+        return decrypted(self._planned(keys).context, keys.client, answer)
+
+    def _planned(self, keys: Keys) -> Plan:
+        return execution.make_plan(self, execution.with_keys(self, PlanOptions(), keys))
+
+    def in_folder(
         self,
         folder: str | Path,
         *,
         on: str = "cpu",
-        flood: float | None = None,
+        progress: ProgressHook | None = None,
         **options: Any,  # noqa: ANN401 - those of `run`
-    ) -> dict[str, Any]:
-        """Decrypts the outputs in `folder`, as executed by `on`, with its `client.key`; `flood` (CKKS) is for sharing them."""
-        return self._steps(folder, place(on), None, options).outputs(flood=flood)
-
-    def _steps(
-        self, folder: str | Path, machine: Machine | None, progress: ProgressHook | None, options: dict[str, Any]
     ) -> Steps:
-        asked = PlanOptions(machine=machine, **options)
+        """The same steps through the files of a folder, as of the command line: `make_keys`, `encrypt`, `execute`, `decrypt`.
+
+        `options` are the planning options of `run`. For TFHE every step needs the same `public`, `circuit_privacy` and `max_failure`, and with
+        every scheme the same machine `on`.
+        """
+        asked = PlanOptions(machine=place(on), **options)
         if asked.measure and self.kind == "slots":
             raise InputError(f"{self.name}: measure=True needs a whole run with all keys; omit it in a step")
-        return Steps(path_of(folder), self.scheme, asked, partial(execution.make_plan, self), progress)
+        return Steps(path_of(folder), self.scheme, asked, partial(execution.make_plan, self), progress, on)
 
 
 class Program(Runnable, written.Program):

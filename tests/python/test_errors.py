@@ -199,9 +199,13 @@ PLANNING = [
 FILES = [
     Case(
         "no-keys",
-        lambda at: ELEMENTS.execute(at),
+        lambda at: ELEMENTS.in_folder(at).execute(),
         (keys.SERVER,),
-        lambda at: (ELEMENTS.make_keys(at), ELEMENTS.encrypt(BITS, at), ELEMENTS.execute(at)),
+        lambda at: (
+            ELEMENTS.in_folder(at).make_keys(),
+            ELEMENTS.in_folder(at).encrypt(BITS),
+            ELEMENTS.in_folder(at).execute(),
+        ),
         FileError,
     ),
     Case(
@@ -213,19 +217,23 @@ FILES = [
     ),
     Case(
         "keys-kept",
-        lambda at: (saved(at, ckks_keys()), REALS.make_keys(at)),
+        lambda at: (saved(at, ckks_keys()), REALS.in_folder(at).make_keys()),
         (keys.CLIENT,),
-        lambda at: (saved(at, ckks_keys()), REALS.make_keys(at / "other")),
+        lambda at: (saved(at, ckks_keys()), REALS.in_folder(at / "other").make_keys()),
         FileError,
     ),
     Case(
         "weak-public-key",
-        lambda at: (REALS.make_keys(at, parameters=WEAK_CKKS), (at / keys.CLIENT).unlink(), REALS.encrypt(NUMBERS, at)),
+        lambda at: (
+            REALS.in_folder(at, parameters=WEAK_CKKS).make_keys(),
+            (at / keys.CLIENT).unlink(),
+            REALS.in_folder(at).encrypt(NUMBERS),
+        ),
         (keys.PUBLIC, WEAK_CKKS, "23.4", "128"),
         lambda at: (
-            REALS.make_keys(at, parameters=WEAK_CKKS),
+            REALS.in_folder(at, parameters=WEAK_CKKS).make_keys(),
             (at / keys.CLIENT).unlink(),
-            REALS.encrypt(NUMBERS, at, parameters=WEAK_CKKS),
+            REALS.in_folder(at, parameters=WEAK_CKKS).encrypt(NUMBERS),
         ),
         ParameterError,
     ),
@@ -254,9 +262,9 @@ def run_in_steps() -> Path:
     kept = TemporaryDirectory()
     atexit.register(kept.cleanup)
     at = Path(kept.name)
-    REALS.make_keys(at)
-    REALS.encrypt(NUMBERS, at)
-    REALS.execute(at)
+    REALS.in_folder(at).make_keys()
+    REALS.in_folder(at).encrypt(NUMBERS)
+    REALS.in_folder(at).execute()
     return at
 
 
@@ -270,9 +278,9 @@ def copied(at: Path, name: str = "", change: Callable[[bytes], bytes] = bytes) -
 def damaged(name: str, values: tuple[str, ...], change: Callable[[bytes], bytes]) -> Case:
     return Case(
         name,
-        lambda at: REALS.execute(copied(at, "x.in.ct", change)),
+        lambda at: REALS.in_folder(copied(at, "x.in.ct", change)).execute(),
         ("x.in.ct", *values),
-        lambda at: REALS.execute(copied(at)),
+        lambda at: REALS.in_folder(copied(at)).execute(),
         FileError,
     )
 

@@ -121,7 +121,7 @@ def test_a_key_that_comes_meanwhile_is_not_replaced(tmp_path, monkeypatch, who):
     spec = pf.Specification.of(NEGATED, "toy-256")
     save = {
         "keys": lambda: pf.Keys.generate("toy-256").save(tmp_path),
-        "step": lambda: NEGATED.make_keys(tmp_path, parameters="toy-256"),
+        "step": lambda: NEGATED.in_folder(tmp_path, parameters="toy-256").make_keys(),
         "client": lambda: pf.Client(spec, security=0).save(tmp_path / "client.key"),
     }[who]
     write, first = getattr(module, name), []
@@ -179,7 +179,7 @@ def test_an_interrupt_while_temporary_files_are_removed_leaves_none(tmp_path, mo
 
 def test_inputs_and_outputs_of_a_step_are_written_together(tmp_path, monkeypatch):
     both = pf.program(x=pf.Bool, y=pf.Bool)(lambda x, y: {"a": ~x, "b": ~y})
-    both.make_keys(tmp_path, parameters="toy-256")
+    both.in_folder(tmp_path, parameters="toy-256").make_keys()
 
     def content():
         return {found.name: found.read_bytes() for found in tmp_path.iterdir()}
@@ -192,7 +192,10 @@ def test_inputs_and_outputs_of_a_step_are_written_together(tmp_path, monkeypatch
         written.append(given)
         write(*given, **options)
 
-    for step in (lambda: both.encrypt({"x": 1, "y": 0}, tmp_path), lambda: both.execute(tmp_path)):
+    for step in (
+        lambda: both.in_folder(tmp_path).encrypt({"x": 1, "y": 0}),
+        lambda: both.in_folder(tmp_path).execute(),
+    ):
         step()
         before = content()
         written.clear()
@@ -202,7 +205,7 @@ def test_inputs_and_outputs_of_a_step_are_written_together(tmp_path, monkeypatch
         monkeypatch.setattr(file_steps, "_write", write)
         assert written
         assert content() == before
-    assert both.decrypt(tmp_path) == {"a": 0, "b": 1}
+    assert both.in_folder(tmp_path).decrypt().value == {"a": 0, "b": 1}
 
 
 def test_reading_has_a_size_limit(tmp_path, monkeypatch):
@@ -248,19 +251,22 @@ def test_reading_has_a_size_limit(tmp_path, monkeypatch):
 def test_a_pipe_instead_of_a_key_or_ciphertexts_is_not_waited_for(tmp_path):
     """A folder may be shared: whoever can put a pipe there would stop those that read it."""
     spec = pf.Specification.of(NEGATED, "toy-256")
-    NEGATED.make_keys(tmp_path, parameters="toy-256", public=True)
-    NEGATED.encrypt({"x": 1}, tmp_path)
-    NEGATED.execute(tmp_path)
+    NEGATED.in_folder(tmp_path, parameters="toy-256", public=True).make_keys()
+    NEGATED.in_folder(tmp_path).encrypt({"x": 1})
+    NEGATED.in_folder(tmp_path).execute()
     uses = {
         "client.key": [
             lambda path: pf.Client.load(spec, path, security=0),
             lambda path: pf.Keys.load(path.parent),
-            lambda path: NEGATED.decrypt(path.parent),
+            lambda path: NEGATED.in_folder(path.parent).decrypt().value,
         ],
-        "server.key": [pf.EvaluationKey.load, lambda path: NEGATED.execute(path.parent)],
+        "server.key": [pf.EvaluationKey.load, lambda path: NEGATED.in_folder(path.parent).execute()],
         "public.key": [pf.PublicKey.load],
-        "x.in.ct": [lambda path: pf.Ciphertexts.load(path.parent), lambda path: NEGATED.execute(path.parent)],
-        "result.out.ct": [lambda path: NEGATED.decrypt(path.parent)],
+        "x.in.ct": [
+            lambda path: pf.Ciphertexts.load(path.parent),
+            lambda path: NEGATED.in_folder(path.parent).execute(),
+        ],
+        "result.out.ct": [lambda path: NEGATED.in_folder(path.parent).decrypt().value],
     }
     for name, readers in uses.items():
         path = tmp_path / name
@@ -274,10 +280,10 @@ def test_a_pipe_instead_of_a_key_or_ciphertexts_is_not_waited_for(tmp_path):
 
 
 def test_malformed_expected_results_are_reported(tmp_path):
-    NEGATED.make_keys(tmp_path, parameters="toy-256")
-    NEGATED.encrypt({"x": 1}, tmp_path)
-    NEGATED.execute(tmp_path)
-    steps, path = NEGATED._steps(tmp_path, None, None, {}), tmp_path / "expected.json"
+    NEGATED.in_folder(tmp_path, parameters="toy-256").make_keys()
+    NEGATED.in_folder(tmp_path).encrypt({"x": 1})
+    NEGATED.in_folder(tmp_path).execute()
+    steps, path = NEGATED.in_folder(tmp_path), tmp_path / "expected.json"
     assert steps.decrypt().correct
     for text in ("[" * 100_000, '{"result": [Infinity]}', '{"result": [NaN]}', '{"result": [1, 2]}', "{}", "\xff"):
         path.write_bytes(text.encode("latin-1"))

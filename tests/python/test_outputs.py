@@ -26,10 +26,10 @@ def test_outputs_are_in_the_order_of_the_function_wherever_they_are_read(kind: s
     client = pf.Client(pf.Specification.from_bytes(pf.Specification.of(program).to_bytes()))
     answer = pf.Server(program, client.evaluation_key).execute(client.encrypt(x=0))
     assert client.decrypt(answer) == done.value
-    program.make_keys(tmp_path)
-    program.encrypt({"x": 0}, tmp_path)
-    program.execute(tmp_path)
-    assert list(program.decrypt(tmp_path)) == names
+    program.in_folder(tmp_path).make_keys()
+    program.in_folder(tmp_path).encrypt(x=0)
+    program.in_folder(tmp_path).execute()
+    assert program.in_folder(tmp_path).decrypt().value == done.value
 
 
 def test_a_dictionary_keeps_its_order() -> None:

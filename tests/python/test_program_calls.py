@@ -118,3 +118,33 @@ def test_a_result_shows_its_value_first() -> None:
     assert eval(value) == done.value
     for fact in (done.program, done.on, done.parameters, "correct", "execute"):
         assert fact in facts
+
+
+@pytest.mark.parametrize("case", ["named", "reals", "residues"])
+def test_the_steps_in_memory(case: str) -> None:
+    program, inputs, expected = CASES[case]
+    atol = 1e-5 if case == "reals" else 0.0
+    keys = program.keygen()
+    request = pf.Ciphertexts.from_bytes(program.encrypt(keys, **inputs).to_bytes())
+    key = pf.EvaluationKey.from_bytes(keys.evaluation_key.to_bytes())
+    answer = pf.Ciphertexts.from_bytes(program.execute(key, request).to_bytes())
+    expect_close(program.decrypt(keys, answer), expected, atol)
+    # A server and a run take the same objects.
+    expect_close(program.decrypt(keys, pf.Server(program, key).execute(request)), expected, atol)
+    expect_close(program.run(inputs, keys=keys, on="interpreter").value, expected, atol)
+
+
+def test_a_step_rejects_what_belongs_to_another() -> None:
+    keys = one.keygen()
+    request = one.encrypt(keys, {"x": 1})
+    with rejects(pf.InputError, "Keys", "keys.evaluation_key"):
+        one.execute(keys, request)  # type: ignore[arg-type]
+    with rejects(pf.InputError, "inputs"):
+        one.decrypt(keys, request)
+    with rejects(pf.InputError, "morphling", "run"):
+        one.execute(keys.evaluation_key, request, on="morphling")
+    with pytest.raises(pf.FileError):
+        one.execute(one.keygen().evaluation_key, request)
+    promised = pf.program(x=pf.Int(0, 7))(lambda x: pf.lookup(x.assume(pf.Int(0, 3)), [3, 2, 1, 0]))
+    with pytest.raises(pf.InputError):
+        promised.encrypt(promised.keygen(), x=7)

@@ -98,17 +98,17 @@ def test_keys_say_which_scheme_they_are_of(scheme: str, done: Any, tmp_path: Pat
 def test_the_steps_of_three_parties(scheme: str, tmp_path: Path) -> None:
     program, inputs = CASES[scheme]
     client, sensor, server = (tmp_path / name for name in ("client", "sensor", "server"))
-    keys = program.make_keys(client, public=True)
+    keys = program.in_folder(client, public=True).make_keys().keys
     assert keys.scheme == scheme
     for folder, name in ((sensor, "public.key"), (server, "server.key")):
         folder.mkdir()
         (client / name).rename(folder / name)
-    assert program.encrypt(inputs, sensor).inputs == ["x"]
+    assert program.in_folder(sensor).encrypt(inputs).inputs == ["x"]
     (sensor / "x.in.ct").rename(server / "x.in.ct")
-    assert program.execute(server, public=True).on == "cpu"
+    assert program.in_folder(server, public=True).execute().on == "cpu"
     (server / "result.out.ct").rename(client / "result.out.ct")
-    read = program.decrypt(client, public=True)
-    np.testing.assert_allclose(read["result"], program.clear(**inputs), atol=1e-5)
+    read = program.in_folder(client, public=True).decrypt().value
+    np.testing.assert_allclose(read, program.clear(**inputs), atol=1e-5)
 
 
 @pytest.mark.parametrize("scheme", CASES)

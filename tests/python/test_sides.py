@@ -461,14 +461,14 @@ def test_a_weak_set_is_warned_of_wherever_its_keys_are_used(kind: str, tmp_path:
         "elements": (pf.program(x=pf.Bool)(lambda x: ~x), {"x": 1}, "toy-256", {"max_failure": 0}),
         "slots": (reals, CASES["ckks"][1], "toy-12", {}),
     }[kind]
-    program.make_keys(tmp_path, parameters=weak, **options)
+    program.in_folder(tmp_path, parameters=weak, **options).make_keys()
     found = pf.Keys.load(tmp_path)
     client = pf.Client(pf.Specification.of(program, weak), security=0)
     for use in (
-        lambda: program.encrypt(inputs, tmp_path, **options),
-        lambda: program.encrypt(inputs, tmp_path, parameters=weak, **options),
-        lambda: program.execute(tmp_path, **options),
-        lambda: program.decrypt(tmp_path, **options),
+        lambda: program.in_folder(tmp_path, **options).encrypt(inputs),
+        lambda: program.in_folder(tmp_path, parameters=weak, **options).encrypt(inputs),
+        lambda: program.in_folder(tmp_path, **options).execute(),
+        lambda: program.in_folder(tmp_path, **options).decrypt().value,
         lambda: program.run(inputs, keys=found, **options),
         lambda: pf.Server(program, client.evaluation_key, parameters=weak),
     ):
@@ -505,12 +505,12 @@ def test_a_server_transforms_a_key_once() -> None:
 
 def test_outputs_of_other_inputs_are_not_decrypted(tmp_path: Any) -> None:
     program, folder = pf.program(x=pf.Int(0, 3))(lambda x: pf.lookup(x, [3, 2, 1, 0])), tmp_path / "keys"
-    program.make_keys(folder)
-    program.encrypt({"x": 1}, folder)
-    program.execute(folder)
-    assert program.decrypt(folder) == {"result": 2}
-    program.encrypt({"x": 3}, folder)
+    program.in_folder(folder).make_keys()
+    program.in_folder(folder).encrypt({"x": 1})
+    program.in_folder(folder).execute()
+    assert program.in_folder(folder).decrypt().value == 2
+    program.in_folder(folder).encrypt({"x": 3})
     with pytest.raises(pf.FileError, match=r"result\.out\.ct"):
-        program.decrypt(folder)
-    program.execute(folder)
-    assert program.decrypt(folder) == {"result": 0}
+        program.in_folder(folder).decrypt()
+    program.in_folder(folder).execute()
+    assert program.in_folder(folder).decrypt().value == 0

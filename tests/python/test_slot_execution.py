@@ -731,7 +731,7 @@ def test_a_zero_whose_error_may_exceed_the_inputs_is_not_correct():
 
 def test_a_step_is_not_measured(tmp_path):
     with rejects(pf.InputError, "measure=True"):
-        faint(0.5).make_keys(tmp_path, parameters="toy-10", measure=True)
+        faint(0.5).in_folder(tmp_path, parameters="toy-10", measure=True).make_keys()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -768,15 +768,15 @@ def test_a_run_in_steps_is_judged_as_a_whole_run(tmp_path):
 
     x = {"x": np.linspace(-1, 1, 64)}
     whole = powers.run(x, parameters="toy-10")
-    powers.make_keys(tmp_path, parameters="toy-10")
-    powers.encrypt(x, tmp_path)
-    powers.execute(tmp_path)
-    done = powers._steps(tmp_path, None, None, {}).decrypt()
+    powers.in_folder(tmp_path, parameters="toy-10").make_keys()
+    powers.in_folder(tmp_path).encrypt(x)
+    powers.in_folder(tmp_path).execute()
+    done = powers.in_folder(tmp_path).decrypt()
     assert (whole.bound_for, whole.correct, done.correct) == ("these inputs", True, True)
     # As for a public key, which inputs may have been encrypted with.
     assert whole.bound["result"] < done.bound["result"] < 1e-6 < powers.plan("toy-10", security=0).bounds()["result"]
     noted = json.loads((tmp_path / "expected.json").read_text())
     noted["values"]["result"][0] = [0.0] * 64
     (tmp_path / "expected.json").write_text(json.dumps(noted))
-    other = powers._steps(tmp_path, None, None, {}).decrypt()
+    other = powers.in_folder(tmp_path).decrypt()
     assert (other.correct, other.verdict) == (False, {"result": "not within bound"})

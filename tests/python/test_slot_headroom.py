@@ -55,7 +55,7 @@ def test_what_is_put_at_a_level_stays_there_and_is_told_what_helps():
 
 def test_the_steps_agree_on_the_level(tmp_path):
     values = {"x": np.ones(4096)}
-    total.make_keys(tmp_path)
-    total.encrypt(values, tmp_path)
-    total.execute(tmp_path)
-    assert abs(total.decrypt(tmp_path)["result"] - 4096) < 1e-3
+    total.in_folder(tmp_path).make_keys()
+    total.in_folder(tmp_path).encrypt(values)
+    total.in_folder(tmp_path).execute()
+    assert abs(total.in_folder(tmp_path).decrypt().value - 4096) < 1e-3

@@ -9,6 +9,7 @@ import numpy as np
 import polyfabric as pf
 import pytest
 from damage import cut, flip, longer, newer, other
+from rejects import rejects
 
 PROGRAMS = """
 import polyfabric as pf
@@ -91,20 +92,20 @@ def test_two_others_encrypt_for_a_client(line, tmp_path, function, values):
 
 def test_python_has_the_same_steps(tmp_path):
     client, sensor, server = (tmp_path / name for name in ("client", "sensor", "server"))
-    keys = TURNED.make_keys(client)
+    keys = TURNED.in_folder(client).make_keys().keys
     assert keys.parameters.name == "ckks-depth-1"
     shared(tmp_path, "client", "sensor", "public.key")
     x = np.array([0.5, 0.25j, -0.5, 0.75 - 0.25j])
-    assert TURNED.encrypt({"x": x}, sensor).inputs == ["x"]
+    assert TURNED.in_folder(sensor).encrypt({"x": x}).inputs == ["x"]
     shared(tmp_path, "client", "server", "server.key")
     shared(tmp_path, "sensor", "server", "x.in.ct")
-    TURNED.execute(server)
+    TURNED.in_folder(server).execute()
     shared(tmp_path, "server", "client", "result.out.ct")
-    assert np.abs(np.asarray(TURNED.decrypt(client)["result"]) - np.roll(x, -1)).max() < 1e-6
+    assert np.abs(np.asarray(TURNED.in_folder(client).decrypt().value) - np.roll(x, -1)).max() < 1e-6
     # The client itself encrypts with its own key.
-    TURNED.encrypt({"x": x}, client)
-    TURNED.execute(client, on="interpreter")
-    assert np.abs(np.asarray(TURNED.decrypt(client)["result"]) - np.roll(x, -1)).max() < 1e-6
+    TURNED.in_folder(client).encrypt({"x": x})
+    TURNED.in_folder(client, on="interpreter").execute()
+    assert np.abs(np.asarray(TURNED.in_folder(client).decrypt().value) - np.roll(x, -1)).max() < 1e-6
     # Keys of a run have a public one too.
     TURNED.run({"x": x}, keys=keys).keys.save_public(tmp_path / "more")
     assert (tmp_path / "more" / "public.key").stat().st_size == (client / "public.key").stat().st_size
@@ -147,7 +148,7 @@ def two_clients(tmp_path_factory):
     folder = tmp_path_factory.mktemp("clients")
     for name in ("one", "two"):
         with pytest.warns(pf.SecurityWarning):
-            MIXED.make_keys(folder / name, parameters="toy-10")
+            MIXED.in_folder(folder / name, parameters="toy-10").make_keys()
     return folder
 
 
@@ -231,8 +232,6 @@ def test_mismatched_keys_and_arguments_are_reported(line, clients, function, key
 
 
 def test_encrypting_takes_a_key(tmp_path):
-    with pytest.raises(
-        pf.InputError, match=r"turned: .* has neither client.key nor public.key; bring one, or make_keys"
-    ):
-        TURNED.encrypt({"x": [0, 0, 0, 0]}, tmp_path)
+    with rejects(pf.InputError, "client.key", "public.key", "make_keys"):
+        TURNED.in_folder(tmp_path).encrypt({"x": [0, 0, 0, 0]})
     assert not list(tmp_path.iterdir())

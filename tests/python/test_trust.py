@@ -58,24 +58,24 @@ def flipped(path: Path, byte: int, bit: int) -> None:
 
 
 def test_bits_of_a_bgv_result(tmp_path: Path) -> None:
-    squares.make_keys(tmp_path)
-    squares.encrypt({"x": VALUES}, tmp_path)
-    squares.execute(tmp_path)
+    squares.in_folder(tmp_path).make_keys()
+    squares.in_folder(tmp_path).encrypt({"x": VALUES})
+    squares.in_folder(tmp_path).execute()
     kept = tmp_path / "kept"
     shutil.copy(tmp_path / "result.out.ct", kept)
     size = kept.stat().st_size
-    assert list(squares.decrypt(tmp_path)["result"]) == list(VALUES**2 + 1)
+    assert list(squares.in_folder(tmp_path).decrypt().value) == list(VALUES**2 + 1)
     for byte in [size // 2, size - 1000, size - 33, size - size // 3]:
         shutil.copy(kept, tmp_path / "result.out.ct")
         flipped(tmp_path / "result.out.ct", byte, 3)
         with pytest.raises(pf.Error, match=r"plan|modulus"):
-            squares.decrypt(tmp_path)
+            squares.in_folder(tmp_path).decrypt()
 
 
 def test_bits_of_a_ckks_result(tmp_path: Path) -> None:
-    scaled.make_keys(tmp_path)
-    scaled.encrypt({"x": VALUES / 8}, tmp_path)
-    scaled.execute(tmp_path)
+    scaled.in_folder(tmp_path).make_keys()
+    scaled.in_folder(tmp_path).encrypt({"x": VALUES / 8})
+    scaled.in_folder(tmp_path).execute()
     kept = tmp_path / "kept"
     shutil.copy(tmp_path / "result.out.ct", kept)
     size = kept.stat().st_size
@@ -83,14 +83,14 @@ def test_bits_of_a_ckks_result(tmp_path: Path) -> None:
         shutil.copy(kept, tmp_path / "result.out.ct")
         flipped(tmp_path / "result.out.ct", byte, 2)
         with pytest.raises(pf.Error, match=r"plan|modulus"):
-            scaled.decrypt(tmp_path)
+            scaled.in_folder(tmp_path).decrypt()
 
 
 def test_bits_of_a_tfhe_result(tmp_path: Path) -> None:
-    turned.make_keys(tmp_path, parameters="toy-256", max_failure=0.0)
-    turned.encrypt({"x": [1, 4]}, tmp_path, max_failure=0.0)
-    turned.execute(tmp_path, threads=1, max_failure=0.0)
-    assert turned.decrypt(tmp_path, max_failure=0.0) == {"result": [3, 0]}
+    turned.in_folder(tmp_path, parameters="toy-256", max_failure=0.0).make_keys()
+    turned.in_folder(tmp_path, max_failure=0.0).encrypt({"x": [1, 4]})
+    turned.in_folder(tmp_path, max_failure=0.0).execute(threads=1)
+    assert turned.in_folder(tmp_path, max_failure=0.0).decrypt().value == [3, 0]
     # The body of the last ciphertext: its bit 26 is 1/64 of the torus, which errors do not reach, its bit 30 a step and a half.
     path = tmp_path / "result.out.ct"
     kept = tmp_path / "kept"
@@ -99,23 +99,23 @@ def test_bits_of_a_tfhe_result(tmp_path: Path) -> None:
         shutil.copy(kept, path)
         flipped(path, path.stat().st_size + byte, bit)
         with pytest.raises(pf.Error, match="damaged"):
-            turned.decrypt(tmp_path, max_failure=0.0)
+            turned.in_folder(tmp_path, max_failure=0.0).decrypt()
     # Bit 31 is half of the torus, three whole steps: another value that the program may give. Encryption hides, it does not sign.
     shutil.copy(kept, path)
     flipped(path, path.stat().st_size - 33, 7)
-    assert turned.decrypt(tmp_path, max_failure=0.0) == {"result": [3, 3]}
+    assert turned.in_folder(tmp_path, max_failure=0.0).decrypt().value == [3, 3]
 
 
 def test_ciphertexts_of_another_program_or_step(tmp_path: Path) -> None:
-    squares.make_keys(tmp_path / "squares")
-    squares.encrypt({"x": VALUES}, tmp_path / "squares")
-    squares.execute(tmp_path / "squares")
+    squares.in_folder(tmp_path / "squares").make_keys()
+    squares.in_folder(tmp_path / "squares").encrypt({"x": VALUES})
+    squares.in_folder(tmp_path / "squares").execute()
     shutil.copytree(tmp_path / "squares", tmp_path / "other")
     with rejects(pf.Error, "squares", "others"):
-        others.decrypt(tmp_path / "other")
+        others.in_folder(tmp_path / "other").decrypt()
     shutil.copy(tmp_path / "other" / "x.in.ct", tmp_path / "other" / "result.out.ct")
     with pytest.raises(pf.Error, match=r'it is input "x" of program squares .*, but output "result"'):
-        squares.decrypt(tmp_path / "other")
+        squares.in_folder(tmp_path / "other").decrypt()
 
 
 def _in_a_child(scheme: str) -> list[float]:
@@ -181,10 +181,10 @@ def test_outputs_hide_how_they_were_computed(tmp_path: Path) -> None:
     same = [plain.execute(request).parts["result"] for _ in range(2)]
     assert same[0] == same[1], "without, a result is a function of the request, and tells of the program"
 
-    weighed.make_keys(tmp_path, circuit_privacy=4)
-    weighed.encrypt({"x": [1, 3]}, tmp_path, circuit_privacy=4)
-    weighed.execute(tmp_path, threads=1, circuit_privacy=4)
-    assert weighed.decrypt(tmp_path, circuit_privacy=4) == {"result": [3, 1]}
+    weighed.in_folder(tmp_path, circuit_privacy=4).make_keys()
+    weighed.in_folder(tmp_path, circuit_privacy=4).encrypt({"x": [1, 3]})
+    weighed.in_folder(tmp_path, circuit_privacy=4).execute(threads=1)
+    assert weighed.in_folder(tmp_path, circuit_privacy=4).decrypt().value == [3, 1]
 
 
 def test_circuit_privacy_without_room_is_refused() -> None:

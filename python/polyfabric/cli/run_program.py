@@ -89,13 +89,13 @@ def _step(options: RunOptions, scheme: str) -> int:
         raise InputError("only decryption uses --flood; give it with --step decrypt, or without --step")
     with security_warnings(), bars() as progress:
         plan = partial(programs.planned, options.program, batch=options.batch, to_run=True)
-        steps = Steps(options.folder, scheme, options.options, plan, progress)
+        steps = Steps(options.folder, scheme, options.options, plan, progress, options.on)
         if options.step == "keys":
             done = steps.make_keys()
         elif options.step == "encrypt":
-            done = steps.encrypt(lambda program: inputs.of(program, options.given))
+            done = steps.encrypt_or_begin(lambda program: inputs.of(program, options.given))
         elif options.step == "execute":
-            done = steps.execute(on=options.on, threads=options.threads)
+            done = steps.execute(threads=options.threads)
         else:
             done = steps.decrypt(flood=options.flood)
     data = done.to_dict()
