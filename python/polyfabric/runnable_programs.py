@@ -278,8 +278,8 @@ def program(
     lanes: int | Type | SlotType | None = None,
     **inputs: Type | SlotType,
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Turns a function into a `Program` or a `SlotProgram`. Keywords give the types of its parameters; a parameter with a default and without a
-    type is public.
+    """Turns a function into a `Program` or a `SlotProgram`. Keywords or annotations give the types of its parameters,
+    `@pf.program(x=pf.UInt(8))` or `def f(x: pf.UInt(8))`; a parameter with a default and without a type is public.
 
     The function is called once, immediately, with encrypted values. It returns one value (output "result"), a tuple ("result0", "result1", ..)
     or a dictionary of outputs. A list within these is a vector.
@@ -297,7 +297,8 @@ def program(
         inputs["lanes"], lanes = lanes, None  # type: ignore[assignment]
     if callable(name):
         raise refuse(
-            "@pf.program needs the types of the parameters; write @pf.program(x=pf.Int(0, 7)), or another type"
+            "@pf.program needs parentheses, and the types of the parameters; write @pf.program(x=pf.Int(0, 7)), or @pf.program() over "
+            "def f(x: pf.Int(0, 7))"
         )
     if scheme is not None and scheme not in SCHEMES:
         raise refuse(f"there is no scheme {scheme!r}; {suggestion(str(scheme), list(SCHEMES))}")

@@ -371,13 +371,18 @@ def concat(*values: Value) -> Value:
 
 
 @means("sum")
-def total(*values: Value | SlotValue | Sequence[Value]) -> Value | SlotValue:
-    """The sum of all values, or of the elements of a single vector or sequence."""
+def total(*values: Value | SlotValue | Clear | Sequence[Value | Clear]) -> Value | SlotValue:
+    """The sum of all values, or of the elements of a single vector or sequence. Public numbers may be among them, and are added last."""
     if len(values) == 1:
         only = values[0]
         if isinstance(only, Value | SlotValue):
             return only.sum()
         values = tuple(only) if isinstance(only, Iterable) else values
+    public = [value for value in values if isinstance(value, int | float | complex | np.number | np.ndarray)]
+    if public and len(public) < len(values):
+        encrypted = [value for value in values if isinstance(value, Value | SlotValue)]
+        if len(encrypted) + len(public) == len(values):
+            return total(encrypted) + reduce(operator.add, public)  # type: ignore[arg-type]
     if values and all(isinstance(value, SlotValue) for value in values):
         return reduce(operator.add, cast("Sequence[SlotValue]", values))
     if not values or not all(isinstance(value, Value) and not isinstance(value, Text) for value in values):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from math import inf
 from traceback import extract_tb
@@ -92,6 +93,7 @@ def trace(
     kinds: tuple[type[P], type[S]],
 ) -> P | S:
     """Traces `function` on inputs of the given types. The program's class is the first of `kinds` with TFHE, else the second."""
+    inputs = with_annotations(function, inputs)
     _check_signature(function, inputs)
     own = function.__name__ if name is None else name
     if name is None and not re.fullmatch(r"[A-Za-z0-9_]+", own):
@@ -231,6 +233,37 @@ def _inside(error: BaseException, function: Callable[..., Any], own: str) -> str
     return f"{file}:{line}"
 
 
+def with_annotations(function: Callable[..., Any], inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The types of the inputs, with those of annotated parameters, as `def f(x: pf.UInt(8))`. Keywords take precedence.
+
+    Annotations may be strings, as with `from __future__ import annotations`. Those that cannot be evaluated, or are no types of inputs, are
+    ignored: many functions annotate what the parameter is inside them, `x: pf.Value`.
+    """
+    if not inspect.isfunction(function):
+        return inputs
+    known, found = dict(function.__globals__), dict(inputs)
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        # The function's own cell is empty while it is decorated.
+        with suppress(ValueError):
+            known[name] = cell.cell_contents
+    for name, own in inspect.signature(function).parameters.items():
+        kind = own.annotation
+        if name in inputs or kind is inspect.Parameter.empty:
+            continue
+        if isinstance(kind, str):
+            try:
+                kind = eval(kind, known)
+            except Exception:
+                continue
+        # Without a default, the parameter must be encrypted: `_check_signature` reports Python's own types.
+        if isinstance(kind, Type | SlotType) or (own.default is inspect.Parameter.empty and declared(kind) is not None):
+            found[name] = kind
+    if len(found) == len(inputs):
+        return inputs
+    order = [name for name in inspect.signature(function).parameters if name in found]
+    return {name: found[name] for name in [*order, *(name for name in inputs if name not in order)]}
+
+
 def _check_signature(function: Callable[..., Any], inputs: Mapping[str, Type | SlotType]) -> None:
     if not (inspect.isfunction(function) or inspect.ismethod(function)):
         raise refuse(f"@pf.program decorates a function, not {type(function).__name__}; write def f(x): ..")
@@ -255,7 +288,8 @@ def _check_signature(function: Callable[..., Any], inputs: Mapping[str, Type | S
                     "function outside the class"
                 )
             raise refuse(
-                f"{function.__name__}: parameter {parameter!r} has no type; write @pf.program({parameter}=pf.Int(0, 7), ..)"
+                f"{function.__name__}: parameter {parameter!r} has no type; write @pf.program({parameter}=pf.Int(0, 7), ..), or annotate it, "
+                f"def {function.__name__}({parameter}: pf.Int(0, 7), ..)"
             )
     for parameter, kind in inputs.items():
         if parameter not in parameters:
