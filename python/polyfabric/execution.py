@@ -80,7 +80,9 @@ def run(
 def with_keys(program: TracedProgram, options: PlanOptions, keys: Keys) -> PlanOptions:
     """The options for a run with existing keys: their set, which must be the named one, if any."""
     if not isinstance(keys, Keys):
-        raise InputError(f"keys are {type(keys).__name__}; give those of a result, or pf.Keys.load(folder)")
+        raise InputError(
+            f"keys are {type(keys).__name__}; give {program.name}.keygen(), those of a result, or pf.Keys.load(folder)"
+        )
     if keys.scheme != program.scheme:
         raise InputError(
             f"the keys are for {keys.scheme.upper()}, but {program.name} is a {program.scheme.upper()} program; use keys that were "
