@@ -14,17 +14,13 @@ from .machines import Kernel, Machine
 from .names import suggestion
 from .progress import ProgressHook
 from .reports import Report
-from .schemes.options import PlanOptions
+from .schemes.options import DERIVED, OWN, PlanOptions
 from .schemes.plan import Plan
 from .schemes.rns import SlotPlan
 from .schemes.tfhe import ElementPlan
 
 BATCH = 1920
 """Batch of a built-in TFHE program: long enough to make the ends negligible, and a multiple of the usual batches."""
-
-OWN, DERIVED = "own", "derived"
-WIDTHS = (OWN, DERIVED)
-"""Transform widths: the machine file's, or those derived by the design method for the parameter set."""
 
 
 def compare(

@@ -204,7 +204,7 @@ def simulate(program: TracedProgram, options: PlanOptions) -> Report:
     assert options.machine is not None
     planned = make_plan(program, unguarded(options))
     with memory.limited(options.memory):
-        return options.machine.simulate(planned)
+        return planned.machine.simulate(planned)
 
 
 def cost(program: TracedProgram, options: PlanOptions) -> Report:

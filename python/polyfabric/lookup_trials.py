@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import _native, machines
-from .comparison import DERIVED, OWN
 from .errors import Error, SecurityWarning
 from .machines import Machine
 from .progress import ProgressHook
 from .reports import Report
+from .schemes.options import DERIVED, OWN
 from .schemes.tfhe import named_parameters
 
 TOO_COARSE = -40.0

@@ -38,9 +38,9 @@ from .names import suggestion
 from .repeated_rounds import RoundProgram
 from .runnable_programs import Program, Runnable, SlotProgram
 from .schemes.context import STANDARD_SECURITY
-from .schemes.options import PlanOptions
+from .schemes.options import DERIVED, PlanOptions
 from .schemes.plan import Plan
-from .schemes.tfhe import ElementPlan, expect_security
+from .schemes.tfhe import ElementPlan, expect_security, named_parameters
 
 DEFAULT_SET = "polyfabric-3-p128-t32"
 """Default set of a built-in program on this computer."""
@@ -330,6 +330,8 @@ def _built_in(name: str, options: PlanOptions, batch: int) -> ElementPlan:
         raise InputError(f"--public applies to your own programs and applications, not to {name}; omit it")
     chosen = options.parameters or default_set(name, machine)
     options = replace(options, parameters=chosen)
+    if options.widths == DERIVED and machine is not None:
+        machine = machine.with_derived_widths(named_parameters(chosen) if isinstance(chosen, str) else chosen)
     made = ElementPlan.built_in(name, chosen, batch, machine=machine, unroll=options.unroll)
     options.checked(made.program)
     expect_security(made.program, made.parameters, options)

@@ -27,7 +27,7 @@ from .machines import load as load_machine
 from .messages import Ciphertexts, EvaluationKey
 from .names import suggestion
 from .progress import watched
-from .schemes.options import PlanOptions
+from .schemes.options import OWN, PlanOptions
 
 if TYPE_CHECKING:
     from .progress import ProgressHook
@@ -72,6 +72,7 @@ class Runnable(TracedProgram):
         circuit_privacy: float | None = None,
         measure: bool = False,
         key_switch: str | None = None,
+        widths: str = OWN,
         flood: float | None = None,
         memory: int | str | None = None,
         progress: ProgressHook | None = None,
@@ -92,7 +93,8 @@ class Runnable(TracedProgram):
 
         TFHE: `unroll` is the number of secret bits per blind-rotation iteration; 2 is faster on a CPU, with a 50 % larger key and more
         noise. With `circuit_privacy` bits, the server re-randomizes and floods every output, so that the client learns little about the
-        program except its values.
+        program except its values. On a machine, `widths="derived"` gives its transforms the fixed-point widths that FPT's design method finds
+        for the parameter set, instead of those of its file ("own"), with which many programs would fail; area and power are then unknown.
 
         CKKS and BGV: `measure` measures the error of every operation, and also runs programs whose bounds leave no precision. `key_switch`
         is "set" for the parameter set's, "auto" for the cheapest, or a name ("listing1", "d8"); the default is "auto" on a machine without
@@ -109,6 +111,7 @@ class Runnable(TracedProgram):
             circuit_privacy=circuit_privacy,
             measure=measure,
             key_switch=key_switch,
+            widths=widths,
             memory=memory,
         )
         with watched(progress):
@@ -125,6 +128,7 @@ class Runnable(TracedProgram):
         max_failure: float | None = None,
         security: float | None = None,
         key_switch: str | None = None,
+        widths: str = OWN,
         memory: int | str | None = None,
         progress: ProgressHook | None = None,
     ) -> Report:
@@ -147,6 +151,7 @@ class Runnable(TracedProgram):
             max_failure=max_failure,
             security=security,
             key_switch=key_switch,
+            widths=widths,
             memory=memory,
         )
         with watched(progress):

@@ -6,8 +6,10 @@ import json
 import re
 from pathlib import Path
 
+import polyfabric as pf
 import pytest
 from polyfabric import machines
+from rejects import rejects
 
 FILES = Path(__file__).resolve().parents[2] / "machines"
 SET = "toy-256"
@@ -118,3 +120,35 @@ def test_an_impossible_look_up_is_reported(polyfabric, tmp_path):
         assert done.status == 2
         assert "own.py:6: lookup %1 reads integer[0..65536]" in done.err
         assert "the ring degree 512 gives 1024 phases; narrow the range" in done.err
+
+
+FEES = [0, 2, 3, 5, 8, 13, 21, 34]
+
+
+@pf.program(risk=pf.Int(0, 7).vector(2))
+def fee(risk):
+    return pf.lookup(risk, FEES)
+
+
+@pytest.mark.parametrize("name", ["fpt", "morphling", "strix"])
+def test_with_derived_widths_a_look_up_of_eight_values_decrypts_right(name):
+    report = fee.simulate(name, widths="derived")
+    assert report["cycles"] > 0
+    if name != "fpt":
+        # FPT's file has derived widths already, for its own sets.
+        with rejects(pf.NoiseError, "widths", "derived", name):
+            fee.simulate(name)
+
+
+def test_the_schedule_with_derived_widths_decrypts_right():
+    done = fee.run({"risk": [3, 6]}, on="morphling", widths="derived")
+    assert list(done.outputs["result"]) == [FEES[3], FEES[6]]
+    assert done.correct
+    assert done.simulation is not None
+
+
+def test_derived_widths_are_refused_where_nothing_has_widths():
+    with rejects(pf.InputError, "widths"):
+        fee.run({"risk": [3, 6]}, widths="derived")
+    with rejects(pf.InputError, "widths", "printed"):
+        fee.simulate("morphling", widths="printed")

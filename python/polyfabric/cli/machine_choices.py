@@ -9,6 +9,7 @@ import click
 
 from ..errors import InputError
 from ..machines import machine_options
+from ..schemes.options import OWN, WIDTHS
 
 
 def _each_once(_context: click.Context, _option: click.Parameter, readings: tuple[str, ...]) -> tuple[str, ...]:
@@ -29,6 +30,14 @@ readings = click.option(
     metavar="FACT=OPTION",
     callback=_each_once,
     help="Choose one reading of a fact that a machine's paper leaves open.",
+)
+
+widths = click.option(
+    "--widths",
+    type=click.Choice(WIDTHS),
+    default=OWN,
+    show_default=True,
+    help="TFHE on a machine: the widths of its transforms, those of its file or those that `polyfabric widths` derives for the set.",
 )
 
 

@@ -9,7 +9,6 @@ import click
 from rich.table import Table
 
 from .. import _native, gpu
-from ..comparison import OWN, WIDTHS
 from ..errors import InputError
 from ..lookup_trials import trials
 from ..machines import load
@@ -17,6 +16,7 @@ from ..parameters import ParameterSet, all_sets, named, slot_sets
 from ..progress import bars, working
 from ..reports.tables import print_table
 from ..reports.units import bytes_text, probability, security
+from ..schemes.options import OWN, WIDTHS
 from ..slot_parameters import SlotParameters, is_file
 from .console import grid, out, print_json, styled, warning_line
 from .params_gpu import show_gpu_elements, show_gpu_slots

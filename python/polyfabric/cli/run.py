@@ -81,6 +81,7 @@ from .run_options import RunOptions
     help="log2 of the largest accepted failure probability; default -128, for CKKS that of its error bounds.",
 )
 @machine_choices.readings
+@machine_choices.widths
 @click.option(
     "--report",
     "report_to",

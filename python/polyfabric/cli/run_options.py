@@ -16,7 +16,7 @@ from ..keys import CLIENT, SERVER, Keys, matching, present
 from ..machines import Machine
 from ..progress import ProgressHook, bars
 from ..reports import Report
-from ..schemes.options import PlanOptions
+from ..schemes.options import OWN, PlanOptions
 from .console import security_warnings
 
 FLAGS = {
@@ -39,6 +39,7 @@ FLAGS = {
     "circuit_privacy": "--circuit-privacy",
     "measure": "--measure",
     "cost": "--cost",
+    "widths": "--widths",
 }
 """Options that only some programs accept."""
 
@@ -79,6 +80,7 @@ class RunOptions:
     circuit_privacy: float | None = None
     measure: bool = False
     key_switch: str | None = None
+    widths: str = OWN
     flood: float | None = None
     batch: int | None = None
     image: int | None = None
@@ -107,6 +109,7 @@ class RunOptions:
             circuit_privacy=self.circuit_privacy,
             measure=self.measure,
             key_switch=self.key_switch,
+            widths=self.widths,
         )
 
     def options_with(self, keys: Keys | None) -> PlanOptions:

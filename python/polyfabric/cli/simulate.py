@@ -46,6 +46,7 @@ BATCH = 64
     help="Ciphertexts of a built-in program; default 64.",
 )
 @machine_choices.readings
+@machine_choices.widths
 @click.option(
     "--max-failure",
     "max_failure",
@@ -136,6 +137,7 @@ def simulate(
     parameters: str | None,
     batch: int | None,
     readings: tuple[str, ...],
+    widths: str,
     max_failure: float | None,
     timeline: Path | None,
     folder: Path | None,
@@ -184,14 +186,21 @@ def simulate(
         folded(program, parameters, machine, flat, written, security=security, shorter=shorter, as_json=as_json)
         return
     options = PlanOptions(
-        parameters=parameters, machine=machine, max_failure=max_failure, security=security, key_switch=key_switch
+        parameters=parameters,
+        machine=machine,
+        widths=widths,
+        max_failure=max_failure,
+        security=security,
+        key_switch=key_switch,
     )
     with security_warnings(), working(f"mapping {program} onto {machine.name} and checking every event"):
         planned = _planned(program, options, batch, asked.of_plans())
         if isinstance(planned, ElementPlan):
             asked.expect_nothing_of_slots(program)
+        timed = planned.machine
+        assert timed is not None
         mapped: Mapped = (
-            machine.map(planned, **choices) if load_file is None else machine.load(planned, load_file, **choices)
+            timed.map(planned, **choices) if load_file is None else timed.load(planned, load_file, **choices)
         )
         report = mapped.report()
         groups = mapped.groups() if show_groups and isinstance(mapped, MappedSlots) else []

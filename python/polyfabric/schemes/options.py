@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from .context import Parameters
 
 
+OWN, DERIVED = "own", "derived"
+WIDTHS = (OWN, DERIVED)
+"""Transform widths: the machine file's, or those derived by the design method for the parameter set."""
+
 UNROLLED = (1, 2, 4)
 """Supported numbers of secret bits per iteration of blind rotation."""
 
@@ -30,6 +34,8 @@ class PlanOptions:
     """The parameter set: its name, for CKKS and BGV also a file, or the set itself."""
     machine: Machine | None = None
     """The machine that executes; `None` for this computer."""
+    widths: str = OWN
+    """TFHE on a machine: the widths of its transforms, "own" for those of its file, "derived" for those that the design method gives for the set."""
     max_failure: float | None = None
     """log2 of the accepted failure probability; default -128, for CKKS that of its error bounds."""
     security: float | None = None
@@ -86,6 +92,12 @@ class PlanOptions:
             value = getattr(self, name)
             if not isinstance(value, bool | int) or value not in (0, 1):
                 raise InputError(f"{name}={shown(value)}; give True or False")
+        if self.widths not in WIDTHS:
+            raise InputError(f"widths={shown(self.widths)}; give {' or '.join(map(repr, WIDTHS))}")
+        if self.widths == DERIVED and self.machine is None:
+            raise InputError(
+                f"{program.name}: widths={DERIVED!r} (--widths) applies to machines; leave it out on this computer"
+            )
         if self.unroll not in UNROLLED:
             raise InputError(f"unroll={shown(self.unroll)}; give 1, 2 or 4")
         if self.security is not None:
@@ -103,6 +115,7 @@ def expect_bits(security: object) -> None:
 
 OF_ELEMENTS = {
     "unroll": "{scheme} has no blind rotation",
+    "widths": "the transforms of {scheme} are exact",
     "circuit_privacy": "a client of {scheme} sees the noise of its answer (docs/threat-model.md)",
 }
 """Options of TFHE, and why programs of CKKS and BGV lack them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import log2
 from pathlib import Path
@@ -19,7 +19,7 @@ from ..reports.units import bytes_text
 from ..reports.units import security as security_text
 from .context import Context, Source, Values
 from .facts import ElementMemory, ElementNoise
-from .options import PlanOptions, refuse_meaningless
+from .options import DERIVED, OWN, PlanOptions, refuse_meaningless
 from .plan import ClientSeconds, Execution, Expected, Plan, RunResult, common
 
 if TYPE_CHECKING:
@@ -52,6 +52,15 @@ def expect_security(program: Program, parameters: _native.Parameters, options: P
             f"{program.name}: parameter set {parameters.name} has {security_text(parameters.security_bits)} bits of security, but "
             f"{options.security:g} are required; {named}"
         )
+
+
+def _with_derived_widths(program: Program, options: PlanOptions) -> PlanOptions:
+    """The options with a set, and with the machine's widths derived for it."""
+    # If any failure is accepted, the widths of the machine's file do not matter for the choice.
+    exact = ElementPlan.make(program, replace(options, widths=OWN, max_failure=0.0))
+    parameters = exact.kernel.parameters
+    machine = options.machine.with_derived_widths(parameters)
+    return replace(options, widths=OWN, machine=machine, parameters=parameters, security=options.security)
 
 
 @dataclass(frozen=True)
@@ -157,8 +166,11 @@ class ElementPlan(Plan):
 
         Without a set, planning takes the cheapest default set for the machine's torus that meets the accepted failure probability.
         It refuses a given set that fails more often. `key_switch` places the key switch: "none", "before" or "after" the look-ups; without
-        it, planning takes the first of these places that meets the noise budget.
+        it, planning takes the first of these places that meets the noise budget. With derived widths, the set is one that suffices with exact
+        products, and the plan's machine has the widths for it.
         """
+        if options.widths == DERIVED:
+            options = _with_derived_widths(program, options)
         asked = options.parameters
         if asked is not None and not isinstance(asked, str | _native.Parameters):
             raise InputError(f"{program.name}: parameters={asked!r}; give the name of a set of TFHE")

@@ -182,11 +182,15 @@ impl Nearest {
             format!(", most often at {place}{} %{}, which reads {}", lookup.op, lookup.node, lookup.operand)
         });
         let exact = match self.exact <= request.max_failure {
-            true => format!("which would suffice with exact products (2^{:.1})", self.exact),
+            true => format!(
+                "which would suffice with exact products (2^{:.1}), and with the widths that are derived for it: give \
+                 widths=\"derived\" (--widths derived)",
+                self.exact
+            ),
             false => format!("which does not suffice with exact products either (2^{:.1})", self.exact),
         };
         format!(
-            "the nearest supported set is {set}, {exact}: on {} {} fails with probability 2^{failure:.1}{worst}; to accept this, pass \
+            "the nearest supported set is {set}, {exact}; on {} as it is, {} fails with probability 2^{failure:.1}{worst}; to accept this, pass \
              parameters=\"{set}\", max_failure={failure} (--params {set} --max-failure {failure}), or run the program on the processor",
             machine.name(),
             program.name(),
