@@ -373,3 +373,11 @@ def test_validation_counts_every_published_cell_once() -> None:
         predicted, *within, farther = map(int, line[1:])
         assert within == sorted(within)
         assert within[-1] + farther == predicted
+
+
+def test_readme_says_how_many_predictions_are_near() -> None:
+    papers = [results.read(name)["data"] for name in validation_tables.RESULTS]
+    cells, predicted = validation_tables.kinds(*papers)[-1][1:3]
+    within = validation_tables.predictions(*papers)[-1][3]
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"Of {cells} published figures in the five papers, the models predict {predicted}; {within} of these" in text

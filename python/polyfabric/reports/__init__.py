@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,6 +45,12 @@ class Report:
         if key not in self.data:
             raise InputError(f"this {self.kind} report has no entry {key!r}; it has {', '.join(self.data)}")
         return self.data[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.data
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.data)
 
     def print(self, console: Console) -> None:
         """Prints the tables."""
