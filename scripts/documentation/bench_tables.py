@@ -110,7 +110,6 @@ def _times(row: dict[str, Any] | None, note: str = "") -> tuple[str, str]:
     return (f"{_ms(row['ours_ms'])} against {_ms(row['peer']['ms'])}{note}", _ratio(row["peer"]))
 
 
-SPEED = ("work", "ours, ms", "peer, ms", "")
 SHOWN = ("fpt-I", "morphling-IV")
 """The measured sets, one per width and ring degree."""
 SHOWN_RING = "N=2^14"
@@ -118,7 +117,7 @@ SHOWN_RING = "N=2^14"
 
 
 def speed(tfhe_rs: dict[str, Any], lattigo: dict[str, Any]) -> Rows:
-    """The operations of programs: PBS alone and in the largest batch, and tfhe-rs's; products and rotations of slots, and Lattigo's."""
+    """Work, our time, the peer's and their ratio, for the chart of speed: PBS alone and in the largest batch; products and rotations of slots."""
     work = {1: "PBS", 64: "64 PBS, each"}
     lines = [
         (f"{work[row['batch']]}, {row['set']}", _ms(row["ours_ms"]), _ms(row["peer"]["ms"]), _ratio(row["peer"]))
@@ -350,8 +349,6 @@ TABLES = {
     "integers": ("bench-integers", INTEGERS, integers),
     "integers-avx2": ("bench-integers-avx2", INTEGERS[:6], lambda found: [row[:6] for row in integers(found)]),
     "integers-64": ("bench-integers-64", INTEGERS[:6], lambda found: [row[:6] for row in integers(found)]),
-    "speed-avx512": (("bench-tfhe-avx512", "bench-rns-avx512"), SPEED, speed),
-    "speed-avx2": (("bench-tfhe-avx2", "bench-rns-avx2"), SPEED, speed),
     "tfhe-avx512": ("bench-tfhe-avx512", TFHE, tfhe),
     "tfhe-avx2": ("bench-tfhe-avx2", TFHE, tfhe),
     "rns-avx512": ("bench-rns-avx512", RNS, rns),

@@ -107,7 +107,7 @@ def _areas(machine: dict[str, Any]) -> dict[str, float]:
 
 
 def speed() -> Drawing:
-    """Speed on one core over tfhe-rs and Lattigo, of the same rows as README's table."""
+    """Speed on one core over tfhe-rs and Lattigo."""
     sets = [("AVX-512", "avx512", "a"), ("AVX2", "avx2", "b")]
     found = [
         (label, kind, bench_tables.speed(*(results.read(f"bench-{of}-{isa}")["data"] for of in ("tfhe", "rns"))))

@@ -288,26 +288,6 @@ def side_by_side(found: Row) -> Rows:
     return made
 
 
-def side_by_side_small(found: Row) -> Rows:
-    """For the README: machines with the widths derived for the set, and area and power if the file's widths have them."""
-    made = []
-    for own, derived in zip(_sides(found, "own"), _sides(found, "derived"), strict=True):
-        if "error" in own or "error" in derived:
-            continue
-        fails = (rows.probability(row["log2_failure"], digits=0) for row in (own, derived))
-        per_watt = "unknown" if own["per_watt"] is None else rows.number(own["per_watt"])
-        made.append(
-            (
-                own["machine"],
-                rows.number(own["throughput_per_s"]),
-                per_watt,
-                *fails,
-                rows.number(derived["over_own"]["multiplier_bits"]),
-            )
-        )
-    return made
-
-
 def replays_fast(found: Row) -> Rows:
     """Many look-ups of one fast set, with so many message bits that some fail."""
     made = []
@@ -362,7 +342,6 @@ FAST = (
     "by the formula, worst key",
     "saturated",
 )
-SIDES_SMALL = ("", "PBS/s", "per W", "one fails", "with derived widths", "multipliers")
 WIDTHS = (
     "",
     "key",
@@ -504,7 +483,6 @@ TABLES = {
     "osiris-choices": ("reproduce-osiris", CHOICES, osiris_choices),
     "osiris-ranges": ("reproduce-osiris", ("choice", *RANGED), osiris_ranges),
     "replays-fast": ("replays-fast", FAST, replays_fast),
-    "sides-small": ("compare-pbs", SIDES_SMALL, side_by_side_small),
     "sides-widths": ("compare-pbs", WIDTHS, widths_side_by_side),
     "strix-sweep": ("reproduce-strix", SWEEP, strix_sweep),
     "strix-networks": ("reproduce-strix", NETWORKS, strix_networks),
