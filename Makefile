@@ -277,8 +277,9 @@ $(VENV)/.docs: docs/requirements.txt $(VENV)/.requirements
 	$(VENV)/bin/pip install --quiet --no-compile --requirement docs/requirements.txt
 	@touch $@
 
-# The command reference is made from the commands, and tutorials are executed, so the package is installed. Material announces its successor.
-MKDOCS := NO_MKDOCS_2_WARNING=1 PATH="$(CURDIR)/$(VENV)/bin:$(PATH)" $(VENV)/bin/mkdocs
+# The command reference is made from the commands, and tutorials are executed, so the package is installed.
+# Material announces its successor; commands in tutorials show no progress.
+MKDOCS := NO_MKDOCS_2_WARNING=1 TERM=dumb NO_COLOR=1 PATH="$(CURDIR)/$(VENV)/bin:$(PATH)" $(VENV)/bin/mkdocs
 
 docs: $(VENV)/.docs install
 	$(MKDOCS) build

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,6 +24,19 @@ def test_links_lead_to_files(page: Path) -> None:
     assert [target for target in linked if not (ROOT / target).exists()] == []
 
 
+NOTEBOOKS = sorted((ROOT / "docs" / "tutorials").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
+def test_notebooks_have_no_outputs_and_their_links_lead_to_files(path: Path) -> None:
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    assert [cell for cell in cells if cell.get("outputs") or cell.get("execution_count")] == []
+    text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    linked = [target for target, _ in site.links(path.relative_to(ROOT).as_posix(), text)]
+    assert linked
+    assert [target for target in linked if not (ROOT / target).exists()] == []
+
+
 def turned(uri: str, text: str) -> str:
     return site.on_page_markdown(text, SimpleNamespace(file=SimpleNamespace(src_uri=uri)))
 
@@ -41,6 +55,13 @@ def turned(uri: str, text: str) -> str:
 )
 def test_links_by_path_become_links_of_the_site(uri: str, text: str, expected: str) -> None:
     assert turned(uri, text) == expected
+
+
+def test_links_of_notebooks_become_links_of_the_site() -> None:
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="tutorials/sweep.ipynb"))
+    html = '<a href="auction.ipynb">a</a> <a href="../explore.md#b">c</a> <a href="https://d.e/f.md">g</a>'
+    expected = '<a href="auction.html">a</a> <a href="../explore.html#b">c</a> <a href="https://d.e/f.md">g</a>'
+    assert site.on_page_content(html, page) == expected
 
 
 def test_a_page_of_the_site_knows_its_file() -> None:

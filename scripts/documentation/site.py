@@ -2,7 +2,7 @@
 
 Example: `[the program](../examples/model.py)` in `docs/models.md` leads to the page `source/examples/model.py.md`, which shows the
 file. Linked Markdown files become pages too, with the links of their own; README is the site's first page. A link to a
-folder loses its target, since the site has no listing.
+folder loses its target, since the site has no listing. Tutorials are notebooks, whose links mkdocs does not know.
 """
 
 from __future__ import annotations
@@ -106,3 +106,10 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
         return f"{link['image']}[{link['text']}]({to}{'#' + anchor if anchor else ''})"
 
     return _LINK.sub(changed, markdown)
+
+
+def on_page_content(html: str, page: Page, **_: object) -> str:
+    """Turns links of notebooks to pages and notebooks into links of the site."""
+    if not page.file.src_uri.endswith(".ipynb"):
+        return html
+    return re.sub(r'href="([^":]+)\.(?:ipynb|md)(#[^"]*)?"', r'href="\1.html\2"', html)
