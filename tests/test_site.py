@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -67,3 +68,10 @@ def test_links_of_notebooks_become_links_of_the_site() -> None:
 def test_a_page_of_the_site_knows_its_file() -> None:
     for path in ("README.md", "docs/gpu.md", "rtl/README.md", "LICENSE", "examples/model.py"):
         assert site.path_of(site.uri_of(path)) == path
+
+
+def test_every_page_and_tutorial_is_in_the_navigation() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    pages = [*(ROOT / "docs").glob("*.md"), *NOTEBOOKS]
+    names = [page.relative_to(ROOT / "docs").as_posix() for page in pages]
+    assert [name for name in names if not re.search(rf"[-:] {re.escape(name)}$", navigation, re.MULTILINE)] == []
