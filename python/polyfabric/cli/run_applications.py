@@ -50,7 +50,8 @@ def runner(options: RunOptions) -> Callable[[RunOptions], int] | None:
 
 def digits(options: RunOptions) -> int:
     """Classifies held-out digits with the built-in network; correct if every activation equals the clear one."""
-    return _whole(options, partial(classify, options.indices), _show_digits, "image", "images", "folder")
+    run = partial(classify, options.indices, widths=options.widths)
+    return _whole(options, run, _show_digits, "image", "images", "folder", "widths")
 
 
 def trained(options: RunOptions) -> int:

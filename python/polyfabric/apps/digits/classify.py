@@ -13,7 +13,7 @@ from ...errors import InputError, NoiseError
 from ...execution import make_plan, place, run_plan
 from ...keys import Keys, matching
 from ...progress import ProgressHook
-from ...schemes.options import PlanOptions
+from ...schemes.options import OWN, PlanOptions
 from ...schemes.tfhe import ElementPlan, ElementResult
 from . import digits
 from .data import split
@@ -123,6 +123,7 @@ def classify(
     keys: Keys | None = None,
     threads: int | None = None,
     max_failure: float | None = None,
+    widths: str = OWN,
     progress: ProgressHook | None = None,
 ) -> Classification:
     """Encrypts, executes and decrypts the held-out images `indices`, in one batch."""
@@ -134,7 +135,7 @@ def classify(
         raise InputError("no image to classify; give at least one index")
     if keys is not None:
         parameters = matching(keys, parameters)
-    options = PlanOptions(parameters=parameters, machine=place(on, readings), max_failure=max_failure)
+    options = PlanOptions(parameters=parameters, machine=place(on, readings), max_failure=max_failure, widths=widths)
     planned, why_not = prepare(len(indices), options)
     chosen = np.asarray(indices)
     signs = network.encode(held_out.images[chosen])
