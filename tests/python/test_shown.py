@@ -28,11 +28,9 @@ def test_a_result_shows_its_outputs_and_not_its_tables() -> None:
     done = squares.run({"x": [1] * 300})
     assert str(done) == repr(done)
     assert len(repr(done)) < 500
-    assert re.fullmatch(
-        r"<squares on cpu with bgv-2p13-\S+: sum = 300, squares = \[1, 1, .*; correct; keys .* m?s, encrypt .*, execute .*, decrypt .*>",
-        repr(done),
-    )
-    assert re.match(r"<plus on cpu with \S+: result = 3; correct; ", repr(plus.run({"x": 2})))
+    value, facts = repr(done).split("\n")
+    assert value.startswith("{'sum': 300, 'squares': [1, 1, ")
+    assert re.match(r"squares on cpu with bgv-2p13-\S+: correct; ", facts)
 
 
 def test_a_wrong_digit_above_an_integers_width_is_reported_even_if_shown_values_are_equal() -> None:

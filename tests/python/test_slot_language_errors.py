@@ -143,7 +143,7 @@ def test_declaration(make, values):
 @pytest.mark.parametrize(
     ("inputs", "values"),
     [
-        (None, ('square.run({"x"',)),
+        (None, ("square.run(x=..)",)),
         ([1.0], ()),
         ({"x": [[1, 2], [3]]}, ("'x'",)),
         ({"x": np.ma.masked_array(X, X > 0)}, ("'x'",)),

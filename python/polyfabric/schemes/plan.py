@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .options import PlanOptions
 
 
-SHOWN = 1000
+SHOWN = 300
 """Largest number of characters of a value that `repr` of a result shows."""
 
 Verdict: TypeAlias = Literal["correct", "not within bound", "bound says nothing"]
