@@ -200,9 +200,9 @@ FEW_BITS = [
         {"x": I15},
         lambda x: {1: x, "1": x + 1},
         ("'1'",),
-        lambda x: {"result": x, "1": x},
+        lambda x: (x, x + 1),
         {"x": 3},
-        3,
+        [3, 4],
     ),
     case(
         "part-of-a-text",
