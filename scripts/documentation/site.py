@@ -110,6 +110,16 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
 
 def on_page_content(html: str, page: Page, **_: object) -> str:
     """Turns links of notebooks to pages and notebooks into links of the site."""
-    if not page.file.src_uri.endswith(".ipynb"):
+    uri = page.file.src_uri
+    if not uri.endswith(".ipynb"):
         return html
-    return re.sub(r'href="([^":]+)\.(?:ipynb|md)(#[^"]*)?"', r'href="\1.html\2"', html)
+
+    def changed(link: re.Match[str]) -> str:
+        target = _target(path_of(uri), link[1])
+        if target is None:
+            return link[0]
+        path, anchor = target
+        to = re.sub(r"\.(?:ipynb|md)$", ".html", os.path.relpath(uri_of(path), posixpath.dirname(uri)))
+        return f'href="{to}{"#" + anchor if anchor else ""}"'
+
+    return re.sub(r'href="([^"]+\.(?:ipynb|md)(?:#[^"]*)?)"', changed, html)
