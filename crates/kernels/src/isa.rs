@@ -97,13 +97,17 @@ impl Isa {
         SELECTED.get_or_init(select).clone()
     }
 
-    /// The set called `name`, if the processor has it.
-    fn named(name: &str) -> Result<Self, IsaError> {
+    /// The set called `name`.
+    ///
+    /// # Errors
+    /// [`IsaError`] if there is none, or not on this processor.
+    pub fn named(name: &str) -> Result<Self, IsaError> {
         let isa: Self = name.parse()?;
         if isa.is_present() { Ok(isa) } else { Err(IsaError::Absent { isa }) }
     }
 
-    fn fastest() -> Self {
+    /// The processor's best set, without regard to [`VARIABLE`].
+    pub fn fastest() -> Self {
         Self::present().next().unwrap_or(Self::Portable)
     }
 
@@ -169,49 +173,5 @@ impl FromStr for Isa {
     fn from_str(name: &str) -> Result<Self, IsaError> {
         let unknown = || IsaError::Unknown { name: name.to_owned() };
         Self::ALL.into_iter().find(|isa| isa.name() == name).ok_or_else(unknown)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    //! Does a name select its set and nothing above it, and is a wrong one rejected with a remedy?
-    use super::*;
-
-    #[test]
-    fn valid_names_are_accepted_and_others_rejected() {
-        for isa in Isa::ALL {
-            assert_eq!(isa.name().parse(), Ok(isa));
-            match Isa::named(isa.name()) {
-                Ok(named) => assert!(named == isa && isa.is_present()),
-                Err(error) => assert!(!isa.is_present() && error == IsaError::Absent { isa }),
-            }
-        }
-        assert_eq!(
-            "avx".parse::<Isa>().unwrap_err().to_string(),
-            "there is no instruction set \"avx\" (POLYFABRIC_ISA); the sets are avx512, avx2, neon, portable, and without the variable the processor's best is used"
-        );
-        let absent = IsaError::Absent { isa: Isa::Avx512 }.to_string();
-        let present = names(Isa::present());
-        assert_eq!(
-            absent,
-            format!(
-                "this processor does not have avx512 (POLYFABRIC_ISA); choose among {present}, or leave the variable unset"
-            )
-        );
-    }
-
-    #[test]
-    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-    fn aarch64_has_neon() {
-        assert_eq!(Isa::fastest(), Isa::Neon);
-        assert!(Isa::present().eq([Isa::Neon, Isa::Portable]));
-    }
-
-    #[test]
-    fn usable_sets_end_at_the_selected_one() {
-        let usable: Vec<Isa> = Isa::usable().collect();
-        assert_eq!(usable.first(), Some(&Isa::best()));
-        assert_eq!(usable.last(), Some(&Isa::Portable));
-        assert!(usable.is_sorted_by(|a, b| a > b));
     }
 }

@@ -12,18 +12,15 @@ pub mod expander;
 pub mod external_product;
 pub mod fft;
 pub mod fixed;
+pub mod internals;
 pub mod isa;
 pub mod key_switch;
-#[cfg(test)]
-mod lengths;
 pub mod memory;
 pub mod modular;
 pub mod modulus_switch;
 pub mod negacyclic;
 pub mod ntt;
 pub mod primes;
-#[cfg(test)]
-mod random;
 pub mod ring;
 pub mod rotation;
 pub mod sample_extract;

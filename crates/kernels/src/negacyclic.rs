@@ -74,7 +74,7 @@ impl ExactMultiplier {
 }
 
 /// The largest number of bits of a piece for which the proven error is at most 1/4, if any.
-fn piece_bits(degree: RingDegree, magnitude: f64) -> Option<u32> {
+pub fn piece_bits(degree: RingDegree, magnitude: f64) -> Option<u32> {
     // A piece of b bits is at most 2^b: half a modulus of b + 1 bits.
     (1..=24).rev().find(|b| error_bound(degree, magnitude, 1, b + 1) <= 0.25)
 }
@@ -85,44 +85,4 @@ fn piece_bits(degree: RingDegree, magnitude: f64) -> Option<u32> {
 /// [`crate::RingDegreeError`] if the operands' length is not a ring degree.
 pub fn multiply_exact<T: Torus>(digits: &[i32], polynomial: &[T]) -> Result<Vec<T>, crate::RingDegreeError> {
     Ok(ExactMultiplier::new(RingDegree::new(polynomial.len())?).multiply(digits, polynomial))
-}
-
-#[cfg(test)]
-mod tests {
-    //! Is the fast product bit-exact, up to the largest rings and digits?
-    use super::*;
-    use crate::random::{digit_vector, torus_vector};
-
-    fn check<T: Torus>(log2_degree: u32, bound: i32) {
-        let degree = 1 << log2_degree;
-        let digits = digit_vector(degree, bound, log2_degree);
-        let polynomial = torus_vector::<T>(degree, 50 + log2_degree);
-        let fast = ExactMultiplier::new(RingDegree::new(degree).unwrap()).multiply(&digits, &polynomial);
-        assert!(fast == multiply_reference(&digits, &polynomial), "N {degree}, digits to {bound}");
-    }
-
-    #[test]
-    fn equals_the_definition() {
-        for log2_degree in 4..=13 {
-            check::<u32>(log2_degree, 512);
-            check::<u64>(log2_degree, 1 << 22);
-        }
-        check::<u32>(16, 1 << 15);
-        check::<u64>(14, i32::MAX);
-    }
-
-    #[test]
-    fn is_exact_for_the_worst_signs() {
-        // All products of one sign give the largest coefficient within the bound.
-        let digits = vec![-(1 << 22); 4096];
-        let polynomial = vec![u64::MAX / 2; 4096];
-        let fast = multiply_exact(&digits, &polynomial).unwrap();
-        assert_eq!(fast, multiply_reference(&digits, &polynomial));
-    }
-
-    #[test]
-    fn falls_back_where_no_piece_is_small_enough() {
-        assert_eq!(piece_bits(RingDegree::new(RingDegree::MAX).unwrap(), 2f64.powi(31)), None);
-        assert_eq!(piece_bits(RingDegree::new(1024).unwrap(), 512.0), Some(23));
-    }
 }

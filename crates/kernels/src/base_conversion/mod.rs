@@ -301,6 +301,3 @@ impl BaseConverter {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -6,8 +6,6 @@ use super::passes::{Ahead, Sink, Source, forward, inverse, multiply};
 use super::plan::Plan;
 use super::product::{Iteration, Scratch, Shape, product};
 use super::words::Digits;
-#[cfg(test)]
-use super::words::{Preparation, rotated_digits};
 
 /// The functions of one instruction set. Each is unsafe because the set must be present, and for the reasons of the generic function.
 pub(super) trait Kernels {
@@ -17,9 +15,6 @@ pub(super) trait Kernels {
     unsafe fn inverse<S: Sink>(plan: &Plan, spectrum: &mut [f64], sink: S);
     /// [`multiply`].
     unsafe fn multiply<const ADD: bool>(accumulator: &mut [f64], a: &[f64], b: &[f64]);
-    /// [`rotated_digits`].
-    #[cfg(test)]
-    unsafe fn rotated_digits<T: Digits>(polynomial: &[T], exponent: usize, preparation: Preparation, words: *mut T);
     /// [`product`].
     #[allow(clippy::too_many_arguments)]
     unsafe fn product<T: Digits, S: Sink>(
@@ -79,26 +74,6 @@ macro_rules! kernels {
                 }
                 // SAFETY: passed on.
                 unsafe { compiled::<$lanes, ADD>(sum, a, b) }
-            }
-            #[cfg(test)]
-            unsafe fn rotated_digits<T: Digits>(
-                polynomial: &[T],
-                exponent: usize,
-                preparation: Preparation,
-                words: *mut T,
-            ) {
-                $(#[target_feature(enable = $feature)])?
-                unsafe fn compiled<V: Lanes, T: Digits>(
-                    polynomial: &[T],
-                    exponent: usize,
-                    preparation: Preparation,
-                    words: *mut T,
-                ) {
-                    // SAFETY: passed on.
-                    unsafe { rotated_digits::<V, T>(polynomial, exponent, preparation, words) }
-                }
-                // SAFETY: passed on.
-                unsafe { compiled::<$lanes, T>(polynomial, exponent, preparation, words) }
             }
             unsafe fn product<T: Digits, S: Sink>(
                 plan: &Plan,

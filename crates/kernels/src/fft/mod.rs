@@ -46,7 +46,7 @@ mod words;
 pub use bound::{error_bound, error_deviation, key_error_bound, key_error_deviation};
 pub use lane_batch::LANE_BATCH;
 pub(crate) use narrow::{key_group, key_len, key_number};
-pub(crate) use plan::twiddle as node_twiddle;
+pub use plan::twiddle as node_twiddle;
 
 use crate::aligned::{AlignedTorus, AlignedVector, elements};
 use crate::decompose::Gadget;
@@ -87,14 +87,6 @@ pub(crate) struct LaneBatchScratch {
     node: AlignedVector,
     /// For as many patterns as any step had.
     monomials: AlignedVector,
-}
-
-/// Views `polynomial` as words `W` of the same width as `T`.
-#[cfg(test)]
-fn as_words<T: Torus, W: Torus>(polynomial: &[T]) -> &[W] {
-    assert_eq!(T::BITS, W::BITS);
-    // SAFETY: `Torus` is sealed to u32 and u64: types of equal width are the same.
-    unsafe { std::slice::from_raw_parts(polynomial.as_ptr().cast(), polynomial.len()) }
 }
 
 /// A transform of one size for one instruction set.
@@ -147,9 +139,8 @@ impl FoldedFft {
         isa.is_present().then(|| Self::with_form(degree, isa, Form::of(isa)))
     }
 
-    /// A transform for each available set and form, with its name.
-    #[cfg(test)]
-    pub(crate) fn kinds(degree: RingDegree) -> impl Iterator<Item = (Self, String)> {
+    /// A transform for each set of this processor and each form, with its name. For tests: there is no other way to choose a form.
+    pub fn kinds(degree: RingDegree) -> impl Iterator<Item = (Self, String)> {
         Isa::present().flat_map(move |isa| {
             let other = if Form::of(isa) == Form::Adders { Form::Fused } else { Form::Adders };
             let forms = [Some(Form::of(isa)), (isa == Isa::Avx512).then_some(other)];
@@ -220,21 +211,6 @@ impl FoldedFft {
     pub fn multiply_accumulate(&self, accumulator: &mut [f64], a: &[f64], b: &[f64]) {
         self.check([accumulator.len(), a.len()]);
         dispatch!(self, multiply::<true>(accumulator, a, b))
-    }
-
-    /// For each level, the digits of (X^`exponent` − 1) · `polynomial` as words, levels · N of them, each times 2^`field.right` ([`Gadget::field`]):
-    /// extracting digits in place saves a shift.
-    #[cfg(test)]
-    fn rotated_digits<T: Torus>(&self, polynomial: &[T], exponent: usize, gadget: Gadget, words: &mut [T]) {
-        let preparation = Preparation::new::<T>(gadget);
-        assert_eq!(words.len(), polynomial.len() * gadget.levels as usize, "a polynomial of words for each level");
-        if T::BITS == 32 {
-            let (polynomial, words) = (as_words::<T, u32>(polynomial), words.as_mut_ptr().cast::<u32>());
-            dispatch!(self, rotated_digits(polynomial, exponent, preparation, words))
-        } else {
-            let (polynomial, words) = (as_words::<T, u64>(polynomial), words.as_mut_ptr().cast::<u64>());
-            dispatch!(self, rotated_digits(polynomial, exponent, preparation, words))
-        }
     }
 
     /// Scratch for [`Self::product`] of `columns` columns with digits of `gadget`.
@@ -453,6 +429,3 @@ impl FoldedFft {
         dispatch!(self, product(plan, shape, accumulator, iteration, key, scratch, sink, ahead, near))
     }
 }
-
-#[cfg(test)]
-mod tests;

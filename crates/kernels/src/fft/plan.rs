@@ -74,7 +74,7 @@ pub(super) fn root(numerator: usize, denominator: usize) -> (f64, f64) {
 }
 
 /// w of node `index` of depth `depth`: (real, imaginary).
-pub(crate) fn twiddle(depth: u32, index: usize) -> (f64, f64) {
+pub fn twiddle(depth: u32, index: usize) -> (f64, f64) {
     let reversed = if depth == 0 { 0 } else { index.reverse_bits() >> (usize::BITS - depth) };
     // The angle is (4 · rev + 1)/2^(s + 2) · π, in [0, π).
     root(4 * reversed + 1, 1usize << (depth + 2))

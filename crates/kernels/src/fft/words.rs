@@ -332,39 +332,3 @@ pub(super) unsafe fn plain_step<T: Torus, const LEVELS: u32>(
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    //! Are words read from the rotated position with the right signs?
-
-    use super::*;
-    use crate::random::torus_vector;
-    use crate::rotation::rotate_reference;
-
-    #[test]
-    fn eight_polynomials_are_read_rotated() {
-        const DEGREE: usize = 4 * STEP;
-        let words = torus_vector::<u32>(8 * DEGREE, 1);
-        // Whole steps, a step across the boundary, the first and last place, and beyond X^N.
-        let shifts = [0, 1, STEP, STEP + 5, DEGREE - 1, DEGREE, DEGREE + STEP + 1, 2 * DEGREE - 1];
-        let exponents = shifts.map(|shift| shift as u32);
-        let mut mixed: Mixed = [[0; 2 * STEP]; 8];
-        // SAFETY: eight polynomials lie there, one after the other.
-        let rotated = unsafe { Rotated::new(words.as_ptr(), DEGREE, DEGREE, &exponents, &mut mixed) };
-        let expected: Vec<Vec<u32>> =
-            words.chunks(DEGREE).zip(shifts).map(|(own, shift)| rotate_reference(own, shift)).collect();
-        let mut start = 0;
-        while start < DEGREE {
-            let (from, negated, end) = rotated.run(start);
-            assert!(start < end && (end - start).is_multiple_of(STEP), "{start} to {end}");
-            for (lane, expected) in expected.iter().enumerate() {
-                for (at, &expected) in expected.iter().enumerate().take(end).skip(start) {
-                    // SAFETY: words of the polynomial, or of what lies across, up to `end`.
-                    let word = unsafe { *from[lane].wrapping_add(at - start) };
-                    assert_eq!((word ^ negated[lane]).wrapping_sub(negated[lane]), expected, "{lane}, {at}");
-                }
-            }
-            start = end;
-        }
-    }
-}

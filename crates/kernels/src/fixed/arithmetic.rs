@@ -16,13 +16,13 @@ use crate::isa::Isa;
 use std::cell::RefCell;
 
 /// Const-generic values of [`Products`].
-const NARROW: u8 = 0;
-const SPLIT: u8 = 1;
-const WIDE: u8 = 2;
+pub const NARROW: u8 = 0;
+pub const SPLIT: u8 = 1;
+pub const WIDE: u8 = 2;
 
 /// Method for exact complex products of numbers with given widths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Products {
+pub enum Products {
     /// Both factors fit 32 bits, and their products 64.
     Narrow,
     /// The first factor is split at this bit, so that both partial products fit 64 bits.
@@ -53,7 +53,7 @@ impl Products {
 
 /// Right shift with rounding: ⌊(x + add + (lowest kept bit of x, if `odd`)) / 2^shift⌋.
 #[derive(Clone, Copy)]
-pub(super) struct Round {
+pub struct Round {
     shift: u32,
     add: i64,
     odd: i64,
@@ -73,7 +73,7 @@ impl Round {
     }
 
     /// The same rounding for products computed as `products`.
-    fn of(self, products: Products) -> Self {
+    pub fn of(self, products: Products) -> Self {
         let low = if let Products::Split(low) = products { low } else { 0 };
         Self { low, ..self }
     }
@@ -109,7 +109,7 @@ pub(super) fn saturate(value: i64, limit: i64, saturations: &mut u64) -> i64 {
 
 /// a · b, rounded.
 #[inline(always)]
-fn complex_product<const PRODUCTS: u8>((ar, ai): (i64, i64), (br, bi): (i64, i64), round: Round) -> (i64, i64) {
+pub fn complex_product<const PRODUCTS: u8>((ar, ai): (i64, i64), (br, bi): (i64, i64), round: Round) -> (i64, i64) {
     if PRODUCTS == NARROW {
         // The casts allow the compiler a 32 × 32 → 64 bit multiplier.
         let product = |x: i64, y: i64| i64::from(x as i32) * i64::from(y as i32);
@@ -446,65 +446,8 @@ impl Engine {
         count
     }
 
-    /// The same tables, declared to have factors of `twiddle_bits` bits.
-    #[cfg(test)]
+    /// See [`super::FixedFft::widened`].
     pub fn widened(self, twiddle_bits: u32) -> Self {
         Self { twiddle_bits, ..self }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    //! Do 64-bit products, whole or split, equal those of 128 bits?
-
-    use super::*;
-    use crate::random::torus_vector;
-
-    /// The largest of either sign, small ones, and random ones of `width` bits.
-    fn numbers(width: u32, seed: u32) -> Vec<i64> {
-        let most = limit(width);
-        let random = torus_vector::<u64>(4, seed).into_iter().map(|x| x as i64 >> (64 - width)).map(|x| x.max(-most));
-        [most, -most, 0, -1, 1, most / 2].into_iter().chain(random).collect()
-    }
-
-    #[test]
-    fn all_product_methods_give_the_same_bits() {
-        let (mut narrow, mut split) = (0, 0);
-        for width in 3..=60 {
-            for factor in 3..=60 {
-                for shift in (0..=62).step_by(3).chain([factor - 2]) {
-                    let products = Products::of(width, factor, shift);
-                    let (a, b) = (numbers(width, width), numbers(factor, 100 + factor));
-                    let rounding = [Rounding::HalfEven, Rounding::HalfUp, Rounding::Truncate][(shift % 3) as usize];
-                    let round = Round::new(shift, rounding).of(products);
-                    for (i, j) in (0..a.len()).flat_map(|i| (0..b.len()).map(move |j| (i, j))) {
-                        let (x, y) = ((a[i], a[(i * 3 + j) % a.len()]), (b[j], b[(i + j * 7) % b.len()]));
-                        // The widest data saturate at this limit.
-                        let kept =
-                            |(re, im): (i64, i64)| (re.clamp(-limit(60), limit(60)), im.clamp(-limit(60), limit(60)));
-                        let wide = kept(complex_product::<WIDE>(x, y, round));
-                        let found = match products {
-                            Products::Narrow => complex_product::<NARROW>(x, y, round),
-                            Products::Split(_) => complex_product::<SPLIT>(x, y, round),
-                            Products::Wide => continue,
-                        };
-                        assert_eq!(kept(found), wide, "{x:?} {y:?} of {width} and {factor} bits, {shift} {rounding:?}");
-                    }
-                    narrow += u32::from(products == Products::Narrow);
-                    split += u32::from(matches!(products, Products::Split(_)));
-                }
-            }
-        }
-        assert!(narrow > 5000 && split > 15000, "{narrow} {split}");
-    }
-
-    #[test]
-    fn widths_of_machines_need_no_128_bits() {
-        // (points, factors) of FPT's file, and of derived widths.
-        for (width, factor) in [(36, 32), (35, 31), (42, 38), (44, 40)] {
-            assert!(matches!(Products::of(width, factor, factor - 2), Products::Split(_)), "{width} {factor}");
-        }
-        assert_eq!(Products::of(32, 32, 30), Products::Narrow);
-        assert_eq!(Products::of(58, 50, 48), Products::Wide);
     }
 }

@@ -14,14 +14,14 @@
 //!
 //! Calls return the number of saturated values; a schedule with a nonzero number is wrong for its data.
 
-mod arithmetic;
+pub(crate) mod arithmetic;
 mod error;
 mod error_model;
 mod factors;
 mod pair;
-mod spec;
+pub(crate) mod spec;
 mod structure;
-mod twiddle_error;
+pub(crate) mod twiddle_error;
 
 pub use error::FixedSpecError;
 pub use error_model::{ProductError, digit_concentration};
@@ -160,8 +160,8 @@ impl FixedFft {
     #[must_use = "a saturated value makes the result wrong"]
     pub fn inverse_add_torus<T: Torus>(&self, accumulator: &mut FixedSpectrum, polynomial: &mut [T]) -> u64 {
         assert_eq!(polynomial.len(), self.spec.ring_degree.get(), "N coefficients");
+        let saturations = self.inverse_points(accumulator);
         let FixedSpectrum { re, im } = accumulator;
-        let saturations = self.inverse.inverse(&self.spec.inverse, self.spec.rounding, re, im);
         let exponent = self.spec.result_exponent();
         let unit = exponent.max(self.spec.result_unit(T::BITS) as i32);
         // The check does not cover the 64-bit torus; see `LONGEST_SHIFT`.
@@ -175,6 +175,18 @@ impl FixedFft {
         saturations
     }
 
+    /// The stages of [`Self::inverse_add_torus`], in place: points to scaled coefficients. Returns the number of saturations.
+    #[must_use = "a saturated value makes the result wrong"]
+    pub fn inverse_points(&self, points: &mut FixedSpectrum) -> u64 {
+        self.inverse.inverse(&self.spec.inverse, self.spec.rounding, &mut points.re, &mut points.im)
+    }
+
+    /// The same tables, declared to have factors of `twiddle_bits` bits: products take another method, with the same result. For tests.
+    pub fn widened(self, twiddle_bits: u32) -> Self {
+        let [digits, key, inverse] = [self.digits, self.key, self.inverse].map(|engine| engine.widened(twiddle_bits));
+        Self { spec: self.spec, digits, key, inverse }
+    }
+
     /// `value` rounded to the bits of an accumulator, halves up.
     pub fn kept<T: Torus>(&self, value: T) -> T {
         let unit = self.spec.result_unit(T::BITS);
@@ -185,8 +197,3 @@ impl FixedFft {
         T::from_u64((((value.to_i64().wrapping_add(half)) >> unit) << unit) as u64)
     }
 }
-
-#[cfg(test)]
-mod reference;
-#[cfg(test)]
-mod tests;

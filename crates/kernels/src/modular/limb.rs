@@ -143,9 +143,10 @@ impl Limb {
         Self::form_of(modulus, isa).map(|form| Self { modulus, isa, form })
     }
 
-    /// [`Self::with_isa`] in f64, which AVX-512 otherwise uses only without IFMA.
-    #[cfg(all(test, target_arch = "x86_64"))]
-    pub(crate) fn in_floats(modulus: Modulus, isa: Isa) -> Option<Self> {
+    /// [`Self::with_isa`] for AVX-512 in f64, as on a processor without IFMA. For tests.
+    #[cfg(target_arch = "x86_64")]
+    pub fn without_ifma(modulus: Modulus) -> Option<Self> {
+        let isa = Isa::Avx512;
         (isa.is_present() && float::serves(modulus)).then_some(Self { modulus, isa, form: Form::Float })
     }
 

@@ -225,6 +225,3 @@ pub(crate) const fn inverse_of_odd(q: u64) -> u64 {
     }
     inverse
 }
-
-#[cfg(test)]
-mod tests;

@@ -239,6 +239,21 @@ impl<W: NttWord> Ntt<W> {
     }
 }
 
+#[cfg(target_arch = "x86_64")]
+impl Ntt<u64> {
+    /// The transform of AVX-512 on a processor without IFMA, in f64 or in words of 64 bits, or `None` without AVX-512. For tests.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn without_ifma(degree: RingDegree, modulus: Modulus, floats: bool) -> Option<Result<Self, NttError>> {
+        let isa = Isa::Avx512;
+        let kernel =
+            if floats { Kernel::Float(isa, modulus.bits() <= words64_float::ROOMY_BITS) } else { Kernel::Wide };
+        let made = |tables| Self { degree, isa, kernel, tables };
+        isa.is_present().then(|| Tables::new(degree, modulus, &<u64 as kernel::Dispatch>::layout(kernel)).map(made))
+    }
+}
+
 /// Repeats each of `values` to fill `target`: extends the result of [`Ntt::subring`] to values of the ring.
 ///
 /// # Panics
@@ -262,6 +277,3 @@ pub fn repeat(values: &[u64], target: &mut [u64]) {
         _ => target.chunks_exact_mut(times).zip(values).for_each(|(row, &value)| row.fill(value)),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,6 +1,6 @@
 //! Random inputs for property tests, the same on every run.
 
-use crate::torus::Torus;
+use polyfabric_kernels::torus::Torus;
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

@@ -1,9 +1,12 @@
 //! Do converted residues match the big integer, with exactly the documented error?
 
-use super::*;
-use crate::aligned::AlignedTorus;
-use crate::primes::PrimeClass;
 use num_bigint::{BigInt, BigUint};
+use polyfabric_kernels::Isa;
+use polyfabric_kernels::aligned::AlignedTorus;
+use polyfabric_kernels::base_conversion::*;
+use polyfabric_kernels::memory::NextUse;
+use polyfabric_kernels::modular::Modulus;
+use polyfabric_kernels::primes::PrimeClass;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

@@ -1,19 +1,19 @@
 //! Do kernels with unsafe code reject every slice that is too short or of the wrong shape, on every present instruction set? AddressSanitizer shows
 //! accesses that a check misses.
 
-use crate::aligned::AlignedVector;
-use crate::automorphism::{GaloisElement, ValuePermutation};
-use crate::base_conversion::{BaseConverter, RnsBasis};
-use crate::decompose::Gadget;
-use crate::external_product::{ExternalProduct, LANE_BATCH};
-use crate::fft::FoldedFft;
-use crate::isa::Isa;
-use crate::key_switch::KeySwitch;
-use crate::memory::NextUse;
-use crate::modular::{Limb, Modulus, Rows};
-use crate::ntt::Ntt;
-use crate::primes::PrimeClass;
-use crate::ring::RingDegree;
+use polyfabric_kernels::aligned::AlignedVector;
+use polyfabric_kernels::automorphism::{GaloisElement, ValuePermutation};
+use polyfabric_kernels::base_conversion::{BaseConverter, RnsBasis};
+use polyfabric_kernels::decompose::Gadget;
+use polyfabric_kernels::external_product::{ExternalProduct, LANE_BATCH};
+use polyfabric_kernels::fft::FoldedFft;
+use polyfabric_kernels::isa::Isa;
+use polyfabric_kernels::key_switch::KeySwitch;
+use polyfabric_kernels::memory::NextUse;
+use polyfabric_kernels::modular::{Limb, Modulus, Rows};
+use polyfabric_kernels::ntt::Ntt;
+use polyfabric_kernels::primes::PrimeClass;
+use polyfabric_kernels::ring::RingDegree;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Whether `work` panics. The panic message is irrelevant, but the hook stays because tests share it.
@@ -241,7 +241,7 @@ fn lane_batches() {
     assert!(ExternalProduct::<u32>::new(degree(256), gadget, 5, None).expect("any").lane_batch_workspace().is_none());
 }
 
-fn key_switches_of<T: crate::Torus>() {
+fn key_switches_of<T: polyfabric_kernels::Torus>() {
     let (gadget, large, small) = (Gadget { log2_base: 2, levels: 3 }, 256, 37);
     let key = vec![T::from_u64(1); large * 3 * (small + 1)];
     for isa in Isa::present() {

@@ -1,7 +1,7 @@
 //! The twisted transform by definition: points by the bits of their indices, one complex product per factor, in 128 bits, with the three real
 //! products of FPT, equation (6).
 
-use super::spec::{Rounding, TransformSpec};
+use polyfabric_kernels::fixed::{Rounding, TransformSpec};
 use std::f64::consts::PI;
 
 type Point = (i128, i128);

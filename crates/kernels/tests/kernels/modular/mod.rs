@@ -1,10 +1,12 @@
 //! Does every multiplier equal 128-bit division at every word size, and stay within its range?
 
-use super::*;
-use crate::aligned::AlignedTorus;
-use crate::isa::Isa;
-use crate::memory::NextUse;
-use crate::primes::PrimeClass;
+mod blocks;
+
+use polyfabric_kernels::aligned::AlignedTorus;
+use polyfabric_kernels::isa::Isa;
+use polyfabric_kernels::memory::NextUse;
+use polyfabric_kernels::modular::*;
+use polyfabric_kernels::primes::PrimeClass;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -176,7 +178,7 @@ fn for_every_limb(check: impl Fn(Limb, &[u64], &[u64], &[u64])) {
         let limbs = Isa::ALL.into_iter().filter_map(|isa| Limb::with_isa(q, isa));
         // The arithmetic of processors without IFMA.
         #[cfg(target_arch = "x86_64")]
-        let limbs = limbs.chain(Limb::in_floats(q, Isa::Avx512));
+        let limbs = limbs.chain(Limb::without_ifma(q));
         for limb in limbs {
             let (a, b): (Vec<u64>, Vec<u64>) = residues(q, 8).into_iter().take(101).unzip();
             let c: Vec<u64> = residues(q, 9).into_iter().skip(24).take(101).map(|pair| pair.0).collect();

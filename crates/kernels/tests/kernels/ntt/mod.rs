@@ -1,9 +1,15 @@
 //! Does every kernel give the definition's values, in the documented order and range, at every degree?
 
-use super::*;
-use crate::modular::{Limb, reference as arithmetic};
-use crate::primes::PrimeClass;
+mod four_step;
+mod streaming;
+
 use crate::random::LARGEST_LOG2;
+use polyfabric_kernels::Isa;
+use polyfabric_kernels::RingDegree;
+use polyfabric_kernels::modular::Modulus;
+use polyfabric_kernels::modular::{Limb, reference as arithmetic};
+use polyfabric_kernels::ntt::*;
+use polyfabric_kernels::primes::PrimeClass;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -87,24 +93,19 @@ fn words_of_64_bits() {
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn products_without_ifma() {
-    let isa = Isa::Avx512;
-    if !isa.is_present() {
-        return;
-    }
-    let floats = |modulus: Modulus| Kernel::Float(isa, modulus.bits() <= words64_float::ROOMY_BITS);
     for degree in degrees().skip(3) {
-        let wide = moduli(degree, &[20, 32, 50, 61]).into_iter().map(|modulus| (modulus, Kernel::Wide));
-        let float = moduli(degree, &[20, 40, 48, 49, 50]).into_iter().map(|modulus| (modulus, floats(modulus)));
-        for (modulus, kernel) in wide.chain(float) {
-            let tables = Tables::new(degree, modulus, &<u64 as kernel::Dispatch>::layout(kernel)).unwrap();
-            let ntt = Ntt::<u64> { degree, isa, kernel, tables };
+        let wide = moduli(degree, &[20, 32, 50, 61]).into_iter().map(|modulus| (modulus, false));
+        let floats = moduli(degree, &[20, 40, 48, 49, 50]).into_iter().map(|modulus| (modulus, true));
+        for (modulus, floats) in wide.chain(floats) {
+            let Some(ntt) = Ntt::without_ifma(degree, modulus, floats) else { return };
+            let ntt = ntt.unwrap();
             let x = polynomial(modulus, degree.get(), 6);
             let (mut values, mut expected) = (x.clone(), x.clone());
             ntt.forward(&mut values);
             Ntt::<u64>::with_isa(degree, modulus, Isa::Portable).unwrap().forward(&mut expected);
-            assert!(values == expected, "{kernel:?} {modulus:?} {degree:?}");
+            assert!(values == expected, "{modulus:?} {degree:?}, in floats: {floats}");
             ntt.inverse(&mut values);
-            assert!(values == x, "{kernel:?} {modulus:?} {degree:?}");
+            assert!(values == x, "{modulus:?} {degree:?}, in floats: {floats}");
         }
     }
 }
