@@ -61,7 +61,7 @@ def test_links_by_path_become_links_of_the_site(uri: str, text: str, expected: s
 def test_links_of_notebooks_become_links_of_the_site() -> None:
     page = SimpleNamespace(file=SimpleNamespace(src_uri="tutorials/sweep.ipynb"))
     html = '<a href="auction.ipynb">a</a> <a href="../explore.md#b">c</a> <a href="../../rtl/README.md">f</a> <a href="https://d.e/f.md">g</a>'
-    expected = '<a href="auction.html">a</a> <a href="../explore.html#b">c</a> <a href="../source/rtl/README.html">f</a> <a href="https://d.e/f.md">g</a>'
+    expected = '<a href="auction.html">a</a> <a href="../explore.html#b">c</a> <a href="../source/rtl/index.html">f</a> <a href="https://d.e/f.md">g</a>'
     assert site.on_page_content(html, page) == expected
 
 

@@ -119,7 +119,9 @@ def on_page_content(html: str, page: Page, **_: object) -> str:
         if target is None:
             return link[0]
         path, anchor = target
-        to = re.sub(r"\.(?:ipynb|md)$", ".html", os.path.relpath(uri_of(path), posixpath.dirname(uri)))
+        to = os.path.relpath(uri_of(path), posixpath.dirname(uri))
+        # A README is its folder's index for mkdocs.
+        to = re.sub(r"\.(?:ipynb|md)$", ".html", re.sub(r"\bREADME\.md$", "index.md", to))
         return f'href="{to}{"#" + anchor if anchor else ""}"'
 
     return re.sub(r'href="([^"]+\.(?:ipynb|md)(?:#[^"]*)?)"', changed, html)
