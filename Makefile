@@ -2,7 +2,7 @@
 #
 #   make demo         the main job: an encrypted digit, classified by Morphling's schedule and by your CPU
 #   make check        formatting, lints and the most important tests; budget: 3 minutes after a build
-#   make test         the tests of continuous integration; budget: 30 minutes of processor time with the build
+#   make test         the tests of continuous integration; budget: 20 minutes on two processors, with the build
 #   make test-full    all others too, every command of README and docs, every table at full size, 20 GiB; budget: 100 minutes of processor time
 #   make gallery      the programs of tests/gallery on ciphertexts, all of them: a few minutes
 #   make lint         formatting, warnings and documentation warnings only
@@ -110,7 +110,7 @@ check: lint $(VENV)/.tested
 # Apart from continuous integration: results/ is made anew, and the tables of README and docs from it. Processor time is taken while nothing else runs. Tests of both
 # languages come first, with the build for tests; the rest is of the package's.
 test-full: $(VENV)/.tested $(SYNTHESIS)/.requirements doc test-doc test-sanitizer miri
-	POLYFABRIC_FULL=1 cargo test $(PACKAGES) --tests -- failures noise rns_bgv::operations $(SLOW)
+	POLYFABRIC_FULL=1 cargo test $(PACKAGES) --tests -- failures noise rns_bgv::operations $(MORE_CASES) $(SLOW)
 	POLYFABRIC_FULL=1 $(VENV)/bin/python -m pytest -m full --numprocesses 2 --ignore tests/python/test_built_library.py tests
 	$(MAKE) install bench-types bench-rns-check
 	POLYFABRIC_FULL=1 $(VENV)/bin/python -m pytest -m full tests/python/test_built_library.py
@@ -120,8 +120,18 @@ test-full: $(VENV)/.tested $(SYNTHESIS)/.requirements doc test-doc test-sanitize
 # Always of the same packages: of others their dependencies have other features, and everything would be built again. `make test-full` has the benchmarks.
 PACKAGES := --workspace --exclude polyfabric-bench-tfhe --exclude polyfabric-bench-rns --locked
 
+# Tests with more cases under POLYFABRIC_FULL, besides those of failures and noise.
+MORE_CASES := \
+	every_node_is_within_its_bound \
+	every_kernel_matches_the_processor_in_every_ring \
+	a_wrong_schedule_gives_wrong_ciphertexts \
+	random_programs_are_legal \
+	a_matrix_times_a_vector_decrypts_with_each_hoisting
+
 # Tests of over three seconds of processor time, by name, which `make test-full` alone runs: of each something smaller is in `make test`.
 SLOW := \
+	gpu::rns::tests::circuits::bootstrapping_decrypts_as_on_the_processor \
+	strix::tests::wide_twiddles_decrypt_and_printed_ones_do_not \
 	failures::bootstrapped_programs_fail_as_often_as_is_said \
 	f1::reproduce::tests::it_meets_what_it_is_held_to \
 	f1::tests::lockstep::a_row_of_permutations_takes_what_its_transforms_take_on_the_papers_machine \

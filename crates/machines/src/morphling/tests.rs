@@ -475,8 +475,13 @@ fn variants() -> impl Strategy<Value = TfheLowering> {
     ]
 }
 
+/// Number of random programs; `POLYFABRIC_FULL` in the environment gives more.
+fn programs() -> u32 {
+    if std::env::var_os("POLYFABRIC_FULL").is_some() { 48 } else { 8 }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: programs(), max_shrink_iters: 64, ..ProptestConfig::default() })]
 
     /// Every program is legal on every variant, and folding hides no hazard.
     #[test]

@@ -388,10 +388,15 @@ fn results_that_are_wrong_or_not_stored_are_rejected() {
     }
 }
 
+/// One event of each kind; with `POLYFABRIC_FULL` in the environment three.
 #[test]
 fn a_wrong_schedule_gives_wrong_ciphertexts() {
     for case in Case::all() {
-        for index in case.listed.samples() {
+        let mut samples = case.listed.samples();
+        if std::env::var_os("POLYFABRIC_FULL").is_none() {
+            samples.dedup_by_key(|index| case.listed.events[*index].op.kind);
+        }
+        for index in samples {
             // The first event of a kind may contribute only to the program's results.
             let wrong = case.replayed(&case.listed.without(index)).ok();
             let kind = case.listed.kind(index);

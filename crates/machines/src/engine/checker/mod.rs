@@ -1,12 +1,12 @@
 //! The checker: it goes through a schedule by itself and trusts nothing that the mapper says.
 //!
-//! It holds every event against its unit's rate and latency ([`hold`]), and then against all others, in order of time ([`judge`]): a unit
+//! It holds every event against its unit's rate and latency (`hold`), and then against all others, in order of time (`judge`): a unit
 //! takes up an operation only when it is free, a value is read only where it is and after it was written, element by element, a place is
 //! overwritten only after its last reader, memories and ports are not asked for more than they have. From the same state it computes the
-//! longest chain of dependences, and an [`observer`] what each gap of a unit waited for.
+//! longest chain of dependences, and an `observer` what each gap of a unit waited for.
 //!
-//! A schedule is a list, whose events come in order of time ([`list`]), or a tree, whose items are put in that order on the way ([`walk`]).
-//! Loops of a tree are gone through until their state has settled, and then skipped ([`fold`]). Checking a schedule folded and unrolled
+//! A schedule is a list, whose events come in order of time (`list`), or a tree, whose items are put in that order on the way (`walk`).
+//! Loops of a tree are gone through until their state has settled, and then skipped (`fold`). Checking a schedule folded and unrolled
 //! gives the same result.
 
 mod blame;

@@ -117,6 +117,7 @@ fn a_product_decrypts() {
     check_program(&product, "osiris-I", &hoisted(Hoisting::Single), 21.8);
 }
 
+/// Without `POLYFABRIC_FULL` in the environment, only single hoisting and execution limb by limb: the diagonal method below has no and double hoisting.
 #[test]
 fn a_matrix_times_a_vector_decrypts_with_each_hoisting() {
     let diagonal = |offset: i64| {
@@ -126,10 +127,13 @@ fn a_matrix_times_a_vector_decrypts_with_each_hoisting() {
     let by_offset: BTreeMap<i64, Values> = (0..6).map(diagonal).collect();
     let matrix = Arc::new(Diagonals { by_offset });
     let product = program(1 << 13, 5, |builder, x| builder.linear_transform(x, Arc::clone(&matrix)).expect("a matrix"));
-    for hoisting in [Hoisting::None, Hoisting::Single, Hoisting::Double] {
-        check_program(&product, "osiris-I", &hoisted(hoisting), 22.3);
-    }
+    check_program(&product, "osiris-I", &hoisted(Hoisting::Single), 22.3);
     check_program(&product, "osiris-I", &limb_by_limb(paper()), 22.3);
+    if std::env::var_os("POLYFABRIC_FULL").is_some() {
+        for hoisting in [Hoisting::None, Hoisting::Double] {
+            check_program(&product, "osiris-I", &hoisted(hoisting), 22.3);
+        }
+    }
 }
 
 #[test]
