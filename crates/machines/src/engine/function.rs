@@ -1,6 +1,8 @@
 //! The computations that a kind of operation may do. The machine file decides them, as it decides rates and latencies. A schedule cannot
 //! claim more for its units.
 
+use polyfabric_program::tfhe::kernel::Primitive;
+
 /// A primitive operation of a blind rotation's body, whatever its row or level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -20,6 +22,22 @@ pub enum Step {
     Add,
     /// Any other: no machine has it yet.
     Other,
+}
+
+impl Step {
+    /// The step that a unit must support to compute `primitive`.
+    pub fn of(primitive: Primitive) -> Self {
+        match primitive {
+            Primitive::Rotate => Self::Rotate,
+            Primitive::Subtract => Self::Subtract,
+            Primitive::Digit { .. } => Self::Digit,
+            Primitive::ForwardTransform => Self::ForwardTransform,
+            Primitive::Multiply { .. } | Primitive::MultiplyAccumulate { .. } => Self::Multiply,
+            Primitive::InverseTransform => Self::InverseTransform,
+            Primitive::Add => Self::Add,
+            _ => Self::Other,
+        }
+    }
 }
 
 /// The computation of one kind of operation.

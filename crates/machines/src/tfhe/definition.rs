@@ -208,7 +208,7 @@ impl<'a> Definitions<'a> {
         }
         let Some(index) = value.index().checked_sub(body.carried as usize) else { return self.need(reads, named) };
         let op = &body.ops[index];
-        let step = step(op.primitive);
+        let step = Step::of(op.primitive);
         if !unit.steps.contains(&step) {
             // If a step within the definition is not the unit's, the error names the value that should have been read.
             return Err(if value == result { Undefined::Step(step) } else { self.missing(named) }.into());
@@ -377,17 +377,4 @@ pub fn yielded(body: &Body, value: BodyValue, iteration: u32) -> Option<(BodyVal
         None => (value, iteration),
     };
     (value.index() < body.carried as usize + body.ops.len()).then_some((value, iteration))
-}
-
-fn step(primitive: Primitive) -> Step {
-    match primitive {
-        Primitive::Rotate => Step::Rotate,
-        Primitive::Subtract => Step::Subtract,
-        Primitive::Digit { .. } => Step::Digit,
-        Primitive::ForwardTransform => Step::ForwardTransform,
-        Primitive::Multiply { .. } | Primitive::MultiplyAccumulate { .. } => Step::Multiply,
-        Primitive::InverseTransform => Step::InverseTransform,
-        Primitive::Add => Step::Add,
-        _ => Step::Other,
-    }
 }

@@ -5,7 +5,8 @@ use crate::tfhe::definition::{Domain, SwitchPart, Undefined};
 use crate::tfhe::labels::Meaning;
 use polyfabric_kernels::Torus;
 use polyfabric_program::tfhe::kernel::Primitive;
-use polyfabric_runtime::tfhe::interpreter::Spectrum;
+use polyfabric_runtime::tfhe::interpreter::{BodyDatum, Mismatch, Operand, Scalars, Spectrum};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Data at a place.
@@ -85,8 +86,6 @@ takes! {
     torus: Torus -> Arc<Vec<u32>>, "torus elements";
     /// Digits.
     digits: Digits -> Arc<Vec<i32>>, "digits";
-    /// A polynomial in the transform domain.
-    spectrum: Spectrum -> Arc<Spectrum<u32>>, "a spectrum";
     /// Rotation amounts.
     amounts: Amounts -> Arc<Vec<u32>>, "rotation amounts";
     /// A key or a constant.
@@ -105,38 +104,52 @@ impl Context<'_> {
     }
 }
 
+impl From<Mismatch> for Wrong {
+    fn from(Mismatch { expected, found }: Mismatch) -> Self {
+        Self::Operand { expected, found }
+    }
+}
+
+/// `primitive` with the key polynomial at `row` and `column`, if it takes one.
+fn with_key(primitive: Primitive, row: u32, column: u32) -> Primitive {
+    match primitive {
+        Primitive::Multiply { .. } => Primitive::Multiply { row, column },
+        Primitive::MultiplyAccumulate { .. } => Primitive::MultiplyAccumulate { row, column },
+        other => other,
+    }
+}
+
 impl Domain for Context<'_> {
     type Value = Datum;
     type Error = Wrong;
 
     fn primitive(&self, primitive: Primitive, iteration: u32, operands: &[Datum]) -> Result<Datum, Wrong> {
-        let p = &self.primitives;
-        let of_spectrum = |spectrum| Datum::Spectrum(Arc::new(spectrum));
-        // The key polynomial is the one stored at the place.
-        let key = |datum: &Datum| match *given(datum)? {
-            Meaning::Key { row, column, iteration } => Ok((iteration as usize, row, column)),
-            _ => Err(Wrong::Operand { expected: "bootstrapping key", found: "another key or constant" }),
-        };
-        Ok(match (primitive, operands) {
-            (Primitive::Rotate, [polynomial, by]) => {
-                let amount = amounts(by)?.get(iteration as usize).copied().unwrap_or(0);
-                Datum::torus(p.rotate(torus(polynomial)?, amount))
+        let (mut primitive, mut iteration, mut scalars) = (primitive, iteration, Scalars::None);
+        let mut values = Vec::new();
+        for datum in operands {
+            match datum {
+                Datum::Torus(torus) => values.push(Operand::Torus(torus.as_slice().into())),
+                Datum::Digits(digits) => values.push(Operand::Digits(digits)),
+                Datum::Spectrum(spectrum) => values.push(Operand::Spectrum(Cow::Borrowed(spectrum))),
+                Datum::Amounts(amounts) => scalars = Scalars::Indices(amounts),
+                // The key polynomial is the one stored at the place.
+                Datum::Given(Meaning::Key { row, column, iteration: of }) => {
+                    iteration = *of;
+                    primitive = with_key(primitive, *row, *column);
+                }
+                Datum::Given(_) => {
+                    return Err(Wrong::Operand { expected: "bootstrapping key", found: "another key or constant" });
+                }
             }
-            (Primitive::Subtract, [a, b]) => Datum::torus(p.subtract(torus(a)?, torus(b)?)),
-            (Primitive::Add, [a, b]) => Datum::torus(p.add(torus(a)?, torus(b)?)),
-            (Primitive::Digit { level }, [polynomial]) => Datum::Digits(Arc::new(p.digit(torus(polynomial)?, level))),
-            (Primitive::ForwardTransform, [of]) => of_spectrum(p.forward(digits(of)?)),
-            (Primitive::Multiply { .. }, [of, by]) => {
-                let (iteration, row, column) = key(by)?;
-                of_spectrum(p.multiply(spectrum(of)?, iteration, row, column))
-            }
-            (Primitive::MultiplyAccumulate { .. }, [sum, of, by]) => {
-                let (iteration, row, column) = key(by)?;
-                let sum = Spectrum::clone(spectrum(sum)?);
-                of_spectrum(p.multiply_accumulate(sum, spectrum(of)?, iteration, row, column))
-            }
-            (Primitive::InverseTransform, [of]) => Datum::torus(p.inverse(Spectrum::clone(spectrum(of)?))),
-            _ => return Err(Undefined::Other.into()),
+        }
+        if values.len() != primitive.signature().0.len() {
+            return Err(Wrong::Operand { expected: "rotation amounts or a key", found: "another operand" });
+        }
+        Ok(match self.primitives.compute(primitive, iteration as usize, scalars, values)? {
+            BodyDatum::Torus(values) => Datum::torus(values),
+            BodyDatum::Digits(digits) => Datum::Digits(Arc::new(digits)),
+            BodyDatum::Spectrum(spectrum) => Datum::Spectrum(Arc::new(spectrum)),
+            BodyDatum::Digit(_) => return Err(Undefined::Other.into()),
         })
     }
 

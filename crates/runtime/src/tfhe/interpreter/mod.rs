@@ -29,8 +29,10 @@
 //! # }
 //! ```
 
+mod compute;
 mod primitives;
 mod run;
 
+pub use compute::{BodyDatum, Mismatch, Operand, Scalars};
 pub use primitives::{Primitives, Spectrum};
-pub use run::{BodyDatum, BodyPoint, Observer, Value, check_inputs, run, run_observed};
+pub use run::{BodyPoint, Observer, Value, check_inputs, run, run_observed};

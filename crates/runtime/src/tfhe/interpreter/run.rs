@@ -1,6 +1,6 @@
 //! Runs a kernel program in program order.
 
-use super::{Primitives, Spectrum};
+use super::{BodyDatum, Operand, Primitives, Scalars};
 use crate::Progress;
 use crate::tfhe::RunError;
 use polyfabric_kernels::Torus;
@@ -10,6 +10,7 @@ use polyfabric_program::tfhe::kernel::{
 };
 use polyfabric_schemes::tfhe::{LweBatch, LweDimension, LweKind, ServerKey};
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -22,19 +23,6 @@ pub enum Value<T> {
     Indices(Vec<Vec<u32>>),
     /// GLWE ciphertexts of k + 1 polynomials.
     Glwe(Vec<Vec<Vec<T>>>),
-}
-
-/// A value within a body.
-#[derive(Clone, Debug)]
-pub enum BodyDatum<T> {
-    /// Torus coefficients, or an LWE ciphertext.
-    Torus(Vec<T>),
-    /// Digits of a polynomial.
-    Digits(Vec<i32>),
-    /// A polynomial in the transform domain.
-    Spectrum(Spectrum<T>),
-    /// Digit of a mask element.
-    Digit(i32),
 }
 
 /// The position of a body value in a run.
@@ -349,75 +337,15 @@ impl<T: Torus> Machine<'_, T> {
         // Takes over the accumulator if nothing reads it later.
         let accumulates = matches!(op.primitive, Primitive::MultiplyAccumulate { .. } | Primitive::InverseTransform);
         let accumulates = accumulates || matches!(op.primitive, Primitive::SubtractKeyProduct { .. });
-        let owned = op.operands.first().filter(|_| accumulates).and_then(|operand| {
-            let slot = &mut values[operand.index()];
-            if last_use[operand.index()] == index { slot.take() } else { slot.clone() }
-        });
-        let operand = |position: usize| values[op.operands[position].index()].as_ref();
-        let primitives = &self.primitives;
-        match (op.primitive, scalars) {
-            (Primitive::Rotate, Scalars::Indices(indices)) => {
-                BodyDatum::Torus(primitives.rotate(torus(operand(0)), indices[iteration]))
-            }
-            (Primitive::RotatePattern { pattern }, Scalars::Indices(indices)) => {
-                let amount = primitives.pattern_index(indices, iteration, pattern);
-                BodyDatum::Torus(primitives.rotate(torus(operand(0)), amount))
-            }
-            (Primitive::RotateProduct { pattern }, Scalars::Indices(indices)) => {
-                let amount = primitives.pattern_index(indices, iteration, pattern);
-                BodyDatum::Spectrum(primitives.rotate_product(spectrum(operand(0)), amount))
-            }
-            (Primitive::SubtractProduct, _) => {
-                BodyDatum::Spectrum(primitives.subtract_product(spectrum(operand(0)), spectrum(operand(1))))
-            }
-            (Primitive::AddProduct, _) => {
-                BodyDatum::Spectrum(primitives.add_product(spectrum(operand(0)), spectrum(operand(1))))
-            }
-            (Primitive::Subtract, _) => BodyDatum::Torus(primitives.subtract(torus(operand(0)), torus(operand(1)))),
-            (Primitive::Add, _) => BodyDatum::Torus(primitives.add(torus(operand(0)), torus(operand(1)))),
-            (Primitive::Digit { level }, _) => BodyDatum::Digits(primitives.digit(torus(operand(0)), level)),
-            (Primitive::ForwardTransform, _) => match operand(0) {
-                Some(BodyDatum::Digits(digits)) => BodyDatum::Spectrum(primitives.forward(digits)),
-                _ => unreachable!("the body is checked: a forward transform reads digits"),
-            },
-            (Primitive::Multiply { row, column }, _) => {
-                BodyDatum::Spectrum(primitives.multiply(spectrum(operand(0)), iteration, row, column))
-            }
-            (Primitive::MultiplyAccumulate { row, column }, _) => {
-                let sum = into_spectrum(owned);
-                let digits = spectrum(operand(1));
-                BodyDatum::Spectrum(primitives.multiply_accumulate(sum, digits, iteration, row, column))
-            }
-            (Primitive::InverseTransform, _) => BodyDatum::Torus(primitives.inverse(into_spectrum(owned))),
-            (Primitive::MaskDigit { level }, Scalars::Mask(mask)) => {
-                BodyDatum::Digit(primitives.mask_digit(mask[iteration], level))
-            }
-            (Primitive::SubtractKeyProduct { level }, _) => {
-                let Some(BodyDatum::Digit(digit)) = operand(1) else {
-                    unreachable!("the body is checked: a key product reads a digit")
-                };
-                let ciphertext = owned.map(into_torus).unwrap_or_default();
-                BodyDatum::Torus(primitives.subtract_key_product(ciphertext, *digit, iteration, level))
-            }
-            (
-                Primitive::Rotate
-                | Primitive::RotatePattern { .. }
-                | Primitive::RotateProduct { .. }
-                | Primitive::MaskDigit { .. },
-                _,
-            ) => {
-                unreachable!("the body is checked: its scalars are those of its operation")
-            }
+        let owned = op.operands.first().filter(|operand| accumulates && last_use[operand.index()] == index);
+        let owned = owned.and_then(|operand| values[operand.index()].take()).map(into_operand);
+        let rest = &op.operands[usize::from(owned.is_some())..];
+        let rest = rest.iter().filter_map(|operand| values[operand.index()].as_ref()).map(Operand::from);
+        match self.primitives.compute(op.primitive, iteration, *scalars, owned.into_iter().chain(rest)) {
+            Ok(datum) => datum,
+            Err(mismatch) => unreachable!("the body is checked: {mismatch}"),
         }
     }
-}
-
-/// The run-time scalars of a loop.
-enum Scalars<'a, T> {
-    /// Rotation amounts a~_i.
-    Indices(&'a [u32]),
-    /// Mask elements a'_i.
-    Mask(&'a [T]),
 }
 
 /// For each body value, the last operation that reads it; `usize::MAX` for yielded ones.
@@ -430,13 +358,6 @@ fn body_last_uses(body: &Body) -> Vec<usize> {
     last
 }
 
-fn torus<T>(datum: Option<&BodyDatum<T>>) -> &[T] {
-    match datum {
-        Some(BodyDatum::Torus(values)) => values,
-        _ => unreachable!("the body is checked: the operand is a live polynomial"),
-    }
-}
-
 fn into_torus<T>(datum: BodyDatum<T>) -> Vec<T> {
     match datum {
         BodyDatum::Torus(values) => values,
@@ -444,16 +365,10 @@ fn into_torus<T>(datum: BodyDatum<T>) -> Vec<T> {
     }
 }
 
-fn spectrum<T>(datum: Option<&BodyDatum<T>>) -> &Spectrum<T> {
+fn into_operand<'a, T: Clone>(datum: BodyDatum<T>) -> Operand<'a, T> {
     match datum {
-        Some(BodyDatum::Spectrum(spectrum)) => spectrum,
-        _ => unreachable!("the body is checked: the operand is a live spectrum"),
-    }
-}
-
-fn into_spectrum<T>(datum: Option<BodyDatum<T>>) -> Spectrum<T> {
-    match datum {
-        Some(BodyDatum::Spectrum(spectrum)) => spectrum,
-        _ => unreachable!("the body is checked: the operand is a live spectrum"),
+        BodyDatum::Torus(values) => Operand::Torus(values.into()),
+        BodyDatum::Spectrum(spectrum) => Operand::Spectrum(Cow::Owned(spectrum)),
+        _ => unreachable!("the body is checked: a sum is a ciphertext or a spectrum"),
     }
 }
