@@ -19,7 +19,7 @@ from .language import program as written
 from .language import slot_program as written_on_slots
 from .language.place import pass_over, refuse
 from .language.program import SCHEMES
-from .language.shapes import gathered
+from .language.shapes import gathered, written_call
 from .language.traced import TracedProgram
 from .language.types import SlotType, Type
 from .machines import Machine, expect_list
@@ -197,8 +197,19 @@ class Runnable(TracedProgram):
         with watched(progress):
             return Keys.generate(execution.plan(self, parameters, security=security, memory=memory), progress)
 
-    def encrypt(self, keys: Keys, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> Ciphertexts:  # noqa: ANN401 - of the inputs' types
-        """Encrypts inputs, by keyword or in one dictionary, with the secret key of `keys`."""
+    def encrypt(
+        self,
+        keys: Keys | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        /,
+        **named: Any,  # noqa: ANN401 - of the inputs' types
+    ) -> Ciphertexts:
+        """Encrypts inputs, by keyword or in one dictionary, with the secret key of `keys`, which are necessary."""
+        if keys is None:
+            call = written_call(self.name, "encrypt", named or dict.fromkeys(self.inputs))
+            raise InputError(
+                f"{self.name}: keys are missing; write keys = {self.name}.keygen(), and give them first in {call}"
+            )
         planned = self._planned(keys)
         flat = self.flatten(gathered(self.name, self.inputs, inputs, named, "encrypt"))
         # Reports values that break a promise of the program, which decrypt to others.
