@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Mapping, Sequence
-from math import log2
 from typing import Any
 
 from . import _native, machines, programs
 from .errors import Error, InputError, MachineError, ParameterError, SecurityWarning
-from .machines import Kernel, Machine
+from .machines import Kernel, Machine, multiplier_bits
 from .names import suggestion
 from .progress import ProgressHook
 from .reports import Report
@@ -182,21 +180,8 @@ def _arithmetic(machine: Machine, planned: ElementPlan) -> dict[str, Any]:
     return {
         "log2_failure": planned.noise.get("log2_failure_of_one", planned.noise["log2_failure"]),
         "widths": widths,
-        "multiplier_bits": None if widths is None else _multiplier_bits(planned.parameters, widths),
+        "multiplier_bits": None if widths is None else multiplier_bits(planned.parameters, widths),
     }
-
-
-def _multiplier_bits(parameters: _native.Parameters, widths: dict[str, int]) -> float:
-    """Model of the multiplier cost of one external product: the sum over real products, in transforms and with the key, of the product of
-    both factors' bits, which is an array multiplier's number of cells."""
-    literal = json.loads(parameters.to_json())
-    points, columns = literal["ring_degree"] / 2, literal["glwe_dimension"] + 1
-    rows = columns * literal["bootstrap_gadget"]["levels"]
-    butterflies = points / 2 * log2(points)
-    forward = rows * butterflies * widths["forward"] * widths["forward_twiddle"]
-    products = rows * columns * points * widths["forward"] * widths["key"]
-    inverse = columns * butterflies * widths["inverse"] * widths["inverse_twiddle"]
-    return forward + products + inverse
 
 
 def _derived_row(

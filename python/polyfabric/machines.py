@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from math import log2
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
@@ -74,12 +75,27 @@ def _expect_name(file: str, name: str) -> None:
         raise MachineError(f"{file}: `name` is {name!r:.80}; give one of letters, digits and dashes")
 
 
+def multiplier_bits(parameters: _native.Parameters, widths: dict[str, int]) -> float:
+    """Model of the multiplier cost of one external product: the sum over real products, in transforms and with the key, of the product of
+    both factors' bits, which is an array multiplier's number of cells."""
+    literal = json.loads(parameters.to_json())
+    points, columns = literal["ring_degree"] / 2, literal["glwe_dimension"] + 1
+    rows = columns * literal["bootstrap_gadget"]["levels"]
+    butterflies = points / 2 * log2(points)
+    forward = rows * butterflies * widths["forward"] * widths["forward_twiddle"]
+    products = rows * columns * points * widths["forward"] * widths["key"]
+    inverse = columns * butterflies * widths["inverse"] * widths["inverse_twiddle"]
+    return forward + products + inverse
+
+
 class Machine:
     """A checked machine description and its mapper."""
 
-    def __init__(self, native: _native.Machine, file: str | None = None) -> None:
+    def __init__(self, native: _native.Machine, file: str | None = None, derived_from: Machine | None = None) -> None:
         self.native = native
         self.file = file
+        self.derived_from = derived_from
+        """The machine with its file's widths, if this one has derived widths."""
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a machine does not pickle; send its name, or its file, and load it there with pf.machine")
@@ -138,9 +154,19 @@ class Machine:
         _, text = self.derive_widths(parameters, progress=progress)
         file = f"{self.name} with widths for {parameters.name}"
         open_still = Machine(_native.Machine.parse(file, text, [])).readings
-        return Machine(
-            _native.Machine.parse(file, text, [choice for choice in self.readings.items() if choice[0] in open_still])
+        choices = [choice for choice in self.readings.items() if choice[0] in open_still]
+        return Machine(_native.Machine.parse(file, text, choices), derived_from=self)
+
+    def _change_of_widths(self, parameters: _native.Parameters) -> dict[str, Any]:
+        """The derived widths, those of the file, and the multipliers' cells over theirs; nothing if the widths are the file's."""
+        own, derived = (
+            None if self.derived_from is None else self.derived_from.widths(parameters),
+            self.widths(parameters),
         )
+        if own is None or derived is None:
+            return {}
+        cells = multiplier_bits(parameters, derived) / multiplier_bits(parameters, own)
+        return {"widths": derived, "own_widths": own, "multipliers_over_own": cells}
 
     def varied(self, **figures: float) -> Machine:
         """The machine with other values of any figures, by their keys with `__` for dots, each in the unit of its file: of unknown area and power."""
@@ -197,7 +223,7 @@ class Machine:
                 raise InputError(
                     f"--{next(iter(given))} is of programs on slots, but {kernel.name} is of TFHE; leave it out"
                 )
-            return MappedElements(self.native.map(kernel))
+            return MappedElements(self.native.map(kernel), self._change_of_widths(kernel.parameters))
         return MappedSlots(self.native.compile(kernel, _given(options)), getattr(planned, "refusal", None))
 
     def load(self, planned: Kernel | Plan, path: Path, **options: str | float | None) -> MappedSlots:
@@ -244,8 +270,9 @@ class Mapped(ABC):
 class MappedElements(Mapped):
     """A TFHE program on a machine, with its checked schedule, in which loops stay loops."""
 
-    def __init__(self, native: _native.MappedKernel) -> None:
+    def __init__(self, native: _native.MappedKernel, change_of_widths: dict[str, Any]) -> None:
         self.native = native
+        self.change_of_widths = change_of_widths
 
     def report(self) -> Report:
         """Time, stalls, traffic and energy of the checked schedule."""
@@ -259,7 +286,8 @@ class MappedElements(Mapped):
         return outputs, self._report({"saturations": saturations})
 
     def _report(self, more: dict[str, Any]) -> Report:
-        return Report("simulation", {**json.loads(self.native.report()), **more}, self.native.trace)
+        data = {**json.loads(self.native.report()), **self.change_of_widths, **more}
+        return Report("simulation", data, self.native.trace)
 
 
 class MappedSlots(Mapped):

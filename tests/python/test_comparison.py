@@ -122,7 +122,7 @@ def test_derived_widths_decrypt_and_their_price_is_reported(name):
 
 
 def test_multipliers_cost_the_product_of_their_factors_bits():
-    from polyfabric.comparison import _multiplier_bits
+    from polyfabric.machines import multiplier_bits
 
     parameters = named_parameters("toy-256", warn=False)
     literal = json.loads(parameters.to_json())
@@ -135,7 +135,7 @@ def test_multipliers_cost_the_product_of_their_factors_bits():
         total += sum(5 * 11 for _ in range(stages) for _ in range(half // 2))
         total += sum(5 * 3 for _ in range(columns) for _ in range(half))
     total += columns * stages * (half // 2) * 7 * 13
-    assert _multiplier_bits(parameters, bits) == total
+    assert multiplier_bits(parameters, bits) == total
 
 
 def test_a_custom_file_is_compared(tmp_path):

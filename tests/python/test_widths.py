@@ -134,6 +134,8 @@ def fee(risk):
 def test_with_derived_widths_a_look_up_of_eight_values_decrypts_right(name):
     report = fee.simulate(name, widths="derived")
     assert report["cycles"] > 0
+    assert report["widths"]["forward"] > report["own_widths"]["forward"]
+    assert report["multipliers_over_own"] > 1
     if name != "fpt":
         # FPT's file has derived widths already, for its own sets.
         with rejects(pf.NoiseError, "widths", "derived", name):

@@ -50,6 +50,11 @@ def _bar(share: float) -> str:
     return "█" * round(BAR * max(0.0, min(1.0, share)))
 
 
+def _change_of_widths(d: dict[str, Any]) -> str:
+    widths = ", ".join(f"{words(part)} {bits} ({d['own_widths'][part]})" for part, bits in d["widths"].items())
+    return f"derived, bits (the file's): {widths}; {d['multipliers_over_own']:.2f} times the multipliers' cells"
+
+
 def _simulation(d: dict[str, Any]) -> list[Rows]:
     cycles = d["cycles"]
     readings = ", ".join(f"{fact}: {option}" for fact, option in d["readings"].items())
@@ -65,6 +70,8 @@ def _simulation(d: dict[str, Any]) -> list[Rows]:
         ("energy", f"{scaled(d['energy_j'], 'J')} (mean power {scaled(d['power_w'], 'W')})"),
         ("schedule", f"{d['events']:,} events, every rule checked; {d['replayed_events']:,} of them one by one"),
     ]
+    if "widths" in d:
+        facts.append(("transform widths", _change_of_widths(d)))
     if "not_run" in d:
         facts.append(("timed, not run", d["not_run"]))
     if readings:
