@@ -1,4 +1,4 @@
-"""A message is sorted by what it starts with and what it contains, without being read."""
+"""A message is sorted by its beginning and its contents, without being read."""
 
 import polyfabric as pf
 

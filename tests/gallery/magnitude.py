@@ -1,4 +1,4 @@
-"""How many digits an encrypted number has, for a histogram by size."""
+"""The number of digits of an encrypted number, for a histogram by size."""
 
 import polyfabric as pf
 

@@ -1,4 +1,4 @@
-"""Is somebody eighteen today? Neither the birthday nor the answer is seen by who computes it."""
+"""Is somebody eighteen today? The server sees neither the birthday nor the answer."""
 
 import polyfabric as pf
 

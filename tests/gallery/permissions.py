@@ -1,4 +1,4 @@
-"""May this user do what is asked? Flags are bits, and a count of what is missing comes back."""
+"""May this user do what is asked? Permissions are bits; the result also counts the missing ones."""
 
 import polyfabric as pf
 

@@ -1,4 +1,4 @@
-"""Which of eight encrypted numbers are in a public set? Zero where they are, and something else where not."""
+"""Which of eight encrypted numbers are in a public set? The result is zero exactly for those."""
 
 import numpy as np
 import polyfabric as pf

@@ -1,4 +1,4 @@
-"""Two encrypted matrices, multiplied: the marks of pupils times the weights of exams, neither seen by the school's server."""
+"""Two encrypted matrices, multiplied: marks of pupils times weights of exams. The server sees neither."""
 
 import numpy as np
 import polyfabric as pf

@@ -1,4 +1,4 @@
-"""Who was in how many sessions with whom: a table of attendance times its transpose, exact."""
+"""How many sessions each pair of people attended: a table of attendance times its transpose, exact."""
 
 import numpy as np
 import polyfabric as pf

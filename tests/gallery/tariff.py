@@ -1,4 +1,4 @@
-"""What a parcel costs, by encrypted zone and weight."""
+"""The price of a parcel, by encrypted zone and weight."""
 
 import polyfabric as pf
 

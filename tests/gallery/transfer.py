@@ -1,4 +1,4 @@
-"""A transfer between two accounts that is refused where the balance does not cover it."""
+"""A transfer between two accounts, refused if the balance does not cover it."""
 
 import polyfabric as pf
 
