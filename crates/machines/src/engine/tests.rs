@@ -112,7 +112,7 @@ fn unknown_stays_unknown() {
     assert!(report.components.iter().all(|part| part.energy_j.is_some()));
     let unknown = FILE.replace("value = 2.0, unit = \"mm2\"", "value = \"unknown\", unit = \"mm2\"");
     assert_eq!(report_of(&accumulate(10, 4), &unknown).expect("legal").area_mm2, None);
-    // Nor is a chip without parts one of no area.
+    // A chip without parts has an unknown area, not 0.
     let (bare, _) = FILE.split_once("[components").expect("parts");
     let report = report_of(&accumulate(10, 4), bare).expect("legal");
     assert_eq!((report.area_mm2, report.energy_j, description(bare).power_w()), (None, None, None));
@@ -122,13 +122,13 @@ fn unknown_stays_unknown() {
 fn energy_of_memory_is_counted_once_and_of_its_own_channel() {
     let report = |text: &str| report_of(&accumulate(10, 4), text).expect("legal");
     let parts = report(FILE).components.iter().filter_map(|part| part.energy_j).sum::<f64>();
-    // Another channel's memory has no bits to pay for.
+    // The memory of another channel carries no bits, so it takes no energy.
     let two = FILE.replace(
         "[components.m",
         "[channels.link]\nenergy = { value = 50, unit = \"pJ/bit\", source = \"assumption\" }\n[components.m",
     );
     assert_eq!(report(&two).off_chip_energy_j, report(FILE).off_chip_energy_j);
-    // Part of a component's power, it is not added to it.
+    // Memory that is part of a component's power is not added to it.
     let includes =
         FILE.replace("activity = [\"multiplier\"]", "includes = [\"channels.channel\"]\nactivity = [\"multiplier\"]");
     let energy = "energy = { value = 5, unit = \"pJ/bit\"";
@@ -192,7 +192,7 @@ fn events_come_in_order_and_complete() {
 fn latency_is_from_the_first_load_to_the_last_store() {
     let schedule = accumulate(3, 4);
     assert_eq!(latency_cycles((&schedule).into(), 36), 36);
-    // Later by seven cycles, all of it: what comes before the first load does not count.
+    // The same schedule, seven cycles later: cycles before the first load do not count.
     let later = super::checker::tests::toy::shifted(&accumulate(3, 4), 7);
     assert_eq!(latency_cycles((&later).into(), 43), 36);
 }
