@@ -48,8 +48,8 @@ pub enum Function {
     Move { element_bytes: u64 },
     /// Steps of a blind rotation's body.
     Body(BodyUnit),
-    /// The accumulators before the first iteration, from test polynomials and rotation amounts, which move on with them. Work counts
-    /// bytes that are written.
+    /// The accumulators before the first iteration, from test polynomials and rotation amounts, which the event may
+    /// also pass on. Work counts bytes that are written.
     Initialise,
     /// Ciphertexts to rotation amounts.
     ModulusSwitch,

@@ -1,7 +1,7 @@
 //! Schedules in the form of a list: millions of events without loops, in any compact form that the machine chooses.
 //!
-//! A list is visited in order of time. Everything that is computed from a tree of loops is computed from a list too:
-//! the checker, stalls, totals, timeline and report take a [`Source`], which is either.
+//! A list is visited in order of time. Everything that is computed from a tree of loops is computed from a list too.
+//! The checker, stalls, totals, timeline and report take a [`Source`], which is either.
 
 use super::schedule::{Event, Item, Resources, Schedule};
 use polyfabric_kernels::cancel;

@@ -1,4 +1,4 @@
-//! Do the numbers of a report follow from the schedule by hand, and does the timeline show what the schedule holds?
+//! Does a report match numbers worked out by hand, and does the timeline show every event?
 
 use super::checker::tests::toy::{accumulate, machine};
 use super::description::{Description, DescriptionLiteral, Dimension, FigureSpec, energy, figure, optional};
@@ -54,8 +54,8 @@ fn report_of(schedule: &Schedule, text: &str) -> Result<SimulationReport, Simula
 
 #[test]
 fn a_report_by_hand() {
-    // 21 iterations at a period of 4: 92 cycles; 84 of work on each unit and on the channel, so the resource bound is 84 and
-    // the critical path 52 cycles (2 a sum, 12 for the first).
+    // 21 iterations at a period of 4 take 92 cycles. The work on each unit and on the channel is 84 cycles, so the
+    // resource bound is 84. The critical path is 52 cycles (2 a sum, 12 for the first).
     let report = report_of(&accumulate(10, 4), FILE).expect("legal");
     assert_eq!(report.cycles, 92);
     assert!((report.seconds - 92e-9).abs() < 1e-15);
@@ -75,8 +75,8 @@ fn a_report_by_hand() {
     let multiplier = report.components.iter().find(|part| part.name == "multiplier").expect("listed");
     assert_eq!(multiplier.kind, "input");
     assert!((multiplier.energy_j.expect("known") - 3.0 * 86e-9).abs() < 1e-15);
-    // Buffer: every iteration moves 16 bytes five times and once more for the old sum, which the first does not read:
-    // key in and out, product in and out, sum in, sum out. Ports: 2 banks · 16 bytes a cycle.
+    // Buffer: every iteration moves 16 bytes five times, and once more for the old sum, except the first. These are key
+    // in and out, product in and out, sum in, sum out. Ports: 2 banks · 16 bytes a cycle.
     let share = (21.0 * 5.0 + 20.0) * 16.0 / (32.0 * 92.0);
     let buffer = report.components.iter().find(|part| part.name == "buffer").expect("listed");
     assert!((buffer.activity - share).abs() < 1e-12);

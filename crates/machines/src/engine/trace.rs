@@ -1,6 +1,6 @@
 //! The timeline as Chrome trace events, which Perfetto opens.
 //!
-//! One process for each class, one track for each unit or channel, and one slice for each event, for as long as it
+//! There is one process for each class and one track for each unit or channel. Each event is a slice, for as long as it
 //! occupies the unit. The first and the last rounds of a loop are drawn. Each omitted part has a slice on a track of
 //! the process `loops`.
 

@@ -152,8 +152,8 @@ pub(super) struct Blame {
 }
 
 impl Blame {
-    /// Counts up to `cycles` of the slack as a wait for the unit to drain: for a change of mode, or so that no element
-    /// overtakes another.
+    /// Counts up to `cycles` of the slack as a wait for the unit: to drain before a change of mode, or so that no
+    /// element overtakes another.
     #[must_use]
     pub fn behind(self, cycles: i64) -> Self {
         let cycles = cycles.clamp(0, self.slack);

@@ -1,10 +1,10 @@
 //! Folding: the checker skips rounds of a loop that has reached a steady state.
 //!
-//! At the start of a round the checker takes a snapshot of everything that the loop touches: its units, its cells, its
-//! next items and its events under way. It compares this with the snapshot of the round before. The two must be equal,
-//! shifted by one period in time and by the loop's shift in every value. Nothing outside the loop may have touched its
-//! units or cells in between. Then the next round starts from the same state and does the same, and by induction so
-//! does every later round. The loop is folded: its outstanding work is set aside, and restored for the last rounds.
+//! At the start of a round the checker takes a snapshot of everything that the loop touches: units, cells, next items
+//! and events under way. It compares this with the snapshot of the round before. The two must be equal, shifted by one
+//! period in time and by the loop's shift in every value. Nothing outside the loop may have touched its units or cells
+//! in between. Then the next round starts from the same state and does the same, and by induction so does every later
+//! round. The loop is folded: its outstanding work is set aside, and restored for the last rounds.
 //!
 //! Other items continue meanwhile. Before one of them touches a unit or cell of a folded loop, the loop is unfolded:
 //! the whole rounds that have passed are booked, and the rest is checked event by event. At ports, a folded loop counts

@@ -22,7 +22,7 @@ pub(super) struct Accessor {
 
 impl Accessor {
     /// Cause of a wait for it until cycle `until`, as seen in cycle `time`. While it works, the cause is `stall`;
-    /// before that, the cause of its own wait.
+    /// before that, whatever delayed its start.
     fn cause(&self, stall: Stall, time: i64, until: i64) -> Cause {
         let Blame { slack, cause } = self.pipeline.blame(time);
         let busy = match (self.own, stall) {

@@ -5,7 +5,7 @@ use super::literal::LARGEST_FILE;
 /// A machine file that cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DescriptionError {
-    /// The file is too large to be one.
+    /// The file is too large for a machine file.
     #[error("{file}: more than {LARGEST_FILE} bytes, and a machine file has fewer. Is this the right file?")]
     Size {
         /// File.

@@ -413,8 +413,8 @@ impl Description {
 /// Why area and power are unknown: no component covers a figure.
 const UNCOVERED: &str = "no component says how its area and power follow this figure";
 
-/// Whether area and power stay correct for any value of figure `key`: a law follows it, another value makes them
-/// unknown, or no component depends on it.
+/// Whether area and power stay correct for any value of figure `key`. Either a law follows it, or another value makes
+/// them unknown, or no component depends on it.
 fn is_covered(literal: &DescriptionLiteral, key: &str) -> bool {
     let mut components = literal.components.values();
     // Off-chip memory is no component, nor is the number of channels that share a bandwidth.

@@ -66,7 +66,7 @@ fn a_stream_that_is_overtaken() {
 #[test]
 fn a_stream_whose_end_is_overtaken() {
     // A channel of half the speed delivers the key in cycles 2 to 9. A multiplication that starts at 3 finds the first
-    // elements and not the last: it reads the last one in cycle start + 3, so it may start at 7.
+    // elements, but not the last. It reads the last one in cycle start + 3, so it may start at 7.
     let slow = |start: i64| {
         let mut events = iteration(0, 0, 0);
         events[0].occupancy = 8;
@@ -109,8 +109,8 @@ fn swapped_reads() {
 
 #[test]
 fn one_buffer_instead_of_two() {
-    // The key of iteration 1 goes into the buffer of iteration 0, in cycles 6 to 9. The multiplier of iteration 0 reads that
-    // buffer in cycles 3 + delay to 6 + delay: as a stream it stays ahead of the new key up to a delay of 3.
+    // The key of iteration 1 goes into the buffer of iteration 0, in cycles 6 to 9. The multiplier of iteration 0 reads
+    // that buffer in cycles 3 + delay to 6 + delay. As a stream it stays ahead of the new key up to a delay of 3.
     let single = |delay: i64, order: Order, load: i64| {
         let mut events = events();
         events.truncate(5);
@@ -127,8 +127,8 @@ fn one_buffer_instead_of_two() {
     let gone = single(4, Order::Stream, 4).expect_err("the first element is overwritten before it is read");
     assert_eq!((gone.hazard, gone.cycle), (Hazard::Overwrite, 7));
     assert!(gone.message.contains("`load` on channel, iteration 1, start 4 has put key[iteration 1] there"), "{gone}");
-    // In an unknown order the old key must stay until its last read, in cycle 9 with a delay of 3: the load, which writes 2
-    // cycles after its start, may start at 7.
+    // In an unknown order the old key must stay until its last read, in cycle 9 with a delay of 3. The load writes 2
+    // cycles after its start, so it may start at 7.
     let blocked = single(3, Order::Any, 6).expect_err("the key is overwritten while it is read");
     assert_eq!((blocked.hazard, blocked.cycle, blocked.legal_start), (Hazard::Overwrite, 6, Some(7)));
     assert_eq!(

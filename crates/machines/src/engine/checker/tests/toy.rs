@@ -9,9 +9,9 @@
 //! - adder: reads the product one cycle behind (7 to 10) and the old sum (written one cycle after it is read): starts at 7,
 //!   occupied 7..11, new sum written in cycles 8 to 11.
 //!
-//! The adder's next round may read the first element of the sum in cycle 9 at the earliest and the last in cycle 12; but
-//! adder and multiplier are occupied for 4 cycles a round, so the next round may start 4 cycles later: the period is 4.
-//! n rounds take 4 (n - 1) + 12 cycles (the last write is in cycle 11 of the last round).
+//! The adder's next round may read the first element of the sum in cycle 9 at the earliest, and the last in cycle 12.
+//! But adder and multiplier are occupied for 4 cycles a round, so the next round may start only 4 cycles later: the
+//! period is 4. n rounds take 4 (n - 1) + 12 cycles (the last write is in cycle 11 of the last round).
 
 use crate::engine::checker::check;
 use crate::engine::schedule::*;
@@ -146,7 +146,7 @@ fn slower_rounds_wait_for_the_key() {
 
 #[test]
 fn golden_critical_path() {
-    // If no unit is ever busy, all keys arrive in cycles 2 to 5 and all products in 6 to 9; the first sum is written in
+    // If no unit is ever busy, all keys arrive in cycles 2 to 5 and all products in 6 to 9. The first sum is written in
     // cycles 8 to 11. Each later sum is read one cycle after the previous one is written, and written one cycle later:
     // 2 cycles each.
     let checked = check(&accumulate(10, 4), &[]).expect("legal");
