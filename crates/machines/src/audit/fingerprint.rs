@@ -1,7 +1,7 @@
 //! Multisets of (ciphertext, iteration) as one number: Σ x^ciphertext · y^iteration modulo 2^61 - 1.
 //!
-//! Two different multisets of numbers below d have the same sum for at most 2d of the 2^61 choices of x, by the degree of their difference.
-//! Two independent points are used.
+//! Two different multisets of numbers below d have equal sums for at most 2d of the 2^61 choices of x, by the degree of
+//! their difference. Two independent points are used.
 
 use crate::engine::schedule::{Repeat, Shift};
 use std::ops::Range;

@@ -1,15 +1,15 @@
-//! The time below which no schedule of the same events on the same machine can go.
+//! Lower bound on time: no schedule of the same events on the same machine is shorter.
 //!
-//! Two kinds of bound. A resource class cannot finish before its work, spread evenly over its units, is done at their rate.
-//! And a chain of dependent events cannot finish before all their latencies are over, however many units there are. The
-//! larger one is the lower bound; what the schedule takes longer is the price of conflicts between resources, or slack.
+//! There are two kinds of bound. A resource class needs at least its total work, spread evenly over its units, at their
+//! rate. A chain of dependent events needs at least the sum of its latencies, however many units there are. The larger
+//! is the lower bound. The rest of the schedule's time is due to resource conflicts or slack.
 
 use super::checker::Checked;
 use super::schedule::Resources;
 use super::totals::{Totals, classes};
 use serde::Serialize;
 
-/// Name of the bound by dependences in [`Bound::limits`].
+/// Name of the dependence bound in [`Bound::limits`].
 pub const CRITICAL_PATH: &str = "critical path";
 
 /// Lower bound of a schedule.
@@ -17,9 +17,9 @@ pub const CRITICAL_PATH: &str = "critical path";
 pub struct Bound {
     /// Cycles.
     pub cycles: u64,
-    /// The class, or [`CRITICAL_PATH`], that sets it.
+    /// The class, or [`CRITICAL_PATH`], that sets the bound.
     pub critical: String,
-    /// Cycles that each class needs at least, and the critical path, in this order.
+    /// Lower bounds in cycles: of each class, then of the critical path.
     pub limits: Vec<(String, u64)>,
 }
 
@@ -39,7 +39,7 @@ impl Bound {
         Self { cycles, critical, limits }
     }
 
-    /// Bound as a share of the time taken: 1 for a schedule that no other can beat.
+    /// Bound divided by the time taken: 1 for a schedule that no other can beat.
     pub fn efficiency(&self, cycles: u64) -> f64 {
         if cycles == 0 { 1.0 } else { self.cycles as f64 / cycles as f64 }
     }

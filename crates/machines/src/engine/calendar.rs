@@ -1,35 +1,35 @@
-//! Things by the cycle in which they are due, taken in order of time.
+//! A queue of items, ordered by the cycle in which they are due.
 
 use std::collections::BTreeMap;
 
-/// Cycles ahead that are kept in a ring.
+/// Cycles that the ring covers.
 const AHEAD: usize = 1 << 12;
 
-/// Cycles of the ring that a word of marks stands for.
+/// Cycles of the ring that one word of marks covers.
 const WORD: usize = u64::BITS as usize;
 
-/// A calendar: what is due within [`AHEAD`] cycles costs a push and a pop of a vector.
+/// A calendar queue. An item that is due within [`AHEAD`] cycles costs one push and one pop of a vector.
 #[derive(Debug)]
 pub(crate) struct Calendar<T> {
     ring: Vec<Vec<T>>,
-    /// A bit for each cycle of the ring in which something is due: cycles without anything are passed 64 at a time.
+    /// One bit for each cycle of the ring, set if something is due. Empty cycles are skipped 64 at a time.
     marks: [u64; AHEAD / WORD],
-    /// Everything before has been taken.
+    /// All earlier cycles have been taken.
     now: i64,
-    /// Things in the ring.
+    /// Number of items in the ring.
     held: usize,
-    /// Things further ahead.
+    /// Items beyond the ring.
     far: BTreeMap<i64, Vec<T>>,
 }
 
 impl<T> Calendar<T> {
-    /// An empty one, of which nothing is due before `now`.
+    /// An empty calendar that starts at cycle `now`.
     pub fn new(now: i64) -> Self {
         let ring = std::iter::repeat_with(Vec::new).take(AHEAD).collect();
         Self { ring, marks: [0; AHEAD / WORD], now, held: 0, far: BTreeMap::new() }
     }
 
-    /// The first cycle that was not taken.
+    /// The first cycle that has not been taken.
     pub fn now(&self) -> i64 {
         self.now
     }
@@ -38,7 +38,7 @@ impl<T> Calendar<T> {
         cycle.rem_euclid(AHEAD as i64) as usize
     }
 
-    /// Puts `thing` on the day `cycle`; what is late is due now.
+    /// Adds `thing` in cycle `cycle`, or now if that cycle has passed.
     pub fn push(&mut self, cycle: i64, thing: T) {
         let cycle = cycle.max(self.now);
         if cycle - self.now < AHEAD as i64 {
@@ -58,7 +58,7 @@ impl<T> Calendar<T> {
         }
         let first = Self::place(self.now);
         let words = self.marks.len();
-        // The first word comes again at the end, for the cycles before `now` in it.
+        // The first word is read again at the end, for the cycles that wrapped around.
         let place = (0..=words).find_map(|step| {
             let word = (first / WORD + step) % words;
             let kept = if step == 0 { u64::MAX << (first % WORD) } else { u64::MAX };
@@ -68,7 +68,7 @@ impl<T> Calendar<T> {
         Some(self.now + ((place + AHEAD - first) % AHEAD) as i64)
     }
 
-    /// The first cycle before `until` in which something is due; without one, `until` comes next.
+    /// The first cycle before `until` in which something is due. If there is none, the calendar advances to `until`.
     pub fn next_before(&mut self, until: i64) -> Option<i64> {
         let far = self.far.first_key_value().map_or(i64::MAX, |(&cycle, _)| cycle);
         let next = far.min(self.next_in_ring().unwrap_or(i64::MAX));
@@ -76,7 +76,7 @@ impl<T> Calendar<T> {
         (next < until).then_some(next)
     }
 
-    /// What is due in the cycle that [`Self::next_before`] gave, in the place of what is in `things`.
+    /// Replaces `things` by everything that is due in the cycle that [`Self::next_before`] returned.
     pub fn take(&mut self, things: &mut Vec<T>) {
         things.clear();
         if let Some(entry) = self.far.first_entry().filter(|entry| *entry.key() == self.now) {
@@ -90,12 +90,12 @@ impl<T> Calendar<T> {
         self.now += 1;
     }
 
-    /// Everything, in no order.
+    /// All items, in no order.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.ring.iter().chain(self.far.values()).flatten()
     }
 
-    /// Drops everything that `keep` does not want.
+    /// Removes the items that `keep` rejects.
     pub fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
         for (place, due) in self.ring.iter_mut().enumerate().filter(|(_, due)| !due.is_empty()) {
             let before = due.len();
@@ -114,7 +114,7 @@ impl<T> Calendar<T> {
 
 #[cfg(test)]
 mod tests {
-    //! Does everything come once, in order of time, however far ahead it was put?
+    //! Is every item taken once, in order of time, however far ahead it was added?
     use super::*;
     use proptest::prelude::*;
 
@@ -133,7 +133,7 @@ mod tests {
                     found.append(&mut due);
                 }
             }
-            // Every fifth is dropped, of those that are still to come.
+            // Every fifth of the outstanding items is removed.
             let kept = |number: usize| !number.is_multiple_of(5);
             expected.retain(|thing| found.contains(thing) || kept(thing.1));
             calendar.retain(|&(_, number)| kept(number));

@@ -1,13 +1,14 @@
 //! Energy and area by component.
 //!
-//! A component draws its stated power P when it works in every cycle. Of P, a share s flows always (leakage, clock tree);
-//! the rest follows the activity a, the mean utilisation of what the machine file names for it. Over a time t it takes
-//! P · t · (s + (1 - s) · a). P and the area are what the file says (published results that a file takes in are marked as
-//! input); s is an assumption and says so; a comes from the schedule, so the energy is a prediction.
+//! A component draws its stated power P when it works in every cycle. A share s of P is always drawn (leakage, clock
+//! tree). The rest is proportional to the activity a: the mean utilisation of the classes and memories that the machine
+//! file names. Over a time t the energy is P · t · (s + (1 - s) · a). P and the area are taken from the file; published
+//! results among them are marked as input. s is an assumption, and its source says so. a comes from the schedule, so
+//! the energy is a prediction.
 //!
-//! Memory outside the chip takes its energy a bit for every bit that its channels carry, those of class `hbm` or `hbm.…` what
-//! `channels.hbm.energy` says. Where a component's power is that of the memory too, nothing is added; nor for a channel of which the file
-//! says neither, as a host's.
+//! Off-chip memory takes its energy a bit for every bit on its channels. For channels of class `hbm` or `hbm.…` this is
+//! `channels.hbm.energy`. Nothing is added if a component's power includes the memory, or if the file gives neither, as
+//! for the channel to a host.
 
 use super::description::{Component, Description, DescriptionError, Figure, sum_of_parts};
 use super::schedule::{Lines, MemoryKind, Resources};
@@ -24,12 +25,12 @@ pub struct ComponentEnergy {
     pub area_mm2: Option<f64>,
     /// Power at full activity in W; absent if unknown.
     pub full_power_w: Option<f64>,
-    /// `input` if area or power is a published result that the model takes in, `scaled` if it follows from one by the law of the machine
-    /// file, else `figure`.
+    /// `input` if area or power is a published result that the model takes in. `scaled` if it follows from one by a law
+    /// of the machine file. Otherwise `figure`.
     pub kind: &'static str,
     /// Share of the time at work.
     pub activity: f64,
-    /// Share of the power that flows without activity.
+    /// Share of the power that is drawn without activity.
     pub idle_share: f64,
     /// Source of that share.
     pub idle_source: String,
@@ -42,7 +43,8 @@ pub struct ComponentEnergy {
 pub struct Energy {
     /// By component.
     pub components: Vec<ComponentEnergy>,
-    /// Memory outside the chip, in J; absent if its energy a bit is unknown or not in the file, as where it is part of a component's.
+    /// Off-chip memory, in J. Absent if its energy a bit is unknown or not in the file, for example because a component
+    /// includes it.
     pub off_chip_j: Option<f64>,
     /// Everything, in J; absent if a part is unknown.
     pub total_j: Option<f64>,
@@ -50,10 +52,10 @@ pub struct Energy {
     pub area_mm2: Option<f64>,
 }
 
-/// Why there is no energy.
+/// Why the energy cannot be computed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum EnergyError {
-    /// A component's activity names nothing that the schedule has.
+    /// A component's activity names a class or memory that the schedule does not have.
     #[error(
         "{file}, `components.{component}.activity`: the schedule has no unit class, channel class or memory {name:?}. \
          Choose from: {known}"
@@ -68,13 +70,13 @@ pub enum EnergyError {
         /// Names that exist.
         known: String,
     },
-    /// A figure of the machine file is needed and unknown.
+    /// A figure of the machine file that is needed is unknown.
     #[error(transparent)]
     Description(#[from] DescriptionError),
 }
 
-/// Share of the schedule's time that each class of units and channels works at its own rate, and each memory's ports
-/// (`memory:NAME`) are loaded. Classes `A.x`, `A.y`, .. are a family: `A` is all of their units together.
+/// For each class of units and channels, the share of time at work at its own rate. For each memory (`memory:NAME`),
+/// the used share of its ports' bandwidth. Classes `A.x`, `A.y`, .. are a family: `A` is all of their units together.
 pub fn utilisation(resources: &Resources, totals: &Totals, cycles: u64) -> BTreeMap<String, f64> {
     let share = |work: f64, capacity: f64| if capacity > 0.0 { work / capacity } else { 0.0 };
     let mut shares = BTreeMap::new();
@@ -107,10 +109,10 @@ pub fn utilisation(resources: &Resources, totals: &Totals, cycles: u64) -> BTree
     shares
 }
 
-/// Whether all that the machine's components name as their activity is there, in a machine of these resources.
+/// Checks that the classes and memories in the components' `activity` exist in a machine of these resources.
 ///
 /// # Errors
-/// [`EnergyError::Activity`] of the first that is not.
+/// [`EnergyError::Activity`] for the first that does not.
 pub fn expect_activities(machine: &Description, resources: &Resources) -> Result<(), EnergyError> {
     let idle = utilisation(resources, &Totals::none(resources), 1);
     machine.components().iter().try_for_each(|part| activity(machine, part, &idle).map(|_| ()))
@@ -134,7 +136,7 @@ impl Energy {
         let on_chip = sum_of_parts(components.iter().map(|part| part.energy_j));
         let included = machine.components().iter().any(|part| !part.includes.is_empty());
         let total_j = match off_chip_j {
-            // The file says of all of its memory that its energy is a component's.
+            // Components include all off-chip memory.
             None if included && energies(machine).next().is_none() => on_chip,
             _ => on_chip.zip(off_chip_j).map(|(on_chip, off_chip)| on_chip + off_chip),
         };
@@ -143,13 +145,13 @@ impl Energy {
     }
 }
 
-/// The energies a bit that a file gives: names of channels and the figures.
+/// The energies a bit in a file: names of channels and the figures.
 fn energies(machine: &Description) -> impl Iterator<Item = (&str, &Figure)> {
     let figures = machine.figures().iter();
     figures.filter_map(|(key, figure)| Some((key.strip_prefix("channels.")?.strip_suffix(".energy")?, figure)))
 }
 
-/// Energy in J of the memory behind the channels whose energy a bit the file gives.
+/// Energy in J of the memory behind the channels that have an energy a bit.
 fn off_chip(machine: &Description, resources: &Resources, totals: &Totals) -> Option<f64> {
     let classes = classes(resources);
     let joule = |(name, figure): (&str, &Figure)| {
@@ -160,7 +162,7 @@ fn off_chip(machine: &Description, resources: &Resources, totals: &Totals) -> Op
     sum_of_parts(energies(machine).map(joule))
 }
 
-/// The share of a class or a memory. A memory that each of several units has goes by its name without theirs.
+/// The utilisation of a class or a memory. If each of several units has a memory of this name, their mean.
 fn share(utilisation: &BTreeMap<String, f64>, name: &str) -> Option<f64> {
     if let Some(&share) = utilisation.get(name) {
         return Some(share);
@@ -171,10 +173,10 @@ fn share(utilisation: &BTreeMap<String, f64>, name: &str) -> Option<f64> {
     (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
 }
 
-/// The mean of the shares that a component follows.
+/// Mean utilisation of the classes and memories in a component's `activity`.
 fn activity(machine: &Description, part: &Component, utilisation: &BTreeMap<String, f64>) -> Result<f64, EnergyError> {
     if part.activity.is_empty() {
-        // Nothing to follow: the part is on all the time.
+        // No activity is named: the part is always on.
         return Ok(1.0);
     }
     let mut activity = 0.0;

@@ -1,5 +1,5 @@
-//! The computations that a kind of operation may do. The machine file decides them, as it decides rates and latencies. A schedule cannot
-//! claim more for its units.
+//! The computations that a kind of operation may do. The machine file decides them, as it decides rates and latencies.
+//! So a schedule cannot claim more for its units.
 
 use polyfabric_program::tfhe::kernel::Primitive;
 
@@ -43,12 +43,13 @@ impl Step {
 /// The computation of one kind of operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Function {
-    /// Move values: a value that is written was read. Work counts elements of `element_bytes` bytes that are read; on a channel, bytes.
+    /// Moves values: a value that is written was read. Work counts the read elements, of `element_bytes` bytes each; on
+    /// a channel it counts bytes.
     Move { element_bytes: u64 },
     /// Steps of a blind rotation's body.
     Body(BodyUnit),
-    /// The accumulators before the first iteration, from test polynomials and rotation amounts, which move on with them. Work counts
-    /// bytes that are written.
+    /// The accumulators before the first iteration, from test polynomials and rotation amounts, which the event may
+    /// also pass on. Work counts bytes that are written.
     Initialise,
     /// Ciphertexts to rotation amounts.
     ModulusSwitch,
@@ -60,7 +61,7 @@ pub enum Function {
     Linear,
     /// Functions of RNS vectors, by name (`rns::step::Step::name`).
     Compute(&'static [&'static str]),
-    /// Sums of products of RNS vectors: of one limb, `together` at a time, of at most `terms` terms each.
+    /// Sums of products of RNS vectors of one limb: `together` sums at a time, of at most `terms` terms each.
     Sums { together: usize, terms: usize },
 }
 
@@ -71,7 +72,8 @@ pub struct BodyUnit {
     pub steps: &'static [Step],
     /// Whether it reads twiddle factors from a memory of the schedule.
     pub twiddles: bool,
-    /// Whether two forward transforms pass it as the real and the imaginary part of one complex transform, in that arithmetic.
+    /// Whether it computes two forward transforms as the real and the imaginary part of one complex transform, and in
+    /// its arithmetic.
     pub merged: bool,
 }
 

@@ -1,7 +1,7 @@
-//! Schedules that are a list: millions of events without loops, in whatever compact form their machine keeps them.
+//! Schedules in the form of a list: millions of events without loops, in any compact form that the machine chooses.
 //!
-//! A list is visited in order of time, and everything that is computed from a tree of loops is computed from a list too: the checker,
-//! stalls, totals, timeline and report take a [`Source`], which is either.
+//! A list is visited in order of time. Everything that is computed from a tree of loops is computed from a list too.
+//! The checker, stalls, totals, timeline and report take a [`Source`], which is either.
 
 use super::schedule::{Event, Item, Resources, Schedule};
 use polyfabric_kernels::cancel;
@@ -9,14 +9,14 @@ use std::ops::ControlFlow;
 
 /// A schedule without loops.
 pub trait EventList {
-    /// What events refer to.
+    /// Units, channels, memories and kinds that events refer to.
     fn resources(&self) -> &Resources;
 
     /// Calls `visit` with every event, in order of their starts, until it breaks.
     fn visit(&self, visit: &mut dyn FnMut(&Event) -> ControlFlow<()>);
 
-    /// The instructions that the components are given, if they lie in off-chip memory too and are fetched over what the channels have
-    /// idle.
+    /// The instructions of the components, if these are stored in off-chip memory and fetched in the channels' idle
+    /// cycles.
     fn instructions(&self) -> Option<&Instructions> {
         None
     }
@@ -36,12 +36,12 @@ impl<L: EventList + ?Sized> EventList for &L {
     }
 }
 
-/// Instructions that come from memory ahead of their start, over what the channels have idle.
+/// Instructions that are fetched from memory before they start, in the channels' idle cycles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Instructions {
-    /// Cycles, in order, and the bytes of an instruction that starts then.
+    /// Start cycle and bytes of each instruction, in order.
     pub starts: Vec<(u64, u64)>,
-    /// Bytes of all of it as it lies in memory.
+    /// Bytes of all instructions in memory.
     pub bytes: u64,
     /// Cycles from a request to its first byte.
     pub latency: u64,
@@ -72,7 +72,7 @@ impl<'a> From<&'a Schedule> for Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// What events refer to.
+    /// Units, channels, memories and kinds that events refer to.
     pub fn resources(self) -> &'a Resources {
         match self {
             Self::Loops(schedule) => &schedule.resources,
@@ -80,8 +80,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Calls `visit` with every event as it is written and how often it happens: of a list in order of time, of loops in order of
-    /// the tree.
+    /// Calls `visit` with every event as it is written, and how often it occurs. A list is visited in order of time,
+    /// loops in the order of the tree.
     pub fn each(self, visit: &mut dyn FnMut(&Event, u64)) {
         match self {
             Self::Loops(schedule) => each(&schedule.items, 1, visit),
@@ -113,7 +113,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Calls `visit` with every event of a tree and how often it happens, in the order of the tree.
+/// Calls `visit` with every event of a tree and how often it occurs, in the order of the tree.
 pub(crate) fn each(items: &[Item], times: u64, visit: &mut dyn FnMut(&Event, u64)) {
     for item in items {
         cancel::check();

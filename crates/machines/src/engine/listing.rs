@@ -1,9 +1,9 @@
-//! Events of a schedule as data: when units are at work, and what moves in and out of memories meanwhile.
+//! Events of a schedule as data: when units are at work, and which memories they read and write.
 
 use super::schedule::{Access, Schedule, Value};
 use serde::Serialize;
 
-/// What passes between a unit and a memory.
+/// An access of an event to a memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Passage {
     /// The memory.
@@ -21,11 +21,11 @@ pub struct Passage {
 pub struct Listed {
     /// Its unit or channel.
     pub unit: String,
-    /// Iteration of a body's loop, if it is of one.
+    /// Iteration of the body's loop, if the event is part of one.
     pub iteration: Option<u32>,
     /// Its first cycle.
     pub start: i64,
-    /// First cycle in which the unit takes up another.
+    /// First cycle in which the unit can start another event.
     pub end: i64,
     /// Reads, then writes.
     pub passages: Vec<Passage>,

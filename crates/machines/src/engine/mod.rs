@@ -1,8 +1,8 @@
-//! What every machine shares: the schedule and everything that is computed from one.
+//! Everything that machines share: the schedule, and all results that are computed from it.
 //!
-//! A machine is a [`description`] plus a mapper that yields a [`schedule::Schedule`]. The schedule alone decides the time;
-//! the [`checker`] replays it without asking the mapper, and [`stalls`], [`bound`], [`energy`], traffic ([`totals`]) and
-//! the timeline ([`mod@trace`]) are read from it. [`report`] puts them together.
+//! A machine is a [`description`] plus a mapper that yields a [`schedule::Schedule`]. The schedule alone decides the
+//! time. The [`checker`] replays it without asking the mapper. [`stalls`], [`bound`], [`energy`], traffic ([`totals`])
+//! and the timeline ([`mod@trace`]) are computed from it, and [`report`] puts them together.
 
 pub mod bound;
 pub(crate) mod calendar;

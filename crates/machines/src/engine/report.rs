@@ -1,4 +1,4 @@
-//! Everything that a simulation finds, as data.
+//! The report of a simulation, as data.
 
 use super::bound::Bound;
 use super::checker::{Violation, check};
@@ -12,7 +12,7 @@ use polyfabric_kernels::cancel;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What is simulated.
+/// The input of a simulation.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
     /// Machine.
@@ -25,9 +25,9 @@ pub struct Subject<'a> {
     pub parameters: &'a str,
     /// Units of throughput in the program.
     pub operations: u64,
-    /// What they are.
+    /// Kind of these units.
     pub operation: &'a str,
-    /// Unit classes whose stalls are accounted for; the first is the headline.
+    /// Unit classes whose stalls are reported; the first is the headline.
     pub primary: &'a [String],
 }
 
@@ -62,13 +62,13 @@ pub struct SimulationReport {
     pub parameters: String,
     /// Units of throughput in the program.
     pub operations: u64,
-    /// What they are: look-ups, key switches, instructions.
+    /// Kind of these units: look-ups, key switches, instructions.
     pub operation: String,
     /// Total cycles.
     pub cycles: u64,
     /// Total time.
     pub seconds: f64,
-    /// From the first load to the last store: of all that the program takes in and gives back.
+    /// Time from the first load to the last store of the whole program.
     pub latency_s: f64,
     /// Units of throughput a second.
     pub throughput_per_s: f64,
@@ -82,16 +82,17 @@ pub struct SimulationReport {
     pub limits: BTreeMap<String, u64>,
     /// Share of the time at work, by class and by memory.
     pub utilisation: BTreeMap<String, f64>,
-    /// Where the cycles of the first primary class went.
+    /// Cycles of the first primary class, by stall category.
     pub stalls: BTreeMap<&'static str, f64>,
     /// The same for every primary class.
     pub stalls_by_class: Vec<StallReport>,
-    /// Bytes between chip and memory, by class, with their sum as `total`; without `instructions` where the machine has no model of them.
+    /// Bytes between chip and memory, by class, with their sum as `total`. Without `instructions` if the machine has no
+    /// model of them.
     pub traffic_bytes: BTreeMap<&'static str, u64>,
-    /// Of these, what came or went for want of room on the chip: all but keys and inputs once each, results and instructions. Absent
-    /// where it is not known which loads are repeated.
+    /// The part of these bytes that is moved because on-chip memory is too small. It excludes one load of each key and
+    /// input, results and instructions. Absent if it is not known which loads are repeated.
     pub not_compulsory_bytes: Option<u64>,
-    /// Bytes a second that the channels to memory off the chip can move: of those that the schedule uses.
+    /// Bandwidth of the channels to off-chip memory that the schedule uses.
     pub off_chip_bytes_per_s: f64,
     /// Area of all components.
     pub area_mm2: Option<f64>,
@@ -99,7 +100,7 @@ pub struct SimulationReport {
     pub power_w: Option<f64>,
     /// Energy of chip and memory.
     pub energy_j: Option<f64>,
-    /// Energy of the memory outside the chip, where it is not part of a component's.
+    /// Energy of off-chip memory that is not part of a component's.
     pub off_chip_energy_j: Option<f64>,
     /// By component.
     pub components: Vec<ComponentEnergy>,
@@ -134,7 +135,7 @@ impl SimulationReport {
     /// Checks a schedule and reports on it.
     ///
     /// # Errors
-    /// [`SimulationError`]: an illegal schedule, or a figure that is unknown.
+    /// [`SimulationError`]: an illegal schedule, or an unknown figure.
     pub fn of(subject: &Subject) -> Result<Self, SimulationError> {
         let Subject { machine, schedule, .. } = *subject;
         let checking = cancel::stage("checking every event", 0);
@@ -153,7 +154,7 @@ impl SimulationReport {
         let stalls_by_class: Vec<StallReport> = checked.stalls.iter().map(StallReport::from).collect();
         let mut traffic_bytes: BTreeMap<&'static str, u64> =
             Traffic::ALL.into_iter().zip(totals.traffic).map(|(class, bytes)| (class.name(), bytes)).collect();
-        // A machine whose instructions have no model has none of them, and not none that come.
+        // Zero bytes mean that the machine has no model of instructions.
         if totals.traffic[Traffic::Instructions as usize] == 0 {
             traffic_bytes.remove(Traffic::Instructions.name());
         }
@@ -190,7 +191,8 @@ impl SimulationReport {
     }
 }
 
-/// Cycles from the first transfer to the end of a schedule of `cycles`, which is its last store's or, without stores, its last event's.
+/// Cycles from the first transfer to the end of a schedule of `cycles` cycles. It ends with its last store or, without
+/// stores, with its last event.
 pub(super) fn latency_cycles(schedule: Source<'_>, cycles: u64) -> u64 {
     cycles - schedule.first_transfer().map_or(0, |start| start.max(0) as u64)
 }

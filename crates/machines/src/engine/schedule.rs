@@ -1,24 +1,26 @@
 //! The schedule: what every unit, memory and channel of a machine does in every cycle.
 //!
-//! A schedule is a tree. Leaves are [`Event`]s: one operation on one unit (or one transfer on one channel), which starts at
-//! a cycle, occupies the unit for some cycles, and reads and writes values at places of memories. Inner nodes are
-//! [`Repeat`]s: a body that starts again every `period` cycles with its ciphertext and iteration numbers moved on. Rounds may
-//! overlap (a body may be longer than its period), repeats nest, and items around a repeat may overlap it in time; so a
-//! software-pipelined loop of millions of look-ups is a handful of items.
+//! A schedule is a tree. Leaves are [`Event`]s: one operation on one unit, or one transfer on one channel. An event
+//! starts at a cycle, occupies the unit for some cycles, and reads and writes values at places of memories. Inner nodes
+//! are [`Repeat`]s: a body that starts again every `period` cycles, with its ciphertext and iteration numbers
+//! increased. Rounds may overlap, because a body may be longer than its period. Repeats nest, and items around a repeat
+//! may overlap it in time. So a software-pipelined loop of millions of look-ups takes only a few items.
 //!
-//! Time. Cycles are counted from 0. Every `start` is relative to the start of the round of the enclosing repeat (or to
-//! cycle 0 at the top). A unit is occupied in `start .. start + occupancy`.
+//! Time. Cycles are counted from 0. Every `start` is relative to the start of the round of the enclosing repeat, or to
+//! cycle 0 at the top. A unit is occupied in `start .. start + occupancy`.
 //!
 //! Streaming. An [`Access`] moves its place's elements evenly from cycle `start + first` to cycle `start + last`, both
-//! included. An element may be read in any cycle after the one in which it was written, and overwritten in or after the
-//! cycle in which it was last read. [`Order::Any`] says that elements move in an order unknown to the other side (a rotated
-//! read, for example): then the whole value must be there before the first read, and stays until after the last.
+//! included. An element may be read in any cycle after the one in which it was written. It may be overwritten in or
+//! after the cycle in which it was last read. [`Order::Any`] says that elements move in an order unknown to the other
+//! side, for example in a rotated read. Then the whole value must be there before the first read, and stay until after
+//! the last.
 //!
-//! Pipelines. Units that hand elements on through registers ([`MemoryKind::Wire`]) start together: none can wait for
-//! another. Such a pipeline is one thing for the stalls: what holds one of its units holds all of them.
+//! Pipelines. Units that are linked by registers ([`MemoryKind::Wire`]) start together: none can wait for another. For
+//! the stalls such a pipeline is one unit: a constraint on one of its units delays all of them.
 //!
-//! Values are named ([`Value`]), so the checker knows not only that a place was written but that it holds what the event
-//! means to read. Places do not move from round to round: a body that alternates between two buffers is two rounds long.
+//! Values are named ([`Value`]). So the checker knows not only that a place was written, but also that it holds the
+//! value that the event means to read. Places do not move from round to round: a body that alternates between two
+//! buffers is two rounds long.
 
 mod builder;
 
@@ -41,7 +43,8 @@ pub struct MemoryId(pub u16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KindId(pub u16);
 
-/// How a unit is set up. The numbers are the machine's own: two operations of one unit go together where they are equal.
+/// The mode for which a unit is set up. A machine chooses the numbers. Two operations of one unit share a mode if their
+/// numbers are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Mode(pub u16);
 
@@ -49,25 +52,25 @@ pub struct Mode(pub u16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClassId(pub u16);
 
-/// What a consumer that has to wait for this producer is waiting for.
+/// Stall category of a wait for a producer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WaitCategory {
     /// The producer is part of the same pipeline: its latency is the consumer's wait.
     Pipeline,
     /// The producer is the general vector unit.
     VectorUnit,
-    /// The producer is a way between memories, or from a memory to a unit: a transfer.
+    /// The producer moves data between memories, or from a memory to a unit: a transfer.
     Network,
 }
 
-/// One functional unit: it takes up one operation at a time and is free again after the occupancy.
+/// One functional unit. It takes one operation at a time and is free again after the occupancy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unit {
     /// Unique name, for example `xpu0.fft1`.
     pub name: String,
     /// Class: units of one class are interchangeable in statistics, for example `fft`.
     pub class: String,
-    /// What others wait for when they wait for this unit.
+    /// Category of a wait for this unit.
     pub wait: WaitCategory,
 }
 
@@ -96,22 +99,23 @@ pub enum MemoryKind {
         /// Bytes a cycle that one bank can be written.
         write_bytes_per_cycle: f64,
     },
-    /// By line: it holds vectors of one size, and each access is a stream of a whole one.
+    /// By line. It holds vectors of one size, and each access is a stream of one whole vector.
     Lines(Lines),
-    /// Off-chip memory, by value: it holds the inputs from cycle 0 on and keeps everything that is written to it. Places are
-    /// ignored, there is no capacity and no port; what channels move from and to it counts as traffic.
+    /// Off-chip memory, by value. It holds the inputs from cycle 0 on and keeps everything that is written to it.
+    /// Places are ignored, and there is no capacity and no port. Bytes that channels move from and to it count as
+    /// traffic.
     OffChip,
-    /// The registers between two units of one pipeline: an element passes to its reader a fixed number of cycles after it
-    /// was written, and cannot wait. Each value is read exactly once. It has no capacity: the registers are part of the
-    /// units.
+    /// The registers between two units of one pipeline. An element passes to its reader a fixed number of cycles after
+    /// it was written, and cannot wait. Each value is read exactly once. There is no capacity, because the registers
+    /// are part of the units.
     Wire {
         /// Bytes a cycle.
         bytes_per_cycle: f64,
         /// Cycles from a write to its read; at least 1.
         delay: u32,
     },
-    /// A scoreboard, by value: empty at first, it keeps everything that is written to it. A value of zero bytes in it is a
-    /// token that expresses precedence.
+    /// A scoreboard, by value. It is empty at first and keeps everything that is written to it. A value of zero bytes
+    /// in it is a token that expresses precedence.
     Scoreboard,
 }
 
@@ -124,25 +128,25 @@ pub struct Lines {
     pub line: u64,
     /// Banks.
     pub banks: u32,
-    /// Parts of a bank over which each of its vectors is striped. A stream that begins in cycle c is in part (t + s - c) mod s in
-    /// cycle t, so streams meet only if they begin as many cycles apart as there are parts, or a multiple.
+    /// Parts of a bank over which each of its vectors is striped. With s parts, a stream that begins in cycle c is in
+    /// part (t + s - c) mod s in cycle t. So two streams meet only if their starts differ by a multiple of s.
     pub stripes: u32,
-    /// Streams that a part of a bank serves at a time, in either direction.
+    /// Streams that a part of a bank serves at the same time, in either direction.
     pub accesses: u32,
-    /// Bytes a cycle of a stream, at most.
+    /// Largest bandwidth of a stream, bytes a cycle.
     pub bytes_per_cycle: f64,
-    /// Through what streams leave a bank for a network, if they do.
+    /// The port through which streams leave a bank for a network, if there is one.
     pub out: Option<BankPort>,
-    /// Through what streams come to a bank from a network, if they do.
+    /// The port through which streams come to a bank from a network, if there is one.
     pub into: Option<BankPort>,
 }
 
-/// A bank's port at a network, which moves one stream at a time.
+/// A bank's port to a network. It moves one stream at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BankPort {
-    /// Class of the network's units: what they read or write passes the port.
+    /// Class of the network's units, whose reads or writes pass the port.
     pub class: String,
-    /// Whether the network brings one read to all who begin it in the same cycle.
+    /// Whether the network delivers one read to all units that begin it in the same cycle.
     pub multicast: bool,
 }
 
@@ -170,32 +174,33 @@ pub struct Memory {
     pub kind: MemoryKind,
 }
 
-/// One kind of operation: what the unit promises about it. The checker holds every event against it.
+/// One kind of operation, with its rate and latency. The checker checks every event against it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpKind {
     /// Name, for example `forward transform`.
     pub name: String,
     /// Class of the units or channels that execute it.
     pub class: String,
-    /// Elements that a unit takes up a cycle with all its parts. Channels: ignored, their bandwidth counts.
+    /// Elements that a unit takes a cycle with all its parts. Ignored for channels, whose bandwidth counts.
     pub elements_per_cycle: f64,
-    /// Equal parts of the unit that work side by side, for example the columns of an array: an event may use fewer.
+    /// Equal parts of the unit that work in parallel, for example the columns of an array. An event may use fewer.
     pub parts: u32,
     /// Cycles from the first element in to the first element out.
     pub latency: u64,
-    /// How the unit is set up for it, if it has to be. Elements then pass one behind the other and none overtakes another, and the unit is
-    /// set up in another way when the last of them has left, [`OpKind::latency`] cycles after it came: it has to be empty.
+    /// The mode that it requires, if its unit has modes. Elements then pass in order, and none overtakes another. A
+    /// change of mode requires an empty unit: its last element has left, [`OpKind::latency`] cycles after it entered.
     pub mode: Option<Mode>,
-    /// Whether it reads addends, which may come when the unit has had its other operands for a while. Every other operand is read
-    /// [`OpKind::latency`] cycles before what is made of it comes.
+    /// Whether it reads addends, which may arrive later than the other operands. Every other operand is read at least
+    /// [`OpKind::latency`] cycles before its result.
     pub addends: bool,
-    /// Whether the unit stands beside the off-chip memory and works on what lies there, as a host does: all others reach it over channels.
+    /// Whether the unit is outside the chip and works on off-chip memory directly, as a host does. All other units
+    /// reach it over channels.
     pub off_chip: bool,
     /// The computation that it may do.
     pub function: Function,
 }
 
-/// What travels: how a value class counts in the traffic report.
+/// Traffic class: how a value counts in the traffic report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Traffic {
@@ -228,7 +233,7 @@ impl Traffic {
     }
 }
 
-/// A class of values of the machine's own choosing, for example `accumulator` or `bootstrap key`.
+/// A class of values that the machine defines, for example `accumulator` or `bootstrap key`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValueClass {
     /// Name in messages.
@@ -237,8 +242,9 @@ pub struct ValueClass {
     pub traffic: Traffic,
     /// Whether values of this class lie in [`MemoryKind::OffChip`] memory from cycle 0 on: keys, tables, inputs.
     pub input: bool,
-    /// Bits of an element (a coefficient, a residue, a number of a ciphertext) as it lies on this machine: what a place of a value must have room
-    /// for, and an access must move. 0 where places hold parts of values, tokens or words of instructions.
+    /// Bits of an element (a coefficient, a residue, a number of a ciphertext) as stored on this machine. They give the
+    /// least size of a value's place and of an access. 0 if places hold parts of values, tokens or words of
+    /// instructions.
     pub bits: u32,
 }
 
@@ -255,7 +261,7 @@ pub struct Resources {
     pub kinds: Vec<OpKind>,
     /// Value classes.
     pub value_classes: Vec<ValueClass>,
-    /// Whether what units do comes from memory as instructions, which a schedule then has.
+    /// Whether units take instructions from memory. Then a schedule must have instructions.
     pub instructed: bool,
 }
 
@@ -296,7 +302,8 @@ impl Resources {
         }
     }
 
-    /// Cycles that a resource needs for `work` elements (units) or bytes (channels) of an operation kind, with all its parts.
+    /// Cycles that a resource needs for `work` elements (units) or bytes (channels) of an operation kind, with all its
+    /// parts.
     pub fn cycles(&self, resource: Resource, kind: KindId, work: u64) -> u64 {
         self.cycles_on(resource, kind, work, u32::MAX)
     }
@@ -309,30 +316,31 @@ impl Resources {
                 kind.elements_per_cycle * f64::from(parts.min(kind.parts)) / f64::from(kind.parts)
             }),
         };
-        // A product of bandwidth and time that is an integer up to rounding must not cost a cycle more.
+        // A rounding error must not cost a cycle if the exact quotient is an integer.
         let cycles = work as f64 / rate;
         (cycles - 1e-9_f64.max(1e-12 * cycles)).ceil().max(0.0) as u64
     }
 }
 
-/// Name of a value: what a place holds. Two values are the same if and only if all four fields are.
+/// Name of a value. Two values are the same if and only if all four fields are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Value {
-    /// Machine's own class.
+    /// Class, as the machine defines it.
     pub class: ClassId,
-    /// Ciphertext number, or [`Value::NONE`]; moved on by [`Shift::ciphertext`].
+    /// Ciphertext number, or [`Value::NONE`]; increased by [`Shift::ciphertext`].
     pub ciphertext: u32,
-    /// Loop iteration, or [`Value::NONE`]; moved on by [`Shift::iteration`].
+    /// Loop iteration, or [`Value::NONE`]; increased by [`Shift::iteration`].
     pub iteration: u32,
-    /// In a TFHE schedule the label ([`crate::tfhe::labels`]), in an RNS schedule the number of the vector; never moved on.
+    /// In a TFHE schedule the label ([`crate::tfhe::labels`]), in an RNS schedule the number of the vector. Repeats do
+    /// not change it.
     pub index: u32,
 }
 
 impl Value {
-    /// A field that does not apply, and that no repeat moves on.
+    /// A field that does not apply. Repeats do not change it.
     pub const NONE: u32 = u32::MAX;
 
-    /// This value, `shift` further on.
+    /// This value, with its numbers increased by `shift`.
     #[must_use]
     pub fn shifted(self, shift: Shift) -> Self {
         Self {
@@ -347,7 +355,7 @@ fn shift_field(field: u32, by: i64) -> u32 {
     if field == Value::NONE { field } else { (i64::from(field) + by) as u32 }
 }
 
-/// How far a round moves numbers on.
+/// Increase of numbers from round to round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Shift {
     /// Added to every ciphertext number that is not [`Value::NONE`].
@@ -359,12 +367,12 @@ pub struct Shift {
 }
 
 impl Shift {
-    /// By so many ciphertexts.
+    /// An increase of ciphertext numbers.
     pub fn ciphertexts(by: i64) -> Self {
         Self { ciphertext: by, ..Self::default() }
     }
 
-    /// By so many iterations.
+    /// An increase of iteration numbers.
     pub fn iterations(by: i64) -> Self {
         Self { iteration: by, ..Self::default() }
     }
@@ -380,12 +388,12 @@ impl Shift {
     }
 }
 
-/// Which operation of the kernel program an event performs.
+/// The operation of the kernel program that an event performs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OpRef {
     /// Kind of operation, with its rate and latency.
     pub kind: KindId,
-    /// Index of the operation in the kernel program, or of the instruction that a compiler has made of it.
+    /// Index of the operation in the kernel program, or of the instruction that was compiled from it.
     pub kernel_op: u32,
     /// Index of the operation in that operation's body, or [`Value::NONE`].
     pub body_op: u32,
@@ -396,7 +404,7 @@ pub struct OpRef {
 }
 
 impl OpRef {
-    /// This operation, `shift` further on.
+    /// This operation, with its numbers increased by `shift`.
     #[must_use]
     pub fn shifted(self, shift: Shift) -> Self {
         Self {
@@ -419,12 +427,12 @@ pub struct Place {
     pub bytes: u64,
 }
 
-/// In which order an access moves the elements of its place.
+/// Order in which an access moves the elements of its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Order {
     /// In the order in which the other side moves them.
     Stream,
-    /// In an order that the other side does not know: nothing may overlap.
+    /// In an order unknown to the other side: nothing may overlap.
     Any,
 }
 
@@ -433,7 +441,7 @@ pub enum Order {
 pub struct Access {
     /// Where.
     pub place: Place,
-    /// What must be there (read) or is there afterwards (write).
+    /// The value that must be there (read) or is there afterwards (write).
     pub value: Value,
     /// Cycle of the first element, relative to the event's start.
     pub first: u32,
@@ -456,9 +464,9 @@ pub struct Event {
     pub occupancy: u32,
     /// Elements (units) or bytes (channels).
     pub work: u64,
-    /// Parts of the unit that take part, of [`OpKind::parts`]; the others have nothing to do.
+    /// Parts of the unit that are used, of [`OpKind::parts`]; the others are idle.
     pub parts: u32,
-    /// What is done.
+    /// The operation.
     pub op: OpRef,
     /// Values read.
     pub reads: Vec<Access>,
@@ -483,17 +491,17 @@ pub struct Repeat {
     pub count: u64,
     /// Cycles between rounds; at least 1.
     pub period: u64,
-    /// What the first round adds to the numbers of the body.
+    /// Added to the numbers of the body in the first round.
     pub origin: Shift,
-    /// What each further round adds.
+    /// Added in each further round.
     pub shift: Shift,
-    /// Items, relative to the start of their round, in any order. May reach beyond the period. What is done again elsewhere, from
-    /// another cycle and another origin on, is the same body.
+    /// Items, relative to the start of their round, in any order. They may reach beyond the period. Several repeats,
+    /// with different starts and origins, can share a body.
     pub body: Arc<Vec<Item>>,
 }
 
 impl Repeat {
-    /// What round `round` of the loop adds to the numbers of its body, in a round of the enclosing loop that adds `outer`.
+    /// Increase of the body's numbers in round `round`, in a round of the enclosing loop that adds `outer`.
     pub fn shift_of(&self, outer: Shift, round: u64) -> Shift {
         outer.advanced(self.origin, 1).advanced(self.shift, round as i64)
     }
@@ -511,7 +519,7 @@ pub enum Item {
 /// A complete schedule.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Schedule {
-    /// What events refer to.
+    /// Units, channels, memories and kinds that events refer to.
     pub resources: Resources,
     /// Items, in any order.
     pub items: Vec<Item>,
@@ -524,7 +532,7 @@ pub struct Placed<'a> {
     pub event: &'a Event,
     /// Absolute first cycle.
     pub start: i64,
-    /// What the enclosing rounds add to ciphertext and iteration numbers.
+    /// Increase of ciphertext and iteration numbers by the enclosing rounds.
     pub shift: Shift,
 }
 
@@ -536,7 +544,7 @@ impl Placed<'_> {
 }
 
 impl Schedule {
-    /// Every event in order of its start cycle, loops unrolled lazily: memory stays that of the rounds in flight.
+    /// Every event in order of its start cycle. Loops are unrolled lazily: memory holds only the rounds in flight.
     pub fn events(&self) -> Events<'_> {
         Events::new(&self.items)
     }
@@ -546,12 +554,12 @@ impl Schedule {
         count_events(&self.items)
     }
 
-    /// Total cycles: the first cycle in which nothing is left to do.
+    /// Total cycles: the first cycle after all events.
     pub fn cycles(&self) -> i64 {
         end_of(&self.items)
     }
 
-    /// The same schedule without any loop. For tests of small ones: it can be very long.
+    /// The same schedule without any loop. It can be very long, so this is for tests of small schedules.
     #[must_use]
     pub fn unrolled(&self) -> Self {
         let items = self.events().map(|placed| Item::Event(placed.to_event())).collect();
@@ -638,7 +646,8 @@ impl<'a> Events<'a> {
         events
     }
 
-    /// Gives items consecutive numbers, and their bodies' items after them: once to a body that several loops have.
+    /// Numbers items consecutively, and then the items of their bodies. A body that several loops share is numbered
+    /// once.
     fn index(
         &mut self,
         items: &'a [Item],

@@ -1,17 +1,20 @@
 //! Where the cycles of a unit class went: exclusive categories that sum to the total.
 //!
-//! A unit's time is its events and the gaps before, between and after them. Of a gap the checker asks two questions.
+//! A unit's time consists of its events and of the gaps before, between and after them. For each gap the checker asks
+//! two questions.
 //!
-//! Which constraint was satisfied last? It recomputes, for the event that ends the gap, the earliest start that each operand,
-//! each destination and the unit itself allowed. Units of one pipeline (see [`super::schedule::MemoryKind::Wire`]) start
-//! together, so the constraints of all of them count for each: a key that is late at its end holds its beginning too. What
-//! remains after the last constraint was chosen by the schedule alone: slack.
+//! Which constraint was satisfied last? For the event that ends the gap, the checker computes the earliest start that
+//! each operand, each destination and the unit itself allowed. Units of one pipeline (see
+//! [`super::schedule::MemoryKind::Wire`]) start together. So the constraints of all of them count for each: a late key
+//! at the end of a pipeline also delays its beginning. Cycles after the last constraint were chosen by the schedule
+//! alone: slack.
 //!
-//! And what was that constraint waiting for? The gap is read backwards. While the producer of the missing operand was at work,
-//! the wait is for it; before that, for whatever the producer waited for, and so on. If the operand streams, the consumer
-//! follows the producer at a fixed distance, and its gap is the producer's, seen later.
+//! Why was that constraint satisfied so late? The gap is read backwards. While the producer of the missing operand was
+//! at work, the gap is charged to the producer. Before that, it is charged to the cause of the producer's own wait, and
+//! so on. If the operand streams, the consumer follows the producer at a fixed distance, and its gap is the producer's,
+//! seen later.
 
-/// Where a cycle of a unit went.
+/// Category of a cycle of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Stall {
@@ -72,8 +75,8 @@ impl Stall {
         }
     }
 
-    /// Of several constraints that were satisfied in the same cycle, the one that is charged: what the machine waits for
-    /// from outside before what it waits for from itself.
+    /// Rank among constraints that were satisfied in the same cycle: the highest is charged. Waits for the outside of
+    /// the machine rank above waits within it.
     pub(crate) fn precedence(self) -> u8 {
         match self {
             Stall::BootstrapKey => 9,

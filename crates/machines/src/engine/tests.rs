@@ -1,4 +1,4 @@
-//! Do the numbers of a report follow from the schedule by hand, and does the timeline show what the schedule holds?
+//! Does a report match numbers worked out by hand, and does the timeline show every event?
 
 use super::checker::tests::toy::{accumulate, machine};
 use super::description::{Description, DescriptionLiteral, Dimension, FigureSpec, energy, figure, optional};
@@ -54,8 +54,8 @@ fn report_of(schedule: &Schedule, text: &str) -> Result<SimulationReport, Simula
 
 #[test]
 fn a_report_by_hand() {
-    // 21 iterations at a period of 4: 92 cycles; 84 of work on each unit and on the channel, so the resource bound is 84 and
-    // the critical path 52 cycles (2 a sum, 12 for the first).
+    // 21 iterations at a period of 4 take 92 cycles. The work on each unit and on the channel is 84 cycles, so the
+    // resource bound is 84. The critical path is 52 cycles (2 a sum, 12 for the first).
     let report = report_of(&accumulate(10, 4), FILE).expect("legal");
     assert_eq!(report.cycles, 92);
     assert!((report.seconds - 92e-9).abs() < 1e-15);
@@ -75,8 +75,8 @@ fn a_report_by_hand() {
     let multiplier = report.components.iter().find(|part| part.name == "multiplier").expect("listed");
     assert_eq!(multiplier.kind, "input");
     assert!((multiplier.energy_j.expect("known") - 3.0 * 86e-9).abs() < 1e-15);
-    // Buffer: every iteration moves 16 bytes five times and once more for the old sum, which the first does not read:
-    // key in and out, product in and out, sum in, sum out. Ports: 2 banks · 16 bytes a cycle.
+    // Buffer: every iteration moves 16 bytes five times, and once more for the old sum, except the first. These are key
+    // in and out, product in and out, sum in, sum out. Ports: 2 banks · 16 bytes a cycle.
     let share = (21.0 * 5.0 + 20.0) * 16.0 / (32.0 * 92.0);
     let buffer = report.components.iter().find(|part| part.name == "buffer").expect("listed");
     assert!((buffer.activity - share).abs() < 1e-12);
@@ -112,7 +112,7 @@ fn unknown_stays_unknown() {
     assert!(report.components.iter().all(|part| part.energy_j.is_some()));
     let unknown = FILE.replace("value = 2.0, unit = \"mm2\"", "value = \"unknown\", unit = \"mm2\"");
     assert_eq!(report_of(&accumulate(10, 4), &unknown).expect("legal").area_mm2, None);
-    // Nor is a chip without parts one of no area.
+    // A chip without parts has an unknown area, not 0.
     let (bare, _) = FILE.split_once("[components").expect("parts");
     let report = report_of(&accumulate(10, 4), bare).expect("legal");
     assert_eq!((report.area_mm2, report.energy_j, description(bare).power_w()), (None, None, None));
@@ -122,13 +122,13 @@ fn unknown_stays_unknown() {
 fn energy_of_memory_is_counted_once_and_of_its_own_channel() {
     let report = |text: &str| report_of(&accumulate(10, 4), text).expect("legal");
     let parts = report(FILE).components.iter().filter_map(|part| part.energy_j).sum::<f64>();
-    // Another channel's memory has no bits to pay for.
+    // The memory of another channel carries no bits, so it takes no energy.
     let two = FILE.replace(
         "[components.m",
         "[channels.link]\nenergy = { value = 50, unit = \"pJ/bit\", source = \"assumption\" }\n[components.m",
     );
     assert_eq!(report(&two).off_chip_energy_j, report(FILE).off_chip_energy_j);
-    // Part of a component's power, it is not added to it.
+    // Memory that is part of a component's power is not added to it.
     let includes =
         FILE.replace("activity = [\"multiplier\"]", "includes = [\"channels.channel\"]\nactivity = [\"multiplier\"]");
     let energy = "energy = { value = 5, unit = \"pJ/bit\"";
@@ -192,7 +192,7 @@ fn events_come_in_order_and_complete() {
 fn latency_is_from_the_first_load_to_the_last_store() {
     let schedule = accumulate(3, 4);
     assert_eq!(latency_cycles((&schedule).into(), 36), 36);
-    // Later by seven cycles, all of it: what comes before the first load does not count.
+    // The same schedule, seven cycles later: cycles before the first load do not count.
     let later = super::checker::tests::toy::shifted(&accumulate(3, 4), 7);
     assert_eq!(latency_cycles((&later).into(), 43), 36);
 }

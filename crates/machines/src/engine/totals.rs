@@ -1,4 +1,4 @@
-//! What a schedule does in sum: work, occupancy and traffic, with every loop counted and none unrolled.
+//! Sums over a schedule: work, occupancy and traffic. Loops are counted, not unrolled.
 
 use super::list::Source;
 use super::schedule::{Access, Event, MemoryKind, Resource, Resources, Traffic};
@@ -19,13 +19,13 @@ pub struct Totals {
     pub written: Vec<u64>,
     /// Bytes between the chip and off-chip memory, in the order of [`Traffic::ALL`].
     pub traffic: [u64; Traffic::ALL.len()],
-    /// For each resource, the bytes that it moves between the chip and off-chip memory, if it is a channel. What of them the instructions
-    /// are, which any channel brings while it is idle, counts with the first.
+    /// For each channel, the bytes that it moves between the chip and off-chip memory; 0 for units. Any channel may
+    /// bring instructions while it is idle; they count with the first.
     pub off_chip: Vec<u64>,
 }
 
 impl Totals {
-    /// Those of a schedule without events.
+    /// Totals of a schedule without events.
     pub fn none(resources: &Resources) -> Self {
         Self {
             events: 0,
@@ -81,7 +81,7 @@ impl Totals {
         }
     }
 
-    /// Bytes a cycle of all channels that move anything between the chip and off-chip memory.
+    /// Bandwidth, in bytes a cycle, of all channels that move anything between the chip and off-chip memory.
     pub fn off_chip_bytes_per_cycle(&self, resources: &Resources) -> f64 {
         let used = (0..).zip(&self.off_chip).filter(|&(_, &bytes)| bytes > 0);
         used.filter_map(|(index, _)| resources.as_channel(Resource(index))).map(|channel| channel.bytes_per_cycle).sum()
@@ -97,11 +97,11 @@ fn add(sum: &mut u64, amount: u64, times: u64) {
     *sum = sum.saturating_add(amount.saturating_mul(times));
 }
 
-/// The reads that a network has brought to somebody already.
+/// Multicast reads that a network has delivered already.
 struct Given {
-    /// Of every memory whether its reads are shared, and by which units.
+    /// For each memory with multicast, which units share its reads.
     shared: Vec<Option<Vec<bool>>>,
-    /// When a place was last read so.
+    /// Cycle of the latest shared read of each place.
     last: HashMap<(u16, u64), i64>,
 }
 
@@ -118,7 +118,7 @@ impl Given {
         Self { shared, last: HashMap::new() }
     }
 
-    /// Whether the same read serves an event that began in the same cycle.
+    /// Whether an event of the same cycle has made the same read already.
     fn again(&mut self, event: &Event, access: &Access) -> bool {
         let memory = access.place.memory;
         let joins = self.shared[usize::from(memory.0)].as_ref().is_some_and(|units| units[event.resource.0 as usize]);

@@ -1,8 +1,8 @@
 //! The timeline as Chrome trace events, which Perfetto opens.
 //!
-//! One process for each class, one track for each unit or channel, and one slice for each event, from its start for as long
-//! as it occupies the unit. Of a loop the first rounds and the last are drawn; what is left out has a slice of its own on a
-//! track of the process `loops`, so nothing is missing without a mark.
+//! There is one process for each class and one track for each unit or channel. Each event is a slice, for as long as it
+//! occupies the unit. The first and the last rounds of a loop are drawn. Each omitted part has a slice on a track of
+//! the process `loops`.
 
 use super::list::{EventList, Source};
 use super::schedule::{Event, Item, Resource, Resources, Shift, Value};
@@ -10,14 +10,14 @@ use super::totals::classes;
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// How much of a schedule is drawn.
+/// How much of a schedule to draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceOptions {
     /// Rounds of a loop that are drawn at its start.
     pub first_rounds: u64,
     /// Rounds of a loop that are drawn at its end.
     pub last_rounds: u64,
-    /// Largest number of slices; beyond it the middle of the schedule is left out.
+    /// Largest number of slices. Beyond it the middle of the schedule is omitted.
     pub slices: usize,
 }
 
@@ -51,7 +51,7 @@ pub struct TraceEvent {
     pub pid: u32,
     /// Track.
     pub tid: u32,
-    /// Start in µs, or when the counter has its value.
+    /// Start in µs; for a counter, the time of its value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ts: Option<f64>,
     /// Duration in µs.
@@ -100,7 +100,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Leaves out the middle of too many slices.
+    /// Omits the middle if there are too many slices.
     fn limit(&mut self) {
         self.slices.sort_by_key(|slice| slice.start);
         let (total, most) = (self.slices.len(), self.options.slices.max(2));
@@ -115,11 +115,11 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Windows over which the utilisation of a list is counted.
+/// Number of windows for the utilisation of a list.
 const WINDOWS: u64 = 400;
 
-/// Draws a schedule at a clock in Hz. Of a long list the beginning and the end are drawn, with the share of each class that is busy over
-/// time.
+/// Draws a schedule at a clock in Hz. For a long list, only the beginning and the end are drawn, with the utilisation
+/// of each class over time.
 pub fn trace<'a>(source: impl Into<Source<'a>>, clock_hz: f64, options: TraceOptions) -> Trace {
     let source = source.into();
     let resources = source.resources();
@@ -146,7 +146,7 @@ pub fn trace<'a>(source: impl Into<Source<'a>>, clock_hz: f64, options: TraceOpt
     page.finish()
 }
 
-/// A trace in the making.
+/// A trace under construction.
 struct Page<'a> {
     resources: &'a Resources,
     clock_hz: f64,
@@ -184,7 +184,8 @@ impl Page<'_> {
         });
     }
 
-    /// Of too many events the first and the last, and the utilisation over time of all of them.
+    /// Draws a list. If it has too many events, only the first and the last are drawn. Adds the utilisation of all
+    /// events over time.
     fn list(&mut self, list: &dyn EventList, options: TraceOptions) {
         let (mut total, mut end) = (0, 0);
         Source::List(list).each(&mut |event, _| {
@@ -218,12 +219,12 @@ impl Page<'_> {
     }
 }
 
-/// For each class of units and channels, the share that is busy, over windows of the whole time: counters of a process of their own.
+/// For each class of units and channels, the busy share of each window of time, as counters in a separate process.
 struct Utilisation {
     classes: Vec<(String, u64)>,
     class_of: Vec<usize>,
     width: u64,
-    /// Of each class, busy cycles in each window.
+    /// For each class, busy cycles in each window.
     busy: Vec<Vec<u64>>,
 }
 
@@ -257,7 +258,7 @@ impl Utilisation {
         const PROCESS: u32 = u32::MAX;
         let mut events = vec![name("process_name", PROCESS, 0, "utilisation")];
         for ((class, units), busy) in self.classes.iter().zip(&self.busy) {
-            // A last 0 ends the last window.
+            // A final 0 ends the last window.
             for (window, busy) in busy.iter().chain([&0]).enumerate() {
                 let share = 100.0 * *busy as f64 / (units * self.width) as f64;
                 events.push(TraceEvent {
@@ -276,7 +277,7 @@ impl Utilisation {
     }
 }
 
-/// Marks of what is left out, on as many tracks as overlap.
+/// Marks the omitted parts. Parts that overlap get separate tracks.
 fn elide(events: &mut Vec<TraceEvent>, mut elisions: Vec<Elision>, microseconds: impl Fn(i64) -> f64) {
     const LOOPS: u32 = 0;
     elisions.sort_by_key(|elision| (elision.start, elision.end));

@@ -1,30 +1,31 @@
-//! Whose fault a wait is.
+//! Attribution of waits: which constraint delayed an event, and which stall category is charged.
 //!
-//! Events that hand elements on over wires start together: a pipeline. Its [`Pipeline`] collects what every constraint on
-//! any of its events would have allowed. The constraint that was satisfied last, the one with the least slack, is the blame
-//! of them all; the gap before each of them is charged once the whole pipeline has run.
+//! Events that are linked by wires start together and form a [`Pipeline`]. It collects the earliest start that each
+//! constraint on any of its events allowed. The binding constraint is the one with the least slack. The gap before each
+//! event of the pipeline is charged to it once the whole pipeline is over.
 //!
-//! A blame has a past: who waits for a producer that was itself kept waiting is kept waiting by the same thing. So a
-//! [`Cause`] is read backwards in time, as stretches of cycles, from the end of the wait.
+//! Waits chain: if a producer was itself delayed, its consumers are charged to the cause of that delay. So a [`Cause`]
+//! is a list of stretches of cycles, backwards in time from the end of the wait.
 //!
-//! What others see of a pipeline in a cycle is what was known before that cycle. So the result does not depend on the order
-//! in which the replay takes what happens in one cycle.
+//! A query in cycle t sees only constraints known before t. So the result does not depend on the order in which the
+//! replay handles the accesses of one cycle.
 
 use crate::engine::stalls::{Stall, Tally};
 use std::cell::RefCell;
 use std::cmp::{Ordering, Reverse};
 use std::rc::Rc;
 
-/// Stretches that a cause remembers; where there are more, the oldest count for what began before them all.
+/// Maximum number of stretches in a cause. With more, the oldest one takes the last slot.
 const DEPTH: usize = 10;
 
-/// Events without a gap after which a unit is itself what others wait for, whatever it waited for before them.
+/// After this many events without a gap, a unit counts as the cause of a wait, whatever it waited for before.
 pub(super) const LONG_RUN: u32 = 8;
 
-/// The length of the last stretch. One of as many cycles or more counts as if it had no end: that keeps causes small.
+/// Length of the last stretch: unlimited. Longer stretches saturate to it, which keeps causes small.
 const OPEN: u32 = u32::MAX;
 
-/// What was waited for, backwards from the end of the wait, as stretches of cycles; the last stretch has no end, and those after it are like it.
+/// Why something waited: stretches of cycles, backwards from the end of the wait. The last stretch is unlimited, and
+/// unused slots repeat it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cause {
     lengths: [u32; DEPTH],
@@ -45,7 +46,7 @@ impl Cause {
         self.stalls.into_iter().zip(self.lengths).take(self.count())
     }
 
-    /// Adds a stretch at the old end; the oldest counts for what is one too many.
+    /// Adds a stretch at the old end. If all slots are taken, it replaces the oldest stretch.
     fn append(&mut self, stall: Stall, length: u32) {
         let last = self.count().saturating_sub(1);
         if self.count > 0 && self.stalls[last] == stall {
@@ -61,12 +62,12 @@ impl Cause {
         }
     }
 
-    /// Nothing yet, to be appended to and then closed.
+    /// An empty cause, to be filled by `append` and finished by `close`.
     fn empty() -> Self {
         Self { count: 0, ..Self::always(Stall::Busy) }
     }
 
-    /// The last stretch has no end, and what is unused compares equal.
+    /// Makes the last stretch unlimited and fills the unused slots, so that equal causes compare equal.
     fn close(mut self) -> Self {
         let last = self.count() - 1;
         let stall = self.stalls[last];
@@ -75,7 +76,7 @@ impl Cause {
         self
     }
 
-    /// This cause, and after it `cycles` of waiting for `stall`.
+    /// This cause, followed by `cycles` of waiting for `stall`.
     #[must_use]
     pub fn then(mut self, stall: Stall, cycles: i64) -> Self {
         if cycles <= 0 {
@@ -99,7 +100,7 @@ impl Cause {
         result.close()
     }
 
-    /// With every stretch of `from` one of `to`.
+    /// Replaces every stretch of `from` by one of `to`.
     #[must_use]
     pub fn with(self, from: Stall, to: Stall) -> Self {
         if !self.stalls.contains(&from) {
@@ -134,7 +135,7 @@ impl PartialOrd for Cause {
     }
 }
 
-/// By the latest stretch in which they differ.
+/// Ordered by the latest stretch in which they differ.
 impl Ord for Cause {
     fn cmp(&self, other: &Self) -> Ordering {
         let all = |cause: &Self| cause.stalls.into_iter().zip(cause.lengths);
@@ -151,14 +152,15 @@ pub(super) struct Blame {
 }
 
 impl Blame {
-    /// This constraint of a unit that was free, if for so many cycles more it was not yet empty, or its elements could be overtaken.
+    /// Counts up to `cycles` of the slack as a wait for the unit: to drain before a change of mode, or so that no
+    /// element overtakes another.
     #[must_use]
     pub fn behind(self, cycles: i64) -> Self {
         let cycles = cycles.clamp(0, self.slack);
         Self { slack: self.slack - cycles, cause: self.cause.then(Stall::FillDrain, cycles) }
     }
 
-    /// Of two constraints the one that was satisfied last.
+    /// The stricter of two constraints: the one that was satisfied last.
     pub fn stricter(self, other: Self) -> Self {
         let rank = |blame: &Self| (blame.slack, Reverse(blame.cause.stalls[0].precedence()));
         let order = rank(&other).cmp(&rank(&self)).then_with(|| other.cause.cmp(&self.cause));
@@ -166,24 +168,24 @@ impl Blame {
     }
 }
 
-/// What the cycles of an event itself count for.
+/// How the cycles of an event itself are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Work {
     pub busy: i64,
     pub unused: i64,
-    /// Fed more slowly than the unit could work.
+    /// Cycles in which the unit was fed below its rate.
     pub upstream: i64,
 }
 
-/// One event of a pipeline, as far as the stalls go.
+/// One event of a pipeline, with the data for stall accounting.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Member {
-    /// Loop that it belongs to.
+    /// Running loop of the event.
     pub instance: usize,
-    /// Unit class, if it is accounted for.
+    /// Unit class, if its stalls are counted.
     pub class: Option<usize>,
     pub work: Work,
-    /// Cycles that the unit was idle before.
+    /// Idle cycles of the unit before the event.
     pub gap: i64,
     /// Whether it is the unit's first event.
     pub opens: bool,
@@ -218,18 +220,18 @@ impl Member {
 
 #[derive(Debug)]
 struct State {
-    /// The pipeline that this one has become part of.
+    /// The pipeline into which this one was merged.
     joined: Option<Pipeline>,
     /// Start of its first event.
     start: i64,
-    /// Accesses and values on wires that are still to come.
+    /// Accesses and values on wires that are outstanding.
     open: usize,
-    /// Cycle of the last change of `now`; what was known before is in `before`.
+    /// Cycle of the last change of `now`. `before` holds the constraint known before that cycle.
     changed: i64,
     before: Blame,
     now: Blame,
     first: Option<Member>,
-    /// Those of pipelines that have become part of it.
+    /// Members of the pipelines merged into this one.
     more: Vec<Member>,
 }
 
@@ -247,7 +249,7 @@ pub(super) struct View {
 }
 
 impl View {
-    /// Whether `later` is the same some cycles on.
+    /// Whether `later` equals this view, shifted by `cycles`.
     pub fn becomes(&self, later: &Self, cycles: i64) -> bool {
         self.start + cycles == later.start
             && self.open == later.open
@@ -258,7 +260,8 @@ impl View {
 }
 
 impl Pipeline {
-    /// An event that starts in cycle `start`, with `open` accesses; `blame` is its unit's.
+    /// A pipeline of one event that starts in cycle `start` and has `open` steps. `blame` is the constraint of its
+    /// unit.
     pub fn new(start: i64, open: usize, member: Member, blame: Blame) -> Self {
         let (joined, changed, first, more) = (None, start - 1, Some(member), Vec::new());
         Self(Rc::new(RefCell::new(State { joined, start, open, changed, before: blame, now: blame, first, more })))
@@ -275,7 +278,7 @@ impl Pipeline {
         root
     }
 
-    /// What `look` sees of the pipeline that this one is part of.
+    /// Applies `look` to the pipeline into which this one was merged.
     fn with<T>(&self, look: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.0.borrow_mut();
         match state.joined.clone() {
@@ -287,7 +290,7 @@ impl Pipeline {
         }
     }
 
-    /// Tells pipelines apart.
+    /// A number that differs between pipelines.
     pub fn identity(&self) -> usize {
         if self.0.borrow().joined.is_none() {
             Rc::as_ptr(&self.0) as usize
@@ -296,14 +299,15 @@ impl Pipeline {
         }
     }
 
-    /// Makes one pipeline of this one and that of a value that it takes off a wire.
+    /// Merges this pipeline with that of a value that it takes off a wire.
     pub fn join(&self, other: &Self) {
         let (root, other) = (self.root(), other.root());
         other.0.borrow_mut().open -= 1;
         if Rc::ptr_eq(&root.0, &other.0) {
             return;
         }
-        // Events start before anything else happens in a cycle: what is known now is known to all who look in it.
+        // Within a cycle, events start before anything else. So constraints known now are visible to all queries of
+        // this cycle.
         let (mut one, mut two) = (root.0.borrow_mut(), other.0.borrow_mut());
         let blame = one.now.stricter(two.now);
         let changed = one.changed.max(two.changed);
@@ -315,7 +319,7 @@ impl Pipeline {
         two.joined = Some(root.clone());
     }
 
-    /// A constraint, known from cycle `time` on.
+    /// Adds a constraint that is known from cycle `time` on.
     pub fn constrain(&self, time: i64, blame: Blame) {
         self.with(|state| {
             if state.changed < time {
@@ -325,12 +329,12 @@ impl Pipeline {
         });
     }
 
-    /// Slack above which a constraint changes nothing.
+    /// A constraint with more slack than this changes nothing.
     pub fn slack(&self) -> i64 {
         self.with(|state| state.now.slack)
     }
 
-    /// What is known before cycle `time`.
+    /// The binding constraint among those known before cycle `time`.
     pub fn blame(&self, time: i64) -> Blame {
         self.with(|state| if state.changed < time { state.now } else { state.before })
     }
@@ -340,12 +344,12 @@ impl Pipeline {
         self.with(|state| state.start)
     }
 
-    /// A value is put on a wire.
+    /// Counts a value that is put on a wire.
     pub fn hand_on(&self) {
         self.with(|state| state.open += 1);
     }
 
-    /// An access is over. If it was the last of all, `each` is called with the events and what they waited for.
+    /// Finishes one step. After the last one, calls `each` with every event and the binding constraint.
     pub fn done(&self, mut each: impl FnMut(&Member, &Blame)) {
         self.with(|state| {
             state.open -= 1;
@@ -356,12 +360,12 @@ impl Pipeline {
         });
     }
 
-    /// Whether values on wires or accesses are still to come.
+    /// Whether accesses or values on wires are outstanding.
     pub fn is_open(&self) -> bool {
         self.with(|state| state.open > 0)
     }
 
-    /// What happened some cycles ago now happens later by as many.
+    /// Shifts the pipeline later by `cycles`.
     pub fn advance(&self, cycles: i64) {
         self.with(|state| (state.start, state.changed) = (state.start + cycles, state.changed + cycles));
     }

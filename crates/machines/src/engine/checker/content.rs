@@ -1,14 +1,14 @@
-//! What is in a unit that is set up for what it does.
+//! Modes of units: for which mode a unit is set up, and until when it holds elements.
 //!
-//! How long an element stays follows from the kinds of operations, which are the machine file's, and not from what a mapper says of an event: an
-//! event can only say that its last results come later.
+//! The time that an element stays in a unit follows from the machine's operation kinds, not from the mapper's event. An
+//! event can only extend it, with a later last result.
 
 use crate::engine::schedule::{Event, Mode, OpKind};
 
-/// Before everything.
+/// Earlier than any cycle.
 pub(super) const NEVER: i64 = i64::MIN / 4;
 
-/// How a unit is set up, and until when something is in it. Nothing where its operations have no mode.
+/// The mode of a unit, and when the unit is empty. Units whose operations have no mode keep [`Content::NONE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Content {
     mode: Option<Mode>,
@@ -17,16 +17,16 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// Of a unit that has not begun.
+    /// A unit that has not started yet.
     pub const NONE: Self = Self { mode: None, empty: NEVER };
 
-    /// Whether an operation of `kind` needs the unit set up in another way.
+    /// Whether an operation of `kind` requires a change of mode.
     pub fn changes(&self, kind: &OpKind) -> bool {
         self.mode.is_some() && self.mode != kind.mode
     }
 
-    /// The first cycle in which an operation of `kind` may start: the unit is empty if it has to be set up anew, and otherwise no element
-    /// overtakes those that are in it.
+    /// First cycle in which an operation of `kind` may start. A change of mode requires an empty unit. Otherwise no
+    /// element may overtake those in the unit.
     pub fn legal_start(&self, kind: &OpKind) -> i64 {
         match self.mode {
             None => NEVER,
@@ -35,7 +35,7 @@ impl Content {
         }
     }
 
-    /// The same behind an event that starts in cycle `start`.
+    /// The content after an event that starts in cycle `start`.
     #[must_use]
     pub fn with(self, kind: &OpKind, event: &Event, start: i64) -> Self {
         if kind.mode.is_none() {
@@ -46,7 +46,7 @@ impl Content {
         Self { mode: kind.mode, empty: start.saturating_add(written.fold(through, i64::max)) }
     }
 
-    /// Whether `later` is this `cycles` on.
+    /// Whether `later` equals this content, shifted by `cycles`.
     pub fn becomes(&self, later: &Self, cycles: i64) -> bool {
         let mut moved = *self;
         moved.advance(cycles);
@@ -60,7 +60,7 @@ impl Content {
     }
 }
 
-/// Cycles of an element within the unit.
+/// Cycles that an element stays in the unit.
 fn latency(kind: &OpKind) -> i64 {
     i64::try_from(kind.latency).unwrap_or(i64::MAX / 4)
 }

@@ -1,7 +1,7 @@
-//! Hazards in words: both events, the value, the cycles, and what to do.
+//! Hazard messages: both events, the value, the cycles, and the remedy.
 //!
-//! The checker keeps no more of an event than its rules ask for. Who else has to do with a hazard is found by going through the schedule
-//! again.
+//! The checker stores only as much of an event as its rules need. The other event of a hazard is found by searching the
+//! schedule again.
 
 use super::content::Content;
 use super::fold::ByValue;
@@ -14,7 +14,7 @@ use crate::engine::list::Source;
 use crate::engine::schedule::{Access, Event, MemoryId, MemoryKind, OpKind, Order, Shift, Value};
 use std::ops::ControlFlow;
 
-/// Events of an unrolled tree that are searched.
+/// Most events of an unrolled tree that a search visits.
 const SEARCHED_EVENTS: usize = 4_000_000;
 
 impl<O: Observer> Judge<'_, O> {
@@ -50,7 +50,7 @@ impl<O: Observer> Judge<'_, O> {
         }
     }
 
-    /// Whether `other` moves `value` where `access` does.
+    /// Whether `other` accesses `value` at a place that overlaps that of `access`.
     fn meets(&self, access: &Access, other: &Access, value: Value) -> bool {
         let (place, by) = (access.place, other.place);
         let by_value = self.resources.memories[usize::from(place.memory.0)].kind.by_value();
@@ -59,7 +59,7 @@ impl<O: Observer> Judge<'_, O> {
         other.value == value && by.memory == place.memory && (by_value || !apart)
     }
 
-    /// The last event up to cycle `until` that has read or written `value` where `access` moves something, in words.
+    /// Describes the last event up to cycle `until` that read or wrote `value` at the place of `access`.
     fn last(&self, access: &Access, value: Value, write: bool, until: i64) -> String {
         let mut found = None;
         self.search(&mut |event| {
@@ -82,7 +82,7 @@ impl<O: Observer> Judge<'_, O> {
         Violation { hazard: Hazard::UnitBusy, cycle: who.start, legal_start: Some(until), message }
     }
 
-    /// An event on a unit that has to be empty, or whose elements it would overtake.
+    /// An event that starts before its unit is empty, or whose elements would overtake others.
     pub fn not_empty(&self, who: Who, busy: &Busy, kind: &OpKind) -> Violation {
         let Busy { holder, content, .. } = busy;
         let holder = holder.map(|holder| self.describe(holder)).unwrap_or_default();
@@ -124,7 +124,7 @@ impl<O: Observer> Judge<'_, O> {
         Violation { hazard: Hazard::UseBeforeReady, cycle: start, legal_start: Some(legal), message }
     }
 
-    /// A reader that does not keep step with a wire: what it wants passes in other cycles than it is `taken`.
+    /// A read from a wire in the cycles `taken`, while the value passes in the cycles `passes`.
     pub fn not_in_step(&self, access: &Access, who: Who, passes: (i64, i64), taken: (i64, i64)) -> Violation {
         let legal = passes.0 - i64::from(access.first);
         let (event, value, wire) = (self.describe(who), self.name(access.value), self.location(access));
@@ -137,7 +137,7 @@ impl<O: Observer> Judge<'_, O> {
         Violation { hazard, cycle: who.start, legal_start: Some(legal), message }
     }
 
-    /// A value on a wire that nobody takes up.
+    /// A value on a wire that no event reads.
     pub fn passed_by(&self, wire: MemoryId, value: Value, cycle: i64) -> Violation {
         let mut writer = None;
         self.search(&mut |event| {
@@ -169,7 +169,7 @@ impl<O: Observer> Judge<'_, O> {
         Violation { hazard: Hazard::Overwrite, cycle: who.start, legal_start: Some(legal), message }
     }
 
-    /// A read found another value: not yet, not any more, or never.
+    /// A read that finds another value: the wanted one is written later, was overwritten, or is never written.
     pub fn not_there(&self, access: &Access, who: Who, cell: Option<usize>) -> Violation {
         let start = who.start;
         let cycle = start + i64::from(access.first);
@@ -228,10 +228,10 @@ impl<O: Observer> Judge<'_, O> {
         Violation { hazard, cycle: start, legal_start, message }
     }
 
-    /// Holds a read by value in a booked round against what is there.
+    /// Checks a read by value in a booked round.
     ///
     /// # Errors
-    /// The hazard, if it is none of that or comes too early.
+    /// The hazard, if the value is missing or is read too early.
     pub fn book_read(&self, read: &ByValue<O>) -> Result<(), Violation> {
         let (who, cycle) = (read.who, read.who.start);
         let (event, wanted) = (self.describe(who), self.name(read.value));

@@ -1,15 +1,16 @@
-//! Loops that have settled are skipped.
+//! Folding: the checker skips rounds of a loop that has reached a steady state.
 //!
-//! At the start of a round the checker looks at everything that the loop touches: its units, its cells, what its items do next and the
-//! events under way. If all of that is what it was one round before, moved on by one period in time and by the loop's shift in every value,
-//! and nothing outside touched the loop's units or cells in between, then the next round meets the same state and does the same, and so by
-//! induction does every later one. The loop is then folded: what it has still to do is put aside, and comes back for the last rounds.
+//! At the start of a round the checker takes a snapshot of everything that the loop touches: units, cells, next items
+//! and events under way. It compares this with the snapshot of the round before. The two must be equal, shifted by one
+//! period in time and by the loop's shift in every value. Nothing outside the loop may have touched its units or cells
+//! in between. Then the next round starts from the same state and does the same, and by induction so does every later
+//! round. The loop is folded: its outstanding work is set aside, and restored for the last rounds.
 //!
-//! Other items run on meanwhile. The first that touches a unit or cell of a folded loop brings it back just before: the
-//! whole rounds that have passed by then are booked, the rest is gone through. At ports a folded loop counts with the largest
-//! load of a round. What a loop reads from and writes to memories that are addressed by value is booked round by round,
-//! because what it finds there may come from elsewhere. An outer loop looks at its rounds with all its inner loops brought
-//! back, so nested loops fold from the inside out.
+//! Other items continue meanwhile. Before one of them touches a unit or cell of a folded loop, the loop is unfolded:
+//! the whole rounds that have passed are booked, and the rest is checked event by event. At ports, a folded loop counts
+//! with its largest load in a round. Accesses to memories that are addressed by value are booked for every round,
+//! because other items may have written the values. An outer loop compares its rounds with all inner loops unfolded, so
+//! nested loops fold from the inside out.
 
 use super::content::{Content, NEVER};
 use super::judge::{AGAIN, DONE, Judge, Step};
@@ -22,7 +23,7 @@ use crate::engine::schedule::{Repeat, Value};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Rounds at the end of a loop that are always gone through.
+/// Rounds at the end of a loop that are never skipped.
 const LAST_ROUNDS: u64 = 2;
 
 /// An access to a memory that is addressed by value.
@@ -30,12 +31,12 @@ pub(super) struct ByValue<O: Observer> {
     pub write: bool,
     pub memory: u16,
     pub value: Value,
-    /// Of a write: when. Of a read: the cycles of its first and last element.
+    /// For a write, when it happens. For a read, the cycles of its first and last element.
     pub ready: Ready,
-    /// Of a write.
+    /// Only for a write.
     pub writer: Option<O::Mark>,
     pub who: Who,
-    /// Of a read: what it would have allowed.
+    /// For a read, the constraint that it set, as the observer saw it.
     pub seen: Option<O::Seen>,
 }
 
@@ -46,16 +47,16 @@ impl<O: Observer> Clone for ByValue<O> {
     }
 }
 
-/// A cell, and what its writer and its reader have waited for.
+/// A cell, and the waits of its writer and its reader.
 type SeenCell<O> = (Held<<O as Observer>::Mark>, [Option<<O as Observer>::Seen>; 2]);
 
-/// A value on a wire, and what its writer has waited for.
+/// A value on a wire, and the waits of its writer.
 type SeenPassing<O> = (Passing<<O as Observer>::Mark>, <O as Observer>::Seen);
 
 /// An access that is due, its value, and its event.
 type UnderWay<O> = (Due, Value, InFlight<<O as Observer>::Flight>, <O as Observer>::View);
 
-/// What a loop's round starts from.
+/// State of a loop at the start of a round.
 pub(super) struct Snapshot<O: Observer> {
     time: i64,
     units: Vec<(i64, Content, O::Seen)>,
@@ -63,7 +64,7 @@ pub(super) struct Snapshot<O: Observer> {
     wires: Vec<Vec<SeenPassing<O>>>,
     due: Vec<UnderWay<O>>,
     next: Vec<Next>,
-    /// Streams through ports.
+    /// Streams through ports: port, end and load.
     streams: Vec<(usize, i64, u64)>,
     /// Accesses by value in the round before.
     log: Vec<ByValue<O>>,
@@ -71,14 +72,15 @@ pub(super) struct Snapshot<O: Observer> {
 
 /// A folded loop.
 pub(super) struct Frozen<O: Observer> {
-    /// Tells stale [`Phase::Resume`] entries from valid ones.
+    /// Distinguishes valid [`Phase::Resume`] entries from stale ones.
     pub id: u64,
     /// Largest load of each port in a round.
     pub peaks: Vec<u64>,
-    /// What its last two rounds have started from: how far a round moves the dependence path on is the difference.
+    /// State at the start of each of its last two rounds. Their difference is the growth of the dependence path in a
+    /// round.
     before: Snapshot<O>,
     now: Snapshot<O>,
-    /// The round that would have begun, and the rounds that are skipped.
+    /// The first round that is skipped, and the number of skipped rounds.
     next: Next,
     rounds: i64,
     streams: Vec<(usize, Stream)>,
@@ -93,13 +95,13 @@ impl Ready {
         self.path_last += by.rounds * path_step;
     }
 
-    /// Equal up to the path.
+    /// Equal, except for the dependence path.
     fn becomes(&self, later: &Self, cycles: i64) -> bool {
         (self.first + cycles, self.last + cycles) == (later.first, later.last)
     }
 }
 
-/// Whether `later` is `mark` some cycles on, or neither is there.
+/// Whether `later` equals `mark`, shifted by `cycles`, or both are absent.
 fn marks_alike<O: Observer>(mark: Option<&O::Mark>, later: Option<&O::Mark>, cycles: i64) -> bool {
     match (mark, later) {
         (Some(mark), Some(later)) => O::marks_alike(mark, later, cycles),
@@ -108,7 +110,7 @@ fn marks_alike<O: Observer>(mark: Option<&O::Mark>, later: Option<&O::Mark>, cyc
     }
 }
 
-/// Whether `later` is a cell one round on. `written`: the loop itself writes the cell.
+/// Whether `later` equals `cell` one round later. `written`: the loop itself writes the cell.
 fn cell_becomes<O: Observer>(
     cell: &Held<O::Mark>,
     later: &Held<O::Mark>,
@@ -118,7 +120,7 @@ fn cell_becomes<O: Observer>(
 ) -> bool {
     let reads = |earlier: i64, later: i64| earlier == later && earlier == NEVER || earlier + one.cycles == later;
     let read = if cell.read_last == later.read_last { 0 } else { one.cycles };
-    // Written before the loop: complete, and the same for every round.
+    // A cell that the loop does not write was complete before it, and is the same in every round.
     let cycles = if written { one.cycles } else { 0 };
     cell.value.map(|value| value.shifted(one.shift)) == later.value
         && reads(cell.read_first, later.read_first)
@@ -149,8 +151,8 @@ fn passing_becomes<O: Observer>(passing: &Passing<O::Mark>, later: &Passing<O::M
 }
 
 impl<O: Observer> Judge<'_, O> {
-    /// Looks at a loop at the start of a round and folds it if it has settled. `false`: inner loops were brought back, and
-    /// the round has to wait for what they still do before it.
+    /// Folds a loop at the start of a round if it has settled. Returns `false` if inner loops were unfolded: their
+    /// outstanding items come before this round.
     pub fn fold_at(&mut self, next: &Next, own: &Loop<'_>) -> Step {
         let (instance, repeat) = (next.instance, own.repeat);
         let inner = |&i: &usize| i != instance && self.instances[i].frozen.is_some() && self.within(i, instance);
@@ -180,7 +182,7 @@ impl<O: Observer> Judge<'_, O> {
         DONE
     }
 
-    /// A round of a loop begins, in which nothing has touched it yet.
+    /// Starts the records of a new round, which nothing has disturbed yet.
     fn new_round(&mut self, instance: usize, time: i64) {
         let ports = 0..self.ports.streams.len();
         let load = |port| self.ports.load(port, time, |stream| self.within(stream.instance, instance));
@@ -241,7 +243,7 @@ impl<O: Observer> Judge<'_, O> {
         }
     }
 
-    /// Whether a loop's largest load of each port leaves room for what else passes there.
+    /// Whether the ports have room for the loop's largest loads in addition to all other streams.
     fn fits_at_peak(&self, instance: usize, time: i64) -> bool {
         let inside = |stream: &Stream| self.within(stream.instance, instance);
         self.instances[instance].peaks.iter().enumerate().all(|(port, &peak)| {
@@ -268,7 +270,7 @@ impl<O: Observer> Judge<'_, O> {
         self.instances[instance].frozen = Some(Box::new(frozen));
     }
 
-    /// Counts a loop at ports with its largest load instead of its streams, which are returned.
+    /// Replaces a loop's streams at ports by its largest load, and returns the streams.
     fn at_peak(&mut self, instance: usize, peaks: &[u64], time: i64) -> Vec<(usize, Stream)> {
         let mut own = Vec::new();
         for (port, &peak) in peaks.iter().enumerate() {
@@ -296,7 +298,7 @@ impl<O: Observer> Judge<'_, O> {
         own
     }
 
-    /// Brings a folded loop back: books the whole rounds that have passed at `time`, and returns what it has still to do.
+    /// Unfolds a loop: books the whole rounds that have passed at `time`, and restores its outstanding work.
     pub fn thaw(&mut self, instance: usize, time: i64) -> Result<(), Violation> {
         let Some(frozen) = self.instances[instance].frozen.take() else { return Ok(()) };
         let tree = self.tree;
@@ -337,7 +339,7 @@ impl<O: Observer> Judge<'_, O> {
         Ok(())
     }
 
-    /// Moves units, cells, wires and events of a folded loop on.
+    /// Shifts units, cells, wires and events of a folded loop.
     fn advance_state(&mut self, footprint: &Footprint, frozen: &Frozen<O>, by: &Advance) {
         let (before, now) = (&frozen.before, &frozen.now);
         let Self { observer, in_flight, cells, wires, busy, .. } = self;
@@ -374,7 +376,7 @@ impl<O: Observer> Judge<'_, O> {
         }
     }
 
-    /// What the booked rounds did with memories that are addressed by value.
+    /// Books the accesses by value of the skipped rounds.
     fn book(
         &mut self,
         (instance, repeat): (usize, &Repeat),
@@ -403,7 +405,7 @@ impl<O: Observer> Judge<'_, O> {
         }
         for read in reads {
             if !self.by_value.contains_key(&(read.memory, read.value)) {
-                // Another folded loop may have written it in rounds that are not booked yet.
+                // The writer may be another folded loop, whose rounds are not booked yet.
                 for other in self.running.clone() {
                     self.thaw(other, time)?;
                 }
@@ -414,7 +416,7 @@ impl<O: Observer> Judge<'_, O> {
     }
 }
 
-/// Whether a loop's round starts from what the one before did, a round on.
+/// Whether the state of a loop at the start of a round equals that of the round before, shifted by one round.
 fn settled<O: Observer>(footprint: &Footprint, before: &Snapshot<O>, now: &Snapshot<O>, one: &Advance) -> bool {
     let cycles = one.cycles;
     let mut units = before.units.iter().zip(&now.units);

@@ -1,13 +1,13 @@
-//! Holds one event against the machine, by itself: every promise of its unit that it can break alone.
+//! Checks single events against the machine: every rule that an event can break by itself.
 
 use super::violation::{Description, Hazard, Violation, malformed};
 use crate::engine::schedule::{Access, Event, Lines, Memory, MemoryKind, OpKind, Order, Place, Resources, Shift};
 use polyfabric_kernels::cancel;
 
-/// Holds that every rate and bandwidth is a positive number.
+/// Checks that every rate and bandwidth is a positive number.
 ///
 /// # Errors
-/// A [`Violation`] that names the first that is none.
+/// A [`Violation`] that names the first that is not.
 pub(super) fn hold_resources(resources: &Resources) -> Result<(), Violation> {
     for channel in &resources.channels {
         if !(channel.bytes_per_cycle.is_finite() && channel.bytes_per_cycle > 0.0) {
@@ -34,10 +34,10 @@ pub(super) fn hold_resources(resources: &Resources) -> Result<(), Violation> {
     Ok(())
 }
 
-/// Holds an event against what its unit or channel promises, and its accesses against what their memories are.
+/// Checks an event against its unit or channel, and its accesses against their memories.
 ///
 /// # Errors
-/// A [`Violation`] that the event alone shows.
+/// The first rule that the event breaks by itself.
 pub(super) fn hold_event(resources: &Resources, event: &Event) -> Result<(), Violation> {
     cancel::check();
     let (kind, needed) = hold_unit(resources, event)?;
@@ -60,7 +60,8 @@ fn fail<T>(resources: &Resources, event: &Event, hazard: Hazard, message: String
     Err(Violation { hazard, cycle: event.start, legal_start: None, message: format!("{what}: {message}") })
 }
 
-/// Holds an event against its unit, which does what the event says, and as fast; the kind of that, and the cycles that it takes.
+/// Checks that the unit supports the operation at its rate. Returns the operation kind and the cycles that the work
+/// needs.
 fn hold_unit<'a>(resources: &'a Resources, event: &Event) -> Result<(&'a OpKind, u64), Violation> {
     let fail = |hazard, message| fail(resources, event, hazard, message);
     let Some(kind) = resources.kinds.get(event.op.kind.0 as usize) else {
@@ -85,12 +86,12 @@ fn hold_unit<'a>(resources: &'a Resources, event: &Event) -> Result<(&'a OpKind,
     Ok((kind, needed))
 }
 
-/// Bytes of a transfer, of its reads and of its writes.
+/// Bytes of a transfer: reads, then writes.
 #[derive(Default)]
 struct Moved {
-    /// That come from off the chip, and go there.
+    /// Bytes from and to off-chip memory.
     beyond: [u64; 2],
-    /// Of the places on the chip that they come from, and fill.
+    /// Sizes of the on-chip places that are read and written.
     places: [u64; 2],
     off_chip: bool,
 }
@@ -100,9 +101,9 @@ struct Held<'a> {
     resources: &'a Resources,
     event: &'a Event,
     kind: &'a OpKind,
-    /// Cycles that its work takes.
+    /// Cycles that its work needs.
     needed: u64,
-    /// When its last element is written, if it writes any.
+    /// Cycle of its last written element, if it writes any.
     last_result: Option<u32>,
     channel: bool,
 }
@@ -112,7 +113,7 @@ impl<'a> Held<'a> {
         fail(self.resources, self.event, hazard, message)
     }
 
-    /// The memory of an access, if that, its value and its time are possible.
+    /// The memory of an access. Checks that the memory and the value class exist and that the times are in order.
     fn existing(&self, access: &Access) -> Result<&'a Memory, Violation> {
         let memory = access.place.memory.0 as usize;
         let Some(target) = self.resources.memories.get(memory) else {
@@ -128,7 +129,8 @@ impl<'a> Held<'a> {
         Ok(target)
     }
 
-    /// Results come when the unit's latency and rate allow it, behind every operand. Addends may come later, but what is read after the last result is in none.
+    /// Results come as late as latency and rate require, and after every operand. Addends may be read later, up to the
+    /// last result.
     fn time(&self, access: &Access, write: bool) -> Result<(), Violation> {
         let (first, last) = (access.first, access.last);
         let latency = self.kind.latency;
@@ -154,7 +156,7 @@ impl<'a> Held<'a> {
         Ok(())
     }
 
-    /// A place on the chip is written as a whole.
+    /// Sums the sizes of on-chip places, and checks that a write covers its whole place.
     fn place(&self, target: &Memory, access: &Access, write: bool, moved: &mut Moved) -> Result<(), Violation> {
         let elements = self.resources.value_classes[usize::from(access.value.class.0)].bits > 0;
         if elements && matches!(target.kind, MemoryKind::OnChip { .. } | MemoryKind::Lines(_)) {
@@ -169,7 +171,7 @@ impl<'a> Held<'a> {
         Ok(())
     }
 
-    /// The access is one that its memory has.
+    /// Checks that the memory supports the access.
     fn memory(&self, target: &Memory, access: &Access, write: bool, moved: &mut Moved) -> Result<(), Violation> {
         let name = &target.name;
         match &target.kind {
@@ -209,7 +211,7 @@ impl<'a> Held<'a> {
         }
     }
 
-    /// A channel moves as much as it says, and what fills places on the chip has come from somewhere.
+    /// Checks that a channel moves at most its work, and that the off-chip bytes cover the on-chip places.
     fn transfer(&self, moved: &Moved) -> Result<(), Violation> {
         let ([read, written], [from, to]) = (moved.beyond, moved.places);
         if moved.off_chip && (read < to || written < from) {
@@ -226,13 +228,13 @@ impl<'a> Held<'a> {
     }
 }
 
-/// Whether an access moves elements of a value: a token orders events and holds nothing.
+/// Whether an access moves elements of a value. Tokens only order events.
 fn holds_elements(resources: &Resources, access: &Access) -> bool {
     let memory = resources.memories.get(usize::from(access.place.memory.0));
     memory.is_some_and(|memory| memory.kind != MemoryKind::Scoreboard)
 }
 
-/// Whether an access is a stream of one line, no wider than a stream may be.
+/// Checks that an access is a stream of one line, within the bandwidth of a stream.
 fn hold_line(lines: &Lines, access: &Access) -> Result<(), (Hazard, String)> {
     let Place { offset, bytes, .. } = access.place;
     let end = offset.checked_add(bytes);

@@ -1,7 +1,7 @@
-//! The rules: when an event may start, and what its reads and writes find.
+//! The rules of time: when an event may start, and the state that its reads and writes find.
 //!
-//! Within a cycle events start first, then everything that is due is read, then written. What an event will read and write waits in a
-//! calendar, and each access is held against the state that all before it have left.
+//! Within a cycle, events start first; then all due reads happen, then all due writes. Outstanding accesses wait in a
+//! calendar. Each access is checked against the state that all earlier ones left.
 
 use super::content::Content;
 use super::fold::ByValue;
@@ -17,12 +17,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::iter::repeat_n;
 
-/// A result of one step: `false` if it has to wait because a folded loop was brought back before it.
+/// Result of a step. `false`: a folded loop was unfolded, and the step must be repeated.
 pub(super) type Step = Result<bool, Violation>;
 pub(super) const DONE: Step = Ok(true);
 pub(super) const AGAIN: Step = Ok(false);
 
-/// Where an event stands in a tree: a list's stand at the top.
+/// Position of an event in a tree. Events of a list are at the top.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Position {
     pub node: usize,
@@ -40,19 +40,18 @@ pub(super) struct Judge<'a, O: Observer> {
     pub wires: Vec<Wire<O::Mark>>,
     lines: Vec<LineStreams>,
     pub ports: Ports,
-    /// Values in memories that are addressed by value.
     pub by_value: HashMap<(u16, Value), (Ready, O::Mark)>,
     pub due: Calendar<Due>,
     due_now: Vec<Due>,
-    /// Accesses that are due in cycles that were reached already: a folded loop was brought back.
+    /// Accesses due in cycles that have passed already, from loops that were unfolded.
     pub late: BTreeMap<DueAt, Due>,
     pub in_flight: Vec<InFlight<O::Flight>>,
-    /// Accesses of each event under way, with the names of its round: reads, then writes.
+    /// Accesses of each event under way, with the values of its round: reads, then writes.
     pub accesses: Vec<Vec<Access>>,
     free: Vec<usize>,
     over: Vec<usize>,
     pub critical_path: i64,
-    /// Events that were looked at.
+    /// Events that were checked one by one.
     pub events: u64,
     /// The tree, if the schedule is one, and its running loops. Instance 0 is the top of the schedule.
     pub tree: &'a Tree<'a>,
@@ -100,7 +99,7 @@ impl<'a, O: Observer> Judge<'a, O> {
         }
     }
 
-    /// Does all that is due before cycle `until`, in a schedule in which nothing is folded.
+    /// Handles all accesses due before cycle `until`, in a schedule without folded loops.
     pub fn until(&mut self, until: i64) -> Result<(), Violation> {
         while self.due.next_before(until).is_some() {
             self.due_in_this_cycle()?;
@@ -108,7 +107,8 @@ impl<'a, O: Observer> Judge<'a, O> {
         Ok(())
     }
 
-    /// Does what is due in the cycle that the calendar has reached. Where a folded loop has to be brought back first, the rest is late.
+    /// Handles the accesses due in the calendar's current cycle. If a folded loop must be unfolded first, the rest is
+    /// late.
     pub fn due_in_this_cycle(&mut self) -> Result<(), Violation> {
         let mut due = std::mem::take(&mut self.due_now);
         self.due.take(&mut due);
@@ -128,18 +128,18 @@ impl<'a, O: Observer> Judge<'a, O> {
         Ok(())
     }
 
-    /// Does one access.
+    /// Handles one access.
     pub fn access(&mut self, due: &Due) -> Step {
         if due.write { self.write(due) } else { self.read(due) }
     }
 
-    /// Puts an access among the late ones.
+    /// Adds an access to the late ones.
     pub fn late(&mut self, due: Due) {
         let (cycle, node) = (self.cycle(&due), self.in_flight[due.in_flight].node);
         self.late.insert((cycle, due.write, node, due.number, due.in_flight), due);
     }
 
-    /// Puts an access where it is due.
+    /// Adds an access to its cycle of the calendar, or to the late ones.
     pub fn push(&mut self, due: Due, cycle: i64) {
         if cycle < self.due.now() { self.late(due) } else { self.due.push(cycle, due) }
     }
@@ -154,7 +154,7 @@ impl<'a, O: Observer> Judge<'a, O> {
         self.in_flight[due.in_flight].cycles(self.due_access(due)).0
     }
 
-    /// An event starts in cycle `start`.
+    /// Starts an event in cycle `start`.
     pub fn begin(&mut self, event: &Event, start: i64, at: Position) -> Step {
         let Position { node, instance, shift } = at;
         let resource = event.resource.0 as usize;
@@ -227,7 +227,7 @@ impl<'a, O: Observer> Judge<'a, O> {
         DONE
     }
 
-    /// An access is done; after the last, the event is over.
+    /// Finishes an access; after the last one, the event is over.
     fn accessed(&mut self, index: usize) {
         let of = &mut self.in_flight[index];
         of.remaining -= 1;
@@ -322,7 +322,7 @@ impl<'a, O: Observer> Judge<'a, O> {
         }
         let InFlight { who, instance, .. } = self.in_flight[index];
         let Some((ready, writer)) = self.by_value.get(&(memory, access.value)) else {
-            // A folded loop may have written it in rounds that are not booked yet.
+            // The writer may be a folded loop, whose rounds are not booked yet.
             if let Some(&frozen) = self.running.iter().find(|&&running| self.instances[running].frozen.is_some()) {
                 self.thaw(frozen, interval.0)?;
                 return AGAIN;
@@ -347,7 +347,7 @@ impl<'a, O: Observer> Judge<'a, O> {
         }
     }
 
-    /// Where the value that an access takes up is on a wire: it passes just now, and as fast as it is taken.
+    /// Index of the value on the wire. It must pass in the same cycles in which the access reads it.
     fn on_wire(&self, (access, index): (&Access, usize), wire: usize, delay: i64) -> Result<usize, Violation> {
         let of = &self.in_flight[index];
         let (first, last) = of.cycles(access);
@@ -382,7 +382,7 @@ impl<'a, O: Observer> Judge<'a, O> {
             let (begin, finish) = layout.interval(access, cell, first, last);
             let end = if access.order == Order::Any { begin } else { finish };
             let held = &self.cells[cell];
-            // The first element may go where the old one was last read, or a cycle after it was written.
+            // An element may be overwritten in the cycle of its last read, or one cycle after it was written.
             let readers = (begin - held.read_first).min(end - held.read_last);
             let writers = (begin - held.ready.first - 1).min(end - held.ready.last - 1);
             let slack = readers.min(writers);
@@ -435,7 +435,7 @@ impl<'a, O: Observer> Judge<'a, O> {
         DONE
     }
 
-    /// Loads the ports of a memory for the duration of an access. `false` if a folded loop had to be brought back first.
+    /// Loads the ports of a memory for the duration of an access. `false`: a folded loop was unfolded first.
     fn pass(&mut self, (access, index, write): (&Access, usize, bool), (first, last): (i64, i64)) -> Step {
         let layout = self.layout;
         let InFlight { who, instance, .. } = self.in_flight[index];
@@ -450,7 +450,7 @@ impl<'a, O: Observer> Judge<'a, O> {
                 DONE
             }
             Err((port, load)) => {
-                // A folded loop counts with its largest load; brought back, it may leave room just now.
+                // A folded loop counts with its largest load. Once it is unfolded, there may be room.
                 let loads = |&&running: &&usize| {
                     self.instances[running].frozen.as_ref().is_some_and(|frozen| frozen.peaks[port] > 0)
                 };
@@ -463,7 +463,7 @@ impl<'a, O: Observer> Judge<'a, O> {
         }
     }
 
-    /// What is on a wire at the end passes nobody.
+    /// Checks that no value is left on a wire at the end.
     pub fn nothing_left(&self) -> Result<(), Violation> {
         for (memory, of) in (0..).zip(&self.layout.memories) {
             if let &Addressing::Wire { wire, .. } = of
@@ -476,10 +476,10 @@ impl<'a, O: Observer> Judge<'a, O> {
     }
 }
 
-/// Holds an operand against when it is there, and notes the earliest start that it allows.
+/// Checks that an operand is ready, and records the earliest start that it allows.
 ///
 /// # Errors
-/// By how many cycles the event is too early, as a negative number.
+/// The slack, as a negative number: the event is too early by so many cycles.
 fn operand<O: Observer>(
     observer: &mut O,
     of: &mut InFlight<O::Flight>,
@@ -488,7 +488,7 @@ fn operand<O: Observer>(
     (first, last): (i64, i64),
 ) -> Result<Option<O::Seen>, i64> {
     let streams = access.order == Order::Stream;
-    // Cycles by which the event could start earlier as far as this operand goes.
+    // Cycles by which this operand would let the event start earlier.
     let earlier = |first: i64, last: i64, ready_first: i64, ready_last: i64| match streams {
         true => (first - ready_first - 1).min(last - ready_last - 1),
         false => first - ready_last - 1,

@@ -1,4 +1,4 @@
-//! Schedules that are lists: millions of events, which come in order of their starts.
+//! Checks schedules in the form of a list: millions of events, in order of their starts.
 
 use super::hold::hold_event;
 use super::judge::{Judge, Position};
@@ -9,10 +9,10 @@ use crate::engine::list::{EventList, Instructions};
 use crate::engine::schedule::{Event, MemoryKind, Resources};
 use std::ops::ControlFlow;
 
-/// The memories of a list's machine. A list without any that is addressed by byte is not gone through for it.
+/// Layout of the memories of a list's machine. Reads the list only if a memory is addressed by byte.
 ///
 /// # Errors
-/// A [`Violation`] of the machine, or one that one event alone shows.
+/// A [`Violation`] of the machine or of a single event.
 pub(super) fn layout(list: &dyn EventList) -> Result<Layout, Violation> {
     let resources = list.resources();
     let mut cuts = Cuts::new(resources);
@@ -34,7 +34,7 @@ pub(super) fn layout(list: &dyn EventList) -> Result<Layout, Violation> {
 }
 
 impl<O: Observer> Judge<'_, O> {
-    /// Goes through a list; the first cycle in which nothing is left to do.
+    /// Checks a list and returns the first cycle after its last event.
     pub fn list(&mut self, list: &dyn EventList) -> Result<i64, Violation> {
         let instructions = list.instructions();
         if list.resources().instructed && instructions.is_none() {
@@ -70,11 +70,11 @@ impl<O: Observer> Judge<'_, O> {
     }
 }
 
-/// Whether instructions come before they start.
+/// Checks that every instruction is fetched before it starts.
 struct Fetched<'a> {
     resources: &'a Resources,
     instructions: &'a Instructions,
-    /// Of every channel, first cycle and end of what it moves, in order.
+    /// For each channel, start and end of its transfers, in order.
     transfers: Vec<Vec<(u64, u64)>>,
     /// Cycles in which units start, in order.
     starts: Vec<i64>,
@@ -102,9 +102,10 @@ impl<'a> Fetched<'a> {
         self.instructed()
     }
 
-    /// Holds that the channels, in what they have idle, bring every instruction before it starts, in the order of the starts.
+    /// Checks that the channels, in their idle cycles, fetch every instruction before it starts, in order of the
+    /// starts.
     fn in_time(&self) -> Result<(), Violation> {
-        // Of every channel, transfers that are over, and the cycles that they took.
+        // For each channel, the number of transfers that are over, and the cycles that they took.
         let mut past = vec![(0, 0); self.transfers.len()];
         let mut bytes = 0;
         for same in self.instructions.starts.chunk_by(|a, b| a.0 == b.0) {
@@ -121,7 +122,7 @@ impl<'a> Fetched<'a> {
                 let under_way = moves.get(*over).map_or(0, |&(start, _)| until.saturating_sub(start));
                 brought += (until - *busy - under_way) as f64 * channel.bytes_per_cycle;
             }
-            // A product of bandwidth and time that is an integer up to rounding must not miss a byte.
+            // Rounding must not lose a byte if bandwidth times cycles is an integer.
             if bytes as f64 > brought + 1e-6 {
                 return Err(not_fetched(
                     cycle as i64,
@@ -135,7 +136,7 @@ impl<'a> Fetched<'a> {
         Ok(())
     }
 
-    /// Holds that units are given an instruction whenever they start.
+    /// Checks that there is an instruction for every cycle in which a unit starts.
     fn instructed(&self) -> Result<(), Violation> {
         let given = self.instructions.starts.iter().filter(|&&(_, bytes)| bytes > 0);
         let mut given = given.map(|&(cycle, _)| cycle as i64).peekable();

@@ -1,7 +1,7 @@
-//! Memories: which cells a place is, when each of them moves, and what accesses load.
+//! Memories: the cells of a place, when each cell is accessed, and the load on ports.
 //!
-//! A memory that is addressed by byte is cut at every boundary of any place, so a place is a run of cells, and two places overlap if and
-//! only if they share a cell. A memory of lines has a cell a line, a wire has one.
+//! A memory that is addressed by byte is cut at the boundaries of all places. So a place is a run of cells, and two
+//! places overlap if and only if they share a cell. A memory of lines has one cell a line, and a wire has one cell.
 
 use super::content::NEVER;
 use super::violation::{Violation, malformed};
@@ -9,10 +9,11 @@ use crate::engine::schedule::{Access, BankPort, Lines, MemoryKind, Order, Place,
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
-/// Port loads are multiples of 2^-16 bytes a cycle, rounded down: far finer than any port, and additions stay exact.
+/// Port loads are multiples of 2^-16 bytes a cycle, rounded down. This is far finer than any port, and additions stay
+/// exact.
 pub(super) const LOAD_SCALE: f64 = 65536.0;
 
-/// The boundaries of places, by memory: of those that are addressed by byte.
+/// The boundaries of places in each memory that is addressed by byte.
 pub(super) struct Cuts(Vec<BTreeSet<u64>>);
 
 impl Cuts {
@@ -29,7 +30,7 @@ impl Cuts {
 pub(super) enum Addressing {
     Lines(OfLines),
     Bytes(OfBytes),
-    /// With its number among the wires, its cell, and its first port of two.
+    /// The index among the wires, the cell, the delay, and the first of two ports.
     Wire {
         wire: usize,
         cell: usize,
@@ -40,17 +41,17 @@ pub(super) enum Addressing {
     ByValue,
 }
 
-/// Whole lines.
+/// A memory that is addressed by whole lines.
 pub(super) struct OfLines {
-    /// Number among the memories of lines.
+    /// Index among the memories of lines.
     pub number: usize,
     base: usize,
     line: u64,
-    /// Lines of a bank.
+    /// Lines in a bank.
     depth: usize,
-    /// Whether one read serves all who begin it in the same cycle.
+    /// Whether one read serves all units that begin it in the same cycle.
     multicast: bool,
-    /// Units whose reads and writes pass the ports at the network.
+    /// For each unit, whether its reads use the port to the network; `passes_into` likewise for writes.
     passes_out: Vec<bool>,
     passes_into: Vec<bool>,
 }
@@ -61,13 +62,13 @@ impl OfLines {
     }
 }
 
-/// Bytes, cut at every boundary of a place.
+/// A memory that is addressed by byte, cut at the boundaries of all places.
 pub(super) struct OfBytes {
     base: usize,
     cuts: Vec<u64>,
     bank_bytes: u64,
     banks: u64,
-    /// The first of two ports a bank.
+    /// The first port; each bank has two.
     ports: usize,
 }
 
@@ -77,7 +78,7 @@ impl OfBytes {
         cell(place.offset)..cell(place.offset + place.bytes)
     }
 
-    /// Cycles in which the first and the last element of a cell of a stream move.
+    /// Cycles in which the first and last element of one cell of a stream are accessed.
     fn interval(&self, access: &Access, cell: usize, first: i64, last: i64) -> (i64, i64) {
         let Place { offset, bytes: length, .. } = access.place;
         let at = |cut: u64| match cut - offset {
@@ -88,7 +89,7 @@ impl OfBytes {
         (at(self.cuts[cell - self.base]), at(self.cuts[cell - self.base + 1]))
     }
 
-    /// Banks that a place lies in.
+    /// Banks that a place spans.
     fn banks(&self, place: &Place) -> Range<usize> {
         let bank = |byte: u64| (byte / self.bank_bytes).min(self.banks - 1) as usize;
         bank(place.offset)..bank(place.offset + place.bytes - 1) + 1
@@ -99,7 +100,7 @@ impl OfBytes {
 pub(super) struct Layout {
     pub memories: Vec<Addressing>,
     pub cells: usize,
-    /// Width of every port of a memory that is addressed by byte, and of both ends of a wire.
+    /// Width of every port of memories that are addressed by byte, and of both ends of wires.
     pub widths: Vec<u64>,
 }
 
@@ -157,7 +158,7 @@ impl Layout {
         &self.memories[usize::from(access.place.memory.0)]
     }
 
-    /// Cells that hold what an access moves.
+    /// Cells of an access; none on wires and in memories that are addressed by value.
     #[inline]
     pub fn cells(&self, access: &Access) -> Range<usize> {
         match self.of(access) {
@@ -170,7 +171,7 @@ impl Layout {
         }
     }
 
-    /// Cells that tell who meets whom: those of an access, or that of its wire.
+    /// Cells that decide whether loops interfere: those of an access, or that of its wire.
     pub fn touched(&self, access: &Access) -> Range<usize> {
         match *self.of(access) {
             Addressing::Wire { cell, .. } => cell..cell + 1,
@@ -178,7 +179,7 @@ impl Layout {
         }
     }
 
-    /// Cycles in which the first and the last element of one cell move.
+    /// Cycles in which the first and last element of one cell are accessed.
     #[inline]
     pub fn interval(&self, access: &Access, cell: usize, first: i64, last: i64) -> (i64, i64) {
         match self.of(access) {
@@ -187,7 +188,7 @@ impl Layout {
         }
     }
 
-    /// What an access loads.
+    /// Ports that an access loads, and by how much.
     fn loads(&self, access: &Access, write: bool) -> Loads {
         let (first, count) = match self.of(access) {
             Addressing::Bytes(bytes) => {
@@ -202,7 +203,7 @@ impl Layout {
         Loads { first: first + usize::from(write), count, load }
     }
 
-    /// A port in words.
+    /// Name of a port in messages.
     pub fn port_name(&self, resources: &Resources, port: usize) -> String {
         let (number, way) = (port / 2, port % 2);
         let base = |of: &Addressing| match of {
@@ -224,7 +225,7 @@ impl Layout {
     }
 }
 
-/// Units whose accesses pass a bank's port at the network.
+/// For each unit, whether its accesses use a bank's port to the network.
 fn passes(resources: &Resources, port: Option<&BankPort>) -> Vec<bool> {
     let class = |index: usize| resources.class(Resource(index as u32));
     (0..resources.len()).map(|index| port.is_some_and(|port| port.class == class(index))).collect()
@@ -238,13 +239,13 @@ fn hold_lines(lines: &Lines, name: &str) -> Result<(), Violation> {
     Ok(())
 }
 
-/// When a value is written, and what it would take if nothing were ever busy.
+/// When a value is written, in the schedule and on the dependence path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ready {
     /// Cycles in which the first and last element are written.
     pub first: i64,
     pub last: i64,
-    /// The same if no unit, buffer or channel were ever busy: the dependence path up to here.
+    /// The same on the dependence path, where no unit, buffer or channel is ever busy.
     pub path_first: i64,
     pub path_last: i64,
 }
@@ -253,13 +254,13 @@ impl Ready {
     pub const NEVER: Self = Self { first: NEVER, last: NEVER, path_first: NEVER, path_last: NEVER };
 }
 
-/// What a cell holds, with marks of who has moved it.
+/// Content of a cell, with its last writer and reader.
 #[derive(Clone, Debug)]
 pub(super) struct Held<M> {
     pub value: Option<Value>,
     pub ready: Ready,
     pub writer: Option<M>,
-    /// Latest cycles in which the first and the last element are read, and by whom the last.
+    /// Latest cycles in which the first and the last element are read. `reader` reads the last one.
     pub read_first: i64,
     pub read_last: i64,
     pub reader: Option<M>,
@@ -280,10 +281,10 @@ pub(super) struct Passing<M> {
     pub writer: M,
 }
 
-/// What is on a wire, in the order in which it was put there.
+/// Values on a wire, in the order in which they were written.
 pub(super) type Wire<M> = VecDeque<Passing<M>>;
 
-/// What an access loads a port with until it is over, and which running loop it belongs to.
+/// Load of a port by one access until its end, and the running loop of the access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Stream {
     pub end: i64,
@@ -291,7 +292,7 @@ pub(super) struct Stream {
     pub instance: usize,
 }
 
-/// Ports that an access loads, one a bank, which share its bytes evenly.
+/// Ports that an access loads, one a bank. They share its bytes evenly.
 #[derive(Clone, Copy)]
 pub(super) struct Loads {
     first: usize,
@@ -305,7 +306,7 @@ impl Loads {
     }
 }
 
-/// Streams through all ports of memories that are addressed by byte, and of wires.
+/// Streams through the ports of memories that are addressed by byte, and of wires.
 pub(super) struct Ports {
     pub streams: Vec<Vec<Stream>>,
 }
@@ -341,22 +342,22 @@ impl Ports {
         Ok(loads)
     }
 
-    /// Load of a port by the streams that are not over before cycle `time` and that `counts`.
+    /// Load of a port by the streams that end at cycle `time` or later and that `counts`.
     pub fn load(&self, port: usize, time: i64, counts: impl Fn(&Stream) -> bool) -> u64 {
         self.streams[port].iter().filter(|stream| stream.end >= time && counts(stream)).map(|stream| stream.load).sum()
     }
 }
 
-/// Streams through the parts of a memory of lines, and its ports at the network.
+/// Streams through the parts of a memory of lines, and through its ports to the network.
 pub(super) struct LineStreams {
     accesses: usize,
     stripes: usize,
-    /// Of every part of every bank, when its streams end.
+    /// For each part of each bank, when its streams end.
     ends: Vec<Vec<i64>>,
-    /// Of every bank, until when the ports at the network move a stream.
+    /// For each bank, the first cycle in which its port to the network is free.
     out: Vec<i64>,
     into: Vec<i64>,
-    /// Of every line, the cycles in which it was last read for a network, from the first element to the last.
+    /// For each line, the cycles of the first and last element of its latest read over the network.
     given: Vec<(i64, i64)>,
 }
 
@@ -373,7 +374,7 @@ impl LineStreams {
         }
     }
 
-    /// A stream of a line from cycle `first` to `last`; what is in its way.
+    /// Adds a stream of a line from cycle `first` to `last`. The error names what is in use.
     pub fn pass(
         &mut self,
         lines: &OfLines,

@@ -1,13 +1,14 @@
-//! The checker: it goes through a schedule by itself and trusts nothing that the mapper says.
+//! The checker: it replays a schedule without asking the mapper.
 //!
-//! It holds every event against its unit's rate and latency (`hold`), and then against all others, in order of time (`judge`): a unit
-//! takes up an operation only when it is free, a value is read only where it is and after it was written, element by element, a place is
-//! overwritten only after its last reader, memories and ports are not asked for more than they have. From the same state it computes the
-//! longest chain of dependences, and an `observer` what each gap of a unit waited for.
+//! First it checks every event against its unit's rate and latency (`hold`). Then it checks the events against each
+//! other, in order of time (`judge`). A unit starts an operation only when it is free. A value is read only at its
+//! place, each element after it was written. A place is overwritten only after its last read. Accesses stay within the
+//! capacity of memories and the width of ports. From the same state the checker computes the longest chain of
+//! dependences, and an `observer` finds the cause of each gap of a unit.
 //!
-//! A schedule is a list, whose events come in order of time (`list`), or a tree, whose items are put in that order on the way (`walk`).
-//! Loops of a tree are gone through until their state has settled, and then skipped (`fold`). Checking a schedule folded and unrolled
-//! gives the same result.
+//! A schedule is a list of events in order of time (`list`), or a tree whose items are visited in that order (`walk`).
+//! Rounds of a loop are checked until its state repeats, and then skipped (`fold`). A schedule gives the same result
+//! folded and unrolled.
 
 mod blame;
 mod content;
@@ -36,20 +37,20 @@ use observer::{Nobody, Observer};
 use waits::Waits;
 use walk::Tree;
 
-/// What a legal schedule turned out to be.
+/// Result for a legal schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
     /// Total cycles.
     pub cycles: u64,
-    /// Stalls of the unit classes that were asked for, in that order.
+    /// Stalls of the requested unit classes, in the order of the request.
     pub stalls: Vec<ClassStalls>,
     /// Length in cycles of the longest chain of dependent events.
     pub critical_path: u64,
-    /// Events that were looked at one by one; the others follow from them.
+    /// Events that were checked one by one; the others were skipped by folding.
     pub replayed_events: u64,
 }
 
-/// Goes through a schedule, with stalls accounted for the given unit classes. Loops are folded.
+/// Checks a schedule, and counts stalls of the given unit classes. Loops are folded.
 ///
 /// # Errors
 /// The first hazard.
@@ -57,7 +58,7 @@ pub fn check<'a>(schedule: impl Into<Source<'a>>, primary_classes: &[String]) ->
     run(schedule.into(), primary_classes, true)
 }
 
-/// Like [`check`], without skipping any round: for tests and doubts.
+/// Like [`check`], without folding: for tests, and to confirm a result.
 ///
 /// # Errors
 /// The first hazard.

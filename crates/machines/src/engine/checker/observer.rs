@@ -1,31 +1,32 @@
-//! What looks on while a schedule is checked, and asks what everything waited for.
+//! Observers of the checker, which find out what each event waited for.
 //!
-//! The checker calls an observer when an event starts, finds an operand or a place, and is over. What the observer wants to know later of
-//! an event ([`Observer::Flight`]) and of who has moved a value ([`Observer::Mark`]) lies in the checker's state. A loop is folded when all
-//! that can be seen of these repeats from round to round.
+//! The checker calls an observer when an event starts, when it finds an operand or a free place, and when it ends. The
+//! checker's state holds the observer's data: one record for each event under way ([`Observer::Flight`]), and one for
+//! each writer or reader of a value ([`Observer::Mark`]). A loop is folded only if the visible part of this data
+//! repeats from round to round.
 
 use super::state::Busy;
 use crate::engine::schedule::{Access, Event, Resource, Resources};
 use crate::engine::stalls::ClassStalls;
 
-/// An event that starts.
+/// An event at its start.
 pub(super) struct Begin<'a> {
     pub resources: &'a Resources,
-    /// As written; it starts in cycle `start`.
+    /// As written; `start` is its absolute start.
     pub event: &'a Event,
     pub start: i64,
-    /// Running loop that it belongs to.
+    /// Running loop of the event.
     pub instance: usize,
     pub busy: &'a Busy,
-    /// The first cycle in which what is in the unit lets it start.
+    /// The earliest start that the content of the unit allows.
     pub legal: i64,
-    /// Whether it is linked with other units by wires.
+    /// Whether wires link it to other units.
     pub on_wire: bool,
 }
 
-/// An operand, or a place, that was there `slack` cycles earlier than needed.
+/// An operand or a place that was ready `slack` cycles before it was needed.
 pub(super) struct Wait {
-    /// Now.
+    /// Current cycle.
     pub time: i64,
     /// Start of the event.
     pub start: i64,
@@ -35,58 +36,59 @@ pub(super) struct Wait {
 
 /// See the module's documentation.
 pub(super) trait Observer {
-    /// Who has moved a value.
+    /// The writer or reader of a value.
     type Mark: Clone;
     /// An event under way.
     type Flight: Clone;
-    /// What is known of a mark, a unit or an operand, for comparison.
+    /// What is known of a mark, a unit or an operand, for comparison between rounds.
     type Seen: Clone + PartialEq;
-    /// What is known of an event under way, for comparison a round later.
+    /// What is known of an event under way, for comparison between rounds.
     type View;
-    /// What a loop's round adds up to.
+    /// Sums over one round of a loop.
     type Round;
 
     fn begin(&mut self, begin: &Begin<'_>) -> Self::Flight;
 
-    /// The event takes a value off a wire, where `writer` has put it.
+    /// The event takes a value off a wire, on which `writer` has put it.
     fn take(&mut self, flight: &Self::Flight, writer: &Self::Mark);
 
     /// The event puts a value on a wire.
     fn hand_on(&mut self, flight: &Self::Flight);
 
-    /// Who the event is to those that wait for what it reads or writes.
+    /// Identifies the event to others that wait for a value that it reads or writes.
     fn mark(&self, flight: &Self::Flight, resources: &Resources, resource: Resource, access: &Access) -> Self::Mark;
 
-    /// An operand that `writer` has written.
+    /// The event reads an operand that `writer` has written.
     fn operand(&mut self, flight: &Self::Flight, writer: &Self::Mark, wait: &Wait) -> Option<Self::Seen>;
 
-    /// A place that `holder` was the last to use.
+    /// The event writes to a place that `holder` was the last to use.
     fn room(&mut self, flight: &Self::Flight, holder: &Self::Mark, wait: &Wait);
 
-    /// A step of an event is over; `last` if all of them are. Adds to `over` the running loops, by number, of events of which nothing more comes.
+    /// Finishes a step of an event; `last` marks its final one. Adds to `over` the running loop of each event that is
+    /// complete.
     fn step(&mut self, step: Step<'_, Self::Flight>, over: &mut Vec<usize>);
 
-    /// A running loop is over.
     fn forget(&mut self, _instance: usize) {}
 
-    /// What one waits for in cycle `time` who waits for a unit.
+    /// What a wait for a unit is charged to, as seen in cycle `time`.
     fn unit(&self, resource: usize, time: i64) -> Self::Seen;
 
-    /// What a value's writer or reader has waited for, as known at the start of cycle `time`.
+    /// What a value's writer or reader waited for, as known at the start of cycle `time`.
     fn seen(&self, mark: &Self::Mark, time: i64) -> Self::Seen;
 
     fn view(&self, flight: &Self::Flight) -> Self::View;
 
-    /// Whether `later` is `view` some cycles on.
+    /// Whether `later` equals `view`, shifted by `cycles`.
     fn repeats(view: &Self::View, later: &Self::View, cycles: i64) -> bool;
 
-    /// Whether `later` is `mark` some cycles on.
+    /// Whether `later` equals `mark`, shifted by `cycles`.
     fn marks_alike(mark: &Self::Mark, later: &Self::Mark, cycles: i64) -> bool;
 
-    /// Moves a mark on by some cycles.
+    /// Shifts a mark by `cycles`.
     fn move_mark(mark: &mut Self::Mark, cycles: i64);
 
-    /// Moves events on by some cycles, each once, however many of its accesses are under way: those in `flights`, and those of `writers` that are not over.
+    /// Shifts events by `cycles`: those in `flights`, and those of `writers` that are not over. Each event is shifted
+    /// once, even if several of its accesses are under way.
     fn move_events<'f>(
         &mut self,
         flights: impl Iterator<Item = &'f Self::Flight>,
@@ -100,10 +102,10 @@ pub(super) trait Observer {
 
     fn round(&self, instance: usize) -> Self::Round;
 
-    /// So many rounds of a running loop were skipped; `parents` gives the loop around each.
+    /// Counts `rounds` skipped rounds of a running loop. `parents` gives the loop that encloses each loop.
     fn book(&mut self, instance: usize, round: &Self::Round, rounds: i64, parents: &dyn Fn(usize) -> Option<usize>);
 
-    /// The result for a schedule of so many cycles.
+    /// The result for a schedule of `cycles` cycles.
     fn finish(self, busy: &[Busy], cycles: i64) -> Vec<ClassStalls>;
 }
 
@@ -112,11 +114,11 @@ pub(super) struct Step<'a, F> {
     pub flight: &'a F,
     pub instance: usize,
     pub last: bool,
-    /// The loop around each running loop.
+    /// The loop that encloses each running loop.
     pub parents: &'a dyn Fn(usize) -> Option<usize>,
 }
 
-/// Nobody asks.
+/// An observer that records nothing.
 pub(super) struct Nobody;
 
 impl Observer for Nobody {

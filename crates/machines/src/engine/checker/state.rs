@@ -1,9 +1,9 @@
-//! What the checker keeps of units, of events under way and of what comes next, and how it looks some rounds later.
+//! State of the checker: units, events under way and next items, and their shift by rounds of a loop.
 
 use super::content::Content;
 use crate::engine::schedule::{Access, OpRef, Resource, Shift};
 
-/// A move forward by some rounds of a loop.
+/// A shift by some rounds of a loop.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Advance {
     pub rounds: i64,
@@ -17,7 +17,7 @@ impl Advance {
     }
 }
 
-/// An event, for messages.
+/// An event, as messages name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Who {
     pub resource: Resource,
@@ -32,30 +32,30 @@ impl Who {
     }
 }
 
-/// A unit or channel.
+/// State of a unit or channel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Busy {
-    /// Free from here on.
+    /// First cycle in which it is free.
     pub until: i64,
     pub holder: Option<Who>,
-    /// What is still in it, if it has modes.
+    /// Content of the unit, if its operations have modes.
     pub content: Content,
 }
 
-/// An event that has started and whose accesses have not all begun.
+/// An event under way: it has started, and some of its accesses have not begun.
 #[derive(Clone, Debug)]
 pub(super) struct InFlight<F> {
     pub who: Who,
-    /// Number of the event in a tree.
+    /// Index of its node in the tree.
     pub node: usize,
-    /// Running loop that it belongs to.
+    /// Running loop of the event.
     pub instance: usize,
     pub occupancy: i64,
     /// Start on the dependence path.
     pub path: i64,
-    /// Accesses still to come.
+    /// Number of outstanding accesses.
     pub remaining: usize,
-    /// What the observer keeps of it.
+    /// The observer's record of it.
     pub flight: F,
 }
 
@@ -70,7 +70,8 @@ impl<F> InFlight<F> {
     }
 }
 
-/// An access whose first element is due: which of which event's. The calendar holds one for each, so it is small.
+/// An access whose first element is due: the event and the number of the access. The calendar holds one for each
+/// access, so it is small.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Due {
     pub in_flight: usize,
@@ -78,11 +79,11 @@ pub(super) struct Due {
     pub write: bool,
 }
 
-/// When a late access is due, and its place among those of one cycle: reads before writes, which they do not see. Then the event's node, which access, and
-/// the event.
+/// Order of late accesses: by cycle, then reads before writes, which a read of the same cycle does not see. Then the
+/// event's node, the number of the access, and the event.
 pub(super) type DueAt = (i64, bool, usize, u32, usize);
 
-/// What an item of a tree does next.
+/// The next step of an item of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
     /// A folded loop starts its last rounds.
@@ -93,17 +94,17 @@ pub(super) enum Phase {
     Start,
 }
 
-/// An item of a tree that is next in its round: in order of time, then phase, then position.
+/// The next step of an item of a tree, in order of time, then phase, then position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Next {
     pub time: i64,
     pub phase: Phase,
     pub node: usize,
-    /// Cycle at which the enclosing round started.
+    /// Start of the enclosing round.
     pub base: i64,
-    /// What the enclosing rounds add to numbers.
+    /// Shift of the enclosing rounds.
     pub shift: Shift,
-    /// The loop's round, for [`Phase::Round`]; the freeze that it ends, for [`Phase::Resume`].
+    /// For [`Phase::Round`], the number of the round. For [`Phase::Resume`], the number of the fold that it ends.
     pub round: u64,
     pub instance: usize,
 }
@@ -115,7 +116,7 @@ impl Next {
         self.shift = self.shift.advanced(by.shift, 1);
     }
 
-    /// Equal apart from which running loop it is of.
+    /// Whether `later` equals this step, shifted by `one`. The running loop may differ.
     pub fn becomes(&self, later: &Self, one: &Advance) -> bool {
         let mut moved = *self;
         moved.advance(one);

@@ -1,4 +1,4 @@
-//! What the checker says when a schedule is illegal.
+//! Hazards: why a schedule is illegal.
 
 use crate::engine::schedule::{Event, OpRef, Resources, Shift, Value};
 use std::fmt;
@@ -12,13 +12,13 @@ pub enum Hazard {
     Rate,
     /// A result leaves before the operation's latency is over.
     Latency,
-    /// A unit takes up an operation before it is free.
+    /// A unit starts an operation before it is free.
     UnitBusy,
-    /// A unit takes up an operation that it has to be set up for before it is empty, or whose elements would overtake others.
+    /// A unit changes its mode before it is empty, or elements would overtake others.
     NotEmpty,
     /// A value is read before it is written.
     UseBeforeReady,
-    /// A value is overwritten before its last reader is through.
+    /// A value is overwritten before its last read.
     Overwrite,
     /// A value is read at a place to which it is never written.
     NeverWritten,
@@ -26,9 +26,9 @@ pub enum Hazard {
     Capacity,
     /// Accesses need more bytes a cycle than a bank's port moves.
     Port,
-    /// An element on a wire is not taken up when it passes, or more than once.
+    /// An element on a wire is not read when it passes, or is read more than once.
     Stream,
-    /// An instruction starts that memory cannot have brought yet.
+    /// An instruction starts before memory can have delivered it.
     NotFetched,
 }
 
@@ -60,10 +60,9 @@ pub struct Violation {
     pub hazard: Hazard,
     /// Cycle in which it happens.
     pub cycle: i64,
-    /// The first cycle at which the blocked event could start instead, if everything else stays: blocked at n - 1, legal
-    /// at n.
+    /// The first cycle at which the blocked event could start if nothing else changes: blocked at n - 1, legal at n.
     pub legal_start: Option<i64>,
-    /// Unit or memory, both events and the value, and what to do.
+    /// Unit or memory, both events, the value, and the remedy.
     pub message: String,
 }
 

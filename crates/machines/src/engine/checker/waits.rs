@@ -1,4 +1,4 @@
-//! What the gaps of units waited for: the [`Observer`] that accounts for stalls.
+//! Stall accounting: the [`Observer`] that finds the cause of each gap of a unit.
 
 use super::blame::{Blame, Cause, LONG_RUN, Member, Pipeline, View, Work};
 use super::observer::{Begin, Observer, Step, Wait};
@@ -7,21 +7,22 @@ use crate::engine::schedule::{Access, Event, Order, Resource, Resources, Traffic
 use crate::engine::stalls::{ClassStalls, Stall, Tally};
 use std::collections::HashSet;
 
-/// Who moved a value, as far as the waits of others go.
+/// The writer or reader of a value, with the data to explain waits for it.
 #[derive(Clone, Debug)]
 pub(super) struct Accessor {
     pipeline: Pipeline,
     /// Start of the pipeline.
     since: i64,
-    /// What it is for one who waits for a result of it.
+    /// Stall category of a wait for its result.
     own: Stall,
-    /// Whether it is a unit of a pipeline that moves the value as a stream: who takes the stream follows at a fixed distance.
+    /// Whether it is a unit of a pipeline that moves the value as a stream. The consumer of a stream follows at a fixed
+    /// distance.
     streams: bool,
 }
 
 impl Accessor {
-    /// What one waits for who waits for it until cycle `until`, seen in cycle `time`: `stall` while it is at work, and before
-    /// that what it waited for itself.
+    /// Cause of a wait for it until cycle `until`, as seen in cycle `time`. While it works, the cause is `stall`;
+    /// before that, whatever delayed its start.
     fn cause(&self, stall: Stall, time: i64, until: i64) -> Cause {
         let Blame { slack, cause } = self.pipeline.blame(time);
         let busy = match (self.own, stall) {
@@ -33,7 +34,7 @@ impl Accessor {
     }
 }
 
-/// Events of a unit without a gap.
+/// Events of a unit that follow one another without a gap.
 #[derive(Clone, Debug)]
 struct Run {
     first: Pipeline,
@@ -44,13 +45,13 @@ struct Run {
 /// See the module's documentation.
 pub(super) struct Waits {
     names: Vec<String>,
-    /// Index into `names` of a resource's class, if the class is accounted for.
+    /// For each resource, the index of its class in `names`, if its stalls are counted.
     classes: Vec<Option<usize>>,
     tallies: Vec<Tally>,
-    /// Of each running loop, the stalls of its events in this round, by class.
+    /// For each running loop, the stalls of its events in this round, by class.
     rounds: Vec<Vec<Tally>>,
-    /// Of each resource, the events that follow one another without a gap up to now; none for units of a pipeline, which move with the others of it,
-    /// and none where they are too many to matter.
+    /// For each resource, its current run of events without a gap. `None` for units of a pipeline, which start
+    /// together, and for runs longer than [`LONG_RUN`].
     runs: Vec<Option<Run>>,
 }
 
@@ -66,7 +67,7 @@ impl Waits {
         }
     }
 
-    /// Charges a class, in total and in the round of every enclosing loop.
+    /// Charges a class, in total and in the current round of every enclosing loop.
     fn charge(&mut self, of: (usize, usize), tally: &Tally, times: i64, parents: &dyn Fn(usize) -> Option<usize>) {
         let (mut instance, class) = of;
         self.tallies[class].accumulate(tally, times);
@@ -97,7 +98,7 @@ impl Observer for Waits {
         let work = if class.is_some() { work(resources, event) } else { Work::default() };
         let (_, cause) = self.unit(resource, start);
         let blame = Blame { slack: gap, cause }.behind(legal - busy.until);
-        // The start is one step of the event's own: an event without any access is done with it.
+        // The start counts as a step, so that an event without accesses ends too.
         let steps = event.reads.len() + event.writes.len() + 1;
         let pipeline = Pipeline::new(start, steps, Member { instance, class, work, gap, opens }, blame);
         let cycles = i64::from(event.occupancy);
@@ -147,7 +148,7 @@ impl Observer for Waits {
 
     fn room(&mut self, flight: &Pipeline, holder: &Accessor, wait: &Wait) {
         let &Wait { time, start, slack, .. } = wait;
-        // What the event itself reads there holds nothing up.
+        // Reads by the event's own pipeline do not delay its write.
         if slack <= flight.slack() && holder.pipeline.identity() != flight.identity() {
             let cause = holder.cause(Stall::Buffer, time, start - slack);
             flight.constrain(time, Blame { slack, cause });
@@ -245,14 +246,14 @@ impl Observer for Waits {
     }
 }
 
-/// The cycles of an event itself.
+/// How the cycles of an event itself are counted.
 fn work(resources: &Resources, event: &Event) -> Work {
     let cycles = |parts| resources.cycles_on(event.resource, event.op.kind, event.work, parts).max(1) as i64;
     let whole = cycles(u32::MAX);
     let all = resources.kinds[usize::from(event.op.kind.0)].parts == event.parts;
     let taken = if all { whole } else { cycles(event.parts) };
     let rest = i64::from(event.occupancy) - taken;
-    // A vector that is not full leaves lanes without an element; any other unit is fed too slowly.
+    // A vector unit that is not full has idle lanes; any other unit is fed below its rate.
     let unit = resources.units.get(event.resource.0 as usize);
     match unit.is_some_and(|unit| unit.wait == WaitCategory::VectorUnit) {
         true => Work { busy: whole, unused: taken - whole + rest, upstream: 0 },
@@ -260,7 +261,7 @@ fn work(resources: &Resources, event: &Event) -> Work {
     }
 }
 
-/// What one waits for who waits for `value` from a unit or channel.
+/// Stall category of a wait for `value` from a unit or channel.
 fn waited_for(resources: &Resources, resource: Resource, value: Value) -> Stall {
     match resources.units.get(resource.0 as usize).map(|unit| unit.wait) {
         None => match resources.value_classes[value.class.0 as usize].traffic {

@@ -1,7 +1,7 @@
-//! What happens next in a tree: its items in order of time, with the loops that are running.
+//! Traversal of a tree: its items in order of time, with the running loops.
 //!
-//! Because places do not move from round to round, what a loop touches is known before the first cycle: the units and cells of its body, its
-//! footprint.
+//! Places do not move from round to round. So the footprint of a loop, the units and cells of its body, is known before
+//! the first cycle.
 
 use super::fold::{ByValue, Frozen, Snapshot};
 use super::hold::hold_event;
@@ -32,38 +32,38 @@ pub(super) struct Loop<'a> {
     pub footprint: Rc<Footprint>,
 }
 
-/// What a loop touches.
+/// Units, cells and wires that a loop touches.
 #[derive(Default)]
 pub(super) struct Footprint {
     resources: Vec<bool>,
-    /// Cells, those of wires too.
+    /// Cells, including those of wires.
     cells: Vec<bool>,
     /// Cells that the loop itself writes.
     pub written: Vec<bool>,
     pub resource_list: Vec<usize>,
-    /// Cells of memories, and wires by their number.
+    /// The cells of memories as a list; wires are listed by number.
     pub cell_list: Vec<usize>,
     pub wire_list: Vec<usize>,
 }
 
-/// The nodes of a tree, numbered; none for a list.
+/// The nodes of a tree, numbered; empty for a list.
 #[derive(Default)]
 pub(super) struct Tree<'a> {
     pub nodes: Vec<Node<'a>>,
     top: Range<usize>,
-    /// Whether anything reads the value class from a memory that is addressed by value: otherwise what is written there
-    /// need not be remembered. Not known of a list.
+    /// For each value class, whether it is read from a memory that is addressed by value. If not, writes there need not
+    /// be stored. Unknown for a list.
     read_by_value: Option<Vec<bool>>,
 }
 
-/// Bodies that have their nodes: several loops may have one.
+/// Bodies that are numbered already: several loops may share one.
 type Bodies = HashMap<*const Vec<Item>, (Range<usize>, Rc<Footprint>)>;
 
 impl<'a> Tree<'a> {
-    /// The tree of a schedule, and its memories.
+    /// The tree of a schedule, and the layout of its memories.
     ///
     /// # Errors
-    /// A [`Violation`] that one event or loop alone shows.
+    /// A [`Violation`] of a single event or loop.
     pub fn new(schedule: &'a Schedule) -> Result<(Self, Layout), Violation> {
         let resources = &schedule.resources;
         let mut cuts = Cuts::new(resources);
@@ -98,7 +98,7 @@ impl<'a> Tree<'a> {
         self.read_by_value.as_ref().is_none_or(|read| read[usize::from(value.class.0)])
     }
 
-    /// The items of one level, in the order in which they begin.
+    /// Numbers the items of one level in the order in which they begin.
     fn index(
         &mut self,
         items: &'a [Item],
@@ -114,7 +114,7 @@ impl<'a> Tree<'a> {
                 Item::Event(event) => Node::Event(event),
                 Item::Repeat(repeat) => {
                     hold_repeat(repeat)?;
-                    // Filled in below, where the body's nodes are.
+                    // Set below, once the body's nodes exist.
                     let (children, footprint) = (0..0, Rc::default());
                     Node::Repeat(Box::new(Loop { repeat, children, earliest: earliest(&repeat.body), footprint }))
                 }
@@ -146,7 +146,7 @@ fn hold_repeat(repeat: &Repeat) -> Result<(), Violation> {
     Ok(())
 }
 
-/// Every event once, however many loops have its body.
+/// Visits every event once, even if several loops share its body.
 fn visit<'a>(
     items: &'a [Item],
     seen: &mut HashSet<*const Vec<Item>>,
@@ -206,13 +206,13 @@ pub(super) struct Instance<O: Observer> {
     /// Start of round 0.
     pub base: i64,
     pub shift: Shift,
-    /// Its next items, its events under way and its running inner loops.
+    /// Number of its next items, events under way and running inner loops.
     pub pending: usize,
-    /// Of each port, the largest load in this round; empty before the second.
+    /// For each port, the largest load in this round; empty before the second round.
     pub peaks: Vec<u64>,
-    /// What its events did with memories that are addressed by value, in this round.
+    /// Accesses of its events, in this round, to memories that are addressed by value.
     pub log: Vec<ByValue<O>>,
-    /// Whether anything outside touched its units or cells in this round.
+    /// Whether anything outside the loop touched its units or cells in this round.
     pub disturbed: bool,
     pub snapshot: Option<Snapshot<O>>,
     pub frozen: Option<Box<Frozen<O>>>,
@@ -226,7 +226,7 @@ impl<O: Observer> Instance<O> {
 }
 
 impl<'a, O: Observer> Judge<'a, O> {
-    /// Goes through the tree.
+    /// Checks the tree.
     pub fn run(&mut self) -> Result<(), Violation> {
         self.item(self.tree.top.start, 0, 0, Shift::default());
         loop {
@@ -285,7 +285,7 @@ impl<'a, O: Observer> Judge<'a, O> {
         self.next.push(Reverse(next));
     }
 
-    /// One thing of a running loop is done; loops without any are over.
+    /// One pending part of a running loop is done. A loop without pending parts is over.
     pub fn settle(&mut self, mut instance: usize) {
         loop {
             let state = &mut self.instances[instance];
@@ -298,7 +298,8 @@ impl<'a, O: Observer> Judge<'a, O> {
         }
     }
 
-    /// An item of a round comes next; it brings the one after it when it begins ([`Self::after`]), as they are in the order of time.
+    /// Adds an item of a round to the queue. When it begins, it adds the next one ([`Self::after`]): items are in order
+    /// of time.
     fn item(&mut self, node: usize, instance: usize, base: i64, shift: Shift) {
         let of_round = match self.tree.nodes.get(self.instances[instance].node) {
             Some(Node::Repeat(own)) => &own.children,
@@ -321,7 +322,7 @@ impl<'a, O: Observer> Judge<'a, O> {
         self.come(next);
     }
 
-    /// An item of a round has begun: the next one of that round comes.
+    /// Adds the item after one that has begun.
     fn after(&mut self, begun: &Next) {
         match &self.tree.nodes[begun.node] {
             Node::Event(_) => self.item(begun.node + 1, begun.instance, begun.base, begun.shift),
@@ -339,7 +340,7 @@ impl<'a, O: Observer> Judge<'a, O> {
             return AGAIN;
         }
         if self.instances[instance].frozen.is_some() {
-            // What is pending lives on in the folded loop.
+            // The folded loop stays pending.
             self.instances[instance].pending += 1;
             return DONE;
         }
@@ -357,12 +358,13 @@ impl<'a, O: Observer> Judge<'a, O> {
         within(&self.instances, instance, ancestor)
     }
 
-    /// Tells loops that do not contain `instance` that something of theirs is touched. Folded ones are brought back: then `false`.
+    /// Marks loops that own the resource or one of the cells as disturbed, except those that contain `instance`. If one
+    /// is folded, unfolds it and returns `false`.
     pub fn disturb(&mut self, instance: usize, time: i64, resource: Option<usize>, cells: Range<usize>) -> Step {
         for position in 0..self.running.len() {
             let other = self.running[position];
             let running = &self.instances[other];
-            // It is known already.
+            // Marked already.
             if running.disturbed && running.frozen.is_none() {
                 continue;
             }
@@ -382,7 +384,7 @@ impl<'a, O: Observer> Judge<'a, O> {
         DONE
     }
 
-    /// Remembers an access by value in the round of every enclosing loop.
+    /// Logs an access by value in the round of every enclosing loop.
     pub fn record(&mut self, instance: usize, access: ByValue<O>) {
         let mut next = Some(instance).filter(|_| self.fold);
         while let Some(index) = next {
@@ -392,7 +394,7 @@ impl<'a, O: Observer> Judge<'a, O> {
         }
     }
 
-    /// Ports that a stream has come to: the largest load that each enclosing loop had there.
+    /// Updates the largest load of each enclosing loop at the ports of a new stream.
     pub fn note_peaks(&mut self, instance: usize, loads: Loads, time: i64) {
         let mut next = Some(instance).filter(|_| self.fold);
         while let Some(index) = next {

@@ -1,13 +1,14 @@
-//! Area and power of the parts of a chip, and how they follow the figures that the parts are made for.
+//! Area and power of the parts of a chip, and how they scale with the machine's figures.
 //!
-//! A machine file gives the area and the power of one part as its source has them. How many parts there are, and how large one
-//! is beside the source's, are products and sums of figures: `count = "units.cluster.count * units.add.count"`. So a file
-//! with a changed figure has the area and power of what it describes. A part grows linearly with its size, at most to 16 times and at
-//! least to a 16th of the source's: beyond that area and power are unknown. Power goes with the clock too, at a fixed voltage; a clock above the one
-//! that the source's parts are for is refused, as nothing says that they reach it.
+//! A machine file gives the area and the power of one part, as its source states them. The number of parts and their
+//! size relative to the source's are sums of products of figures: `count = "units.cluster.count * units.add.count"`. So
+//! a file with a changed figure has the area and power of the machine that it describes. Area and power grow linearly
+//! with size, by a factor between 1/16 and 16; beyond that they are unknown. Power also scales with the clock, at a
+//! fixed voltage. A clock above that of the source's parts is an error, because nothing shows that they reach it.
 //!
-//! Where no law is known, `holds_for` names figures and the values that area and power are of. With another value both are unknown,
-//! whoever changed it: time follows the figure, energy and area are not told. A file that has a `holds_for` has to cover every figure.
+//! Where no law is known, `holds_for` lists figures and the values for which area and power hold. With another value
+//! both are unknown, and so is the energy; the time follows the figure. A file with a `holds_for` must cover every
+//! figure.
 
 use super::{
     ComponentLiteral, CountLiteral, DescriptionError, Dimension, Figure, FigureSpec, HeldLiteral, SizeLiteral, Written,
@@ -16,13 +17,13 @@ use super::{
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Factor by which a part may be larger or smaller than its source's.
+/// Largest ratio, in either direction, between the size of a part and that of the source's.
 pub const FURTHEST: f64 = 16.0;
 
 /// Most parts of a kind.
 const MOST_PARTS: f64 = 1e6;
 
-/// The sum over parts; `None` if one is unknown, and without any part, since nothing is then said of the chip.
+/// The sum over parts. `None` if one is unknown or there are none, because then nothing is known of the chip.
 pub fn sum_of_parts(values: impl IntoIterator<Item = Option<f64>>) -> Option<f64> {
     values.into_iter().reduce(|sum, value| Some(sum? + value?)).flatten()
 }
@@ -38,33 +39,33 @@ pub struct Component {
     pub area_mm2: Option<f64>,
     /// Power of all of them at full activity in W; `None` if unknown.
     pub power_w: Option<f64>,
-    /// Whether area and power are published results that the model takes in.
+    /// Whether area or power is a published result that the model takes as input.
     pub input: bool,
-    /// Size of a part beside the source's: 1 if it is the source's own.
+    /// Size of a part relative to the source's.
     pub size: f64,
-    /// Clock beside the one that the source's power is for.
+    /// Clock relative to the one that the source's power is for.
     pub clock: f64,
-    /// Channels whose memory outside the chip draws its power as part of the component's.
+    /// Channels whose off-chip memory is part of this component's power.
     pub includes: Vec<String>,
-    /// Share of the power that flows without activity.
+    /// Share of the power that is drawn without activity.
     pub idle_share: f64,
     /// Source of the share.
     pub idle_source: String,
-    /// What its activity is measured on.
+    /// Classes and memories whose mean utilisation is its activity.
     pub activity: Vec<String>,
-    /// Why area and power are unknown although the file gives them: a figure that they are not of.
+    /// Why area and power are unknown although the file gives them: they do not hold for the value of a figure.
     pub unknown: Option<String>,
 }
 
-/// What components are made from: the checked figures of a file.
+/// Makes components from the checked figures of a file.
 pub(super) struct Maker<'a> {
     pub file: &'a str,
     pub mapper: &'a str,
     pub specs: &'a [FigureSpec],
     pub figures: &'a BTreeMap<String, Figure>,
-    /// Clock beside the one that the file's components are for.
+    /// Clock relative to the one that the file's components are for.
     pub clock: f64,
-    /// Why area and power of all are unknown: a figure of which none says what it makes of them.
+    /// Why area and power of all parts are unknown: a figure that no component covers.
     pub uncovered: Option<String>,
 }
 
@@ -104,7 +105,7 @@ impl Maker<'_> {
         })
     }
 
-    /// The number of parts by a law: a product of numbers of things, so none below zero.
+    /// The number of parts by its law. All factors must be plain numbers.
     fn parts(&self, name: &str, text: &str) -> Result<f64, DescriptionError> {
         let key = format!("components.{name}.count");
         let amount = self.amount(&key, text)?;
@@ -118,7 +119,8 @@ impl Maker<'_> {
         Err(DescriptionError::Figure { file, key, value, cause, remedy })
     }
 
-    /// The channels whose memory a component's power is of, too; they are the file's, and their memory's energy is not counted twice.
+    /// Checks the channels whose memory is part of a component's power: they exist, and have no energy a bit that would
+    /// count twice.
     fn includes(&self, name: &str, channels: &[String]) -> Result<Vec<String>, DescriptionError> {
         let place = format!("components.{name}.includes");
         for channel in channels {
@@ -139,7 +141,8 @@ impl Maker<'_> {
         Ok(channels.to_vec())
     }
 
-    /// The first figure that has another value than the component's area and power are for, as a cause.
+    /// The reason why area and power of a component do not hold: the first figure with another value than in
+    /// `holds_for`.
     fn other_value(
         &self,
         name: &str,
@@ -181,7 +184,7 @@ impl Maker<'_> {
         Ok(None)
     }
 
-    /// A value of figure `key` for which a component holds, in the base unit.
+    /// A value for figure `key` in `holds_for`, in the base unit.
     fn held(&self, place: &str, key: &str, value: &Written) -> Result<f64, DescriptionError> {
         let found = match value {
             Written::Text(text) => number(text),
@@ -235,7 +238,7 @@ impl Maker<'_> {
         })
     }
 
-    /// How many times as large the part is as the one whose area and power are known, and why its law does not hold for that, if so.
+    /// Size of the part relative to the source's. Also the reason if the law does not hold for that size.
     fn size(&self, name: &str, size: &SizeLiteral) -> Result<(f64, Option<String>), DescriptionError> {
         let key = format!("components.{name}.size");
         let fail = |value: String, cause: String, remedy: &str| {
@@ -258,7 +261,7 @@ impl Maker<'_> {
             return fail(size.at.clone(), cause, "Write `at` in the units of the figures in `of`");
         }
         let ratio = of.value / at.value;
-        // A machine that is too small for any program is told so by what does not fit.
+        // Not an error here: if the machine is too small for any program, the part that does not fit is reported.
         let too_far = || {
             format!(
                 "component `{name}` would be {ratio:.3} times as large as the one whose area and power are known (`{key}`), and its law ({}) is not \
@@ -269,7 +272,7 @@ impl Maker<'_> {
         Ok((ratio, (!(1.0 / FURTHEST..=FURTHEST).contains(&ratio)).then(too_far)))
     }
 
-    /// A sum of products of figures and numbers, in base units; a number may have a unit: `64 MiB`.
+    /// A sum of products of figures and numbers, in base units. A number may have a unit: `64 MiB`.
     fn amount(&self, key: &str, text: &str) -> Result<Amount, DescriptionError> {
         let mut sum = Amount { value: 0.0, of: Vec::new() };
         for product in text.split('+') {
@@ -299,15 +302,15 @@ impl Maker<'_> {
     }
 }
 
-/// What a law comes to.
+/// The value of a law.
 struct Amount {
     /// In base units.
     value: f64,
-    /// What its figures, and its numbers with a unit, measure.
+    /// Dimensions of its figures, and of its numbers with a unit.
     of: Vec<Dimension>,
 }
 
-/// The value of a number in its base unit, and what it measures, where a unit follows it.
+/// A number in its base unit, and its dimension if a unit follows.
 fn number(text: &str) -> Option<(f64, Option<Dimension>)> {
     let (value, unit) = match text.split_once(' ') {
         Some((value, unit)) => (value, Some(Dimension::of_unit(unit.trim())?)),
@@ -318,7 +321,7 @@ fn number(text: &str) -> Option<(f64, Option<Dimension>)> {
 }
 
 impl ComponentLiteral {
-    /// Whether its area and power follow figure `key`, by a law, or by being unknown with another value.
+    /// Whether its area and power depend on figure `key`, by a law or by `holds_for`.
     pub(super) fn follows(&self, key: &str) -> bool {
         self.is_sized_by(key) || self.holds_for.contains_key(key)
     }

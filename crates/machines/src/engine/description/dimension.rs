@@ -1,8 +1,9 @@
-//! Units of figures. A figure is converted once, on checking; a machine asks for a dimension and gets its base unit.
+//! Units of figures. A figure is converted once, when it is checked. A machine asks for a dimension and gets its base
+//! unit.
 
 use serde::{Deserialize, Serialize};
 
-/// What a figure measures. The base unit, which checked figures are in, stands beside each.
+/// The dimension of a figure. Each variant states its base unit, which checked figures are in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Dimension {
@@ -10,7 +11,7 @@ pub enum Dimension {
     Frequency,
     /// Cycles.
     Cycles,
-    /// A number of things: units, lanes, banks, ciphertexts.
+    /// A plain number: of units, lanes, banks or ciphertexts.
     Count,
     /// Elements, points or coefficients a cycle.
     Rate,
@@ -86,7 +87,7 @@ impl Dimension {
         UNITS.iter().map(|&(name, ..)| name).collect()
     }
 
-    /// What a figure of it may be given as: itself, and what the machine's clock makes it of.
+    /// Dimensions in which such a figure may be given: its own, and one that the machine's clock converts to it.
     pub fn given_as(self) -> Vec<Dimension> {
         let converted = match self {
             Dimension::Cycles => Some(Dimension::Time),
@@ -97,7 +98,7 @@ impl Dimension {
         [self].into_iter().chain(converted).collect()
     }
 
-    /// Whether it says how many, which a law can multiply by whatever it is a law of.
+    /// Whether it is a plain number, by which a law may multiply any figure.
     pub fn is_number(self) -> bool {
         matches!(self, Dimension::Count | Dimension::Rate | Dimension::Ratio | Dimension::Flag)
     }
@@ -108,7 +109,7 @@ impl Dimension {
     }
 }
 
-/// A number as people write it: with all of its digits, unless that is a row of noughts.
+/// A number with all of its digits, or in scientific notation if it would have many zeros.
 pub(super) fn decimal(value: f64) -> String {
     let plain = value == 0.0 || !value.is_finite() || (1e-6..1e15).contains(&value.abs());
     if plain { value.to_string() } else { format!("{value:e}") }

@@ -1,11 +1,11 @@
-//! What can be wrong with a machine file: the place, the value, the cause and the remedy.
+//! Errors in a machine file: the place, the value, the cause and the remedy.
 
 use super::literal::LARGEST_FILE;
 
 /// A machine file that cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DescriptionError {
-    /// The file is too large to be one.
+    /// The file is too large for a machine file.
     #[error("{file}: more than {LARGEST_FILE} bytes, and a machine file has fewer. Is this the right file?")]
     Size {
         /// File.
@@ -16,10 +16,10 @@ pub enum DescriptionError {
     Form {
         /// File.
         file: String,
-        /// What the reader found, with line and column.
+        /// The reader's message, with line and column.
         cause: String,
     },
-    /// A line that every file begins with is not there.
+    /// A line that every file needs is missing.
     #[error("{file}: `{key}` is missing. Add `{key} = {value}` above the first `[table]`: {meaning}")]
     MissingLine {
         /// File.
@@ -28,10 +28,10 @@ pub enum DescriptionError {
         key: &'static str,
         /// How its value is written.
         value: &'static str,
-        /// What it is.
+        /// Its meaning.
         meaning: &'static str,
     },
-    /// One figure is impossible.
+    /// One figure has an invalid value.
     #[error("{file}, `{key}` = {value}: {cause}. {remedy}")]
     Figure {
         /// File.
@@ -40,12 +40,12 @@ pub enum DescriptionError {
         key: String,
         /// Value as written.
         value: String,
-        /// What is wrong with it.
+        /// The problem.
         cause: String,
-        /// What to do.
+        /// The remedy.
         remedy: String,
     },
-    /// A figure that the machine needs is not there.
+    /// A figure that the machine needs is missing.
     #[error(
         "{file}: `{key}` is missing. Add `{} = {{ value = …, unit = \"{unit}\", source = … }}` below `[{}]`: {meaning}",
         key.rsplit('.').next().unwrap_or_default(), key.rsplit_once('.').map_or("", |(table, _)| table)
@@ -57,10 +57,10 @@ pub enum DescriptionError {
         key: String,
         /// A unit that it could have.
         unit: String,
-        /// What the figure is.
+        /// Meaning of the figure.
         meaning: String,
     },
-    /// A figure is there, but nobody knows it.
+    /// A figure that is needed is `unknown`.
     #[error(
         "{file}: `{key}` is unknown ({source_text}), and what was asked for needs it. Give it a value with a source"
     )]
@@ -84,7 +84,7 @@ pub enum DescriptionError {
         /// The nearest key, or all of them.
         remedy: String,
     },
-    /// A reading or an option of one that does not exist.
+    /// A reading, or an option of a reading, that does not exist.
     #[error("{file}: {what} `{name}` does not exist. Choose one of: {known}")]
     Reading {
         /// File.
@@ -104,7 +104,7 @@ pub enum FigureError {
     /// Missing or unknown.
     #[error(transparent)]
     Description(#[from] DescriptionError),
-    /// A figure that is less than the others want.
+    /// A figure is smaller than others require.
     #[error("{file}: `{key}` is {value} and at least {needed} are needed, {cause}")]
     TooSmall {
         /// Machine file.
@@ -113,12 +113,12 @@ pub enum FigureError {
         key: String,
         /// Its value.
         value: f64,
-        /// The least that it can be.
+        /// The smallest possible value.
         needed: f64,
-        /// In what unit, why, and what to do.
+        /// The unit, the reason, and the remedy.
         cause: &'static str,
     },
-    /// Two figures that cannot both be.
+    /// Two figures that exclude each other.
     #[error("{file}: `{first}` is {first_value} and `{second}` is {second_value}: {cause}")]
     Together {
         /// Machine file.
@@ -131,7 +131,7 @@ pub enum FigureError {
         second: &'static str,
         /// Its value.
         second_value: u64,
-        /// Why not, and what to do.
+        /// The reason, and the remedy.
         cause: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! What a machine file says, word for word: nothing in it is checked beyond its form.
+//! The content of a machine file as written. Only its form is checked.
 
 use super::dimension::decimal;
 use polyfabric_schemes::toml_text::{fault, is_order, shortened};
@@ -57,38 +57,38 @@ pub struct FigureLiteral {
     pub input: bool,
 }
 
-/// How many parts of a kind a chip has.
+/// Number of parts of a kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(
     untagged,
     expecting = "expected a law, as \"units.cluster.count * units.add.count\", or a number as { value, unit, source }"
 )]
 pub enum CountLiteral {
-    /// As many as other figures say: a sum of products of figures and numbers, `"units.cluster.count * units.add.count"`.
+    /// A sum of products of figures and numbers: `"units.cluster.count * units.add.count"`.
     Of(String),
-    /// A number, which no figure changes.
+    /// A number that depends on no figure.
     Figure(FigureLiteral),
 }
 
-/// What a part's area and power grow with, linearly.
+/// The size with which a part's area and power grow linearly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SizeLiteral {
     /// The size: a sum of products of figures and numbers, in base units.
     pub of: String,
-    /// Size of the part whose area and power the file gives: such a sum too.
+    /// Size of the part whose area and power the file gives, in the same form.
     pub at: String,
-    /// What says so, or a sentence that begins with the word `assumption`.
+    /// Source of the law, or a sentence that begins with the word `assumption`.
     pub source: String,
 }
 
-/// The value, or the values of several readings, of a figure that a part is made for.
+/// The values of a figure for which a part's area and power hold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected a value of the figure, or a list of its values")]
 pub enum HeldLiteral {
-    /// One: a number in the base unit, a number with its unit as text (`"640 KiB"`), or a yes or no.
+    /// One value: a number in the base unit, a number with its unit as text (`"640 KiB"`), or a yes or no.
     One(Written),
-    /// One of several.
+    /// Several values, one of which must match.
     Several(Vec<Written>),
 }
 
@@ -96,23 +96,24 @@ pub enum HeldLiteral {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ComponentLiteral {
-    /// Number of such parts that `area` and `power` are for one of; 1 if not given.
+    /// Number of such parts; 1 if not given. `area` and `power` are those of one part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<CountLiteral>,
-    /// What one of them grows with; it has one size if not given.
+    /// Size of a part; fixed if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<SizeLiteral>,
-    /// Figures for whose values alone area and power hold, as no law says what follows from others: with another one they are unknown.
+    /// Figures with the only values for which area and power hold, because no law is known. With another value they are
+    /// unknown.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub holds_for: BTreeMap<String, HeldLiteral>,
     /// Area of one.
     pub area: FigureLiteral,
     /// Power of one at full activity.
     pub power: FigureLiteral,
-    /// Channels, as `channels.hbm`, whose memory outside the chip draws what it takes from `power` too: the file gives no energy a bit for it.
+    /// Channels, as `channels.hbm`, whose off-chip memory is part of `power`. The file gives no energy a bit for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub includes: Vec<String>,
-    /// Share of `power` that flows without activity.
+    /// Share of `power` that is drawn without activity.
     pub idle_share: FigureLiteral,
     /// Unit classes, channel classes or memories (`memory:NAME`) whose mean utilisation is the part's activity.
     pub activity: Vec<String>,
@@ -124,7 +125,7 @@ pub struct ComponentLiteral {
 pub struct OptionLiteral {
     /// The reading in a sentence.
     pub meaning: String,
-    /// What speaks for it.
+    /// Evidence for it.
     pub source: String,
     /// Figures that the reading sets, by their key.
     pub figures: BTreeMap<String, FigureLiteral>,
@@ -134,9 +135,9 @@ pub struct OptionLiteral {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReadingLiteral {
-    /// What is open.
+    /// The open question.
     pub question: String,
-    /// Option that holds unless another is chosen.
+    /// The option that applies by default.
     pub default: String,
     /// The options, by name.
     pub options: BTreeMap<String, OptionLiteral>,
@@ -148,15 +149,16 @@ pub struct ReadingLiteral {
 pub struct DescriptionLiteral {
     /// Name on the command line.
     pub name: String,
-    /// Name of the mapper that understands this file.
+    /// Name of the mapper for this file.
     pub mapper: String,
-    /// What it is, in a line.
+    /// Title, in a line.
     pub title: String,
-    /// Where it was published.
+    /// Place of publication.
     pub paper: String,
     /// Clock.
     pub clock: FigureLiteral,
-    /// The clock that the power of the components is for, and that their pipelines are known to reach; the machine's own if not given.
+    /// The clock that the power of the components is for, and that their pipelines are known to reach. The machine's
+    /// own if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub component_clock: Option<FigureLiteral>,
     /// Functional units: class, then figure.
@@ -168,7 +170,7 @@ pub struct DescriptionLiteral {
     /// Channels: name, then figure.
     #[serde(default)]
     pub channels: BTreeMap<String, BTreeMap<String, FigureLiteral>>,
-    /// Anything else of the machine's own: topic, then figure.
+    /// Other figures of the machine: topic, then figure.
     #[serde(default)]
     pub machine: BTreeMap<String, BTreeMap<String, FigureLiteral>>,
     /// Parts with area and power.
@@ -177,7 +179,7 @@ pub struct DescriptionLiteral {
     /// Open facts.
     #[serde(default)]
     pub readings: BTreeMap<String, ReadingLiteral>,
-    /// Axes of the machine's own sweep: values of a figure, by its key; figures of one axis change together.
+    /// Axes of the machine's sweep: values of figures, by key. Figures of one axis change together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sweep: Vec<BTreeMap<String, Vec<Written>>>,
     /// Programs of that sweep, each `PROGRAM` or `PROGRAM@SET`.
@@ -188,10 +190,10 @@ pub struct DescriptionLiteral {
 /// Largest machine file that is read.
 pub const LARGEST_FILE: usize = 1 << 20;
 
-/// Characters that messages show of a text of the file.
+/// Most characters of a text of the file that a message shows.
 const LONGEST_TEXT: usize = 80;
 
-/// What every file begins with: key, how its value is written, and what it is.
+/// Keys that every file needs, each with the form of its value and its meaning.
 const HEAD: [(&str, &str, &str); 5] = [
     ("name", "\"…\"", "what the machine is called on the command line"),
     ("mapper", "\"…\"", "what schedules programs on it, such as torus-pipeline or rns-vector"),
@@ -201,7 +203,8 @@ const HEAD: [(&str, &str, &str); 5] = [
 ];
 
 impl DescriptionLiteral {
-    /// Every place of a figure: `clock`, `units.x.count`, `components.x.area`; of one that a reading sets, one in each option.
+    /// Every place of a figure: `clock`, `units.x.count`, `components.x.area`. A figure that a reading sets has one in
+    /// each option.
     pub(super) fn places(&mut self, key: &str) -> Vec<&mut FigureLiteral> {
         if key == "clock" {
             return vec![&mut self.clock];
@@ -259,7 +262,7 @@ impl DescriptionLiteral {
     }
 }
 
-/// The first key or text with a character that a terminal would take as an order.
+/// The first key or text with a control character that a terminal would execute.
 fn steers(value: &toml::Value) -> Option<&str> {
     match value {
         toml::Value::String(text) => text.contains(is_order).then_some(text),

@@ -1,9 +1,9 @@
-//! Machine files: what is written ([`DescriptionLiteral`]) and what has been checked ([`Description`]).
+//! Machine files: as written ([`DescriptionLiteral`]) and after checking ([`Description`]).
 //!
-//! Every figure is a value with a unit and a source. A mapper lists the figures that it reads ([`FigureSpec`]); checking
-//! holds a file against that list, so a missing, misspelt or impossible figure is found before anything is computed. A
-//! figure may be `"unknown"`: it stays unknown, and whoever asks for it gets an error, never 0. Where a source leaves a fact
-//! open, the file names the possible readings and one of them as the default.
+//! Every figure is a value with a unit and a source. A mapper lists the figures that it reads ([`FigureSpec`]). A file
+//! is checked against that list, so a missing, misspelt or impossible figure is found before anything is computed. A
+//! figure may be `"unknown"`: then reading it is an error, and never gives 0. Where a source is ambiguous, the file
+//! names the possible readings and a default.
 
 mod component;
 mod dimension;
@@ -28,24 +28,24 @@ use std::collections::BTreeMap;
 /// A figure that a mapper reads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FigureSpec {
-    /// Key, for example `units.fft.points`; of numbered figures the part before the number.
+    /// Key, for example `units.fft.points`. For numbered figures, the part before the number.
     pub key: &'static str,
-    /// What it measures.
+    /// Dimension.
     pub dimension: Dimension,
     /// Smallest possible value in the base unit.
     pub least: f64,
-    /// Largest possible value in the base unit: what the mapper can still handle.
+    /// Largest value, in the base unit, that the mapper can handle.
     pub most: f64,
-    /// What the figure is, in a phrase.
+    /// Meaning, in a phrase.
     pub meaning: &'static str,
     /// Whether a file may leave it out.
     pub optional: bool,
-    /// Of figures that are numbered from 1, the largest number.
+    /// For figures that are numbered from 1, the largest number.
     pub numbered: Option<usize>,
 }
 
 impl FigureSpec {
-    /// Whether it is of figure `key`.
+    /// Whether it is the spec of figure `key`.
     fn covers(&self, key: &str) -> bool {
         match self.numbered {
             None => self.key == key,
@@ -53,13 +53,13 @@ impl FigureSpec {
         }
     }
 
-    /// The key as people write it.
+    /// The key as users write it.
     fn written(&self) -> String {
         self.numbered.map_or(self.key.to_owned(), |most| format!("{}1 to {most}", self.key))
     }
 }
 
-/// A figure that every file of a mapper gives.
+/// A figure that every file of a mapper must give.
 pub const fn figure(
     key: &'static str,
     dimension: Dimension,
@@ -70,7 +70,7 @@ pub const fn figure(
     FigureSpec { key, dimension, least, most, meaning, optional: false, numbered: None }
 }
 
-/// The energy of a channel's memory outside the chip, of at least a thousandth of a pJ a bit: no memory takes none.
+/// The energy of a channel's off-chip memory: at least a thousandth of a pJ a bit, because no memory takes none.
 pub const fn energy(key: &'static str) -> FigureSpec {
     figure(key, Dimension::EnergyPerBit, 1e-15, 1e-6, "the memory's energy")
 }
@@ -86,7 +86,7 @@ pub const fn optional(
     FigureSpec { key, dimension, least, most, meaning, optional: true, numbered: None }
 }
 
-/// The figures of `parts`, in their order: `N` in all.
+/// Joins lists of figures; `N` is their total length.
 pub const fn joined<const N: usize>(parts: &[&[FigureSpec]]) -> [FigureSpec; N] {
     let mut all = [parts[0][0]; N];
     let (mut part, mut at) = (0, 0);
@@ -107,7 +107,7 @@ pub const fn joined<const N: usize>(parts: &[&[FigureSpec]]) -> [FigureSpec; N] 
 pub struct Figure {
     /// Value; `None` if unknown.
     pub value: Option<f64>,
-    /// What it measures.
+    /// Dimension.
     pub dimension: Dimension,
     /// As written.
     pub written: FigureLiteral,
@@ -128,7 +128,7 @@ impl Description {
     /// Checks a file against the figures that its mapper reads, with every reading at its default.
     ///
     /// # Errors
-    /// The first thing that is wrong. All options of all readings are checked, not only the chosen ones.
+    /// The first error. All options of all readings are checked, not only the chosen ones.
     pub fn check(file: &str, literal: &DescriptionLiteral, specs: &[FigureSpec]) -> Result<Self, DescriptionError> {
         let clock = clock_of(file, literal, specs, &literal.clock)?;
         for (name, reading) in &literal.readings {
@@ -197,7 +197,7 @@ impl Description {
             let spec = spec_of(file, literal, specs, key)?;
             figures.insert(key.clone(), check_figure(file, key, figure, spec, clock)?);
         }
-        // A component's power can be that of a channel's memory too, in the place of an energy a bit.
+        // A component's power may include a channel's memory, which then needs no energy a bit.
         let included = |key: &str| {
             let channel = key.strip_suffix(".energy");
             channel.is_some_and(|channel| {
@@ -221,11 +221,11 @@ impl Description {
         Ok(Self { file: file.to_owned(), literal: literal.clone(), figures, components, readings })
     }
 
-    /// The same machine with some figures changed: pairs of key and value, in the unit that the file has; 1 and 0 are yes and no. A figure
-    /// that a reading sets is changed in all of its options.
+    /// The same machine with some figures changed. A change is a key and a value in the file's unit; 1 and 0 are yes
+    /// and no. A figure that a reading sets is changed in all of its options.
     ///
     /// # Errors
-    /// [`DescriptionError`] for a key that the file has not, and as [`Description::check`].
+    /// [`DescriptionError`] for a key that is not in the file, and as [`Description::check`].
     pub fn changed(&self, specs: &[FigureSpec], changes: &[(String, f64)]) -> Result<Self, DescriptionError> {
         self.with_values(specs, changes, |key| self.not_followed(key))
     }
@@ -263,10 +263,10 @@ impl Description {
         Self::check(&self.file, &literal, specs)?.choose(specs, &choices)
     }
 
-    /// The same with other values of any figures of its file, in its units: area and power of its components are unknown then.
+    /// The same machine with any figures changed, in the file's units. Area and power of its components become unknown.
     ///
     /// # Errors
-    /// [`DescriptionError`] for a key that the file has not, or a value out of range.
+    /// [`DescriptionError`] for a key that is not in the file, or a value out of range.
     pub fn varied(&self, specs: &[FigureSpec], changes: &[(String, f64)]) -> Result<Self, DescriptionError> {
         let mut varied = self.with_values(specs, changes, |_| None)?;
         for part in &mut varied.components {
@@ -275,9 +275,9 @@ impl Description {
         Ok(varied)
     }
 
-    /// A refusal, if area and power of the components would stay as they are although figure `key` has another value.
+    /// An error, if area and power of the components do not follow figure `key`.
     fn not_followed(&self, key: &str) -> Option<DescriptionError> {
-        // A component's own figures are what is asked for.
+        // A component's own figures may always be changed.
         if key.starts_with("components.") || self.literal.components.is_empty() || is_covered(&self.literal, key) {
             return None;
         }
@@ -296,12 +296,12 @@ impl Description {
         &self.literal.name
     }
 
-    /// Mapper that understands the file.
+    /// Mapper for the file.
     pub fn mapper(&self) -> &str {
         &self.literal.mapper
     }
 
-    /// What was written.
+    /// The file as written.
     pub fn literal(&self) -> &DescriptionLiteral {
         &self.literal
     }
@@ -336,7 +336,7 @@ impl Description {
         sum_of_parts(self.components.iter().map(|part| part.power_w))
     }
 
-    /// Why the area is unknown although the file gives that of all parts: a figure has another value than they are for.
+    /// Why the area is unknown although the file gives that of all parts: they do not hold for the value of a figure.
     pub fn area_cause(&self) -> Option<&str> {
         self.components.iter().find_map(|part| part.unknown.as_deref())
     }
@@ -360,7 +360,8 @@ impl Description {
     /// A whole-number figure, in its base unit.
     ///
     /// # Errors
-    /// As [`Description::value`], and [`DescriptionError::Figure`] for a fraction, which time would leave out and area would not.
+    /// As [`Description::value`], and [`DescriptionError::Figure`] for a fraction: time would ignore it, area would
+    /// not.
     pub fn count(&self, key: &str) -> Result<u64, DescriptionError> {
         let value = self.value(key)?;
         if is_whole(value) {
@@ -409,14 +410,14 @@ impl Description {
     }
 }
 
-/// Why area and power are not those of the machine: nobody says what a figure makes of them.
+/// Why area and power are unknown: no component covers a figure.
 const UNCOVERED: &str = "no component says how its area and power follow this figure";
 
-/// Whether area and power are those of the machine whatever value figure `key` has: by a law, by being unknown with another value, or
-/// because no component depends on it.
+/// Whether area and power stay correct for any value of figure `key`. Either a law follows it, or another value makes
+/// them unknown, or no component depends on it.
 fn is_covered(literal: &DescriptionLiteral, key: &str) -> bool {
     let mut components = literal.components.values();
-    // Memory outside of the chip is no component, nor is the number of channels among which a bandwidth is divided.
+    // Off-chip memory is no component, nor is the number of channels that share a bandwidth.
     let outside = key.strip_prefix("channels.").and_then(|channel| channel.rsplit_once('.'));
     let outside = outside.is_some_and(|(channel, name)| match name {
         "latency" | "energy" => true,
@@ -429,15 +430,15 @@ fn is_covered(literal: &DescriptionLiteral, key: &str) -> bool {
     outside || (key == "clock" && literal.component_clock.is_some()) || components.any(|part| part.follows(key))
 }
 
-/// The first figure of which no component of a file says what it makes of area and power, as a cause; nothing if none names figures
-/// that it holds for, as the file is then taken as it is.
+/// The first figure that no component covers, as a cause. `None` if no component has a `holds_for`: then the file is
+/// taken as it is.
 fn uncovered(literal: &DescriptionLiteral, figures: &BTreeMap<String, Figure>) -> Option<String> {
     literal.components.values().find(|part| !part.holds_for.is_empty())?;
     let key = figures.keys().find(|key| !is_covered(literal, key))?;
     Some(format!("`{key}`: {UNCOVERED}; name it in a `count`, a `size` or a `holds_for`"))
 }
 
-/// The clock beside the one that the components are for.
+/// The machine's clock relative to the one that the components are for.
 fn clock_of_components(
     file: &str,
     literal: &DescriptionLiteral,
@@ -498,7 +499,7 @@ fn spec_of<'a>(
     Err(DescriptionError::UnexpectedKey { file, key, mapper, remedy })
 }
 
-/// Edit distance, up to where it matters.
+/// Edit distance; `usize::MAX` if the lengths differ by more than 8.
 fn distance(a: &str, b: &str) -> usize {
     if a.len().abs_diff(b.len()) > 8 {
         return usize::MAX;
@@ -516,12 +517,12 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// Whether a value is a whole number, but for what floating point leaves of a product with its unit.
+/// Whether a value is a whole number, except for the rounding error of a conversion of units.
 fn is_whole(value: f64) -> bool {
     (value - value.round()).abs() <= 1e-9 * value.abs()
 }
 
-/// The clock in Hz as `written`, if it is known.
+/// The clock in Hz, if it is known.
 fn clock_of(
     file: &str,
     literal: &DescriptionLiteral,
@@ -531,8 +532,8 @@ fn clock_of(
     Ok(check_figure(file, "clock", written, spec_of(file, literal, specs, "clock")?, None)?.value)
 }
 
-/// The figure in the base unit of its spec. A rate may be given a second or a cycle of the machine's `clock` in Hz, and a time in cycles of
-/// it, of which a part is a whole one.
+/// Checks a figure and converts it to the base unit of its spec. With the machine's `clock` in Hz, a rate may be given
+/// per second or per cycle. A time becomes cycles, rounded up.
 fn check_figure(
     file: &str,
     key: &str,

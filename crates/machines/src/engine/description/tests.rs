@@ -1,4 +1,4 @@
-//! Does every fault in a machine file give a message with its place, its value, the cause and the remedy?
+//! Does every error in a machine file give a message with its place, its value, the cause and the remedy?
 
 use super::*;
 
@@ -87,7 +87,7 @@ fn figures_come_out_in_base_units() {
 
 #[test]
 fn a_rate_is_the_same_a_second_and_a_cycle() {
-    // Of the machine's 1.5 GHz, whichever of the two the mapper reads, with the range that it has there.
+    // With the machine's clock of 1.5 GHz, in whichever unit the mapper reads. The range is converted too.
     let of = |text: &str| load(text).map(|machine| machine.figures()["channels.memory.bandwidth"].value);
     let a_cycle = GOOD.replacen("value = 300, unit = \"GB/s\"", "value = 200, unit = \"bytes/cycle\"", 1);
     assert_eq!(of(GOOD), of(&a_cycle));
@@ -270,7 +270,7 @@ fn texts_that_are_no_machine_file() {
 }
 
 #[test]
-fn a_line_that_every_file_begins_with_is_asked_for() {
+fn a_missing_line_of_the_head_is_named() {
     for (line, add) in [
         ("name = \"toy\"\n", "name = \"…\""),
         ("mapper = \"toy\"\n", "mapper = \"…\""),
@@ -300,7 +300,7 @@ fn a_number_of_hundreds_of_digits_is_written_by_its_power_of_10() {
 }
 
 #[test]
-fn a_figure_that_can_have_one_value_alone_is_said_to() {
+fn a_figure_with_one_legal_value_says_so() {
     let specs =
         [SPECS, &[figure("units.adder.bits", Dimension::Bits, 32.0, 32.0, "the width of an adder", true)]].concat();
     let of = |bits: u32| {
@@ -317,7 +317,7 @@ fn a_figure_that_can_have_one_value_alone_is_said_to() {
     );
 }
 
-/// The toy with laws for its component, made at 1.5 GHz.
+/// The toy with scaling laws for its component, whose source is at 1.5 GHz.
 fn lawful() -> String {
     let clock = "component_clock = { value = 1.5, unit = \"GHz\", source = \"section 1\" }\n\n[units.adder]\n";
     let laws = "count = \"units.adder.count\"\nsize = { of = \"2 * units.adder.rate + memories.buffer.capacity\", \
@@ -338,14 +338,14 @@ fn components_follow_the_figures_that_they_are_made_for() {
     assert_eq!((same.count, same.size, same.area_mm2, same.power_w), (4.0, 1.0, Some(2.0), Some(1.0)));
     let twice = with(&[("units.adder.count", 8.0)]).expect("it holds");
     assert_eq!((twice.count, twice.area_mm2, twice.power_w), (8.0, Some(4.0), Some(2.0)));
-    // 16 + 12 MiB over 16 + 4 MiB, with the rate as it is.
+    // (16 + 12) MiB over (16 + 4) MiB, at the same rate.
     let larger = with(&[("memories.buffer.capacity", 12.0)]).expect("it holds");
     let ratio = (16.0 + 12.0 * 1048576.0) / (16.0 + 4.0 * 1048576.0);
     assert!((larger.area_mm2.expect("known") - 2.0 * ratio).abs() < 1e-9);
     // Half the clock is half the power, and no less area.
     let slower = with(&[("clock", 0.75)]).expect("it holds");
     assert_eq!((slower.area_mm2, slower.power_w), (Some(2.0), Some(0.5)));
-    // A figure of a component itself, and one that a reading sets: in every option.
+    // A figure of a component, and a figure that a reading sets, which changes in every option.
     assert_eq!(with(&[("components.adders.area", 1.0)]).expect("it holds").area_mm2, Some(4.0));
     let machine =
         load(&lawful()).expect("good").changed(SPECS, &[("units.adder.rate".to_owned(), 32.0)]).expect("it holds");
@@ -354,7 +354,7 @@ fn components_follow_the_figures_that_they_are_made_for() {
 }
 
 #[test]
-fn a_change_that_would_be_free_is_refused_and_one_out_of_reach_has_no_area() {
+fn uncovered_changes_are_refused_and_distant_sizes_have_no_area() {
     for (changes, expected) in [
         (("clock", 3.0), "`clock` = 3: area, power and pipeline registers of the file are of parts at 1.5 GHz"),
         (("channels.memory.bandwidth", 600.0), "no component says how its area and power follow this figure"),
@@ -376,7 +376,7 @@ fn a_change_that_would_be_free_is_refused_and_one_out_of_reach_has_no_area() {
 }
 
 #[test]
-fn a_law_that_gives_no_number_of_parts_or_no_size_is_refused() {
+fn laws_without_a_valid_count_or_size_are_refused() {
     let count = "count = \"units.adder.count\"";
     let refused = |from: &str, to: &str| {
         assert!(lawful().contains(from), "{from}");
@@ -419,7 +419,7 @@ fn a_law_that_gives_no_number_of_parts_or_no_size_is_refused() {
 }
 
 #[test]
-fn what_a_part_holds_for_is_a_value_of_the_figure() {
+fn holds_for_takes_values_of_its_figure() {
     let held = |values: &str| {
         let table =
             format!("[components.adders.holds_for]\n\"memories.buffer.capacity\" = {values}\n\n[readings.rate]");

@@ -1,4 +1,4 @@
-//! How a schedule is made, item by item.
+//! Builds schedules, item by item.
 
 use super::*;
 
@@ -46,7 +46,7 @@ impl ScheduleBuilder {
         self.kind_in_parts(name, class, elements_per_cycle, latency, 1)
     }
 
-    /// Adds an operation kind of a unit whose `parts` equal parts work side by side.
+    /// Adds an operation kind of a unit whose `parts` equal parts work in parallel.
     pub fn kind_in_parts(
         &mut self,
         name: impl Into<String>,
@@ -70,36 +70,36 @@ impl ScheduleBuilder {
         KindId(self.resources.kinds.len() as u16 - 1)
     }
 
-    /// Says how a kind's unit has to be set up for it: so do all kinds of a unit, or none.
+    /// Sets the mode that a kind requires. Either all kinds of a unit have a mode, or none.
     pub fn in_mode(&mut self, kind: KindId, mode: Mode) -> KindId {
         self.resources.kinds[usize::from(kind.0)].mode = Some(mode);
         kind
     }
 
-    /// Says that a kind reads addends ([`OpKind::addends`]).
+    /// Declares that a kind reads addends ([`OpKind::addends`]).
     pub fn with_addends(&mut self, kind: KindId) -> KindId {
         self.resources.kinds[usize::from(kind.0)].addends = true;
         kind
     }
 
-    /// Says what a kind may compute; all others move values.
+    /// Sets the computation of a kind; the default moves values.
     pub fn does(&mut self, kind: KindId, function: Function) -> KindId {
         self.resources.kinds[usize::from(kind.0)].function = function;
         kind
     }
 
-    /// Says that a kind's unit stands beside the off-chip memory.
+    /// Declares that a kind's unit works on off-chip memory ([`OpKind::off_chip`]).
     pub fn off_chip(&mut self, kind: KindId) -> KindId {
         self.resources.kinds[usize::from(kind.0)].off_chip = true;
         kind
     }
 
-    /// Says that what units do comes from memory as instructions.
+    /// Declares that units take instructions from memory.
     pub fn instructed(&mut self) {
         self.resources.instructed = true;
     }
 
-    /// Adds a value class with so many `bits` an element; `input` if its values lie off-chip from the start.
+    /// Adds a value class with `bits` bits an element. With `input`, its values are off-chip from the start.
     pub fn value_class(&mut self, name: impl Into<String>, traffic: Traffic, input: bool, bits: u32) -> ClassId {
         self.resources.value_classes.push(ValueClass { name: name.into(), traffic, input, bits });
         ClassId(self.resources.value_classes.len() as u16 - 1)
@@ -110,7 +110,8 @@ impl ScheduleBuilder {
         &self.resources
     }
 
-    /// Adds an event to the innermost open repeat, without room for further accesses: there are millions.
+    /// Adds an event to the innermost open repeat. Frees the spare capacity of its lists, because there are millions of
+    /// events.
     pub fn event(&mut self, mut event: Event) {
         cancel::check();
         event.reads.shrink_to_fit();
@@ -126,7 +127,7 @@ impl ScheduleBuilder {
         }
     }
 
-    /// Adds a body of [`Emit::body`] from cycle `start` on, with its numbers moved on by `origin`.
+    /// Adds a body of [`Emit::body`] once, from cycle `start` on, with its numbers increased by `origin`.
     pub fn once(&mut self, start: i64, origin: Shift, body: Arc<Vec<Item>>) {
         self.item(Item::Repeat(Repeat { start, count: 1, period: 1, origin, shift: Shift::default(), body }));
     }
@@ -137,12 +138,12 @@ impl ScheduleBuilder {
     }
 }
 
-/// Whatever writes a schedule: a builder, or what holds one and knows what is to be written.
+/// A writer of schedules: a builder, or a type that contains one.
 pub trait Emit {
     /// The builder that it writes to.
     fn builder(&mut self) -> &mut ScheduleBuilder;
 
-    /// The items that `fill` adds, apart from all others: a body for several loops ([`ScheduleBuilder::once`]).
+    /// Collects the items that `fill` adds into a body, which several loops can share ([`ScheduleBuilder::once`]).
     fn body(&mut self, fill: impl FnOnce(&mut Self)) -> Arc<Vec<Item>> {
         self.builder().open.push(Vec::new());
         fill(self);

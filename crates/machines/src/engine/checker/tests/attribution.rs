@@ -1,10 +1,10 @@
-//! Is every idle cycle charged to what it was lost to? By hand, cycle by cycle, on schedules of a few events; and folded as
-//! unrolled.
+//! Is every idle cycle charged to its cause? Small schedules are worked out by hand, cycle by cycle, and checked folded
+//! and unrolled.
 //!
-//! The machine: `front` and `back` are a pipeline, linked by a wire; front writes an element 2 cycles after it has read it,
-//! back takes it up a cycle later, together with a key from a buffer. `link` moves values between buffers, one element a
-//! cycle, 1 cycle later; `vector` does the same and counts as the vector unit. `channel` brings 1 byte a cycle, 2 cycles
-//! later. A value has 4 elements of 1 byte.
+//! The machine: `front` and `back` are a pipeline, linked by a wire. `front` writes an element 2 cycles after it has
+//! read it; `back` takes it a cycle later, together with a key from a buffer. `link` moves values between buffers at
+//! one element a cycle, with a latency of 1 cycle. `vector` does the same and counts as the vector unit. `channel`
+//! brings 1 byte a cycle, with a latency of 2 cycles. A value has 4 elements of 1 byte.
 
 use crate::engine::checker::{Checked, Hazard, check, check_every_round};
 use crate::engine::schedule::*;
@@ -55,7 +55,7 @@ fn access(memory: MemoryId, offset: u64, value: Value, span: (u32, u32), order: 
     Access { place, value, first: span.0, last: span.1, order, bytes: 4 }
 }
 
-/// An event of `cycles` on the unit, which writes from cycle `late` on.
+/// An event of `cycles` cycles on a unit.
 fn event(unit: Resource, start: i64, cycles: u32, reads: Vec<Access>, writes: Vec<Access>) -> Event {
     let op = OpRef {
         kind: KindId(unit.0 as u16),
@@ -67,7 +67,7 @@ fn event(unit: Resource, start: i64, cycles: u32, reads: Vec<Access>, writes: Ve
     Event { resource: unit, start, occupancy: cycles, work: u64::from(cycles), parts: 1, op, reads, writes }
 }
 
-/// A key of `cycles` bytes a channel event: there from cycle `start + cycles + 2` on.
+/// Loads a key of `cycles` bytes, which is complete from cycle `start + cycles + 2` on.
 fn load(start: i64, cycles: u32, iteration: u32, at: u64) -> Event {
     let key = value(KEY, iteration, 0);
     let mut read = access(OFF_CHIP, 0, key, (0, cycles - 1), Order::Any);
@@ -83,7 +83,7 @@ fn pipeline(start: i64, iteration: u32, reads: Vec<Access>, key: Option<u64>) ->
     taken.extend(key.map(|at| access(BUFFER, at, value(KEY, iteration, 0), (0, 3), Order::Any)));
     let result = access(BUFFER, 128, value(DATA, iteration, 2), (1, 4), Order::Any);
     let mut back = event(BACK, start + 3, 4, taken, vec![result]);
-    // One column of four works.
+    // One column of four is used.
     back.parts = 1;
     back.work = 1;
     [front, back]
@@ -93,7 +93,7 @@ fn classes() -> Vec<String> {
     ["front", "back", "link", "vector", "channel"].map(String::from).to_vec()
 }
 
-/// Checks a schedule folded, with every round, and unrolled: all the same.
+/// Checks a schedule folded, with every round, and unrolled. All results must be equal.
 fn checked(schedule: &Schedule) -> Checked {
     let folded = check(schedule, &classes()).unwrap_or_else(|violation| panic!("{violation}"));
     for other in [check_every_round(schedule, &classes()), check(&schedule.unrolled(), &classes())] {
@@ -106,7 +106,7 @@ fn checked(schedule: &Schedule) -> Checked {
     folded
 }
 
-/// The categories of a class that are not 0.
+/// The categories of a class with their cycles, without those of 0 cycles.
 fn stalls(checked: &Checked, class: &str) -> Vec<(Stall, i64)> {
     let found = checked.stalls.iter().find(|stalls| stalls.class == class).expect("a class of the machine");
     Stall::ALL.into_iter().map(|stall| (stall, found.tally.get(stall))).filter(|&(_, cycles)| cycles != 0).collect()
@@ -114,8 +114,8 @@ fn stalls(checked: &Checked, class: &str) -> Vec<(Stall, i64)> {
 
 #[test]
 fn a_key_that_is_late_at_the_back_holds_the_front() {
-    // Keys of 10 bytes follow one another: they are there in cycles 12, 22, 32, .. Back starts then, and front, which waits
-    // for nothing itself, 3 cycles earlier: at 9, 19, 29. Each works 4 cycles of ten and waits 6 for the key.
+    // Keys of 10 bytes follow one another and are complete in cycles 12, 22, 32, .. Then `back` starts. `front` itself
+    // waits for nothing, and starts 3 cycles earlier: at 9, 19, 29. Each works 4 of ten cycles and waits 6 for the key.
     let rounds = 40;
     let mut b = machine();
     b.repeat(0, rounds, 20, Shift::iterations(2), |b| {
@@ -130,18 +130,18 @@ fn a_key_that_is_late_at_the_back_holds_the_front() {
     assert_eq!(checked.cycles as i64, 10 * (events - 1) + 12 + 5);
     let [busy, key] = [(Stall::Busy, 4 * events), (Stall::BootstrapKey, 9 + 6 * (events - 1))];
     assert_eq!(stalls(&checked, "front"), [busy, (Stall::FillDrain, 4), key]);
-    // Back has one of its four parts at work, and reads one element in four cycles' time: a quarter is work, and nothing of
-    // the rest is a matter of who feeds it.
+    // `back` uses one of its four parts, and reads one element in four cycles. So a quarter is work, and the rest is
+    // unused, not upstream.
     let [busy, key] = [(Stall::Busy, events), (Stall::BootstrapKey, 12 + 6 * (events - 1))];
     assert_eq!(stalls(&checked, "back"), [busy, (Stall::FillDrain, 1), key, (Stall::Unused, 3 * events)]);
     assert!(checked.replayed_events < 100, "{}", checked.replayed_events);
 }
 
 #[test]
-fn a_wait_for_a_result_is_a_wait_for_what_kept_it() {
-    // The vector unit works without a pause: it computes data in 20 cycles, complete after one more, in two places by turns. A
-    // link moves them (4 cycles, and 1), then the pipeline takes them: at 21 and 26 of each 20 cycles. Front works 4 cycles
-    // and waits 16: of these, 5 for the link, and 11 for the vector unit, which was at work before the link was.
+fn a_wait_for_a_delayed_producer_is_charged_to_its_cause() {
+    // The vector unit works without a pause. It computes data in 20 cycles, complete after one more, in two places in
+    // turn. A link moves them (4 cycles, latency 1), then the pipeline takes them: at 21 and 26 of each 20 cycles.
+    // `front` works 4 cycles and waits 16: 5 for the link, and 11 for the vector unit, which worked before the link.
     let rounds = 50;
     let mut b = machine();
     b.repeat(0, rounds / 2, 40, Shift::iterations(2), |b| {
@@ -158,7 +158,7 @@ fn a_wait_for_a_result_is_a_wait_for_what_kept_it() {
     let events = rounds as i64;
     assert_eq!(checked.cycles as i64, 20 * (events - 1) + 26 + 3 + 5);
     let (busy, vector) = ((Stall::Busy, 4 * events), (Stall::VectorUnit, 21 + 11 * (events - 1)));
-    // The first time, the link's 5 cycles are the filling of the pipeline.
+    // The first time, the link's 5 cycles count as filling the pipeline.
     let fill = (Stall::FillDrain, 5 + 4);
     assert_eq!(stalls(&checked, "front"), [busy, fill, vector, (Stall::Dependency, 5 * (events - 1))]);
     assert_eq!(stalls(&checked, "vector"), [(Stall::Busy, 20 * events), (Stall::FillDrain, 14)]);
@@ -167,7 +167,7 @@ fn a_wait_for_a_result_is_a_wait_for_what_kept_it() {
 
 #[test]
 fn a_delay_of_the_schedule_stays_slack() {
-    // The same once, with the pipeline 2 cycles later than it could be.
+    // One round, with the pipeline 2 cycles later than it could be.
     let mut b = machine();
     let made = |span| access(BUFFER, 0, value(DATA, 0, 3), span, Order::Any);
     b.event(event(VECTOR, 0, 4, vec![], vec![made((1, 4))]));
@@ -176,14 +176,14 @@ fn a_delay_of_the_schedule_stays_slack() {
     for (class, drain, work) in [("front", 4, (Stall::Busy, 4)), ("back", 1, (Stall::Busy, 1))] {
         let found = stalls(&checked, class);
         assert_eq!(found[0], work);
-        // Back starts 3 cycles later: it waits for the vector unit as long as front does, and fills.
+        // `back` starts 3 cycles later: it waits for the vector unit as long as `front` does, and then fills.
         assert!(found.contains(&(Stall::Slack, 2)), "{class}: {found:?}");
         assert!(found.contains(&(Stall::FillDrain, drain)), "{class}: {found:?}");
     }
 }
 
 #[test]
-fn what_is_on_a_wire_passes() {
+fn values_on_a_wire_cannot_wait() {
     let with = |change: &dyn Fn(&mut [Event; 2])| {
         let mut events = pipeline(0, 0, vec![], None);
         change(&mut events);
@@ -209,9 +209,10 @@ fn what_is_on_a_wire_passes() {
 }
 
 #[test]
-fn what_comes_later_changes_no_charge_before_it() {
+fn later_events_do_not_change_earlier_charges() {
     use super::toy;
-    // Rounds at uneven distances, each in the buffers of those before: a later load overwrites what an earlier product read.
+    // Rounds start at uneven distances and reuse the buffers of earlier rounds: a later load overwrites what an earlier
+    // product read.
     let starts = [0, 4, 11, 15, 29, 33, 38, 60];
     let charges = |rounds: usize| {
         let mut builder = toy::machine();

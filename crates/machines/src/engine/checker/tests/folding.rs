@@ -1,5 +1,6 @@
-//! Is a folded loop the same as an unrolled one? Random small schedules, legal and illegal, are checked folded, with every
-//! round, unrolled into a tree of events, and as a list: all four must agree on every cycle count, stall and hazard.
+//! Is a folded loop the same as an unrolled one? Random small schedules, legal and illegal, are checked folded, with
+//! every round, unrolled into a tree of events, and as a list. All four must agree on every cycle count, stall and
+//! hazard.
 
 use super::toy::*;
 use crate::engine::checker::{Checked, Violation, check, check_every_round};
@@ -9,7 +10,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use std::sync::Arc;
 
-/// The adder's operation that it has to be set up anew for.
+/// Operation of the adder that requires a change of mode.
 const OTHERWISE: KindId = KindId(3);
 
 fn classes() -> Vec<String> {
@@ -42,8 +43,8 @@ fn agree(schedule: &Schedule) -> Result<bool, TestCaseError> {
     Ok(folded.is_ok())
 }
 
-/// One inner loop per group of ciphertexts, whose iterations are pairs; groups in a loop, and some with the same body after it; a stray
-/// event of another unit or buffer in between.
+/// One inner loop for each group of ciphertexts; its iterations come in pairs. Some groups are in a loop, others follow
+/// it with the same body. Between them is a stray event of another unit or buffer.
 #[derive(Clone, Debug)]
 struct Shape {
     groups: u64,
@@ -58,7 +59,7 @@ struct Shape {
     stray_rounds: u64,
     stray_period: u64,
     token: bool,
-    /// Whether the adder has to be set up anew for stray events.
+    /// Whether stray events require a change of the adder's mode.
     modes: bool,
     read_bytes: f64,
 }
@@ -96,7 +97,7 @@ fn with_ciphertext(mut event: Event) -> Event {
     event
 }
 
-/// The last sum of a group goes off-chip as a token; the group after it asks for it.
+/// The last sum of a group goes off-chip as a token, which the next group reads.
 fn token(ciphertext: u32) -> Access {
     let value = Value { class: SUM, ciphertext, iteration: Value::NONE, index: 9 };
     Access { bytes: 0, ..stream(OFF_CHIP, 0, value, 0) }
@@ -115,7 +116,7 @@ fn build(shape: &Shape) -> Schedule {
         opening.into_iter().for_each(|event| builder.event(event));
         builder.repeat(shape.period, shape.pairs, 2 * shape.period as u64, Shift::iterations(2), |b| {
             let mut pair: Vec<Event> = iteration(0, 1, 1).into_iter().chain(iteration(shape.period, 2, 0)).collect();
-            // Keys may come early, as far as their buffers allow.
+            // Keys may be loaded early, as far as their buffers allow.
             pair.iter_mut().filter(|event| event.resource == CHANNEL).for_each(|event| event.start -= shape.key_lead);
             pair.into_iter().map(with_ciphertext).for_each(|event| b.event(event));
         });
@@ -132,7 +133,7 @@ fn build(shape: &Shape) -> Schedule {
     let next = Shift::ciphertexts(1);
     let body = builder.body(|builder| group(builder, false));
     builder.repeat(group_period as i64, shape.groups, group_period, next, |builder| {
-        // Group 0 is the one before the loop: the loop's ciphertexts count from 1.
+        // Group 0 comes before the loop, whose ciphertexts count from 1.
         builder.once(0, next, Arc::clone(&body));
     });
     for number in (shape.groups + 1..).take(shape.alone as usize) {

@@ -1,11 +1,12 @@
-//! Is a unit that has to be set up anew empty first, and does nothing overtake what is in it?
+//! Does a change of mode wait until the unit is empty, and does no element overtake another?
 
 use crate::engine::checker::{Hazard, Violation, check, check_every_round};
 use crate::engine::list::Source;
 use crate::engine::schedule::*;
 use crate::engine::stalls::Stall;
 
-/// One unit of an element a cycle: slow and quick operations of one mode, of 7 and of 5 cycles, and another one of 3.
+/// One unit takes an element a cycle. A slow operation of 7 cycles and a quick one of 5 share a mode; another mode has
+/// one of 3.
 const SLOW: KindId = KindId(0);
 const QUICK: KindId = KindId(1);
 const OTHER: KindId = KindId(2);
@@ -20,7 +21,7 @@ fn machine() -> ScheduleBuilder {
     builder
 }
 
-/// Four elements.
+/// An event of four elements.
 fn event(kind: KindId, start: i64) -> Event {
     let (none, reads, writes) = (Value::NONE, vec![], vec![]);
     let op = OpRef { kind, kernel_op: 0, body_op: 0, ciphertext: none, iteration: none };
@@ -33,7 +34,7 @@ fn schedule(events: impl IntoIterator<Item = Event>) -> Schedule {
     builder.finish()
 }
 
-/// What both passes say, alike.
+/// The result of a check as a tree and as a list, which must agree.
 fn judged(events: impl IntoIterator<Item = Event>) -> Result<(), Violation> {
     let schedule = schedule(events);
     let [loops, list] =
@@ -43,8 +44,8 @@ fn judged(events: impl IntoIterator<Item = Event>) -> Result<(), Violation> {
 }
 
 #[test]
-fn a_unit_is_set_up_anew_when_it_is_empty() {
-    // Four elements come in cycles 10 to 13, and the last leaves 7 cycles later.
+fn a_change_of_mode_requires_an_empty_unit() {
+    // Four elements enter in cycles 10 to 13, and the last leaves 7 cycles later.
     let second = |start: i64| judged([event(SLOW, 10), event(OTHER, start)]);
     let blocked = second(20).expect_err("the last element is there");
     assert_eq!((blocked.hazard, blocked.cycle, blocked.legal_start), (Hazard::NotEmpty, 20, Some(21)));
@@ -54,10 +55,10 @@ fn a_unit_is_set_up_anew_when_it_is_empty() {
          from cycle 21 on; start at 21 or later"
     );
     assert_eq!(second(21), Ok(()));
-    // And back.
+    // The same in the other direction.
     assert_eq!(judged([event(OTHER, 0), event(SLOW, 6)]).expect_err("it is there").legal_start, Some(7));
     assert_eq!(judged([event(OTHER, 0), event(SLOW, 7)]), Ok(()));
-    // Work that is not done in the time that it is said to take is still a fault of its own.
+    // A start on an occupied unit is still reported as such.
     assert_eq!(judged([event(OTHER, 0), event(SLOW, 3)]).expect_err("it is taken").hazard, Hazard::UnitBusy);
 }
 
@@ -95,8 +96,8 @@ fn an_event_that_gives_its_results_later_stays_longer() {
 }
 
 #[test]
-fn rounds_that_set_a_unit_up_are_judged_folded_as_one_by_one() {
-    // A round: four cycles, seven till it is empty, four, and three.
+fn folding_handles_changes_of_mode() {
+    // A round: four cycles, seven until the unit is empty, four, and three.
     let rounds = |period: u64| {
         let mut builder = machine();
         builder.repeat(0, 1000, period, Shift::default(), |builder| {
@@ -117,11 +118,11 @@ fn rounds_that_set_a_unit_up_are_judged_folded_as_one_by_one() {
 }
 
 #[test]
-fn cycles_until_it_is_empty_are_no_choice_of_the_schedule() {
+fn waiting_for_an_empty_unit_is_not_slack() {
     let schedule = schedule([event(SLOW, 0), event(OTHER, 13)]);
     for source in [Source::Loops(&schedule), Source::List(&schedule)] {
         let stalls = check(source, &["unit".to_owned()]).expect("legal").stalls[0].tally;
-        // Seven till it is empty, and two that nothing forced.
+        // Seven until the unit is empty, and two that nothing forced.
         let found = [Stall::Busy, Stall::FillDrain, Stall::Slack].map(|stall| stalls.get(stall));
         assert_eq!((found, stalls.total()), ([8, 7, 2], 17));
     }

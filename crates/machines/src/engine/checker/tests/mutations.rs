@@ -1,5 +1,5 @@
-//! If one thing in a legal schedule breaks, is exactly that hazard reported, and is it tight: blocked at cycle n - 1, legal
-//! at n?
+//! If one thing in a legal schedule breaks, is exactly that hazard reported?
+//! Is the limit tight: blocked at cycle n - 1, legal at n?
 
 use super::toy::*;
 use crate::engine::checker::{Hazard, Violation, check};
@@ -29,8 +29,8 @@ fn the_unchanged_schedule_is_legal() {
 
 #[test]
 fn a_unit_that_is_not_free() {
-    // The multiplier of iteration 1 may start at 7 and no earlier. (Its key is moved into a third place and loaded early,
-    // so that nothing but the unit is in the way.)
+    // The multiplier of iteration 1 may start at 7 and no earlier. Its key is loaded early into a third place, so only
+    // the unit limits the start.
     let with_start = |start: i64| {
         let mut builder = machine();
         let mut first = event(MULTIPLIER, MULTIPLY, 3, 0);
@@ -66,7 +66,7 @@ fn a_stream_that_is_overtaken() {
 #[test]
 fn a_stream_whose_end_is_overtaken() {
     // A channel of half the speed delivers the key in cycles 2 to 9. A multiplication that starts at 3 finds the first
-    // elements and not the last: it reads the last one in cycle start + 3, so it may start at 7.
+    // elements, but not the last. It reads the last one in cycle start + 3, so it may start at 7.
     let slow = |start: i64| {
         let mut events = iteration(0, 0, 0);
         events[0].occupancy = 8;
@@ -109,8 +109,8 @@ fn swapped_reads() {
 
 #[test]
 fn one_buffer_instead_of_two() {
-    // The key of iteration 1 goes into the buffer of iteration 0, in cycles 6 to 9. The multiplier of iteration 0 reads that
-    // buffer in cycles 3 + delay to 6 + delay: as a stream it stays ahead of the new key up to a delay of 3.
+    // The key of iteration 1 goes into the buffer of iteration 0, in cycles 6 to 9. The multiplier of iteration 0 reads
+    // that buffer in cycles 3 + delay to 6 + delay. As a stream it stays ahead of the new key up to a delay of 3.
     let single = |delay: i64, order: Order, load: i64| {
         let mut events = events();
         events.truncate(5);
@@ -127,8 +127,8 @@ fn one_buffer_instead_of_two() {
     let gone = single(4, Order::Stream, 4).expect_err("the first element is overwritten before it is read");
     assert_eq!((gone.hazard, gone.cycle), (Hazard::Overwrite, 7));
     assert!(gone.message.contains("`load` on channel, iteration 1, start 4 has put key[iteration 1] there"), "{gone}");
-    // In an unknown order the old key must stay until its last read, in cycle 9 with a delay of 3: the load, which writes 2
-    // cycles after its start, may start at 7.
+    // In an unknown order the old key must stay until its last read, in cycle 9 with a delay of 3. The load writes 2
+    // cycles after its start, so it may start at 7.
     let blocked = single(3, Order::Any, 6).expect_err("the key is overwritten while it is read");
     assert_eq!((blocked.hazard, blocked.cycle, blocked.legal_start), (Hazard::Overwrite, 6, Some(7)));
     assert_eq!(
@@ -142,7 +142,8 @@ fn one_buffer_instead_of_two() {
 
 #[test]
 fn a_product_overwritten_before_it_is_added() {
-    // The adder of iteration 0 is late by 4 cycles: the product of iteration 1 replaces what it still has to read.
+    // The adder of iteration 0 is late by 4 cycles: the product of iteration 1 replaces the one that it still has to
+    // read.
     let blocked = violation(|events| {
         events[2].start += 8;
         events.truncate(5);
@@ -219,7 +220,8 @@ fn a_value_that_was_never_stored() {
 
 #[test]
 fn a_fault_in_the_last_round_is_found() {
-    // The event after the loop reads the last sum one cycle too early: last sum written in cycles 8 to 11 of the last round.
+    // The event after the loop reads the last sum one cycle too early. This sum is written in cycles 8 to 11 of the
+    // last round.
     let after = |start: i64| {
         let mut schedule = accumulate(1000, 4);
         let mut add = event(ADDER, ADD, start, 2001);
@@ -230,7 +232,7 @@ fn a_fault_in_the_last_round_is_found() {
     let end = 4 * 2000 + 12;
     assert!(after(end - 1).is_ok());
     assert_eq!(after(end - 2).expect_err("unit busy").hazard, Hazard::UnitBusy);
-    // And a reader of the sum of the round before finds it gone.
+    // A reader of the sum of the round before finds it overwritten.
     let mut schedule = accumulate(1000, 4);
     let mut add = event(ADDER, ADD, end, 2001);
     add.reads.push(stream(BUFFER, 80, value(SUM, 1998), 0));
@@ -271,7 +273,8 @@ fn a_value_that_is_not_moved_whole() {
 
 #[test]
 fn an_operand_behind_the_last_result() {
-    // The product comes from 3 to 6, three cycles behind its key, which may be read until 3; or until 6, if what comes late is only added.
+    // The product is written from 3 to 6, three cycles after its key. The key may be read until 3, or until 6 if late
+    // operands are only added.
     for (addends, until) in [(false, 3), (true, 6)] {
         let read_until = |last: u32| {
             let mut builder = machine();

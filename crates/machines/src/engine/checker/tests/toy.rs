@@ -9,9 +9,9 @@
 //! - adder: reads the product one cycle behind (7 to 10) and the old sum (written one cycle after it is read): starts at 7,
 //!   occupied 7..11, new sum written in cycles 8 to 11.
 //!
-//! The adder's next round may read the first element of the sum in cycle 9 at the earliest and the last in cycle 12; but
-//! adder and multiplier are occupied for 4 cycles a round, so the next round may start 4 cycles later: the period is 4.
-//! n rounds take 4 (n - 1) + 12 cycles (the last write is in cycle 11 of the last round).
+//! The adder's next round may read the first element of the sum in cycle 9 at the earliest, and the last in cycle 12.
+//! But adder and multiplier are occupied for 4 cycles a round, so the next round may start only 4 cycles later: the
+//! period is 4. n rounds take 4 (n - 1) + 12 cycles (the last write is in cycle 11 of the last round).
 
 use crate::engine::checker::check;
 use crate::engine::schedule::*;
@@ -26,7 +26,6 @@ pub const SUM: ClassId = ClassId(2);
 pub const MULTIPLIER: Resource = Resource(0);
 pub const ADDER: Resource = Resource(1);
 pub const CHANNEL: Resource = Resource(2);
-/// Off-chip memory, buffers.
 pub const OFF_CHIP: MemoryId = MemoryId(0);
 pub const BUFFER: MemoryId = MemoryId(1);
 
@@ -40,12 +39,12 @@ pub fn machine() -> ScheduleBuilder {
     let kind = MemoryKind::OnChip { capacity: 128, banks: 2, read_bytes_per_cycle: 8.0, write_bytes_per_cycle: 8.0 };
     builder.memory("buffer", kind);
     let units = [builder.kind("multiply", "multiplier", 2.0, 3), builder.kind("add", "adder", 2.0, 1)];
-    // Tokens from one to the other lie in the memory off the chip.
+    // Both units may write tokens to off-chip memory.
     units.into_iter().for_each(|kind| _ = builder.off_chip(kind));
     builder.kind("load", "channel", 1.0, 2);
     builder.value_class("key", Traffic::BootstrapKey, true, 16);
     builder.value_class("product", Traffic::Ciphertexts, false, 16);
-    // What else comes to its place is less than a sum.
+    // 0 bits: tests also write less than a whole sum to its place.
     builder.value_class("sum", Traffic::Ciphertexts, false, 0);
     builder
 }
@@ -65,7 +64,7 @@ pub fn event(resource: Resource, kind: KindId, start: i64, iteration: u32) -> Ev
     Event { resource, start, occupancy: 4, work, parts: 1, op, reads: vec![], writes: vec![] }
 }
 
-/// Load, multiply, add of one iteration, whose key is in buffer 0 or 1.
+/// Load, multiply and add of one iteration, whose key is in buffer 0 or 1.
 pub fn iteration(start: i64, iteration: u32, buffer: u64) -> [Event; 3] {
     let mut load = event(CHANNEL, LOAD, start, iteration);
     load.reads.push(stream(OFF_CHIP, 0, value(KEY, iteration), 0));
@@ -93,7 +92,7 @@ pub fn accumulate(pairs: u64, period: u64) -> Schedule {
     builder.finish()
 }
 
-/// The same schedule, later by some cycles.
+/// The same schedule, delayed by `cycles`.
 pub fn shifted(schedule: &Schedule, cycles: i64) -> Schedule {
     let mut later = schedule.clone();
     for item in &mut later.items {
@@ -117,8 +116,8 @@ fn golden_cycles() {
 
 #[test]
 fn golden_stalls() {
-    // At a period of 4 the adder is busy from cycle 7 on without a gap: 4 n cycles. Before: 7 cycles of fill, charged to the
-    // key, whose stream is the first cause in the chain; after: one cycle, in which the last sum is written.
+    // At a period of 4 the adder is busy from cycle 7 on without a gap, for 4 n cycles. The 7 cycles of fill before are
+    // charged to the key, whose stream is the first cause in the chain. One cycle after is the write of the last sum.
     let checked = check(&accumulate(10, 4), &["adder".into(), "multiplier".into(), "channel".into()]).expect("legal");
     let adder = checked.stalls[0].tally;
     assert_eq!(adder.get(Stall::Busy), 4 * 21);
@@ -136,8 +135,8 @@ fn golden_stalls() {
 
 #[test]
 fn slower_rounds_wait_for_the_key() {
-    // At a period of 6 the channel starts a load every 6 cycles although it is free after 4: slack, 2 for each of the 20
-    // later loads. Multiplier and adder follow the key as closely as they can: they wait for it.
+    // At a period of 6 the channel starts a load every 6 cycles although it is free after 4. So there is slack of 2 for
+    // each of the 20 later loads. Multiplier and adder follow the key as closely as they can, and wait for it.
     let checked = check(&accumulate(10, 6), &["channel".into(), "adder".into()]).expect("legal");
     assert_eq!(checked.cycles, 6 * 20 + 12);
     assert_eq!(checked.stalls[0].tally.get(Stall::Slack), 40);
@@ -147,8 +146,9 @@ fn slower_rounds_wait_for_the_key() {
 
 #[test]
 fn golden_critical_path() {
-    // With no unit ever busy all keys arrive in cycles 2 to 5 and all products in 6 to 9; the first sum is written in cycles
-    // 8 to 11. Each later sum is read one cycle after the one before is written, and written one cycle later: 2 cycles each.
+    // If no unit is ever busy, all keys arrive in cycles 2 to 5 and all products in 6 to 9. The first sum is written in
+    // cycles 8 to 11. Each later sum is read one cycle after the previous one is written, and written one cycle later:
+    // 2 cycles each.
     let checked = check(&accumulate(10, 4), &[]).expect("legal");
     assert_eq!(checked.critical_path, 12 + 2 * 20);
     let long = check(&accumulate(1000, 4), &[]).expect("legal");
@@ -156,9 +156,9 @@ fn golden_critical_path() {
 }
 
 #[test]
-fn a_gap_is_split_into_what_was_forced_and_what_was_chosen() {
-    // One iteration, with the multiplier started 2 cycles later than it could be. Multiplier: 3 cycles for the key, 2 of
-    // slack. The adder follows at once: its 9 cycles before are 7 for the key, and the 2 that the multiplier lost.
+fn a_gap_is_split_into_waits_and_slack() {
+    // One iteration, with the multiplier started 2 cycles later than possible. Its gap is 3 cycles for the key and 2 of
+    // slack. The adder follows at once: its gap of 9 cycles is 7 for the key, and the 2 that the multiplier lost.
     let mut builder = machine();
     let [load, mut multiply, mut add] = iteration(0, 0, 0);
     multiply.start += 2;
