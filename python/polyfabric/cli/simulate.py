@@ -197,8 +197,7 @@ def simulate(
         planned = _planned(program, options, batch, asked.of_plans())
         if isinstance(planned, ElementPlan):
             asked.expect_nothing_of_slots(program)
-        timed = planned.machine
-        assert timed is not None
+        timed = (isinstance(planned, ElementPlan) and planned.machine) or machine
         mapped: Mapped = (
             timed.map(planned, **choices) if load_file is None else timed.load(planned, load_file, **choices)
         )
