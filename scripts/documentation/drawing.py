@@ -116,7 +116,7 @@ class Drawing:
         self._parts.append(f'<path class="rule" d="M{_n(x1)} {_n(y1)}L{_n(x2)} {_n(y2)}"{more}/>')
 
     def arrow(self, points: Sequence[tuple[float, float]], text: str = "", *, both: bool = False) -> None:
-        """An arrow along points, with a text beside its first part."""
+        """An arrow along points, with a label at its first part."""
         path = "L".join(f"{_n(x)} {_n(y)}" for x, y in points)
         self._parts.append(f'<path class="line" d="M{path}"/>')
         ends = [(points[-2], points[-1])] + ([(points[1], points[0])] if both else [])

@@ -40,9 +40,9 @@ pub(super) trait Observer {
     type Mark: Clone;
     /// An event under way.
     type Flight: Clone;
-    /// What is known of a mark, a unit or an operand, for comparison between rounds.
+    /// The record of a mark, a unit or an operand. Rounds of a loop are compared by it.
     type Seen: Clone + PartialEq;
-    /// What is known of an event under way, for comparison between rounds.
+    /// The record of an event under way. Rounds of a loop are compared by it.
     type View;
     /// Sums over one round of a loop.
     type Round;
@@ -70,10 +70,10 @@ pub(super) trait Observer {
 
     fn forget(&mut self, _instance: usize) {}
 
-    /// What a wait for a unit is charged to, as seen in cycle `time`.
+    /// The cause to which a wait for a unit is charged, as seen in cycle `time`.
     fn unit(&self, resource: usize, time: i64) -> Self::Seen;
 
-    /// What a value's writer or reader waited for, as known at the start of cycle `time`.
+    /// The cause of the wait of a value's writer or reader, as known at the start of cycle `time`.
     fn seen(&self, mark: &Self::Mark, time: i64) -> Self::Seen;
 
     fn view(&self, flight: &Self::Flight) -> Self::View;
