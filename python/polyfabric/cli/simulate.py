@@ -197,7 +197,8 @@ def simulate(
         planned = _planned(program, options, batch, asked.of_plans())
         if isinstance(planned, ElementPlan):
             asked.expect_nothing_of_slots(program)
-        timed = (isinstance(planned, ElementPlan) and planned.machine) or machine
+        # A plan with derived widths has its own machine.
+        timed = planned.machine if isinstance(planned, ElementPlan) and planned.machine else machine
         mapped: Mapped = (
             timed.map(planned, **choices) if load_file is None else timed.load(planned, load_file, **choices)
         )
