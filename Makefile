@@ -291,10 +291,11 @@ $(VENV)/.docs: docs/requirements.txt $(VENV)/.requirements
 # Material announces its successor; commands in tutorials show no progress.
 MKDOCS := NO_MKDOCS_2_WARNING=1 TERM=dumb NO_COLOR=1 PATH="$(CURDIR)/$(VENV)/bin:$(PATH)" $(VENV)/bin/mkdocs
 
-docs: $(VENV)/.docs install
+docs: $(VENV)/.docs install doc
 	$(MKDOCS) build
+	@$(VENV)/bin/python scripts/document.py words
 
-docs-serve: $(VENV)/.docs install
+docs-serve: $(VENV)/.docs install doc
 	DOCS_EXECUTE=false $(MKDOCS) serve --open
 
 clean:

@@ -3,6 +3,7 @@
 python scripts/document.py record NAME [--from FILE] [--runs N] -- COMMAND ..    run a command and store its data in results/NAME.json
 python scripts/document.py tables [--check]                           draw every table of README and docs from results/
 python scripts/document.py pictures [--check]                         draw every picture of docs/pictures/ from results/ and machines/
+python scripts/document.py words                                      count the words of the site's pages
 python scripts/document.py commands [--list] [TEXT ..]                run every command that README and docs show
 python scripts/document.py full                                       all of it: `make test-full`
 """
@@ -13,7 +14,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from documentation import commands, jobs, pictures, results, tables
+from documentation import commands, jobs, pictures, results, tables, words
 
 
 def main() -> int:
@@ -28,6 +29,7 @@ def main() -> int:
     draw.add_argument("--check", action="store_true", help="change nothing; fail if a page differs from its results")
     picture = does.add_parser("pictures", help="draw every picture of docs/pictures/ from results/ and machines/")
     picture.add_argument("--check", action="store_true", help="change nothing; fail if a picture differs from its data")
+    does.add_parser("words", help="count the words of the site's pages")
     run = does.add_parser("commands", help="run every command that README and docs show")
     run.add_argument("--list", action="store_true", help="only print the commands with their places")
     run.add_argument("texts", nargs="*", help="only commands that contain one of these")
@@ -42,6 +44,9 @@ def main() -> int:
         return tables.main(check=given.check)
     if given.does == "pictures":
         return pictures.main(check=given.check)
+    if given.does == "words":
+        print(words.summary())
+        return 0
     if given.does == "commands":
         return commands.main(given.texts, only_list=given.list)
     runs = commands.Runs()

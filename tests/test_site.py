@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from documentation import site  # noqa: E402
+from documentation import site, words  # noqa: E402
 
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "rtl").rglob("*.md")]
 
@@ -75,3 +75,10 @@ def test_every_page_and_tutorial_is_in_the_navigation() -> None:
     pages = [*(ROOT / "docs").glob("*.md"), *NOTEBOOKS]
     names = [page.relative_to(ROOT / "docs").as_posix() for page in pages]
     assert [name for name in names if not re.search(rf"[-:] {re.escape(name)}$", navigation, re.MULTILINE)] == []
+
+
+def test_the_pages_are_short() -> None:
+    counts = {page: words.count(page) for page in words.pages()}
+    assert sum(counts.values()) <= words.LIMIT, words.summary()
+    assert [name for name in words.MACHINES if counts[name] > words.MACHINE_LIMIT] == []
+    assert all(not page.endswith("-tables.md") for page in counts)

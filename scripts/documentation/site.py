@@ -3,6 +3,8 @@
 Example: `[the program](../examples/model.py)` in `docs/models.md` leads to the page `source/examples/model.py.md`, which shows the
 file. Linked Markdown files become pages too, with the links of their own; README is the site's first page. A link to a
 folder loses its target, since the site has no listing. Tutorials are notebooks, whose links mkdocs does not know.
+
+The crates' documentation, which `make doc` writes to `target/doc`, becomes `rust/`. Pages link to it in HTML, since mkdocs does not know it.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -125,3 +128,21 @@ def on_page_content(html: str, page: Page, **_: object) -> str:
         return f'href="{to}{"#" + anchor if anchor else ""}"'
 
     return re.sub(r'href="([^"]+\.(?:ipynb|md)(?:#[^"]*)?)"', changed, html)
+
+
+def on_post_build(config: MkDocsConfig, **_: object) -> None:
+    """Adds the crates' documentation, and checks the links to it."""
+    from mkdocs.exceptions import PluginError
+
+    made, site = ROOT / "target" / "doc", Path(config.site_dir)
+    if made.exists():
+        shutil.copytree(made, site / "rust", dirs_exist_ok=True)
+    page = site / "reference" / "rust.html"
+    lost = [link for link in crate_links(page.read_text(encoding="utf-8")) if not (page.parent / link).exists()]
+    if lost:
+        raise PluginError(f"{page.name}: nothing at {', '.join(lost)}; run `make doc` first")
+
+
+def crate_links(html: str) -> list[str]:
+    """Links of a page to the crates' documentation."""
+    return re.findall(r'href="(\.\./rust/[^"]+)"', html)

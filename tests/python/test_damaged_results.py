@@ -133,7 +133,7 @@ SETS = {"integers, far from half a step": FAR}
 PLACES = {"integers": 1600}
 """Number of random places, if not 400: with a tight set, decryption detects one flip in twenty."""
 
-# Flipped bits of a word that may give another value, and log2 of the probability that a random phase does: as docs/threat-model.md has them.
+# Flipped bits of a word that may give another value, and log2 of the probability that a random phase does.
 UNDETECTED = {
     "integers": (2, -0.9),
     "integers, far from half a step": (1, -5.7),

@@ -4,6 +4,8 @@ mod common;
 
 #[path = "contract/changes.rs"]
 mod changes;
+#[path = "contract/machine_file.rs"]
+mod machine_file;
 #[path = "contract/modes.rs"]
 mod modes;
 #[path = "contract/moved.rs"]
