@@ -9,6 +9,7 @@ import resource
 import threading
 import time
 import tomllib
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,12 +18,13 @@ import pytest
 from click.testing import CliRunner
 from polyfabric.computer import give_memory_back
 from polyfabric.reports import Report, rows
-from polyfabric.reproduce import f1, f1_figures, fpt, morphling, strix
+from polyfabric.reproduce import PAPERS, drawings, drawn, f1, f1_figures, fpt, morphling, strix
 from polyfabric.reproduce.rows import predicted
 
 #: The module, whose name its command takes in the package.
 command = importlib.import_module("polyfabric.cli.reproduce")
 
+ROOT = Path(__file__).parents[2]
 FULL = pf.MachineError("the scratchpad is full")
 
 
@@ -237,9 +239,9 @@ def test_points_of_a_figure_are_drawn_as_its_curves(monkeypatch, tmp_path):
 
     knee = row(table="Figure 8", cell="knee", unit="KiB", published=2.0, model=4.0, deviation=1.0, kind="calibrated")
     curve = [point(name, at, unit, at) for name in ("A", "B") for at in (4.0, 1.0, 2.0) for unit in ("BS/s", "ms")]
-    report = Report("reproduction", {"paper": "P", "rows": [knee, *curve, *ROWS[1:]]})
-    deviation, drawn = report.plot()
-    panels = drawn.axes
+    report = reproduced([knee, *curve, *ROWS[1:]])
+    deviation, figure = report.plot()
+    panels = figure.axes
     assert [axes.get_ylabel() for axes in panels] == ["BS/s", "ms"]
     assert {axes.get_xlabel() for axes in panels} == {"memory, KiB"}
     a, b, published = panels[0].lines
@@ -250,13 +252,57 @@ def test_points_of_a_figure_are_drawn_as_its_curves(monkeypatch, tmp_path):
     # Papers' axes double from point to point; time goes evenly.
     assert panels[0].get_xscale() == "log"
     over_time = [point("A", at, "%", 1.0) for at in (10.0, 30.0, 50.0, 70.0, 90.0)]
-    _, drawn = Report("reproduction", {"paper": "P", "rows": [*ROWS[1:], *over_time]}).plot()
-    assert drawn.axes[0].get_xscale() == "linear"
+    _, figure = reproduced([*ROWS[1:], *over_time]).plot()
+    assert figure.axes[0].get_xscale() == "linear"
 
     monkeypatch.setattr(command, "reproduction", lambda *_, **__: report)
     done = CliRunner().invoke(command.reproduce, ["p", "--plot", str(tmp_path / "p.svg")])
     assert done.exit_code == 0, done.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"p-1.svg", "p-2.svg"}
+    assert tmp_path / "figure-8.svg" in report.save(tmp_path)
+
+
+def reproduced(found):
+    return Report("reproduction", {"paper": "P", "rows": found}, drawings=partial(drawn.of, "P", found))
+
+
+FIGURES = {
+    "f1": ["Figure 9", "Figure 10"],
+    "fpt": ["Figure 3", "Figure 4", "Figure 5"],
+    "morphling": ["Figure 7", "Figure 8"],
+    "osiris": ["Figure 10", "Figure 11", "Figure 12", "Figure 13"],
+    "strix": ["Figure 7", "Figure 8", "Table VII"],
+}
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_figure_of_a_paper_is_drawn_from_its_recorded_rows(paper):
+    recorded = json.loads((ROOT / "results" / f"reproduce-{paper}.json").read_text(encoding="utf-8"))["data"]
+    made = drawings(paper, recorded)
+    assert {caption.partition(":")[0] for caption, _ in made} >= set(FIGURES[paper])
+    for _, figure in made:
+        for axes in figure.axes:
+            assert not axes.get_visible() or axes.lines or axes.patches
+
+
+def test_every_place_of_a_figure_has_a_row():
+    for paper, places in drawn.PLACES.items():
+        recorded = json.loads((ROOT / "results" / f"reproduce-{paper}.json").read_text(encoding="utf-8"))["data"]
+        for place in places:
+            assert any(place.point(found) for found in recorded), place
+
+
+def test_a_published_value_without_the_models_is_a_mark_alone():
+    found = [row(table="Figure 4", cell=cell, unit="%", published=20.0, model=model) for cell, model in CELLS_OF_4]
+    ((caption, figure),) = drawn.of("fpt", found)
+    lines = {line.get_label(): list(line.get_ydata()) for line in figure.axes[0].lines}
+    assert lines == {"DSP": [30.0], "published": [20.0, 20.0]}
+    assert caption.startswith("Figure 4")
+
+
+CELLS_OF_4 = [
+    (f"{part} at widths below 24 bits over those at 53", model) for part, model in (("DSP blocks", 30.0), ("LUT", None))
+]
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other allocators give back by themselves")

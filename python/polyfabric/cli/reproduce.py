@@ -20,7 +20,7 @@ from .console import error_line, out, print_json
     type=click.Path(path_type=Path, dir_okay=False),
     callback=places.plot,
     metavar="FILE",
-    help="Draw the deviations, and the paper's curves: FILE-1.svg, FILE-2.svg and so on for several plots.",
+    help="Draw the deviations and the paper's figures: FILE-1.svg, FILE-2.svg and so on.",
 )
 @click.option(
     "--report",
@@ -28,7 +28,7 @@ from .console import error_line, out, print_json
     type=click.Path(path_type=Path, file_okay=False),
     callback=places.folder,
     metavar="DIR",
-    help="Write report.html with plots, and report.json.",
+    help="Write report.html, report.json and every figure of the paper as SVG: figure-7.svg and so on.",
 )
 @click.option(
     "--applications", is_flag=True, help="Also time the paper's applications, which takes up to an hour and 17 GiB."

@@ -99,11 +99,16 @@ class Report:
         write_text(path_of(path), html.page(self))
 
     def save(self, folder: str | Path) -> list[Path]:
-        """Writes `report.html`, `report.json` and, for a schedule, `timeline.json`."""
+        """Writes `report.html`, `report.json`, each plot as SVG, named by its caption, and, for a schedule, `timeline.json`."""
+        from . import plots
+
         target = made_folder(folder)
         written = [target / "report.html", target / "report.json"]
         self.save_html(written[0])
         write_text(written[1], json.dumps(self.data, indent=2) + "\n")
+        for caption, figure in plots.of(self):
+            written.append(target / f"{plots.file_name(caption)}.svg")
+            plots.write(figure, written[-1])
         if self.trace is not None:
             written.append(target / "timeline.json")
             self.timeline(written[2])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from io import BytesIO
 from pathlib import Path
@@ -12,7 +13,7 @@ from matplotlib.figure import Figure
 
 from ..errors import FileError
 from ..files import write_bytes
-from . import contest, curves, rows, sweep
+from . import contest, rows, sweep
 from .units import bytes_text, percent, scaled, words
 
 if TYPE_CHECKING:
@@ -57,6 +58,11 @@ def write(figure: Figure, path: Path) -> None:
     write_bytes(path, drawn.getvalue())
 
 
+def file_name(caption: str) -> str:
+    """The name of a plot's file: the start of its caption, as in figure-7."""
+    return re.sub(r"[^a-z0-9]+", "-", re.split(r"[:.,]", caption)[0].lower()).strip("-")
+
+
 def of(report: Report) -> list[tuple[str, Figure]]:
     """(caption, figure) of a report."""
     data = report.to_dict()
@@ -79,7 +85,7 @@ def of(report: Report) -> list[tuple[str, Figure]]:
         return [("Throughput, and throughput per area, power and memory bandwidth.", contest.plot(data))]
     figure = _deviation(data)
     deviation = [] if figure is None else [("Deviation of the model from the published figure.", figure)]
-    return [*deviation, *curves.of(data["rows"]), *([] if report.drawings is None else report.drawings())]
+    return [*deviation, *([] if report.drawings is None else report.drawings())]
 
 
 def _bars(

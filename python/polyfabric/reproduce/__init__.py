@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import importlib
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from ..errors import MachineError
 from ..progress import ProgressHook
 from ..reports import Report
+from . import drawn
 from .published import FOLDER, Figures, compared
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PAPERS = sorted(path.stem for path in FOLDER.glob("*.toml"))
 """The modules, by machine name."""
@@ -30,5 +35,10 @@ def reproduction(paper: str, progress: ProgressHook | None = None, *, applicatio
     figures, module = Figures.read(paper), importlib.import_module(f"{__name__}.{paper}")
     timed = module.applications(progress) if applications else []
     rows = compared(figures, module.predictions(progress) + timed, timed=applications)
-    draw = getattr(module, "drawings", None)
-    return Report("reproduction", {"paper": paper, "rows": rows}, drawings=draw and partial(draw, rows))
+    return Report("reproduction", {"paper": paper, "rows": rows}, drawings=partial(drawings, paper, rows))
+
+
+def drawings(paper: str, rows: list[dict[str, Any]]) -> list[tuple[str, Figure]]:
+    """(caption, figure) for every figure of the paper that can be drawn from rows of its comparison."""
+    own = getattr(importlib.import_module(f"{__name__}.{paper}"), "drawings", None)
+    return [*drawn.of(paper, rows), *([] if own is None else own(rows))]

@@ -21,6 +21,7 @@ from .f1_figures import (
     beside_figure_9,
     figure_9,
     figure_10,
+    figure_11,
     table_5,
     table_5_means,
     units_at_work,
@@ -45,6 +46,7 @@ def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
         )
         for cell, build, parameters in paper_programs()
     ]
+    steps.append(Step("machines of other sizes", lambda: _Rows("figure11", figure_11())))
     with unwarned():
         made = side_by_side(steps, progress)
     rows, variants = [row for each in made for row in each.rows], [row for each in made for row in each.variants]

@@ -1,5 +1,5 @@
 """F1's figures 9 and 10 and table 5 for one program: traffic and power by part, utilization over time, and the cost of slower units or another
-scheduler."""
+scheduler; and figure 11, performance against area."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from itertools import pairwise
 from statistics import fmean, geometric_mean
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Error, IntractableError
+from ..errors import Error, IntractableError, MachineError
+from ..exploration import Point, Task, evaluate
 from ..machines import Machine
-from .f1_worth import PROGRAM, of_program, of_programs
-from .rows import Reading, failed, of, untold
+from .f1_worth import CROSSBAR, PROGRAM, of_program, of_programs
+from .rows import Reading, failed, of, predicted, untold
 
 if TYPE_CHECKING:
     from .. import _native
@@ -193,6 +194,34 @@ def _means(shares: list[float]) -> list[float]:
     """Means over equal parts of the windows of a timeline. Its last window is shorter than the others."""
     ends = [len(shares[:-1]) * part // _WINDOWS for part in range(_WINDOWS + 1)]
     return [fmean(shares[begin:end]) for begin, end in pairwise(ends)]
+
+
+_SIZES = {
+    "units.cluster.count": (4, 8, 16, 32),
+    "memories.scratchpad.banks": (8, 8, 16, 32),
+    "channels.hbm.count": (1, 1, 2, 4),
+    "channels.hbm.bandwidth": (0.512, 0.512, 1.024, 2.048),
+}
+"""The sizes of the machine in figure 11, from small to large: four points of the machine file's sweep."""
+
+
+def figure_11() -> list[dict[str, Any]]:
+    """Rows of figure 11: performance over that of F1, at the area of machines of several sizes, with the programs of the machine file's sweep."""
+    task = Task.of("f1")
+    places = [Point(tuple(zip(_SIZES, map(float, size), strict=True))) for size in zip(*_SIZES.values(), strict=True)]
+    own, *found = (evaluate(task, place) for place in (task.own([{key: list(_SIZES[key])} for key in _SIZES]), *places))
+    rows = []
+    for clusters, at in zip(_SIZES["units.cluster.count"], found, strict=True):
+        place = ["Figure 11", f"{clusters} clusters: performance over that of F1", "x"]
+        cause = at.get("error") or own.get("error")
+        if cause is not None:
+            rows.append(failed("figure11", MachineError(cause), place))
+            continue
+        speed = geometric_mean(own["seconds"][name] / seconds for name, seconds in at["seconds"].items())
+        reason = f"geometric mean over {', '.join(task.programs)}; {at['area_mm2']:.1f} mm², as the components grow with their figures"
+        row = predicted("figure11", speed, reason, place, [CROSSBAR])
+        rows.append({**row, "point": {"curve": "model", "axis": "area", "unit": "mm²", "at": at["area_mm2"]}})
+    return rows
 
 
 HINTS_DOMINATE = ("helr", "db", "bgv_bootstrapping", "ckks_bootstrapping")

@@ -144,10 +144,26 @@ def _table_2(machine: machines.Machine, name: str, parameters: str) -> tuple[dic
             derived_bits("table2.{name}.{part}.fraction", own["fraction_bits"], **fields),
             bits("table2.{name}.{part}.width/of a phase", needed["width"]),
         ]
+        rows += _figure_5(name, part, own["curve"])
     for judge, found in by.items():
         key = "table2.{name}.key.width/failure"
         rows.append(_ROWS.row(key, found["log2_failure"], name=name, judge=judge))
     return derived, rows
+
+
+def _figure_5(name: str, part: str, curve: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The noise by the fractional bits of one part, while the others are wide."""
+    unit = "fractional bits"
+    return [
+        {
+            **_ROWS.row(
+                "figure5.{name}.{part}", point["log2_noise"], name=name, part=part, bits=point["fraction_bits"]
+            ),
+            "point": {"curve": f"set {name}, {part}", "axis": unit, "unit": unit, "at": float(point["fraction_bits"])},
+        }
+        for point in curve
+        if point["log2_noise"] is not None
+    ]
 
 
 def _bandwidth(pipeline: _Pipeline, cycles: int) -> float:
@@ -290,8 +306,11 @@ def figures_3_and_4() -> list[dict[str, Any]]:
     def ours(width: int, log2_radix: int = 4) -> float:
         return float(cyclic(width, log2_radix).dsp(29, 25))
 
+    def before(width: int) -> float:
+        return float(cyclic(width, 2).dsp(31, 31, products=4))
+
     def saved(width: int) -> float:
-        return (1.0 - ours(width) / cyclic(width, 2).dsp(31, 31, products=4)) * 100.0
+        return (1.0 - ours(width) / before(width)) * 100.0
 
     twisted = {width: Transform(256, width, 4, negacyclic=True) for width in _POINTS}
 
@@ -303,11 +322,17 @@ def figures_3_and_4() -> list[dict[str, Any]]:
     for width in _POINTS:
         rows.append(row("figure3a.cyclic/saved", saved(width), width=width))
         rows.append(row("figure3a.cyclic/negacyclic", negacyclic(width, 29), width=width))
+        rows.append(row("figure3a.cyclic/changed", ours(width), width=width))
+        rows.append(row("figure3a.cyclic/before", before(width), width=width))
     fewer = [(1.0 - ours(width) / ours(width, 2)) * 100.0 for width in _POINTS]
     mean = reduce(add, fewer) / len(fewer)
     rows.append(row("section3.radix.dsp", mean, least=min(fewer), most=max(fewer)))
-    more = ((256 / negacyclic(256, 29)) / (2 / negacyclic(2, 29)) - 1.0) * 100.0
-    rows.append(row("figure3b.dsp", more))
+
+    def more(width: int) -> float:
+        return ((width / negacyclic(width, 29)) / (2 / negacyclic(2, 29)) - 1.0) * 100.0
+
+    rows.append(row("figure3b.dsp", more(256)))
+    rows += [row("figure3b.dsp/at", more(width), width=width) for width in _POINTS[:-1]]
 
     def share(data: int) -> float:
         return negacyclic(128, data) / negacyclic(128, 53) * 100.0

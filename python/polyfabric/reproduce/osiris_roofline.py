@@ -164,7 +164,7 @@ def drawings(rows: list[dict[str, Any]]) -> list[tuple[str, Figure]]:
     whole = {place: figures for place, figures in drawn.items() if figures.keys() == {INTENSITY, USE}}
     if not whole:
         return []
-    figure = Figure(figsize=(10.5, 4.2), layout="constrained")
+    figure = Figure(figsize=(12.5, 6), layout="constrained")
     left, right = figure.subplots(1, 2)
     _roofs(left, {place: figures for place, figures in whole.items() if place[1] == "double"}, 0)
     _roofs(right, {place: figures for place, figures in whole.items() if place[0] == "ResNet-20"}, 1)
@@ -173,21 +173,32 @@ def drawings(rows: list[dict[str, Any]]) -> list[tuple[str, Figure]]:
     return [("Figure 13: multiplications of a schedule by its traffic; lines are the roofs.", figure)]
 
 
-_ROOM = (1.1, 0.16)
+_ROOM = (0.55, 0.08)
 """The size of a name on the axes, in doublings: from left to right, and from top to bottom."""
 
 
-def _apart(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Positions of the names of points, from the highest down: next to its point, or the least distance below that avoids the others. In doublings,
-    as the points."""
+def _apart(own: list[tuple[float, float]], others: list[tuple[float, float]], way: int) -> list[tuple[float, float]]:
+    """Positions of the names of points, from the highest down: next to its point, on the right (`way` is 1) or on the left (-1), or the least distance
+    below that avoids the other names and points. In doublings, as the points."""
     wide, high = _ROOM
     places: dict[int, tuple[float, float]] = {}
-    for number in sorted(range(len(points)), key=lambda number: -points[number][1]):
-        x, y = points[number]
-        while any(abs(x - left) < wide and abs(y - top) < high for left, top in places.values()):
+
+    def is_free(x: float, y: float, itself: int) -> bool:
+        points = [*(point for number, point in enumerate(own) if number != itself), *others]
+        return not any(abs(x - left) < wide and abs(y - top) < high for left, top in places.values()) and not any(
+            -0.05 < way * (left - x) < wide and abs(y - top) < high for left, top in points
+        )
+
+    for number in sorted(range(len(own)), key=lambda number: -own[number][1]):
+        x, y = own[number]
+        while not is_free(x, y, number):
             y -= high / 8
         places[number] = x, y
-    return [places[number] for number in range(len(points))]
+    return [places[number] for number in range(len(own))]
+
+
+def _mark(figures: dict[str, float]) -> tuple[float, float]:
+    return figures[INTENSITY], figures[USE] / 100 * _PEAK
 
 
 def _roofs(axes: Axes, points: dict[tuple[str, str, str], dict[str, float]], label: int) -> None:
@@ -199,8 +210,10 @@ def _roofs(axes: Axes, points: dict[tuple[str, str, str], dict[str, float]], lab
         ends = [at_ridge / 16, at_ridge, 4 * at_ridge]
         axes.plot(ends, [min(_PEAK, at * float(bandwidth)) for at in ends], color=colour, label=f"{bandwidth} TB/s")
         own = {place: figures for place, figures in points.items() if place[2] == bandwidth}
-        marks = [(figures[INTENSITY], figures[USE] / 100 * _PEAK) for figures in own.values()]
-        names = _apart([(log2(at), log2(height)) for at, height in marks])
+        marks = [_mark(figures) for figures in own.values()]
+        others = [_mark(figures) for place, figures in points.items() if place[2] != bandwidth]
+        in_doublings, of_others = ([(log2(at), log2(height)) for at, height in each] for each in (marks, others))
+        names = _apart(in_doublings, of_others, 1 if side == "left" else -1)
         for place, (at, height), (x, y) in zip(own, marks, names, strict=True):
             axes.plot([at], [height], marker="o", markersize=5, linestyle="", color=colour)
             axes.annotate(
@@ -212,6 +225,10 @@ def _roofs(axes: Axes, points: dict[tuple[str, str, str], dict[str, float]], lab
                 fontsize=7,
                 color=colour,
             )
+    every = [_mark(figures) for figures in points.values()]
+    if every:
+        axes.set_xlim(min(at for at, _ in every) / 2, 2 * _PEAK / float(bandwidths[0]))
+        axes.set_ylim(min(height for _, height in every) / 1.4, 1.3 * _PEAK)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)
     axes.set_xlabel("modular multiplications a byte", fontsize=9)
