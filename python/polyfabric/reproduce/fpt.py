@@ -144,25 +144,24 @@ def _table_2(machine: machines.Machine, name: str, parameters: str) -> tuple[dic
             derived_bits("table2.{name}.{part}.fraction", own["fraction_bits"], **fields),
             bits("table2.{name}.{part}.width/of a phase", needed["width"]),
         ]
-        rows += _figure_5(name, part, own["curve"])
+        if name == "I":
+            rows += _figure_5(part, own["curve"])
     for judge, found in by.items():
         key = "table2.{name}.key.width/failure"
         rows.append(_ROWS.row(key, found["log2_failure"], name=name, judge=judge))
     return derived, rows
 
 
-def _figure_5(name: str, part: str, curve: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The noise by the fractional bits of one part, while the others are wide."""
+def _figure_5(part: str, curve: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The noise with set I at every second number of fractional bits of one part, while the others are wide."""
     unit = "fractional bits"
     return [
         {
-            **_ROWS.row(
-                "figure5.{name}.{part}", point["log2_noise"], name=name, part=part, bits=point["fraction_bits"]
-            ),
-            "point": {"curve": f"set {name}, {part}", "axis": unit, "unit": unit, "at": float(point["fraction_bits"])},
+            **_ROWS.row("figure5.{part}", point["log2_noise"], part=part, bits=point["fraction_bits"]),
+            "point": {"curve": part, "axis": unit, "unit": unit, "at": float(point["fraction_bits"])},
         }
         for point in curve
-        if point["log2_noise"] is not None
+        if point["log2_noise"] is not None and point["fraction_bits"] % 2 == 0
     ]
 
 
