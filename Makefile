@@ -5,7 +5,7 @@
 #   make test         the tests of continuous integration; budget: 20 minutes on two processors, with the build
 #   make test-full    all others too, every command of README and docs, every table at full size, 20 GiB; budget: 100 minutes of processor time
 #   make gallery      the programs of tests/gallery on ciphertexts, all of them: a few minutes
-#   make lint         formatting, warnings and documentation warnings only
+#   make lint         formatting, warnings, documentation warnings and the English of the pages only
 #   make bench        bootstrapping side by side with tfhe-rs; BENCH_ARGS="--quick" for a short one
 #   make bench-gpu    bootstrapping on this computer's NVIDIA GPU, many sets and batches, beside tfhe-rs if nvcc and cmake are there (GPU_PEER= for ours alone); GPU_ARGS="--set morphling-I --batch 4096" for less
 #   make bench-gpu-rns  CKKS and BGV on this computer's NVIDIA GPU, bootstrapping too; GPU_ARGS="--case ckks-16" for less
@@ -54,7 +54,7 @@ unexport PYTHONDONTWRITEBYTECODE
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 	$(shell find crates machines -name '*.rs' -o -name '*.toml')
 
-.PHONY: help demo tested check test test-full gallery lint lint-rust lint-python doc test-rust test-doc test-sanitizer test-python \
+.PHONY: help demo tested check test test-full gallery lint lint-rust lint-python lint-prose doc test-rust test-doc test-sanitizer test-python \
 	bench bench-check bench-types \
 	bench-integers bench-gpu gpu-peer bench-gpu-rns tfhe-rs bench-rns bench-rns-check fuzz miri aarch64 rtl rtl-synthesis deny docs docs-serve reproduce install wheel check-tools clean
 
@@ -163,7 +163,7 @@ test-python: $(VENV)/.tested
 gallery: install
 	POLYFABRIC_GALLERY=all $(VENV)/bin/python -m pytest tests/gallery
 
-lint: lint-rust lint-python
+lint: lint-rust lint-python lint-prose
 
 lint-rust:
 	@PYTHON=$(PYTHON) scripts/check-tools lint
@@ -176,6 +176,16 @@ doc: | check-tools
 lint-python: $(VENV)/.requirements
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+
+# The English of the pages, by the style in scripts/documentation/styles. Vale comes from the registry of Go's modules, and is built in minutes.
+VALE := target/tools/vale
+
+$(VALE):
+	GOBIN=$(CURDIR)/target/tools go install github.com/vale-cli/vale/v3/cmd/vale@v3.21.0
+
+lint-prose:
+	@if command -v go > /dev/null; then $(MAKE) --no-print-directory $(VALE) && $(VALE) *.md docs notes rtl; \
+	else echo "prose: SKIPPED, Vale is built with Go, which is not here"; fi
 
 # The peer is built for this processor, or for AVX2 where POLYFABRIC_ISA takes a lesser set: it has no build below that, as it asks the processor itself.
 # Ours is built as the package is.
