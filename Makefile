@@ -183,9 +183,8 @@ VALE := target/tools/vale
 $(VALE):
 	GOBIN=$(CURDIR)/target/tools go install github.com/vale-cli/vale/v3/cmd/vale@v3.21.0
 
-lint-prose:
-	@if command -v go > /dev/null; then $(MAKE) --no-print-directory $(VALE) && $(VALE) *.md docs notes rtl; \
-	else echo "prose: SKIPPED, Vale is built with Go, which is not here"; fi
+lint-prose: $(if $(shell command -v go),$(VALE))
+	@if [ -x $(VALE) ]; then $(VALE) *.md docs notes rtl; else echo "prose: SKIPPED, Vale is built with Go, which is not here"; fi
 
 # The peer is built for this processor, or for AVX2 where POLYFABRIC_ISA takes a lesser set: it has no build below that, as it asks the processor itself.
 # Ours is built as the package is.
