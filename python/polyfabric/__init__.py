@@ -1,13 +1,18 @@
 """Polyfabric: one program on encrypted data, run on your machine, and executed and timed on published accelerators.
 
->>> import polyfabric as pf
->>> @pf.program(x=pf.Int(0, 7), y=pf.Int(0, 7))
-... def larger(x, y):
-...     return pf.maximum(x, y)
->>> larger.clear(x=3, y=5)
-5
+```python
+import polyfabric as pf
 
-`larger.run(x=3, y=5)` does the same on ciphertexts, and `larger.simulate("morphling")` predicts its time on an accelerator.
+
+@pf.program(x=pf.Int(0, 7), y=pf.Int(0, 7))
+def larger(x, y):
+    return pf.max(x, y)
+
+
+print(larger.clear(x=3, y=5))  # in the clear
+print(larger.run(x=3, y=5))  # on ciphertexts
+print(larger.simulate("morphling", widths="derived"))  # its time on an accelerator
+```
 """
 
 from __future__ import annotations
