@@ -68,6 +68,11 @@ def _outside(page: str, text: str) -> list[str]:
     return [path for path, _ in links(page, text) if not path.startswith("docs/") and (ROOT / path).is_file()]
 
 
+def on_startup(**_: object) -> None:
+    """Names the folder of the kernel that executes the tutorials."""
+    os.environ["JUPYTER_PATH"] = str(Path(__file__).parent)
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds a page for every linked file outside of `docs/`."""
     from mkdocs.structure.files import File
