@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from polyfabric.reproduce import validation
+
 from . import bench_tables, results
 from .drawing import Drawing
 from .machine_diagrams import NAMES, description, figures, value_of
-from .validation_tables import PREDICTED, compared
 
 _KINDS = dict(zip(NAMES, "abcde", strict=True))
 
@@ -52,7 +53,7 @@ def deviations() -> Drawing:
 
 
 def _predicted(name: str) -> list[dict[str, Any]]:
-    found = [row for row in compared(results.read(f"reproduce-{name.lower()}")["data"]) if row["kind"] in PREDICTED]
+    found = validation.predictions(results.read(f"reproduce-{name.lower()}")["data"])
     return sorted(found, key=lambda row: row["deviation"])
 
 

@@ -1,4 +1,4 @@
-"""The command line: `polyfabric run | simulate | compare | explore | machines | params | reproduce | widths | bench`."""
+"""The command line: `polyfabric run | simulate | compare | explore | machines | params | reproduce | validate | widths | bench`."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from .params import params
 from .reproduce import reproduce
 from .run import run
 from .simulate import simulate
+from .validate import validate
 from .widths import widths
 
 
@@ -87,7 +88,7 @@ def cli(context: click.Context, *, debug: bool) -> None:
     context.obj = {"debug": debug}
 
 
-for _command in (run, simulate, compare, explore, machines, params, reproduce, widths, bench):
+for _command in (run, simulate, compare, explore, machines, params, reproduce, validate, widths, bench):
     cli.add_command(_command)
 
 

@@ -15,7 +15,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console
 
-KINDS = ("simulation", "cost", "slot cost", "operations", "reproduction", "exploration", "comparison", "trials")
+KINDS = (
+    "simulation",
+    "cost",
+    "slot cost",
+    "operations",
+    "reproduction",
+    "validation",
+    "exploration",
+    "comparison",
+    "trials",
+)
 
 
 @dataclass(frozen=True, repr=False)

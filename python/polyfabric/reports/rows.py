@@ -30,7 +30,7 @@ class Rows:
 
 def of(report: Report) -> list[Rows]:
     """All tables of a report."""
-    from . import contest, slots, sweep, trials
+    from . import contest, slots, sweep, trials, validation
 
     make = {
         "simulation": _simulation,
@@ -39,6 +39,7 @@ def of(report: Report) -> list[Rows]:
         "operations": slots.operations,
         "key switch": slots.key_switch,
         "reproduction": _reproduction,
+        "validation": validation.rows,
         "exploration": sweep.rows,
         "comparison": contest.rows,
         "trials": trials.rows,

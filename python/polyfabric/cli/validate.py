@@ -1,0 +1,39 @@
+"""`polyfabric validate`: how far the models agree with the papers, over all published figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..progress import bars
+from ..reproduce import PAPERS, reproduction
+from ..reproduce import validation as validated
+from .console import out, print_json
+
+
+@click.command()
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path, dir_okay=False), metavar="[FILE]...")
+@click.option(
+    "--applications",
+    is_flag=True,
+    help="Without files: also time the papers' applications, which takes up to two hours and 17 GiB.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
+def validate(files: tuple[Path, ...], *, applications: bool, as_json: bool) -> None:
+    """Count the published figures of all papers by kind, and the predictions by deviation.
+
+    Each FILE holds the rows of one paper, as `polyfabric reproduce PAPER --json` prints them. Without files, all papers are reproduced, which
+    takes minutes. `polyfabric reproduce --help` explains the kinds.
+    """
+    if files:
+        papers = dict(validated.read(path) for path in files)
+    else:
+        with bars() as progress:
+            reports = [reproduction(paper, progress, applications=applications) for paper in PAPERS]
+        papers = {report["rows"][0]["paper"]: report["rows"] for report in reports}
+    report = validated.validation(papers)
+    if as_json:
+        print_json(report.to_dict())
+    else:
+        report.print(out())

@@ -1,0 +1,81 @@
+"""Does `polyfabric validate` count every published figure once, under its kind and its deviation?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from polyfabric.cli.validate import validate
+from polyfabric.errors import FileError
+from polyfabric.reproduce import validation
+
+RESULTS = Path(__file__).resolve().parents[2] / "results"
+
+
+def row(kind, deviation=None, *, published=1.0, paper="Morphling"):
+    figures = {"published": published, "published_least": None, "published_most": None}
+    model = None if deviation is None or published is None else published * (1 + deviation)
+    place = {"paper": paper, "table": "V", "cell": "throughput", "reason": "a schedule"}
+    return {**place, **figures, "model": model, "deviation": deviation, "kind": kind}
+
+
+ROWS = [
+    row("predicted", 0.01),
+    row("predicted", -0.09),
+    row("predicted_under_reading", 0.2),
+    row("predicted", -0.5),
+    row("predicted", published=None),
+    row("calibrated", 0.0),
+    row("identity", 0.3),
+    row("input", 0.0),
+    row("not_modelled"),
+    row(None),
+]
+
+
+def test_published_figures_are_counted_under_their_kind_and_predictions_under_their_deviation():
+    report = validation.validation({"Morphling": ROWS, "Strix": ROWS[:1]})
+    assert report["papers"]["Morphling"] == {
+        "cells": 9,
+        "kinds": {"predicted": 4, "calibrated": 1, "identity": 1, "input": 1, "not_modelled": 1, "not_computed": 1},
+        "within": [1, 2, 3, 1],
+    }
+    assert report["papers"]["Strix"]["kinds"]["predicted"] == 1
+    assert [one["deviation"] for one in report["worst"]] == [-0.5, 0.2, -0.09, 0.01, 0.01]
+    assert report.table()
+
+
+def test_the_command_reads_recorded_rows():
+    files = [str(RESULTS / f"reproduce-{name}.json") for name in ("fpt", "strix")]
+    done = CliRunner().invoke(validate, [*files, "--json"])
+    assert done.exit_code == 0
+    for paper, file in zip(("FPT", "Strix"), files, strict=True):
+        found = [one for one in json.loads(Path(file).read_text())["data"] if one["paper"] == paper]
+        assert json.loads(done.output)["papers"][paper]["cells"] == len(validation.cells(found))
+    assert CliRunner().invoke(validate, files).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "3",
+        '{"data": 3}',
+        "[3]",
+        '[{"paper": "FPT"}]',
+        json.dumps([{**ROWS[0], "model": "1"}]),
+        json.dumps([{**ROWS[0], "kind": ["predicted"]}]),
+        json.dumps([{**ROWS[0], "cell": None}]),
+        "[" * 100_000,
+        "\ud800".encode("utf-8", "surrogatepass"),
+    ],
+)
+def test_a_file_without_such_rows_is_refused(tmp_path, text):
+    path = tmp_path / "rows.json"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(FileError):
+        validation.read(path)
