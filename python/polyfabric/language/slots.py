@@ -442,11 +442,18 @@ class SlotValue(Refusals, NumpyCalls):
             )
         if exponent == 0:
             return self - self + 1
-        if exponent == 1:
-            return self
-        half = self ** (exponent // 2)
-        square = half._new(lambda builder: builder.mul(half.node, half.node), clean=half._clean)
-        return square * self if exponent % 2 else square
+        # From the least significant bit on, the product is never deeper than the next square: ⌈log2 of the exponent⌉ levels.
+        product, square = None, self
+        while True:
+            if exponent % 2:
+                product = square if product is None else product * square
+            exponent //= 2
+            if exponent == 0:
+                return product
+            square = square._squared()
+
+    def _squared(self) -> SlotValue:
+        return self._new(lambda builder: builder.mul(self.node, self.node), clean=self._clean)
 
     @means(np.matmul, numbers=True)
     def __matmul__(self, other: SlotValue | Numbers) -> SlotValue:
