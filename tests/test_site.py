@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import sys
@@ -75,6 +76,17 @@ def test_every_page_and_tutorial_is_in_the_navigation() -> None:
     pages = [*(ROOT / "docs").glob("*.md"), *NOTEBOOKS]
     names = [page.relative_to(ROOT / "docs").as_posix() for page in pages]
     assert [name for name in names if not re.search(rf"[-:] {re.escape(name)}$", navigation, re.MULTILINE)] == []
+
+
+def test_the_python_reference_has_every_public_name_in_its_group() -> None:
+    import polyfabric
+
+    text = site.public_names()
+    sections = {part.partition("\n")[0]: part for part in text.split("## ")[1:]}
+    listed = set(re.findall(r"^::: polyfabric\.([\w.]+)$", text, re.MULTILINE))
+    assert listed >= {name for name in polyfabric.__all__ if not inspect.ismodule(getattr(polyfabric, name))}
+    for group, name in zip(site.GROUPS, ("program", "UInt", "lookup", "Client", "Error"), strict=True):
+        assert re.search(rf"polyfabric\.(?:\w+\.)?{name}$", sections[group], re.MULTILINE), name
 
 
 def test_the_pages_are_short() -> None:

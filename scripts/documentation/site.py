@@ -4,11 +4,14 @@ Example: `[the program](../examples/model.py)` in `docs/models.md` leads to the 
 file. Linked Markdown files become pages too, with the links of their own; README is the site's first page. A link to a
 folder loses its target, since the site has no listing. Tutorials are notebooks, whose links mkdocs does not know.
 
+The Python reference has every public name, in groups that follow from what it is.
+
 The crates' documentation, which `make doc` writes to `target/doc`, becomes `rust/`. Pages link to it in HTML, since mkdocs does not know it.
 """
 
 from __future__ import annotations
 
+import inspect
 import os
 import posixpath
 import re
@@ -97,8 +100,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
-    """Turns links by the repository's paths into links of the site."""
+    """Turns links by the repository's paths into links of the site, and fills in the Python reference."""
     uri = page.file.src_uri
+    if uri == "reference/python.md":
+        return markdown.replace("<!-- public names -->", public_names())
     here = path_of(uri)
 
     def changed(link: re.Match[str]) -> str:
@@ -114,6 +119,43 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
         return f"{link['image']}[{link['text']}]({to}{'#' + anchor if anchor else ''})"
 
     return _LINK.sub(changed, markdown)
+
+
+GROUPS = ("Programs, models and machines", "Types of inputs", "Operations on encrypted values", "Objects", "Errors")
+
+
+def _group(thing: object) -> str:
+    """The group of a public object."""
+    if isinstance(thing, type) and issubclass(thing, (Exception, Warning)):
+        return "Errors"
+    function = inspect.isroutine(thing)
+    kind = thing.__annotations__.get("return", "") if inspect.isfunction(thing) else thing
+    name = kind if isinstance(kind, str) else (kind if isinstance(kind, type) else type(kind)).__name__
+    if name.endswith("Type"):
+        return "Types of inputs"
+    if function:
+        return GROUPS[2] if ".language." in (thing.__module__ or "") else GROUPS[0]
+    return "Objects"
+
+
+def public_names() -> str:
+    """Every public name of the package, in groups, as the reference's directives."""
+    import polyfabric
+
+    found: dict[str, list[str]] = {group: [] for group in GROUPS}
+    for name in polyfabric.__all__:
+        thing = getattr(polyfabric, name)
+        if not inspect.ismodule(thing):
+            found[_group(thing)].append(f"polyfabric.{name}")
+            continue
+        inner = {f"{name}.{key}": value for key, value in vars(thing).items() if not key.startswith("_")}
+        own = [key for key, value in inner.items() if getattr(value, "__module__", "") == thing.__name__]
+        for key in own:
+            if key.rpartition(".")[2] not in polyfabric.__all__:
+                found[_group(inner[key])].append(f"polyfabric.{key}")
+    return "\n\n".join(
+        "\n\n".join([f"## {group}", *(f"::: {path}" for path in paths)]) for group, paths in found.items() if paths
+    )
 
 
 def on_page_content(html: str, page: Page, **_: object) -> str:
