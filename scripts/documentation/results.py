@@ -40,6 +40,7 @@ FULL_SIZE: dict[str, tuple[str, int]] = {
     "replays-fast": ("polyfabric params toy-256 --on fpt --replay 10000 --message-bits 6 --widths derived --json", 1),
     "compare-pbs": ("polyfabric compare pbs --params morphling-III --widths derived --json", 1),
     "rtl-synthesis": ("python scripts/rtl-synthesis", 2),
+    "small-schedules": ("python scripts/small-schedules", 2),
     "params-morphling": ("polyfabric params --on morphling --json", 1),
 }
 """Every result that `make test-full` records at full size, slowest first: its command, which prints the data, and its peak memory in GiB."""
