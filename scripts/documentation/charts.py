@@ -11,7 +11,8 @@ from . import bench_tables, results
 from .drawing import Drawing
 from .machine_diagrams import NAMES, description, figures, value_of
 
-_KINDS = dict(zip(NAMES, "abcde", strict=True))
+KINDS = dict(zip(NAMES, "abcde", strict=True))
+"""Accents of the machines."""
 
 
 def deviations() -> Drawing:
@@ -37,9 +38,9 @@ def deviations() -> Drawing:
         for row in found:
             ratio = min(max(1 + row["deviation"], least), most)
             tip = f"{row['table']}, {row['cell']}: {100 * row['deviation']:+.1f} %"
-            d.dot(x, y(ratio), _KINDS[name], hollow=row["kind"] != "predicted", tip=tip)
+            d.dot(x, y(ratio), KINDS[name], hollow=row["kind"] != "predicted", tip=tip)
             x += step
-        d.text((first + x - step) / 2, 366, f"{name} ({len(found)})", size=13, bold=True, kind=f"t{_KINDS[name]}")
+        d.text((first + x - step) / 2, 366, f"{name} ({len(found)})", size=13, bold=True, kind=f"t{KINDS[name]}")
         x += 3 * step
     d.text(
         840,
@@ -75,7 +76,7 @@ def areas() -> Drawing:
         d.text(24, top, f"{name}, {process}: {total:.4g} mm²", size=13, bold=True, anchor="start")
         for at, (part, area) in enumerate(sorted(parts.items(), key=lambda item: -item[1])):
             wide = 790 * area / widest
-            d.bar(x, top + 8, wide - 1, 34, _KINDS[name], tip=f"{_named(part)}: {area:.3g} mm²", faint=at % 2 == 1)
+            d.bar(x, top + 8, wide - 1, 34, KINDS[name], tip=f"{named(part)}: {area:.3g} mm²", faint=at % 2 == 1)
             x += wide
         d.text(24, top + 57, _largest(parts), size=11, anchor="start", kind="faint")
     return d
@@ -84,12 +85,12 @@ def areas() -> Drawing:
 def _largest(parts: dict[str, float], shown: int = 6) -> str:
     """The largest parts with their areas."""
     ordered = sorted(parts.items(), key=lambda item: -item[1])
-    texts = [f"{_named(part)} {area:.3g}" for part, area in ordered[:shown]]
+    texts = [f"{named(part)} {area:.3g}" for part, area in ordered[:shown]]
     rest = sum(area for _, area in ordered[shown:])
     return ", ".join([*texts, *([f"{len(ordered) - shown} others {rest:.3g}"] if rest else [])])
 
 
-def _named(part: str) -> str:
+def named(part: str) -> str:
     """A component's name, with its abbreviations in capitals."""
     return " ".join(
         word.upper() if word in {"fft", "ifft", "ntt", "hbm", "phy", "noc", "vpu", "vpe"} else word

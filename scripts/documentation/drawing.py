@@ -115,6 +115,12 @@ class Drawing:
         more = ' stroke-dasharray="4 3"' if dashed else ""
         self._parts.append(f'<path class="rule" d="M{_n(x1)} {_n(y1)}L{_n(x2)} {_n(y2)}"{more}/>')
 
+    def curve(self, points: Sequence[tuple[float, float]], kind: str = "") -> None:
+        """A line along points, in an accent."""
+        path = "L".join(f"{_n(x)} {_n(y)}" for x, y in points)
+        look = f'class="{kind}" style="fill:none" stroke-width="1.5"' if kind else 'class="line"'
+        self._parts.append(f'<path {look} d="M{path}"/>')
+
     def arrow(self, points: Sequence[tuple[float, float]], text: str = "", *, both: bool = False) -> None:
         """An arrow along points, with a label at its first part."""
         path = "L".join(f"{_n(x)} {_n(y)}" for x, y in points)

@@ -6,7 +6,7 @@ import functools
 import sys
 from collections.abc import Callable
 
-from . import charts, diagrams, machine_diagrams, results
+from . import charts, diagrams, machine_diagrams, results, schedule_charts, treemaps
 from .drawing import Drawing
 
 FOLDER = results.ROOT / "docs" / "pictures"
@@ -19,6 +19,10 @@ PICTURES: dict[str, Callable[[], Drawing]] = {
     "lookup": diagrams.lookup,
     "levels": diagrams.levels,
     **{f"machine-{name}": functools.partial(machine_diagrams.draw, name) for name in machine_diagrams.STRUCTURES},
+    **{f"timeline-{name}": functools.partial(schedule_charts.timeline, name) for name in machine_diagrams.STRUCTURES},
+    **{f"chip-{name}": functools.partial(treemaps.draw, name) for name in ("morphling", "f1", "osiris")},
+    "roofline": schedule_charts.roofline,
+    "widths": schedule_charts.widths,
     "deviations": charts.deviations,
     "areas": charts.areas,
     "speed": charts.speed,
