@@ -97,3 +97,8 @@ def tfhe_table(i):
 @pf.program(x=pf.Int(0, 3), y=pf.Int(0, 3))
 def tfhe_one_lookup(x, y):
     return x > y
+
+
+@pf.program(x=pf.Int(0, 15).vector(64))
+def tfhe_histogram(x):
+    return [pf.sum(x == value) for value in range(16)]

@@ -282,3 +282,30 @@ def test_two_encrypted_vectors_of_a_few_bits_have_a_product() -> None:
     )
     assert program.clear(x=[-2, 3, 1], y=[3, 2, 0]) == (0, 0, 14)
     program.plan()
+
+
+def test_a_table_of_a_tables_results_is_one_lookup() -> None:
+    squares = [v * v % 5 for v in range(8)]
+    prices = [[3, 1, 4, 1, 5], [2, 7, 1, 8, 2]]
+
+    @pf.program(x=pf.Int(0, 7).vector(4), y=pf.Int(0, 7))
+    def program(x, y):
+        small = pf.lookup(x, squares)
+        return {
+            "chosen": pf.lookup(small, prices, choice=[0, 1, 0, 1]),
+            "count": pf.sum(x == 3),
+            "others": pf.sum(x != 3),
+            "twice": ((y == 2) * 4 == 4) + 1,
+            "both": (y == 2) & (x == 3),
+        }
+
+    assert pf.program(x=pf.Int(0, 7).vector(4))(lambda x: pf.sum(x == 3)).cost()["lookups"] == 4
+    assert pf.program(x=pf.Int(0, 7).vector(4))(lambda x: pf.sum(x != 3)).cost()["lookups"] == 4
+    for x, y in (([0, 3, 7, 3], 2), ([3, 3, 3, 3], 5)):
+        done = program.run(x=x, y=y)
+        assert done.correct
+        small = [squares[v] for v in x]
+        assert [int(v) for v in done.value["chosen"]] == [prices[i % 2][v] for i, v in enumerate(small)]
+        assert (done.value["count"], done.value["others"]) == (x.count(3), 4 - x.count(3))
+        assert done.value["twice"] == int(y == 2) + 1
+        assert [int(v) for v in done.value["both"]] == [int(y == 2 and v == 3) for v in x]

@@ -75,11 +75,11 @@ class Cells:
         """The result of a step."""
         return Cells.made(self.tracer, step, scalar=self.scalar if scalar is None else scalar)
 
-    def _once(self, op: str, other: Cells, step: _Node) -> Cells:
-        """Reuses the node of the same operation on the same operands, so range assertions apply to both."""
+    def _once(self, op: str, other: Cells, make: Callable[[], Cells]) -> Cells:
+        """Reuses the result of the same operation on the same operands, so range assertions apply to both."""
         key = (op, self.node, other.node, self.scalar)
         if key not in self.tracer.made:
-            self.tracer.made[key] = self.new(step)
+            self.tracer.made[key] = make()
         return self.tracer.made[key]
 
     def stretched(self, length: int, *, scalar: bool = False) -> Cells:
@@ -98,9 +98,7 @@ class Cells:
         """Truth values as the numbers 0 and 1, by one look-up that later calls reuse."""
         if not self.truth:
             return self
-        return self._once(
-            "number", self, lambda builder: builder.lookup(self.node, [(0, [0, 1])], None, ElementType.integer(0, 0))
-        )
+        return self._once("number", self, lambda: self.lookup([(0, [0, 1])], None, ElementType.integer(0, 0)))
 
     def _next_to(self, other: Public) -> tuple[Cells, list[int]]:
         """This value and public numbers, at one length."""
@@ -113,14 +111,14 @@ class Cells:
     def __add__(self, other: Cells | Public) -> Cells:
         if isinstance(other, Cells):
             a, b = self.numbers().matched(other.numbers())
-            return a._once("add", b, lambda builder: builder.add(a.node, b.node))
+            return a._once("add", b, lambda: a.new(lambda builder: builder.add(a.node, b.node)))
         a, values = self.numbers()._next_to(other)
         return a.new(lambda builder: builder.add_clear(a.node, values))
 
     def __sub__(self, other: Cells | Public) -> Cells:
         if isinstance(other, Cells):
             a, b = self.numbers().matched(other.numbers())
-            return a._once("sub", b, lambda builder: builder.sub(a.node, b.node))
+            return a._once("sub", b, lambda: a.new(lambda builder: builder.sub(a.node, b.node)))
         return self + Public([-v for v in other.numbers], scalar=other.scalar)
 
     def __neg__(self) -> Cells:
@@ -164,8 +162,24 @@ class Cells:
     # -- look-ups ---------------------------------------------------------------------------------------------------
 
     def lookup(self, tables: list[Table], chosen: list[int] | None, element: ElementType) -> Cells:
-        """An entry of each element's table: table `chosen[i]` for element i."""
-        return self.new(lambda builder: builder.lookup(self.node, tables, chosen, element))
+        """An entry of each element's table: table `chosen[i]` for element i. A table of a table's results is one table of its operand, so
+        that is looked up."""
+        source, tables, chosen = self._composed(tables, chosen)
+        made = source.new(lambda builder: builder.lookup(source.node, tables, chosen, element), scalar=self.scalar)
+        if "torus" not in (source.element.kind, element.kind):
+            self.tracer.looked_up[made.node] = (source, tables, chosen)
+        return made
+
+    def _composed(self, tables: list[Table], chosen: list[int] | None) -> tuple[Cells, list[Table], list[int] | None]:
+        """Tables of this value, as tables of the operand that it was looked up from, if any."""
+        if self.node not in self.tracer.looked_up:
+            return self, tables, chosen
+        source, own, own_chosen = self.tracer.looked_up[self.node]
+        zeros = [0] * self.length
+        pairs = list(zip(own_chosen or zeros, chosen or zeros, strict=True))
+        kinds = sorted(set(pairs))
+        composed = [table(lambda x, i=i, o=o: entry(tables[o], entry(own[i], x)), source) for i, o in kinds]
+        return source, composed, None if len(kinds) == 1 else [kinds.index(pair) for pair in pairs]
 
     def tabled(self, function: Callable[[int], int], *, boolean: bool = False) -> Cells:
         """A function of each element."""
@@ -223,7 +237,10 @@ class Cells:
 
     def __invert__(self) -> Cells:
         """The opposite of truth values."""
-        return self.new(lambda builder: builder.not_(self.node))
+        made = self.new(lambda builder: builder.not_(self.node))
+        if self.node in self.tracer.looked_up:
+            self.tracer.looked_up[made.node] = self._composed([(0, [1, 0])], None)
+        return made
 
     def chosen(self, then: Cells | Public, otherwise: Cells | Public) -> Cells:
         """`then` where this truth value holds, else `otherwise`."""
@@ -265,6 +282,12 @@ class Cells:
 def joined(parts: Sequence[Cells]) -> Cells:
     """The elements of all parts in order."""
     return parts[0].new(lambda builder: builder.concat([part.node for part in parts]), scalar=False)
+
+
+def entry(table: Table, operand: int) -> int:
+    """An entry of a table, 0 beyond its ends."""
+    first, entries = table
+    return entries[operand - first] if 0 <= operand - first < len(entries) else 0
 
 
 def table(function: Callable[[int], int], value: Cells) -> Table:

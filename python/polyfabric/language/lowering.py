@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -386,15 +386,10 @@ def looked_up(
         for new, place in enumerate(at, sum(part.length for part in parts)):
             places[place] = new
         part = a if len(at) == a.length else a.taken(at)
-        parts.append(part.table(_entry(tables[kind]), width, None if truth else span, truth=truth))
+        parts.append(part.table(partial(cells.entry, tables[kind]), width, None if truth else span, truth=truth))
     if len(parts) == 1:
         return parts[0]
     return digits.joined(parts).taken(places, scalar=a.scalar)
-
-
-def _entry(table: tuple[int, list[int]]) -> Callable[[int], int]:
-    first, entries = table
-    return lambda x: entries[x - first] if 0 <= x - first < len(entries) else 0
 
 
 def sign(a: Encrypted, *, boolean: bool) -> Encrypted:

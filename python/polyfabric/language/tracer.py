@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Literal
 from .._native import ProgramBuilder
 from ..memory import most
 from . import ranges
-from .cells import Cells
+from .cells import Cells, Table
 from .digits import Digits
 from .numpy_calls import Asked
 from .place import place
@@ -57,6 +57,8 @@ class Tracer(Asked):
         self.builder = ProgramBuilder(name, most())
         self.reference = Reference()
         self.made: dict[tuple[str, int, int, bool], Cells] = {}
+        self.looked_up: dict[int, tuple[Cells, list[Table], list[int] | None]] = {}
+        """What nodes were looked up from: operand, tables, and the table of each element."""
         self.form = form
         self.again = again
         """Whether another lowering of the program is known, so that this one may be given up."""
