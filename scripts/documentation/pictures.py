@@ -11,6 +11,9 @@ from .drawing import Drawing
 
 FOLDER = results.ROOT / "docs" / "pictures"
 
+RESULTS = {schedule_charts.RESULT}
+"""Results that no table shows."""
+
 PICTURES: dict[str, Callable[[], Drawing]] = {
     "system": diagrams.system,
     "keys": diagrams.keys,

@@ -15,8 +15,11 @@ _WIDTH, _LEFT, _RIGHT = 860, 188, 820
 _ACCENTS = "".join(COLOURS)
 
 
+RESULT = "small-schedules"
+
+
 def _data() -> dict[str, Any]:
-    return results.read("small-schedules")["data"]
+    return results.read(RESULT)["data"]
 
 
 def timeline(name: str) -> Drawing:
