@@ -13,16 +13,16 @@ TFHE = (
     "set",
     "torus",
     "one PBS, ms",
-    "",
+    "speed-up",
     "batch of 64, ms each",
-    "",
+    "speed-up",
     "two key bits",
-    "",
+    "speed-up",
     "key switch in a batch",
     "alone",
     "key switches off by half a step",
 )
-RNS = ("operation", "parameters", "ours, ms", "peer", "ms", "", "by medians", "largest error", "peer's")
+RNS = ("operation", "parameters", "ours, ms", "peer", "ms", "speed-up", "by medians", "largest error", "peer's")
 Row = dict[str, Any]
 
 
@@ -166,7 +166,7 @@ BOOTSTRAPPING = (
     "keys",
     "ours, s",
     "Lattigo, s",
-    "",
+    "speed-up",
     "peak memory, GiB",
     "Lattigo's",
     "bits, least and mean",
@@ -187,7 +187,17 @@ def bootstrapping(found: dict[str, Any]) -> Rows:
     return table
 
 
-INTEGERS = ("operation", "bits", "PBS", "ours, ms", "tfhe-rs, ms", "", "on two threads", "", "")
+INTEGERS = (
+    "operation",
+    "bits",
+    "PBS",
+    "ours, ms",
+    "tfhe-rs, ms",
+    "speed-up",
+    "ours, two threads",
+    "tfhe-rs",
+    "speed-up",
+)
 
 
 def integers(found: dict[str, Any]) -> Rows:
