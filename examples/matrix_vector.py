@@ -16,6 +16,6 @@ for offset in range(DIAGONALS):
 
 
 @pf.program(x=pf.Real.vector(SLOTS))
-def banded(x: pf.SlotValue) -> dict[str, pf.SlotValue]:
+def banded(x: pf.Value) -> dict[str, pf.Value]:
     """Eight diagonals, at the highest level of osiris-I."""
     return {"y": (matrix @ x).at_level(4)}

@@ -9,7 +9,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
 
-def train() -> tuple[RandomForestClassifier, pf.Model, list]:
+def train() -> tuple[RandomForestClassifier, pf.models.Model, list]:
     """The model, its encrypted twin, and rows that it was not trained on."""
     rows, labels = load_breast_cancer(return_X_y=True)
     seen, unseen, known, _ = train_test_split(rows, labels, random_state=0)

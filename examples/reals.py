@@ -7,7 +7,7 @@ WEIGHTS = np.linspace(-1, 1, 10)
 
 
 @pf.program(x=pf.Real.vector(10))
-def risk(x: pf.SlotValue) -> pf.SlotValue:
+def risk(x: pf.Value) -> pf.Value:
     """A weighted sum through a sigmoid, as a polynomial."""
     return pf.chebyshev(pf.dot(WEIGHTS, x), lambda u: 1 / (1 + np.exp(-u)), 15, (-8, 8))
 

@@ -22,7 +22,7 @@ from starlette.routing import Route
 def accepted(bid: pf.Value, reserve: pf.Value) -> dict[str, pf.Value]:
     """Whether a bid is accepted, and by how much it is above the reserve price."""
     above = bid >= reserve
-    return {"accepted": above, "surplus": pf.mux(above, bid - reserve, bid & 0)}
+    return {"accepted": above, "surplus": pf.where(above, bid - reserve, bid & 0)}
 
 
 SPECIFICATION = pf.Specification.of(accepted).to_bytes()
@@ -77,7 +77,7 @@ ROUTES = [
     Route("/keys/{name}", put_key, methods=["PUT"]),
     Route("/run/{name}", run, methods=["POST"]),
 ]
-FAULTS = dict.fromkeys((pf.FileError, pf.InputError, pf.ParameterError), refused)
+FAULTS = dict.fromkeys((pf.errors.FileError, pf.errors.InputError, pf.errors.ParameterError), refused)
 """Errors of whoever asks. All others, such as a full disk, are the server's: uvicorn logs them, and the answer is 500 without their text."""
 
 app = Starlette(routes=ROUTES, exception_handlers={**FAULTS, ClientDisconnect: gone})

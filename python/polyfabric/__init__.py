@@ -17,59 +17,97 @@ print(larger.simulate("morphling", widths="derived"))  # its time on an accelera
 
 from __future__ import annotations
 
+from . import errors, models
+
 # Imported first, so that Ctrl-C shows no traceback of the following imports.
 from . import interrupts as _interrupts  # noqa: F401 - see there
-from ._native import instruction_set
+from . import tracebacks as _tracebacks
+from .accelerators import Machine, machines
+from .accelerators import load as load_machine
 from .client_server import Client, Encryptor, Server
-from .errors import (
-    CancelledError,
-    Error,
-    FileError,
-    InputError,
-    InternalError,
-    IntractableError,
-    MachineError,
-    NoiseError,
-    ParameterError,
-    ProgramError,
-    RunError,
-    SecurityWarning,
-)
+from .errors import Error
 from .keys import Keys
 from .language import instead as _instead
-from .language.functions import (
-    Table,
-    concat,
-    convolve,
-    dot,
-    lookup,
-    maximum,
-    minimum,
-    mux,
-    nand,
-    nor,
-    relu,
-    sign,
-    xnor,
-)
+from .language.functions import concat, convolve, dot, lookup, nand, nor, relu, sign, where, xnor
 from .language.functions import maximum as max  # noqa: A004 - as pf.max
 from .language.functions import minimum as min  # noqa: A004 - as pf.min
 from .language.functions import total as sum  # noqa: A004 - as pf.sum
+from .language.numpy_calls import Value
 from .language.slot_functions import chebyshev, polynomial
-from .language.slots import SlotValue, bootstrap, rotate, sum_slots
 from .language.sorting import sort
-from .language.types import Bool, Complex, Int, Mod, Real, SInt, SlotType, Text, Torus, Type, UInt
-from .language.values import Value
-from .machines import Machine
-from .machines import load as machine
+from .language.types import Bool, Complex, Int, Mod, Real, SInt, Text, Torus, UInt
+from .language.types import SlotType as _SlotType
+from .language.types import Type as _Type
 from .messages import Ciphertexts, EvaluationKey, PublicKey
-from .models import Fidelity, Model, ModelRun, from_onnx, from_sklearn
+from .models import from_onnx, from_sklearn
 from .reports import Report
-from .runnable_programs import Program, SlotProgram, program
+
+# The function, which hides the package of this name: `from polyfabric.reproduce import ..` reads the latter.
+from .reproduce import reproduce
+from .runnable_programs import Program, program
 from .schemes.plan import RunResult
-from .slot_parameters import SlotParameters
+from .slot_parameters import SlotParameters, parameter_sets
 from .specification import Specification
 from .store import KeyStore
+from .studies import compare, explore
+
+__all__ = [
+    "Bool",
+    "Ciphertexts",
+    "Client",
+    "Complex",
+    "Encryptor",
+    "Error",
+    "EvaluationKey",
+    "Int",
+    "KeyStore",
+    "Keys",
+    "Machine",
+    "Mod",
+    "Program",
+    "PublicKey",
+    "Real",
+    "Report",
+    "RunResult",
+    "SInt",
+    "Server",
+    "SlotParameters",
+    "Specification",
+    "Text",
+    "Torus",
+    "UInt",
+    "Value",
+    "chebyshev",
+    "compare",
+    "concat",
+    "convolve",
+    "dot",
+    "errors",
+    "explore",
+    "from_onnx",
+    "from_sklearn",
+    "load_machine",
+    "lookup",
+    "machines",
+    "max",
+    "min",
+    "models",
+    "nand",
+    "nor",
+    "parameter_sets",
+    "polynomial",
+    "program",
+    "relu",
+    "reproduce",
+    "sign",
+    "sort",
+    "sum",
+    "where",
+    "xnor",
+]
+
+_tracebacks.shorten(__all__, globals(), (_Type, _SlotType))
+_tracebacks.shorten(models.__all__, vars(models))
 
 
 def __getattr__(name: str) -> object:
@@ -78,77 +116,3 @@ def __getattr__(name: str) -> object:
 
         return version("polyfabric")
     raise _instead.function(name)
-
-
-__all__ = [
-    "Bool",
-    "CancelledError",
-    "Ciphertexts",
-    "Client",
-    "Complex",
-    "Encryptor",
-    "Error",
-    "EvaluationKey",
-    "Fidelity",
-    "FileError",
-    "InputError",
-    "Int",
-    "InternalError",
-    "IntractableError",
-    "KeyStore",
-    "Keys",
-    "Machine",
-    "MachineError",
-    "Mod",
-    "Model",
-    "ModelRun",
-    "NoiseError",
-    "ParameterError",
-    "Program",
-    "ProgramError",
-    "PublicKey",
-    "Real",
-    "Report",
-    "RunError",
-    "RunResult",
-    "SInt",
-    "SecurityWarning",
-    "Server",
-    "SlotParameters",
-    "SlotProgram",
-    "SlotType",
-    "SlotValue",
-    "Specification",
-    "Table",
-    "Text",
-    "Torus",
-    "Type",
-    "UInt",
-    "Value",
-    "bootstrap",
-    "chebyshev",
-    "concat",
-    "convolve",
-    "dot",
-    "from_onnx",
-    "from_sklearn",
-    "instruction_set",
-    "lookup",
-    "machine",
-    "max",
-    "maximum",
-    "min",
-    "minimum",
-    "mux",
-    "nand",
-    "nor",
-    "polynomial",
-    "program",
-    "relu",
-    "rotate",
-    "sign",
-    "sort",
-    "sum",
-    "sum_slots",
-    "xnor",
-]

@@ -13,7 +13,6 @@ import numpy as np
 from ._native import instruction_set
 from .execution import execute, plan
 from .keys import Keys
-from .language.slots import rotate
 from .language.types import Complex
 from .progress import working
 from .runnable_programs import SlotProgram, program
@@ -90,7 +89,7 @@ def _multiply() -> SlotProgram:
 def _rotate() -> SlotProgram:
     @program(x=Complex.vector(SLOTS))
     def rotate_once(x):  # noqa: ANN001, ANN202 - symbols of the language
-        return rotate(x, 1)
+        return x.rotate(1)
 
     return rotate_once
 
@@ -98,7 +97,7 @@ def _rotate() -> SlotProgram:
 def _rotate_eight() -> SlotProgram:
     @program(x=Complex.vector(SLOTS))
     def rotate_eight(x):  # noqa: ANN001, ANN202 - symbols of the language
-        return {f"by{steps}": rotate(x, steps) for steps in range(1, 9)}
+        return {f"by{steps}": x.rotate(steps) for steps in range(1, 9)}
 
     return rotate_eight
 

@@ -255,7 +255,7 @@ class Server:
         """Executes on one client's encrypted inputs.
 
         `progress(stage, done, total)` is called occasionally; its exceptions cancel the execution and are raised here. Setting `cancel` cancels it
-        too, with a `pf.CancelledError`.
+        too, with a `pf.errors.CancelledError`.
         """
         begin = time.perf_counter()
         answer = executed(self._plan, self._key, request, threads=self._threads, progress=_watched(progress, cancel))

@@ -6,12 +6,13 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import _native, machines, programs
+from . import _native, accelerators, programs
+from .accelerators import Kernel, Machine, multiplier_bits
 from .errors import Error, InputError, MachineError, ParameterError, SecurityWarning
-from .machines import Kernel, Machine, multiplier_bits
 from .names import suggestion
 from .progress import ProgressHook
 from .reports import Report
+from .runnable_programs import Program
 from .schemes.options import DERIVED, OWN, PlanOptions
 from .schemes.plan import Plan
 from .schemes.rns import SlotPlan
@@ -21,9 +22,9 @@ BATCH = 1920
 """Batch of a built-in TFHE program: long enough to make the ends negligible, and a multiple of the usual batches."""
 
 
-def compare(
-    program: str,
-    names: Sequence[str] = (),
+def compared(
+    program: str | Program,
+    machines: Sequence[str] = (),
     *,
     parameters: str | Mapping[str, str] | None = None,
     batch: int | None = None,
@@ -31,15 +32,9 @@ def compare(
     widths: str = OWN,
     progress: ProgressHook | None = None,
 ) -> Report:
-    """Times `program` on machines, given by name or file; without `names`, on all machines for its scheme.
-
-    `parameters` is a set for all machines, or a set by machine. Nothing is encrypted, so any security and noise is accepted; the failure
-    probability with the machine's arithmetic is reported with its time. If a machine cannot run the program, its row has the reason as
-    `error`, or `set_refused` if the set is the reason. With `widths="derived"`, each machine has a second row, with the fixed-point
-    widths that `polyfabric widths` derives for it and the set. `readings` apply to the machines that have them.
-    """
+    """See `studies.compare`."""
     on_slots = programs.is_on_slots(program)
-    chosen = [_load(name, readings) for name in names] or _all_of(on_slots, readings)
+    chosen = [_load(name, readings) for name in machines] or _all_of(on_slots, readings)
     _expect_known(readings, chosen)
     labels = _labels(chosen)
     sets = _sets(parameters, labels)
@@ -61,24 +56,29 @@ def compare(
         reasons: dict[str, dict[str, None]] = {}
         for row in rows:
             reasons.setdefault(row["error"], {})[row["machine"]] = None
-        reason = "; ".join(f"{', '.join(machines)}: {error}" for error, machines in reasons.items())
+        reason = "; ".join(f"{', '.join(names)}: {error}" for error, names in reasons.items())
         raise MachineError(f"no machine has a result; {reason}")
-    return Report("comparison", {"program": program, "widths": widths, "machines": rows})
+    return Report(
+        "comparison",
+        {"program": program if isinstance(program, str) else program.name, "widths": widths, "machines": rows},
+    )
 
 
-def _set_of(program: str, parameters: str | None) -> str | None:
+def _set_of(program: str | Program, parameters: str | None) -> str | None:
     """The TFHE parameter set, if it is known before a machine is chosen."""
     return parameters or (programs.DEFAULT_SET_ON_MACHINE if program in _native.built_in_names() else None)
 
 
 def _all_of(on_slots: bool, readings: Sequence[str]) -> list[Machine]:
-    return [machine for machine in (_load(name, readings) for name in machines.names()) if machine.on_slots == on_slots]
+    return [
+        machine for machine in (_load(name, readings) for name in accelerators.names()) if machine.on_slots == on_slots
+    ]
 
 
 def _load(name: str, readings: Sequence[str]) -> Machine:
     """Loads the machine with the readings that it has."""
-    facts = machines.load(name).readings
-    return machines.load(name, [reading for reading in readings if reading.partition("=")[0] in facts])
+    facts = accelerators.load(name).readings
+    return accelerators.load(name, [reading for reading in readings if reading.partition("=")[0] in facts])
 
 
 def _expect_known(readings: Sequence[str], chosen: Sequence[Machine]) -> None:
@@ -110,7 +110,7 @@ def _sets(parameters: str | Mapping[str, str] | None, names: Sequence[str]) -> d
 
 
 def _row(
-    machine: Machine, program: str, parameters: str | None, batch: int | None, *, on_slots: bool
+    machine: Machine, program: str | Program, parameters: str | None, batch: int | None, *, on_slots: bool
 ) -> dict[str, Any]:
     """The machine's figures for the program, or the reason why there are none."""
     row: dict[str, Any] = {"title": machine.to_dict()["title"], "widths_are": OWN}
@@ -123,7 +123,7 @@ def _row(
         return {**row, "error": str(error), "set_refused": isinstance(error, ParameterError)}
 
 
-def _timed(machine: Machine, program: str, parameters: str | None, batch: int | None) -> dict[str, Any]:
+def _timed(machine: Machine, program: str | Program, parameters: str | None, batch: int | None) -> dict[str, Any]:
     """Throughput of a long run and latency of a short one; for a whole program, both of one run."""
     in_batches = program in _native.built_in_names()
     planned = _planned(program, parameters, (batch or BATCH) if in_batches else batch, machine)
@@ -159,7 +159,7 @@ def _timed(machine: Machine, program: str, parameters: str | None, batch: int | 
     }
 
 
-def _planned(program: str, parameters: str | None, batch: int | None, machine: Machine) -> Plan | Kernel:
+def _planned(program: str | Program, parameters: str | None, batch: int | None, machine: Machine) -> Plan | Kernel:
     """Plans the program for timing on a machine, with any noise and security."""
     if program in programs.MICROBENCHMARKS:
         return programs.microbenchmark(program, parameters, batch or programs.MICROBENCHMARK_BATCH)
@@ -185,7 +185,7 @@ def _arithmetic(machine: Machine, planned: ElementPlan) -> dict[str, Any]:
 
 
 def _derived_row(
-    machine: Machine, program: str, parameters: str | None, batch: int | None, own: dict[str, Any]
+    machine: Machine, program: str | Program, parameters: str | None, batch: int | None, own: dict[str, Any]
 ) -> dict[str, Any]:
     """The machine's row with widths derived for the set, and their cost relative to its own."""
     base = {"title": own["title"], "widths_are": DERIVED}

@@ -49,8 +49,27 @@ def _left_of_computer() -> int | None:
     return _counts(ROOT / "proc/meminfo", 1 << 10).get("MemAvailable:")
 
 
+def memory_facts() -> dict[str, int | None]:
+    """Bytes: of this computer, of the smallest limit of this process's cgroups, and still available to this process."""
+    total = _counts(ROOT / "proc/meminfo", 1 << 10).get("MemTotal:")
+    limits = [most for folder, names in _groups() if (most := _number(folder / names[0])) is not None]
+    # Version 1 writes a huge number if there is no limit.
+    limits = [most for most in limits if total is None or most < total]
+    return {
+        "total": total,
+        "cgroup_limit": min(limits, default=None),
+        "available": available_bytes(),
+    }
+
+
 def _left_of_groups() -> Iterator[int | None]:
     """Remaining memory of this process's cgroups and their ancestors."""
+    for folder, names in _groups():
+        yield _left_of_group(folder, *names)
+
+
+def _groups() -> Iterator[tuple[Path, tuple[str, str, str]]]:
+    """The folders of this process's cgroups and their ancestors, each with its entry of `GROUP_FILES`."""
     own = {}
     for line in _lines(ROOT / "proc/self/cgroup"):
         _, controllers, path = line.split(":", 2)
@@ -70,21 +89,27 @@ def _left_of_groups() -> Iterator[int | None]:
         inner = path.relative_to(top) if path.is_relative_to(top) else PurePosixPath()
         group = mount / inner if ".." not in inner.parts else mount
         for folder in (group, *group.parents):
-            yield _left_of_group(folder, *GROUP_FILES[kind])
+            yield folder, GROUP_FILES[kind]
             if folder == mount:
                 break
 
 
 def _left_of_group(folder: Path, limit: str, used: str, prefix: str) -> int | None:
     """Remaining memory of one group. File pages do not count as used, because the kernel drops them first."""
-    try:
-        most, taken = (int((folder / name).read_text(encoding="ascii")) for name in (limit, used))
-    except (OSError, ValueError):
-        # No limit; version 2 writes "max".
+    most, taken = (_number(folder / name) for name in (limit, used))
+    if most is None or taken is None:
         return None
     pages = _counts(folder / "memory.stat")
     files = sum(pages.get(f"{prefix}{name}_file", 0) for name in ("active", "inactive"))
     return max(0, most - max(0, taken - files))
+
+
+def _number(path: Path) -> int | None:
+    """The number in a file of a group; `None` if there is none, as without a limit, for which version 2 writes "max"."""
+    try:
+        return int(path.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
 
 
 def _counts(path: Path, unit: int = 1) -> dict[str, int]:

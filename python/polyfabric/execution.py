@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from . import machines, memory
+from . import accelerators, memory
 from .computer import workers
 from .errors import InputError
 from .keys import Keys, matching
@@ -22,7 +22,7 @@ from .schemes.rns import SlotPlan
 from .schemes.tfhe import ElementPlan
 
 if TYPE_CHECKING:
-    from .machines import Machine
+    from .accelerators import Machine
     from .schemes.context import Parameters
 
 HERE = ("cpu", "gpu", "interpreter")
@@ -40,9 +40,9 @@ def place(on: str, readings: Sequence[str] = ()) -> Machine | None:
                 f"readings apply to machines, but {on} is this computer; name a machine, or omit {readings[0]}"
             )
         return None
-    if machines.is_file(on):
-        return machines.load(on, readings)
-    return machines.load(pick("place to run", on, [*HERE, *machines.names()]), readings)
+    if accelerators.is_file(on):
+        return accelerators.load(on, readings)
+    return accelerators.load(pick("place to run", on, [*HERE, *accelerators.names()]), readings)
 
 
 def plan(program: TracedProgram, parameters: str | Parameters | None = None, **options: Any) -> Plan:  # noqa: ANN401 - those of `PlanOptions`

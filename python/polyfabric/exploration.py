@@ -19,10 +19,10 @@ from pathlib import Path
 from statistics import geometric_mean
 from typing import Any, TypeVar
 
-from . import _native, machines, programs, slot_parameters
+from . import _native, accelerators, programs, slot_parameters
+from .accelerators import Kernel
 from .errors import Error, FileError, InputError, MachineError, RunError, SecurityWarning
 from .files import read_bytes, write_text
-from .machines import Kernel
 from .memory import limited, most
 from .progress import ProgressHook
 from .reports import Report
@@ -41,7 +41,7 @@ class Point:
 
     values: tuple[tuple[str, Value], ...]
 
-    def of(self, machine: machines.Machine) -> machines.Machine:
+    def of(self, machine: accelerators.Machine) -> accelerators.Machine:
         """The machine with these values."""
         wanted = [(key, float(value)) for key, value in self.values if key not in EXCHANGES]
         # Values equal to the file's are omitted; changes would require area laws.
@@ -49,7 +49,7 @@ class Point:
         native = machine.native.changed(figures) if figures else machine.native
         for key, value in self.values:
             native = native.exchanged(key, str(value)) if key in EXCHANGES else native
-        return machines.Machine(native)
+        return accelerators.Machine(native)
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Task:
     def of(machine: str | Path, programs: Sequence[str] = (), batch: int = 640) -> Task:
         """The task for a machine, by name or by file, which is read here rather than by workers. Default programs are those of the machine
         file's sweep."""
-        text = machines.text_of(machine) if machines.is_file(machine) else None
+        text = accelerators.text_of(machine) if accelerators.is_file(machine) else None
         task = Task(str(machine), text, _named(programs), batch)
         if programs:
             return task
@@ -80,11 +80,11 @@ class Task:
             raise InputError(f"{machine}: the machine file names no `sweep_programs`; name some with --programs")
         return Task(str(machine), text, _named(own), batch)
 
-    def load(self) -> machines.Machine:
+    def load(self) -> accelerators.Machine:
         """Loads the machine as in its file."""
         if self.text is None:
-            return machines.load(self.machine)
-        return machines.parsed(self.machine, self.text)
+            return accelerators.load(self.machine)
+        return accelerators.parsed(self.machine, self.text)
 
     def own(self, axes: Sequence[Axis]) -> Point:
         """The file's own values on these axes."""
@@ -138,7 +138,7 @@ def evaluate(task: Task, point: Point) -> dict[str, Any]:
     return found
 
 
-def _area_cause(machine: machines.Machine) -> str:
+def _area_cause(machine: accelerators.Machine) -> str:
     """Why the area is unknown."""
     if machine.native.area() == 0:
         return "its components have no area; give their areas"
@@ -146,7 +146,7 @@ def _area_cause(machine: machines.Machine) -> str:
 
 
 @cache
-def _machine(task: Task) -> machines.Machine:
+def _machine(task: Task) -> accelerators.Machine:
     return task.load()
 
 
@@ -180,7 +180,7 @@ def _own_set(task: Task, program: str) -> str:
     return _elements(task, program, None, _machine(task)).parameters.name
 
 
-def _elements(task: Task, program: str, parameters: str | None, machine: machines.Machine) -> Plan:
+def _elements(task: Task, program: str, parameters: str | None, machine: accelerators.Machine) -> Plan:
     if program in _native.built_in_names():
         return _with_any_set(lambda: programs.timed(program, parameters, task.batch, machine))
     options = PlanOptions(parameters=parameters, machine=machine, max_failure=0.0)
@@ -193,7 +193,7 @@ def _with_any_set(make: Callable[[], Made]) -> Made:
         return make()
 
 
-def explore(
+def sweep(
     task: Task,
     axes: Sequence[Axis],
     *,

@@ -41,7 +41,7 @@ def element_findings(sets: Sequence[ParameterSet]) -> dict[str, Any]:
     Sizes are in bytes. `least_seconds` per bootstrap and `most_per_s` are bounds, not measurements: double multiply-adds only, with all
     multiprocessors busy at NVIDIA's rate for an H200.
     """
-    card = _here()
+    card = here()
     rate = card["multiply_adds_per_s"]
     rows = []
     for chosen in sets:
@@ -60,7 +60,7 @@ def element_findings(sets: Sequence[ParameterSet]) -> dict[str, Any]:
 
 def slot_findings(sets: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Which CKKS or BGV sets the kernels support; a switching key takes at most its size in main memory, in bytes."""
-    card = _here()
+    card = here()
     rows = []
     for chosen in sets:
         degree = chosen["ring_degree"]
@@ -75,7 +75,7 @@ def slot_findings(sets: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {**card, "sets": rows}
 
 
-def _here() -> dict[str, Any]:
+def here() -> dict[str, Any]:
     """This computer's GPU or why there is none, its (or an H200's) shared memory per block, and the H200's rate."""
     compiler()
     estimated_for, shared_bytes, rate = _native.gpu_peak()

@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from . import _native, machines
+from . import _native, accelerators
+from .accelerators import Machine
 from .errors import Error, SecurityWarning
-from .machines import Machine
 from .progress import ProgressHook
 from .reports import Report
 from .schemes.options import DERIVED, OWN
@@ -34,7 +34,7 @@ def trials(
     """
     rows = []
     for name in names:
-        machine = machines.load(name)
+        machine = accelerators.load(name)
         sets = [set_name] if set_name is not None else [found["set"] for found in machine.findings()]
         for done, each in enumerate(sets):
             if progress is not None:

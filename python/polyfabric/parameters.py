@@ -38,8 +38,13 @@ class ParameterSet:
         text = self.native.entry()
         return {"family": "own", "claimed_security_bits": None, "note": ""} if text is None else json.loads(text)
 
+    scheme = "tfhe"
+
+    def __repr__(self) -> str:
+        return f"<parameter set {self.name} of TFHE>"
+
     def to_dict(self) -> dict[str, Any]:
-        """All facts about the set."""
+        """All facts about the set, sizes in bytes."""
         native = self.native
         literal = json.loads(native.to_json())
         sources = literal.pop("sources", {})
@@ -67,13 +72,3 @@ class ParameterSet:
 def named(name: str) -> ParameterSet:
     """The set called `name`."""
     return ParameterSet(_native.Parameters.named(name))
-
-
-def all_sets() -> list[ParameterSet]:
-    """All sets, in table order."""
-    return [named(name) for name in _native.parameter_names()]
-
-
-def slot_sets() -> list[dict[str, Any]]:
-    """All CKKS and BGV sets, as data."""
-    return list(json.loads(_native.slot_parameter_sets()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 import sys
 import traceback
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from math import ceil
 from pathlib import Path
 
 from . import _native, memory
+from .accelerators import Machine
 from .apps import (
     bgv_bootstrapping,
     bitonic_sorting,
@@ -33,10 +33,9 @@ from .apps.trained_digits import PROGRAMS as TRAINED
 from .errors import Error, FileError, InputError, MachineError, NoiseError, ProgramError
 from .execution import make_plan
 from .files import read_bytes
-from .machines import Machine
 from .names import suggestion
 from .repeated_rounds import RoundProgram
-from .runnable_programs import Program, Runnable, SlotProgram
+from .runnable_programs import Program, SlotProgram
 from .schemes.context import STANDARD_SECURITY
 from .schemes.options import DERIVED, PlanOptions
 from .schemes.plan import Plan
@@ -53,9 +52,6 @@ def _whatever(build: Callable[[], SlotProgram]) -> Callable[[str], SlotProgram]:
     """A program that does not depend on the parameter set."""
     return lambda _: build()
 
-
-ON_SLOTS_HEADER = re.compile(r'^\s*program\s+"[^"]*"\s+(ckks|bgv)\b', re.MULTILINE)
-"""First words of a CKKS or BGV program's text."""
 
 PAPERS: dict[str, tuple[Callable[[str], SlotProgram], str]] = {
     "matvec": (_whatever(matvec.matvec), matvec.PAPER_SET),
@@ -111,9 +107,11 @@ def known() -> list[str]:
     return ["digits", "life", "adder", *own, *_native.built_in_names(), *ON_SLOTS, *ONLY_ROUNDS]
 
 
-def on_slots(name: str, parameters: str | None = None) -> SlotProgram | None:
+def on_slots(name: str | Program, parameters: str | None = None) -> SlotProgram | None:
     """The CKKS or BGV program that `name` (a built-in name, `FILE.py:FUNCTION` or `FILE.pf`) means, for a parameter set or the default. `None`
     for a TFHE program or an unknown name."""
+    if isinstance(name, Program):
+        return name if isinstance(name, SlotProgram) else None
     if name in PAPERS:
         build, own = PAPERS[name]
         return build(parameters or own)
@@ -125,7 +123,7 @@ def on_slots(name: str, parameters: str | None = None) -> SlotProgram | None:
     return found if isinstance(found, SlotProgram) else None
 
 
-def is_on_slots(name: str) -> bool:
+def is_on_slots(name: str | Program) -> bool:
     """Whether a program is for CKKS or BGV rather than TFHE, without building built-in ones. Rejects unknown names."""
     if name in MICROBENCHMARKS or name in PAPERS or on_slots(name) is not None:
         return True
@@ -134,12 +132,12 @@ def is_on_slots(name: str) -> bool:
     return False
 
 
-def expect_executes(machine: Machine, program: str, on_slots: bool) -> None:
+def expect_executes(machine: Machine, program: str | Program, on_slots: bool) -> None:
     """Rejects a program of a scheme that the machine does not execute."""
     if machine.on_slots != on_slots:
         has, wants = ("CKKS and BGV", "TFHE") if machine.on_slots else ("TFHE", "CKKS and BGV")
         raise MachineError(
-            f"{machine.name} executes {has} programs, but {program} is a {wants} program; name another machine"
+            f"{machine.name} executes {has} programs, but {program if isinstance(program, str) else program.name} is a {wants} program; name another machine"
         )
 
 
@@ -180,8 +178,10 @@ def rns_kernel(name: str, parameters: str | None, machine: Machine) -> _native.R
 
 
 @cache
-def load(name: str) -> Runnable:
-    """Loads the program `FILE.py:FUNCTION` or `FILE.pf`; `FILE.py` alone if it has one program."""
+def load(name: str | Program) -> Program:
+    """Loads the program `FILE.py:FUNCTION` or `FILE.pf`; `FILE.py` alone if it has one program. A loaded program is itself."""
+    if isinstance(name, Program):
+        return name
     if name in known():
         raise InputError(
             f"{name} runs only as a whole, with its data, so machines cannot time it; name another program"
@@ -191,7 +191,7 @@ def load(name: str) -> Runnable:
     if file.suffix == ".pf" and not function:
         text = read(file)
         try:
-            return (SlotProgram if ON_SLOTS_HEADER.search(text) else Program).parse(text)
+            return Program.parse(text)
         except Error as error:
             raise type(error)(f"{file}: {error}") from None
     if file.suffix != ".py":
@@ -222,7 +222,7 @@ def load(name: str) -> Runnable:
         raise ProgramError(f"{place}: {type(error).__name__}: {error}; correct the file") from error
     finally:
         sys.path.pop(0)
-    programs = {key: value for key, value in vars(module).items() if isinstance(value, Runnable)}
+    programs = {key: value for key, value in vars(module).items() if isinstance(value, Program)}
     found = programs.get(function) if function or len(programs) != 1 else next(iter(programs.values()))
     if found is None:
         if programs and not function:
@@ -281,7 +281,7 @@ def timed(name: str, parameters: str | None, batch: int, machine: Machine) -> El
     return ElementPlan.built_in(name, parameters or default_set(name, machine), batch, machine=machine)
 
 
-def planned_to_time(name: str, options: PlanOptions, batch: int | None = None) -> Plan:
+def planned_to_time(name: str | Program, options: PlanOptions, batch: int | None = None) -> Plan:
     """Plans any program for timing on a machine: as `planned`, and the digits application on `batch` images or one."""
     if name == "digits":
         from .apps.digits.classify import prepare
@@ -290,7 +290,7 @@ def planned_to_time(name: str, options: PlanOptions, batch: int | None = None) -
     return planned(name, options, batch)
 
 
-def planned(name: str, options: PlanOptions, batch: int | None = None, *, to_run: bool = False) -> Plan:
+def planned(name: str | Program, options: PlanOptions, batch: int | None = None, *, to_run: bool = False) -> Plan:
     """Plans a program, except those that run only with their data; a built-in one on `batch` ciphertexts, or one.
 
     A program of a paper has the paper's parameter set by default; `to_run`: it is planned for execution, not for timing.
@@ -311,7 +311,7 @@ def planned(name: str, options: PlanOptions, batch: int | None = None, *, to_run
     return make_plan(load(name) if application is None else application(), options)
 
 
-def _of_paper(name: str, program: SlotProgram, options: PlanOptions, to_run: bool) -> Plan:
+def _of_paper(name: str | Program, program: SlotProgram, options: PlanOptions, to_run: bool) -> Plan:
     try:
         return make_plan(program, options.with_default_set(PAPERS[name][1]))
     except MachineError:

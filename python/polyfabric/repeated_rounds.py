@@ -19,7 +19,7 @@ from .reports import Report
 
 if TYPE_CHECKING:
     from . import _native
-    from .machines import Machine
+    from .accelerators import Machine
     from .progress import ProgressHook
     from .schemes.rns import SlotPlan
     from .slot_parameters import SlotParameters

@@ -1,7 +1,8 @@
-"""Runnable programs: the classes that `@pf.program` creates, and their methods."""
+"""Runnable programs: the class that `@pf.program` creates, for each family of schemes, and their methods."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from inspect import signature
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import execution
+from .accelerators import Machine, expect_list
+from .accelerators import load as load_machine
 from .client_server import decrypted, encrypted, executed
 from .errors import InputError, shown
 from .execution import HERE, place
@@ -22,24 +25,35 @@ from .language.program import SCHEMES
 from .language.shapes import gathered, written_call
 from .language.traced import TracedProgram
 from .language.types import SlotType, Type
-from .machines import Machine, expect_list
-from .machines import load as load_machine
 from .messages import Ciphertexts, EvaluationKey
 from .names import suggestion
 from .progress import watched
 from .schemes.options import OWN, PlanOptions
+from .tracebacks import short
 
 if TYPE_CHECKING:
     from .progress import ProgressHook
     from .reports import Report
+    from .reports.graph import Picture
     from .schemes.context import Parameters
     from .schemes.plan import Plan, RunResult
 
 pass_over(__file__)
 
 
-class Runnable(TracedProgram):
-    """Methods of programs of all schemes. Options without a meaning for a program's scheme raise an error."""
+_ON_SLOTS_HEADER = re.compile(r'^\s*program\s+"[^"]*"\s+(ckks|bgv)\b', re.MULTILINE)
+
+
+class Program(TracedProgram):
+    """A program on encrypted data. Created by `@pf.program`, or from its text by `Program.parse`.
+
+    Options without a meaning for the program's scheme raise an error.
+    """
+
+    @classmethod
+    def parse(cls, text: str) -> Program:
+        """The program that `text()` printed, of any scheme. With TFHE every input and output is a vector."""
+        return (SlotProgram if _ON_SLOTS_HEADER.search(text) else TfheProgram).parse(text)
 
     def plan(self, parameters: str | Parameters | None = None, **options: Any) -> Plan:  # noqa: ANN401 - those of `run`
         """Plans the program, with the planning options of `run`: parameter set, noise and kernel program."""
@@ -52,7 +66,7 @@ class Runnable(TracedProgram):
     @property
     def run_options(self) -> list[str]:
         """Names of the options of `run`."""
-        return [name for name, own in signature(Runnable.run).parameters.items() if own.kind is own.KEYWORD_ONLY]
+        return [name for name, own in signature(Program.run).parameters.items() if own.kind is own.KEYWORD_ONLY]
 
     # -- execution ------------------------------------------------------------------------------------------------
 
@@ -139,7 +153,9 @@ class Runnable(TracedProgram):
         cancel the simulation.
         """
         if not isinstance(machine, str | Machine):
-            raise InputError(f"{shown(machine)} is not a machine; give its name, a file, or the result of pf.machine")
+            raise InputError(
+                f"{shown(machine)} is not a machine; give its name, a file, or the result of pf.load_machine"
+            )
         if not isinstance(machine, str) and expect_list(readings):
             raise InputError(
                 f"{machine.name} is loaded with its readings; give its name, or load it with {readings[0]}"
@@ -179,6 +195,16 @@ class Runnable(TracedProgram):
             memory=memory,
         )
         return execution.cost(self, options)
+
+    def draw(self) -> Picture:
+        """The program's operations as a picture, with the types of their results: a notebook shows it, and `.save("program.svg")` writes it.
+
+        With TFHE it shows the operations of the function; with CKKS and BGV those of the homomorphic program, with its rotations. A program of
+        more than 400 operations raises `pf.errors.InputError`.
+        """
+        from .reports.graph import picture
+
+        return picture(self)
 
     # -- step by step, in memory or through files ---------------------------------------------------------------------
 
@@ -270,15 +296,15 @@ class Runnable(TracedProgram):
         return Steps(path_of(folder), self.scheme, asked, partial(execution.make_plan, self), progress, on)
 
 
-class Program(Runnable, written.Program):
-    """A TFHE program. Created by `@pf.program`, or from its text by `Program.parse`."""
+class TfheProgram(written.TfheProgram, Program):
+    """A TFHE program."""
 
 
-class SlotProgram(Runnable, written_on_slots.SlotProgram):
-    """A CKKS or BGV program. Created by `@pf.program`, or from its text by `SlotProgram.parse`."""
+class SlotProgram(written_on_slots.SlotProgram, Program):
+    """A CKKS or BGV program."""
 
 
-traced = partial(written.trace, kinds=(Program, SlotProgram))
+traced = partial(written.trace, kinds=(TfheProgram, SlotProgram))
 """Traces a function on inputs of given types."""
 
 finished = partial(written_on_slots.finish, kind=SlotProgram)
@@ -293,8 +319,8 @@ def program(
     slots: int | Type | SlotType | None = None,
     lanes: int | Type | SlotType | None = None,
     **inputs: Type | SlotType,
-) -> Callable[[Callable[..., Any]], Any]:
-    """Turns a function into a `Program` or a `SlotProgram`. Keywords or annotations give the types of its parameters,
+) -> Callable[[Callable[..., Any]], Program]:
+    """Turns a function into a `pf.Program`. Keywords or annotations give the types of its parameters,
     `@pf.program(x=pf.UInt(8))` or `def f(x: pf.UInt(8))`; a parameter with a default and without a type is public.
 
     The function is called once, immediately, with encrypted values. It returns one value (output "result"), a tuple ("result0", "result1", ..)
@@ -319,7 +345,8 @@ def program(
     if scheme is not None and scheme not in SCHEMES:
         raise refuse(f"there is no scheme {scheme!r}; {suggestion(str(scheme), list(SCHEMES))}")
 
-    def decorate(function: Callable[..., Any]) -> Program | SlotProgram:
+    @short
+    def decorate(function: Callable[..., Any]) -> Program:
         return traced(function, inputs, name, scheme=scheme, slots=slots, lanes=lanes)
 
     return decorate

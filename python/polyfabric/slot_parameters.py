@@ -1,4 +1,4 @@
-"""User-defined CKKS and BGV parameter sets, from a TOML file or from the same fields in Python."""
+"""User-defined CKKS and BGV parameter sets, from a TOML file or from the same fields in Python; and the built-in sets of all schemes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ from . import _native
 from .errors import InputError
 from .files import path_of
 from .names import pick
+from .parameters import ParameterSet
+from .parameters import named as named_set
+
+SCHEMES = ["tfhe", "ckks", "bgv"]
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,9 @@ class SlotParameters:
     def __str__(self) -> str:
         return self.name
 
+    def __repr__(self) -> str:
+        return f"<parameter set {self.name} of {self.scheme.upper()}>"
+
 
 def _number(value: object) -> object:
     """Converts NumPy numbers to Python's."""
@@ -75,6 +82,20 @@ def facts(parameters: str | SlotParameters) -> dict[str, Any]:
         return asked.to_dict()
     known = {row["name"]: row for row in json.loads(_native.slot_parameter_sets())}
     return dict(known[pick("parameter set", parameters, list(known))])
+
+
+def parameter_sets(scheme: str | None = None, *, toys: bool = False) -> list[ParameterSet | SlotParameters]:
+    """The built-in parameter sets of a scheme ("tfhe", "ckks" or "bgv"), or of all; with `toys`, also the insecure sets of tests.
+
+    Each has a `name`, which `parameters=` takes, a `scheme`, and `to_dict()` with its figures, security in bits and sizes in bytes.
+    """
+    wanted = SCHEMES if scheme is None else [pick("scheme", scheme, SCHEMES)]
+    found = [named_set(name) for name in _native.parameter_names()] if "tfhe" in wanted else []
+    rows = [row for row in json.loads(_native.slot_parameter_sets()) if row["scheme"] in wanted]
+    return [
+        *(known for known in found if toys or known.family != "toy"),
+        *(SlotParameters.named(row["name"]) for row in rows if toys or row["family"] != "toy"),
+    ]
 
 
 def is_file(name: str) -> bool:

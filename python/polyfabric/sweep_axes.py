@@ -11,7 +11,7 @@ from .errors import Error, InputError, MachineError
 from .names import suggestion
 
 if TYPE_CHECKING:
-    from .machines import Machine
+    from .accelerators import Machine
 
 Value = float | bool | str
 """A point on an axis: a figure's value in the unit of the machine file, a Boolean, or the name of a choice."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from polyfabric.reports.drawing import Drawing
 from polyfabric.reproduce import validation
 
 from . import bench_tables, results
-from .drawing import Drawing
 from .machine_diagrams import NAMES, description, figures, value_of
 
 KINDS = dict(zip(NAMES, "abcde", strict=True))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .drawing import Drawing
+from polyfabric.reports.drawing import Drawing
+
 from .machine_diagrams import NAMES
 
 

@@ -7,8 +7,9 @@ import tomllib
 from dataclasses import dataclass, field
 from typing import Any
 
+from polyfabric.reports.drawing import Drawing
+
 from . import results
-from .drawing import Drawing
 
 NAMES = ("Morphling", "Strix", "FPT", "F1", "Osiris")
 

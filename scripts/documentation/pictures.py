@@ -6,8 +6,9 @@ import functools
 import sys
 from collections.abc import Callable
 
+from polyfabric.reports.drawing import Drawing
+
 from . import charts, diagrams, machine_diagrams, results, schedule_charts, treemaps
-from .drawing import Drawing
 
 FOLDER = results.ROOT / "docs" / "pictures"
 

@@ -6,7 +6,7 @@ import polyfabric as pf
 @pf.program(price=pf.UInt(16), count=pf.UInt(16), limit=pf.UInt(16))
 def program(price, count, limit):
     total = price * count
-    reduced = pf.mux(total > 1000, total - total // 8, total)
+    reduced = pf.where(total > 1000, total - total // 8, total)
     return {"to_pay": pf.min(reduced, limit), "over": reduced > limit}
 
 

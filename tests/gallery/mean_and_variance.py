@@ -8,8 +8,8 @@ PEOPLE = 50
 
 @pf.program(salaries=pf.Real.vector(PEOPLE))
 def program(salaries):
-    mean = pf.sum_slots(salaries) / PEOPLE
-    square = pf.sum_slots(salaries * salaries) / PEOPLE
+    mean = pf.sum(salaries) / PEOPLE
+    square = pf.sum(salaries * salaries) / PEOPLE
     return {"mean": mean, "variance": square - mean * mean}
 
 

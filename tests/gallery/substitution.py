@@ -7,7 +7,7 @@ BOX = [(i * 167 + 41) % 256 for i in range(256)]
 
 @pf.program(x=pf.UInt(8), key=pf.UInt(8))
 def program(x, key):
-    return pf.Table(BOX, pf.UInt(8))[x ^ key]
+    return pf.lookup(x ^ key, BOX, result=pf.UInt(8))
 
 
 GIVEN = {"x": 0x53, "key": 0xA7}

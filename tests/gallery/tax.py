@@ -8,7 +8,7 @@ BRACKETS = ((0, 1), (12_000, 2), (50_000, 4))
 
 @pf.program(income=pf.UInt(24))
 def program(income):
-    shares = [pf.mux(income > start, (income - start) * rate, income & 0) for start, rate in BRACKETS]
+    shares = [pf.where(income > start, (income - start) * rate, income & 0) for start, rate in BRACKETS]
     return pf.sum(shares) >> 4
 
 

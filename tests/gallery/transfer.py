@@ -7,8 +7,8 @@ import polyfabric as pf
 def program(source, target, amount):
     left, short = source.checked_sub(amount)
     return {
-        "source": pf.mux(short, source, left),
-        "target": pf.mux(short, target, target + amount),
+        "source": pf.where(short, source, left),
+        "target": pf.where(short, target, target + amount),
         "refused": short,
     }
 

@@ -9,11 +9,14 @@ from functools import partial, wraps
 from pathlib import Path
 
 import numpy as np
-import polyfabric as pf
 import pytest
 from calls import Finished, called, started
+from polyfabric.language.program import TfheProgram
 from polyfabric.language.reference import Wrapped
 from polyfabric.language.slot_program import SlotProgram
+
+# A failing test shows where the error was raised.
+os.environ.setdefault("POLYFABRIC_TRACEBACK", "1")
 
 SNAPSHOTS = Path(__file__).with_name("snapshots")
 
@@ -21,15 +24,15 @@ SNAPSHOTS = Path(__file__).with_name("snapshots")
 @pytest.fixture(autouse=True)
 def lowered_as_meant(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compares everything that a test evaluates in the clear with the lowered program, digit by digit."""
-    evaluate = pf.Program.reference_values
+    evaluate = TfheProgram.reference_values
 
     @wraps(evaluate)
-    def both(program: pf.Program, inputs: Mapping[str, Sequence[int]]) -> tuple[dict[str, list[int]], list[Wrapped]]:
+    def both(program: TfheProgram, inputs: Mapping[str, Sequence[int]]) -> tuple[dict[str, list[int]], list[Wrapped]]:
         values, wrapped = evaluate(program, inputs)
         assert program.native.evaluate(inputs) == values, "the lowered program computes something else"
         return values, wrapped
 
-    monkeypatch.setattr(pf.Program, "reference_values", both)
+    monkeypatch.setattr(TfheProgram, "reference_values", both)
 
 
 @pytest.fixture

@@ -91,7 +91,7 @@ def tfhe_largest(x):
 
 @pf.program(i=pf.UInt(8))
 def tfhe_table(i):
-    return pf.Table(ENTRIES, pf.UInt(8))[i]
+    return pf.lookup(i, ENTRIES, result=pf.UInt(8))
 
 
 @pf.program(x=pf.Int(0, 3), y=pf.Int(0, 3))

@@ -116,7 +116,7 @@ def plus(a: pf.Value, b: pf.Value) -> pf.Value:
 READ = pf.Program.parse(pf.program(a=I3)(lambda a: a + 1).text())
 
 FEW_BITS = [
-    case("branch", {"x": I3}, lambda x: x if x > 1 else 1, ("boolean",), lambda x: pf.mux(x > 1, x, 1), {"x": 3}, 3),
+    case("branch", {"x": I3}, lambda x: x if x > 1 else 1, ("boolean",), lambda x: pf.where(x > 1, x, 1), {"x": 3}, 3),
     case(
         "chained-comparison",
         {"x": I15},
@@ -255,9 +255,9 @@ WIDE = [
     case(
         "condition",
         {"c": U8, "a": U8},
-        lambda c, a: pf.mux(c, a, 0),
+        lambda c, a: pf.where(c, a, 0),
         ("uint8",),
-        lambda c, a: pf.mux(c != 0, a, 0),
+        lambda c, a: pf.where(c != 0, a, 0),
         {"c": 4, "a": 9},
         9,
     ),
@@ -312,7 +312,7 @@ SLOTS = [
     case(
         "real-maximum",
         {"a": RV.bounded(4), "b": RV.bounded(4)},
-        lambda a, b: pf.maximum(a, b),
+        lambda a, b: pf.max(a, b),
         (),
         lambda a, b: a + 4 * pf.relu((b - a) * (1 / 4)),
         {"a": HALF, "b": 4 * HALF},
@@ -639,13 +639,12 @@ CKKS_TEXT = """program "own" ckks slots 4
 
 def texts(name: str, text: str, old: str, new: str, values: tuple[str, ...], right: str) -> Case:
     """The text of a program with a part replaced."""
-    kind: Any = pf.SlotProgram if " slots " in text else pf.Program
     assert old in text
     return Case(
         name,
-        lambda _: kind.parse(text.replace(old, new)),
+        lambda _: pf.Program.parse(text.replace(old, new)),
         values,
-        lambda _: kind.parse(text.replace(old, right)).plan(),
+        lambda _: pf.Program.parse(text.replace(old, right)).plan(),
         ProgramError,
     )
 

@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 import polyfabric as pf
-from polyfabric.language.program import traced_in
+from polyfabric.language.program import TfheProgram, traced_in
 from polyfabric.language.tracer import Form, Tracer
+from polyfabric.language.types import Type
 
 BINARY: dict[str, Callable[[int, int], int]] = {
     "+": operator.add,
@@ -451,13 +452,13 @@ class Writer:
                 rule,
                 node,
             )
-        elif kind.hi >= 0:
-            entries = [draw.randint(-9, 300) for _ in range(draw.randint(1, kind.hi + 1))]
+        else:
+            entries = [draw.randint(-9, 300) for _ in range(draw.randint(1, kind.hi - kind.lo + 1))]
             typed = draw.random() < 0.5
             self.each(
-                f"pf.Table({entries}{', pf.SInt(10)' if typed else ''})[{node.name}]",
+                f"pf.lookup({node.name}, {entries}{', result=pf.SInt(10)' if typed else ''})",
                 declared(10, True) if typed else ranged(-9, 300, known=False),
-                lambda x: entries[x] if 0 <= x < len(entries) else 0,
+                lambda x: entries[x - kind.lo] if x - kind.lo < len(entries) else 0,
                 node,
             )
 
@@ -632,7 +633,7 @@ class Writer:
             kind = self.result(a, b, (min(a.lo, b.lo), max(a.hi, b.hi)), (0, 0))
         if kind is None:
             return
-        source = f"{self.draw.choice(['pf.mux', 'np.where'])}({condition.name}, {then.name}, {otherwise.name})"
+        source = f"{self.draw.choice(['pf.where', 'np.where'])}({condition.name}, {then.name}, {otherwise.name})"
         self.each(source, kind, lambda c, a, b: a if c else b, condition, then, otherwise)
 
     # -- the whole ----------------------------------------------------------------------------------------------
@@ -691,5 +692,5 @@ class _In:
     def __getattr__(self, name: str) -> Any:
         return getattr(pf, name)
 
-    def program(self, **inputs: pf.Type) -> Any:
-        return lambda function: traced_in(Tracer("f", self._form), function, inputs, None, pf.Program)[0]
+    def program(self, **inputs: Type) -> Any:
+        return lambda function: traced_in(Tracer("f", self._form), function, inputs, None, TfheProgram)[0]

@@ -21,7 +21,7 @@ PUBLIC = {"pf": pf, "np": np, "functools": functools, "operator": operator}
 def suggested(kinds: dict[str, Any], refused: str, begins: str, **public: Any) -> str:
     """The longest expression in the message that begins so."""
     names = ", ".join(kinds)
-    with pytest.raises(pf.ProgramError) as error:
+    with pytest.raises(pf.errors.ProgramError) as error:
         pf.program(**kinds)(eval(f"lambda {names}: {refused}", {**PUBLIC, **public}))
     message = str(error.value)
     assert begins in message, message
@@ -166,7 +166,7 @@ def test_quotients_of_reals() -> None:
 def test_masks_and_lengths_of_slots(kind: Any) -> None:
     kinds = {"c": kind.vector(5), "a": kind.vector(5), "b": kind.vector(5)}
     given = {"c": [1, 0, 1, 1, 0], "a": [1, 2, 3, 4, 5], "b": [6, 7, 8, 3, 2]}
-    for refused in ("pf.mux(c, a, b)", "a if c else b"):
+    for refused in ("pf.where(c, a, b)", "a if c else b"):
         found = computed(kinds, suggested(kinds, refused, "c * a"), given)
         assert np.allclose(found, np.where(given["c"], given["a"], given["b"]))
     for x, y in (([1, 2], [3, 4, 5]), ([1, 2, 3], [4]), ([4], [1, 2, 3])):

@@ -37,7 +37,7 @@ def test_other_annotations_are_no_types() -> None:
 
     assert list(other.inputs) == ["x"]
     for wrong, values in ((lambda x: x, ("'x'",)), (plain, ("'x'", "int", "pf.SInt(32)")), (inside, ("'x'",))):
-        with rejects(pf.ProgramError, *values):
+        with rejects(pf.errors.ProgramError, *values):
             pf.program()(wrong)
 
 
@@ -51,7 +51,7 @@ def inside(x: pf.Value) -> pf.Value:
 
 def test_the_annotations_of_slots() -> None:
     @pf.program()
-    def scaled(x: pf.Real.vector(4), y: pf.Real) -> pf.SlotValue:
+    def scaled(x: pf.Real.vector(4), y: pf.Real) -> pf.Value:
         return x * 0.5 + y
 
     assert scaled.scheme == "ckks"
@@ -67,5 +67,5 @@ def test_sums_with_public_numbers() -> None:
         assert program.clear(x=10, y=20) == pytest.approx((33, 33, 30))
     assert pf.program(x=pf.Bool, y=pf.Bool)(summed).clear(x=1, y=1) == (5, 5, 2)
     for wrong in ([1, 2], ["a", 1]):
-        with pytest.raises(pf.ProgramError):
+        with pytest.raises(pf.errors.ProgramError):
             pf.program(x=pf.UInt(8))(lambda x, wrong=wrong: pf.sum(wrong))

@@ -60,7 +60,7 @@ def test_one_filter_on_one_channel_needs_no_more_axes():
     ],
 )
 def test_invalid_convolutions_are_rejected(kernel, shape, words):
-    with pytest.raises(pf.ProgramError, match=words):
+    with pytest.raises(pf.errors.ProgramError, match=words):
 
         @pf.program(x=pf.Int(0, 1).vector(16))
         def program(x):

@@ -132,12 +132,12 @@ def test_a_run_that_is_refused_leaves_no_folder_of_keys(polyfabric, tmp_path, pr
 
 def test_keys_are_written_together_or_not_at_all(tmp_path):
     def full(path):
-        raise pf.FileError(f"{path}: no space is left")
+        raise pf.errors.FileError(f"{path}: no space is left")
 
     def write(path):
         path.write_text("new")
 
-    with pytest.raises(pf.FileError, match="no space is left"):
+    with pytest.raises(pf.errors.FileError, match="no space is left"):
         write_together(tmp_path / "new" / "keys", {"client.key": write, "server.key": full})
     assert list(tmp_path.iterdir()) == []
 
@@ -150,13 +150,13 @@ def test_keys_are_written_together_or_not_at_all(tmp_path):
         write_together(tmp_path / "keys", {"client.key": write, "server.key": interrupted})
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "other").write_text("stays")
-    with pytest.raises(pf.FileError, match="no space is left"):
+    with pytest.raises(pf.errors.FileError, match="no space is left"):
         write_together(tmp_path, {"client.key": write, "server.key": full})
     assert [path.name for path in tmp_path.iterdir()] == ["other"]
     # Existing files stay, even if only the last file cannot be written.
     (tmp_path / "client.key").write_text("old")
     (tmp_path / "server.key").mkdir()
-    with pytest.raises(pf.FileError, match="it is a folder"):
+    with pytest.raises(pf.errors.FileError, match="it is a folder"):
         write_together(tmp_path, {"client.key": write, "server.key": write})
     assert (tmp_path / "client.key").read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["client.key", "other", "server.key"]

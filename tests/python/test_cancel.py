@@ -48,7 +48,7 @@ PIPE = "import tempfile\nfolder = tempfile.TemporaryDirectory()\npipe = f'{folde
 F1_PROGRAM = (
     "import numpy as np\n"
     "from polyfabric.apps.f1_programs import PROGRAMS\n"
-    "machine, program = pf.machines.load('f1'), PROGRAMS['lola-mnist']\n"
+    "machine, program = pf.load_machine('f1'), PROGRAMS['lola-mnist']\n"
     "built = program.build()\n"
     "def planned():\n"
     "    return execution.plan(built, program.parameters, machine=machine, key_switch='set', security=0)\n"
@@ -71,28 +71,28 @@ WORK = {
     "keys to a file": (
         "import itertools, tempfile\n"
         "folder = tempfile.TemporaryDirectory()\n"
-        "p = pf.program(x=pf.Real.vector(4096))(lambda x: sum((pf.rotate(x, i) for i in range(1, 60)), x * x))\n"
+        "p = pf.program(x=pf.Real.vector(4096))(lambda x: sum((x.rotate(i) for i in range(1, 60)), x * x))\n"
         "keys = pf.Keys.generate(execution.plan(p, 'ckks-depth-7'))",
         "[keys.save(f'{folder.name}/{number}') for number in itertools.count()]",
     ),
     "execution, CKKS": (
-        "p = pf.program(x=pf.Real.vector(8192))(lambda x: sum((pf.rotate(x * x, i) for i in range(1, 400)), x * x))\n"
+        "p = pf.program(x=pf.Real.vector(8192))(lambda x: sum(((x * x).rotate(i) for i in range(1, 400)), x * x))\n"
         "planned = execution.plan(p, 'ckks-depth-7')\n"
         "keys = None",
         "execution.run_plan(planned, {'x': [0.5] * 8192})",
     ),
     "a simulation": (
-        "from polyfabric import programs\nfrom polyfabric.machines import load\nmachine = load('morphling')",
+        "from polyfabric import programs\nfrom polyfabric.accelerators import load\nmachine = load('morphling')",
         "[machine.simulate(programs.timed('pbs', 'morphling-I', 20000, machine)) for _ in range(50)]",
     ),
     "a replay, Morphling": (
         "p = pf.program(x=pf.Int(0, 3).vector(64))(lambda x: pf.lookup(x, lambda v: v // 2))\n"
-        "machine = pf.machines.load('morphling')\n"
+        "machine = pf.load_machine('morphling')\n"
         "planned = execution.plan(p, machine=machine)\n"
         "keys = pf.Keys.generate(planned.parameters)",
         "execution.run_plan(planned, {'x': [1] * 64}, keys=keys)",
     ),
-    "a machine from a pipe that nobody writes to": (PIPE, "pf.machine(pipe)"),
+    "a machine from a pipe that nobody writes to": (PIPE, "pf.load_machine(pipe)"),
     "a parameter set from one": (PIPE, "pf.SlotParameters.load(pipe)"),
     "a plan, CKKS": (F1_PROGRAM, "[planned() for _ in range(50)]"),
     "a compilation, F1": (F1_PROGRAM + "made = planned()", "[machine.map(made) for _ in range(20)]"),
@@ -105,8 +105,8 @@ WORK = {
         "[mapped.replay(keys.server, ciphertexts) for _ in range(5)]",
     ),
     "a compilation and a replay, Osiris": (
-        "p = pf.program(x=pf.Real.vector(1024))(lambda x: sum((pf.rotate(x * x, i) for i in range(1, 40)), x * x))\n"
-        "machine = pf.machines.load('osiris')\n"
+        "p = pf.program(x=pf.Real.vector(1024))(lambda x: sum(((x * x).rotate(i) for i in range(1, 40)), x * x))\n"
+        "machine = pf.load_machine('osiris')\n"
         "planned = execution.plan(p, 'osiris-III', machine=machine, security=0)\n"
         "keys = pf.Keys.generate(planned)\n"
         "ciphertexts = keys.client.encrypt(planned.signature, p.flatten({'x': [0.5] * 1024}))",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from polyfabric import machines
+from polyfabric import accelerators
 from polyfabric.apps import digits
 from polyfabric.apps.digits import classify
 from rejects import check
@@ -112,7 +112,7 @@ import polyfabric as pf
 
 @pf.program(x=pf.Int(0, 7), y=pf.Int(0, 7))
 def larger(x, y):
-    return pf.maximum(x, y)
+    return pf.max(x, y)
 """
 
 
@@ -324,7 +324,7 @@ def test_files_of_another_program_are_reported_as_such_before_levels_and_sets(
     ],
 )
 def test_a_file_that_cannot_be_written_is_refused_before_the_work(polyfabric, monkeypatch, tmp_path, line):
-    monkeypatch.setattr("polyfabric.machines.load", lambda *_: pytest.fail("a machine is read"))
+    monkeypatch.setattr("polyfabric.accelerators.load", lambda *_: pytest.fail("a machine is read"))
     (tmp_path / "file").touch()
     (tmp_path / "folder.svg").mkdir()
     for path, why in (("no/x.svg", "No such file or directory"), ("file/x.svg", "Not a directory")):
@@ -606,7 +606,7 @@ def test_wrong_call(polyfabric, line, values):
 def test_an_unknown_paper_lists_the_known_ones(polyfabric):
     done = polyfabric("reproduce", "morphing")
     assert (done.status, done.out) == (2, "")
-    known = ", ".join(machines.names())
+    known = ", ".join(accelerators.names())
     assert " ".join(done.err.split()).endswith(f'no published figures of "morphing" are in the project; it has {known}')
 
 
@@ -660,7 +660,7 @@ def test_unrolled_keys(polyfabric, unroll):
 @pytest.mark.parametrize("program", ["adder", "pbs", "matvec", "mine.py:f"])
 def test_the_cost_is_reported_without_running(polyfabric, tmp_path, program):
     (tmp_path / "mine.py").write_text(
-        "import polyfabric as pf\n\n\n@pf.program(x=pf.Real.vector(8))\ndef f(x):\n    return pf.rotate(x * x, 1)\n"
+        "import polyfabric as pf\n\n\n@pf.program(x=pf.Real.vector(8))\ndef f(x):\n    return (x * x).rotate(1)\n"
     )
     done = polyfabric("run", program, "--cost")
     assert done.status == 0, done.err

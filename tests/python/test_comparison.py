@@ -8,19 +8,19 @@ from pathlib import Path
 
 import polyfabric as pf
 import pytest
-from polyfabric import machines, programs
-from polyfabric.comparison import BATCH, compare
+from polyfabric import accelerators, programs
+from polyfabric.comparison import BATCH
 from polyfabric.reports import plots, rows
 from polyfabric.schemes.tfhe import named_parameters
 from rejects import rejects
 
-TORUS = [name for name in machines.names() if not pf.machine(name).on_slots]
+TORUS = [name for name in accelerators.names() if not pf.load_machine(name).on_slots]
 SET = "morphling-I"
 
 
 @pytest.fixture(scope="module")
 def side_by_side():
-    return compare("pbs", parameters=SET, batch=96)
+    return pf.compare("pbs", parameters=SET, batch=96)
 
 
 def test_all_machines_of_a_scheme_are_there(side_by_side):
@@ -31,7 +31,7 @@ def test_all_machines_of_a_scheme_are_there(side_by_side):
 @pytest.mark.parametrize("name", TORUS)
 def test_a_row_is_the_machines_own_simulation(side_by_side, name):
     (row,) = (row for row in side_by_side["machines"] if row["machine"] == name)
-    machine = pf.machine(name)
+    machine = pf.load_machine(name)
     many, one = (machine.simulate(programs.timed("pbs", SET, batch, machine)) for batch in (96, 1))
     assert (row["throughput_per_s"], row["latency_s"]) == (many["throughput_per_s"], one["latency_s"])
     for key in ("area_mm2", "power_w", "efficiency"):
@@ -49,7 +49,7 @@ def test_a_row_is_the_machines_own_simulation(side_by_side, name):
 
 def test_the_widths_are_those_of_the_arithmetic(side_by_side):
     for row in side_by_side["machines"]:
-        machine = pf.machine(row["machine"])
+        machine = pf.load_machine(row["machine"])
         parameters = named_parameters(SET, warn=False)
         assert row["widths"] == machine.widths(parameters)
         assert row["log2_failure"] <= 0
@@ -60,12 +60,14 @@ def test_machines_of_one_name_are_distinguished_by_their_files(tmp_path):
     (own := tmp_path / "slower.toml").write_text(
         (Path(__file__).resolve().parents[2] / "machines/morphling.toml").read_text().replace("1.2 GHz", "0.6 GHz")
     )
-    rows = compare("pbs", ["morphling", str(own)], parameters={"morphling": SET, str(own): SET}, batch=96)["machines"]
+    rows = pf.compare("pbs", ["morphling", str(own)], parameters={"morphling": SET, str(own): SET}, batch=96)[
+        "machines"
+    ]
     assert [row["machine"] for row in rows] == ["morphling", str(own)]
 
 
 def test_a_machine_that_cannot_hold_the_set_says_why_and_the_others_stand():
-    report = compare("pbs", parameters="fpt-I", batch=24)
+    report = pf.compare("pbs", parameters="fpt-I", batch=24)
     refused = [row for row in report["machines"] if "error" in row]
     assert 0 < len(refused) < len(report["machines"])
     assert "accumulator has 3 polynomials" in refused[0]["error"]
@@ -73,16 +75,16 @@ def test_a_machine_that_cannot_hold_the_set_says_why_and_the_others_stand():
 
 
 def test_no_machine_at_all_is_an_error():
-    with pytest.raises(pf.MachineError, match=r"no machine has a result.*64") as refused:
-        compare("pbs", parameters="polyfabric-1-p128-t64", batch=1)
+    with pytest.raises(pf.errors.MachineError, match=r"no machine has a result.*64") as refused:
+        pf.compare("pbs", parameters="polyfabric-1-p128-t64", batch=1)
     assert all(str(refused.value).count(f"{name}: ") == 1 for name in TORUS)
 
 
 def test_an_unknown_set_is_reported_once_for_all_machines():
     with pytest.raises(
-        pf.MachineError, match=rf"no machine has a result; {', '.join(TORUS)}: no parameter set"
+        pf.errors.MachineError, match=rf"no machine has a result; {', '.join(TORUS)}: no parameter set"
     ) as refused:
-        compare("pbs", parameters="none", batch=1)
+        pf.compare("pbs", parameters="none", batch=1)
     assert str(refused.value).count("no parameter set of TFHE") == 1
 
 
@@ -108,7 +110,7 @@ def test_a_set_of_one_machine_that_is_none_ends_the_command_though_the_others_st
 
 @pytest.mark.parametrize("name", TORUS[-1:])
 def test_derived_widths_decrypt_and_their_price_is_reported(name):
-    report = compare("pbs", [name], parameters=SET, batch=96, widths="derived")
+    report = pf.compare("pbs", [name], parameters=SET, batch=96, widths="derived")
     own, derived = report["machines"]
     assert (own["widths_are"], derived["widths_are"]) == ("own", "derived")
     assert derived["log2_failure"] < min(own["log2_failure"], -64)
@@ -122,7 +124,7 @@ def test_derived_widths_decrypt_and_their_price_is_reported(name):
 
 
 def test_multipliers_cost_the_product_of_their_factors_bits():
-    from polyfabric.machines import multiplier_bits
+    from polyfabric.accelerators import multiplier_bits
 
     parameters = named_parameters("toy-256", warn=False)
     literal = json.loads(parameters.to_json())
@@ -142,33 +144,35 @@ def test_a_custom_file_is_compared(tmp_path):
     text = (Path(__file__).resolve().parents[2] / "machines" / f"{TORUS[0]}.toml").read_text()
     own = tmp_path / "own.toml"
     own.write_text(text.replace(f'name = "{TORUS[0]}"', 'name = "mine"', 1))
-    report = compare("pbs", [str(own), TORUS[0]], parameters=SET, batch=12)
+    report = pf.compare("pbs", [str(own), TORUS[0]], parameters=SET, batch=12)
     mine, theirs = report["machines"]
     assert mine["machine"] == "mine"
     assert {**mine, "machine": 0} == {**theirs, "machine": 0}
 
 
 def test_programs_on_slots_go_to_machines_for_them(tmp_path):
-    report = compare("ntt", parameters="12", batch=8)
-    assert [row["machine"] for row in report["machines"]] == [n for n in machines.names() if pf.machine(n).on_slots]
+    report = pf.compare("ntt", parameters="12", batch=8)
+    assert [row["machine"] for row in report["machines"]] == [
+        n for n in accelerators.names() if pf.load_machine(n).on_slots
+    ]
     row = report["machines"][0]
-    machine = pf.machines.load(row["machine"])
+    machine = pf.load_machine(row["machine"])
     many, alone = (machine.simulate(programs.microbenchmark("ntt", "12", batch)) for batch in (8, 1))
     assert row["throughput_per_s"] == 8 * programs.MICROBENCHMARK_ROUNDS / many["seconds"]
     assert row["latency_s"] == alone["latency_s"] < many["latency_s"]
     assert "log2_failure" not in row
-    mixed = compare("ntt", [row["machine"], TORUS[0]], parameters="12", batch=8)
+    mixed = pf.compare("ntt", [row["machine"], TORUS[0]], parameters="12", batch=8)
     assert "ntt is a CKKS and BGV program" in mixed["machines"][1]["error"]
-    with rejects(pf.InputError, "exact"):
-        compare("ntt", parameters="12", widths="derived")
+    with rejects(pf.errors.InputError, "exact"):
+        pf.compare("ntt", parameters="12", widths="derived")
 
 
 def test_widths_are_derived_for_the_set_that_each_machine_is_given():
-    own, derived = compare("digits", [TORUS[0]], parameters={TORUS[0]: SET}, widths="derived")["machines"]
+    own, derived = pf.compare("digits", [TORUS[0]], parameters={TORUS[0]: SET}, widths="derived")["machines"]
     assert (own["widths_are"], derived["widths_are"]) == ("own", "derived")
     assert own["parameters"] == derived["parameters"] == SET
-    with pytest.raises(pf.InputError, match="name one with --params"):
-        compare("digits", TORUS[:2], parameters={TORUS[0]: SET}, widths="derived")
+    with pytest.raises(pf.errors.InputError, match="name one with --params"):
+        pf.compare("digits", TORUS[:2], parameters={TORUS[0]: SET}, widths="derived")
 
 
 @pf.program(x=pf.Int(0, 3).vector(4))
@@ -178,13 +182,13 @@ def squares(x):
 
 def test_each_machine_may_have_its_own_set(polyfabric):
     sets = {"f1": "f1-lola-mnist", "osiris": "f1-lola-mnist-d2"}
-    report = compare("lola-mnist", ["f1", "osiris"], parameters=sets)
+    report = pf.compare("lola-mnist", ["f1", "osiris"], parameters=sets)
     assert {row["machine"]: row["parameters"] for row in report["machines"]} == sets
     assert len({row["slots"] for row in report["machines"]}) == 1
     shown = report.table()
     assert all(name in shown for name in sets.values())
-    with rejects(pf.InputError, "'strix'"):
-        compare("lola-mnist", ["f1"], parameters={"strix": "x"})
+    with rejects(pf.errors.InputError, "'strix'"):
+        pf.compare("lola-mnist", ["f1"], parameters={"strix": "x"})
     for asked in ("f1=", "f1=a,b"):
         done = polyfabric("compare", "lola-mnist", "--machines", "f1", "--params", asked)
         assert done.status == 2
@@ -196,7 +200,7 @@ def test_a_whole_program_is_measured_in_runs(tmp_path, monkeypatch):
     Path("own.py").write_text(
         "import polyfabric as pf\n\n@pf.program(x=pf.Int(0, 3).vector(4))\ndef squares(x):\n    return pf.lookup(x, lambda v: v * v % 4)\n"
     )
-    report = compare("own.py:squares", [TORUS[-1]], parameters="polyfabric-direct-1024-t32")
+    report = pf.compare("own.py:squares", [TORUS[-1]], parameters="polyfabric-direct-1024-t32")
     (row,) = report["machines"]
     alone = squares.simulate(TORUS[-1], parameters="polyfabric-direct-1024-t32", max_failure=0.0)
     assert row["operation"] == "runs"
@@ -211,27 +215,27 @@ def test_an_empty_list_of_machines_is_not_all_of_them(polyfabric):
 
 def test_impossible_requests_are_reported():
     for call, message in (
-        (lambda: compare("pbss", parameters=SET), "there is no program 'pbss'"),
-        (lambda: compare("pbs", ["nobody"], parameters=SET), "there is no machine 'nobody'"),
-        (lambda: compare("database-lookup"), "runs only as a whole, with its data"),
-        (lambda: compare("digits", widths="derived"), "name one with --params"),
+        (lambda: pf.compare("pbss", parameters=SET), "there is no program 'pbss'"),
+        (lambda: pf.compare("pbs", ["nobody"], parameters=SET), "there is no machine 'nobody'"),
+        (lambda: pf.compare("database-lookup"), "runs only as a whole, with its data"),
+        (lambda: pf.compare("digits", widths="derived"), "name one with --params"),
         (
-            lambda: compare("pbs", parameters=SET, readings=["colour=red"]),
+            lambda: pf.compare("pbs", parameters=SET, readings=["colour=red"]),
             "none of these machines has the reading 'colour'",
         ),
     ):
-        with pytest.raises(pf.InputError, match=message):
+        with pytest.raises(pf.errors.InputError, match=message):
             call()
 
 
 def test_a_reading_goes_to_the_machine_that_has_it():
     fact, option = next(
         (fact, option)
-        for fact, reading in pf.machine(TORUS[-1]).to_dict()["readings"].items()
+        for fact, reading in pf.load_machine(TORUS[-1]).to_dict()["readings"].items()
         for option in reading["options"]
         if option != reading["default"]
     )
-    report = compare("pbs", TORUS, parameters=SET, batch=12, readings=[f"{fact}={option}"])
+    report = pf.compare("pbs", TORUS, parameters=SET, batch=12, readings=[f"{fact}={option}"])
     chosen = {row["machine"]: row["readings"].get(fact) for row in report["machines"]}
     assert chosen[TORUS[-1]] == option
     assert any(value is None for value in chosen.values())

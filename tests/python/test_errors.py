@@ -18,7 +18,7 @@ import pytest
 from damage import flipped
 from error_cases import CASES as OF_PROGRAMS
 from error_cases import Case, bgv_set
-from polyfabric import exploration, keys, machines, memory, programs
+from polyfabric import accelerators, exploration, keys, memory, programs
 from polyfabric.apps import life
 from polyfabric.errors import (
     FileError,
@@ -77,7 +77,7 @@ def traced(function: Callable[..., Any], **kinds: Any) -> Any:
     return pf.program(**kinds)(function)
 
 
-TURNED = traced(lambda x: x * pf.rotate(x, 1), x=R4)
+TURNED = traced(lambda x: x * x.rotate(1), x=R4)
 
 
 @cache
@@ -139,9 +139,9 @@ def plans(
 PLANNING = [
     Case(
         "machine-name",
-        lambda _: machines.load("morfling"),
+        lambda _: accelerators.load("morfling"),
         ("'morfling'", "morphling"),
-        lambda _: machines.load("morphling"),
+        lambda _: accelerators.load("morphling"),
     ),
     Case(
         "option-name",
@@ -557,19 +557,19 @@ def machine(name: str, source: str, wrong: Changes, values: tuple[str, ...], rig
 
 
 def on_f1(program: Any = REALS) -> Any:
-    return program.plan("f1-12-L3", machine=machines.load("f1"), security=0)
+    return program.plan("f1-12-L3", machine=accelerators.load("f1"), security=0)
 
 
 def compiled(at: Path, change: Callable[[bytes], bytes] = bytes) -> Any:
     """A compiled program, read back from its file."""
-    machines.load("f1").map(on_f1()).save(at / "own.bin")  # type: ignore[attr-defined]
+    accelerators.load("f1").map(on_f1()).save(at / "own.bin")  # type: ignore[attr-defined]
     (at / "own.bin").write_bytes(change((at / "own.bin").read_bytes()))
-    return machines.load("f1").load(on_f1(), at / "own.bin")
+    return accelerators.load("f1").load(on_f1(), at / "own.bin")
 
 
 def scheduled(**options: Any) -> Any:
-    turns = traced(lambda x: sum((pf.rotate(x, steps) for steps in range(1, 32)), x), x=pf.Real.vector(64))
-    return machines.load("f1").map(on_f1(turns), **options)
+    turns = traced(lambda x: sum((x.rotate(steps) for steps in range(1, 32)), x), x=pf.Real.vector(64))
+    return accelerators.load("f1").map(on_f1(turns), **options)
 
 
 CORES = 'count = { value = 4, unit = "units", source = "chosen" }'
@@ -681,7 +681,7 @@ AT_MACHINES = [
 
 def explored(axis: dict[str, list[float]], at: Path) -> pf.Report:
     task = exploration.Task.of(str(KINGFISHER), ("pbs@strix-I",), 8)
-    return exploration.explore(task, [axis], results=at / "points.jsonl", jobs=1)
+    return exploration.sweep(task, [axis], results=at / "points.jsonl", jobs=1)
 
 
 SWEEPS = [

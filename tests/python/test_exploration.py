@@ -11,7 +11,7 @@ from pathlib import Path
 import polyfabric as pf
 import pytest
 from polyfabric import exploration, programs
-from polyfabric.exploration import Task, explore, own_axes, points
+from polyfabric.exploration import Task, own_axes, points, sweep
 from polyfabric.schemes.options import PlanOptions
 from polyfabric.sweep_axes import axis
 from rejects import rejects
@@ -31,7 +31,7 @@ AXES = [
 def swept(tmp_path_factory):
     results = tmp_path_factory.mktemp("sweep") / "results.jsonl"
     calls = []
-    report = explore(TASK, AXES, results=results, jobs=1, progress=lambda *call: calls.append(call))
+    report = sweep(TASK, AXES, results=results, jobs=1, progress=lambda *call: calls.append(call))
     assert calls[0] == ("explore", 0, 7)
     assert calls[-1] == ("explore", 7, 7)
     return results, report
@@ -81,15 +81,15 @@ def test_points_in_a_results_file_are_not_computed_again(swept, tmp_path, monkey
     monkeypatch.setattr(exploration, "evaluate", lambda task, point: asked.append(point) or evaluate(task, point))
     monkeypatch.setattr(exploration, "_workers", _here)
     held = [json.loads(line)["point"] for line in lines[:3]]
-    report = explore(TASK, AXES, results=results)
+    report = sweep(TASK, AXES, results=results)
     assert len(asked) == 7 - sum("error" not in point for point in held)
     assert report["points"] == swept[1]["points"]
     asked.clear()
-    explore(TASK, AXES, results=results)
+    sweep(TASK, AXES, results=results)
     # Failed tasks are tried again; another program is another task.
     assert [dict(point.values)[CLUSTERS] for point in asked] == [33.0, 33.0]
     asked.clear()
-    explore(Task.of("f1", ["ntt@12"]), [axis(f"{CLUSTERS}=8")], results=results)
+    sweep(Task.of("f1", ["ntt@12"]), [axis(f"{CLUSTERS}=8")], results=results)
     assert len(asked) == 2
 
 
@@ -104,7 +104,7 @@ def test_where_the_own_point_fails_the_others_stand(monkeypatch):
 
     monkeypatch.setattr(exploration, "evaluate", evaluate)
     monkeypatch.setattr(exploration, "_workers", _here)
-    report = explore(TASK, [axis(f"{CLUSTERS}=4,8")])
+    report = sweep(TASK, [axis(f"{CLUSTERS}=4,8")])
     assert [p.get("error", "")[:25] for p in report["points"]] == [
         "the scratchpad is full",
         "a worker failed: RuntimeE",
@@ -113,8 +113,8 @@ def test_where_the_own_point_fails_the_others_stand(monkeypatch):
     assert report["points"][2]["performance"] == 1.0
     assert "the scratchpad is full" in report.table()
     assert "over that of the first point with a result" in " ".join(report.table().split())
-    with rejects(pf.MachineError, "the scratchpad is full"):
-        explore(TASK, [axis(f"{CLUSTERS}=4")])
+    with rejects(pf.errors.MachineError, "the scratchpad is full"):
+        sweep(TASK, [axis(f"{CLUSTERS}=4")])
 
 
 class _here:  # noqa: N801 - stands for a function
@@ -144,8 +144,8 @@ def test_another_file_is_rejected_as_a_results_file(tmp_path):
     results = tmp_path / "results.jsonl"
     for text in ("{}\nno json\n", "[" * 100_000 + "\n"):
         results.write_text(text)
-        with rejects(pf.FileError, "results.jsonl:1"):
-            explore(TASK, AXES, results=results)
+        with rejects(pf.errors.FileError, "results.jsonl:1"):
+            sweep(TASK, AXES, results=results)
 
 
 @pytest.mark.parametrize(
@@ -167,23 +167,23 @@ def test_a_line_that_no_sweep_wrote_is_reported(swept, tmp_path, key, value):
     entry["point"][key] = value
     results = tmp_path / "results.jsonl"
     results.write_text(f"{json.dumps(entry)}\n")
-    with rejects(pf.FileError, "results.jsonl:1"):
-        explore(TASK, AXES, results=results)
+    with rejects(pf.errors.FileError, "results.jsonl:1"):
+        sweep(TASK, AXES, results=results)
 
 
 def test_a_pipe_or_a_device_is_rejected_as_a_results_file(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", Path("/dev/zero")):
-        with pytest.raises(pf.FileError, match=re.escape(str(path))):
-            explore(TASK, AXES, results=path)
+        with pytest.raises(pf.errors.FileError, match=re.escape(str(path))):
+            sweep(TASK, AXES, results=path)
 
 
 def test_a_file_of_something_else_stays_as_it_is(tmp_path):
     for text in ("notes", "notes\nmore", '{"key": 1}\n'):
         notes = tmp_path / "notes.txt"
         notes.write_text(text)
-        with pytest.raises(pf.FileError, match=r"notes\.txt"):
-            explore(TASK, AXES, results=notes)
+        with pytest.raises(pf.errors.FileError, match=r"notes\.txt"):
+            sweep(TASK, AXES, results=notes)
         assert notes.read_text() == text
 
 
@@ -232,21 +232,21 @@ def test_a_machine_of_tfhe_is_swept_on_its_own_figures(polyfabric):
 
 
 def test_a_machine_file_has_a_sweep_or_the_error_says_that_it_has_none():
-    swept = [name for name in pf.machines.names() if pf.machines.load(name).to_dict().get("sweep")]
+    swept = [machine.name for machine in pf.machines() if machine.to_dict().get("sweep")]
     assert len(swept) >= 2
     for name in swept:
         task = Task.of(name)
         assert task.programs
         assert len(points(own_axes(task))) > 4
         assert points(own_axes(task))[0].of(task.load()).native.area() > 0
-    for name in set(pf.machines.names()) - set(swept):
-        with pytest.raises(pf.InputError, match=r"no \[\[sweep\]\] table"):
+    for name in {machine.name for machine in pf.machines()} - set(swept):
+        with pytest.raises(pf.errors.InputError, match=r"no \[\[sweep\]\] table"):
             own_axes(Task.of(name, ["pbs"]))
 
 
 def test_a_clock_that_the_parts_do_not_reach_is_refused():
     machine = TASK.load()
-    with rejects(pf.MachineError, "clock"):
+    with rejects(pf.errors.MachineError, "clock"):
         machine.native.changed([("clock", 2 * machine.native.figure("clock"))])
 
 
@@ -262,7 +262,7 @@ def test_a_change_that_no_law_follows_has_no_area_for_sweeps_and_for_a_changed_f
     assert cause in other["area_cause"]
     # It has a time, and is not among the best, whatever that time is.
     assert (other["seconds"]["pbs@toy-256"] > own["seconds"]["pbs@toy-256"], other["pareto"]) == (True, False)
-    text = pf.machines.load(name).to_dict()
+    text = pf.load_machine(name).to_dict()
     source = text["units"]["core"]["count"]["source"]
     written = (FILE.parent / f"{name}.toml").read_text()
     (tmp_path / "four.toml").write_text(
@@ -335,8 +335,8 @@ def test_a_wrong_sweep_of_a_file_is_reported(tmp_path, table, message):
     before, after = text.index("[[sweep]]"), text.index("[components.ntt]")
     (tmp_path / "mine.toml").write_text(f"{text[:before]}[[sweep]]\n{table}\n\n{text[after:]}")
     file = str(tmp_path / "mine.toml")
-    for use in (lambda: own_axes(Task.of(file, ["ntt@12"])), lambda: pf.machine(file)):
-        with pytest.raises(pf.MachineError, match=re.escape(f"{file}: [[sweep]]: ") + ".*" + re.escape(message)):
+    for use in (lambda: own_axes(Task.of(file, ["ntt@12"])), lambda: pf.load_machine(file)):
+        with pytest.raises(pf.errors.MachineError, match=re.escape(f"{file}: [[sweep]]: ") + ".*" + re.escape(message)):
             use()
 
 
@@ -347,22 +347,22 @@ def test_a_wrong_sweep_of_a_file_is_reported(tmp_path, table, message):
 def test_what_of_a_machine_file_is_no_figure_is_told_on_every_axis(tmp_path, key):
     message = f"kingfisher has no figure {key!r} in its file; "
     task = Task.of(str(OWN), ["pbs@toy-256"], 4)
-    with pytest.raises(pf.InputError, match=re.escape(message)):
-        explore(task, [axis(f"{key}=1")])
+    with pytest.raises(pf.errors.InputError, match=re.escape(message)):
+        sweep(task, [axis(f"{key}=1")])
     (tmp_path / "mine.toml").write_text(f'{OWN.read_text()}\n[[sweep]]\n"{key}" = [1]\n')
-    with pytest.raises(pf.MachineError, match=re.escape(message)):
-        pf.machine(str(tmp_path / "mine.toml"))
+    with pytest.raises(pf.errors.MachineError, match=re.escape(message)):
+        pf.load_machine(str(tmp_path / "mine.toml"))
 
 
 def test_a_figure_that_a_file_leaves_out_is_swept_once_it_is_there(monkeypatch, tmp_path):
     monkeypatch.setattr(exploration, "_workers", _here)
     key = "units.forward.latency"
-    with pytest.raises(pf.InputError, match="to sweep another figure of its mapper, add it to the file"):
-        explore(Task.of(str(OWN), ["pbs@toy-256"], 4), [axis(f"{key}=90")])
+    with pytest.raises(pf.errors.InputError, match="to sweep another figure of its mapper, add it to the file"):
+        sweep(Task.of(str(OWN), ["pbs@toy-256"], 4), [axis(f"{key}=90")])
     given = '[units.forward]\nlatency = { value = 60, unit = "cycles", source = "chosen" }\n'
     without_components = OWN.read_text().partition("[component_clock]")[0]
     (tmp_path / "mine.toml").write_text(without_components + given)
-    own, other = explore(Task.of(str(tmp_path / "mine.toml"), ["pbs@toy-256"], 4), [axis(f"{key}=90")])["points"]
+    own, other = sweep(Task.of(str(tmp_path / "mine.toml"), ["pbs@toy-256"], 4), [axis(f"{key}=90")])["points"]
     assert other["seconds"]["pbs@toy-256"] > own["seconds"]["pbs@toy-256"]
 
 
@@ -373,8 +373,8 @@ def test_a_point_without_an_area_law_keeps_the_files_area(monkeypatch, tmp_path)
     text = OWN.read_text().replace("units.core.count * units.core.rows", "units.core.count")
     text = text.replace("units.core.rows * units.core.columns", "units.core.columns")
     (tmp_path / "mine.toml").write_text(re.sub(r"\[components\.\w+\.holds_for\]\n(\".*\n)+", "", text))
-    machine = pf.machine(str(tmp_path / "mine.toml"))
-    own, other = explore(Task.of(machine.argument, ["pbs@toy-256"], 4), [axis(f"{key}=1,2")])["points"]
+    machine = pf.load_machine(str(tmp_path / "mine.toml"))
+    own, other = sweep(Task.of(machine.argument, ["pbs@toy-256"], 4), [axis(f"{key}=1,2")])["points"]
     assert own["values"] == {key: 2.0}
     assert own["area_mm2"] == machine.native.area() > 0
     assert "no component says how its area and power follow this figure" in other["error"]
@@ -382,8 +382,8 @@ def test_a_point_without_an_area_law_keeps_the_files_area(monkeypatch, tmp_path)
 
 def test_a_sweep_that_is_too_large_is_rejected_at_once():
     many = {CLUSTERS: list(range(1, 1001))}
-    with rejects(pf.InputError, "1,000,000", "100,000"):
-        explore(TASK, [many, {"channels.hbm.count": list(range(1000))}])
+    with rejects(pf.errors.InputError, "1,000,000", "100,000"):
+        sweep(TASK, [many, {"channels.hbm.count": list(range(1000))}])
 
 
 def test_a_figure_begins_with_the_value_that_the_file_has_whatever_its_unit(monkeypatch, tmp_path):
@@ -393,17 +393,17 @@ def test_a_figure_begins_with_the_value_that_the_file_has_whatever_its_unit(monk
     )
     (tmp_path / "mine.toml").write_text(text)
     axes = [axis("channels.key_bus.rate=153.6,307.2"), axis("channels.hbm.latency=100,1000")]
-    points = explore(Task.of(str(tmp_path / "mine.toml"), ["pbs@toy-256"], 4), axes)["points"]
+    points = sweep(Task.of(str(tmp_path / "mine.toml"), ["pbs@toy-256"], 4), axes)["points"]
     assert len(points) == 4
     assert points[0]["values"] == {"channels.key_bus.rate": 307.2, "channels.hbm.latency": 100.0}
-    assert points[0]["seconds"] == explore(Task.of(str(OWN), ["pbs@toy-256"], 4), [])["points"][0]["seconds"]
+    assert points[0]["seconds"] == sweep(Task.of(str(OWN), ["pbs@toy-256"], 4), [])["points"][0]["seconds"]
     assert all("error" not in point for point in points)
 
 
 def test_a_yes_or_no_is_swept(monkeypatch):
     monkeypatch.setattr(exploration, "_workers", _here)
     task = Task.of(str(OWN), ["pbs@toy-256"], 4)
-    report = explore(task, [axis("channels.key_bus.multicast=true,false")])
+    report = sweep(task, [axis("channels.key_bus.multicast=true,false")])
     own, other = report["points"]
     assert own["values"] == {"channels.key_bus.multicast": True}
     # The area is that of a bus to all cores.
@@ -415,7 +415,7 @@ def test_a_sweep_of_parts_without_area_has_performance_and_says_why_nothing_else
     monkeypatch.setattr(exploration, "_workers", _here)
     text = re.sub(r"area = \{ value = [\d.]+", "area = { value = 0", OWN.read_text())
     (tmp_path / "mine.toml").write_text(text)
-    report = explore(Task.of(str(tmp_path / "mine.toml"), ["pbs@toy-256"], 4), [axis("units.core.count=2")])
+    report = sweep(Task.of(str(tmp_path / "mine.toml"), ["pbs@toy-256"], 4), [axis("units.core.count=2")])
     assert [point["area_mm2"] for point in report["points"]] == [None, None]
     assert report["points"][1]["performance"] != 1
     # Where lines break is the path's length to say.
@@ -429,11 +429,11 @@ def test_a_program_is_lowered_for_each_point_as_for_a_file_with_its_figures(monk
     # How many rows of the key are summed in the transform domain is the machine's to say, so the kernel program differs.
     monkeypatch.setattr(exploration, "_workers", _here)
     key = "units.core.rows"
-    points = explore(Task.of("strix", ["pbs@toy-256"], 64), [axis(f"{key}=1,2")])["points"]
+    points = sweep(Task.of("strix", ["pbs@toy-256"], 64), [axis(f"{key}=1,2")])["points"]
     own, one = points
     assert one["values"] == {key: 1.0}
     assert one["performance"] < own["performance"]
-    machine = pf.machines.Machine(pf.machines.load("strix").native.changed([(key, 1.0)]))
+    machine = pf.Machine(pf.load_machine("strix").native.changed([(key, 1.0)]))
     alone = machine.simulate(programs.timed("pbs", "toy-256", 64, machine))
     assert alone["seconds"] == one["seconds"]["pbs@toy-256"]
 
@@ -441,22 +441,22 @@ def test_a_program_is_lowered_for_each_point_as_for_a_file_with_its_figures(monk
 def test_a_key_switch_is_chosen_for_each_point_as_it_is_for_a_file_with_its_figures(monkeypatch):
     monkeypatch.setattr(exploration, "_workers", _here)
     key, name = "memories.scratchpad.capacity", "mlp"
-    for point in explore(Task.of("osiris", [name]), [axis(f"{key}=92000000")])["points"]:
-        machine = pf.machines.Machine(pf.machines.load("osiris").native.changed(list(point["values"].items())))
+    for point in sweep(Task.of("osiris", [name]), [axis(f"{key}=92000000")])["points"]:
+        machine = pf.Machine(pf.load_machine("osiris").native.changed(list(point["values"].items())))
         options = PlanOptions(machine=machine, max_failure=0.0, security=0)
         assert machine.simulate(programs.planned(name, options))["seconds"] == point["seconds"][name]
 
 
 def test_values_that_differ_are_shown_apart(monkeypatch):
     monkeypatch.setattr(exploration, "_workers", _here)
-    report = explore(Task.of(str(OWN), ["pbs@toy-256"], 1), [axis("channels.hbm.bandwidth=309.9999,1000001")])
+    report = sweep(Task.of(str(OWN), ["pbs@toy-256"], 1), [axis("channels.hbm.bandwidth=309.9999,1000001")])
     assert {"310", "309.9999", "1000001"} <= set(report.table().split())
 
 
 def test_lanes_of_osiris_are_swept_alone(monkeypatch):
     monkeypatch.setattr(exploration, "_workers", _here)
     key, name = "units.ntt.lanes", "multiply@12"
-    own, narrow, wide = explore(Task.of("osiris", [name]), [axis(f"{key}=256,1024")])["points"]
+    own, narrow, wide = sweep(Task.of("osiris", [name]), [axis(f"{key}=256,1024")])["points"]
     assert [point["values"][key] for point in (own, narrow, wide)] == [512.0, 256.0, 1024.0]
     assert narrow["performance"] < own["performance"] < wide["performance"]
     # Neither area nor power of other widths is published.
@@ -491,25 +491,25 @@ def test_the_installed_command_starts_processes(polyfabric_process):
 def test_a_wrong_name_is_reported_before_any_point_is_computed(monkeypatch, machine, programs, message):
     monkeypatch.setattr(exploration, "_workers", None)
     with pytest.raises(pf.errors.Error, match=re.escape(message)):
-        explore(Task.of(machine, programs), [])
+        sweep(Task.of(machine, programs), [])
 
 
 def test_digits_are_swept_as_they_are_simulated(monkeypatch):
     monkeypatch.setattr(exploration, "_workers", _here)
-    name, machine = "digits", pf.machines.load("strix")
-    (own,) = explore(Task.of("strix", [f"{name}@strix-I"]), [])["points"]
+    name, machine = "digits", pf.load_machine("strix")
+    (own,) = sweep(Task.of("strix", [f"{name}@strix-I"]), [])["points"]
     options = PlanOptions(parameters="strix-I", machine=machine, max_failure=0.0, security=0)
     assert own["seconds"] == {f"{name}@strix-I": machine.simulate(programs.planned_to_time(name, options))["seconds"]}
 
 
 def test_dask_is_asked_for_where_it_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(pf.RunError, match=r"pip install 'polyfabric\[dask\]'"):
-        explore(TASK, AXES, dask="tcp://127.0.0.1:1")
+    with pytest.raises(pf.errors.RunError, match=r"pip install 'polyfabric\[dask\]'"):
+        sweep(TASK, AXES, dask="tcp://127.0.0.1:1")
 
 
 def test_a_dask_cluster_gives_the_same(swept):
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
-        report = explore(TASK, AXES, dask=cluster.scheduler_address)
+        report = sweep(TASK, AXES, dask=cluster.scheduler_address)
     assert report["points"] == swept[1]["points"]

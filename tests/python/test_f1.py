@@ -12,12 +12,12 @@ import polyfabric as pf
 import pytest
 from calls import called
 from polyfabric import _native, statements
+from polyfabric.accelerators import load
 from polyfabric.apps.bgv_bootstrapping import bgv_bootstrapping
 from polyfabric.apps.ckks_bootstrapping import ckks_bootstrapping
 from polyfabric.apps.matvec import matvec
 from polyfabric.errors import SecurityWarning
 from polyfabric.execution import plan
-from polyfabric.machines import load
 from polyfabric.reproduce.f1_figures import figure_9, figure_10, table_5, table_5_means, units_at_work, utilisation
 from polyfabric.reproduce.f1_worth import UNKNOWN, of_program
 from polyfabric.statements import Add, Mul, Program, Rotate
@@ -67,7 +67,7 @@ def test_statements_and_decorated_functions_are_the_same_graph():
 
     @pf.program(x=pf.Mod(65537).vector(64), y=pf.Mod(65537).vector(64))
     def same(x, y):
-        return {"result": x * y + pf.rotate(x, 3), "swapped": y.swap_rows()}
+        return {"result": x * y + x.rotate(3), "swapped": y.swap_rows()}
 
     mine, theirs = (re.sub(r' at ".*?":\d+', "", made.text()) for made in (p.finish(), same))
     assert mine == theirs
@@ -83,7 +83,7 @@ def test_statements_and_decorated_functions_are_the_same_graph():
     ],
 )
 def test_wrong_statements_are_refused(step, message):
-    with pytest.raises(pf.ProgramError, match=message) as refused:
+    with pytest.raises(pf.errors.ProgramError, match=message) as refused:
         step(Program(N=64))
     assert "test_f1.py:" in str(refused.value)
 
@@ -102,7 +102,7 @@ def test_inputs_are_over_the_limbs_that_are_asked_for():
         planned = plan(listing_2(L=16), parameters, machine=machine, key_switch="set", security=0)
         limbs[parameters] = {node["limbs"] for node in planned.facts["nodes"]}
     assert limbs == {None: {16}, "f1-listing2": {16}}
-    with rejects(pf.ProgramError, "40", "39", "16"):
+    with rejects(pf.errors.ProgramError, "40", "39", "16"):
         plan(listing_2(L=40), "f1-listing2", machine=machine, key_switch="set", security=0)
 
 
@@ -253,7 +253,7 @@ def test_what_is_made_of_several_programs_is_worth_no_more_than_the_least():
 
 def test_a_scheduler_that_gives_up_raises_its_own_error():
     kernel = _native.RnsKernel.microbenchmark("permute", 12, 3, 16, 2)
-    with pytest.raises(pf.IntractableError, match="limit"):
+    with pytest.raises(pf.errors.IntractableError, match="limit"):
         load("f1").map(kernel, scheduler="csr", time_limit=1e-9)
 
 
@@ -450,12 +450,12 @@ def test_key_switches_that_there_are_not(polyfabric, call, message):
 def test_special_primes_do_not_take_a_set_below_128_bits():
     @pf.program(scheme="ckks", x=pf.Real.vector(8))
     def rotated(x):
-        return {"rotated": pf.rotate(x, 1)}
+        return {"rotated": x.rotate(1)}
 
     machine = load("f1")
     made = plan(rotated, "f1-14-L13", machine=machine, key_switch="auto")
     rows = {row["name"]: row for row in made.facts["key_switch"]["considered"]}
     assert "security" in rows["d1"]["refused"]
     assert made.facts["parameters"]["security_bits"] >= 128
-    with pytest.raises(pf.ParameterError, match=r"its special primes reduce the security to .* bits"):
+    with pytest.raises(pf.errors.ParameterError, match=r"its special primes reduce the security to .* bits"):
         plan(rotated, "f1-14-L13", machine=machine, key_switch="d1")

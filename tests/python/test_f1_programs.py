@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import polyfabric as pf
 import pytest
-from polyfabric import machines, programs
+from polyfabric import accelerators, programs
 from polyfabric.apps.f1_programs import PROGRAMS, country_lookup, helr, lola_cifar, lola_mnist, packing
 from polyfabric.apps.f1_programs.execute import Answer, clear_example, execute
 from polyfabric.reproduce import f1 as paper
@@ -168,7 +168,7 @@ def test_the_matching_polynomial_is_one_at_zero_alone():
 def test_texts_that_do_not_fit_are_refused():
     shape = country_lookup.Shape(characters=4)
     for text in ("Bern", "zürich", "abcde"):
-        with rejects(pf.InputError, "4"):
+        with rejects(pf.errors.InputError, "4"):
             country_lookup.encoded(text, shape)
     assert len(country_lookup.countries()) == country_lookup.Shape().entries
     whole = country_lookup.Shape()
@@ -181,7 +181,7 @@ def test_texts_that_do_not_fit_are_refused():
 def test_every_program_of_table_3_has_a_plan_to_be_timed(cell):
     # Some fail more often than a run accepts, so that `run` and `simulate` ask for it by name.
     build, parameters = {name: rest for name, *rest in paper.paper_programs()}[cell]
-    planned = paper.to_be_timed(build(), parameters, machines.load("f1"), "set")
+    planned = paper.to_be_timed(build(), parameters, accelerators.load("f1"), "set")
     assert planned.parameters.name == parameters
 
 
@@ -207,7 +207,7 @@ def test_scaled_factors_use_no_level():
     assert done.plan.facts["start_level"] == 0
     np.testing.assert_allclose(done.value, x * np.linspace(-1, 1, 8) + x / 2, atol=0.1)
 
-    with pytest.raises(pf.ProgramError):
+    with pytest.raises(pf.errors.ProgramError):
 
         @pf.program(x=pf.Mod(65537).vector(8))
         def refused(x):

@@ -54,7 +54,7 @@ def test_a_pipe_is_written_to_and_stays_one(tmp_path):
         write_bytes(pipe, b"data" * 100_000)
         assert read.result() == b"data" * 100_000
     assert [(found.name, found.is_fifo()) for found in tmp_path.iterdir()] == [("pipe", True)]
-    with pytest.raises(pf.FileError):
+    with pytest.raises(pf.errors.FileError):
         write_bytes(pipe, b"secret", private=True)
 
 
@@ -66,11 +66,11 @@ def test_a_device_stays_one_and_an_open_file_is_not_replaced(tmp_path):
         write_bytes(Path(path), b"data")
         assert Path(path).is_char_device()
     assert link.is_symlink()
-    with own.open("wb") as file, pytest.raises(pf.FileError, match="name the file itself"):
+    with own.open("wb") as file, pytest.raises(pf.errors.FileError, match="name the file itself"):
         write_bytes(Path(f"/dev/fd/{file.fileno()}"), b"data")
     # Files that are made together replace none either.
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(pf.FileError):
+    with pytest.raises(pf.errors.FileError):
         write_together(tmp_path, {"pipe": lambda path: path.write_bytes(b"data")})
     assert (tmp_path / "pipe").is_fifo()
 
@@ -96,7 +96,7 @@ def test_a_file_that_comes_meanwhile_is_not_replaced(tmp_path, monkeypatch, link
         lambda: write_together(tmp_path, {"client.key": ours, "server.key": theirs}, new=["client.key"]),
     ):
         path.unlink(missing_ok=True)
-        with pytest.raises(pf.FileError):
+        with pytest.raises(pf.errors.FileError):
             write()
         assert path.read_text() == "theirs"
         assert [found.name for found in tmp_path.iterdir()] == ["client.key"]
@@ -133,20 +133,20 @@ def test_a_key_that_comes_meanwhile_is_not_replaced(tmp_path, monkeypatch, who):
         write(*given, **options)
 
     monkeypatch.setattr(module, name, meanwhile)
-    with pytest.raises(pf.FileError):
+    with pytest.raises(pf.errors.FileError):
         save()
     assert sorted((found.name, found.read_bytes()) for found in tmp_path.iterdir()) == first
 
 
 def test_messages_have_the_names_that_files_were_to_have(tmp_path):
     def full(path):
-        raise pf.FileError(f"{path}: no space is left")
+        raise pf.errors.FileError(f"{path}: no space is left")
 
     for write in (
         lambda: write_together(tmp_path / "keys", {"client.key": full}),
         lambda: write_new(tmp_path / "keys" / "client.key", full),
     ):
-        with pytest.raises(pf.FileError) as error:
+        with pytest.raises(pf.errors.FileError) as error:
             write()
         assert str(error.value) == f"{tmp_path / 'keys' / 'client.key'}: no space is left"
 
@@ -188,7 +188,7 @@ def test_inputs_and_outputs_of_a_step_are_written_together(tmp_path, monkeypatch
 
     def full(*given, **options):
         if written:
-            raise pf.FileError("no space is left")
+            raise pf.errors.FileError("no space is left")
         written.append(given)
         write(*given, **options)
 
@@ -200,7 +200,7 @@ def test_inputs_and_outputs_of_a_step_are_written_together(tmp_path, monkeypatch
         before = content()
         written.clear()
         monkeypatch.setattr(file_steps, "_write", full)
-        with pytest.raises(pf.FileError, match="no space is left"):
+        with pytest.raises(pf.errors.FileError, match="no space is left"):
             step()
         monkeypatch.setattr(file_steps, "_write", write)
         assert written
@@ -216,20 +216,20 @@ def test_reading_has_a_size_limit(tmp_path, monkeypatch):
         (sparse, "sparse: 1,099,511,627,776 bytes.*"),
         ("/dev/zero", "bytes.*"),
     ):
-        with pytest.raises(pf.FileError, match=f"{words}16,777,216"):
+        with pytest.raises(pf.errors.FileError, match=f"{words}16,777,216"):
             pf.Specification.load(path)
     for load in (pf.EvaluationKey.load, pf.PublicKey.load):
-        with pytest.raises(pf.FileError, match=r"[\d,]+ are left of memory"):
+        with pytest.raises(pf.errors.FileError, match=r"[\d,]+ are left of memory"):
             load(sparse)
-        with pytest.raises(pf.FileError, match="zero: a device or a pipe has no known length; name a file"):
+        with pytest.raises(pf.errors.FileError, match="zero: a device or a pipe has no known length; name a file"):
             load("/dev/zero")
-    with rejects(pf.FileError, "sparse"):
+    with rejects(pf.errors.FileError, "sparse"):
         pf.Client(pf.Specification.of(NEGATED, "toy-256"), security=0).save(sparse)
-    with pytest.raises(pf.FileError, match="16,777,216"):
+    with pytest.raises(pf.errors.FileError, match="16,777,216"):
         pf.Specification.from_bytes(bytes((1 << 24) + 1))
     monkeypatch.setattr(files, "available_bytes", lambda: 3)
     assert read_bytes(write(tmp_path / "three", b"abc")) == b"abc"
-    with rejects(pf.FileError, "four", "4", "3"):
+    with rejects(pf.errors.FileError, "four", "4", "3"):
         read_bytes(write(tmp_path / "four", b"abcd"))
     # A pipe has an end where what is read has: a file of a shell's `<(..)`.
     os.mkfifo(tmp_path / "pipe")
@@ -241,7 +241,7 @@ def test_reading_has_a_size_limit(tmp_path, monkeypatch):
         # Who waits for the other end lets that one write.
         machine = next(ROOT.glob("machines/*.toml"))
         written = pool.submit(write, tmp_path / "pipe", machine.read_bytes())
-        assert pf.machine(tmp_path / "pipe").name == machine.stem
+        assert pf.load_machine(tmp_path / "pipe").name == machine.stem
         written.result()
         written = pool.submit(write, tmp_path / "pipe", (ROOT / "examples/own-bgv.toml").read_bytes())
         assert pf.SlotParameters.load(tmp_path / "pipe") == pf.SlotParameters.load(ROOT / "examples/own-bgv.toml")
@@ -273,7 +273,7 @@ def test_a_pipe_instead_of_a_key_or_ciphertexts_is_not_waited_for(tmp_path):
         kept = path.rename(tmp_path / "kept")
         os.mkfifo(path)
         for reader in readers:
-            with pytest.raises(pf.FileError, match=rf"{name}: a device or a pipe has no known length; name"):
+            with pytest.raises(pf.errors.FileError, match=rf"{name}: a device or a pipe has no known length; name"):
                 reader(path)
         path.unlink()
         kept.rename(path)
@@ -287,11 +287,11 @@ def test_malformed_expected_results_are_reported(tmp_path):
     assert steps.decrypt().correct
     for text in ("[" * 100_000, '{"result": [Infinity]}', '{"result": [NaN]}', '{"result": [1, 2]}', "{}", "\xff"):
         path.write_bytes(text.encode("latin-1"))
-        with rejects(pf.FileError, "expected.json"):
+        with rejects(pf.errors.FileError, "expected.json"):
             steps.decrypt()
     path.unlink()
     os.mkfifo(path)
-    with rejects(pf.FileError, "expected.json"):
+    with rejects(pf.errors.FileError, "expected.json"):
         steps.decrypt()
 
 
@@ -318,7 +318,7 @@ def archive(*entries, compression=zipfile.ZIP_STORED):
 
 @pytest.mark.parametrize("name", ["../x", "/tmp/x", "a/b", "..\\x", "", "a" * 300, "x\n"])
 def test_ciphertexts_become_no_file_elsewhere(tmp_path, name):
-    with pytest.raises(pf.FileError):
+    with pytest.raises(pf.errors.FileError):
         pf.Ciphertexts.from_bytes(archive((f"{name}.in.ct", b"data")))
     assert list(tmp_path.iterdir()) == []
 
@@ -331,13 +331,13 @@ def test_an_entry_that_begins_beyond_any_file_is_refused():
     struct.pack_into("<H", entry, 30, len(extra))
     struct.pack_into("<L", entry, 42, 0xFFFFFFFF)
     struct.pack_into("<L", tail, 12, len(entry) + len(extra))
-    with pytest.raises(pf.FileError):
+    with pytest.raises(pf.errors.FileError):
         pf.Ciphertexts.from_bytes(data[:start] + entry + extra + tail)
 
 
 def test_an_archive_is_not_larger_than_the_sent_data():
     def refused(data, why):
-        with pytest.raises(pf.FileError, match=why):
+        with pytest.raises(pf.errors.FileError, match=why):
             pf.Ciphertexts.from_bytes(data)
 
     refused(archive(("x.in.ct", bytes(10_000)), compression=zipfile.ZIP_DEFLATED), "compressed")
@@ -363,7 +363,7 @@ def test_keys_of_another_generation_are_not_replaced(tmp_path):
     keys.save(tmp_path)
     keys.save(tmp_path)
     before = (tmp_path / "client.key").read_bytes()
-    with pytest.raises(pf.FileError, match="another key exists here and would be replaced"):
+    with pytest.raises(pf.errors.FileError, match="another key exists here and would be replaced"):
         pf.Keys.generate(negated.plan("toy-256", security=0)).save(tmp_path)
     assert (tmp_path / "client.key").read_bytes() == before
 
@@ -380,7 +380,9 @@ def test_a_servers_or_a_public_key_of_another_generation_is_not_replaced(tmp_pat
         before = {path.name: path.read_bytes() for path in folder.iterdir()}
         other = pf.Keys.generate(planned)
         for save in (other.save, other.save_public):
-            with pytest.raises(pf.FileError, match=r"not a key of this client, but would be replaced; .*generation"):
+            with pytest.raises(
+                pf.errors.FileError, match=r"not a key of this client, but would be replaced; .*generation"
+            ):
                 save(folder)
         assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
         keys.save(folder)

@@ -146,9 +146,9 @@ def test_kernels_of_the_benchmark_compile_within_their_limits(architecture):
 
 def test_sets_that_are_not_served_are_refused_with_their_cause():
     for name, told in (("strix-IV", "has degree 16384"), ("toy-256", "supports ring degrees 512 to 8192")):
-        with pytest.raises(pf.RunError, match=told):
+        with pytest.raises(pf.errors.RunError, match=told):
             _native.gpu_kernels(_native.Parameters.named(name), 1, CARDS["sm_90"])
-    with rejects(pf.RunError, "4", "2"):
+    with rejects(pf.errors.RunError, "4", "2"):
         _native.gpu_kernels(_native.Parameters.named("morphling-I"), 4, CARDS["sm_90"])
 
 
@@ -156,7 +156,7 @@ def card() -> str | None:
     """This computer's, if it has one."""
     try:
         return gpu.card(_native.Parameters.named("polyfabric-3-p128-t64"))
-    except pf.RunError:
+    except pf.errors.RunError:
         return None
 
 
@@ -177,7 +177,7 @@ SLOTS = {"x": [0.5, -1.0, 0.25, 0.0]}
 @pytest.mark.parametrize(("program", "inputs"), [(doubled, {"x": 3}), (squared, SLOTS)])
 def test_a_computer_without_a_card_says_so_before_keys_are_made(program, inputs):
     with pytest.raises(
-        pf.RunError,
+        pf.errors.RunError,
         match="no GPU here: the library of NVIDIA's driver, libcuda, was not found; install the driver, or run on cpu",
     ):
         program.run(inputs, on="gpu")
@@ -217,7 +217,7 @@ def in_this_computer(monkeypatch, name: str | None, shared_bytes: int = 0) -> No
 
     def found() -> tuple[str, int]:
         if name is None:
-            raise pf.RunError("no GPU here: the driver says nothing; attach a card, or run on cpu")
+            raise pf.errors.RunError("no GPU here: the driver says nothing; attach a card, or run on cpu")
         return name, shared_bytes
 
     monkeypatch.setattr(_native, "gpu_card", found)
@@ -257,7 +257,7 @@ def test_the_sets_that_an_h200_serves_and_a_bound_of_their_rates(polyfabric, mon
     for (name, bits), row in rows.items():
         s = sets[name]
         if not row["served"]:
-            with pytest.raises(pf.RunError) as refusal:
+            with pytest.raises(pf.errors.RunError) as refusal:
                 _native.gpu_kernels(_native.Parameters.named(name), bits, CARDS["sm_90"])
             assert row["reason"] == str(refusal.value)
             continue

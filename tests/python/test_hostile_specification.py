@@ -74,7 +74,7 @@ def altered(data: Any, path: tuple[Any, ...], value: Any) -> Any:
 
 
 @pytest.mark.parametrize("scheme", CASES)
-@pytest.mark.filterwarnings("ignore::polyfabric.SecurityWarning")
+@pytest.mark.filterwarnings("ignore::polyfabric.errors.SecurityWarning")
 def test_every_part_of_a_specification_altered(scheme: str) -> None:
     """Every field takes every wrong value: an error of ours, or a client that encrypts in its own types with 128 bits."""
     program, inputs = CASES[scheme]
@@ -96,7 +96,7 @@ def test_every_part_of_a_specification_altered(scheme: str) -> None:
     assert refused > taken, (refused, taken)
 
 
-@pytest.mark.filterwarnings("ignore::polyfabric.SecurityWarning")
+@pytest.mark.filterwarnings("ignore::polyfabric.errors.SecurityWarning")
 @pytest.mark.parametrize(("program", "weak"), [(elements, "toy-256"), (reals, "toy-10")], ids=["tfhe", "ckks"])
 def test_a_specification_of_a_weak_set_is_refused(program: Any, weak: str) -> None:
     """Who serves the program names the set; the client alone accepts less than 128 bits."""
@@ -106,9 +106,9 @@ def test_a_specification_of_a_weak_set_is_refused(program: Any, weak: str) -> No
         spec = pf.Specification.from_bytes(json.dumps(data).encode())
     else:
         spec = pf.Specification.of(program, weak)
-    with rejects(pf.ParameterError, "128"):
+    with rejects(pf.errors.ParameterError, "128"):
         pf.Client(spec)
     key = pf.Client(spec, security=0).to_bytes()
-    with rejects(pf.ParameterError, "128"):
+    with rejects(pf.errors.ParameterError, "128"):
         pf.Client.from_bytes(spec, key)
     pf.Client.from_bytes(spec, key, security=0)

@@ -16,7 +16,7 @@ def checked(seed: int) -> bool:
     for form in ("free", "split"):
         try:
             program = written.program(form)
-        except pf.ProgramError as error:
+        except pf.errors.ProgramError as error:
             print(f"{error}\n{told}\n")
             refused += 1
             continue
@@ -45,7 +45,7 @@ def decrypted(seeds: range) -> None:
         try:
             program = written.program()
             name = program.plan().parameters.name
-        except (pf.ProgramError, pf.NoiseError):
+        except (pf.errors.ProgramError, pf.errors.NoiseError):
             continue
         result = program.run(written.inputs, keys=keys.get(name))
         keys[name] = result.keys
@@ -95,7 +95,7 @@ FAR = pf.Int(10**9, 10**9 + 5)
         (pf.UInt(8), lambda x: pf.lookup(x, [1, 2, 3]), (0, 3), 7, 0),
         (pf.UInt(8), lambda x: pf.lookup(x, [1, 2, 3]) == 0, (0, 1), 7, 1),
         (pf.UInt(32), lambda x: pf.lookup(x.assume(FAR), lambda v: v % 7), (0, 6), FAR.lo + 2, (FAR.lo + 2) % 7),
-        (FAR, lambda x: pf.Table(lambda v: v % 7, pf.UInt(4))[x], (0, 15), FAR.hi, FAR.hi % 7),
+        (FAR, lambda x: pf.lookup(x, lambda v: v % 7, result=pf.UInt(4)), (0, 15), FAR.hi, FAR.hi % 7),
         (pf.Int(0, 7), lambda x: pf.lookup(x * 2**35 >> 33, lambda v: v % 9), (0, 8), 5, 2),
         (pf.Int(0, 7), lambda x: x * 2**35 > 5, (0, 1), 5, 1),
         (pf.Int(2**31 - 8, 2**31 - 1), lambda x: x < 2**31 - 3, (0, 1), 2**31 - 3, 0),
@@ -119,7 +119,7 @@ def test_ends_of_tables_shifts_and_factors(kind, function, result, given, expect
 )
 def test_tables_of_another_size_are_refused(function) -> None:
     """An index of too many values, and choices for other elements."""
-    with pytest.raises(pf.ProgramError):
+    with pytest.raises(pf.errors.ProgramError):
         pf.program(x=pf.UInt(8).vector(3))(function)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import polyfabric as pf
 import pytest
+from polyfabric.language.types import Type
 from rejects import rejects
 
 WIDTHS = [5, 8, 12, 16, 24, 32, 40, 64, 100, 128, 192, 256]
@@ -18,20 +19,20 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "integers.md").read_text(encoding="utf-8")
 
 
-def wrapped(value: int, kind: pf.Type) -> int:
+def wrapped(value: int, kind: Type) -> int:
     """`value` modulo 2^bits, in the type's range."""
     value &= (1 << kind.width) - 1
     return value - (1 << kind.width) if kind.signed and value >> (kind.width - 1) else value
 
 
-def drawn(source: random.Random, kind: pf.Type) -> int:
+def drawn(source: random.Random, kind: Type) -> int:
     """A value of any size, or one at an end."""
     lo, hi = kind.bounds
     ends = [lo, hi, 0, wrapped(1, kind), wrapped(-1, kind)]
     return source.choice([*ends, *(wrapped(source.getrandbits(source.randint(1, kind.width)), kind) for _ in range(5))])
 
 
-def check(program: pf.Program, kinds: dict[str, pf.Type], expected, rounds: int = 6, seed: int = 1) -> None:
+def check(program: pf.Program, kinds: dict[str, Type], expected, rounds: int = 6, seed: int = 1) -> None:
     """Compares every output with what `expected` gives for the same numbers."""
     source = random.Random(seed)
     for _ in range(rounds):
@@ -52,7 +53,7 @@ def test_every_operator_is_pythons(bits: int, signed: bool) -> None:
         return (
             *(x + y, x - y, -x, ~x, x & y, x | y, x ^ y, abs(x), x + 1, 3 - x, x * 5),
             *(x < y, x <= y, x > y, x >= y, x == y, x != y),
-            *(pf.max(x, y), pf.min(x, y), pf.mux(x < y, x + y, 7 % (kind.bounds[1] + 1))),
+            *(pf.max(x, y), pf.min(x, y), pf.where(x < y, x + y, 7 % (kind.bounds[1] + 1))),
             *(x << bits // 3, x >> bits // 2, x.checked_add(y)[1], x.checked_sub(y)[1]),
         )
 
@@ -109,7 +110,7 @@ def test_by_zero_and_beyond_a_table_as_documented() -> None:
         assert by[0].clear(x=x, y=0) == (15, x)
     for x in range(-8, 8):
         assert by[1].clear(x=x, y=0) == (-1 if x >= 0 else 0, x)
-    table = pf.program(i=pf.UInt(4))(lambda i: pf.Table([5, 6, 7], pf.UInt(8))[i])
+    table = pf.program(i=pf.UInt(4))(lambda i: pf.lookup(i, [5, 6, 7], result=pf.UInt(8)))
     assert [table.clear(i=i) for i in range(16)] == [5, 6, 7, *[0] * 13]
 
 
@@ -117,7 +118,7 @@ def test_by_zero_and_beyond_a_table_as_documented() -> None:
 def test_tables_cost_what_the_page_on_integers_says(bits: int, told: int) -> None:
     assert f" {told:,} for" in PAGE or f" {told:,} look-ups for" in PAGE
     entries = np.random.default_rng(3).integers(0, 256, 1 << bits).tolist()
-    table = pf.program(i=pf.UInt(bits))(lambda i: pf.Table(entries, pf.UInt(8))[i])
+    table = pf.program(i=pf.UInt(bits))(lambda i: pf.lookup(i, entries, result=pf.UInt(8)))
     assert table.cost().to_dict()["lookups"] == pytest.approx(told, rel=0.02, abs=1)
 
 
@@ -129,7 +130,7 @@ def test_what_the_page_on_integers_says_of_public_bits() -> None:
 
 @pytest.mark.parametrize("kind", [pf.UInt(8), pf.SInt(7), pf.UInt(5), pf.UInt(9), pf.SInt(10)])
 @pytest.mark.parametrize("modulus", [1, 2, 7, 16, 511, 1000, 1024])
-def test_powers_to_a_modulus_are_exact(kind: pf.Type, modulus: int) -> None:
+def test_powers_to_a_modulus_are_exact(kind: Type, modulus: int) -> None:
     """Also for a modulus beyond the width."""
     numbers = list(range(kind.bounds[0], kind.bounds[1] + 1, 5))
     for power in (0, 1, 3, 11):
@@ -138,7 +139,7 @@ def test_powers_to_a_modulus_are_exact(kind: pf.Type, modulus: int) -> None:
 
 
 def test_a_matrix_without_rows_is_refused() -> None:
-    with pytest.raises(pf.ProgramError, match=r"0 x 2 .*uint8 x 2.* 2 columns"):
+    with pytest.raises(pf.errors.ProgramError, match=r"0 x 2 .*uint8 x 2.* 2 columns"):
         pf.program(x=pf.UInt(8).vector(2))(lambda x: np.zeros((0, 2), dtype=int) @ x)
 
 
@@ -158,7 +159,7 @@ def test_sums_of_many_vectors_and_casts() -> None:
             pf.sum([wide, wide, -wide])[3],
             pf.concat(x[:2], x[[19]]),
             y * 1000,
-            pf.mux(b, x[0], x[1]),
+            pf.where(b, x[0], x[1]),
         )
 
     source = random.Random(4)
@@ -167,12 +168,15 @@ def test_sums_of_many_vectors_and_casts() -> None:
 
 
 def test_tables_with_an_encrypted_index() -> None:
-    squares = pf.Table(lambda i: i * i, pf.UInt(16))
-    names = pf.Table([5, -3, 0, 100, -128], pf.SInt(8))
+    names = [5, -3, 0, 100, -128]
 
     @pf.program(i=pf.UInt(8), j=pf.UInt(3), k=pf.UInt(11))
     def read(i, j, k):
-        return squares[i], names[j], pf.Table(lambda v: v // 3, pf.UInt(10))[k]
+        return (
+            pf.lookup(i, lambda i: i * i, result=pf.UInt(16)),
+            pf.lookup(j, names, result=pf.SInt(8)),
+            pf.lookup(k, lambda v: v // 3, result=pf.UInt(10)),
+        )
 
     for i, j, k in [(0, 0, 0), (255, 4, 2047), (17, 1, 900), (99, 7, 3)]:
         assert read.clear(i=i, j=j, k=k) == (i * i, [5, -3, 0, 100, -128, 0, 0, 0][j], k // 3)
@@ -183,12 +187,12 @@ def test_public_choices_and_tables_have_the_range_of_their_numbers() -> None:
     def chosen(x, v):
         more = x > 3
         return (
-            pf.mux(more, 9, 0),
-            pf.mux(more, -1, 300),
-            pf.mux(v > 1, 5, 70_000),
-            pf.mux(more, [1, 2], [3, 4]),
-            pf.mux(more, "yes", "maybe"),
-            pf.Table([1, 2, -3])[x.cast(pf.UInt(2))],
+            pf.where(more, 9, 0),
+            pf.where(more, -1, 300),
+            pf.where(v > 1, 5, 70_000),
+            pf.where(more, [1, 2], [3, 4]),
+            pf.where(more, "yes", "maybe"),
+            pf.lookup(x.cast(pf.UInt(2)), [1, 2, -3]),
         )
 
     kinds = [str(kind) for kind in chosen.outputs.values()]
@@ -204,7 +208,7 @@ def test_public_choices_and_tables_have_the_range_of_their_numbers() -> None:
     assert chosen.clear(x=1, v=[2, 2, 0]) == (0, 300, [5, 5, 70_000], [3, 4], "maybe", 2)
     for choice in (1.5, "b", None):
         with pytest.raises(pf.Error):
-            pf.program(x=pf.UInt(8))(lambda x: pf.mux(x > 3, choice, 2))  # noqa: B023 - it is called at once
+            pf.program(x=pf.UInt(8))(lambda x: pf.where(x > 3, choice, 2))  # noqa: B023 - it is called at once
 
 
 def test_texts() -> None:
@@ -242,7 +246,7 @@ def test_texts() -> None:
 
 
 def test_a_public_text_is_chosen_on_either_side() -> None:
-    chosen = pf.program(c=pf.UInt(1), t=pf.Text(4))(lambda c, t: (pf.mux(c, "yes", t), pf.mux(c, t, "no")))
+    chosen = pf.program(c=pf.UInt(1), t=pf.Text(4))(lambda c, t: (pf.where(c, "yes", t), pf.where(c, t, "no")))
     assert chosen.clear(c=1, t="old") == ("yes", "old")
     assert chosen.clear(c=0, t="old") == ("old", "no")
 
@@ -316,16 +320,16 @@ def test_few_values_decrypt_right() -> None:
 
 def test_errors_name_a_remedy() -> None:
     def refusal(use) -> str:
-        with pytest.raises(pf.ProgramError) as error:
+        with pytest.raises(pf.errors.ProgramError) as error:
             pf.program(x=pf.UInt(8), y=pf.SInt(8), z=pf.UInt(8).vector(3), t=pf.Text(4))(use)
         return str(error.value)
 
     assert "float" in refusal(lambda x, y, z, t: x + 0.5)
-    assert "use pf.mux(condition, a, b)" in refusal(lambda x, y, z, t: x if x > 3 else x + 1)
+    assert "use pf.where(condition, a, b)" in refusal(lambda x, y, z, t: x if x > 3 else x + 1)
     assert "the operands have 3 and 2 elements" in refusal(lambda x, y, z, t: z + z[:2])
     assert "** takes a public exponent" in refusal(lambda x, y, z, t: x**x)
     assert "5 bytes" in refusal(lambda x, y, z, t: t == "hello")
-    with pytest.raises(pf.InputError, match=r"300.*uint8"):
+    with pytest.raises(pf.errors.InputError, match=r"300.*uint8"):
         pf.program(x=pf.UInt(8))(lambda x: x + 1).clear(x=300)
 
 
@@ -351,7 +355,7 @@ def test_many_operations_are_shown_together() -> None:
 def test_vectors_multiply_and_texts_are_chosen() -> None:
     @pf.program(v=pf.UInt(8).vector(3), w=pf.UInt(8).vector(3), c=pf.UInt(1), t=pf.Text(3))
     def f(v, w, c, t):
-        return {"dot": pf.dot([1, 2, 3], v), "both": v @ w, "text": pf.mux(c, t, "xy")}
+        return {"dot": pf.dot([1, 2, 3], v), "both": v @ w, "text": pf.where(c, t, "xy")}
 
     given = {"v": [1, 2, 3], "w": [4, 5, 6], "t": "abc"}
     assert f.clear(**given, c=1) == {"dot": 14, "both": 32, "text": "abc"}
@@ -359,7 +363,7 @@ def test_vectors_multiply_and_texts_are_chosen() -> None:
 
 
 @pytest.mark.parametrize("kind", [pf.UInt(8), pf.SInt(4), pf.UInt(1)], ids=str)
-def test_public_numbers_beyond_a_type_have_their_place_in_its_order(kind: pf.Type) -> None:
+def test_public_numbers_beyond_a_type_have_their_place_in_its_order(kind: Type) -> None:
     """As the last bin of a histogram asks: x < 256 of a byte."""
     lo, hi = kind.bounds
     values = [lo, hi, (lo + hi) // 2]
@@ -433,8 +437,8 @@ def test_public_values_behind_a_mask_are_none():
         lambda x: x < masked,
         lambda x: pf.dot(masked, x),
         lambda x: pf.dot(np.ma.masked_array([[1, 2, 3]], [[0, 0, 1]]), x),
-        lambda x: pf.mux(x > 1, masked, x),
+        lambda x: pf.where(x > 1, masked, x),
     ):
-        with rejects(pf.ProgramError, "masked"):
+        with rejects(pf.errors.ProgramError, "masked"):
             pf.program(x=pf.UInt(8).vector(3))(function)
     assert pf.program(x=pf.UInt(8).vector(3))(lambda x: x * masked.filled(0)).clear(x=[4, 5, 6]) == [4, 10, 0]

@@ -18,8 +18,8 @@ def arithmetic(x, y):
         "difference": 5 - x - y,
         "scaled": 3 * x - y * 2,
         "product": x * y,
-        "larger": pf.maximum(x, y),
-        "smaller": pf.minimum(x, 1),
+        "larger": pf.max(x, y),
+        "smaller": pf.min(x, 1),
         "clipped": pf.relu(x - 1),
         "square": pf.lookup(x, lambda v: v * v),
         "listed": pf.lookup(y, [7, 6, 5, 4, 3, 2, 1, 0]),
@@ -62,7 +62,7 @@ def gates(a, b, c):
         "nor": pf.nor(a, b),
         "xnor": pf.xnor(a, b),
         "not": ~a,
-        "mux": pf.mux(c, a, b),
+        "mux": pf.where(c, a, b),
         "clear": a & 1,
     }
 
@@ -107,7 +107,7 @@ def test_divisions_shifts_and_bits_with_public_numbers_are_pythons(low: int) -> 
     assert each.clear(x=[15, 15, 15]) == [15, 7, 5]
 
 
-@pytest.mark.parametrize("call", [operator.add, operator.mul, operator.lt, pf.max, lambda x, y: pf.mux(x > 1, x, y)])
+@pytest.mark.parametrize("call", [operator.add, operator.mul, operator.lt, pf.max, lambda x, y: pf.where(x > 1, x, y)])
 @pytest.mark.parametrize("kind", [pf.Int(0, 7), pf.UInt(8)], ids=str)
 def test_a_number_and_a_vector_of_one_give_a_vector(call, kind) -> None:
     """As numpy's arrays do, on either side, and whatever was computed of the same values before."""
@@ -135,9 +135,9 @@ def test_a_boolean_is_0_or_1_for_signs_and_next_to_integers() -> None:
 def test_public_choices_may_be_vectors(then, otherwise) -> None:
     wide = [np.broadcast_to(choice, 3).tolist() for choice in (otherwise, then)]
     for bits in ([0, 1, 1], [1, 0, 0]):
-        chosen = pf.program(c=pf.Bool.vector(3))(lambda c: pf.mux(c, then, otherwise))
+        chosen = pf.program(c=pf.Bool.vector(3))(lambda c: pf.where(c, then, otherwise))
         assert chosen.clear(c=bits) == [wide[bit][at] for at, bit in enumerate(bits)]
-    alone = pf.program(c=pf.Bool)(lambda c: pf.mux(c, then, otherwise))
+    alone = pf.program(c=pf.Bool)(lambda c: pf.where(c, then, otherwise))
     assert [alone.clear(c=bit) for bit in (0, 1)] == wide
 
 

@@ -15,7 +15,7 @@ from polyfabric.apps.life import GATES, drawn, following, play, prepare
 from polyfabric.cli import life_run
 from rich.console import Console
 
-pytestmark = pytest.mark.filterwarnings("ignore::polyfabric.SecurityWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::polyfabric.errors.SecurityWarning")
 
 TOY = "toy-512-k2"
 """Few products, and no security: four generations of a small board take seconds."""
@@ -91,7 +91,7 @@ def test_a_wrong_generation_is_reported(monkeypatch):
 
 def test_too_many_generations_for_a_set_are_refused():
     _, one = prepare(5, 5, 1, parameters=TOY, max_failure=0.0)
-    with pytest.raises(pf.NoiseError):
+    with pytest.raises(pf.errors.NoiseError):
         prepare(5, 5, 64, parameters=TOY, max_failure=one)
 
 
@@ -125,7 +125,7 @@ def test_a_board_that_is_none_is_refused(name, size, text, message, tmp_path, mo
     monkeypatch.chdir(tmp_path)
     if text is not None:
         (tmp_path / name).write_text(text)
-    with pytest.raises(pf.InputError, match=message):
+    with pytest.raises(pf.errors.InputError, match=message):
         drawn(name, size)
 
 

@@ -13,7 +13,7 @@ import pytest
 from calls import Finished
 from rejects import rejects
 
-MACHINES = [name for name in pf.machines.names() if not pf.machines.load(name).on_slots]
+MACHINES = [machine.name for machine in pf.machines() if not machine.on_slots]
 
 PROGRAMS = {
     "sum": pf.program("sum", x=pf.UInt(8), y=pf.UInt(8))(lambda x, y: x + y),
@@ -29,7 +29,7 @@ def refused(program: pf.Program, machine: str) -> str | None:
     """Why a program does not run on a machine without more words."""
     try:
         program.simulate(machine)
-    except pf.NoiseError as error:
+    except pf.errors.NoiseError as error:
         return str(error)
     return None
 
@@ -48,7 +48,7 @@ def test_rejected_code_runs_with_the_messages_remedy(name: str, machine: str) ->
     assert report["parameters"] == parameters
     assert report["seconds"] > 0
     # This is the smallest value that must be accepted.
-    with pytest.raises(pf.NoiseError):
+    with pytest.raises(pf.errors.NoiseError):
         program.simulate(machine, parameters=parameters, max_failure=failure - 0.2)
 
 
@@ -58,7 +58,7 @@ def test_a_set_that_is_chosen_is_one_that_the_machine_maps(machine: str) -> None
         assert program.simulate(machine, max_failure=0)["seconds"] > 0
 
 
-ON_SLOTS = [name for name in pf.machines.names() if pf.machines.load(name).on_slots]
+ON_SLOTS = [machine.name for machine in pf.machines() if machine.on_slots]
 
 
 @pytest.mark.parametrize("machine", ON_SLOTS)
@@ -79,24 +79,24 @@ def test_a_machine_of_tfhe_refuses_reals_by_its_family(machine: str) -> None:
 
 
 @pf.program(x=pf.Real.vector(8))
-def square(x: pf.SlotValue) -> pf.SlotValue:
+def square(x: pf.Value) -> pf.Value:
     return x * x
 
 
 @pf.program(x=pf.Real.vector(16).bounded(4))
-def affine(x: pf.SlotValue) -> pf.SlotValue:
+def affine(x: pf.Value) -> pf.Value:
     return pf.dot([0.25] * 16, x) + 1.5
 
 
 @pf.program(x=pf.Real.vector(30))
-def logistic(x: pf.SlotValue) -> pf.SlotValue:
+def logistic(x: pf.Value) -> pf.Value:
     return pf.chebyshev(pf.dot(np.linspace(-1, 1, 30), x), np.tanh, 15, (-8, 8))
 
 
 @pytest.mark.parametrize("program", [square, affine, logistic], ids=lambda program: program.name)
 @pytest.mark.parametrize("machine", ON_SLOTS)
-def test_a_program_of_reals_that_names_no_set_gets_one_of_128_bits(program: pf.SlotProgram, machine: str) -> None:
-    plan = program.plan(machine=pf.machine(machine))
+def test_a_program_of_reals_that_names_no_set_gets_one_of_128_bits(program: pf.Program, machine: str) -> None:
+    plan = program.plan(machine=pf.load_machine(machine))
     assert plan.parameter_figures["security_bits"] >= 128
     magnitudes = [node["magnitude"] for node in plan.facts["nodes"] if node["op"] == "output"]
     # By its bound a thousandth of the numbers, or less.
@@ -112,10 +112,10 @@ def test_it_runs_there_with_that_set(machine: str) -> None:
     assert done.parameters == square.simulate(machine)["parameters"]
 
 
-@pytest.mark.filterwarnings("ignore::polyfabric.SecurityWarning")
+@pytest.mark.filterwarnings("ignore::polyfabric.errors.SecurityWarning")
 def test_sets_of_fewer_bits_are_named_not_chosen() -> None:
     deep = pf.program("deep", x=pf.Real.vector(8))(lambda x: reduce(lambda y, _: y * y, range(16), x))
-    with rejects(pf.ParameterError, "128") as refusal:
+    with rejects(pf.errors.ParameterError, "128") as refusal:
         deep.simulate("f1")
     advised = re.findall(r"(\S+) \(-?[\d.]+ bits of security\)", str(refusal.value))
     assert advised, refusal.value
@@ -145,13 +145,13 @@ def test_the_command_line_takes_the_advice(polyfabric: Callable[..., Finished], 
 
 @pytest.mark.parametrize("failure", [5, 0.5, float("nan")])
 def test_no_probability_is_more_than_one(failure: float) -> None:
-    with rejects(pf.InputError, "0", "-40"):
+    with rejects(pf.errors.InputError, "0", "-40"):
         PROGRAMS["sum"].simulate(MACHINES[0], max_failure=failure)
 
 
 def test_what_keeps_a_program_of_bgv_from_a_machine_of_ckks_and_what_runs() -> None:
     squares = pf.program("squares", x=pf.Mod(65537).vector(8))(lambda x: x * x + 1)
-    with pytest.raises(pf.MachineError) as refused:
+    with pytest.raises(pf.errors.MachineError) as refused:
         squares.simulate("osiris", key_switch="d5")
     assert re.search(
         r"`squares` does not run on `osiris`: operation \d+, `mod_down`, switches a message modulo t to a smaller modulus, as in BGV, which no unit "
@@ -167,7 +167,7 @@ def test_what_keeps_a_program_of_bgv_from_a_machine_of_ckks_and_what_runs() -> N
 
 def test_the_reason_for_no_key_switch_is_reported_once() -> None:
     powers = pf.program("powers", x=pf.Mod(65537).vector(8))(lambda x: x**16)
-    with pytest.raises(pf.MachineError) as refused:
+    with pytest.raises(pf.errors.MachineError) as refused:
         powers.simulate("osiris")
     message = str(refused.value)
     assert message.startswith("`powers` does not run on `osiris`: operation ")

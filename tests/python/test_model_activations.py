@@ -99,7 +99,7 @@ def network(steps: list[Step]) -> Any:
     )
 
 
-def layers(model: pf.Model) -> int:
+def layers(model: pf.models.Model) -> int:
     return model.program.text().count(" chebyshev ")
 
 
@@ -167,7 +167,7 @@ def test_others_are_refused(steps: list[Step]) -> None:
         (4,),
         [str(len(steps) - 1)],
     )
-    with pytest.raises(pf.ProgramError):
+    with pytest.raises(pf.errors.ProgramError):
         pf.from_onnx(given, ROWS)
 
 

@@ -95,7 +95,7 @@ def read(made: Any, rows: Any = ROWS, **options: Any) -> Any:
     return pf.from_onnx(made, rows, **options)
 
 
-def probabilities(encrypted: pf.Model, rows: Any) -> Any:
+def probabilities(encrypted: pf.models.Model, rows: Any) -> Any:
     return encrypted.reading.probabilities(encrypted.clear_scores(rows))
 
 
@@ -173,9 +173,9 @@ def test_other_boosters_are_refused(kind: str, options: dict[str, Any], words: s
     xgboost = pytest.importorskip("xgboost")
     targets = TWO[1] if kind == "XGBClassifier" else np.stack([TWO[1], 1 - TWO[1]], axis=1)
     fitted = getattr(xgboost, kind)(n_estimators=2, **options).fit(TWO[0], targets)
-    with pytest.raises(pf.ProgramError, match=words):
+    with pytest.raises(pf.errors.ProgramError, match=words):
         pf.from_sklearn(fitted, TWO[0])
-    with pytest.raises(pf.InputError):
+    with pytest.raises(pf.errors.InputError):
         pf.from_sklearn(xgboost.XGBClassifier(), TWO[0])
 
 
@@ -194,7 +194,7 @@ def test_names_of_columns_do_not_warn() -> None:
 
 def test_malformed_or_too_large_rows_give_no_traceback() -> None:
     encrypted = pf.from_sklearn(named(), IRIS[0])
-    with rejects(pf.InputError, "0 x 2 x 2", "4"):
+    with rejects(pf.errors.InputError, "0 x 2 x 2", "4"):
         encrypted.clear(np.zeros((0, 2, 2)))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -320,7 +320,7 @@ def test_what_is_read_by_its_own_input() -> None:
     made.graph.input.insert(0, onnx.helper.make_tensor_value_info("w", onnx.TensorProto.FLOAT, W.shape))
     np.testing.assert_allclose(read(made).clear_scores(ROWS), ROWS @ W, atol=1e-5)
     del made.graph.output[:]
-    with pytest.raises(pf.ProgramError):
+    with pytest.raises(pf.errors.ProgramError):
         read(made)
 
 

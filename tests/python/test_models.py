@@ -104,7 +104,7 @@ def test_probabilities_are_the_models() -> None:
         model, seen, unseen = fitted(make_pipeline(StandardScaler(), LogisticRegression()), data)
         found = pf.from_sklearn(model, seen, batch=4).predict_proba(unseen[:4])
         np.testing.assert_allclose(found, model.predict_proba(unseen[:4]), atol=1e-5)
-    with pytest.raises(pf.InputError):
+    with pytest.raises(pf.errors.InputError):
         pf.from_sklearn(fitted(LinearSVC(), IRIS)[0], IRIS[0]).predict_proba(IRIS[0][:1])
 
 
@@ -294,14 +294,14 @@ def test_the_example_runs() -> None:
 def test_rows_beyond_those_that_a_model_was_read_with_are_refused_with_what_takes_them() -> None:
     far = [[100.0, 2.0, 3.0, 4.0]]
     model, seen, _ = fitted(LogisticRegression(max_iter=500), IRIS)
-    with rejects(pf.InputError, "0", "1", "100"):
+    with rejects(pf.errors.InputError, "0", "1", "100"):
         pf.from_sklearn(model, seen, batch=2).predict([seen[0], *far])
     again = pf.from_sklearn(model, np.vstack([seen, far]))
     assert again.predict(far) == model.predict(far)
 
     led = [[12.0, 0.0, 14.0, 5.0]]
     model, seen, _ = fitted(MLPClassifier((8,), activation="tanh", max_iter=800, random_state=0), IRIS)
-    with rejects(pf.InputError, "0"):
+    with rejects(pf.errors.InputError, "0"):
         pf.from_sklearn(model, seen).predict(led)
     for taken in (pf.from_sklearn(model, seen, margin=3, degree=31), pf.from_sklearn(model, np.vstack([seen, led]))):
         assert taken.predict(led) == model.predict(led)
@@ -316,7 +316,7 @@ def test_of_a_search_the_best_is_taken() -> None:
         GridSearchCV(LogisticRegression(), {"C": [1.0]}),
         GridSearchCV(LogisticRegression(max_iter=500), {"C": [1.0]}, refit=False).fit(*IRIS),
     ):
-        with rejects(pf.ProgramError, "refit=True"):
+        with rejects(pf.errors.ProgramError, "refit=True"):
             pf.from_sklearn(unfitted, seen)
 
 
@@ -339,7 +339,7 @@ def test_of_a_search_the_best_is_taken() -> None:
 )
 def test_what_is_not_computed_is_refused_with_what_is(unfitted: Any, remedy: str) -> None:
     model, seen, _ = fitted(unfitted, IRIS)
-    with pytest.raises(pf.ProgramError, match=remedy):
+    with pytest.raises(pf.errors.ProgramError, match=remedy):
         pf.from_sklearn(model, seen)
 
 
@@ -347,7 +347,7 @@ def test_what_is_not_computed_is_refused_with_what_is(unfitted: Any, remedy: str
 def test_a_classifier_of_several_targets_is_refused(unfitted: Any) -> None:
     rows, labels = IRIS
     model, seen, _ = fitted(unfitted, (rows, np.stack([labels > 0, labels > 1], axis=1)))
-    with pytest.raises(pf.ProgramError):
+    with pytest.raises(pf.errors.ProgramError):
         pf.from_sklearn(model, seen)
 
 
@@ -370,7 +370,7 @@ def test_every_model_named_as_a_remedy_is_supported() -> None:
 )
 def test_options_of_trees_are_checked(options: dict[str, Any], values: tuple[str, ...]) -> None:
     model, seen, _ = fitted(DecisionTreeClassifier(max_depth=2), IRIS)
-    with rejects(pf.InputError, *values):
+    with rejects(pf.errors.InputError, *values):
         pf.from_sklearn(model, seen, **options)
 
 
@@ -384,28 +384,28 @@ def test_options_of_trees_are_checked(options: dict[str, Any], values: tuple[str
 )
 def test_options_of_networks_are_checked(options: dict[str, Any], values: tuple[str, ...]) -> None:
     model, seen, _ = fitted(LogisticRegression(max_iter=500), IRIS)
-    with rejects(pf.InputError, *values):
+    with rejects(pf.errors.InputError, *values):
         pf.from_sklearn(model, seen, **options)
 
 
 def test_rows_that_do_not_fit_are_refused() -> None:
     model, seen, _ = fitted(LogisticRegression(max_iter=500), IRIS)
     encrypted = pf.from_sklearn(model, seen)
-    with rejects(pf.InputError, "4"):
+    with rejects(pf.errors.InputError, "4"):
         encrypted.predict([[1.0, 2.0, 3.0]])
-    with rejects(pf.InputError, "0"):
+    with rejects(pf.errors.InputError, "0"):
         encrypted.predict([[1.0, 2.0, 3.0, np.nan]])
-    with rejects(pf.InputError, "3", "LogisticRegression", "4"):
+    with rejects(pf.errors.InputError, "3", "LogisticRegression", "4"):
         pf.from_sklearn(model, seen[:, :3])
-    with rejects(pf.InputError, "LogisticRegression"):
+    with rejects(pf.errors.InputError, "LogisticRegression"):
         pf.from_sklearn(LogisticRegression(), seen)
-    with pytest.raises(pf.InputError):
+    with pytest.raises(pf.errors.InputError):
         pf.from_sklearn(StandardScaler().fit(seen), seen)
 
 
 def test_an_initial_estimator_that_is_not_constant_is_refused() -> None:
     model, seen, _ = fitted(GradientBoostingRegressor(n_estimators=2, max_depth=2, init=LinearRegression()), DIABETES)
-    with pytest.raises(pf.ProgramError):
+    with pytest.raises(pf.errors.ProgramError):
         pf.from_sklearn(model, seen)
 
 
@@ -542,7 +542,7 @@ def test_what_the_package_does_not_evaluate_itself_is_refused() -> None:
         ),
         node("Unknown", ["scores"], ["y"], domain="ai.onnx.ml"),
     ]
-    with rejects(pf.ProgramError, "'Unknown'"):
+    with rejects(pf.errors.ProgramError, "'Unknown'"):
         pf.from_onnx(onnx_model(nodes, {}, (2,), ["label", "y"]), np.eye(2))
 
 
@@ -569,11 +569,11 @@ def test_a_model_is_read_from_a_file(tmp_path: Any) -> None:
     model, rows = convolution()
     onnx.save(model, tmp_path / "net.onnx")
     assert np.array_equal(pf.from_onnx(tmp_path / "net.onnx", rows).clear(rows), pf.from_onnx(model, rows).clear(rows))
-    with pytest.raises(pf.FileError, match="cannot read"):
+    with pytest.raises(pf.errors.FileError, match="cannot read"):
         pf.from_onnx(tmp_path / "none.onnx", rows)
     for damaged in (b"\xff\xff no model", b""):
         (tmp_path / "damaged.onnx").write_bytes(damaged)
-        with pytest.raises(pf.FileError, match="not a model in ONNX"):
+        with pytest.raises(pf.errors.FileError, match="not a model in ONNX"):
             pf.from_onnx(tmp_path / "damaged.onnx", rows)
 
 
@@ -622,21 +622,21 @@ def test_trees_in_onnx_are_read() -> None:
 def test_an_operator_that_is_not_computed_is_refused(op: str, attributes: dict[str, Any], remedy: str) -> None:
     operands = ["x", "scale"] if op == "LayerNormalization" else ["x"]
     model = onnx_model([node(op, operands, ["y"], **attributes)], {"scale": np.ones(4)}, (1, 4, 4), ["y"])
-    with pytest.raises(pf.ProgramError, match=f"{op} 'y': .*{remedy}"):
+    with pytest.raises(pf.errors.ProgramError, match=f"{op} 'y': .*{remedy}"):
         pf.from_onnx(model, np.zeros((4, 16)))
 
 
 def test_a_product_of_encrypted_values_is_refused() -> None:
     nodes = [node("MatMul", ["x", "mixed"], ["m"]), node("Mul", ["m", "x"], ["y"])]
     with pytest.raises(
-        pf.ProgramError, match="it multiplies or divides by encrypted values; use a layer with public weights"
+        pf.errors.ProgramError, match="it multiplies or divides by encrypted values; use a layer with public weights"
     ):
         pf.from_onnx(onnx_model(nodes, {"mixed": np.ones((4, 4))}, (4,), ["y"]), np.zeros((4, 4)))
 
 
 def test_without_the_package_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(pf.ProgramError, match="pip install onnx"):
+    with pytest.raises(pf.errors.ProgramError, match="pip install onnx"):
         pf.from_onnx("net.onnx", np.zeros((4, 4)))
 
 

@@ -14,7 +14,7 @@ def summary(x: pf.Value) -> dict[str, pf.Value]:
 
 
 @pf.program(x=pf.Real.vector(4), y=pf.Real.vector(4))
-def moments(x: pf.SlotValue, y: pf.SlotValue) -> tuple[pf.SlotValue, pf.SlotValue]:
+def moments(x: pf.Value, y: pf.Value) -> tuple[pf.Value, pf.Value]:
     """Of two series."""
     return x.mean(), pf.dot(x, y)
 

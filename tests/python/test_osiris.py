@@ -7,11 +7,11 @@ import json
 import numpy as np
 import polyfabric as pf
 import pytest
+from polyfabric.accelerators import load
 from polyfabric.apps import osiris_programs
 from polyfabric.apps.ckks_bootstrapping import ckks_bootstrapping
 from polyfabric.errors import SecurityWarning
 from polyfabric.execution import plan
-from polyfabric.machines import load
 from polyfabric.reproduce import osiris
 from test_osiris_rows import REPORT, STAGES
 
@@ -29,7 +29,7 @@ def test_short_programs_of_bgv_run_and_others_are_refused_by_the_operation():
     assert done.correct
     assert done.value == [1, 4, 300**2 % 65537]
     product = pf.program(a=pf.Mod(65537).matrix(2, 2))(lambda a: a @ a)
-    with pytest.raises(pf.MachineError, match="switches a message modulo t to a smaller modulus"):
+    with pytest.raises(pf.errors.MachineError, match="switches a message modulo t to a smaller modulus"):
         product.simulate("osiris")
 
 
@@ -64,7 +64,7 @@ def test_steps_follow_the_bandwidth():
 
 def test_a_set_without_bootstrapping_is_named():
     with pytest.raises(
-        pf.InputError, match="parameter set osiris-III has no levels for bootstrapping; name one with them"
+        pf.errors.InputError, match="parameter set osiris-III has no levels for bootstrapping; name one with them"
     ):
         ckks_bootstrapping("osiris-III")
 
@@ -100,7 +100,7 @@ def test_a_machine_without_instructions_is_simulated(polyfabric):
 def test_key_switches_that_the_units_cannot_hold_are_reported():
     # F1's set has 24 digits, and a column of the Hadamard unit has three cells; what has fewer digits has less security than the set.
     with pytest.raises(
-        pf.MachineError,
+        pf.errors.MachineError,
         match=r"24 digits by a key, and the Hadamard unit's columns have 3 cells.*; d3: its special primes reduce the security to .* bits",
     ):
         plan(ckks_bootstrapping(), "f1-ckks-bootstrap", machine=load("osiris"), key_switch="auto")
@@ -109,7 +109,7 @@ def test_key_switches_that_the_units_cannot_hold_are_reported():
 def test_table_3_has_every_column_and_its_notes(monkeypatch):
     def timed(program, parameters, readings):
         if parameters == "osiris-bootstrap-13":
-            raise pf.MachineError("the scratchpad is full")
+            raise pf.errors.MachineError("the scratchpad is full")
         facts = {"limb_operations": {"multiplies": 1000}, "parameters": {"ring_degree": 65536}}
         return {"key_switches": [{"key": "k", "count": 2}], **facts}, REPORT
 

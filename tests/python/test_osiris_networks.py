@@ -8,10 +8,10 @@ from functools import reduce
 import numpy as np
 import polyfabric as pf
 import pytest
+from polyfabric.accelerators import load
 from polyfabric.apps import lenet, multiplexed, resnet20
 from polyfabric.errors import MachineError, SecurityWarning
 from polyfabric.execution import plan
-from polyfabric.machines import load
 from polyfabric.repeated_rounds import Body, Folded, Round, RoundProgram, simulated
 from polyfabric.reports import Report
 from polyfabric.reproduce import osiris_networks, osiris_roofline
@@ -183,14 +183,14 @@ def test_rounds_are_scheduled_as_one_with_the_time_of_their_bodies():
 
 
 def test_rounds_have_the_security_that_is_asked_for():
-    with rejects(pf.ParameterError, "128"):
+    with rejects(pf.errors.ParameterError, "128"):
         simulated(resnet20.rounds(SMALL), REDUCED, load("osiris"), security=128)
 
 
 def test_rounds_end_at_the_level_at_which_the_next_begin():
     network = resnet20.rounds(replace(SMALL, channels=(2,)))
     wrong = RoundProgram("wrong", network.bodies, [Round(1), Round(0)])
-    with pytest.warns(SecurityWarning), pytest.raises(pf.MachineError, match="end each round at the level"):
+    with pytest.warns(SecurityWarning), pytest.raises(pf.errors.MachineError, match="end each round at the level"):
         simulated(wrong, REDUCED, load("osiris"))
 
 
@@ -275,7 +275,7 @@ def test_names_of_points_that_are_close_stand_apart():
 
 
 def test_the_rooflines_machine_is_the_file():
-    figure = osiris_networks.machines.load("osiris").native.figure
+    figure = osiris_networks.accelerators.load("osiris").native.figure
     stages, lanes = figure("units.ntt.stages"), figure("units.ntt.lanes")
     # A lane has a multiplier and a twiddle's in each stage of both NTT units, four in each cell of the Hadamard unit, one in each of the base conversion's, and one that changes the modulus.
     multipliers = 2 * stages + 4 * figure("units.hadamard.count") * figure("units.hadamard.height")

@@ -11,6 +11,7 @@ import numpy as np
 import polyfabric as pf
 import pytest
 from polyfabric import repeated_rounds
+from polyfabric.accelerators import load
 from polyfabric.apps import bitonic_sorting, helr_1024, resnet20
 from polyfabric.apps.bitonic_sorting import Stage
 from polyfabric.apps.osiris_programs import matrix_vector
@@ -18,7 +19,6 @@ from polyfabric.errors import SecurityWarning
 from polyfabric.execution import plan
 from polyfabric.language.slot_program import SlotProgram
 from polyfabric.language.slots import SlotValue
-from polyfabric.machines import load
 from rejects import rejects
 from test_osiris_networks import folded
 
@@ -77,10 +77,10 @@ def test_a_bootstrap_of_too_few_slots_raises_an_error_with_the_slots_that_fit():
         return refresh
 
     with pytest.raises(
-        pf.ProgramError, match=r"cannot repeat every 48 slots; give a power of two up to the program.s 2048"
+        pf.errors.ProgramError, match=r"cannot repeat every 48 slots; give a power of two up to the program.s 2048"
     ):
         traced(2048, 48)
-    with rejects(pf.ProgramError, "64"):
+    with rejects(pf.errors.ProgramError, "64"):
         traced(64, 64)
 
 
@@ -132,7 +132,7 @@ def test_a_stage_at_the_papers_size_has_no_bound_and_is_refused():
     stage = bitonic_sorting.network()[1]
     planned = plan(bitonic_sorting.sorting_stage(stage), bitonic_sorting.PAPER_SET, security=0)
     assert planned.bounds() == {"numbers": np.inf}
-    with pytest.raises(pf.NoiseError, match='output "numbers" would be only noise'):
+    with pytest.raises(pf.errors.NoiseError, match='output "numbers" would be only noise'):
         _ = planned.signature
 
 
@@ -256,7 +256,7 @@ def test_a_bodys_own_rotation_is_no_other_operations_too():
     network = bitonic_sorting.sorting(6, 4, gap=2.0**-6, turn=2)
     with (
         pytest.warns(SecurityWarning),
-        pytest.raises(pf.MachineError, match="give the body's rotation an amount that nothing else"),
+        pytest.raises(pf.errors.MachineError, match="give the body's rotation an amount that nothing else"),
     ):
         repeated_rounds.simulated(network, SORTING_SET, load("osiris"))
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from polyfabric import programs
+from polyfabric.accelerators import load
 from polyfabric.apps import bitonic_sorting, helr_1024, osiris_programs
 from polyfabric.apps.ckks_bootstrapping import FULL_SET
 from polyfabric.apps.f1_programs.execute import execute
@@ -17,7 +18,6 @@ from polyfabric.apps.osiris_programs import REDUCED_SET
 from polyfabric.apps.reduced import TWINS, WHOLE
 from polyfabric.apps.resnet20 import Weights
 from polyfabric.apps.trained_digits import resnet, resnet_train
-from polyfabric.machines import load
 from polyfabric.schemes.options import PlanOptions
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*security:UserWarning")

@@ -56,5 +56,5 @@ def test_a_list_of_vectors_in_slots_is_a_matrix() -> None:
     for found in (program.clear(x=values), program.run(x=values).value):
         np.testing.assert_allclose(found["rows"], [values, values / 2], atol=1e-6)
         np.testing.assert_allclose(found["stats"], [values.mean(), values.var()], atol=1e-6)
-    with rejects(pf.ProgramError, "'rows'", "real x 3"):
+    with rejects(pf.errors.ProgramError, "'rows'", "real x 3"):
         pf.program(x=pf.Real.vector(3))(lambda x: {"rows": [x, x.mean()]})

@@ -32,7 +32,7 @@ def test_it_is_listed_timed_and_priced(polyfabric):
     assert "units.multiply.accumulates" in done.out
     common = ("simulate", "pbs+ks", "--params", "strix-I", "--max-failure", "0", "--batch", "64", "--json", "--machine")
     report = json.loads(polyfabric(*common, str(TORUS)).out)
-    assert report["area_mm2"] == pytest.approx(pf.machines.load(str(TORUS)).native.area())
+    assert report["area_mm2"] == pytest.approx(pf.load_machine(str(TORUS)).native.area())
     assert report["energy_j"] > report["off_chip_energy_j"] > 0
     parts = {part["name"]: part for part in report["components"]}
     shares = [share for name, share in report["utilisation"].items() if name.endswith(".local")]
@@ -61,7 +61,7 @@ def finch() -> tuple[str, str]:
 
 def cycles(file, text):
     file.write_text(text)
-    machine = pf.machine(str(file))
+    machine = pf.load_machine(str(file))
     return machine.simulate(programs.timed("pbs", "toy-256", 4, machine))["cycles"]
 
 
@@ -86,26 +86,26 @@ def test_the_component_of_the_page_gives_area_and_with_the_memorys_energy_energy
     file = tmp_path / "finch.toml"
     for energy, known in (('"unknown"', False), ("3.9", True)):
         file.write_text(text.replace('energy = { value = "unknown"', f"energy = {{ value = {energy}") + component)
-        machine = pf.machine(str(file))
+        machine = pf.load_machine(str(file))
         report = machine.simulate(programs.timed("pbs", "toy-256", 4, machine))
         assert report["area_mm2"] == 3
         assert (report["energy_j"] is not None) is known
     for key in ("area", "power", "idle_share", "activity"):
         file.write_text(text + re.sub(rf"^{key} = .*\n", "", component, flags=re.M))
-        with pytest.raises(pf.MachineError, match=f"missing field `{key}`"):
-            pf.machine(str(file))
+        with pytest.raises(pf.errors.MachineError, match=f"missing field `{key}`"):
+            pf.load_machine(str(file))
     for key, refused in (("area", False), ("power", False), ("idle_share", True)):
         file.write_text(
             text + re.sub(rf"^{key} = {{ value = [^,]+", f'{key} = {{ value = "unknown"', component, flags=re.M)
         )
         if refused:
-            with pytest.raises(pf.MachineError, match="unknown"):
-                pf.machine(str(file))
+            with pytest.raises(pf.errors.MachineError, match="unknown"):
+                pf.load_machine(str(file))
         else:
-            assert None in (pf.machine(str(file)).native.area(), pf.machine(str(file)).native.power())
+            assert None in (pf.load_machine(str(file)).native.area(), pf.load_machine(str(file)).native.power())
     for key in ("count", "size"):
         file.write_text(text + re.sub(rf"^{key} = .*\n", "", component, flags=re.M))
-        assert pf.machine(str(file)).native.area() == 3
+        assert pf.load_machine(str(file)).native.area() == 3
 
 
 @pf.program(x=pf.Real.vector(64))
@@ -121,13 +121,13 @@ def test_a_custom_set_is_made_for_the_other_example_as_on_the_page():
     fields = {"secret": "uniform-ternary", **common, **chain}
     made = pf.SlotParameters.of("ckks", name="own-32", primes="1-mod-2^16", **fields)
     assert cube.simulate(str(RNS), parameters=made)["parameters"] == "own-32"
-    with pytest.raises(pf.MachineError, match="below 2\\^32 that are 1 modulo 2\\^16"):
+    with pytest.raises(pf.errors.MachineError, match="below 2\\^32 that are 1 modulo 2\\^16"):
         cube.simulate(str(RNS), parameters=pf.SlotParameters.of("ckks", name="own-any", **fields))
 
 
 def test_a_path_is_as_good_as_its_text():
-    assert pf.machine(TORUS).argument == str(TORUS)
-    assert pf.machine(TORUS).to_dict() == pf.machine(str(TORUS)).to_dict()
+    assert pf.load_machine(TORUS).argument == str(TORUS)
+    assert pf.load_machine(TORUS).to_dict() == pf.load_machine(str(TORUS)).to_dict()
 
 
 def test_a_machine_of_unknown_parts_has_no_table_of_them(polyfabric, tmp_path):
@@ -276,4 +276,4 @@ def test_without_a_set_a_built_in_program_takes_one_that_the_machine_holds(polyf
         assert report["parameters"].startswith("polyfabric-")
         assert found.get("correct", True) is True
     assert report["saturations"] == 0
-    assert programs.default_set("pbs", pf.machines.load("morphling")) == programs.DEFAULT_SET_ON_MACHINE
+    assert programs.default_set("pbs", pf.load_machine("morphling")) == programs.DEFAULT_SET_ON_MACHINE

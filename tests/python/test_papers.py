@@ -10,8 +10,8 @@ import json
 from pathlib import Path
 
 import pytest
-from polyfabric import machines
-from polyfabric.reproduce import f1_tables, morphling, reproduction
+from polyfabric import accelerators
+from polyfabric.reproduce import f1_tables, morphling, reproduce
 from polyfabric.reproduce.multipliers import Transform, complex_product, real_product
 from polyfabric.reproduce.published import Figures, compared
 from polyfabric.reproduce.strix import fragments
@@ -119,7 +119,7 @@ def test_fpt():
 
 
 def test_f1():
-    machine = machines.load("f1")
+    machine = accelerators.load("f1")
     made = [
         row for operation in ("ntt", "automorphism", "permute") for row in f1_tables.of_table_4(machine, operation, 12)
     ]
@@ -159,7 +159,7 @@ def test_f1():
 
 
 def test_morphling():
-    machine = machines.load("morphling")
+    machine = accelerators.load("morphling")
     made = [
         *morphling.set_of_table_5(machine, "I"),
         *morphling.set_of_table_5(machine, "III"),
@@ -192,7 +192,7 @@ def test_morphling():
 
 
 def test_osiris_counts_that_were_chosen_are_calibrated():
-    rows = Rows(reproduction("osiris")["rows"]).rows
+    rows = Rows(reproduce("osiris")["rows"]).rows
 
     def of(*cells):
         return [(row["model"], row["kind"]) for cell in cells for row in rows if row["cell"].startswith(cell)]

@@ -28,12 +28,12 @@ def named(x: pf.Value) -> dict[str, Any]:
 
 
 @pf.program(x=pf.Real.vector(4))
-def reals(x: pf.SlotValue) -> tuple[pf.SlotValue, pf.SlotValue]:
+def reals(x: pf.Value) -> tuple[pf.Value, pf.Value]:
     return x * 0.5, x.sum()
 
 
 @pf.program(x=pf.Mod(65537).vector(4))
-def residues(x: pf.SlotValue) -> pf.SlotValue:
+def residues(x: pf.Value) -> pf.Value:
     return x * x
 
 
@@ -69,12 +69,12 @@ def test_every_way_returns_what_the_function_returns(case: str) -> None:
 
 def test_a_call_with_plain_values_names_both_methods() -> None:
     for call in (lambda: one(x=3), lambda: one(3)):
-        with rejects(pf.InputError, "one.run(x=3)", "one.clear(x=3)"):
+        with rejects(pf.errors.InputError, "one.run(x=3)", "one.clear(x=3)"):
             call()
-    with rejects(pf.InputError, "one.run(x=..)", "one.clear(x=..)"):
+    with rejects(pf.errors.InputError, "one.run(x=..)", "one.clear(x=..)"):
         one()
     # An input with the name of an option is given in a dictionary.
-    with rejects(pf.InputError, "shared.run({'on': 1, 'x': 2})"):
+    with rejects(pf.errors.InputError, "shared.run({'on': 1, 'x': 2})"):
         shared(on=1, x=2)
     assert not hasattr(one, "evaluate")
 
@@ -92,20 +92,20 @@ def test_a_program_within_another_returns_what_its_function_returns() -> None:
 def test_inputs_are_given_in_one_way() -> None:
     client = pf.Client(pf.Specification.of(one))
     for call in (one.run, one.clear, client.encrypt):
-        with rejects(pf.InputError, "dictionary", "keywords"):
+        with rejects(pf.errors.InputError, "dictionary", "keywords"):
             call({"x": 1}, x=1)
-        with rejects(pf.InputError, "missing", "x=.."):
+        with rejects(pf.errors.InputError, "missing", "x=.."):
             call()
-        with rejects(pf.InputError, "'y'", "x"):
+        with rejects(pf.errors.InputError, "'y'", "x"):
             call(y=1)
-        with rejects(pf.InputError, "x=.."):
+        with rejects(pf.errors.InputError, "x=.."):
             call(1)
-    with rejects(pf.InputError, "'thread'", "threads"):
+    with rejects(pf.errors.InputError, "'thread'", "threads"):
         one.run(x=1, thread=2)
 
 
 def test_an_input_with_the_name_of_an_option_is_given_in_a_dictionary() -> None:
-    with rejects(pf.InputError, "'on'", "option", "dictionary", "shared.run({'on': .., 'x': ..})"):
+    with rejects(pf.errors.InputError, "'on'", "option", "dictionary", "shared.run({'on': .., 'x': ..})"):
         shared.run(x=1, on="cpu")
     done = shared.run({"on": 2, "x": 1}, on="interpreter")
     assert (done.value, done.on) == (4, "interpreter")
@@ -137,16 +137,16 @@ def test_the_steps_in_memory(case: str) -> None:
 def test_a_step_rejects_what_belongs_to_another() -> None:
     keys = one.keygen()
     request = one.encrypt(keys, {"x": 1})
-    with rejects(pf.InputError, "Keys", "keys.evaluation_key"):
+    with rejects(pf.errors.InputError, "Keys", "keys.evaluation_key"):
         one.execute(keys, request)  # type: ignore[arg-type]
-    with rejects(pf.InputError, "inputs"):
+    with rejects(pf.errors.InputError, "inputs"):
         one.decrypt(keys, request)
-    with rejects(pf.InputError, "morphling", "run"):
+    with rejects(pf.errors.InputError, "morphling", "run"):
         one.execute(keys.evaluation_key, request, on="morphling")
-    with pytest.raises(pf.FileError):
+    with pytest.raises(pf.errors.FileError):
         one.execute(one.keygen().evaluation_key, request)
     promised = pf.program(x=pf.Int(0, 7))(lambda x: pf.lookup(x.assume(pf.Int(0, 3)), [3, 2, 1, 0]))
-    with pytest.raises(pf.InputError):
+    with pytest.raises(pf.errors.InputError):
         promised.encrypt(promised.keygen(), x=7)
-    with rejects(pf.InputError, "one.keygen()", "one.encrypt(x=3)"):
+    with rejects(pf.errors.InputError, "one.keygen()", "one.encrypt(x=3)"):
         one.encrypt(x=3)

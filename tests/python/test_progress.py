@@ -30,11 +30,11 @@ def test_an_input_is_given_once(tmp_path):
         return x + y
 
     assert inputs(both, ("x=1", "y=2")) == {"x": 1, "y": 2}
-    with rejects(pf.InputError, "'x'"):
+    with rejects(pf.errors.InputError, "'x'"):
         inputs(both, ("x=1", "x=2"))
     file = tmp_path / "values.json"
     file.write_text(json.dumps({"y": 3, "x": 1}))
-    with rejects(pf.InputError, "'y'", "values.json"):
+    with rejects(pf.errors.InputError, "'y'", "values.json"):
         inputs(both, ("y=1", str(file)))
 
 
@@ -43,7 +43,7 @@ def test_a_failure_probability_is_accepted_by_the_same_name_everywhere():
     def turned(x):
         return pf.lookup(x, lambda v: 31 - v)
 
-    with pytest.raises(pf.NoiseError):
+    with pytest.raises(pf.errors.NoiseError):
         turned.cost("toy-256")
     assert turned.cost("toy-256", max_failure=0).to_dict()["parameters"] == "toy-256"
     assert turned.run({"x": 1}, parameters="toy-256", max_failure=0).parameters == "toy-256"
@@ -72,12 +72,12 @@ def test_a_simulation_tells_its_stages_and_a_hook_ends_it():
     assert reports == []
 
 
-@pytest.mark.filterwarnings("ignore::polyfabric.SecurityWarning")
+@pytest.mark.filterwarnings("ignore::polyfabric.errors.SecurityWarning")
 def test_a_compilation_to_lists_of_instructions_says_which_share_is_done():
     @pf.program(x=pf.Real.vector(4096))
     def powers(x):
         for step in range(14):
-            x = x * x + sum((pf.rotate(x, step * 12 + turn) for turn in range(1, 12)), x)
+            x = x * x + sum((x.rotate(step * 12 + turn) for turn in range(1, 12)), x)
         return x * 0.001
 
     reports: list[tuple[str, int, int]] = []

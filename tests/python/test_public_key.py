@@ -49,7 +49,7 @@ def test_two_encrypt_for_a_third(scheme: str, tmp_path: Any) -> None:
     half = pf.Ciphertexts({**client.encrypt(inputs).parts, **pf.Ciphertexts.from_bytes(ours).parts}, ".in.ct")
     for answer in (found, client.decrypt(server.execute(half))):
         expect_close(answer, expected, atol)
-    with rejects(pf.InputError, "'ours'"):
+    with rejects(pf.errors.InputError, "'ours'"):
         request | pf.Ciphertexts.from_bytes(ours)
 
 
@@ -63,7 +63,7 @@ def test_who_has_the_key_encrypts_its_own_part(scheme: str) -> None:
     expect_close(answer, program.clear(inputs), atol=1e-5)
     # Where nobody else encrypts, an input is missing.
     alone = pf.Client(pf.Specification.of(program))
-    with rejects(pf.InputError, "'theirs'"):
+    with rejects(pf.errors.InputError, "'theirs'"):
         alone.encrypt({"ours": inputs["ours"]})
 
 
@@ -72,11 +72,11 @@ def test_public_key_inputs_are_rejected_unless_planned(scheme: str) -> None:
     program, inputs = CASES[scheme]
     spec = pf.Specification.of(program)
     client = pf.Client(spec)
-    with pytest.raises(pf.InputError, match="public=True"):
+    with pytest.raises(pf.errors.InputError, match="public=True"):
         pf.Encryptor(spec, client.public_key).encrypt(inputs)
-    with pytest.raises(pf.InputError, match=r"take client\.public_key"):
+    with pytest.raises(pf.errors.InputError, match=r"take client\.public_key"):
         pf.Encryptor(spec, client.evaluation_key)  # type: ignore[arg-type]
-    with pytest.raises(pf.FileError):
+    with pytest.raises(pf.errors.FileError):
         pf.Encryptor(spec, pf.PublicKey.from_bytes(client.evaluation_key.to_bytes()))
 
 
@@ -85,13 +85,13 @@ def test_a_server_of_tfhe_rejects_public_key_inputs_unless_enabled() -> None:
     spec = pf.Specification.of(program, public=True)
     client = pf.Client(spec)
     request = pf.Encryptor(spec, client.public_key).encrypt(inputs)
-    with rejects(pf.FileError, "elements", "--public"):
+    with rejects(pf.errors.FileError, "elements", "--public"):
         pf.Server(program, client.evaluation_key).execute(request)
     # A file of another client, and an input instead of a result.
     other = pf.Encryptor(spec, pf.Client(spec).public_key).encrypt(inputs)
-    with pytest.raises(pf.FileError, match="key generation"):
+    with pytest.raises(pf.errors.FileError, match="key generation"):
         pf.Server(program, client.evaluation_key, public=True).execute(other)
-    with pytest.raises(pf.FileError, match="program"):
+    with pytest.raises(pf.errors.FileError, match="program"):
         client.decrypt(pf.Ciphertexts({"more": request.parts["ours"], "turned": request.parts["theirs"]}, ".out.ct"))
 
 
@@ -159,7 +159,7 @@ def test_a_public_key_of_another_set_is_reported() -> None:
     program, inputs = CASES["tfhe"]
     other = pf.Client(pf.Specification.of(program, "polyfabric-integers-4-t64", public=True))
     spec = pf.Specification.of(pf.program("bit", x=pf.Bool)(lambda x: ~x), public=True)
-    with rejects(pf.InputError, "polyfabric-integers-4-t64"):
+    with rejects(pf.errors.InputError, "polyfabric-integers-4-t64"):
         pf.Encryptor(spec, other.public_key)
-    with rejects(pf.InputError, "'mine'"):
+    with rejects(pf.errors.InputError, "'mine'"):
         pf.Encryptor(other.specification, other.public_key).encrypt({**inputs, "mine": 1})

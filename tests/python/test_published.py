@@ -6,7 +6,7 @@ import tomllib
 
 import polyfabric as pf
 import pytest
-from polyfabric.reproduce import PAPERS, reproduction
+from polyfabric.reproduce import PAPERS, reproduce
 from polyfabric.reproduce.published import Figures, compared
 from polyfabric.reproduce.rows import calibrated, failed, identical, predicted
 
@@ -61,7 +61,7 @@ QUOTIENTS = """
     unit = "1/ns"
     quotient = { over = ["a"] }
 """
-FULL = pf.MachineError("the scratchpad is full")
+FULL = pf.errors.MachineError("the scratchpad is full")
 
 
 def rows(*predictions, timed=False, more=""):
@@ -129,17 +129,17 @@ def test_a_quotient_has_no_number_where_a_factor_has_none():
 @pytest.mark.parametrize(("factor", "wrong"), [("none", "is no cell"), ("q", "is one itself"), ("c", "nobody has")])
 def test_a_quotient_of_cells_without_numbers_is_rejected(factor, wrong):
     more = f'[[figure]]\nid = "s"\ntable = "T"\ncell = "s"\nunit = "x"\nquotient = {{ of = ["{factor}"] }}\n'
-    with pytest.raises(pf.MachineError, match=f'p.toml: cell "s" is a quotient of "{factor}", which {wrong}'):
+    with pytest.raises(pf.errors.MachineError, match=f'p.toml: cell "s" is a quotient of "{factor}", which {wrong}'):
         rows(more=QUOTIENTS + more)
 
 
 def test_a_number_of_no_published_cell_is_refused():
-    with pytest.raises(pf.MachineError, match='no cell "none"'):
+    with pytest.raises(pf.errors.MachineError, match='no cell "none"'):
         rows(predicted("none", 1.0, "why"))
 
 
 def test_every_paper_has_its_file_and_its_module():
     for paper in PAPERS:
         assert Figures.read(paper).cells
-    with pytest.raises(pf.MachineError, match=r'figures of "none".* it has f1, fpt'):
-        reproduction("none")
+    with pytest.raises(pf.errors.MachineError, match=r'figures of "none".* it has f1, fpt'):
+        reproduce("none")

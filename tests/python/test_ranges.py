@@ -10,28 +10,29 @@ import re
 import numpy as np
 import polyfabric as pf
 import pytest
+from polyfabric.language.types import Type
 
 NIBBLE = pf.Int(0, 15)
 
 
-def output(function, **inputs) -> pf.Type:
+def output(function, **inputs) -> Type:
     return pf.program(**inputs)(function).outputs["result"]
 
 
 @pytest.mark.parametrize(
     ("function", "bounds"),
     [
-        (lambda x, y: pf.maximum(x, y), (0, 15)),
-        (lambda x, y: pf.minimum(x, y), (0, 15)),
-        (lambda x, y: pf.maximum(x, 4), (4, 15)),
-        (lambda x, y: pf.minimum(3, x), (0, 3)),
+        (lambda x, y: pf.max(x, y), (0, 15)),
+        (lambda x, y: pf.min(x, y), (0, 15)),
+        (lambda x, y: pf.max(x, 4), (4, 15)),
+        (lambda x, y: pf.min(3, x), (0, 3)),
         (lambda x, y: (x - y) * (x - y), (0, 225)),
         (lambda x, y: (x - y) ** 2, (0, 225)),
         (lambda x, y: abs(x - y), (0, 15)),
         (lambda x, y: x * y, (0, 225)),
         (lambda x, y: (x - 15) * y, (-225, 0)),
-        (lambda x, y: pf.mux(x > y, x, y), (0, 15)),
-        (lambda x, y: pf.mux(x > y, x, 20), (0, 20)),
+        (lambda x, y: pf.where(x > y, x, y), (0, 15)),
+        (lambda x, y: pf.where(x > y, x, 20), (0, 20)),
     ],
 )
 def test_ranges_are_tight_without_a_promise(function, bounds) -> None:
@@ -47,7 +48,7 @@ def test_a_sorting_network_costs_as_much_as_the_promised_one() -> None:
     def network(x, promise):
         values = [x[i] for i in range(4)]
         for a, b in [(0, 1), (2, 3), (0, 2), (1, 3), (1, 2)]:
-            low, high = pf.minimum(values[a], values[b]), pf.maximum(values[a], values[b])
+            low, high = pf.min(values[a], values[b]), pf.max(values[a], values[b])
             values[a], values[b] = promise(low), promise(high)
         return pf.concat(*values)
 
@@ -75,8 +76,8 @@ def test_a_range_beyond_one_look_up_costs_as_much_as_the_same_width() -> None:
 
 def test_a_branch_is_sent_to_a_choice_which_takes_integers() -> None:
     message = refusal(lambda: pf.program(x=NIBBLE, y=NIBBLE)(lambda x, y: x if x > y else y))
-    assert "pf.mux(condition, a, b)" in message
-    remedy = pf.program(x=pf.Int(0, 3), y=pf.Int(0, 3))(lambda x, y: pf.mux(x > y, x, y))
+    assert "pf.where(condition, a, b)" in message
+    remedy = pf.program(x=pf.Int(0, 3), y=pf.Int(0, 3))(lambda x, y: pf.where(x > y, x, y))
     for x, y in itertools.product(range(4), repeat=2):
         assert remedy.clear(x=x, y=y) == max(x, y)
     assert remedy.cost().to_dict()["lookups"] == 3
@@ -92,7 +93,7 @@ def test_bgv_comparisons_point_to_integers_of_tfhe() -> None:
 
 def test_numpy_is_sent_to_calls_that_exist() -> None:
     for call, remedy in [
-        (lambda x: np.maximum(x, x, where=[True] * 4), lambda x: pf.maximum(x, x)),
+        (lambda x: np.maximum(x, x, where=[True] * 4), lambda x: pf.max(x, x)),
         (lambda x: np.concatenate([x, x], axis=1), lambda x: pf.concat(x, x)),
         (lambda x: np.sqrt(x), lambda x: pf.lookup(x, lambda v: int(v**0.5))),
     ]:
@@ -153,7 +154,7 @@ def test_a_table_needs_entries_only_for_values_that_occur(split: bool) -> None:
             values |= {
                 "product": (x * (y * 2), 4),
                 "greater": (pf.max(x, 4 * y), 2),
-                "chosen": (pf.mux(y > 3, x, 4 * y), 2),
+                "chosen": (pf.where(y > 3, x, 4 * y), 2),
             }
         for name, (value, step) in values.items():
             lo, hi = value.type.bounds

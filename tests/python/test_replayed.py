@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import polyfabric as pf
 import pytest
+from polyfabric.accelerators import Machine, load
 from polyfabric.execution import run_plan
 from polyfabric.keys import Keys
-from polyfabric.machines import Machine, load
+from polyfabric.language.types import Type
 from polyfabric.parameters import named
 from polyfabric.schemes.options import PlanOptions
 from polyfabric.schemes.tfhe import ElementPlan
@@ -37,7 +38,7 @@ class Case:
 
 CASES: dict[str, Case] = {}
 
-Inputs = dict[str, tuple[pf.Type, Any]]
+Inputs = dict[str, tuple[Type, Any]]
 
 
 def case(encrypted: Callable[..., Any], inputs: Inputs, expected: list[Any]) -> None:
@@ -46,18 +47,18 @@ def case(encrypted: Callable[..., Any], inputs: Inputs, expected: list[Any]) -> 
     CASES[program.name] = Case(program, {name: value for name, (_, value) in inputs.items()}, expected)
 
 
-def small(x: Any, bits: int = 2) -> tuple[pf.Type, Any]:
+def small(x: Any, bits: int = 2) -> tuple[Type, Any]:
     """An integer of a few bits in one ciphertext, or a vector of them."""
     kind = pf.Int(0, 2**bits - 1)
     return (kind.vector(len(x)), x) if isinstance(x, list) else (kind, x)
 
 
-def flag(x: Any) -> tuple[pf.Type, Any]:
+def flag(x: Any) -> tuple[Type, Any]:
     """A Boolean, or a vector of them."""
     return (pf.Bool.vector(len(x)), x) if isinstance(x, list) else (pf.Bool, x)
 
 
-def wide(x: Any, bits: int = 4) -> tuple[pf.Type, Any]:
+def wide(x: Any, bits: int = 4) -> tuple[Type, Any]:
     """An integer of several digits, or a vector of them."""
     return (pf.UInt(bits).vector(len(x)), x) if isinstance(x, list) else (pf.UInt(bits), x)
 
@@ -201,7 +202,7 @@ case(gates_of_one, {"a": flag(1)}, [1, 0, 1])
 
 
 def chosen(a, b, x, y):
-    return pf.mux(a, b, ~b), pf.mux(a, x, y), pf.mux(~a, x, y)
+    return pf.where(a, b, ~b), pf.where(a, x, y), pf.where(~a, x, y)
 
 
 case(chosen, {"a": flag(1), "b": flag(0), "x": small(2), "y": small(1)}, [0, 2, 1])
@@ -239,7 +240,7 @@ case(bits, {"x": wide(13), "y": wide(5)}, [5, 8, 2, 1, 0])
 
 
 def ordered(x, y):
-    return x < y, x == y, pf.max(x, y), pf.mux(x > y, x, y), pf.mux(x > 3, 1, 5)
+    return x < y, x == y, pf.max(x, y), pf.where(x > y, x, y), pf.where(x > 3, 1, 5)
 
 
 case(ordered, {"x": wide(13), "y": wide(5)}, [0, 0, 13, 13, 1])
@@ -267,7 +268,9 @@ case(of_vectors, {"x": wide([3, 9, 5])}, [17 % 16, 9, [3, 5, 9], 9, (3 + 18 + 15
 
 
 def table(i, j):
-    return pf.Table([3, 1, 4, 1, 5, 9, 2, 6], pf.UInt(4))[i], pf.Table(lambda v: v * 7 % 16, pf.UInt(4))[j]
+    return pf.lookup(i, [3, 1, 4, 1, 5, 9, 2, 6], result=pf.UInt(4)), pf.lookup(
+        j, lambda v: v * 7 % 16, result=pf.UInt(4)
+    )
 
 
 case(table, {"i": wide(5, 3), "j": wide(45, 6)}, [9, 45 * 7 % 16])
@@ -431,5 +434,5 @@ def test_programs_without_operations_are_neither_timed_nor_replayed(on):
         lambda: swapped.simulate(on, parameters=RING),
         lambda: swapped.run({"x": [1, 2]}, on=on, parameters=RING),
     ):
-        with pytest.raises(pf.MachineError):
+        with pytest.raises(pf.errors.MachineError):
             attempt()

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import polyfabric as pf
 import pytest
+from polyfabric.accelerators import Machine, load
 from polyfabric.apps.bgv_bootstrapping import bgv_bootstrapping
 from polyfabric.apps.ckks_bootstrapping import ckks_bootstrapping
 from polyfabric.execution import plan, run_plan
-from polyfabric.machines import Machine, load
+from polyfabric.language.types import SlotType
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN = str(ROOT / "examples" / "own-rns-machine.toml")
@@ -39,7 +40,7 @@ def parameters(scheme: str) -> pf.SlotParameters | str:
 class Case:
     """A program, values for its inputs, and its outputs as numpy gives them."""
 
-    program: pf.SlotProgram
+    program: pf.Program
     values: dict[str, Any]
     expected: list[Any]
 
@@ -50,7 +51,7 @@ CASES: dict[str, Case] = {}
 def case(encrypted: Callable[..., Any], expected: Callable[..., Any], **values: np.ndarray) -> None:
     """Adds the program `encrypted`, known by its name, of vectors and matrices of these values; `expected` computes its outputs in the clear."""
 
-    def kind(value: np.ndarray) -> pf.SlotType:
+    def kind(value: np.ndarray) -> SlotType:
         if np.issubdtype(value.dtype, np.integer):
             own = pf.Mod(MODULUS)
         else:
@@ -106,7 +107,7 @@ case(ckks_scaled, lambda x: x * Y, x=X)
 
 
 def ckks_rotated(x):
-    return pf.rotate(x, 1), pf.rotate(x, -3)
+    return x.rotate(1), x.rotate(-3)
 
 
 case(ckks_rotated, lambda x: (np.roll(x, -1), np.roll(x, 3)), x=X)
@@ -186,7 +187,7 @@ case(bgv_products, bgv_products, x=V, y=W)
 
 
 def bgv_rotated(x):
-    return pf.rotate(x, 1), x.swap_rows()
+    return x.rotate(1), x.swap_rows()
 
 
 case(bgv_rotated, lambda x: (np.roll(x.reshape(2, 4), -1, axis=1).ravel(), np.roll(x, 4)), x=V)
@@ -256,7 +257,7 @@ def test_every_kind_of_program_is_replayed(name, on):
         lambda **given: program.simulate(on, **given),
         lambda **given: program.run(CASES[name].values, on=on, **given),
     ):
-        with pytest.raises(pf.MachineError):
+        with pytest.raises(pf.errors.MachineError):
             attempt(parameters=parameters(program.scheme), security=0)
 
 
@@ -305,6 +306,6 @@ def test_a_report_marks_programs_that_are_timed_but_not_run(on):
     # The key switch of this set has noise beyond the scale.
     coarse = {"parameters": "toy-10-f1", "security": 0}
     assert "would be only noise" in rotated.program.simulate(on, **coarse)["not_run"]
-    with pytest.raises(pf.NoiseError):
+    with pytest.raises(pf.errors.NoiseError):
         rotated.program.run(rotated.values, on=on, **coarse)
     assert "not_run" not in rotated.program.simulate(on, parameters=parameters("ckks"), security=0).to_dict()

@@ -32,7 +32,7 @@ def test_data_is_plain(simulation, cost):
 
 
 def test_an_unknown_entry_is_an_error_never_0(simulation):
-    with pytest.raises(pf.InputError, match="no entry 'stall'"):
+    with pytest.raises(pf.errors.InputError, match="no entry 'stall'"):
         simulation["stall"]
 
 
@@ -111,7 +111,7 @@ def test_the_timeline_opens_in_perfetto(simulation):
 
 
 def test_a_report_without_schedule_has_no_timeline(cost):
-    with pytest.raises(pf.InputError, match="no timeline"):
+    with pytest.raises(pf.errors.InputError, match="no timeline"):
         cost.timeline()
 
 

@@ -25,7 +25,7 @@ from polyfabric.reproduce.rows import predicted
 command = importlib.import_module("polyfabric.cli.reproduce")
 
 ROOT = Path(__file__).parents[2]
-FULL = pf.MachineError("the scratchpad is full")
+FULL = pf.errors.MachineError("the scratchpad is full")
 
 
 def row(**given):
@@ -91,7 +91,7 @@ def test_a_program_that_the_other_scheduler_cannot_order_is_not_an_error():
     class Machine:
         def map(self, planned, **options):
             if "scheduler" in options:
-                raise pf.IntractableError("after 300.0 s")
+                raise pf.errors.IntractableError("after 300.0 s")
             raise FULL
 
     made = {each["id"]: each for each in f1_figures.table_5("db", Machine(), None, 1.0)}
@@ -211,7 +211,7 @@ def test_what_is_no_fault_of_an_inference_ends_both_threads(monkeypatch):
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_a_failed_row_is_reported_and_the_rest_printed(monkeypatch, found, status, form):
     report = Report("reproduction", {"paper": "P", "rows": found})
-    monkeypatch.setattr(command, "reproduction", lambda *_, **__: report)
+    monkeypatch.setattr(command, "reproduced", lambda *_, **__: report)
     done = CliRunner().invoke(command.reproduce, ["p", *form])
     assert done.exit_code == status
     assert ("T, broken: the scratchpad is full" in " ".join(done.stderr.split())) == bool(status)
@@ -255,7 +255,7 @@ def test_points_of_a_figure_are_drawn_as_its_curves(monkeypatch, tmp_path):
     _, figure = reproduced([*ROWS[1:], *over_time]).plot()
     assert figure.axes[0].get_xscale() == "linear"
 
-    monkeypatch.setattr(command, "reproduction", lambda *_, **__: report)
+    monkeypatch.setattr(command, "reproduced", lambda *_, **__: report)
     done = CliRunner().invoke(command.reproduce, ["p", "--plot", str(tmp_path / "p.svg")])
     assert done.exit_code == 0, done.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"p-1.svg", "p-2.svg"}

@@ -88,9 +88,9 @@ def test_keys_say_which_scheme_they_are_of(scheme: str, done: Any, tmp_path: Pat
     assert again.correct
     assert "keys" not in again.seconds
     for other in CASES.keys() - {scheme}:
-        with rejects(pf.InputError, scheme.upper(), other.upper()):
+        with rejects(pf.errors.InputError, scheme.upper(), other.upper()):
             CASES[other][0].run(CASES[other][1], keys=keys)
-        with rejects(pf.FileError, scheme.upper(), other.upper()):
+        with rejects(pf.errors.FileError, scheme.upper(), other.upper()):
             pf.Keys.load(tmp_path, other)
 
 
@@ -178,10 +178,10 @@ def test_what_means_nothing_or_asks_too_much_is_refused(scheme: str, option: dic
 
 def test_a_plan_is_executed_where_it_is_for() -> None:
     program, inputs = CASES["tfhe"]
-    with rejects(pf.InputError, "elements", "cpu", "morphling"):
+    with rejects(pf.errors.InputError, "elements", "cpu", "morphling"):
         run_plan(program.plan(), inputs, on="morphling")
-    planned = program.plan(machine=pf.machine("morphling"))
-    with rejects(pf.InputError, "elements", "morphling", "interpreter"):
+    planned = program.plan(machine=pf.load_machine("morphling"))
+    with rejects(pf.errors.InputError, "elements", "morphling", "interpreter"):
         run_plan(planned, inputs, on="interpreter")
     assert run_plan(planned, inputs).on == "morphling"
 

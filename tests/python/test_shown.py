@@ -13,7 +13,7 @@ from rich.console import Console
 
 
 @pf.program(x=pf.Mod(65537).vector(300))
-def squares(x: pf.SlotValue) -> dict[str, pf.SlotValue]:
+def squares(x: pf.Value) -> dict[str, pf.Value]:
     """Of three hundred numbers."""
     return {"sum": x.sum(), "squares": x * x}
 
@@ -46,7 +46,7 @@ def test_a_wrong_digit_above_an_integers_width_is_reported_even_if_shown_values_
 
 
 @pytest.mark.parametrize("program", [squares, plus], ids=["slots", "elements"])
-def test_a_report_prints_as_its_table(program: pf.Program | pf.SlotProgram) -> None:
+def test_a_report_prints_as_its_table(program: pf.Program) -> None:
     report = program.cost()
     assert str(report) == report.table().rstrip()
     assert len(repr(report)) < 200
@@ -87,5 +87,5 @@ def test_a_type_is_shown_as_it_is_written(kind: object) -> None:
 
 def test_plans_machines_and_the_package_have_descriptive_reprs() -> None:
     assert re.fullmatch(r"<plan of plus with polyfabric-\S+, for this computer>", repr(plus.plan()))
-    assert repr(pf.machine("f1")) == "<machine f1>"
+    assert repr(pf.load_machine("f1")) == "<machine f1>"
     assert re.match(r"\d+\.\d+", pf.__version__)

@@ -70,14 +70,14 @@ def test_keys_of_another_scheme_are_reported(scheme: str, other: str, sides: Any
         lambda: pf.Client.from_bytes(specification, client.to_bytes()),
         lambda: pf.Server(program, client.evaluation_key),
     ):
-        with pytest.raises(pf.FileError, match=expected):
+        with pytest.raises(pf.errors.FileError, match=expected):
             make()
 
 
 def test_a_violated_assumption_is_reported_by_the_programs_owner() -> None:
     """As documented: a client, which has no program, encrypts the input, and other numbers are decrypted."""
     program = pf.program(x=pf.Int(0, 7))(lambda x: pf.lookup((x * 3).assume(pf.Int(0, 9)), lambda v: v))
-    with pytest.raises(pf.InputError):
+    with pytest.raises(pf.errors.InputError):
         program.run({"x": 7})
     client = pf.Client(pf.Specification.of(program))
     server = pf.Server(program, client.evaluation_key)
@@ -154,7 +154,7 @@ def test_a_client_of_slots_decrypts_results_of_programs_only(sides: Any) -> None
     np.testing.assert_allclose(found, [0.75, 0.5625, 0.5, 1.5], atol=1e-6)
     # An answer with another's polynomial in it is none.
     other = pf.Client(client.specification)
-    with pytest.raises(pf.FileError, match="key generation"):
+    with pytest.raises(pf.errors.FileError, match="key generation"):
         other.decrypt(answer)
 
 
@@ -191,7 +191,7 @@ def test_a_specification_with_impossible_figures_is_refused(sides: Any) -> None:
         (lambda data: data.update(public=1), "damaged specification"),
         (lambda data: data.update(scheme="bgv"), "damaged specification"),
     ):
-        with pytest.raises(pf.FileError, match=message):
+        with pytest.raises(pf.errors.FileError, match=message):
             pf.Specification.from_bytes(changed(change))
 
 
@@ -201,16 +201,16 @@ def test_ciphertexts_of_another_program_client_or_direction_are_refused(sides: A
     same_types = pf.program("elements", x=pf.Int(0, 3).vector(3), n=pf.UInt(6), t=pf.Text(2))(
         lambda x, n, t: {"score": pf.lookup(pf.dot([2, -1, 3], x), abs), "more": n + 1, "same": t == "ab"}
     )
-    with pytest.raises(pf.FileError, match="program"):
+    with pytest.raises(pf.errors.FileError, match="program"):
         server.execute(pf.Client(pf.Specification.of(same_types)).encrypt(inputs))
-    with pytest.raises(pf.FileError, match="key generation"):
+    with pytest.raises(pf.errors.FileError, match="key generation"):
         server.execute(pf.Client(client.specification).encrypt(inputs))
     request = client.encrypt(inputs)
-    with pytest.raises(pf.InputError, match="inputs"):
+    with pytest.raises(pf.errors.InputError, match="inputs"):
         client.decrypt(request)
-    with pytest.raises(pf.InputError, match="outputs"):
+    with pytest.raises(pf.errors.InputError, match="outputs"):
         server.execute(pf.Ciphertexts(request.parts, ".out.ct"))
-    with pytest.raises(pf.FileError, match="program"):
+    with pytest.raises(pf.errors.FileError, match="program"):
         client.decrypt(pf.Ciphertexts({"score": request.parts["x"]}, ".out.ct"))
 
 
@@ -219,36 +219,36 @@ def test_damaged_and_foreign_bytes_are_refused(sides: Any) -> None:
     request = client.encrypt(CASES["tfhe"][1])
     damaged = bytearray(request.parts["x"])
     damaged[-40] ^= 1
-    with pytest.raises(pf.FileError, match=r"checksum|damaged"):
+    with pytest.raises(pf.errors.FileError, match=r"checksum|damaged"):
         server.execute(pf.Ciphertexts({**request.parts, "x": bytes(damaged)}, ".in.ct"))
     for data in (b"", b"nothing", request.to_bytes()[:100]):
-        with pytest.raises(pf.FileError, match="not an archive of ciphertexts"):
+        with pytest.raises(pf.errors.FileError, match="not an archive of ciphertexts"):
             pf.Ciphertexts.from_bytes(data)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("x.in.ct", bytes(1 << 20))
-    with rejects(pf.FileError, "compressed"):
+    with rejects(pf.errors.FileError, "compressed"):
         pf.Ciphertexts.from_bytes(buffer.getvalue())
-    with pytest.raises(pf.FileError, match="bytes in memory"):
+    with pytest.raises(pf.errors.FileError, match="bytes in memory"):
         pf.Server(elements, pf.EvaluationKey.from_bytes(b"no key"))
     for data in (
         b"{",
         b"[]",
         b'{"format": "polyfabric-specification", "version": 2, "program": "x", "scheme": "tfhe"}',
     ):
-        with pytest.raises(pf.FileError, match="get it"):
+        with pytest.raises(pf.errors.FileError, match="get it"):
             pf.Specification.from_bytes(data)
-    with pytest.raises(pf.FileError, match="version"):
+    with pytest.raises(pf.errors.FileError, match="version"):
         pf.Specification.from_bytes(b'{"format": "polyfabric-specification", "version": 3}')
 
 
 def test_wrong_kinds_are_reported(sides: Any) -> None:
     client, _ = sides["tfhe"]
-    with pytest.raises(pf.InputError, match=r"pf\.Specification\.of\(program\)"):
+    with pytest.raises(pf.errors.InputError, match=r"pf\.Specification\.of\(program\)"):
         pf.Client(elements)  # type: ignore[arg-type]
-    with pytest.raises(pf.InputError, match=r"use client\.evaluation_key"):
+    with pytest.raises(pf.errors.InputError, match=r"use client\.evaluation_key"):
         pf.Server(elements, client)  # type: ignore[arg-type]
-    with rejects(pf.InputError, "@pf.program"):
+    with rejects(pf.errors.InputError, "@pf.program"):
         pf.Specification.of(len)  # type: ignore[arg-type]
 
 
@@ -256,12 +256,12 @@ def test_bytes_and_folders_of_the_other_direction_are_reported(sides: Any, tmp_p
     (client, server), (_, inputs) = sides["ckks"], CASES["ckks"]
     request = client.encrypt(inputs)
     answer = server.execute(request)
-    with rejects(pf.InputError, "bytes", "pf.Ciphertexts"):
+    with rejects(pf.errors.InputError, "bytes", "pf.Ciphertexts"):
         server.execute(request.to_bytes())
-    with rejects(pf.InputError, "bytes", "pf.Ciphertexts"):
+    with rejects(pf.errors.InputError, "bytes", "pf.Ciphertexts"):
         client.decrypt(answer.to_bytes())
     answer.save(tmp_path)
-    with rejects(pf.FileError, "outputs=True"):
+    with rejects(pf.errors.FileError, "outputs=True"):
         pf.Ciphertexts.load(tmp_path)
     found = client.decrypt(pf.Ciphertexts.load(tmp_path, outputs=True))
     np.testing.assert_allclose(found, client.decrypt(answer))
@@ -296,7 +296,7 @@ def test_a_hooks_exception_ends_the_execution_and_the_server_continues(scheme: s
         server.execute(request, progress=hook)
     wanted = threading.Event()
     wanted.set()
-    with pytest.raises(pf.CancelledError, match="start it again"):
+    with pytest.raises(pf.errors.CancelledError, match="start it again"):
         server.execute(request, cancel=wanted)
     expect(program, inputs, client.decrypt(server.execute(request)))
 
@@ -311,7 +311,7 @@ def test_a_hook_that_cannot_be_called_is_refused_before_the_work(scheme: str, si
         lambda: server.execute(request, progress=wrong, cancel=threading.Event()),
         lambda: pf.Client(client.specification).make_evaluation_key(wrong),
     ):
-        with rejects(pf.InputError, "progress=5"):
+        with rejects(pf.errors.InputError, "progress=5"):
             refused()
 
 
@@ -347,12 +347,12 @@ def test_a_store_keeps_no_more_in_memory_than_it_may(tmp_path: Any) -> None:
         answer = store.server(name).execute(client.encrypt({"x": [0.5] * 4}))
         np.testing.assert_allclose(client.decrypt(answer), [0.75] * 4, atol=1e-6)
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"{name}.server.key" for name in clients]
-    with rejects(pf.InputError, "'mallory'"):
+    with rejects(pf.errors.InputError, "'mallory'"):
         store.server("mallory")
-    with rejects(pf.InputError, "'../ada'"):
+    with rejects(pf.errors.InputError, "'../ada'"):
         store.server("../ada")
     # A key that does not serve the program does not replace one that does.
-    with pytest.raises(pf.ParameterError):
+    with pytest.raises(pf.errors.ParameterError):
         store.put("ada", pf.Client(pf.Specification.of(reals, "ckks-depth-4")).evaluation_key)
     store.server("ada").execute(clients["ada"].encrypt({"x": [0.5] * 4}))
 
@@ -406,7 +406,7 @@ def test_two_stores_on_one_folder_serve_the_last_key(tmp_path: Any) -> None:
         np.testing.assert_allclose(new.decrypt(answer), [0.75] * 4, atol=1e-6)
     # A client whose file is gone has no key any more.
     (tmp_path / "ada.server.key").unlink()
-    with rejects(pf.InputError, "'ada'"):
+    with rejects(pf.errors.InputError, "'ada'"):
         other.server("ada")
 
 
@@ -475,7 +475,7 @@ def test_a_weak_set_is_warned_of_wherever_its_keys_are_used(kind: str, tmp_path:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             use()
-        assert [warning.category for warning in caught] == [pf.SecurityWarning], use
+        assert [warning.category for warning in caught] == [pf.errors.SecurityWarning], use
         assert weak in str(caught[0].message)
 
 
@@ -484,7 +484,7 @@ def test_a_key_is_not_saved_over_another(tmp_path: Any) -> None:
     client, other = (pf.Client(pf.Specification.of(elements)) for _ in range(2))
     client.save(path)
     client.save(path)
-    with rejects(pf.FileError, "client.key"):
+    with rejects(pf.errors.FileError, "client.key"):
         other.save(path)
     assert path.read_bytes() == client.to_bytes()
 
@@ -510,7 +510,7 @@ def test_outputs_of_other_inputs_are_not_decrypted(tmp_path: Any) -> None:
     program.in_folder(folder).execute()
     assert program.in_folder(folder).decrypt().value == 2
     program.in_folder(folder).encrypt({"x": 3})
-    with pytest.raises(pf.FileError, match=r"result\.out\.ct"):
+    with pytest.raises(pf.errors.FileError, match=r"result\.out\.ct"):
         program.in_folder(folder).decrypt()
     program.in_folder(folder).execute()
     assert program.in_folder(folder).decrypt().value == 0

@@ -13,8 +13,8 @@ import numpy as np
 import polyfabric as pf
 import pytest
 from calls import Finished
+from polyfabric.accelerators import load
 from polyfabric.language.slots import SlotTracer
-from polyfabric.machines import load
 from polyfabric.memory import limited, size
 
 MiB = 1 << 20
@@ -72,7 +72,7 @@ import polyfabric as pf
 try:
     f.plan({arguments}{", " if arguments else ""}memory={memory})
     print("planned")
-except pf.RunError:
+except pf.errors.RunError:
     print("refused")
 """
     found = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
@@ -108,7 +108,7 @@ def test_the_estimate_of_a_plan_is_at_least_what_it_takes_and_at_most_three_time
 def test_a_program_that_takes_too_much_while_it_is_traced_is_refused_where_it_is_written(
     function: Any, inputs: dict[str, Any]
 ) -> None:
-    with limited("64M"), pytest.raises(pf.ProgramError, match=Path(__file__).name):
+    with limited("64M"), pytest.raises(pf.errors.ProgramError, match=Path(__file__).name):
         pf.program("large", **inputs)(function)
 
 
@@ -116,7 +116,7 @@ def test_a_program_with_more_slots_than_any_ring_has_is_refused_before_its_diago
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(SlotTracer, "native", lambda *_: pytest.fail("a vector was made"))
-    with pytest.raises(pf.ProgramError):
+    with pytest.raises(pf.errors.ProgramError):
         pf.program(a=pf.Real.matrix(192, 784), v=pf.Real.vector(784))(lambda a, v: (a * v).sum(axis=1))
 
 
@@ -134,13 +134,13 @@ def squared(x: Any) -> Any:
 def test_a_run_a_plan_its_cost_and_a_schedule_stay_within_the_memory_that_is_given(program: Any) -> None:
     needed = program.plan().memory_bytes
     inputs = {"x": [0] * 8}
-    with pytest.raises(pf.RunError):
+    with pytest.raises(pf.errors.RunError):
         program.run(inputs, memory=needed - 1)
-    with pytest.raises(pf.RunError):
+    with pytest.raises(pf.errors.RunError):
         program.plan(memory=MiB)
-    with pytest.raises(pf.RunError):
+    with pytest.raises(pf.errors.RunError):
         program.cost(memory="1M")
-    with pytest.raises(pf.RunError):
+    with pytest.raises(pf.errors.RunError):
         program.simulate("strix" if program is doubled else "f1", memory="1M")
     assert program.run(inputs, memory=2 * needed).correct
 
@@ -148,7 +148,7 @@ def test_a_run_a_plan_its_cost_and_a_schedule_stay_within_the_memory_that_is_giv
 def test_existing_keys_do_not_prevent_a_run() -> None:
     done = squared.run({"x": [0] * 8})
     assert squared.run({"x": [0] * 8}, keys=done.keys).correct
-    with pytest.raises(pf.RunError):
+    with pytest.raises(pf.errors.RunError):
         squared.run({"x": [0] * 8}, keys=done.keys, memory=MiB)
 
 
@@ -159,7 +159,7 @@ def test_a_size_is_a_number_or_a_text_with_a_unit(text: str | int) -> None:
 
 @pytest.mark.parametrize("wrong", ["much", "", "-1G", 0, -5, 1.5, True])
 def test_invalid_sizes_are_rejected(wrong: object) -> None:
-    with pytest.raises(pf.InputError):
+    with pytest.raises(pf.errors.InputError):
         doubled.plan(memory=wrong)
 
 

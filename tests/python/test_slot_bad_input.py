@@ -25,7 +25,7 @@ def squared(x):
 
 @pf.program(x=pf.Real.vector(8))
 def turned(x):
-    return x * x + pf.rotate(x, 3)
+    return x * x + x.rotate(3)
 
 
 @pf.program(x=pf.Real.vector(8))
@@ -50,7 +50,7 @@ def wide(x):
 
 @pf.program(x=pf.Real.vector(8192))
 def many(x):
-    return (sum((pf.rotate(x, r) for r in range(1, 256)), start=x) / 256) ** 64
+    return (sum((x.rotate(r) for r in range(1, 256)), start=x) / 256) ** 64
 
 
 @pf.program(x=pf.Real.bounded(1e12).vector(8))
@@ -60,17 +60,17 @@ def large(x):
 
 @pf.program(x=pf.Real.bounded(3).vector(8))
 def signs(x):
-    return pf.chebyshev(pf.rotate(x, 1), lambda u: u**3, 3)
+    return pf.chebyshev(x.rotate(1), lambda u: u**3, 3)
 
 
 @pf.program(x=pf.Mod(T).vector(8))
 def residues(x):
-    return x * x + pf.rotate(x, 1)
+    return x * x + x.rotate(1)
 
 
 @pf.program(x=pf.Mod(T).vector(8))
 def residues_turned(x):
-    return x * x + pf.rotate(x, 2)
+    return x * x + x.rotate(2)
 """
 ENCRYPT = ("--params", "toy-10", "--step", "encrypt")
 

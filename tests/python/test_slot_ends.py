@@ -24,7 +24,7 @@ def test_an_interval_without_0(name, length):
     @pf.program(x=pf.Real.bounded(4).vector(length))
     def applied(x):
         values = pf.chebyshev(x, function, 7, (lo, hi))
-        return {"vector": values, "total": pf.sum_slots(values)}
+        return {"vector": values, "total": pf.sum(values)}
 
     x = RANDOM.uniform(lo, hi, length)
     x[:2] = lo, hi
@@ -39,7 +39,7 @@ def test_an_interval_without_0(name, length):
 def test_a_high_degree_with_noise_behind_the_end():
     @pf.program(x=pf.Real.vector(10))
     def total_log(x):
-        return pf.sum_slots(pf.chebyshev(x + 2, np.log, 31, (1, 3)))
+        return pf.sum(pf.chebyshev(x + 2, np.log, 31, (1, 3)))
 
     x = RANDOM.uniform(-1, 1, 10)
     done = total_log.run({"x": x}, measure=True)
@@ -49,7 +49,7 @@ def test_a_high_degree_with_noise_behind_the_end():
     assert abs(done.value - np.log(x + 2).sum()) < 1e-4
     # The text form keeps the ends, without other information.
     padded = np.concatenate([x, np.zeros(6)])
-    again = pf.SlotProgram.parse(total_log.text()).run({"x": padded})
+    again = pf.Program.parse(total_log.text()).run({"x": padded})
     assert again.correct
     assert abs(again.value[0] - np.log(x + 2).sum()) < 1e-4
 
@@ -61,7 +61,7 @@ def test_other_numbers_behind_the_end(interval):
     @pf.program(x=pf.Real.bounded(8).vector(8))
     def of_a_part(x):
         values = pf.chebyshev(x[0:5], lambda u: np.cos(u), 7, interval)
-        return {"values": values, "total": pf.sum_slots(values), "twice": 2 * values - 1}
+        return {"values": values, "total": pf.sum(values), "twice": 2 * values - 1}
 
     x = np.concatenate([np.linspace(lo, hi, 5), [8, -8, 8]])
     done = of_a_part.run({"x": x}, parameters="toy-10", measure=True)
@@ -72,7 +72,9 @@ def test_other_numbers_behind_the_end(interval):
     np.testing.assert_allclose(done.outputs["total"], expected.sum(), atol=1e-2)
     # The message quotes the written interval if the part itself leaves it.
     x[3] = 2.5
-    with pytest.raises(pf.InputError, match=rf"from {lo} to {hi}, but with these inputs slot 3 of its operand is 2.5"):
+    with pytest.raises(
+        pf.errors.InputError, match=rf"from {lo} to {hi}, but with these inputs slot 3 of its operand is 2.5"
+    ):
         of_a_part.run({"x": x}, parameters="toy-10")
 
 
@@ -92,7 +94,7 @@ def test_the_sign_and_relu_of_a_part():
     @pf.program(x=pf.Real.bounded(8).vector(8))
     def of_a_part(x):
         part = x[0:5]
-        return {"relu": pf.relu(part), "sign": pf.sign(part), "total": pf.sum_slots(pf.relu(part))}
+        return {"relu": pf.relu(part), "sign": pf.sign(part), "total": pf.sum(pf.relu(part))}
 
     x = np.array([-1, -0.25, 0.125, 0.5, 1, 8, -7, 6])
     done = of_a_part.run({"x": x})
@@ -122,7 +124,7 @@ def test_polynomials_of_residues(length):
     @pf.program(x=pf.Mod(T).vector(8))
     def of_a_part(x):
         values = pf.polynomial(x[:length], [3, 2, 1])
-        return {"values": values, "total": pf.sum_slots(values), "turned": pf.rotate(values, 1)}
+        return {"values": values, "total": pf.sum(values), "turned": values.rotate(1)}
 
     x = RANDOM.integers(0, T, 8)
     done = of_a_part.run({"x": x}, parameters="bgv-2p13-218")

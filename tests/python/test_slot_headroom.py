@@ -12,7 +12,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*bits of security:UserWarning")
 
 @pf.program(x=pf.Real.vector(4096))
 def total(x):
-    return pf.sum_slots(x)
+    return pf.sum(x)
 
 
 @pytest.mark.parametrize("parameters", [None, "ckks-depth-2"])
@@ -27,7 +27,7 @@ def test_a_sum_takes_the_level_that_it_needs(parameters):
 def test_what_fits_stays_at_the_lowest_level():
     @pf.program(x=pf.Real.vector(16))
     def small(x):
-        return pf.sum_slots(x)
+        return pf.sum(x)
 
     assert small.cost()["start_level"] == 0
 
@@ -37,8 +37,8 @@ def test_a_squared_distance_in_words_of_a_machine():
     def distance(x, y):
         d = x - y
         d = d * d
-        d = d + pf.rotate(d, 1)
-        return d + pf.rotate(d, 2)
+        d = d + d.rotate(1)
+        return d + d.rotate(2)
 
     nodes = distance.cost(parameters="f1-14-L16-pairs")["nodes"]
     assert all(node["headroom_bits"] >= 0 for node in nodes)
@@ -47,9 +47,9 @@ def test_a_squared_distance_in_words_of_a_machine():
 def test_what_is_put_at_a_level_stays_there_and_is_told_what_helps():
     @pf.program(x=pf.Real.vector(4096))
     def low(x):
-        return pf.sum_slots(x.at_level(0))
+        return pf.sum(x.at_level(0))
 
-    with rejects(pf.NoiseError, ".at_level"):
+    with rejects(pf.errors.NoiseError, ".at_level"):
         low.run({"x": np.ones(4096)})
 
 

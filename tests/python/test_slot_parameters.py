@@ -28,7 +28,7 @@ SMALL = {
 
 @pf.program(x=pf.Real.vector(8))
 def squared(x):
-    return x * x + pf.rotate(x, 1)
+    return x * x + x.rotate(1)
 
 
 X = np.linspace(-1, 1, 8)
@@ -85,7 +85,7 @@ def test_a_file_is_shown_as_a_named_set_is(command, snapshot):
 def test_python_takes_the_fields_of_a_file(tmp_path):
     own = pf.SlotParameters.of("ckks", **SMALL)
     assert (own.name, own.scheme, own.to_dict()["levels"]) == ("small", "ckks", 4)
-    with pytest.warns(pf.SecurityWarning, match="parameter set small has about"):
+    with pytest.warns(pf.errors.SecurityWarning, match="parameter set small has about"):
         done = squared.run({"x": X}, parameters=own, security=0)
     assert done.correct
     assert done.parameters == "small"
@@ -94,12 +94,12 @@ def test_python_takes_the_fields_of_a_file(tmp_path):
     keys = pf.Keys.load(tmp_path)
     assert keys.parameters == own
     for parameters in (None, own):
-        with pytest.warns(pf.SecurityWarning):
+        with pytest.warns(pf.errors.SecurityWarning):
             assert squared.run({"x": X}, keys=keys, parameters=parameters).correct
-    with rejects(pf.InputError, "small", "toy-10"):
+    with rejects(pf.errors.InputError, "small", "toy-10"):
         squared.run({"x": X}, keys=keys, parameters="toy-10")
     other = pf.SlotParameters.of("ckks", **{**SMALL, "noise_std": 3.3})
-    with rejects(pf.InputError, "small"):
+    with rejects(pf.errors.InputError, "small"):
         squared.run({"x": X}, keys=keys, parameters=other)
 
 
@@ -129,12 +129,12 @@ def test_a_file_and_its_fields_are_one_set():
 )
 def test_a_weak_custom_set_is_rejected_unless_requested(changes, message):
     own = pf.SlotParameters.of("ckks", **{**SMALL, **changes})
-    with pytest.raises(pf.ParameterError, match=message):
+    with pytest.raises(pf.errors.ParameterError, match=message):
         squared.run({"x": X}, parameters=own)
     # Its cost may still be estimated.
-    with pytest.warns(pf.SecurityWarning):
+    with pytest.warns(pf.errors.SecurityWarning):
         assert squared.cost(own).to_dict()["parameters"] == "small"
-    with pytest.warns(pf.SecurityWarning):
+    with pytest.warns(pf.errors.SecurityWarning):
         assert squared.run({"x": X}, parameters=own, security=0).correct
 
 
@@ -155,37 +155,41 @@ def test_the_command_line_refuses_a_weak_file_too(command, tmp_path):
 @pytest.mark.parametrize(
     ("make", "kind", "message"),
     [
-        (lambda: pf.SlotParameters.load("nowhere.toml"), pf.ParameterError, "nowhere.toml: cannot read"),
+        (lambda: pf.SlotParameters.load("nowhere.toml"), pf.errors.ParameterError, "nowhere.toml: cannot read"),
         (
             lambda: pf.SlotParameters.load(5),
-            pf.InputError,
+            pf.errors.InputError,
             "5 is not a path of a file or folder; give a str or a pathlib.Path",
         ),
         (
             lambda: pf.SlotParameters.of("tfhe", **SMALL),
-            pf.InputError,
+            pf.errors.InputError,
             "there is no scheme 'tfhe'; known are ckks, bgv",
         ),
-        (lambda: pf.SlotParameters.of("bgv", **SMALL), pf.ParameterError, "unknown field `gadget`, expected one of"),
+        (
+            lambda: pf.SlotParameters.of("bgv", **SMALL),
+            pf.errors.ParameterError,
+            "unknown field `gadget`, expected one of",
+        ),
         (
             lambda: pf.SlotParameters.of("ckks", **{**SMALL, "ring_degree": "many"}),
-            pf.ParameterError,
+            pf.errors.ParameterError,
             r'the parameter set: TOML parse error at line \d+, column \d+(.|\n)*ring_degree = "many"(.|\n)*docs/slots.md',
         ),
         (
             lambda: pf.SlotParameters.of("ckks", **{**SMALL, "q": None}),
-            pf.ParameterError,
+            pf.errors.ParameterError,
             "missing field `q`",
         ),
         (
             lambda: pf.SlotParameters.of("ckks", **{**SMALL, "noise_std": float("nan")}),
-            pf.InputError,
+            pf.errors.InputError,
             "the fields of a parameter set are numbers",
         ),
-        (lambda: pf.SlotParameters.of("ckks", **{**SMALL, "q": {1, 2}}), pf.InputError, "set"),
+        (lambda: pf.SlotParameters.of("ckks", **{**SMALL, "q": {1, 2}}), pf.errors.InputError, "set"),
         (
             lambda: squared.run({"x": X}, parameters=str(EXAMPLES / "own-bgv.toml")),
-            pf.ParameterError,
+            pf.errors.ParameterError,
             "squared: parameter set own-bgv is for BGV, but the program is for CKKS; give a set for CKKS",
         ),
     ],
@@ -200,7 +204,7 @@ def test_a_plaintext_modulus_of_another_program_is_said():
     def doubled(x):
         return x + x
 
-    with pytest.raises(pf.ProgramError, match=r"65537.*786433|786433.*65537"):
+    with pytest.raises(pf.errors.ProgramError, match=r"65537.*786433|786433.*65537"):
         doubled.run({"x": np.arange(8)}, parameters=pf.SlotParameters.load(EXAMPLES / "own-bgv.toml"))
 
 
@@ -238,7 +242,7 @@ def slim():
 
 
 @pytest.mark.parametrize("slots", [1, 2, 16, 512])
-@pytest.mark.filterwarnings("ignore::polyfabric.SecurityWarning")
+@pytest.mark.filterwarnings("ignore::polyfabric.errors.SecurityWarning")
 def test_slim_bootstrapping(slots):
     @pf.program(x=pf.Real.vector(slots))
     def twice(x):

@@ -73,12 +73,12 @@ def test_vectors_and_rows_are_put_together(kind: Any) -> None:
 def test_vectors_of_different_lengths_do_not_combine(kind: Any) -> None:
     """The shorter one was filled with zeros, where numpy refuses, or takes one number for all."""
     for body in (lambda x: x + x[:3], lambda x: x[:1] * x, lambda x: pf.dot(x, x[1:])):
-        with pytest.raises(pf.ProgramError):
+        with pytest.raises(pf.errors.ProgramError):
             pf.program(x=kind.vector(5))(body)
 
 
 def test_a_rotated_vector_has_all_slots_and_combines_with_any_vector() -> None:
-    program = pf.program(x=pf.Real.bounded(5).vector(5), slots=8)(lambda x: x + 2 * pf.rotate(x, 1) + 1)
+    program = pf.program(x=pf.Real.bounded(5).vector(5), slots=8)(lambda x: x + 2 * x.rotate(1) + 1)
     padded = np.array([*X, 0, 0, 0])
     assert program.clear(x=X) == pytest.approx(padded + 2 * np.roll(padded, -1) + [1] * 8)
 

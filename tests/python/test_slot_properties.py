@@ -35,7 +35,7 @@ def in_the_clear(program: Drawn) -> bool:
         traced = program.traced()
         flat = traced.flatten(program.inputs)
         found = {"the rewritten program": traced.native.evaluate(flat), "its reference": traced.reference_values(flat)}
-    except pf.ProgramError:
+    except pf.errors.ProgramError:
         return False
     except Exception as error:
         raise AssertionError(f"{type(error).__name__}: {error}\n{program}") from error
@@ -68,7 +68,7 @@ def test_random_programs_on_ciphertexts(kind):
         try:
             traced = program.traced()
             done = traced.run(program.inputs, parameters=SETS[kind], security=0)
-        except (pf.ProgramError, pf.ParameterError, pf.NoiseError):
+        except (pf.errors.ProgramError, pf.errors.ParameterError, pf.errors.NoiseError):
             continue
         except Exception as error:
             raise AssertionError(f"{type(error).__name__}: {error}\n{program}") from error

@@ -17,22 +17,22 @@ import polyfabric as pf
 
 @pf.program(x=pf.Real.vector(64), y=pf.Real.vector(64))
 def mixed(x, y):
-    return x * pf.rotate(y, 3) + y
+    return x * y.rotate(3) + y
 
 
 @pf.program(x=pf.Mod(65537).vector(64), y=pf.Mod(65537).vector(64))
 def residues(x, y):
-    return x * pf.rotate(y, 3) + y
+    return x * y.rotate(3) + y
 
 
 @pf.program(x=pf.Complex.vector(4))
 def turned(x):
-    return pf.rotate(x, 1)
+    return x.rotate(1)
 
 
 @pf.program(x=pf.Real.bounded(3).vector(8))
 def signs(x):
-    return pf.chebyshev(pf.rotate(x, 1), lambda u: u**3, 3)
+    return pf.chebyshev(x.rotate(1), lambda u: u**3, 3)
 """
 SETS = {"mixed": "toy-10", "residues": "bgv-toy-1024"}
 
@@ -111,7 +111,7 @@ def test_python_has_the_same_steps(tmp_path):
     assert (tmp_path / "more" / "public.key").stat().st_size == (client / "public.key").stat().st_size
 
 
-@pytest.mark.filterwarnings("ignore::polyfabric.SecurityWarning")
+@pytest.mark.filterwarnings("ignore::polyfabric.errors.SecurityWarning")
 def test_the_noise_of_a_public_key_is_within_the_bounds_and_beyond_those_of_a_secret_one():
     """The largest of 64 slots' errors is measured. Under the public key each is about a complex Gaussian of √(4N/3) = 37 times the secret
     key's deviation, 1.4e-9 here, and the bound under the secret key is 5.5e-10: all 64 are below that with a probability of
@@ -134,7 +134,7 @@ def test_the_noise_of_a_public_key_is_within_the_bounds_and_beyond_those_of_a_se
     assert bounds == [node["bound"] for node in public.nodes]
 
 
-@pytest.mark.filterwarnings("ignore::polyfabric.SecurityWarning")
+@pytest.mark.filterwarnings("ignore::polyfabric.errors.SecurityWarning")
 def test_limbs_of_bgv_leave_room_for_the_noise_of_a_public_key():
     """Every operation's noise is planned for it, whichever key encrypts: the fewest limbs that do are the same."""
     done = RESIDUES.run(INTEGERS, parameters="bgv-toy-1024", public=True, measure=True)
@@ -147,7 +147,7 @@ def test_limbs_of_bgv_leave_room_for_the_noise_of_a_public_key():
 def two_clients(tmp_path_factory):
     folder = tmp_path_factory.mktemp("clients")
     for name in ("one", "two"):
-        with pytest.warns(pf.SecurityWarning):
+        with pytest.warns(pf.errors.SecurityWarning):
             MIXED.in_folder(folder / name, parameters="toy-10").make_keys()
     return folder
 
@@ -232,6 +232,6 @@ def test_mismatched_keys_and_arguments_are_reported(line, clients, function, key
 
 
 def test_encrypting_takes_a_key(tmp_path):
-    with rejects(pf.InputError, "client.key", "public.key", "make_keys"):
+    with rejects(pf.errors.InputError, "client.key", "public.key", "make_keys"):
         TURNED.in_folder(tmp_path).encrypt({"x": [0, 0, 0, 0]})
     assert not list(tmp_path.iterdir())

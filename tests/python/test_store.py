@@ -63,9 +63,9 @@ def test_names_have_no_case_and_are_no_devices(clients: Any, tmp_path: Path) -> 
         "\u212a",
         5,
     ):
-        with pytest.raises(pf.InputError):
+        with pytest.raises(pf.errors.InputError):
             store.put(name, clients[0].evaluation_key)  # type: ignore[arg-type]
-        with pytest.raises(pf.InputError):
+        with pytest.raises(pf.errors.InputError):
             store.server(name)  # type: ignore[arg-type]
     store.put("console", clients[0].evaluation_key)
     store.put("com10", clients[0].evaluation_key)
@@ -93,7 +93,7 @@ def test_the_stores_own_faults_are_run_errors_without_paths(clients: Any, tmp_pa
     key = clients[0].evaluation_key
 
     def expect_fault(use: Any) -> None:
-        with pytest.raises(pf.RunError) as raised:
+        with pytest.raises(pf.errors.RunError) as raised:
             use()
         assert str(tmp_path) not in str(raised.value)
 
@@ -123,7 +123,7 @@ def test_other_clients_do_not_wait_while_a_key_is_expanded(clients: Any, tmp_pat
         putting = pool.submit(store.put, "ada", clients[0].evaluation_key)
         assert begun.wait(60)
         expect_served(store.server("bob"), clients[1])
-        with pytest.raises(pf.InputError, match="send its evaluation key first"):
+        with pytest.raises(pf.errors.InputError, match="send its evaluation key first"):
             store.server("ada")
         end.set()
         putting.result()
@@ -134,7 +134,7 @@ def test_a_key_that_is_refused_leaves_the_stores_room(clients: Any, tmp_path: Pa
     other = pf.Client(pf.Specification.of(reals, "ckks-depth-4")).evaluation_key
     store = pf.KeyStore(reals, tmp_path, most_bytes=1)
     for _ in range(3):
-        with pytest.raises(pf.ParameterError):
+        with pytest.raises(pf.errors.ParameterError):
             store.put("ada", other)
     store.put("ada", clients[0].evaluation_key)
     expect_served(store.server("ada"), clients[0])

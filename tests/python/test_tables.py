@@ -13,7 +13,7 @@ def mixed(index: int) -> int:
 
 @pytest.mark.parametrize("bits", [8, *(pytest.param(bits, marks=pytest.mark.full) for bits in (12, 16))])
 def test_a_table_with_an_encrypted_index_decrypts_to_its_entries(bits: int) -> None:
-    program = pf.program("table", i=pf.UInt(bits))(lambda i: pf.Table(mixed, pf.UInt(8))[i])
+    program = pf.program("table", i=pf.UInt(bits))(lambda i: pf.lookup(i, mixed, result=pf.UInt(8)))
     keys = None
     for index in (0x5A37 % (1 << bits), *((255,) if bits == 8 else ())):
         result = program.run({"i": index}, keys=keys)
@@ -28,7 +28,7 @@ def test_a_function_of_an_encrypted_integer_by_a_table_and_by_operators_is_one(b
     kind = pf.SInt(bits)
 
     def both(i: pf.Value) -> dict[str, pf.Value]:
-        return {"table": pf.Table(lambda v: -(v // 3), kind)[i], "operators": -(i.cast(pf.SInt(bits + 1)) // 3)}
+        return {"table": pf.lookup(i, lambda v: -(v // 3), result=kind), "operators": -(i.cast(pf.SInt(bits + 1)) // 3)}
 
     index = 0x9C71 % (1 << bits)
     result = pf.program("both", i=pf.UInt(bits))(both).run({"i": index})

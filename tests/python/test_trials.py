@@ -6,10 +6,10 @@ import json
 
 import polyfabric as pf
 import pytest
-from polyfabric import machines
+from polyfabric import accelerators
 from polyfabric.lookup_trials import TOO_COARSE, trials
 
-TORUS = [name for name in machines.names() if not pf.machine(name).on_slots]
+TORUS = [name for name in accelerators.names() if not pf.load_machine(name).on_slots]
 TOY = "toy-256"
 
 

@@ -16,7 +16,6 @@ import numpy as np
 import polyfabric as pf
 import pytest
 from damage import flipped as flipped_bytes
-from polyfabric import parameters
 from polyfabric.reports.units import security
 from polyfabric.schemes.tfhe import ElementPlan
 from rejects import rejects
@@ -132,7 +131,7 @@ def test_a_forked_child_computes(scheme: str) -> None:
 
 
 def test_failure_probability_is_2_to_the_minus_128_unless_more_is_accepted() -> None:
-    with rejects(pf.NoiseError, "2^-128.0"):
+    with rejects(pf.errors.NoiseError, "2^-128.0"):
         wide.cost("strix-II")
     report = wide.cost("strix-II", max_failure=-10).to_dict()
     assert -128 < report["noise"]["log2_failure"] < -10
@@ -150,7 +149,7 @@ def test_fractions_of_the_torus_fail_too() -> None:
     assert run.correct
     assert run.value == 24690
     assert -1e6 < doubled.cost().to_dict()["noise"]["log2_failure"] <= -128
-    with pytest.raises(pf.NoiseError, match=r'output "result" .*, more than 2\^-128'):
+    with pytest.raises(pf.errors.NoiseError, match=r'output "result" .*, more than 2\^-128'):
         pf.program("finer", x=pf.Torus(30))(lambda x: x + x).cost("toy-256")
 
 
@@ -188,16 +187,16 @@ def test_outputs_hide_how_they_were_computed(tmp_path: Path) -> None:
 
 
 def test_circuit_privacy_without_room_is_refused() -> None:
-    with pytest.raises(pf.NoiseError, match=r"59 bits of circuit privacy.* bits fit.*--circuit-privacy"):
+    with pytest.raises(pf.errors.NoiseError, match=r"59 bits of circuit privacy.* bits fit.*--circuit-privacy"):
         weighed.cost(circuit_privacy=59)
-    with rejects(pf.InputError, "circuit_privacy='much'"):
+    with rejects(pf.errors.InputError, "circuit_privacy='much'"):
         weighed.run({"x": [1, 3]}, circuit_privacy="much")  # type: ignore[arg-type]
     # The server cannot detect that its key belongs to another program.
     key = pf.Client(pf.Specification.of(weighed)).evaluation_key
     for bits, words in ((-1, "-1 bits of circuit privacy; ask for 0 to 60"), ("much", "as 10")):
-        with pytest.raises(pf.InputError, match=f"{words}$"):
+        with pytest.raises(pf.errors.InputError, match=f"{words}$"):
             pf.Server(weighed, key, circuit_privacy=bits)  # type: ignore[arg-type]
-    with rejects(pf.InputError, "circuit_privacy=4", "TFHE"):
+    with rejects(pf.errors.InputError, "circuit_privacy=4", "TFHE"):
         pf.Specification.of(squares, circuit_privacy=4)
 
 
@@ -249,7 +248,7 @@ def test_a_machine_reports_the_limits_of_its_look_ups(polyfabric: Any) -> None:
 def test_sets_state_failures_for_every_key() -> None:
     """Errors of one key share a mean, which is in the figure at its bound: mean squares over all keys alone give a smaller one."""
     compared = 0
-    for found in parameters.all_sets():
+    for found in pf.parameter_sets("tfhe", toys=True):
         data = found.to_dict()
         noise, chained = data["variances"], data["chained"]
         if chained is None:
@@ -281,7 +280,7 @@ def test_a_built_in_program_states_its_whole_batch_and_bounds_its_phases(name: s
 
 
 def test_look_ups_that_read_the_same_share_a_key_switch() -> None:
-    table = pf.program(i=pf.UInt(8))(lambda i: pf.Table(lambda v: v * v % 251, pf.UInt(8))[i])
+    table = pf.program(i=pf.UInt(8))(lambda i: pf.lookup(i, lambda v: v * v % 251, result=pf.UInt(8)))
     kernel = table.plan().kernel
     # Those of both halves of the index, each by itself.
     assert kernel.rotation_batches[0] >= 32

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from polyfabric import machines
-from polyfabric.reproduce import fpt, reproduction, strix
+from polyfabric import accelerators
+from polyfabric.reproduce import fpt, reproduce, strix
 from polyfabric.reproduce.published import Figures, compared
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
@@ -90,16 +90,16 @@ def differing(paper: str, found: list[Row]) -> list[tuple[Any, ...]]:
 )
 def test_recorded_tables_equal_todays_reproduction(paper: str) -> None:
     """Every number that needs no application is the recorded one."""
-    assert differing(paper, reproduction(paper)["rows"]) == []
+    assert differing(paper, reproduce(paper)["rows"]) == []
 
 
 def of_strix() -> list[Row]:
-    machine = machines.load("strix")
+    machine = accelerators.load("strix")
     return [row for waves, first in strix.FIGURE_8 for row in strix.iterations(machine, waves, first)]
 
 
 def of_fpt() -> list[Row]:
-    machine = machines.load("fpt", ["widths=printed"])
+    machine = accelerators.load("fpt", ["widths=printed"])
     sets = [row for name in ("I", "II") for row in fpt.widths_and_units(machine, name)[1]]
     return [*sets, *fpt.figures_3_and_4()]
 

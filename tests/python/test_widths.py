@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polyfabric as pf
 import pytest
-from polyfabric import machines
+from polyfabric import accelerators
 from rejects import rejects
 
 FILES = Path(__file__).resolve().parents[2] / "machines"
@@ -35,7 +35,7 @@ def test_sums_of_results_are_right_with_the_file_that_widths_writes(name, polyfa
 
 
 def test_a_machine_file_has_a_name_by_which_commands_know_it(polyfabric, monkeypatch, tmp_path):
-    monkeypatch.setattr("polyfabric.machines.load", lambda *_: pytest.fail("a machine is read"))
+    monkeypatch.setattr("polyfabric.accelerators.load", lambda *_: pytest.fail("a machine is read"))
     for name in ("wide.txt", "wide"):
         done = polyfabric("widths", "--params", SET, "--machine", "strix", "--out", name)
         assert done.status == 2
@@ -99,7 +99,7 @@ def test_widths_too_small_for_a_message_are_reported(polyfabric, tmp_path):
     ],
 )
 def test_a_set_that_does_not_fit_is_reported(name, parameters, cause, remedy, polyfabric):
-    assert name in machines.names()
+    assert name in accelerators.names()
     done = polyfabric(
         "simulate", "pbs", "--machine", name, "--params", parameters, "--max-failure", "0", "--batch", "12"
     )
@@ -138,7 +138,7 @@ def test_with_derived_widths_a_look_up_of_eight_values_decrypts_right(name):
     assert report["multipliers_over_own"] > 1
     if name != "fpt":
         # FPT's file has derived widths already, for its own sets.
-        with rejects(pf.NoiseError, "widths", "derived", name):
+        with rejects(pf.errors.NoiseError, "widths", "derived", name):
             fee.simulate(name)
 
 
@@ -150,7 +150,7 @@ def test_the_schedule_with_derived_widths_decrypts_right():
 
 
 def test_derived_widths_are_refused_where_nothing_has_widths():
-    with rejects(pf.InputError, "widths"):
+    with rejects(pf.errors.InputError, "widths"):
         fee.run({"risk": [3, 6]}, widths="derived")
-    with rejects(pf.InputError, "widths", "printed"):
+    with rejects(pf.errors.InputError, "widths", "printed"):
         fee.simulate("morphling", widths="printed")

@@ -6,6 +6,7 @@ import json
 
 import polyfabric as pf
 import pytest
+from polyfabric.language.program import TfheProgram
 from polyfabric.schemes.tfhe import ElementPlan
 
 
@@ -70,7 +71,7 @@ def test_a_result_lists_its_wraps(polyfabric, tmp_path) -> None:
 
 def test_an_error_of_the_lowering_is_not_a_correct_result(monkeypatch) -> None:
     """A program whose digits compute something else than the function it was traced of."""
-    monkeypatch.setattr(pf.Program, "reference_values", pf.Program.reference_values.__wrapped__)
+    monkeypatch.setattr(TfheProgram, "reference_values", TfheProgram.reference_values.__wrapped__)
     kinds = {"x": pf.UInt(4), "y": pf.UInt(4)}
     written, lowered = (pf.program(**kinds)(call) for call in (lambda x, y: x + y, lambda x, y: x + y + 1))
     written.native = lowered.native
@@ -109,7 +110,7 @@ def test_operands_may_come_from_generators_and_by_name() -> None:
         return {
             "sum": pf.sum(v * 2 for v in x),
             "max": pf.max(v + 1 for v in x),
-            "mux": pf.mux(otherwise=x[0], condition=c, then=x[1]),
+            "mux": pf.where(otherwise=x[0], condition=c, then=x[1]),
             "dot": pf.dot(value=x, weights=[1, 2, 3]),
         }
 

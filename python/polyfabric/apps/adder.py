@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from .. import Bool, Program, Value, concat, program
+from ..language.functions import concat
+from ..language.numpy_calls import Value
+from ..language.types import Bool
+from ..runnable_programs import Program, program
 
 
 @cache

@@ -14,7 +14,10 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import Int, Program, Value, concat, dot, program, sign
+from ..language.functions import concat, dot, sign
+from ..language.numpy_calls import Value
+from ..language.types import Int
+from ..runnable_programs import Program, program
 
 BITS = 5
 """Bits of a feature."""

@@ -19,13 +19,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import Bool, Program, Value, _native, program
+from .. import _native
+from ..accelerators import Machine
 from ..errors import InputError, NoiseError
 from ..execution import execute, expect_threads
 from ..keys import Keys, matching
-from ..machines import Machine
+from ..language.numpy_calls import Value
+from ..language.types import Bool
 from ..progress import ProgressHook
 from ..reports import Report
+from ..runnable_programs import Program, program
 from ..schemes.options import PlanOptions
 from ..schemes.tfhe import ElementPlan
 

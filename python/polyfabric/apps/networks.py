@@ -13,7 +13,10 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import Int, Program, Value, convolve, dot, program, sign
+from ..language.functions import convolve, dot, sign
+from ..language.numpy_calls import Value
+from ..language.types import Int
+from ..runnable_programs import Program, program
 
 TAPS = 31
 """Most non-zero weights per filter."""

@@ -1,4 +1,4 @@
-"""The command line: `polyfabric run | simulate | compare | explore | machines | params | reproduce | validate | widths | bench`."""
+"""The command line, `polyfabric`: one command a module."""
 
 from __future__ import annotations
 
@@ -18,12 +18,16 @@ from .._native import instruction_set
 from ..errors import Error, InternalError
 from ..files import expect_working_folder
 from ..interrupts import INTERRUPTED, raise_again
+from ..tracebacks import SHOW_ALL
 from .bench import bench
 from .compare import compare
 from .console import error_line
+from .doctor import doctor
 from .explore import explore
+from .grouped import first_sentence
 from .machines import machines
 from .params import params
+from .programs import programs
 from .reproduce import reproduce
 from .run import run
 from .simulate import simulate
@@ -53,6 +57,17 @@ class _Group(click.Group):
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - what a command returns
         with _reader_may_go():
             return super().invoke(ctx)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's own
+        """The commands in the order of their definition: the usual ones first."""
+        return list(self.commands)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes each command with the first sentence of its help, uncut."""
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, first_sentence(self.commands[name].help or "")) for name in self.list_commands(ctx)]
+            )
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -86,9 +101,11 @@ def cli(context: click.Context, *, debug: bool) -> None:
     # Report an instruction set that the processor lacks before anything runs.
     instruction_set()
     context.obj = {"debug": debug}
+    if debug:
+        os.environ[SHOW_ALL] = "1"
 
 
-for _command in (run, simulate, compare, explore, machines, params, reproduce, validate, widths, bench):
+for _command in (run, simulate, compare, explore, reproduce, programs, machines, params, validate, widths, bench, doctor):
     cli.add_command(_command)
 
 

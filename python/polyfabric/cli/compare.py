@@ -7,12 +7,12 @@ from pathlib import Path
 import click
 
 from ..comparison import BATCH
-from ..comparison import compare as compared
 from ..errors import InputError, ParameterError
 from ..language.types import MOST_ELEMENTS
 from ..programs import MICROBENCHMARK_BATCH
 from ..progress import bars
 from ..schemes.options import OWN, WIDTHS
+from ..studies import compare as compared
 from . import machine_choices, memory_option, places
 from .console import out, print_json
 

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import click
 
-from ..exploration import Task, own_axes
-from ..exploration import explore as swept
 from ..language.types import MOST_ELEMENTS
 from ..progress import bars
+from ..studies import explore as explored
 from ..sweep_axes import EXCHANGES, axis
 from . import memory_option, places
 from .console import error_line, out, print_json
@@ -85,10 +84,9 @@ def explore(
     Performance is the geometric mean of the programs' speeds relative to the unchanged machine. A point whose area no law predicts
     is listed separately, with the cause. An impossible point shows its error; the others remain, and the status is 1.
     """
-    task = Task.of(machine, () if programs is None else programs.split(","), batch)
-    axes = [axis(text) for text in written] or own_axes(task)
+    axes, named = [axis(text) for text in written], () if programs is None else programs.split(",")
     with bars() as progress:
-        report = swept(task, axes, results=results, jobs=jobs, dask=dask, progress=progress)
+        report = explored(machine, axes, named, batch=batch, results=results, jobs=jobs, dask=dask, progress=progress)
     if plot is not None:
         report.plot(plot)
     if folder is not None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from ..accelerators import machine_options
 from ..errors import InputError
-from ..machines import machine_options
 from ..schemes.options import OWN, WIDTHS
 
 

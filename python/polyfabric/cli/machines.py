@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from ..machines import Machine, load, names
+from .. import accelerators
+from ..accelerators import Machine, load
 from ..reports.tables import print_table
 from .console import grid, out, print_json, styled
 
@@ -17,7 +18,7 @@ from .console import grid, out, print_json, styled
 def machines(name: str | None, *, as_json: bool) -> None:
     """List the machines; or show NAME (or a file.toml of yours): every figure, its source, the open readings."""
     if name is None:
-        found = [load(known) for known in names()]
+        found = accelerators.machines()
         if as_json:
             print_json([machine.to_dict() for machine in found])
             return

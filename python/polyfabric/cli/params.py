@@ -9,15 +9,15 @@ import click
 from rich.table import Table
 
 from .. import _native, gpu
+from ..accelerators import load
 from ..errors import InputError
 from ..lookup_trials import trials
-from ..machines import load
-from ..parameters import ParameterSet, all_sets, named, slot_sets
+from ..parameters import ParameterSet, named
 from ..progress import bars, working
 from ..reports.tables import print_table
 from ..reports.units import bytes_text, probability, security
 from ..schemes.options import OWN, WIDTHS
-from ..slot_parameters import SlotParameters, is_file
+from ..slot_parameters import SlotParameters, is_file, parameter_sets
 from .console import grid, out, print_json, styled, warning_line
 from .params_gpu import show_gpu_elements, show_gpu_slots
 
@@ -156,7 +156,7 @@ def params(
 
 def _on_elements(name: str | None, *, toys: bool) -> list[ParameterSet]:
     """The named set of TFHE, or all."""
-    return [named(name)] if name is not None else [s for s in all_sets() if toys or s.family != "toy"]
+    return [named(name)] if name is not None else parameter_sets("tfhe", toys=toys)
 
 
 def _on_slots(name: str | None, scheme: str | None, *, toys: bool) -> list[dict[str, Any]] | None:
@@ -164,10 +164,10 @@ def _on_slots(name: str | None, scheme: str | None, *, toys: bool) -> list[dict[
     if name is None:
         if scheme in (None, "tfhe"):
             return None
-        return [s for s in slot_sets() if s["scheme"] == scheme and (toys or s["family"] != "toy")]
+        return [found.to_dict() for found in parameter_sets(scheme, toys=toys)]
     if is_file(name):
         found = [SlotParameters.load(name).to_dict()]
-    elif not (found := [s for s in slot_sets() if s["name"] == name]):
+    else:
         variant = SlotParameters.named(name)
         found = [] if variant is None else [variant.to_dict()]
     own = found[0]["scheme"] if found else "tfhe"

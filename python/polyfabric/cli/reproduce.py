@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ..progress import bars
-from ..reproduce import reproduction
+from ..reproduce import reproduce as reproduced
 from . import places
 from .console import error_line, out, print_json
 
@@ -41,7 +41,7 @@ def reproduce(paper: str, *, plot: Path | None, folder: Path | None, application
     to the result), an input (from the paper), or not modelled. A failed computation shows its error, and the status is 1.
     """
     with bars() as progress:
-        report = reproduction(paper, progress, applications=applications)
+        report = reproduced(paper, applications=applications, progress=progress)
     if plot is not None:
         report.plot(plot)
     if folder is not None:

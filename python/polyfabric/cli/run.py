@@ -11,10 +11,24 @@ from .. import file_steps
 from ..computer import MOST_THREADS
 from ..language.types import MOST_ELEMENTS
 from . import machine_choices, memory_option, run_applications, run_program
+from .grouped import Grouped
 from .run_options import RunOptions
 
+HEADINGS = {
+    "Where and how": ("on", "parameters", "threads", "memory", "unroll", "key_switch", "readings", "widths"),
+    "Inputs": ("given", "batch", "image", "images", "rows", "query", "board", "size", "generations"),
+    "Keys and steps": ("folder", "step", "public", "circuit_privacy", "flood"),
+    "Limits": ("max_failure", "security"),
+    "Output": ("cost", "measure", "report_to", "as_json"),
+}
 
-@click.command()
+EXAMPLES = (
+    "polyfabric run examples/integers.py:auction --input bids=1200,40000,39999",
+    "polyfabric run examples/integers.py:auction --cost",
+)
+
+
+@click.command(cls=Grouped, headings=HEADINGS, examples=EXAMPLES)
 @click.argument("program")
 @click.option(
     "--on",
@@ -134,12 +148,7 @@ from .run_options import RunOptions
 def run(program: str, **given: Any) -> int:  # noqa: ANN401 - the options above, by the names of `RunOptions`
     """Run PROGRAM on encrypted data and compare with the clear result.
 
-    PROGRAM is digits, life, adder, nn-20, -50 or -100, deepcnn-20, -50 or -100, vgg-9, xgboost, deepcnn-20-digits or xgboost-digits (trained models),
-    pbs, pbs+ks, keyswitch (TFHE), logistic-regression,
-    lola-mnist, lola-mnist-encrypted, lola-cifar, lola-cifar-reduced, helr, mlp, lola, lenet,
-    resnet20, helr-1024, sorting, amortised-products, amortised-matrices (reduced twins of these five, unless --params names the paper's set),
-    sorting-stages, resnet20-block (parts at the paper's size), ckks-bootstrapping (CKKS), database-lookup, matvec,
-    bgv-bootstrapping, country-lookup (BGV), or your own: FILE.py:FUNCTION.
+    PROGRAM is your own, FILE.py:FUNCTION or FILE.pf, or a built-in one, which `polyfabric programs` lists.
     """
     options = RunOptions(program=program, **given)
     return (run_applications.runner(options) or run_program.run)(options)

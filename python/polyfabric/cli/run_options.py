@@ -9,11 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ..accelerators import Machine
 from ..errors import InputError
 from ..execution import place
 from ..files import expect_folder
 from ..keys import CLIENT, SERVER, Keys, matching, present
-from ..machines import Machine
 from ..progress import ProgressHook, bars
 from ..reports import Report
 from ..schemes.options import OWN, PlanOptions

@@ -10,9 +10,9 @@ import click
 from rich.console import Console
 
 from .. import _native, programs
+from ..accelerators import Kernel, Mapped, MappedSlots, load
 from ..errors import InputError
 from ..language.types import MOST_ELEMENTS
-from ..machines import Kernel, Mapped, MappedSlots, load
 from ..progress import working
 from ..reports import Report
 from ..reports.tables import print_table
@@ -156,11 +156,8 @@ def simulate(
     """Time PROGRAM on a machine, from a checked schedule of all its operations. `simulate` refuses what `run` refuses, except that a CKKS program
     whose error bounds exceed its values is timed, and the report says so.
 
-    PROGRAM is digits, life, adder, nn-20, -50 or -100, deepcnn-20, -50 or -100, vgg-9, xgboost, pbs, pbs+ks, keyswitch (TFHE), matvec,
-    bgv-bootstrapping, country-lookup (BGV), lola-mnist, lola-mnist-encrypted, lola-cifar, helr, helr-1024, sorting, mlp, lola, lenet,
-    resnet20, amortised-products, amortised-matrices, ckks-bootstrapping (CKKS), ntt,
-    automorphism, multiply, permute (operations on residues, with --params 12, 13, 14 or 15 for the ring degree's log2), or your own:
-    FILE.py:FUNCTION.
+    PROGRAM is your own, FILE.py:FUNCTION or FILE.pf, or a built-in one, which `polyfabric programs` lists. Of single operations on limbs (ntt,
+    automorphism, multiply, permute) --params is the log2 of the ring degree, 12 to 15.
     """
     if load_file is not None and choices.get("scheduler") is not None:
         raise InputError("--load reads a compiled program, and --scheduler affects compilation; leave one out")

@@ -9,9 +9,9 @@ from typing import Any
 from rich.console import Console
 
 from .. import programs, repeated_rounds
+from ..accelerators import Machine
 from ..errors import InputError
 from ..execution import plan
-from ..machines import Machine
 from ..progress import bars, working
 from ..reports import Report
 from ..reports.tables import print_table

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.table import Table
 
+from ..accelerators import load
 from ..files import write_text
-from ..machines import load
 from ..parameters import named
 from ..progress import bars
 from ..reports.tables import print_table

@@ -264,7 +264,7 @@ class Cells:
         condition = self._next_to(then)[0]._next_to(otherwise)[0]
         (c, ones), (_, zeros) = condition._next_to(then), condition._next_to(otherwise)
         if len(ones) != len(zeros):
-            raise refuse(f"mux: the choices have {len(ones)} and {len(zeros)} elements; give both the same length")
+            raise refuse(f"where: the choices have {len(ones)} and {len(zeros)} elements; give both the same length")
         pairs = list(zip(zeros, ones, strict=True))
         kinds = sorted(set(pairs))
         tables = [(0, list(kind)) for kind in kinds]

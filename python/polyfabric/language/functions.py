@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
-from copy import copy
 from functools import reduce
 from typing import Any, cast
 
@@ -12,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._native import ElementType
-from ..errors import shown
 from . import lowering, ranges, slot_functions, slot_parts
 from . import public_operands as operands
 from .cells import Cells
@@ -25,7 +23,7 @@ from .slots import SlotValue
 from .texts import Text, chosen_text, extreme_text
 from .tracer import Unfit
 from .types import MOST_ELEMENTS, MOST_INDEX, MOST_LOOKED_UP, Type
-from .values import Value
+from .values import TfheValue
 
 _MOST_PIXELS = 1 << 16
 """Limit of a convolution's stride and padding, as in the Rust half."""
@@ -36,7 +34,7 @@ def _expect_values(what: str, values: Sequence[object], instead: str) -> None:
     for value in values:
         if isinstance(value, SlotValue):
             raise refuse(f"{what}: not available with CKKS and BGV; {instead}")
-        if not isinstance(value, Value):
+        if not isinstance(value, TfheValue):
             raise refuse(f"{what}: an operand is {type(value).__name__}, but an encrypted value is needed")
 
 
@@ -44,42 +42,45 @@ def _expect_values(what: str, values: Sequence[object], instead: str) -> None:
 
 
 def lookup(
-    value: Value,
+    value: TfheValue,
     table: operands.Table | Sequence[operands.Table],
     *,
     choice: Sequence[int] | NDArray[np.integer] | None = None,
     boolean: bool = False,
     result: Type | None = None,
-) -> Value:
+) -> TfheValue:
     """Any function of each element.
 
-    `table` is a Python function over the range of `value`, or the list of results from the smallest value up. With
-    `choice`, `table` is a list of tables, and element i uses table `choice[i]`. The result is an integer with the range of the
-    table's entries, which must lie in the range of `result` if given. With `boolean` it is a truth value. If `result` is pf.Bool or
-    pf.Torus(bits), it has that type.
+    `table` is a Python function over the range of `value`, or the list of results from the smallest value up, 0 beyond its end. With
+    `choice`, `table` is a list of tables, and element i uses table `choice[i]`.
+
+    By default the result is an integer with the range of the table's entries. `result` names another type that holds them, such as pf.Int(0, 99),
+    pf.UInt(8) or pf.Bool, or pf.Torus(bits); with `boolean` it is a truth value.
     """
     if isinstance(value, SlotValue):
         raise refuse(
             "look-up: not available with CKKS and BGV, nor are maxima; use pf.chebyshev, pf.sign and pf.relu, or the integers of TFHE"
         )
-    if not isinstance(value, Value):
-        raise refuse(f"look-up: the operand is {type(value).__name__}, but an encrypted value is needed")
+    if not isinstance(value, TfheValue) or isinstance(value, Text):
+        given = value.type if isinstance(value, Text) else type(value).__name__
+        raise refuse(
+            f"look-up: the operand is {given}, but an encrypted integer is needed; with a public one take the entry, table[i]"
+        )
+    if result is not None and not isinstance(result, Type):
+        raise refuse(f"look-up: result={result!r} is not a type of integers; write result=pf.Int(0, 7) or pf.UInt(8)")
+    wraps = result is not None and result.wraps
     if choice is None:
-        tables, chosen = [_tabulated(table, value)], None  # type: ignore[arg-type]
+        tables, chosen = [_tabulated(table, value, wraps)], None  # type: ignore[arg-type]
     else:
         if not isinstance(table, Sequence | np.ndarray):
             raise refuse("look-up: with choice, give a list of tables")
-        tables = [_tabulated(t, value) for t in table]  # type: ignore[arg-type]
+        tables = [_tabulated(t, value, False) for t in table]  # type: ignore[arg-type]
         last = len(tables) - 1
         chosen = [
             whole(f"choice {i} of a look-up", at, 0, last) for i, at in enumerate(integers(choice).reshape(-1).tolist())
         ]
         if len(chosen) != value.length:
             raise refuse(f"look-up: {len(chosen)} choices for {value.length} elements; give one for each element")
-    if result is not None and (not isinstance(result, Type) or result.wraps):
-        raise refuse(
-            f"look-up: result={result!r} is not a range; write result=pf.Int(0, 7), and cast the result for a width"
-        )
     if boolean and result is not None:
         raise refuse(f"look-up: boolean=True and result={result!r} exclude each other; give one of them")
     if result is not None and result.kind == "integer":
@@ -88,6 +89,11 @@ def lookup(
             raise refuse(
                 f"look-up: the table's entries go from {least} to {most}, beyond {result!r}; widen result=, or omit it"
             )
+    if wraps:
+        assert result is not None
+        if chosen is None:
+            return _of_width(value, tables, result)
+        return _looked_up(value, tables, chosen, _element(boolean, None)).cast(result)
     return _looked_up(value, tables, chosen, _element(boolean, result))
 
 
@@ -97,13 +103,13 @@ def _element(boolean: bool, result: Type | None) -> ElementType:
     return result.element if result is not None and result.kind == "torus" else ElementType.integer(0, 0)
 
 
-def _tabulated(table: operands.Table, value: Value) -> tuple[int, list[int]]:
+def _tabulated(table: operands.Table, value: TfheValue, in_digits: bool) -> tuple[int, list[int]]:
     kind = value.type
     if kind.kind == "torus":
         return tabulated(table, *_of_torus(value))
-    size, in_digits = ranges.size(kind.bounds), isinstance(value.form, Digits)
-    most = 1 << MOST_INDEX if in_digits else MOST_LOOKED_UP
-    if size > most and (in_digits or callable(table)):
+    size = ranges.size(kind.bounds)
+    most = 1 << MOST_INDEX if in_digits or isinstance(value.form, Digits) else MOST_LOOKED_UP
+    if size > most:
         raise refuse(
             f"a table over {kind.lo} to {kind.hi} has {size} entries, but a table has at most {most}; narrow the range first"
         )
@@ -113,11 +119,11 @@ def _tabulated(table: operands.Table, value: Value) -> tuple[int, list[int]]:
         if value._tracer.again:
             raise Unfit from error
         raise
-    # With digits, operands beyond a list's end give 0, which the result's range must include.
-    return first, entries + [0] * (size - len(entries) if in_digits else 0)
+    # Operands beyond a list's end give 0, which the result's range must include.
+    return first, entries + [0] * (size - len(entries))
 
 
-def _of_torus(value: Value) -> tuple[tuple[int, int], int]:
+def _of_torus(value: TfheValue) -> tuple[tuple[int, int], int]:
     assert isinstance(value.form, Cells)
     lo, hi, stride = value.form.element.bounds
     return (lo, hi), stride
@@ -125,74 +131,24 @@ def _of_torus(value: Value) -> tuple[tuple[int, int], int]:
 
 @means("lookup")
 def _looked_up(
-    value: Value, tables: list[tuple[int, list[int]]], chosen: list[int] | None, element: ElementType
-) -> Value:
-    return Value(lowering.looked_up(value.form, tables, chosen, element))
-
-
-class Table:
-    """A public table with encrypted indices: `table[i]`. Indices beyond its ends give 0. The entries have the type `result`, or their own range."""
-
-    def __init__(self, entries: operands.Table, result: Type | None = None) -> None:
-        if result is not None and (not isinstance(result, Type) or result.kind == "torus"):
-            raise refuse(
-                f"a table cannot have entries of {result}; give a type of integers or truth values, as pf.Table(entries, pf.UInt(8))"
-            )
-        self._entries = copy(entries)
-        self._kind = result
-
-    def __getitem__(self, index: Value) -> Value:
-        if not isinstance(index, Value) or isinstance(index, Text) or index.type.kind == "torus":
-            of = index.type if isinstance(index, Value) else type(index).__name__
-            raise refuse(
-                f"a table's index is {of}; give an encrypted integer, or for a public index use the list of entries"
-            )
-        lo, hi = index.type.bounds
-        entries = self._entries
-        if callable(entries):
-            _, values = _tabulated(entries, index)
-            first = lo
-        elif isinstance(entries, Sequence | np.ndarray) and np.ndim(entries):
-            values = [whole(f"entry {i} of a table", entry) for i, entry in enumerate(entries)]
-            first = 0
-        else:
-            raise refuse(f"the entries of a table are {shown(entries)}; give a list of integers, or a function")
-        if not values:
-            raise refuse("the table has no entries; give one for each index")
-        if ranges.size((lo, hi)) > 1 << MOST_INDEX:
-            raise refuse(
-                f"a table's index goes from {lo} to {hi}, but has at most 2^{MOST_INDEX} values; narrow it first"
-            )
-        return _entry(index, [(lo, [_at(values, first, i) for i in range(lo, hi + 1)])], self._kind)
-
-
-def _at(values: list[int], first: int, index: int) -> int:
-    return values[index - first] if 0 <= index - first < len(values) else 0
+    value: TfheValue, tables: list[tuple[int, list[int]]], chosen: list[int] | None, element: ElementType
+) -> TfheValue:
+    return TfheValue(lowering.looked_up(value.form, tables, chosen, element))
 
 
 @means("table")
-def _entry(index: Value, tables: list[tuple[int, list[int]]], kind: Type | None) -> Value:
-    first, values = tables[0]
-    if kind is None:
-        return Value(lowering.looked_up(index.form, tables, None, ElementType.integer(0, 0)))
-    for value in values:
-        kind.digits(value)
-    if kind.kind == "boolean":
-        return Value(lowering.looked_up(index.form, tables, None, ElementType.boolean()))
-    if not kind.wraps:
-        return Value(lowering.looked_up(index.form, tables, None, ElementType.integer(0, 0)))
-    own: Digits = lowering.split(index.form)
-    width = (kind.width, kind.signed)
-    return Value(own.table(lambda i: _at(values, first, i), width, None))
+def _of_width(value: TfheValue, tables: list[tuple[int, list[int]]], kind: Type) -> TfheValue:
+    (first, entries), own = tables[0], lowering.split(value.form)
+    return TfheValue(own.table(lambda i: entries[i - first], (kind.width, kind.signed), None))
 
 
 def sign(
-    value: Value | SlotValue,
+    value: TfheValue | SlotValue,
     *,
     boolean: bool = False,
     gap: float = slot_functions.SIGN_GAP,
     degrees: Sequence[int] = slot_functions.SIGN_DEGREES,
-) -> Value | SlotValue:
+) -> TfheValue | SlotValue:
     """+1 where an element is at least 0, else -1: for one ciphertext, one look-up over the whole torus. With `boolean`, 1 and 0.
 
     With CKKS, for numbers in [-1, 1], it composes minimax polynomials of odd `degrees`, each taking ceil(log2(degree + 1))
@@ -201,29 +157,29 @@ def sign(
     if isinstance(value, SlotValue):
         found = slot_functions.sign(value, gap, degrees, half=boolean, margins=slot_functions.SIGN_MARGINS)
         return found + 0.5 if boolean else found
-    if not isinstance(value, Value):
+    if not isinstance(value, TfheValue):
         raise refuse(f"sign: the operand is {type(value).__name__}, but an encrypted value is needed")
     slot_functions.expect_no_options("sign", gap, degrees)
     return _sign(value, boolean)
 
 
 @means("sign")
-def _sign(value: Value, boolean: bool) -> Value:
-    return Value(lowering.sign(value.form, boolean=boolean))
+def _sign(value: TfheValue, boolean: bool) -> TfheValue:
+    return TfheValue(lowering.sign(value.form, boolean=boolean))
 
 
 @means("relu")
 def relu(
-    value: Value | SlotValue,
+    value: TfheValue | SlotValue,
     *,
     gap: float = slot_functions.SIGN_GAP,
     degrees: Sequence[int] = slot_functions.SIGN_DEGREES,
-) -> Value | SlotValue:
+) -> TfheValue | SlotValue:
     """max(value, 0): for one ciphertext, one look-up. With CKKS, value (1 + sign(value)) / 2, with the approximate `sign`."""
     if isinstance(value, SlotValue):
         return slot_functions.relu(value, gap, degrees)
     slot_functions.expect_no_options("relu", gap, degrees)
-    if not isinstance(value, Value):
+    if not isinstance(value, TfheValue):
         raise refuse(f"relu: the operand is {type(value).__name__}, but an encrypted value is needed")
     if isinstance(value.form, Cells) and ranges.size(value.type.bounds) <= MOST_LOOKED_UP:
         return lookup(value, lambda x: max(x, 0))
@@ -234,49 +190,53 @@ def relu(
 
 
 @means("mux")
-def mux(condition: Value, then: Value | Clear | str, otherwise: Value | Clear | str) -> Value:
-    """`then` where `condition` holds, else `otherwise`."""
+def where(condition: TfheValue, then: TfheValue | Clear | str, otherwise: TfheValue | Clear | str) -> TfheValue:
+    """`then` where `condition` holds, else `otherwise`, element by element: `np.where` for an encrypted condition.
+
+    `condition` is a truth value or a vector of them. The choices are encrypted or public integers, or texts; a single value goes with every
+    element. The result has the range of both choices. Not available with CKKS and BGV.
+    """
     if isinstance(condition, SlotValue):
-        _expect_values("mux", (condition,), "for c of 0s and 1s write c * a + (1 - c) * b")
-    if not isinstance(condition, Value):
+        _expect_values("where", (condition,), "for c of 0s and 1s write c * a + (1 - c) * b")
+    if not isinstance(condition, TfheValue):
         raise refuse(
-            f"mux: the condition is {type(condition).__name__}, but an encrypted value is needed; for a public c of 0s and 1s write "
+            f"where: the condition is {type(condition).__name__}, but an encrypted value is needed; for a public c of 0s and 1s write "
             "c * x + (1 - c) * y"
         )
     lo, hi = condition.type.bounds
     if condition.type.kind == "torus" or lo < 0 or hi > 1:
-        raise refuse(f"mux: the condition is {condition.type}, but a truth value is needed; compare it, as x != 0")
+        raise refuse(f"where: the condition is {condition.type}, but a truth value is needed; compare it, as x != 0")
     choices = (then, otherwise)
     if any(isinstance(choice, Text) for choice in choices) or all(isinstance(choice, str) for choice in choices):
         return chosen_text(condition, cast("Text | str", then), cast("Text | str", otherwise))
     a, b = (condition.operand(choice) for choice in (then, otherwise))
-    return Value(lowering.chosen(condition.form, a, b))
+    return TfheValue(lowering.chosen(condition.form, a, b))
 
 
-def _extreme(op: str, values: Sequence[Any], instead: str) -> Value:
+def _extreme(op: str, values: Sequence[Any], instead: str) -> TfheValue:
     """The greatest or the least of all values, or of the elements of a single vector or sequence, as a tree of pairs."""
     if len(values) == 1 and isinstance(values[0], Iterable) and not isinstance(values[0], SlotValue):
         values = list(values[0])
     if any(isinstance(value, SlotValue) for value in values):
         _expect_values(op, [value for value in values if isinstance(value, SlotValue)], instead)
-    encrypted = [value for value in values if isinstance(value, Value)]
+    encrypted = [value for value in values if isinstance(value, TfheValue)]
     if not encrypted:
         raise refuse("max and min: there is no encrypted operand; give values, pf.max(x, y, 3), or a vector, pf.max(x)")
 
-    def pair(a: Value, b: Any) -> Value:  # noqa: ANN401 - encrypted or public
+    def pair(a: TfheValue, b: Any) -> TfheValue:  # noqa: ANN401 - encrypted or public
         for text, other in ((a, b), (b, a)):
             if isinstance(text, Text):
                 return extreme_text(op, text, other)
-        return Value(lowering.extreme(op, a.form, a.operand(b)))
+        return TfheValue(lowering.extreme(op, a.form, a.operand(b)))
 
     while len(encrypted) > 1:
         pairs = [pair(a, b) for a, b in zip(encrypted[::2], encrypted[1::2], strict=False)]
         encrypted = [*pairs, *encrypted[2 * len(pairs) :]]
-    return reduce(pair, [value for value in values if not isinstance(value, Value)], encrypted[0])
+    return reduce(pair, [value for value in values if not isinstance(value, TfheValue)], encrypted[0])
 
 
 @means("max")
-def maximum(*values: Any) -> Value:  # noqa: ANN401 - encrypted values, public numbers, or a sequence of them
+def maximum(*values: Any) -> TfheValue:  # noqa: ANN401 - encrypted values, public numbers, or a sequence of them
     """The element-wise maximum of the values, or the greatest element of a single vector or sequence."""
     return _extreme(
         "max",
@@ -286,7 +246,7 @@ def maximum(*values: Any) -> Value:  # noqa: ANN401 - encrypted values, public n
 
 
 @means("min")
-def minimum(*values: Any) -> Value:  # noqa: ANN401 - as `maximum`
+def minimum(*values: Any) -> TfheValue:  # noqa: ANN401 - as `maximum`
     """The element-wise minimum of the values, or the least element of a single vector or sequence."""
     return _extreme(
         "min",
@@ -299,31 +259,31 @@ _GATES = {"nand": "1 - x * y", "nor": "(1 - x) * (1 - y)", "xnor": "1 - (x - y) 
 """The same gates on 0s and 1s in slots."""
 
 
-def _gate(gate: str, a: Value | Clear, b: Value | Clear) -> Value:
-    if not isinstance(a, Value):
+def _gate(gate: str, a: TfheValue | Clear, b: TfheValue | Clear) -> TfheValue:
+    if not isinstance(a, TfheValue):
         a, b = b, a
     _expect_values(gate, (a,), f"for 0s and 1s write {_GATES[gate]}")
-    own = cast(Value, a)
+    own = cast(TfheValue, a)
     other = own.operand(b)
     if not own.form.truth or not other.truth:
         raise refuse(f"{gate}: an operand is {own.type}, but gates take truth values; compare it, as x != 0")
-    return Value(lowering.logic(gate, own.form, other))
+    return TfheValue(lowering.logic(gate, own.form, other))
 
 
 @means("nand")
-def nand(a: Value | Clear, b: Value | Clear) -> Value:
+def nand(a: TfheValue | Clear, b: TfheValue | Clear) -> TfheValue:
     """Not both, by one look-up per element."""
     return _gate("nand", a, b)
 
 
 @means("nor")
-def nor(a: Value | Clear, b: Value | Clear) -> Value:
+def nor(a: TfheValue | Clear, b: TfheValue | Clear) -> TfheValue:
     """Neither, by one look-up per element."""
     return _gate("nor", a, b)
 
 
 @means("xnor")
-def xnor(a: Value | Clear, b: Value | Clear) -> Value:
+def xnor(a: TfheValue | Clear, b: TfheValue | Clear) -> TfheValue:
     """Both or neither, by one look-up per element."""
     return _gate("xnor", a, b)
 
@@ -331,33 +291,33 @@ def xnor(a: Value | Clear, b: Value | Clear) -> Value:
 # -- vectors --------------------------------------------------------------------------------------------------------------
 
 
-def dot(weights: Clear | Value | SlotValue, value: Clear | Value | SlotValue) -> Value | SlotValue:
+def dot(weights: Clear | TfheValue | SlotValue, value: Clear | TfheValue | SlotValue) -> TfheValue | SlotValue:
     """`weights @ value`; at least one of them is encrypted."""
     if isinstance(weights, SlotValue) and (weights.grid or getattr(value, "grid", None)):
         return weights @ value  # type: ignore[operator]
     if isinstance(weights, SlotValue):
-        return (weights * value).sum_slots()
-    if isinstance(weights, Value):
-        return weights @ cast("Value | Clear", value)
-    if not isinstance(value, Value | SlotValue):
+        return (weights * value)._total()
+    if isinstance(weights, TfheValue):
+        return weights @ cast("TfheValue | Clear", value)
+    if not isinstance(value, TfheValue | SlotValue):
         raise refuse(f"dot: both operands are public, the second a {type(value).__name__}; give an encrypted vector")
     return value.__rmatmul__(weights)
 
 
 @means("concat")
-def concat(*values: Value) -> Value:
+def concat(*values: TfheValue) -> TfheValue:
     """The elements of all operands in order; with CKKS and BGV also the rows of matrices. Free, except that a single number in slots takes a level."""
     if not values:
         raise refuse("concat: there is no operand; give at least one value")
     if all(isinstance(value, SlotValue) for value in values):
         return slot_parts.concat(cast("Sequence[SlotValue]", values))  # type: ignore[return-value]
-    encrypted = [value for value in values if isinstance(value, Value | SlotValue)]
+    encrypted = [value for value in values if isinstance(value, TfheValue | SlotValue)]
     for value in values:
         if isinstance(value, list | tuple):
             raise refuse(
                 f"concat: an operand is a {type(value).__name__}; give the values one by one, pf.concat(a, b, ..)"
             )
-        if not isinstance(value, Value | SlotValue):
+        if not isinstance(value, TfheValue | SlotValue):
             one = "x" if encrypted and encrypted[0].type.scalar else "x[:1]"
             given = f", as {one} - {one} + {value!r}" if encrypted and isinstance(value, int | float) else ""
             raise refuse(f"concat: an operand is {type(value).__name__}, but an encrypted value is needed{given}")
@@ -367,40 +327,40 @@ def concat(*values: Value) -> Value:
         )
     if any(value._tracer is not values[0]._tracer for value in values):
         raise refuse("the operands belong to two different programs; use values of one program")
-    return Value(lowering.joined([value.form for value in values]))
+    return TfheValue(lowering.joined([value.form for value in values]))
 
 
 @means("sum")
-def total(*values: Value | SlotValue | Clear | Sequence[Value | Clear]) -> Value | SlotValue:
+def total(*values: TfheValue | SlotValue | Clear | Sequence[TfheValue | Clear]) -> TfheValue | SlotValue:
     """The sum of all values, or of the elements of a single vector or sequence. Public numbers may be among them, and are added last."""
     if len(values) == 1:
         only = values[0]
-        if isinstance(only, Value | SlotValue):
+        if isinstance(only, TfheValue | SlotValue):
             return only.sum()
         values = tuple(only) if isinstance(only, Iterable) else values
     public = [value for value in values if isinstance(value, int | float | complex | np.number | np.ndarray)]
     if public and len(public) < len(values):
-        encrypted = [value for value in values if isinstance(value, Value | SlotValue)]
+        encrypted = [value for value in values if isinstance(value, TfheValue | SlotValue)]
         if len(encrypted) + len(public) == len(values):
             return total(encrypted) + reduce(operator.add, public)  # type: ignore[arg-type]
     if values and all(isinstance(value, SlotValue) for value in values):
         return reduce(operator.add, cast("Sequence[SlotValue]", values))
-    if not values or not all(isinstance(value, Value) and not isinstance(value, Text) for value in values):
+    if not values or not all(isinstance(value, TfheValue) and not isinstance(value, Text) for value in values):
         raise refuse("sum: give an encrypted vector, or a sequence of encrypted values of one kind")
-    own = cast("Sequence[Value]", values)
-    return Value(lowering.total([own[0].form, *(cast(Any, own[0].operand(value)) for value in own[1:])]))
+    own = cast("Sequence[TfheValue]", values)
+    return TfheValue(lowering.total([own[0].form, *(cast(Any, own[0].operand(value)) for value in own[1:])]))
 
 
 @means("convolve")
 def convolve(
     kernel: NDArray[np.integer],
-    image: Value,
+    image: TfheValue,
     shape: tuple[int, int] | tuple[int, int, int],
     *,
     stride: int = 1,
     padding: int = 0,
     bias: Clear = 0,
-) -> Value:
+) -> TfheValue:
     """A two-dimensional convolution of `image` with public weights, as in neural networks: the kernel is not mirrored.
 
     `image` is a vector of height x width x channels = `shape`, channels last; `kernel` has filters x height x width x
@@ -438,12 +398,12 @@ def convolve(
             lambda b: b.convolution(form.node, shape, (filters, height, width), flat, stride, padding, biases),
             scalar=False,
         )
-        return Value(made)
+        return TfheValue(made)
     # The matrix of the convolution, one column for each pixel.
     pixels = np.eye(image.length, dtype=np.int64)
     columns = [convolution(weights, pixel, shape, stride, padding) for pixel in pixels]  # type: ignore[arg-type]
     sums = lowering.weighted(lowering.split(form), np.array(columns).T, scalar=False)
-    return Value(lowering.arithmetic("+", sums, Public(biases * (sums.length // filters), scalar=False)))
+    return TfheValue(lowering.arithmetic("+", sums, Public(biases * (sums.length // filters), scalar=False)))
 
 
 def _convolved_span(image: Cells, weights: NDArray[np.int64], biases: list[int]) -> tuple[int, int]:

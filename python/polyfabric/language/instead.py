@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NoReturn, Self, TypeAlias
 
 import numpy as np
 
+from .. import errors
 from ..errors import ProgramError
 from .place import AbsentError, refuse
 from .types import MOST_BITS, SlotType, TextType, Type, holding
@@ -150,7 +151,7 @@ def _saturating(op: str) -> Callable[[Type], str]:
         if kind.kind == "boolean" and op == "+":
             return "x | y"
         if kind.wraps and not kind.signed:
-            return f"pf.mux(x.checked_add(y)[1], {hi}, x + y)" if op == "+" else "pf.mux(x < y, 0, x - y)"
+            return f"pf.where(x.checked_add(y)[1], {hi}, x + y)" if op == "+" else "pf.where(x < y, 0, x - y)"
         both = f"{_cast(kind, 2 * lo)} {op} {_cast(kind, 2 * lo, name='y')}"
         clipped = f"pf.min(pf.max({both}, {lo}), {hi})"
         return f"{clipped}.cast(pf.SInt({kind.bits}))" if kind.wraps else clipped
@@ -205,7 +206,7 @@ def _assigned(kind: Type) -> str:
 
 
 CONVOLVED = "np.array([np.convolve(unit, kernel) for unit in np.eye(len(x), dtype=int)]).T @ x"
-FIRST = "pf.min(pf.mux({found}, np.arange(len(x)), len(x)))"
+FIRST = "pf.min(pf.where({found}, np.arange(len(x)), len(x)))"
 
 COMMON: dict[str, Entry] = {
     "T": "x[np.arange(len(x)).reshape(rows, -1).T.reshape(-1)]",
@@ -230,7 +231,7 @@ COMMON: dict[str, Entry] = {
     "flip": "x[::-1]",
     "ge": "x >= y",
     "gt": "x > y",
-    "if_then_else": "pf.mux(condition, x, y)",
+    "if_then_else": "pf.where(condition, x, y)",
     "le": "x <= y",
     "lt": "x < y",
     "max": "x.max()",
@@ -247,7 +248,7 @@ COMMON: dict[str, Entry] = {
     "reverse": "x[::-1]",
     "roll": _rolled,
     "median": _median,
-    "select": "pf.mux(condition, x, y)",
+    "select": "pf.where(condition, x, y)",
     "shape": "(len(x),)",
     "size": "len(x)",
     "sort": "pf.sort(x)",
@@ -256,7 +257,7 @@ COMMON: dict[str, Entry] = {
     "sum": lambda kind: f"pf.sum({_summed(kind)})",
     "transpose": "x[np.arange(len(x)).reshape(rows, -1).T.reshape(-1)]",
     "var": _variance,
-    "where": "pf.mux(condition, x, y)",
+    "where": "pf.where(condition, x, y)",
     "xor": "x ^ y",
     "[]=": _assigned,
 }
@@ -277,7 +278,7 @@ INTEGERS = COMMON | {
     "average": lambda kind: f"pf.sum({_summed(kind)}) // {kind.length}",
     "bit_length": lambda kind: f"{max(2, kind.width)} - {_magnitude(kind)}.leading_zeros()",
     "bitnot": "~x",
-    "checked_div": "pf.mux(y == 0, 0, x // y)",
+    "checked_div": "pf.where(y == 0, 0, x // y)",
     "clip": _clipped,
     "count_ones": lambda kind: _ones(kind, "x"),
     "div": "x // y",
@@ -342,16 +343,16 @@ def _found(kind: TextType) -> str:
     part = "ab"[: kind.length]
     places = kind.length - len(part) + 1
     matches = f"pf.concat(*[(x[i : i + {len(part)}] == list(b'{part}')).all() for i in range({places})])"
-    return f"pf.min(pf.mux({matches}, np.arange({places}), {kind.length}))"
+    return f"pf.min(pf.where({matches}, np.arange({places}), {kind.length}))"
 
 
 def _found_or_not(kind: TextType) -> str:
-    return f"pf.mux(x.contains('{'ab'[: kind.length]}'), {_found(kind)}, -1)"
+    return f"pf.where(x.contains('{'ab'[: kind.length]}'), {_found(kind)}, -1)"
 
 
 TEXTS: dict[str, Entry] = {
-    "lower": "pf.mux((x[:] >= 65) & (x[:] <= 90), x[:] + 32, x[:])",
-    "upper": "pf.mux((x[:] >= 97) & (x[:] <= 122), x[:] - 32, x[:])",
+    "lower": "pf.where((x[:] >= 65) & (x[:] <= 90), x[:] + 32, x[:])",
+    "upper": "pf.where((x[:] >= 97) & (x[:] <= 122), x[:] - 32, x[:])",
     "find": _found_or_not,
     "index": _found,
     "count": "pf.sum(x[:] == ord('a'))",
@@ -475,14 +476,16 @@ FUNCTIONS = {
     "argmin": FIRST.format(found="x == x.min()"),
     "array": "pf.concat(x, y)",
     "concatenate": "pf.concat(x, y)",
-    "cond": "pf.mux(condition, x, y)",
-    "if_then_else": "pf.mux(condition, x, y)",
+    "cond": "pf.where(condition, x, y)",
+    "if_then_else": "pf.where(condition, x, y)",
     "inner": "pf.dot(x, y)",
     "matmul": "pf.dot(x, y)",
-    "select": "pf.mux(condition, x, y)",
+    "maximum": "pf.max(x, y)",
+    "minimum": "pf.min(x, y)",
+    "mux": "pf.where(condition, x, y)",
+    "select": "pf.where(condition, x, y)",
     "sorted": "pf.sort(x)",
     "stack": "pf.concat(x, y)",
-    "where": "pf.mux(condition, x, y)",
 }
 """Names of other libraries, with this package's equivalents. The types' widths are arguments, `pf.UInt(8)`."""
 
@@ -501,6 +504,8 @@ def function(name: str) -> AttributeError:
         "int": "SInt",
     }
     known = f"pf.{wide[kind]}({bits})" if kind in wide and bits else FUNCTIONS.get(name)
+    if isinstance(getattr(errors, name, None), type):
+        known = f"pf.errors.{name}"
     return AttributeError(f"polyfabric has no {name!r}" + (f"; write {known}" if known else ""))
 
 
@@ -519,7 +524,7 @@ def declared(kind: object) -> str | None:
 
 
 BRANCHES = (
-    "cannot decide a branch, because its value is unknown; for `if` use pf.mux(condition, a, b), for `and`, `or` and `not` &, | and ~, "
+    "cannot decide a branch, because its value is unknown; for `if` use pf.where(condition, a, b), for `and`, `or` and `not` &, | and ~, "
     "for 3 < x < 9 (3 < x) & (x < 9), for x in [1, 2] (x == 1) | (x == 2), for max, min and sorted pf.max, pf.min and pf.sort"
 )
 """The error of `bool(x)`, which Python calls for all of these."""

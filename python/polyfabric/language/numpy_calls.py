@@ -59,8 +59,12 @@ class Asked:
         return self.last if isinstance(error, IndexError) and same else None
 
 
-class NumpyCalls(Absences):
-    """numpy's protocols for operands that are not arrays."""
+class Value(Absences):
+    """An encrypted value inside a program, of any scheme: what the parameters of a `@pf.program` function are while it is traced.
+
+    It has Python's operators, and those functions of numpy that have an encrypted equivalent. Other names raise a `pf.errors.ProgramError` with
+    the code to write instead.
+    """
 
     __slots__ = ()
     METHODS: ClassVar[frozenset[str]] = frozenset()
@@ -70,7 +74,7 @@ class NumpyCalls(Absences):
         """Rejects a numpy function. The replacement code is only valid without `options`."""
         if options:
             raise refuse(
-                f"numpy's {name} with {', '.join(options)} does not support encrypted values; use operators, slices, pf.mux and pf.concat"
+                f"numpy's {name} with {', '.join(options)} does not support encrypted values; use operators, slices, pf.where and pf.concat"
             )
         raise refuse(f"numpy's {name} does not support encrypted values; {self._instead(name, operands)}")
 
@@ -87,8 +91,8 @@ class NumpyCalls(Absences):
 
             if function in UFUNCS:
                 return UFUNCS[function](*operands)
-        operator = getattr(first, own, None) if isinstance(first, NumpyCalls) else getattr(rest[0], reflected, None)
-        others = rest if isinstance(first, NumpyCalls) else [first]
+        operator = getattr(first, own, None) if isinstance(first, Value) else getattr(rest[0], reflected, None)
+        others = rest if isinstance(first, Value) else [first]
         result = NotImplemented if operator is None else operator(*others)
         return self._refused(name, len(operands), options) if result is NotImplemented else result
 

@@ -8,26 +8,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .functions import concat, maximum, minimum, mux
-from .numpy_calls import NumpyCalls
+from .functions import concat, maximum, minimum, where
+from .numpy_calls import Value
 from .place import refuse
 from .slots import SlotValue
 from .sorting import sort
-from .values import Value
+from .values import TfheValue
 
 
 def _product(a: Any, b: Any) -> Any:  # noqa: ANN401 - encrypted values and public numbers
     """As np.dot: element-wise if one operand is a single number, else a product of vectors or matrices."""
-    if any(value.type.scalar if isinstance(value, NumpyCalls) else np.ndim(value) == 0 for value in (a, b)):
+    if any(value.type.scalar if isinstance(value, Value) else np.ndim(value) == 0 for value in (a, b)):
         return a * b
     # Integers beyond 64 bits would become floats.
-    listed = isinstance(a, list | tuple) and not isinstance(b, Value)
+    listed = isinstance(a, list | tuple) and not isinstance(b, TfheValue)
     return (np.asarray(a) if listed else a) @ b
 
 
 def _inner(a: Any, b: Any) -> Any:  # noqa: ANN401 - as `_product`
     """As np.inner: sums over the last dimension of both operands."""
-    b = b if isinstance(b, NumpyCalls) else _array(b)
+    b = b if isinstance(b, Value) else _array(b)
     return _product(a, b.T if _dimensions(b) == 2 else b)
 
 
@@ -36,7 +36,7 @@ def _vdot(a: Any, b: Any) -> Any:  # noqa: ANN401 - as `_product`
     left, right = _flat(a), _flat(b)
     if _dimensions(left) != _dimensions(right):
         raise refuse("numpy's vdot takes operands with equally many numbers, not a vector and a single one; use *")
-    if isinstance(left, NumpyCalls):
+    if isinstance(left, Value):
         conjugated = left.conjugate() if isinstance(left, SlotValue) and left.kind == "complex" else left
     else:
         conjugated = np.conjugate(left)
@@ -53,7 +53,7 @@ def _dimensions(value: Any) -> int:  # noqa: ANN401 - as `_product`
 
 def _flat(value: Any) -> Any:  # noqa: ANN401 - as `_product`
     """One vector, or a single number."""
-    if _dimensions(value if isinstance(value, NumpyCalls) else (value := _array(value))) == 2:
+    if _dimensions(value if isinstance(value, Value) else (value := _array(value))) == 2:
         return value.reshape(-1)
     return value
 
@@ -73,7 +73,7 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.vdot: _vdot,
     np.concatenate: _concatenated,
     np.sort: sort,
-    np.where: mux,
+    np.where: where,
     np.clip: _clipped,
 }
 """For calls without options such as `axis=`."""

@@ -28,13 +28,13 @@ from .slots import SlotValue
 from .traced import TracedProgram
 from .tracer import Form, InDigits, Tracer, Unfit
 from .types import MOST_DECRYPTED, SlotType, Type
-from .values import Value
+from .values import TfheValue
 
-P = TypeVar("P", bound="Program")
+P = TypeVar("P", bound="TfheProgram")
 S = TypeVar("S", bound=SlotProgram)
 
 
-class Program(TracedProgram):
+class TfheProgram(TracedProgram):
     """A program with TFHE, in which every element is encrypted by itself."""
 
     kind = "elements"
@@ -164,7 +164,7 @@ def _trace_elements(
     return found[0]
 
 
-def _multiplications(program: Program) -> float:
+def _multiplications(program: TfheProgram) -> float:
     """Multiplications of an execution with the cheapest parameter set; infinite if no set fits the program."""
     try:
         return program.native.plan()[0].multiplications
@@ -314,7 +314,7 @@ def _check_signature(function: Callable[..., Any], inputs: Mapping[str, Type | S
 
 def named(result: Any, function: Callable[..., Any], tracer: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever the user's function returned
     """A function's results as outputs by name. With `tracer`, checks that they belong to its program."""
-    if isinstance(result, Value | SlotValue):
+    if isinstance(result, TfheValue | SlotValue):
         found: dict[str, Any] = {"result": result}
     elif isinstance(result, Mapping):
         found = {}
@@ -331,7 +331,7 @@ def named(result: Any, function: Callable[..., Any], tracer: Any) -> dict[str, A
     for output, value in found.items():
         if isinstance(value, list | tuple):
             found[output] = value = _listed(function, output, value)
-        if not isinstance(value, Value | SlotValue):
+        if not isinstance(value, TfheValue | SlotValue):
             raise _refused(
                 function, f"returned {output!r} = {value!r}, which is not encrypted; return encrypted values"
             )
@@ -345,7 +345,7 @@ def named(result: Any, function: Callable[..., Any], tracer: Any) -> dict[str, A
 def _listed(function: Callable[..., Any], output: str, values: Sequence[Any]) -> Any:  # noqa: ANN401 - whatever the user's function returned
     """A list in an output as a vector of its values, or as a matrix of its rows if they are vectors in slots."""
     for value in values:
-        if not isinstance(value, Value | SlotValue):
+        if not isinstance(value, TfheValue | SlotValue):
             raise _refused(
                 function,
                 f"returned {output!r}, a list with {value!r} in it, which is not encrypted; return lists of encrypted values",

@@ -21,7 +21,7 @@ import numpy as np
 
 from .._native import ElementType
 from ..errors import InputError
-from .numpy_calls import NumpyCalls
+from .numpy_calls import Value
 from .place import place
 from .rules import RULES, Numbers, Vast, centred, holds
 from .types import TextType, Type, needed_bits, text_bytes
@@ -31,6 +31,10 @@ R = TypeVar("R")
 
 ARITHMETIC = frozenset({"+", "-", "*", "**", "//", "neg", "abs", "<<", "sum", "dot"})
 """Operations whose results are reported if they leave the range of their type. All others stay within it, or wrap by design."""
+
+
+SHOWN = {"mux": "where", "at": "[i]", "take": "[..]", "neg": "-", "table": "lookup"}
+"""Names of operations as the user wrote them, if they have others here."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +153,23 @@ class Reference:
             (step.op, step.kind.bounds if step.kind.wraps else None, step.options.get("of")) for step in self._steps
         ]
 
+    def graph(self) -> list[tuple[str, Type, list[int], str]]:
+        """The inputs, operations and outputs: title, type of the result, the earlier entries that it uses, and "input", "operation" or "output"."""
+        names = {step: name for name, (step, _) in self._inputs.items()}
+        order = sorted({*self._order, *names})
+        at = {step: place for place, step in enumerate(order)}
+        made = []
+        for index in order:
+            step = self._steps[index]
+            given = [f" {operand[0]}" for operand in step.operands if isinstance(operand, list) and len(operand) == 1]
+            title = names.get(index) or SHOWN.get(step.op, step.op) + (
+                "".join(given) if len(step.operands) == 2 else ""
+            )
+            made.append(
+                (title, step.kind, [at[need] for need in step.needs], "input" if index in names else "operation")
+            )
+        return made + [(name, kind, [at[step]], "output") for name, (step, kind) in self._outputs.items()]
+
     # -- afterwards ---------------------------------------------------------------------------------------------
 
     def evaluate(self, inputs: Mapping[str, Sequence[int]]) -> tuple[dict[str, Numbers], list[Wrapped]]:
@@ -203,7 +224,7 @@ def means(*ops: str, swapped: bool = False) -> Callable[[Callable[P, R]], Callab
 
 
 def _is_stream(value: object) -> bool:
-    return isinstance(value, Iterable) and not isinstance(value, Collection | NumpyCalls)
+    return isinstance(value, Iterable) and not isinstance(value, Collection | Value)
 
 
 def _reference(operands: Iterable[Any]) -> Reference | None:

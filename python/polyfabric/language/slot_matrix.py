@@ -183,7 +183,7 @@ def product(a: SlotValue, b: SlotValue) -> SlotValue:
             f"{a.type} @ {b.type}: {left[1]} columns and {right[0]} rows; make them equal, or transpose one with .T"
         )
     if a.grid is None and b.grid is None:
-        return (a * b).sum_slots()
+        return (a * b)._total()
     (m, k), n = left, right[1]
     if b.grid is None:
         return _matrix_vector(a, b, m, k)
@@ -267,7 +267,7 @@ def transposed(value: SlotValue) -> SlotValue:
 def total(value: SlotValue, axis: int | None) -> SlotValue:
     """The sum of all numbers, in every slot; for a matrix also of each column (axis 0), or of each row (axis 1)."""
     if axis is None or (value.grid is None and axis in (0, -1)):
-        return value.sum_slots()
+        return value._total()
     found = whole("sum: the axis", axis)
     if value.grid is None or found not in (0, 1, -1, -2):
         raise refuse(f"{value.type} has no axis {found}; sum over axis 0 or 1 of a matrix, or over all without one")
@@ -297,7 +297,7 @@ def variance(value: SlotValue, axis: int | None, ddof: int) -> SlotValue:
         flat = value._viewed(value.length, None)
         deviations = flat * own - sums * mean
         squares = deviations * (deviations.conjugate() if value.kind == "complex" else deviations)
-        return squares.sum_slots()
+        return squares._total()
     deviations = value * own.reshape(value.grid) - sums * mean
     squares = deviations * (deviations.conjugate() if value.kind == "complex" else deviations)
     return squares.sum(0)

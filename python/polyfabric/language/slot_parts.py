@@ -92,7 +92,7 @@ def _number(value: SlotValue, at: int) -> SlotValue:
     """One number, in every slot."""
     mask = np.zeros(value.length, dtype=np.int64)
     mask[at] = 1
-    return value._viewed(value.length, None)._combined("mul", mask).sum_slots()
+    return value._viewed(value.length, None)._combined("mul", mask)._total()
 
 
 def _range(value: SlotValue, start: int, stop: int) -> SlotValue:

@@ -73,7 +73,7 @@ class Refusals:
     def __rpow__(self, base: object) -> NoReturn:
         if self._tracer.modulus is not None:
             raise refuse(
-                f"BGV has no encrypted exponents; declare x as an integer of TFHE, pf.UInt(4), and use pf.Table(lambda i: {base!r} ** i)[x]"
+                f"BGV has no encrypted exponents; declare x as an integer of TFHE, pf.UInt(4), and use pf.lookup(x, lambda i: {base!r} ** i)"
             )
         raise refuse(
             f"{base!r} to an encrypted power is not a polynomial; approximate it, as "

@@ -21,7 +21,7 @@ from ..errors import shown
 from ..memory import most
 from . import slot_matrix, slot_parts
 from .instead import NUMBERS, REALS, Absences, approximated, written
-from .numpy_calls import Asked, NumpyCalls
+from .numpy_calls import Asked, Value
 from .place import place, placed, refuse, whole
 from .slot_reference import Reference, means, slotwise
 from .slot_refusals import Refusals
@@ -148,7 +148,7 @@ def native(numbers: NDArray[Any], modulus: int | None) -> Native:
     return numbers.real.astype(float).tolist(), imaginary
 
 
-class SlotValue(Refusals, NumpyCalls):
+class SlotValue(Refusals, Value):
     """An encrypted vector or matrix in slots, or one encrypted number in every slot. Arithmetic as usual, slot by slot."""
 
     __slots__ = ("_clean", "_rotated", "_tracer", "grid", "kind", "length", "node", "scalar", "step")
@@ -375,7 +375,7 @@ class SlotValue(Refusals, NumpyCalls):
         if isinstance(other, SlotValue):
             slot_parts.expect_lengths(self, other)
             return self._joined(op, other)
-        if type(other).__name__ == "Value":
+        if type(other).__name__ == "TfheValue":
             raise refuse(
                 "a value of TFHE cannot be combined with one of CKKS or BGV; write one program for each scheme"
             )
@@ -469,7 +469,7 @@ class SlotValue(Refusals, NumpyCalls):
         numbers = self._operand(other)
         if self.grid is not None:
             return slot_matrix.public_product(numbers, self)
-        return (self * numbers).sum_slots() if numbers.ndim == 1 else self._matrix(numbers)
+        return (self * numbers)._total() if numbers.ndim == 1 else self._matrix(numbers)
 
     def _operand(self, other: Numbers) -> NDArray[Any]:
         """A public vector or matrix as an operand of @."""
@@ -565,8 +565,8 @@ class SlotValue(Refusals, NumpyCalls):
         return cleared._new(lambda b: b.conjugate(cleared.node), clean=True, length=self._tracer.slots, rotated=True)
 
     @means(np.sum)
-    def sum_slots(self) -> SlotValue:
-        """The sum of the vector's numbers, in every slot."""
+    def _total(self) -> SlotValue:
+        """The sum of all numbers, in every slot; see `sum`."""
         if self.scalar:
             raise refuse(
                 f"a single encrypted {self.kind} number has no elements to sum; multiply it by their number instead"
@@ -730,18 +730,3 @@ def on_slots(what: str, value: SlotValue) -> SlotValue:
     if not isinstance(value, SlotValue):
         raise refuse(f"{what}: the operand is {type(value).__name__}, but an encrypted vector of CKKS or BGV is needed")
     return value
-
-
-def rotate(value: SlotValue, steps: int) -> SlotValue:
-    """See `SlotValue.rotate`."""
-    return on_slots("rotate", value).rotate(steps)
-
-
-def sum_slots(value: SlotValue) -> SlotValue:
-    """See `SlotValue.sum_slots`."""
-    return on_slots("sum_slots", value).sum_slots()
-
-
-def bootstrap(value: SlotValue) -> SlotValue:
-    """See `SlotValue.bootstrap`."""
-    return on_slots("bootstrap", value).bootstrap()

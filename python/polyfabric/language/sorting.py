@@ -17,11 +17,11 @@ from .place import refuse
 from .reference import means
 from .slots import SlotValue
 from .texts import Text
-from .values import Value
+from .values import TfheValue
 
 
 @means("sort")
-def sort(values: Value | Sequence[Value], *, descending: bool = False) -> Value:
+def sort(values: TfheValue | Sequence[TfheValue], *, descending: bool = False) -> TfheValue:
     """The sorted elements of a vector, or of a sequence of single values, in ascending or descending order.
 
     An exchange takes one look-up for values of one ciphertext, two for truth values, and a comparison and two choices for values in digits.
@@ -31,8 +31,8 @@ def sort(values: Value | Sequence[Value], *, descending: bool = False) -> Value:
         raise refuse(
             "sort: CKKS and BGV cannot compare; declare the numbers as integers of TFHE, pf.UInt(bits) or pf.Int(lo, hi)"
         )
-    if not isinstance(vector, Value) or isinstance(vector, Text) or vector.type.scalar:
-        shown = vector.type if isinstance(vector, Value) else type(vector).__name__
+    if not isinstance(vector, TfheValue) or isinstance(vector, Text) or vector.type.scalar:
+        shown = vector.type if isinstance(vector, TfheValue) else type(vector).__name__
         raise refuse(f"sort: the operand is {shown}; give an encrypted vector, or a list of encrypted values")
     count = len(vector)
     found: Encrypted = vector.form
@@ -44,7 +44,7 @@ def sort(values: Value | Sequence[Value], *, descending: bool = False) -> Value:
         for at, (first, second) in enumerate(layer, count):
             places[first], places[second] = at, at + len(layer)
         found = lowering.joined([found, *_exchanged(low, high)]).taken(places)
-    return Value(found.taken(range(count)[::-1]) if descending else found)
+    return TfheValue(found.taken(range(count)[::-1]) if descending else found)
 
 
 def _layers(count: int) -> Iterator[list[tuple[int, int]]]:

@@ -13,13 +13,13 @@ from .place import refuse
 from .public_operands import Public
 from .reference import means
 from .types import MOST_BITS, TextType, text_bytes
-from .values import Value
+from .values import TfheValue
 
 BYTE = (8, False)
 """The width of a byte."""
 
 
-class Text(Value):
+class Text(TfheValue):
     """An encrypted text: bytes, padded with zeros to the length of its type."""
 
     __slots__ = ()
@@ -81,17 +81,17 @@ class Text(Value):
         return self._characters(cast("Text | str", other), self.length)
 
     @means("text ==")
-    def __eq__(self, other: object) -> Value:  # type: ignore[override]
-        return Value(self._equal(other))
+    def __eq__(self, other: object) -> TfheValue:  # type: ignore[override]
+        return TfheValue(self._equal(other))
 
     @means("text !=")
-    def __ne__(self, other: object) -> Value:  # type: ignore[override]
-        return Value(~self._equal(other))
+    def __ne__(self, other: object) -> TfheValue:  # type: ignore[override]
+        return TfheValue(~self._equal(other))
 
     def _equal(self, other: object) -> Digits:
         return self.form.compared("==", self._whole(other)).holds([range(self.length)], any_of=False)
 
-    def _before(self, op: str, other: object) -> Value:
+    def _before(self, op: str, other: object) -> TfheValue:
         """Compares texts as big-endian integers, which is the order of their UTF-8 bytes."""
         size, most = self.length, MOST_BITS // 8
         if size > most:
@@ -107,22 +107,22 @@ class Text(Value):
             )
             for bytes_ in (self.form, self._whole(other))
         )
-        return Value(one.compared(op, another))
+        return TfheValue(one.compared(op, another))
 
     @means("text <")
-    def __lt__(self, other: Text | str | bytes) -> Value:  # type: ignore[override]
+    def __lt__(self, other: Text | str | bytes) -> TfheValue:  # type: ignore[override]
         return self._before("<", other)
 
     @means("text <=")
-    def __le__(self, other: Text | str | bytes) -> Value:  # type: ignore[override]
+    def __le__(self, other: Text | str | bytes) -> TfheValue:  # type: ignore[override]
         return self._before("<=", other)
 
     @means("text >")
-    def __gt__(self, other: Text | str | bytes) -> Value:  # type: ignore[override]
+    def __gt__(self, other: Text | str | bytes) -> TfheValue:  # type: ignore[override]
         return self._before(">", other)
 
     @means("text >=")
-    def __ge__(self, other: Text | str | bytes) -> Value:  # type: ignore[override]
+    def __ge__(self, other: Text | str | bytes) -> TfheValue:  # type: ignore[override]
         return self._before(">=", other)
 
     def _matches(self, part: Text | str | bytes, offsets: Sequence[int]) -> Digits:
@@ -143,12 +143,12 @@ class Text(Value):
         return fits.holds(rows, any_of=False, scalar=False)
 
     @means("text startswith")
-    def startswith(self, part: Text | str | bytes) -> Value:
+    def startswith(self, part: Text | str | bytes) -> TfheValue:
         """Whether the text starts with `part`, ignoring trailing zeros of an encrypted part."""
-        return Value(self._matches(part, [0]).taken([0], scalar=True))
+        return TfheValue(self._matches(part, [0]).taken([0], scalar=True))
 
     @means("text endswith")
-    def endswith(self, part: Text | str | bytes) -> Value:
+    def endswith(self, part: Text | str | bytes) -> TfheValue:
         """Whether the text ends with `part`, ignoring trailing zeros of both."""
         if isinstance(part, Text):
             size, wanted = part.length, None
@@ -172,10 +172,10 @@ class Text(Value):
             groups.append(range(ends, ends + len(row)))
             ends += len(row)
         matches = own.compared("==", found).holds(groups, any_of=False, scalar=False)
-        return Value(matches.holds([range(matches.length)], any_of=True))
+        return TfheValue(matches.holds([range(matches.length)], any_of=True))
 
     @means("text contains")
-    def contains(self, part: Text | str | bytes) -> Value:
+    def contains(self, part: Text | str | bytes) -> TfheValue:
         """Whether the text contains `part`, ignoring trailing zeros of an encrypted part."""
         size = part.length if isinstance(part, Text) else len(self._public(part))
         if size > self.length:
@@ -183,10 +183,10 @@ class Text(Value):
         # An encrypted part may be shorter than its type, so it may begin anywhere.
         offsets = range(self.length if isinstance(part, Text) else self.length - size + 1)
         matches = self._matches(part, offsets)
-        return Value(matches.holds([range(matches.length)], any_of=True))
+        return TfheValue(matches.holds([range(matches.length)], any_of=True))
 
 
-def chosen_text(condition: Value, then: Text | str, otherwise: Text | str) -> Text:
+def chosen_text(condition: TfheValue, then: Text | str, otherwise: Text | str) -> Text:
     """`then` where the condition holds, else `otherwise`."""
     texts = [choice for choice in (then, otherwise) if isinstance(choice, Text)]
     if texts:

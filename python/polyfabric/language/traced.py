@@ -8,7 +8,7 @@ from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..errors import Error, InputError
-from .numpy_calls import NumpyCalls
+from .numpy_calls import Value
 from .place import refuse
 from .shapes import expect_inputs, gathered, value_of, written_call
 
@@ -119,10 +119,10 @@ class TracedProgram(ABC):
 
     def __call__(self, /, *unnamed: Any, **inputs: Any) -> Any:  # noqa: ANN401 - whatever the function returns
         """On encrypted values of another program, it is inlined there. Plain values raise an error, since this would encrypt nothing."""
-        if any(isinstance(value, NumpyCalls) for value in inputs.values()):
+        if any(isinstance(value, Value) for value in inputs.values()):
             return self._within(inputs)
         given = {**dict(zip(self.inputs, unnamed, strict=False)), **inputs}
-        if any(isinstance(value, NumpyCalls) for value in unnamed):
+        if any(isinstance(value, Value) for value in unnamed):
             call = ", ".join(f"{name}=.." for name in given)
             raise InputError(f"{self.name}: inputs are given by name; write {self.name}({call})")
         run, clear = (
@@ -147,7 +147,7 @@ class TracedProgram(ABC):
             if name not in inputs:
                 raise refuse(f"{self.name}: input {name!r} is missing; give it a value of type {kind}")
             value = inputs[name]
-            if isinstance(value, NumpyCalls) and not kind.takes(value.type):
+            if isinstance(value, Value) and not kind.takes(value.type):
                 castable = self.scheme == "tfhe" and value.type.length == kind.length and kind.split  # type: ignore[union-attr]
                 remedy = (
                     f"cast it, as x.cast({kind!r}), if its values fit"
@@ -163,4 +163,4 @@ def _unpickled(kind: type[TracedProgram], data: Mapping[str, Any]) -> TracedProg
     try:
         return kind._restored(data)
     except (Error, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise UnpicklingError(f"the pickle is not a {kind.__name__} of this version: {error}") from None
+        raise UnpicklingError(f"the pickle is not a program of this version: {error}") from None

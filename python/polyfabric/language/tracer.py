@@ -33,7 +33,7 @@ from .reference import Reference
 from .types import FARTHEST, MOST_CAST, MOST_LOOKED_UP, Type
 
 if TYPE_CHECKING:
-    from .values import Value
+    from .values import TfheValue
 
 Form = Literal["free", "split"]
 
@@ -73,11 +73,11 @@ class Tracer(Asked):
         self._inputs: dict[int, str] = {}
         self._split: dict[tuple[int, bool], Digits] = {}
 
-    def input(self, name: str, kind: Type) -> Value:
+    def input(self, name: str, kind: Type) -> TfheValue:
         """An encrypted input."""
         from .texts import Text
         from .types import TextType
-        from .values import Value
+        from .values import TfheValue
 
         self.builder.at(*place())
         if kind.split or name in self.digits or not self.holds(kind.bounds, kind):
@@ -91,11 +91,11 @@ class Tracer(Asked):
                 stride=kind.stride,
                 truth=kind.kind == "boolean",
             )
-            made: Value = Text(form) if isinstance(kind, TextType) else Value(form)
+            made: TfheValue = Text(form) if isinstance(kind, TextType) else TfheValue(form)
         else:
             node = self.builder.input(name, kind.element, kind.length)
             self._inputs[node] = name
-            made = Value(Cells(self, node, scalar=kind.scalar))
+            made = TfheValue(Cells(self, node, scalar=kind.scalar))
         self.reference.input(name, made, kind)
         return made
 

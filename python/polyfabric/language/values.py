@@ -15,7 +15,7 @@ from .digits import Digits
 from .indices import picked
 from .instead import BRANCHES, Absences, membership, of_values, written
 from .lowering import Encrypted, Operand
-from .numpy_calls import NumpyCalls
+from .numpy_calls import Value
 from .place import place, refuse, whole
 from .public_operands import Clear, matrix, public
 from .reference import means
@@ -23,7 +23,7 @@ from .tracer import Tracer
 from .types import MOST_BITS, TextType, Type
 
 
-class Value(NumpyCalls):
+class TfheValue(Value):
     """An encrypted integer, truth value or fraction, or a vector of them. Arithmetic as usual.
 
     An integer has a range and is exact, or a width and wraps. A truth value is 0 or 1: `&`, `|`, `^` and `~` are gates, and arithmetic treats it as a number.
@@ -69,7 +69,7 @@ class Value(NumpyCalls):
             return found
         if operands == 1 and isinstance(getattr(np, name, None), np.ufunc):
             return "tabulate it, as pf.lookup(x, lambda v: ...), with an integer for every value of x"
-        return "write it with operators, comparisons, pf.mux and pf.lookup(x, lambda v: ...)"
+        return "write it with operators, comparisons, pf.where and pf.lookup(x, lambda v: ...)"
 
     def __bool__(self) -> NoReturn:
         text = isinstance(self.type, TextType)
@@ -94,7 +94,7 @@ class Value(NumpyCalls):
 
     def __index__(self) -> NoReturn:
         raise self._tracer.asked(
-            f"an encrypted {self.type} cannot be an index of a Python sequence; write pf.Table(entries)[i]"
+            f"an encrypted {self.type} cannot be an index of a Python sequence; write pf.lookup(i, entries)"
         )
 
     def __truediv__(self, _: object) -> NoReturn:
@@ -106,7 +106,7 @@ class Value(NumpyCalls):
 
     def operand(self, other: object) -> Operand:
         """Another operand of an operation."""
-        if isinstance(other, Value):
+        if isinstance(other, TfheValue):
             if other._tracer is not self._tracer:
                 raise refuse("the operands belong to two different programs; use values of one program")
             if isinstance(other.type, TextType):
@@ -117,113 +117,113 @@ class Value(NumpyCalls):
     # -- arithmetic -------------------------------------------------------------------------------------------------
 
     @means("+")
-    def __add__(self, other: Value | Clear) -> Value:
-        return Value(lowering.arithmetic("+", self.form, self.operand(other)))
+    def __add__(self, other: TfheValue | Clear) -> TfheValue:
+        return TfheValue(lowering.arithmetic("+", self.form, self.operand(other)))
 
     __radd__ = __add__
 
     @means("-")
-    def __sub__(self, other: Value | Clear) -> Value:
-        return Value(lowering.arithmetic("-", self.form, self.operand(other)))
+    def __sub__(self, other: TfheValue | Clear) -> TfheValue:
+        return TfheValue(lowering.arithmetic("-", self.form, self.operand(other)))
 
     @means("-", swapped=True)
-    def __rsub__(self, other: Clear) -> Value:
-        return Value(lowering.arithmetic("-", self.operand(other), self.form))
+    def __rsub__(self, other: Clear) -> TfheValue:
+        return TfheValue(lowering.arithmetic("-", self.operand(other), self.form))
 
     @means("*")
-    def __mul__(self, other: Value | Clear) -> Value:
-        return Value(lowering.arithmetic("*", self.form, self.operand(other)))
+    def __mul__(self, other: TfheValue | Clear) -> TfheValue:
+        return TfheValue(lowering.arithmetic("*", self.form, self.operand(other)))
 
     __rmul__ = __mul__
 
-    def __pos__(self) -> Value:
+    def __pos__(self) -> TfheValue:
         return self
 
     @means("neg")
-    def __neg__(self) -> Value:
-        return Value(lowering.negated(self.form))
+    def __neg__(self) -> TfheValue:
+        return TfheValue(lowering.negated(self.form))
 
     @means("abs")
-    def __abs__(self) -> Value:
-        return Value(lowering.absolute(self.form))
+    def __abs__(self) -> TfheValue:
+        return TfheValue(lowering.absolute(self.form))
 
     @means("**")
-    def __pow__(self, exponent: int, modulus: int | None = None) -> Value:
-        if isinstance(exponent, Value):
+    def __pow__(self, exponent: int, modulus: int | None = None) -> TfheValue:
+        if isinstance(exponent, TfheValue):
             bits = min(exponent.type.width, 63)
             raise refuse(
                 "** takes a public exponent; for an encrypted one that is not negative multiply the powers of its bits, as "
-                f"functools.reduce(operator.mul, [pf.mux(y.bit(k), x ** 2**k, 1) for k in range({bits})])"
+                f"functools.reduce(operator.mul, [pf.where(y.bit(k), x ** 2**k, 1) for k in range({bits})])"
             )
         power = whole("the exponent", exponent, 0, (1 << 64) - 1)
         of = None if modulus is None else whole("the modulus", modulus, 1, 1 << (MOST_BITS // 2))
-        return Value(lowering.power(self.form, power, of))
+        return TfheValue(lowering.power(self.form, power, of))
 
     @means("**", swapped=True)
-    def __rpow__(self, base: Clear) -> Value:
-        return Value(lowering.powers(public(base, self.type), self.form))
+    def __rpow__(self, base: Clear) -> TfheValue:
+        return TfheValue(lowering.powers(public(base, self.type), self.form))
 
     @means("//")
-    def __floordiv__(self, other: Value | Clear) -> Value:
-        return Value(lowering.quotient(self.form, self.operand(other)))
+    def __floordiv__(self, other: TfheValue | Clear) -> TfheValue:
+        return TfheValue(lowering.quotient(self.form, self.operand(other)))
 
     @means("//", swapped=True)
-    def __rfloordiv__(self, other: Clear) -> Value:
-        return Value(lowering.quotient(self.operand(other), self.form))
+    def __rfloordiv__(self, other: Clear) -> TfheValue:
+        return TfheValue(lowering.quotient(self.operand(other), self.form))
 
     @means("%")
-    def __mod__(self, other: Value | Clear) -> Value:
-        return Value(lowering.remainder(self.form, self.operand(other)))
+    def __mod__(self, other: TfheValue | Clear) -> TfheValue:
+        return TfheValue(lowering.remainder(self.form, self.operand(other)))
 
     @means("%", swapped=True)
-    def __rmod__(self, other: Clear) -> Value:
-        return Value(lowering.remainder(self.operand(other), self.form))
+    def __rmod__(self, other: Clear) -> TfheValue:
+        return TfheValue(lowering.remainder(self.operand(other), self.form))
 
     @means("//", "%")
-    def __divmod__(self, other: Value | Clear) -> tuple[Value, Value]:
+    def __divmod__(self, other: TfheValue | Clear) -> tuple[TfheValue, TfheValue]:
         quotient, remainder = lowering.divided(self.form, self.operand(other))
-        return Value(quotient), Value(remainder)
+        return TfheValue(quotient), TfheValue(remainder)
 
     @means("//", "%", swapped=True)
-    def __rdivmod__(self, other: Clear) -> tuple[Value, Value]:
+    def __rdivmod__(self, other: Clear) -> tuple[TfheValue, TfheValue]:
         quotient, remainder = lowering.divided(self.operand(other), self.form)
-        return Value(quotient), Value(remainder)
+        return TfheValue(quotient), TfheValue(remainder)
 
-    def _checked(self, op: str, other: Value | Clear) -> tuple[Value, Value]:
-        result, over = map(Value, lowering.checked(op, self.form, self.operand(other)))
+    def _checked(self, op: str, other: TfheValue | Clear) -> tuple[TfheValue, TfheValue]:
+        result, over = map(TfheValue, lowering.checked(op, self.form, self.operand(other)))
         self._tracer.reference.note(f"checked {op}", result, (self, other), {})
         self._tracer.reference.note(f"beyond {op}", over, (self, other, result.type), {})
         return result, over
 
-    def checked_add(self, other: Value | Clear) -> tuple[Value, Value]:
+    def checked_add(self, other: TfheValue | Clear) -> tuple[TfheValue, TfheValue]:
         """The sum, and one bit that is 1 where it overflowed the width."""
         return self._checked("+", other)
 
-    def checked_sub(self, other: Value | Clear) -> tuple[Value, Value]:
+    def checked_sub(self, other: TfheValue | Clear) -> tuple[TfheValue, TfheValue]:
         """The difference, and one bit that is 1 where it overflowed the width."""
         return self._checked("-", other)
 
-    def checked_mul(self, other: Value | Clear) -> tuple[Value, Value]:
+    def checked_mul(self, other: TfheValue | Clear) -> tuple[TfheValue, TfheValue]:
         """The product, and one bit that is 1 where it overflowed the width."""
         return self._checked("*", other)
 
     @means("dot")
-    def __matmul__(self, other: Value | Clear) -> Value:
-        if isinstance(other, Value):
+    def __matmul__(self, other: TfheValue | Clear) -> TfheValue:
+        if isinstance(other, TfheValue):
             if self.scalar or other.scalar:
                 raise refuse(
                     f"@ takes vectors, but an operand is a single {(self if self.scalar else other).type}; use *"
                 )
-            return Value(lowering.summed(lowering.arithmetic("*", self.form, self.operand(other))))
+            return TfheValue(lowering.summed(lowering.arithmetic("*", self.form, self.operand(other))))
         weights = matrix(other, self.type)
         return self._weighted(weights if weights.ndim == 1 else weights.T, weights)
 
     @means("dot", swapped=True)
-    def __rmatmul__(self, other: Clear) -> Value:
+    def __rmatmul__(self, other: Clear) -> TfheValue:
         weights = matrix(other, self.type)
         return self._weighted(weights, weights)
 
-    def _weighted(self, rows: NDArray[Any], given: NDArray[Any]) -> Value:
+    def _weighted(self, rows: NDArray[Any], given: NDArray[Any]) -> TfheValue:
         if self.scalar:
             raise refuse(f"@ takes vectors, but an operand is a single {self.type}; use *")
         flat = np.atleast_2d(rows)
@@ -232,43 +232,43 @@ class Value(NumpyCalls):
             raise refuse(
                 f"an array of {shape} cannot be multiplied with {self.type}; give a matrix with {self.length} columns, or rows if it is the right operand"
             )
-        return Value(lowering.weighted(self.form, flat, scalar=given.ndim == 1))
+        return TfheValue(lowering.weighted(self.form, flat, scalar=given.ndim == 1))
 
     # -- bits -------------------------------------------------------------------------------------------------------
 
     @means("&")
-    def __and__(self, other: Value | Clear) -> Value:
-        return Value(lowering.bits("&", self.form, self.operand(other)))
+    def __and__(self, other: TfheValue | Clear) -> TfheValue:
+        return TfheValue(lowering.bits("&", self.form, self.operand(other)))
 
     @means("|")
-    def __or__(self, other: Value | Clear) -> Value:
-        return Value(lowering.bits("|", self.form, self.operand(other)))
+    def __or__(self, other: TfheValue | Clear) -> TfheValue:
+        return TfheValue(lowering.bits("|", self.form, self.operand(other)))
 
     @means("^")
-    def __xor__(self, other: Value | Clear) -> Value:
-        return Value(lowering.bits("^", self.form, self.operand(other)))
+    def __xor__(self, other: TfheValue | Clear) -> TfheValue:
+        return TfheValue(lowering.bits("^", self.form, self.operand(other)))
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
     @means("~")
-    def __invert__(self) -> Value:
-        return Value(lowering.inverted(self.form))
+    def __invert__(self) -> TfheValue:
+        return TfheValue(lowering.inverted(self.form))
 
     @means("<<")
-    def __lshift__(self, amount: Value | Clear) -> Value:
-        return Value(lowering.shifted("<<", self.form, self.operand(amount)))
+    def __lshift__(self, amount: TfheValue | Clear) -> TfheValue:
+        return TfheValue(lowering.shifted("<<", self.form, self.operand(amount)))
 
     @means("<<", swapped=True)
-    def __rlshift__(self, other: Clear) -> Value:
-        return Value(lowering.shifted("<<", self.operand(other), self.form))
+    def __rlshift__(self, other: Clear) -> TfheValue:
+        return TfheValue(lowering.shifted("<<", self.operand(other), self.form))
 
     @means(">>")
-    def __rshift__(self, amount: Value | Clear) -> Value:
-        return Value(lowering.shifted(">>", self.form, self.operand(amount)))
+    def __rshift__(self, amount: TfheValue | Clear) -> TfheValue:
+        return TfheValue(lowering.shifted(">>", self.form, self.operand(amount)))
 
     @means(">>", swapped=True)
-    def __rrshift__(self, other: Clear) -> Value:
-        return Value(lowering.shifted(">>", self.operand(other), self.form))
+    def __rrshift__(self, other: Clear) -> TfheValue:
+        return TfheValue(lowering.shifted(">>", self.operand(other), self.form))
 
     def _declared(self, what: str) -> None:
         """Rejects values with a range, for operations that depend on a width."""
@@ -280,40 +280,40 @@ class Value(NumpyCalls):
             )
 
     @means("rotate_left")
-    def rotate_left(self, amount: Value | int) -> Value:
+    def rotate_left(self, amount: TfheValue | int) -> TfheValue:
         """Rotates left: bits shifted out at the top come in at the bottom."""
         self._declared("rotate_left")
-        return Value(lowering.shifted("rotate_left", self.form, self.operand(amount)))
+        return TfheValue(lowering.shifted("rotate_left", self.form, self.operand(amount)))
 
     @means("rotate_right")
-    def rotate_right(self, amount: Value | int) -> Value:
+    def rotate_right(self, amount: TfheValue | int) -> TfheValue:
         """Rotates right: bits shifted out at the bottom come in at the top."""
         self._declared("rotate_right")
-        return Value(lowering.shifted("rotate_right", self.form, self.operand(amount)))
+        return TfheValue(lowering.shifted("rotate_right", self.form, self.operand(amount)))
 
     @means("bit")
-    def bit(self, index: int) -> Value:
+    def bit(self, index: int) -> TfheValue:
         """Bit `index`, 0 the least significant, as a truth value."""
         at = whole("the index of a bit", index, 0, self.type.width - 1)
-        return Value(lowering.bit(self.form, at))
+        return TfheValue(lowering.bit(self.form, at))
 
     @means("bit_count")
-    def bit_count(self) -> Value:
+    def bit_count(self) -> TfheValue:
         """The number of 1s in the absolute value, as Python's `int.bit_count`."""
-        return Value(lowering.ones(self.form))
+        return TfheValue(lowering.ones(self.form))
 
-    def leading_zeros(self) -> Value:
+    def leading_zeros(self) -> TfheValue:
         """The number of zeros above the highest 1 of a width."""
         self._declared("leading_zeros")
         assert isinstance(self.form, Digits)
-        made = Value(self.form.leading_zeros())
+        made = TfheValue(self.form.leading_zeros())
         self._tracer.reference.note("leading_zeros", made, (self, self.type), {})
         return made
 
     # -- types ------------------------------------------------------------------------------------------------------
 
     @means("cast")
-    def cast(self, kind: Type) -> Value:
+    def cast(self, kind: Type) -> TfheValue:
         """The same values modulo 2^bits of another type, `pf.UInt(bits)` or `pf.SInt(bits)`."""
         if not isinstance(kind, Type) or not kind.split or (kind.kind == "integer" and not kind.wraps):
             raise refuse(
@@ -321,10 +321,10 @@ class Value(NumpyCalls):
             )
         own = lowering.split(self.form)
         made = own.as_((kind.width, kind.signed))
-        return Value(Digits(self._tracer, made.handle, scalar=made.scalar, truth=kind.kind == "boolean"))
+        return TfheValue(Digits(self._tracer, made.handle, scalar=made.scalar, truth=kind.kind == "boolean"))
 
     @means("assume")
-    def assume(self, kind: Type) -> Value:
+    def assume(self, kind: Type) -> TfheValue:
         """This value with the range of `kind`, which the user promises, where interval arithmetic over-estimates or the type is a width."""
         if not isinstance(kind, Type) or not (kind.kind == "integer" and kind.exact):
             raise refuse(f"assume: {kind} is not a range; give one, as x.assume(pf.Int(0, 7))")
@@ -335,10 +335,10 @@ class Value(NumpyCalls):
         if lo > hi:
             raise refuse(f"assume: {own.one} and {kind.one} have no common value; give a range that overlaps")
         if isinstance(self.form, Cells):
-            return Value(self.form.numbers().assumed(ElementType.integer(lo, hi, stride)))
-        return Value(self.form.as_(ranges.width((lo, hi))).ranged((lo, hi), stride))
+            return TfheValue(self.form.numbers().assumed(ElementType.integer(lo, hi, stride)))
+        return TfheValue(self.form.as_(ranges.width((lo, hi))).ranged((lo, hi), stride))
 
-    def step(self, denominator: int) -> Value:
+    def step(self, denominator: int) -> TfheValue:
         """Requires a step of 1/denominator for the encoding of this value, and of all values that linear operations combine with it."""
         steps = whole("the denominator of a step", denominator, 1, (1 << 32) - 1)
         if not isinstance(self.form, Cells):
@@ -349,56 +349,56 @@ class Value(NumpyCalls):
 
     # -- comparisons: a truth value for each element ------------------------------------------------------------------
 
-    def _compared(self, op: str, other: object) -> Value:
-        return Value(lowering.compared(op, self.form, self.operand(other)))
+    def _compared(self, op: str, other: object) -> TfheValue:
+        return TfheValue(lowering.compared(op, self.form, self.operand(other)))
 
     @means("<")
-    def __lt__(self, other: Value | Clear) -> Value:
+    def __lt__(self, other: TfheValue | Clear) -> TfheValue:
         return self._compared("<", other)
 
     @means("<=")
-    def __le__(self, other: Value | Clear) -> Value:
+    def __le__(self, other: TfheValue | Clear) -> TfheValue:
         return self._compared("<=", other)
 
     @means(">")
-    def __gt__(self, other: Value | Clear) -> Value:
+    def __gt__(self, other: TfheValue | Clear) -> TfheValue:
         return self._compared(">", other)
 
     @means(">=")
-    def __ge__(self, other: Value | Clear) -> Value:
+    def __ge__(self, other: TfheValue | Clear) -> TfheValue:
         return self._compared(">=", other)
 
     @means("==")
-    def __eq__(self, other: object) -> Value:  # type: ignore[override]
+    def __eq__(self, other: object) -> TfheValue:  # type: ignore[override]
         return self._compared("==", other)
 
     @means("!=")
-    def __ne__(self, other: object) -> Value:  # type: ignore[override]
+    def __ne__(self, other: object) -> TfheValue:  # type: ignore[override]
         return self._compared("!=", other)
 
     # -- elements -----------------------------------------------------------------------------------------------------
 
-    def __getitem__(self, index: int | slice | Sequence[int] | NDArray[np.integer] | Value) -> Value:
+    def __getitem__(self, index: int | slice | Sequence[int] | NDArray[np.integer] | TfheValue) -> TfheValue:
         if self.scalar:
             raise refuse(f"a single {self.type} has no elements; use a vector, or .bit(i) for its bits")
-        if isinstance(index, Value):
+        if isinstance(index, TfheValue):
             return self._at(index)
         elements, single = picked(index, self.length, self.type)
         return self._taken(elements, scalar=single)
 
     @means("at")
-    def _at(self, index: Value) -> Value:
+    def _at(self, index: TfheValue) -> TfheValue:
         """The element at an encrypted index, or 0 beyond the ends: a sum of choices."""
         self.operand(index)
         if not index.scalar:
             raise refuse(f"{index.type} cannot be an index of {self.type}; use a single value")
-        return Value(lowering.element_at(self.form, index.form))
+        return TfheValue(lowering.element_at(self.form, index.form))
 
     @means("take")
-    def _taken(self, indices: list[int], *, scalar: bool) -> Value:
-        return Value(lowering.taken(self.form, indices, scalar=scalar))
+    def _taken(self, indices: list[int], *, scalar: bool) -> TfheValue:
+        return TfheValue(lowering.taken(self.form, indices, scalar=scalar))
 
-    def __iter__(self) -> Iterator[Value]:
+    def __iter__(self) -> Iterator[TfheValue]:
         return (self[i] for i in range(len(self)))
 
     def _vector(self, what: str) -> Encrypted:
@@ -407,31 +407,31 @@ class Value(NumpyCalls):
         return self.form
 
     @means("sum")
-    def sum(self) -> Value:
+    def sum(self) -> TfheValue:
         """The sum of the elements: `pf.sum`."""
-        return Value(lowering.summed(self.form))
+        return TfheValue(lowering.summed(self.form))
 
     @means("max")
-    def max(self) -> Value:
+    def max(self) -> TfheValue:
         """The greatest element."""
-        return Value(lowering.folded("max", self._vector("max")))
+        return TfheValue(lowering.folded("max", self._vector("max")))
 
     @means("min")
-    def min(self) -> Value:
+    def min(self) -> TfheValue:
         """The least element."""
-        return Value(lowering.folded("min", self._vector("min")))
+        return TfheValue(lowering.folded("min", self._vector("min")))
 
-    def _holds(self, what: str, *, any_of: bool) -> Value:
+    def _holds(self, what: str, *, any_of: bool) -> TfheValue:
         if self.type.kind != "boolean":
             raise refuse(f"{what} takes truth values, not {self.type}; compare them, as x != 0")
-        return Value(lowering.holds(self.form, any_of=any_of))
+        return TfheValue(lowering.holds(self.form, any_of=any_of))
 
     @means("all")
-    def all(self) -> Value:
+    def all(self) -> TfheValue:
         """Whether every truth value of this vector holds."""
         return self._holds("all", any_of=False)
 
     @means("any")
-    def any(self) -> Value:
+    def any(self) -> TfheValue:
         """Whether any truth value of this vector holds."""
         return self._holds("any", any_of=True)

@@ -19,7 +19,7 @@ from ..errors import Error, NoiseError, ProgramError
 from ..execution import plan
 from ..language.functions import concat, dot, lookup, sign
 from ..language.types import Int
-from ..language.values import Value
+from ..language.values import TfheValue
 from ..runnable_programs import Program, traced
 
 Floats = NDArray[np.float64]
@@ -244,7 +244,7 @@ class EncryptedForest:
         for group, tree in zip(layout.groups, self.trees, strict=True):
             tops[group] += np.max([leaf.values for leaf in tree], axis=0)
 
-        def forest(row: Value) -> Value:
+        def forest(row: TfheValue) -> TfheValue:
             """Sums of the values of the leaves that a row reaches."""
             answers = _answers(row, questions, digits, starts, layout.digit_bits)
             return _sums(answers, questions, leaves, tops.reshape(-1))
@@ -345,15 +345,15 @@ def _unit(shifted: Sequence[Sequence[Floats]], most: int) -> float:
 
 
 def _answers(
-    row: Value,
+    row: TfheValue,
     questions: Sequence[tuple[int, int]],
     digits: Sequence[int],
     starts: NDArray[np.integer],
     digit_bits: int,
-) -> Value:
+) -> TfheValue:
     """±1 for each question, in the order of `questions`: whether a feature reaches a threshold."""
     mask = (1 << digit_bits) - 1
-    parts: list[Value] = []
+    parts: list[TfheValue] = []
     order: list[int] = []
     for count in sorted({digits[feature] for feature, _ in questions}):
         own = [i for i, (feature, _) in enumerate(questions) if digits[feature] == count]
@@ -363,12 +363,12 @@ def _answers(
             {(starts[questions[i][0]] + place, questions[i][1] >> digit_bits * place & mask) for i in own}
             for place in range(count)
         ]
-        compared: list[tuple[Value, dict[tuple[int, int], int]]] = []
+        compared: list[tuple[TfheValue, dict[tuple[int, int], int]]] = []
         for place, pairs in enumerate(places):
             ordered = sorted((int(at), int(digit)) for at, digit in pairs)
             taken, wanted = row[[at for at, _ in ordered]], [digit for _, digit in ordered]
             if place == 0:
-                value = cast(Value, sign(taken - np.asarray(wanted)))
+                value = cast(TfheValue, sign(taken - np.asarray(wanted)))
             else:
                 tables = sorted(set(wanted))
                 value = lookup(
@@ -377,7 +377,7 @@ def _answers(
                     choice=[tables.index(digit) for digit in wanted],
                 )
             compared.append((value, {pair: at for at, pair in enumerate(ordered)}))
-        joined: Value | None = None
+        joined: TfheValue | None = None
         for place, (value, index) in enumerate(compared):
             picked = value[
                 [
@@ -388,20 +388,20 @@ def _answers(
             joined = picked if joined is None else joined + picked * 2**place
         assert joined is not None
         # The most significant differing digits decide: each weight exceeds the sum of all lower weights.
-        parts.append(joined if count == 1 else cast(Value, sign(joined)))
+        parts.append(joined if count == 1 else cast(TfheValue, sign(joined)))
     answers = concat(*parts) if len(parts) > 1 else parts[0]
     return answers[[order.index(i) for i in range(len(questions))]]
 
 
 def _sums(
-    answers: Value,
+    answers: TfheValue,
     questions: Sequence[tuple[int, int]],
     leaves: Sequence[tuple[int, _Leaf]],
     tops: NDArray[np.int64],
-) -> Value:
+) -> TfheValue:
     """Sums of the values of the reached leaves; each leaf comes with the index of its first output."""
     index = {question: i for i, question in enumerate(questions)}
-    parts: list[Value] = []
+    parts: list[TfheValue] = []
     places: list[int] = []
     # Leaves with paths of equal length have sums of equal range.
     for length in sorted({len(leaf.answers) for _, leaf in leaves}):
@@ -416,7 +416,7 @@ def _sums(
         for number, (_, leaf) in enumerate(own):
             for question, yes in leaf.answers.items():
                 paths[number, index[question]] = 1 if yes else -1
-        agreeing = cast(Value, dot(paths, answers))
+        agreeing = cast(TfheValue, dot(paths, answers))
         wanted = sorted({value for _, _, value in jobs})
         parts.append(
             lookup(
@@ -428,4 +428,4 @@ def _sums(
         places += [place for _, place, _ in jobs]
     reached = concat(*parts) if len(parts) > 1 else parts[0]
     rows = [[int(place == at) for place in places] for at in range(len(tops))]
-    return cast(Value, dot(np.asarray(rows), reached)).assume(Int(0, max(1, int(tops.max()))))
+    return cast(TfheValue, dot(np.asarray(rows), reached)).assume(Int(0, max(1, int(tops.max()))))

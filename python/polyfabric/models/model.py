@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..errors import InputError, shown
 from ..execution import make_plan, place, run_plan, with_keys
 from ..keys import Keys
-from ..runnable_programs import Runnable
+from ..runnable_programs import Program
 from ..schemes.options import PlanOptions
 from .forest import EncryptedForest, Ensemble, Grid, Layout, encode
 from .network import Network
@@ -98,7 +98,7 @@ def table(what: str, rows: object, names: Sequence[str] | None = None) -> Floats
 class Model(ABC):
     """A model of scikit-learn or ONNX that predicts on encrypted rows; made by `pf.from_sklearn` and `pf.from_onnx`."""
 
-    program: Runnable
+    program: Program
     """The server's program."""
     fidelity: Fidelity
     batch: int

@@ -102,6 +102,12 @@ class Report:
             write_text(path_of(path), text)
         return text
 
+    def _repr_html_(self) -> str:
+        """All tables and plots, for notebooks."""
+        from . import html
+
+        return html.content(self)
+
     def save_html(self, path: str | Path) -> None:
         """One self-contained page with all tables and plots."""
         from . import html

@@ -24,16 +24,20 @@ figure { margin: 1.5rem 0; } figcaption { color: #7b8794; font-size: .9rem; } sv
 """
 
 
+def content(report: Report) -> str:
+    """The tables and plots of a report."""
+    figures = [
+        f"<figure>{_svg(figure)}<figcaption>{escape(caption)}</figcaption></figure>"
+        for caption, figure in plots.of(report)
+    ]
+    return "\n".join([*map(_table, rows.of(report)), *figures])
+
+
 def page(report: Report) -> str:
     """The page of a report."""
     tables = rows.of(report)
     title = tables[0].title if tables else report.kind
-    body = [f"<h1>{escape(title)}</h1>"]
-    body += [_table(table) for table in tables]
-    body += [
-        f"<figure>{_svg(figure)}<figcaption>{escape(caption)}</figcaption></figure>"
-        for caption, figure in plots.of(report)
-    ]
+    body = [f"<h1>{escape(title)}</h1>", content(report)]
     if report.trace is not None:
         body.append("<p>The timeline in the same folder, <code>timeline.json</code>, opens in Perfetto.</p>")
     return (

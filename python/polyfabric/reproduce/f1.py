@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from .. import machines
+from .. import accelerators
 from ..apps import bgv_bootstrapping, ckks_bootstrapping
 from ..apps.f1_programs import PROGRAMS as F1_PROGRAMS
 from ..errors import Error
@@ -37,7 +37,7 @@ from .side_by_side import Memory, Step, side_by_side
 def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
     """F1's table 3, the time of one run of each program from the first load to the last store, and figure 9 and table 5 of each. Additional rows: the
     compiler's key switch, some selected by name, the crossbars' other reading, and the memory traffic alone."""
-    machine = machines.load("f1")
+    machine = accelerators.load("f1")
     steps = [
         Step(
             f"compile {_name(cell).replace('_', '-')}",
@@ -67,7 +67,7 @@ class _Rows:
     """For a timed program: its name here, and the share of busy units."""
 
 
-def _of_program(cell: str, build: Callable[[], SlotProgram], parameters: str, machine: machines.Machine) -> _Rows:
+def _of_program(cell: str, build: Callable[[], SlotProgram], parameters: str, machine: accelerators.Machine) -> _Rows:
     """The rows of one of table 3's programs."""
     name = _name(cell)
     try:
@@ -109,7 +109,7 @@ def paper_programs() -> list[tuple[str, Callable[[], SlotProgram], str]]:
 
 
 def _compiled(
-    program: SlotProgram, parameters: str, machine: machines.Machine, key_switch: str
+    program: SlotProgram, parameters: str, machine: accelerators.Machine, key_switch: str
 ) -> tuple[SlotProgram, SlotPlan, dict[str, Any]]:
     """A program with its plan for a machine and the report of its schedule there."""
     planned = to_be_timed(program, parameters, machine, key_switch)
@@ -117,7 +117,7 @@ def _compiled(
     return program, planned, machine.simulate(planned).to_dict()
 
 
-def to_be_timed(program: SlotProgram, parameters: str, machine: machines.Machine, key_switch: str) -> SlotPlan:
+def to_be_timed(program: SlotProgram, parameters: str, machine: accelerators.Machine, key_switch: str) -> SlotPlan:
     """The plan for timing a program with its paper's set, at any security and, if the result is exact, any failure probability."""
     exact = program.scheme == "bgv"
     return plan(program, parameters, machine=machine, key_switch=key_switch, max_failure=0.0 if exact else None)
@@ -133,7 +133,7 @@ def _memory_alone(cell: str, program: str, report: dict[str, Any], key_switch: s
 
 
 def _compilers_choice(
-    cell: str, program: SlotProgram, parameters: str, machine: machines.Machine
+    cell: str, program: SlotProgram, parameters: str, machine: accelerators.Machine
 ) -> list[dict[str, Any]]:
     """Additional rows: the program with the compiler's key switch, and the estimate by which the compiler chooses."""
     place = ["Table 3", f"{program.name}: the compiler's key switch", "ms"]
@@ -167,7 +167,7 @@ _BY_NAME = {
 
 
 def _by_name(
-    cell: str, program: SlotProgram, parameters: str, machine: machines.Machine, key_switch: str
+    cell: str, program: SlotProgram, parameters: str, machine: accelerators.Machine, key_switch: str
 ) -> list[dict[str, Any]]:
     """Additional rows: time, memory time and hints with a named key switch."""
     what = f"{program.name} with {key_switch}"
@@ -194,7 +194,7 @@ def _other_crossbars(cell: str, program: SlotProgram, parameters: str) -> dict[s
     reading: Reading = {"name": "crossbar=one", "evidence": "no section speaks of one read for several clusters"}
     fields = {"program": program.name, "what": "crossbar=one"}
     try:
-        _, planned, report = _compiled(program, parameters, machines.load("f1", ["crossbar=one"]), "set")
+        _, planned, report = _compiled(program, parameters, accelerators.load("f1", ["crossbar=one"]), "set")
     except Error as error:
         return of(failed(cell, error, place), **fields)
     made_of, readings = _composition(planned, report), [AUTHORS_PROGRAM, reading]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import Error, IntractableError, MachineError
 from ..exploration import Point, Task, evaluate
-from ..machines import Machine
+from ..accelerators import Machine
 from .f1_worth import CROSSBAR, PROGRAM, of_program, of_programs
 from .rows import Reading, failed, of, predicted, untold
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _native, machines
+from .. import _native, accelerators
 from ..apps.matvec import PAPER_SET, matvec
 from ..execution import plan
 from ..progress import ProgressHook
@@ -42,7 +42,7 @@ _WORD_BYTES = 4
 
 def predictions(progress: ProgressHook | None) -> list[dict[str, Any]]:
     """The numbers of its tables and listings."""
-    machine = machines.load("f1")
+    machine = accelerators.load("f1")
     steps = [
         Step(f"compile {operation}, N = 2^{log2_degree}", partial(of_table_4, machine, operation, log2_degree))
         for log2_degree in _SIZES
@@ -54,7 +54,7 @@ def predictions(progress: ProgressHook | None) -> list[dict[str, Any]]:
     return [*table_2(machine), *made, *structure(machine)]
 
 
-def table_2(machine: machines.Machine) -> list[dict[str, Any]]:
+def table_2(machine: accelerators.Machine) -> list[dict[str, Any]]:
     """Areas and powers from the machine file, and their sums."""
     rows, sums = [], {name: {"area": 0.0, "power": 0.0} for name in ("compute", "memory", "total")}
     for component in machine.components():
@@ -72,7 +72,7 @@ def table_2(machine: machines.Machine) -> list[dict[str, Any]]:
     return rows + [_ROWS.row("table2.{sums}.{what}", value, sums=name, what=what) for name, what, value in parts]
 
 
-def _ciphertexts(machine: machines.Machine, operation: str, log2_degree: int, limbs: int) -> int:
+def _ciphertexts(machine: accelerators.Machine, operation: str, log2_degree: int, limbs: int) -> int:
     """As many ciphertexts as fit the scratchpad with the hint, counting all inputs of each, so that memory does not limit the time; rounded so that
     clusters share them evenly."""
     banks, bank = machine.count("memories.scratchpad.banks"), machine.figure("memories.scratchpad.bank") * 2**20
@@ -84,7 +84,7 @@ def _ciphertexts(machine: machines.Machine, operation: str, log2_degree: int, li
 
 
 def _further(
-    machine: machines.Machine, operation: str, shape: tuple[int, int], ciphertexts: int, rounds: int, special: int
+    machine: accelerators.Machine, operation: str, shape: tuple[int, int], ciphertexts: int, rounds: int, special: int
 ) -> tuple[float, float, str]:
     """Nanoseconds of a further operation, the bound of the busiest units, and which units these are."""
     found = []
@@ -101,7 +101,7 @@ def _further(
     return nanoseconds(max(many - few, 0)), nanoseconds(of_many[by] - of_few[by]), by
 
 
-def of_table_4(machine: machines.Machine, operation: str, log2_degree: int) -> list[dict[str, Any]]:
+def of_table_4(machine: accelerators.Machine, operation: str, log2_degree: int) -> list[dict[str, Any]]:
     """The row of an operation at a size, and its additional rows."""
     heavy, (limbs, rounds) = operation in _HEAVY, _SIZES[log2_degree]
     rounds = rounds if heavy else _LIGHT_ROUNDS
@@ -149,7 +149,7 @@ def primes(step: int, least: int, most: int) -> list[int]:
     return [least + step * int(place) + 1 for place in np.flatnonzero(~composite)]
 
 
-def structure(machine: machines.Machine) -> list[dict[str, Any]]:
+def structure(machine: accelerators.Machine) -> list[dict[str, Any]]:
     """Numbers that follow only from the machine file."""
     lanes, clusters, clock = (
         machine.figure("units.cluster.lanes"),
@@ -176,7 +176,7 @@ def structure(machine: machines.Machine) -> list[dict[str, Any]]:
     ]
 
 
-def listing_2(machine: machines.Machine) -> list[dict[str, Any]]:
+def listing_2(machine: accelerators.Machine) -> list[dict[str, Any]]:
     """Listing 2 at its N and L."""
     row = _ROWS.row
 

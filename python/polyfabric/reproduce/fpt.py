@@ -9,7 +9,7 @@ from functools import partial, reduce
 from operator import add
 from typing import Any
 
-from .. import machines
+from .. import accelerators
 from ..apps.life import SIZE, life
 from ..errors import Error
 from ..execution import plan
@@ -37,7 +37,7 @@ _ROWS = Catalog("fpt")
 def predictions(progress: ProgressHook | None) -> list[dict[str, Any]]:
     """The numbers of its tables and figures."""
     # Times depend on the widths only through the key's bytes, which are as printed.
-    machine = machines.load("fpt", ["widths=printed"])
+    machine = accelerators.load("fpt", ["widths=printed"])
     steps = [Step(f"look-ups of set {name}", partial(_set, machine, name)) for name in ("I", "II")]
     steps.append(Step("board updates", _board))
     made = [row for rows in side_by_side(steps, progress) for row in rows]
@@ -51,7 +51,7 @@ def predictions(progress: ProgressHook | None) -> list[dict[str, Any]]:
 class _Pipeline:
     """The pipeline for a set: its machine, and its mapper's report."""
 
-    machine: machines.Machine
+    machine: accelerators.Machine
     cmux_cycles: int
     depth_cycles: int
     ciphertexts: int
@@ -66,7 +66,7 @@ class _Pipeline:
     key_bytes: int
 
     @classmethod
-    def of(cls, machine: machines.Machine, parameters: str) -> _Pipeline:
+    def of(cls, machine: accelerators.Machine, parameters: str) -> _Pipeline:
         """The pipeline of a machine for a set."""
         found = machine.mapping(kernel(machine, "pbs", parameters, 1))["quantities"]
         return cls(machine, **{name: round(value) for name, value in found.items()})
@@ -94,7 +94,7 @@ class _Pipeline:
         }
 
 
-def _with_widths(machine: machines.Machine, key: int, forward: int, inverse: int) -> machines.Machine:
+def _with_widths(machine: accelerators.Machine, key: int, forward: int, inverse: int) -> accelerators.Machine:
     """The machine with other widths, and twiddle factors four bits narrower than their data (section 4.3)."""
     widths = {
         "key": key,
@@ -106,7 +106,7 @@ def _with_widths(machine: machines.Machine, key: int, forward: int, inverse: int
     return machine.varied(**{f"machine__arithmetic__{name}": bits for name, bits in widths.items()})
 
 
-def _set(machine: machines.Machine, name: str) -> list[dict[str, Any]]:
+def _set(machine: accelerators.Machine, name: str) -> list[dict[str, Any]]:
     """The rows of a parameter set."""
 
     def rows() -> list[dict[str, Any]]:
@@ -116,7 +116,7 @@ def _set(machine: machines.Machine, name: str) -> list[dict[str, Any]]:
     return guarded(rows, f"table2.{name}.key.width", f"table4.{name}.throughput")
 
 
-def widths_and_units(machine: machines.Machine, name: str) -> tuple[_Pipeline, list[dict[str, Any]]]:
+def widths_and_units(machine: accelerators.Machine, name: str) -> tuple[_Pipeline, list[dict[str, Any]]]:
     """The pipeline with the derived widths of a parameter set, and the set's rows that need no schedule: table 2, section 5 and table 3."""
     parameters = f"fpt-{name}"
     derived, made = _table_2(machine, name, parameters)
@@ -125,7 +125,7 @@ def widths_and_units(machine: machines.Machine, name: str) -> tuple[_Pipeline, l
     return pipeline, [*made, *_structure(name, pipeline, parameters), *_table_3(name, pipeline, parameters, derived)]
 
 
-def _table_2(machine: machines.Machine, name: str, parameters: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _table_2(machine: accelerators.Machine, name: str, parameters: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The formats of a set, and the rows of table 2."""
     parameters_of = named_parameters(parameters, warn=False)
     by = {judge: machine.derive_widths(parameters_of, judge)[0] for judge in ("coefficient", "phase")}
@@ -201,7 +201,7 @@ def _table_3(name: str, pipeline: _Pipeline, parameters: str, derived: dict[str,
         row("table4.{name}.dsp", total),
     ]
     if name == "I":
-        wide = _Pipeline.of(machines.load("fpt"), parameters)
+        wide = _Pipeline.of(accelerators.load("fpt"), parameters)
         rows.append(row("table3.I.fpt.dsp/derived widths", sum(wide.dsp().values())))
     # A block of 36 Kb is 72 bits wide and deep enough for any lane; the buffer holds the keys of two iterations.
     bits, units, buffer = 2 * pipeline.key_bits, pipeline.multipliers, 8 * 2 * pipeline.key_bytes
@@ -210,7 +210,7 @@ def _table_3(name: str, pipeline: _Pipeline, parameters: str, derived: dict[str,
         row("table3.{name}.mac.bram", -(-units * bits // 72), bits=bits, units=units, buffer=buffer, blocks=blocks)
     )
     if name == "II":
-        other = machines.load("fpt", ["widths=printed", "balance=dot-product"])
+        other = accelerators.load("fpt", ["widths=printed", "balance=dot-product"])
         dot = _Pipeline.of(_with_widths(other, *(part["width"] for part in derived["formats"])), parameters)
         more = (sum(dot.dsp().values()) / total - 1.0) * 100.0
         rows.append(row("section5.II.dot-product.dsp/over the other", more))
@@ -264,7 +264,7 @@ def _board() -> list[dict[str, Any]]:
 
 
 def _boards() -> list[dict[str, Any]]:
-    apart, overlapping = (machines.load("fpt", ["widths=printed", f"kernels={kernels}"]) for kernels in _KERNELS)
+    apart, overlapping = (accelerators.load("fpt", ["widths=printed", f"kernels={kernels}"]) for kernels in _KERNELS)
     one = simulated(apart, "pbs", "fpt-I", _BOARD)
     overlapped = simulated(overlapping, "pbs", "fpt-I", _BOARD)
     switched = simulated(apart, "pbs+ks", "fpt-I", _BOARD)
@@ -376,7 +376,7 @@ def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
         switch = "with" if cell == "with" else "without"
         place = ["Table 5", f"FPT, board update {switch} key switch, gate after gate, {_KERNELS[kernels]}", "s"]
         try:
-            machine = machines.load("fpt", [f"kernels={kernels}"])
+            machine = accelerators.load("fpt", [f"kernels={kernels}"])
             with unwarned():
                 planned = plan(life(), name, machine=machine, max_failure=0.0)
             report = machine.simulate(planned).to_dict()

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from .. import _native, machines
+from .. import _native, accelerators
 from ..apps.boosted_trees import xgboost
 from ..apps.networks import deepcnn, vgg9
 from ..errors import Error
-from ..language.program import Program
+from ..language.program import TfheProgram
 from ..progress import ProgressHook
 from . import morphling_figures
 from .morphling_shared import ROWS, Sizes, cycles, lookups
@@ -35,14 +35,14 @@ _CAPTION = Sizes(lwe=481, glwe=2, degree=1024, levels=4, switch_levels=9)
 
 def predictions(progress: ProgressHook | None) -> list[dict[str, Any]]:
     """The numbers of its tables and figures."""
-    machine = machines.load("morphling")
+    machine = accelerators.load("morphling")
     steps = [Step(f"look-ups of set {name}", partial(set_of_table_5, machine, name)) for name in _TABLE_5]
     steps.append(Step("energy of look-ups", partial(_energy, machine)))
     made = [row for rows in side_by_side([*steps, *morphling_figures.steps(machine)], progress) for row in rows]
     return [*made, *counted(machine)]
 
 
-def counted(machine: machines.Machine) -> list[dict[str, Any]]:
+def counted(machine: accelerators.Machine) -> list[dict[str, Any]]:
     """The numbers that need no schedule."""
     return [
         *_table_4(machine),
@@ -54,15 +54,15 @@ def counted(machine: machines.Machine) -> list[dict[str, Any]]:
     ]
 
 
-def set_of_table_5(machine: machines.Machine, name: str) -> list[dict[str, Any]]:
+def set_of_table_5(machine: accelerators.Machine, name: str) -> list[dict[str, Any]]:
     """The rows of a set of table V."""
     parameters, row = _TABLE_5[name], partial(ROWS.row, name=name)
-    literal, every = (machines.load("morphling", [reading]) for reading in ("fft_rate=literal", "key_channels=all"))
+    literal, every = (accelerators.load("morphling", [reading]) for reading in ("fft_rate=literal", "key_channels=all"))
     clock, positions = machine.clock_hz, machine.count("units.xpu.count") * machine.count("units.xpu.rows")
     # The rate of a transform was chosen when these were known.
     kind = "calibrated" if name in _SEEN else None
 
-    def milliseconds(own: machines.Machine, count: int) -> float:
+    def milliseconds(own: accelerators.Machine, count: int) -> float:
         return cycles(own, "pbs", parameters, count) / clock * 1e3
 
     def rows() -> list[dict[str, Any]]:
@@ -85,7 +85,7 @@ def set_of_table_5(machine: machines.Machine, name: str) -> list[dict[str, Any]]
     return guarded(rows, f"table5.{name}.throughput", f"table5.{name}.latency")
 
 
-def _table_4(machine: machines.Machine) -> list[dict[str, Any]]:
+def _table_4(machine: accelerators.Machine) -> list[dict[str, Any]]:
     """Areas and powers from the machine file, and their sums."""
     rows, sums = [], {"total": {"area": 0.0, "power": 0.0}, "xpus": {"area": 0.0, "power": 0.0}}
     for component in machine.components():
@@ -101,7 +101,7 @@ def _table_4(machine: machines.Machine) -> list[dict[str, Any]]:
     return rows + [ROWS.row("table4.{sums}.{what}", value, sums=name, what=what) for name, what, value in parts]
 
 
-def _energy(machine: machines.Machine) -> list[dict[str, Any]]:
+def _energy(machine: accelerators.Machine) -> list[dict[str, Any]]:
     """Mean power in look-ups of set I, compared with table IV."""
     try:
         report = machine.simulate(lookups("pbs", _TABLE_5["I"], _MANY)).to_dict()
@@ -153,7 +153,7 @@ def _section_3() -> list[dict[str, Any]]:
     ]
 
 
-def _network(machine: machines.Machine) -> list[dict[str, Any]]:
+def _network(machine: accelerators.Machine) -> list[dict[str, Any]]:
     """The maximum bandwidth of the connections between buffers and units."""
     links = ("row_read", "row_write", "key", "link", "vector_read", "vector_write")
     width = {name: machine.count(f"channels.network.{name}") for name in links}
@@ -172,7 +172,7 @@ def _network(machine: machines.Machine) -> list[dict[str, Any]]:
     return [ROWS.row("section5.network", terabytes(sum(parts.values()))), *made]
 
 
-def _units(machine: machines.Machine) -> list[dict[str, Any]]:
+def _units(machine: accelerators.Machine) -> list[dict[str, Any]]:
     """The chip's units, as section VI-C counts them."""
     units = ("count", "rows", "fft_units", "ifft_units")
     xpus, rows, forward, inverse = (machine.count(f"units.xpu.{what}") for what in units)
@@ -232,7 +232,7 @@ class Case:
     """One simulation of table VI."""
 
     cell: str
-    program: Program
+    program: TfheProgram
     set: str
     order: str
     beside: str | None = None
@@ -251,7 +251,7 @@ class Case:
         """Whether this cell's published value also influenced the choice of set and order."""
         return self.cell in PRINTED and self.set == "C" and self.order != "before" and self.beside is None
 
-    def row(self, machine: machines.Machine) -> dict[str, Any]:
+    def row(self, machine: accelerators.Machine) -> dict[str, Any]:
         """Its row of the comparison."""
         place = ["Table VI", f"{self.program.name}, {self.beside}", "s"] if self.beside else None
         try:
@@ -284,7 +284,7 @@ def cases() -> Iterator[Case]:
 
 def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
     """Morphling's table VI: the time of one inference."""
-    machine = machines.load("morphling")
+    machine = accelerators.load("morphling")
     steps = [
         Step(
             f"simulate {case.program.name} with set {case.set}, key switch {case.order}",

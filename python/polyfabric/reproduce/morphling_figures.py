@@ -7,7 +7,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from .. import _native, machines
+from .. import _native, accelerators
 from .morphling_shared import ROWS, SETS_OF_FIGURES, Sizes, cycles, lookups
 from .rows import guarded
 from .side_by_side import Step
@@ -34,7 +34,7 @@ _ARCHITECTURES = ((False, False), (True, False), (True, True))
 """No reuse, input reuse, input and output reuse: whether products share input transforms, and are summed in the transform domain."""
 
 
-def steps(machine: machines.Machine) -> list[Step[list[dict[str, Any]]]]:
+def steps(machine: accelerators.Machine) -> list[Step[list[dict[str, Any]]]]:
     """The computation of the rows of both figures."""
     made: list[tuple[str, Callable[[], list[dict[str, Any]]]]] = [
         *((f"shares of the time in {name}", partial(_figure_7a, machine, name)) for name in ("pbs", "pbs+ks")),
@@ -50,7 +50,7 @@ _OWN_PARTS = {"xpu.rotate": "XPU", "vpu.ks": "VPU, key switch"}
 _ORDER = ("XPU", "VPU, key switch", "VPU, modulus switch and sample extraction", "NoC", "DMA")
 
 
-def _shares(machine: machines.Machine, name: str, parameters: str, count: int) -> dict[str, float]:
+def _shares(machine: accelerators.Machine, name: str, parameters: str, count: int) -> dict[str, float]:
     """For each part, the share of the time in which it is busy and no part of higher precedence is."""
     instructions = machine.mapping(lookups(name, parameters, count))["instructions"]
     whole = max(ran["end"] for ran in instructions)
@@ -78,7 +78,7 @@ def _covered(spans: Sequence[tuple[int, int]]) -> int:
     return covered
 
 
-def _figure_7a(machine: machines.Machine, name: str) -> list[dict[str, Any]]:
+def _figure_7a(machine: accelerators.Machine, name: str) -> list[dict[str, Any]]:
     cell = "figure7a.xpu" if name == "pbs" else "figure7a.dominates"
 
     def rows() -> list[dict[str, Any]]:
@@ -94,7 +94,7 @@ def _figure_7a(machine: machines.Machine, name: str) -> list[dict[str, Any]]:
     return guarded(rows, cell)
 
 
-def _pooled(machine: machines.Machine, transforms: tuple[int, int]) -> machines.Machine:
+def _pooled(machine: accelerators.Machine, transforms: tuple[int, int]) -> accelerators.Machine:
     """The machine with the best division of its transform units between that many forward and inverse transforms. Each row keeps as many points per
     cycle as its share of all units, limited by its path. Its links set the rates."""
     rows, path = machine.count("units.xpu.rows"), machine.count("units.path.points")
@@ -112,7 +112,7 @@ def _pooled(machine: machines.Machine, transforms: tuple[int, int]) -> machines.
     )
 
 
-def _figure_7b(machine: machines.Machine, name: str) -> list[dict[str, Any]]:
+def _figure_7b(machine: accelerators.Machine, name: str) -> list[dict[str, Any]]:
     parameters = SETS_OF_FIGURES[name]
     sizes = Sizes.of(parameters)
 
@@ -144,7 +144,7 @@ def _point(name: str, axis: str, unit: str, at: int, row: dict[str, Any]) -> dic
     return {**row, "point": {"curve": f"set {name}", "axis": axis, "unit": unit, "at": float(at)}}
 
 
-def _figure_8a(machine: machines.Machine, name: str) -> list[dict[str, Any]]:
+def _figure_8a(machine: accelerators.Machine, name: str) -> list[dict[str, Any]]:
     """Throughput and latency over the size of Private-A1, and the smallest size of full throughput."""
     parameters, row = SETS_OF_FIGURES[name], partial(ROWS.row, name=name)
 
@@ -167,7 +167,7 @@ def _figure_8a(machine: machines.Machine, name: str) -> list[dict[str, Any]]:
     return guarded(rows, *(["figure8a.knee"] if name == "A" else []))
 
 
-def _figure_8b(machine: machines.Machine, name: str) -> list[dict[str, Any]]:
+def _figure_8b(machine: accelerators.Machine, name: str) -> list[dict[str, Any]]:
     """Throughput over the number of XPUs, and the number at which it stops growing."""
     parameters, row = SETS_OF_FIGURES[name], partial(ROWS.row, name=name)
     own, of_row = machine.count("units.xpu.count"), machine.count("machine.reuse.key_streams")

@@ -6,7 +6,7 @@ import json
 import math
 from dataclasses import dataclass
 
-from .. import _native, machines
+from .. import _native, accelerators
 from ..schemes.tfhe import named_parameters
 from .catalog import Catalog
 
@@ -79,6 +79,8 @@ def lookups(name: str, parameters: str, batch: int, choice: tuple[bool, bool] = 
     return _native.KernelProgram.of_transforms(name, named_parameters(parameters, warn=False), batch, *choice)
 
 
-def cycles(machine: machines.Machine, name: str, parameters: str, batch: int, choice: tuple[bool, bool] = BOTH) -> int:
+def cycles(
+    machine: accelerators.Machine, name: str, parameters: str, batch: int, choice: tuple[bool, bool] = BOTH
+) -> int:
     """The report of a checked schedule."""
     return machine.native.cycles(lookups(name, parameters, batch, choice))

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import machines, repeated_rounds
+from .. import accelerators, repeated_rounds
 from ..apps.bitonic_sorting import PAPER_SET as SORTING_SET
 from ..apps.bitonic_sorting import sorting
 from ..apps.ckks_bootstrapping import FULL_SET, ckks_bootstrapping
@@ -165,7 +165,7 @@ def _work() -> list[tuple[str, Callable[[], list[dict[str, Any]]]]]:
 
 def _timed(program: SlotProgram, parameters: str, readings: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """A program's plan for the machine with those readings, and the report of its checked schedule."""
-    machine = machines.load("osiris", readings)
+    machine = accelerators.load("osiris", readings)
     plan = planned(program, parameters, machine)
     return plan.facts, machine.simulate(plan).to_dict()
 
@@ -260,7 +260,7 @@ def _sorting(bandwidth: str, column: str) -> Callable[[], list[dict[str, Any]]]:
 
 def _sorting_timed(parameters: str, readings: Sequence[str]) -> tuple[float, str, Multiplications]:
     """Seconds of the schedule of all stages, the parts of that time, and its multiplications."""
-    machine = machines.load("osiris", readings)
+    machine = accelerators.load("osiris", readings)
     folded = repeated_rounds.simulated(sorting(), parameters, machine)
     found = folded.to_dict()
     report, work = found["report"], Multiplications()

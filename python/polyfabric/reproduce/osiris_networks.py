@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from .. import machines, repeated_rounds
+from .. import accelerators, repeated_rounds
 from ..apps import lenet, resnet20
 from ..errors import Error
 from .osiris_choices import OF_RESNET, TIME_KNOWN, Beside, Choice
@@ -103,15 +103,15 @@ class Timed:
         )
 
 
-def _with_lanes(machine: machines.Machine, lanes: int) -> machines.Machine:
+def _with_lanes(machine: accelerators.Machine, lanes: int) -> accelerators.Machine:
     """The machine with that many lanes, and with the figures that depend on them."""
-    return machines.Machine(machine.native.changed([("units.ntt.lanes", float(lanes))]))
+    return accelerators.Machine(machine.native.changed([("units.ntt.lanes", float(lanes))]))
 
 
 @cache
 def resnet20_timed(readings: tuple[str, ...], lanes: int = 1, parameters: str = resnet20.PAPER_SET) -> Timed:
     """ResNet-20 on the machine with those readings, and with a multiple of its lanes, which enlarges a tile; optionally on another set."""
-    machine = machines.load("osiris", readings)
+    machine = accelerators.load("osiris", readings)
     if lanes > 1:
         machine = _with_lanes(machine, lanes * LANES)
     found = repeated_rounds.simulated(resnet20.rounds(), parameters, machine)
@@ -179,7 +179,7 @@ def _lenet(column: str, bandwidth: str) -> Callable[[], list[Row]]:
 
 
 def _lenet_timed(column: str, bandwidth: str) -> Timed:
-    machine = machines.load("osiris", [f"hoisting={HOISTING[column]}", f"bandwidth={bandwidth}"])
+    machine = accelerators.load("osiris", [f"hoisting={HOISTING[column]}", f"bandwidth={bandwidth}"])
     plan = planned(lenet.lenet(), lenet.PAPER_SET, machine)
     report = machine.simulate(plan).to_dict()
     timed = Timed()

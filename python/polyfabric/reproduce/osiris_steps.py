@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import machines
+from .. import accelerators
 from ..apps.osiris_programs import matrix_vector
 from ..errors import Error
 from .osiris_roofline import ALL_MULTIPLIERS, TWO_A_BUTTERFLY
@@ -28,7 +28,7 @@ RATIO_1, MOST_BABIES = 8, 64
 def figure_11() -> list[dict[str, Any]]:
     """The rows of both parts, at 1 TB/s; times in us. Kernels' shares are of modular multiplications."""
     try:
-        machine = machines.load("osiris", ["hoisting=double", "bandwidth=1TB"])
+        machine = accelerators.load("osiris", ["hoisting=double", "bandwidth=1TB"])
         tried = {level: _tried(machine, level) for level in LEVELS}
     except Error as error:
         return [failed("section7.steps.utilisation.1", error)]
@@ -38,7 +38,7 @@ def figure_11() -> list[dict[str, Any]]:
     return [*rows, _keys(tried), *_ends(ways)]
 
 
-def _tried(machine: machines.Machine, level: int) -> dict[str, Any]:
+def _tried(machine: accelerators.Machine, level: int) -> dict[str, Any]:
     """The steps that were tried for the matrix at that level."""
     found: dict[str, Any] = planned(matrix_vector(level, DIAGONALS), SET, machine).facts["steps"][0]
     return found

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _native, machines
+from .. import _native, accelerators
 from ..progress import ProgressHook
 from .catalog import Catalog
 from .f1_tables import primes
@@ -35,7 +35,7 @@ _ROWS = Catalog("osiris")
 
 def predictions(progress: ProgressHook | None) -> list[dict[str, Any]]:
     """The numbers of its tables, and of single kernels."""
-    machine = machines.load("osiris")
+    machine = accelerators.load("osiris")
     steps = [Step(f"rotation at {bandwidth}/s", partial(_rotation, bandwidth)) for bandwidth in ("1TB", "2TB", "4TB")]
     steps += [
         Step(f"matrix, {hoisting} hoisting, {bandwidth}/s", partial(_matrix, name, hoisting, bandwidth))
@@ -47,9 +47,9 @@ def predictions(progress: ProgressHook | None) -> list[dict[str, Any]]:
     return [*_structure(machine), *_components(machine), *_sets(), *made]
 
 
-def _structure(machine: machines.Machine) -> list[dict[str, Any]]:
+def _structure(machine: accelerators.Machine) -> list[dict[str, Any]]:
     """Multipliers and memory, as derived from the units."""
-    made, one = machine.quantities(), machines.load("osiris", ["hadamard=one"]).quantities()
+    made, one = machine.quantities(), accelerators.load("osiris", ["hadamard=one"]).quantities()
     limbs, lanes = machine.count("units.ntt.limbs"), machine.count("units.ntt.lanes")
     row = partial(_ROWS.row, limbs=limbs)
     megabytes = {name.removesuffix("_bytes"): size / 1e6 for name, size in made.items() if name.endswith("_bytes")}
@@ -77,7 +77,7 @@ def _structure(machine: machines.Machine) -> list[dict[str, Any]]:
     ]
 
 
-def _components(machine: machines.Machine) -> list[dict[str, Any]]:
+def _components(machine: accelerators.Machine) -> list[dict[str, Any]]:
     """Areas and powers from the machine file, and their sums."""
     parts, row = {part["name"]: part for part in machine.components()}, _ROWS.row
     multiplier, array = parts["ntt_multipliers"], parts["base_conversion"]
@@ -122,7 +122,7 @@ def _sets() -> list[dict[str, Any]]:
     return [*rows, _ROWS.row("table2.modulus", max(facts["log2_q"] + facts["log2_p"] for facts in sets))]
 
 
-def _rate(machine: machines.Machine) -> list[dict[str, Any]]:
+def _rate(machine: accelerators.Machine) -> list[dict[str, Any]]:
     """The time of a further change of modulus, per limb."""
     sources, limbs = _RAISED
     stages = machine.count("units.ntt.stages")
@@ -149,7 +149,7 @@ def _rate(machine: machines.Machine) -> list[dict[str, Any]]:
     return guarded(rows, "section5.rate")
 
 
-def _on_top(machine: machines.Machine, diagonals: int | None) -> _native.RnsKernel:
+def _on_top(machine: accelerators.Machine, diagonals: int | None) -> _native.RnsKernel:
     """A ciphertext at the top of figure 11's set, rotated or times a matrix, lowered for the machine."""
     builder = _native.SlotProgramBuilder("kernel", _SLOTS, None)
     x = builder.input("x", 1.0, _facts(_MATRIX_SET)["levels"])
@@ -165,14 +165,14 @@ def _values(diagonals: int) -> Iterator[tuple[int, tuple[np.ndarray, np.ndarray]
 
 def _rotation(bandwidth: str) -> list[dict[str, Any]]:
     """One rotation with its key from memory."""
-    machine = machines.load("osiris", [f"bandwidth={bandwidth}"])
+    machine = accelerators.load("osiris", [f"bandwidth={bandwidth}"])
     cycles = machine.simulate(_on_top(machine, None))["cycles"]
     return [_ROWS.row("kernel.rotation/time", cycles / machine.clock_hz * 1e6, bandwidth=bandwidth)]
 
 
 def _matrix(name: str, hoisting: str, bandwidth: str) -> list[dict[str, Any]]:
     """A matrix of figure 11's diagonals times a vector."""
-    machine = machines.load("osiris", [f"bandwidth={bandwidth}", f"hoisting={hoisting}"])
+    machine = accelerators.load("osiris", [f"bandwidth={bandwidth}", f"hoisting={hoisting}"])
     report = machine.simulate(_on_top(machine, _DIAGONALS)).to_dict()
     memory = report["traffic_bytes"]["total"] / (report["off_chip_bytes_per_s"] / machine.clock_hz) / report["cycles"]
     fields = {"diagonals": _DIAGONALS, "name": name, "bandwidth": bandwidth, "memory": 100.0 * memory}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .. import machines
+from .. import accelerators
 from ..execution import plan
 from ..language.slot_program import SlotProgram
 from ..schemes.rns import SlotPlan
@@ -35,13 +35,13 @@ def waits(for_keys: float, of_keys: float) -> str:
 
 def readings(choices: Sequence[str]) -> list[dict[str, str | None]]:
     """Choices `fact=option` as the readings of a row, each with its source in the machine file."""
-    facts = machines.load("osiris").to_dict()["readings"]
+    facts = accelerators.load("osiris").to_dict()["readings"]
     chosen = [choice.split("=", 1) for choice in choices]
     return [
         {"name": f"{fact}={option}", "evidence": facts[fact]["options"][option]["source"]} for fact, option in chosen
     ]
 
 
-def planned(program: SlotProgram, parameters: str | SlotParameters, machine: machines.Machine) -> SlotPlan:
+def planned(program: SlotProgram, parameters: str | SlotParameters, machine: accelerators.Machine) -> SlotPlan:
     """A program's plan with the set's key switch, at any security."""
     return plan(program, parameters, machine=machine, key_switch="set", security=0)

@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ..accelerators import Machine
 from ..errors import SecurityWarning
-from ..language.program import Program
-from ..machines import Machine
+from ..language.program import TfheProgram
 from ..schemes.options import PlanOptions
 from ..schemes.tfhe import ElementPlan, named_parameters
 
@@ -21,7 +21,7 @@ def unwarned() -> Iterator[None]:
         yield
 
 
-def element_plan(program: Program, name: str, order: str, machine: Machine | None) -> ElementPlan:
+def element_plan(program: TfheProgram, name: str, order: str, machine: Machine | None) -> ElementPlan:
     """The plan with the key switch before or after a look-up, for timing at any noise."""
     parameters = named_parameters(name, warn=False)
     options = PlanOptions(parameters=parameters, machine=machine, max_failure=0.0)

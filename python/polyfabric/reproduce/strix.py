@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from .. import machines
+from .. import accelerators
 from ..apps.deep_nn import deep_nn
 from ..errors import Error
 from ..progress import ProgressHook
@@ -46,7 +46,7 @@ _UNITS = ("rotator", "decomposer", "fft", "vma", "ifft", "accumulator")
 
 def predictions(progress: ProgressHook | None) -> list[dict[str, Any]]:
     """The numbers of its tables and of figures 2 and 8."""
-    machine = machines.load("strix")
+    machine = accelerators.load("strix")
     steps = [Step(f"look-ups of set {name}", partial(_set, machine, name)) for name in (*_SEEN, "IV")]
     steps += [
         Step(f"look-ups with TvLP {cores}, CLP {lanes}", partial(_point, machine, cores, lanes))
@@ -64,7 +64,7 @@ def predictions(progress: ProgressHook | None) -> list[dict[str, Any]]:
 
 
 def _long(
-    machine: machines.Machine, name: str, parameters: str, epochs: int = _EPOCHS
+    machine: accelerators.Machine, name: str, parameters: str, epochs: int = _EPOCHS
 ) -> tuple[dict[str, Any], int, int]:
     """The report of a long run, its number of ciphertexts, and the number that a core holds at a time, from a first mapping."""
     cores = machine.count("units.core.count")
@@ -73,18 +73,18 @@ def _long(
     return simulated(machine, name, parameters, epochs * cores * waves), epochs * cores * waves, waves
 
 
-def _rate(machine: machines.Machine, report: dict[str, Any], count: int) -> float:
+def _rate(machine: accelerators.Machine, report: dict[str, Any], count: int) -> float:
     return count * machine.clock_hz / report["cycles"]
 
 
-def _latency(machine: machines.Machine, parameters: str) -> tuple[float, float, dict[str, Any]]:
+def _latency(machine: accelerators.Machine, parameters: str) -> tuple[float, float, dict[str, Any]]:
     """Milliseconds of one ciphertext per core, from the first load to the last store; the part of them in which a core's FFT units are busy; and the
     report."""
     report = simulated(machine, "pbs", parameters, machine.count("units.core.count"))
     return report["cycles"] / machine.clock_hz * 1e3, report["limits"]["fft"] / machine.clock_hz * 1e3, report
 
 
-def _set(machine: machines.Machine, name: str) -> list[dict[str, Any]]:
+def _set(machine: accelerators.Machine, name: str) -> list[dict[str, Any]]:
     """The rows of a set of table V."""
     parameters, row = f"strix-{name}", partial(_ROWS.row, name=name)
     # Figures that depend on the bus and were unknown when it was interpreted are predicted.
@@ -95,7 +95,7 @@ def _set(machine: machines.Machine, name: str) -> list[dict[str, Any]]:
         half, halved, _ = _long(machine, "pbs+ks", parameters, _EPOCHS // 2)
         whole = simulated(machine, "pbs+ks", parameters, 2 * halved)
         steady = halved * machine.clock_hz / (whole["cycles"] - half["cycles"])
-        shared, of_shared, _ = _long(machines.load("strix", ["key_bus=shared"]), "pbs", parameters)
+        shared, of_shared, _ = _long(accelerators.load("strix", ["key_bus=shared"]), "pbs", parameters)
         milliseconds, fft, _ = _latency(machine, parameters)
         fill = machine.mapping(kernel(machine, "pbs", parameters, 1))["quantities"]["cycles_to_accumulator"]
         return [
@@ -110,7 +110,7 @@ def _set(machine: machines.Machine, name: str) -> list[dict[str, Any]]:
     return guarded(rows, f"table5.{name}.throughput", f"table5.{name}.latency")
 
 
-def _taken_in(machine: machines.Machine) -> list[dict[str, Any]]:
+def _taken_in(machine: accelerators.Machine) -> list[dict[str, Any]]:
     """Table III, and the memory on the chip."""
     rows = [
         _ROWS.row("table3.{name}.{what}", component[figure], name=component["name"], what=what)
@@ -125,7 +125,7 @@ def _taken_in(machine: machines.Machine) -> list[dict[str, Any]]:
 
 def _unfolded() -> list[dict[str, Any]]:
     """Table VI's design without folding."""
-    machine = machines.load("strix", ["folding=off"])
+    machine = accelerators.load("strix", ["folding=off"])
     whats = ("throughput", "latency")
 
     def rows() -> list[dict[str, Any]]:
@@ -149,7 +149,7 @@ def _table_6(own: dict[str, float | None]) -> list[dict[str, Any]]:
     return rows
 
 
-def _point(machine: machines.Machine, cores: int, lanes: int) -> list[dict[str, Any]]:
+def _point(machine: accelerators.Machine, cores: int, lanes: int) -> list[dict[str, Any]]:
     """The rows of a point of table VII."""
     set_iv = "strix-IV"
     point, row = f"TvLP {cores}, CLP {lanes}", partial(_ROWS.row, cores=cores, lanes=lanes)
@@ -205,7 +205,7 @@ def _figure_2() -> list[dict[str, Any]]:
     return [*rows, _ROWS.row("figure2.gpu.core-batch", 2.0 * fragments(144, core_batch=2) / fragments(144))]
 
 
-def iterations(machine: machines.Machine, waves: int, first: int) -> list[dict[str, Any]]:
+def iterations(machine: accelerators.Machine, waves: int, first: int) -> list[dict[str, Any]]:
     """Figure 8: shares of the time of two iterations, on the first core: of the first two that no load delays, or of the very first."""
     fields = {"waves": waves, "first": first, "next": first + 1, "past": first + 2}
     # The text has the first two iterations. Those after the first were used after these had turned out lower.
@@ -304,7 +304,7 @@ class Case:
         """The published cell of its row, or the cell that its row is additional to."""
         return f"figure7.{self.depth}.{self.degree}"
 
-    def row(self, machine: machines.Machine) -> dict[str, Any]:
+    def row(self, machine: accelerators.Machine) -> dict[str, Any]:
         """Its row of the comparison."""
         place = ["Figure 7", f"NN-{self.depth}, N = {self.degree}, dense layers", "ms"] if self.dense else None
         name, why = SETS[self.degree]
@@ -339,7 +339,7 @@ def cases() -> Iterator[Case]:
 
 def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
     """Figure 7: the time of one inference of each network in each ring, and NN-20 with dense layers beside it."""
-    machine = machines.load("strix")
+    machine = accelerators.load("strix")
     steps = [
         Step(f"simulate nn-{case.depth}, N = {case.degree}, key switch {case.order}", partial(case.row, machine))
         for case in cases()

@@ -10,8 +10,8 @@ from .. import _native
 from ..errors import InputError, shown
 
 if TYPE_CHECKING:
+    from ..accelerators import Machine
     from ..language.traced import TracedProgram
-    from ..machines import Machine
     from .context import Parameters
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
@@ -15,15 +16,15 @@ from ..computer import cores
 from ..errors import NoiseError, shown
 from ..language.shapes import value_of
 from ..reports import Report
-from ..reports.units import scaled
+from ..reports.units import bytes_text, probability, scaled
 from .context import Ciphertexts, ClientKey, Context, Parameters, ServerKey, Values
 
 if TYPE_CHECKING:
     from .. import _native
+    from ..accelerators import Machine
     from ..keys import Keys
     from ..language.reference import Wrapped
     from ..language.traced import TracedProgram
-    from ..machines import Machine
     from ..progress import ProgressHook
     from .options import PlanOptions
 
@@ -276,6 +277,21 @@ class RunResult(ABC):
             f"{value if len(value) <= SHOWN else f'{value[:SHOWN]}..'}\n"
             f"{self.program} on {self.on} with {self.parameters}: {verdict}; {seconds}"
         )
+
+    def _repr_html_(self) -> str:
+        """The outputs and the cost as a table, for notebooks."""
+        figures = {
+            **{f"output {name}": shown(value)[:SHOWN] for name, value in self.outputs.items()},
+            "correct": "yes" if self.problem is None else f"no: {self.problem}",
+            "on": self.on,
+            "parameters": self.parameters,
+            "failure probability": probability(self.log2_failure),
+            **{step: scaled(taken, "s") for step, taken in self.seconds.items()},
+            **{name.replace("_", " "): bytes_text(size) for name, size in self.sizes.items()},
+        }
+        rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in figures.items())
+        report = "" if self.simulation is None else self.simulation._repr_html_()
+        return f"<table><caption>{escape(self.program)}</caption><tbody>{rows}</tbody></table>{report}"
 
     @property
     def value(self) -> Any:  # noqa: ANN401 - whatever the program's function returns

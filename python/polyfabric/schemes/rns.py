@@ -28,8 +28,8 @@ from .options import PlanOptions
 from .plan import ClientSeconds, Execution, Expected, Plan, RunResult, common, finite_or_none
 
 if TYPE_CHECKING:
+    from ..accelerators import Machine
     from ..language.slots import Native
-    from ..machines import Machine
     from ..progress import ProgressHook
 
 MOST_FLOOD = 2.0**48

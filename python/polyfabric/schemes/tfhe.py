@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _native, gpu, memory
 from ..errors import Error, InputError, MachineError, NoiseError, ParameterError, SecurityWarning
 from ..language.place import warn_user
-from ..language.program import Program
+from ..language.program import TfheProgram
 from ..language.shapes import Shapes
 from ..reports.units import bytes_text
 from ..reports.units import security as security_text
@@ -23,8 +23,8 @@ from .options import DERIVED, OWN, PlanOptions, refuse_meaningless
 from .plan import ClientSeconds, Execution, Expected, Plan, RunResult, common
 
 if TYPE_CHECKING:
+    from ..accelerators import Machine
     from ..language.reference import Wrapped
-    from ..machines import Machine
     from ..progress import ProgressHook
 
 LIKELY = -20.0
@@ -44,7 +44,7 @@ def warned(parameters: _native.Parameters) -> _native.Parameters:
     return parameters
 
 
-def expect_security(program: Program, parameters: _native.Parameters, options: PlanOptions) -> None:
+def expect_security(program: TfheProgram, parameters: _native.Parameters, options: PlanOptions) -> None:
     """Refuses a set with fewer bits of security than the options require."""
     if options.security is not None and parameters.security_bits < options.security:
         named = "name a set with more, or require fewer" if options.parameters is not None else "require fewer"
@@ -54,7 +54,7 @@ def expect_security(program: Program, parameters: _native.Parameters, options: P
         )
 
 
-def _with_derived_widths(program: Program, options: PlanOptions) -> PlanOptions:
+def _with_derived_widths(program: TfheProgram, options: PlanOptions) -> PlanOptions:
     """The options with a set, and with the machine's widths derived for it."""
     # If any failure is accepted, the widths of the machine's file do not matter for the choice.
     exact = ElementPlan.make(program, replace(options, widths=OWN, max_failure=0.0))
@@ -153,7 +153,7 @@ class ElementContext(Context):
 class ElementPlan(Plan):
     """A program of TFHE, its parameter set, and its kernel program."""
 
-    program: Program
+    program: TfheProgram
     kernel: _native.KernelProgram
     noise: ElementNoise
     unroll: int = 1
@@ -161,7 +161,7 @@ class ElementPlan(Plan):
     machine: Machine | None = field(default=None, repr=False)
 
     @classmethod
-    def make(cls, program: Program, options: PlanOptions, key_switch: str | None = None) -> ElementPlan:
+    def make(cls, program: TfheProgram, options: PlanOptions, key_switch: str | None = None) -> ElementPlan:
         """Chooses or checks the parameter set, checks the noise, and lowers.
 
         Without a set, planning takes the cheapest default set for the machine's torus that meets the accepted failure probability.
@@ -223,7 +223,7 @@ class ElementPlan(Plan):
             log2_failure_of_one=one,
             bounds={"y": bound},
         )
-        return cls(Program(native), kernel, noise, unroll=unroll, machine=machine)
+        return cls(TfheProgram(native), kernel, noise, unroll=unroll, machine=machine)
 
     @property
     def parameters(self) -> _native.Parameters:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from functools import cache
 
-from ... import Mod, SlotProgram, SlotValue, program, rotate
+from ...language.numpy_calls import Value
+from ...language.types import Mod
+from ...runnable_programs import Program, program
 from .store import PARTS, T
 
 
 @cache
-def database_lookup(stride: int) -> SlotProgram:
+def database_lookup(stride: int) -> Program:
     """The program for a database of up to `stride` entries, a power of two.
 
     Slot j·stride + i of `values` is part j of value i, and of `keys` the key of entry i, so every part's block has all
@@ -17,14 +19,14 @@ def database_lookup(stride: int) -> SlotProgram:
     """
 
     @program("database-lookup", query=Mod(T), keys=Mod(T).vector(PARTS * stride), values=Mod(T).vector(PARTS * stride))
-    def lookup(query: SlotValue, keys: SlotValue, values: SlotValue) -> SlotValue:
+    def lookup(query: Value, keys: Value, values: Value) -> Value:
         """The value of the entry whose key is the query, or zeros."""
         # By Fermat's little theorem, x^(t - 1) is 0 for x = 0 and 1 otherwise.
         found = (1 - (keys - query) ** (T - 1)) * values
         steps = stride
         while steps > 1:
             steps //= 2
-            found = found + rotate(found, steps)
+            found = found + found.rotate(steps)
         return found
 
     return lookup

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from ... import Int, Program, Value, concat, dot, program, sign
+from ...language.functions import concat, dot, sign
+from ...language.numpy_calls import Value
+from ...language.types import Int
+from ...runnable_programs import Program, program
 from .network import Network, shipped
 
 

@@ -6,7 +6,10 @@ from functools import cache
 
 import numpy as np
 
-from ... import Real, SlotProgram, SlotValue, chebyshev, program, rotate
+from ...language.numpy_calls import Value
+from ...language.slot_functions import chebyshev
+from ...language.types import Real
+from ...runnable_programs import Program, program
 from .model import Model, shipped, sigmoid
 
 DEGREE = 31
@@ -16,7 +19,7 @@ STRIDE = 32
 """Slots per row: 30 measurements and two zeros. A power of two, so that five rotations sum a row."""
 
 
-def build(model: Model, rows: int) -> SlotProgram:
+def build(model: Model, rows: int) -> Program:
     """The program of a model on `rows` rows, all in one ciphertext: slot 32·i of the output is row i's probability."""
     size = STRIDE * rows
     weights = np.zeros(STRIDE)
@@ -25,11 +28,11 @@ def build(model: Model, rows: int) -> SlotProgram:
     first[::STRIDE] = 1 / model.reach
 
     @program("logistic-regression", scheme="ckks", rows=Real.vector(size))
-    def infer(rows: SlotValue) -> SlotValue:
+    def infer(rows: Value) -> Value:
         """Probability that each tumour is benign."""
         sums = rows * np.tile(weights, size // STRIDE)
         for steps in (16, 8, 4, 2, 1):
-            sums = sums + rotate(sums, steps)
+            sums = sums + sums.rotate(steps)
         # Other slots contain sums across rows; the scaling of logits to [-1, 1] sets them to zero.
         logits = (sums[:size] + model.bias) * first
         return chebyshev(logits, lambda unit: sigmoid(unit * model.reach), DEGREE)
@@ -38,6 +41,6 @@ def build(model: Model, rows: int) -> SlotProgram:
 
 
 @cache
-def logistic_regression(rows: int) -> SlotProgram:
+def logistic_regression(rows: int) -> Program:
     """The program of the model that comes with the package."""
     return build(shipped(), rows)

@@ -15,7 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import Int, Program, Value, convolve, dot, program, sign
+from ...language.functions import convolve, dot, sign
+from ...language.numpy_calls import Value
+from ...language.types import Int
+from ...runnable_programs import Program, program
 from .classifier import Classifier
 
 CUTS = (3, 8, 13)

@@ -29,6 +29,11 @@ def names() -> list[str]:
     return _native.machine_names()
 
 
+def machines() -> list[Machine]:
+    """The built-in machines, models of published accelerators. Wherever a machine is named, a machine file of yours can be given instead."""
+    return [load(name) for name in names()]
+
+
 def is_file(name: str | Path) -> bool:
     """Whether `name` is the path of a machine file rather than a machine's name."""
     return isinstance(name, Path) or (isinstance(name, str) and (name.endswith(".toml") or "/" in name))
@@ -44,7 +49,10 @@ def expect_list(readings: Sequence[str]) -> Sequence[str]:
 
 
 def load(name: str | Path, readings: Sequence[str] = ()) -> Machine:
-    """Loads the machine of that name or file (`.toml`). `readings` are choices `fact=option` where its paper is ambiguous."""
+    """Loads the machine of that name or file (`.toml`), and checks it. `readings` are choices `fact=option` where its paper is ambiguous.
+
+    An invalid file raises `pf.errors.MachineError`, an unknown name or reading `pf.errors.InputError`.
+    """
     choices = []
     for reading in expect_list(readings):
         fact, equals, option = reading.partition("=")
@@ -98,7 +106,7 @@ class Machine:
         """The machine with its file's widths, if this one has derived widths."""
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a machine does not pickle; send its name, or its file, and load it there with pf.machine")
+        raise TypeError("a machine does not pickle; send its name, or its file, and load it there with pf.load_machine")
 
     def __repr__(self) -> str:
         return f"<machine {self.name}>"

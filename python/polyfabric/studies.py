@@ -1,0 +1,73 @@
+"""Studies of machines: comparisons and sweeps. The functions behind `polyfabric compare` and `polyfabric explore`.
+
+Their implementations are imported on first use, because they import all built-in programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .files import path_of
+from .schemes.options import OWN
+
+if TYPE_CHECKING:
+    from .progress import ProgressHook
+    from .reports import Report
+    from .runnable_programs import Program
+    from .sweep_axes import Value
+
+
+def compare(
+    program: str | Program,
+    machines: Sequence[str] = (),
+    *,
+    parameters: str | Mapping[str, str] | None = None,
+    batch: int | None = None,
+    readings: Sequence[str] = (),
+    widths: str = OWN,
+    progress: ProgressHook | None = None,
+) -> Report:
+    """Times `program`, a built-in name, `FILE.py:FUNCTION` or a `pf.Program`, on machines, given by name or file; by default, on all machines
+    for its scheme. The report has throughput, latency, ratios per mm², W and GB/s, and what bounds each machine.
+
+    `parameters` is a set for all machines, or a set by machine. Nothing is encrypted, so any security and noise is accepted; the failure
+    probability with the machine's arithmetic is reported with its time. If a machine cannot run the program, its row has the reason as
+    `error`, or `set_refused` if the set is the reason. With `widths="derived"`, each machine has a second row, with the fixed-point
+    widths that `polyfabric widths` derives for it and the set. `readings` apply to the machines that have them.
+    """
+    from .comparison import compared
+
+    return compared(
+        program, machines, parameters=parameters, batch=batch, readings=readings, widths=widths, progress=progress
+    )
+
+
+def explore(
+    machine: str | Path,
+    axes: Mapping[str, Sequence[Value]] | Sequence[Mapping[str, Sequence[Value]]] = (),
+    programs: Sequence[str] = (),
+    *,
+    batch: int = 640,
+    results: str | Path | None = None,
+    jobs: int | None = None,
+    dask: str | None = None,
+    progress: ProgressHook | None = None,
+) -> Report:
+    """Times programs on a machine, given by name or file, with varied figures: the report shows the best point at each area.
+
+    `axes` are lists of values by the figure's key in the machine file, in its unit: `{"units.xpu.count": [1, 2, 4]}`. Each figure of a mapping is an
+    axis of its own; in a list of mappings, the figures of one mapping change together. `programs` are `PROGRAM` or `PROGRAM@SET`, built-in or
+    `FILE.py:FUNCTION`. By default both are those of the machine file's own sweep. `batch` is the number of ciphertexts of a built-in TFHE program.
+
+    `results` is a file that each point is appended to when it is done; points in it are not computed again. `jobs` processes (by default one per
+    core), or the Dask cluster with its scheduler at the address `dask`, do the work. A point that is impossible has its cause as `error`.
+    """
+    from .exploration import Task, own_axes, sweep
+
+    task = Task.of(machine, programs, batch)
+    given = [{key: values} for key, values in axes.items()] if isinstance(axes, Mapping) else axes
+    chosen = [{key: list(values) for key, values in axis.items()} for axis in given] or own_axes(task)
+    file = None if results is None else path_of(results)
+    return sweep(task, chosen, results=file, jobs=jobs, dask=dask, progress=progress)

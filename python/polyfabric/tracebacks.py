@@ -1,0 +1,87 @@
+"""Short tracebacks: an error that leaves the package shows the user's lines and its message, without the package's own frames.
+
+`POLYFABRIC_TRACEBACK=1` in the environment shows all frames. For example, `larger.run(x=9)` outside 0..7 raises
+
+    File "bids.py", line 12, in <module>
+      larger.run(x=9)
+    polyfabric.errors.InputError: input "x": value 9 at index 0 is not of type integer[0..7]; correct the value
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from functools import wraps
+from pathlib import Path
+from types import FunctionType, TracebackType
+from typing import Any, TypeVar
+
+from .errors import Error
+from .language.place import pass_over
+
+pass_over(__file__)
+
+SHOW_ALL = "POLYFABRIC_TRACEBACK"
+"""Environment variable that keeps all frames."""
+
+_PACKAGE = str(Path(__file__).resolve().parent) + os.sep
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def short(function: Function) -> Function:
+    """`function`, whose errors have no frames of this package."""
+
+    @wraps(function)
+    def called(*operands: Any, **options: Any) -> Any:  # noqa: ANN401 - those of the function
+        try:
+            return function(*operands, **options)
+        except Error as error:
+            if os.environ.get(SHOW_ALL, "0") in ("", "0"):
+                _trim(error)
+            # Python adds no frame of this function for a bare `raise`.
+            raise
+
+    return called  # type: ignore[return-value]
+
+
+def shorten(names: Iterable[str], namespace: dict[str, Any], others: Iterable[type] = ()) -> None:
+    """Applies `short` to the public functions `names` of a module, and to the public methods of its classes and of `others`."""
+    classes = set(others)
+    for name in names:
+        value = namespace[name]
+        if isinstance(value, FunctionType):
+            namespace[name] = short(value)
+        elif isinstance(value, type) and not issubclass(value, BaseException):
+            classes.add(value)
+    for own in {base for public in classes for base in public.__mro__ if base.__module__.startswith(__package__)}:
+        for name, value in list(vars(own).items()):
+            if name.startswith("_") and name not in ("__init__", "__call__"):
+                continue
+            if isinstance(value, FunctionType):
+                setattr(own, name, short(value))
+            elif isinstance(value, classmethod | staticmethod):
+                setattr(own, name, type(value)(short(value.__func__)))
+
+
+def _trim(error: BaseException) -> None:
+    """Removes this package's frames from an error and its causes, and causes that have no others."""
+    error.__traceback__ = _outside(error.__traceback__)
+    for attribute in ("__cause__", "__context__"):
+        behind = getattr(error, attribute)
+        if behind is not None:
+            _trim(behind)
+            if behind.__traceback__ is None:
+                setattr(error, attribute, None)
+
+
+def _outside(frames: TracebackType | None) -> TracebackType | None:
+    kept = []
+    while frames is not None:
+        if not frames.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+            kept.append(frames)
+        frames = frames.tb_next
+    trimmed = None
+    for own in reversed(kept):
+        trimmed = TracebackType(trimmed, own.tb_frame, own.tb_lasti, own.tb_lineno)
+    return trimmed
