@@ -1,13 +1,14 @@
 """A service that compares encrypted bids with an encrypted reserve price, for any number of clients. It never sees a number, or a secret key.
 
-uvicorn --app-dir examples service:app        (pip install starlette uvicorn)
+uvicorn --app-dir examples service:app        (pip install 'polyfabric[service]')
 
 GET  /specification      what a client needs to encrypt and decrypt
-PUT  /keys/NAME          a client's evaluation key, kept in a file
+PUT  /keys/NAME          a client's evaluation key, kept in a file of the folder $KEYS
 POST /run/NAME           encrypted inputs in, encrypted outputs out
 """
 
 import os
+from pathlib import Path
 
 import polyfabric as pf
 from starlette.applications import Starlette
@@ -26,7 +27,8 @@ def accepted(bid: pf.Value, reserve: pf.Value) -> dict[str, pf.Value]:
 
 
 SPECIFICATION = pf.Specification.of(accepted).to_bytes()
-STORE = pf.KeyStore(accepted, os.environ.get("KEYS", "keys"), most_bytes=1 << 30)
+KEYS = os.environ.get("KEYS", Path.home() / ".local" / "share" / "polyfabric" / "keys")
+STORE = pf.KeyStore(accepted, KEYS, most_bytes=1 << 30)
 
 MOST_KEY, MOST_INPUTS = 1 << 25, 1 << 20
 """Bytes that are taken of anybody: an evaluation key of this program has 28,147,905, and its inputs 131,752."""

@@ -53,6 +53,7 @@ class ParameterSet:
         direct, chained = json.loads(native.capacities())
         return {
             "name": self.name,
+            "scheme": self.scheme,
             **self._entry(),
             **literal,
             "security_bits": native.security_bits,

@@ -513,7 +513,7 @@ class Writer:
             self.each(f"pf.{name}({node.name}, {other.name})", node.kind, rule, node, other)
         else:
             numbers = [*node.values[0].encode().ljust(size, b"\0")]
-            self.made(f"{node.name}[:]", declared(8, False), numbers, scalar=False)
+            self.made(f"{node.name}.encode()", declared(8, False), numbers, scalar=False)
 
     def vector(self, node: Node) -> None:
         """An operation on the elements of a vector."""

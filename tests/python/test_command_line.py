@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+import polyfabric as pf
 import pytest
 from polyfabric import accelerators
 from polyfabric.apps import digits
@@ -493,6 +495,27 @@ def test_every_figure_of_a_machine_has_a_source(polyfabric):
     found = list(figures(data))
     assert len(found) > 40
     assert all(figure["source"] for figure in found)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"), [("pf.Int(0, 7).vector(3)", r"\d,\d,\d"), ("pf.Text(4)", r".{4}"), ("pf.Complex", r"\S+j")]
+)
+def test_a_run_without_inputs_shows_those_that_it_draws(polyfabric, tmp_path, kind, value):
+    (tmp_path / "drawn.py").write_text(
+        f"import polyfabric as pf\n\n\n@pf.program(x={kind})\ndef f(x):\n    return x == x if hasattr(x, 'bit') else x + x\n"
+    )
+    done = polyfabric("run", "drawn.py:f")
+    assert re.search(rf"^drawn +--input x={value}$", done.out, re.MULTILINE)
+    assert set(json.loads(polyfabric("run", "drawn.py:f", "--json").out)["drawn_inputs"]) == {"x"}
+
+
+def test_params_lists_the_sets_of_every_scheme(polyfabric):
+    sets = json.loads(polyfabric("params", "--json").out)
+    assert {s["scheme"] for s in sets} == {"tfhe", "ckks", "bgv"}
+    assert [s["name"] for s in sets] == [s.name for s in pf.parameter_sets()]
+    text = polyfabric("params").out
+    for name in ("LWE dimension", "GLWE dimension", "ring degree", "gadget", "ckks-depth-1"):
+        assert name in text
 
 
 def test_params(polyfabric):

@@ -182,6 +182,26 @@ def test_tables_with_an_encrypted_index() -> None:
         assert read.clear(i=i, j=j, k=k) == (i * i, [5, -3, 0, 100, -128, 0, 0, 0][j], k // 3)
 
 
+def test_a_part_of_a_text_is_a_text() -> None:
+    @pf.program(name=pf.Text(8))
+    def parts(name):
+        return {
+            "first": name[:3],
+            "rest": name[4:],
+            "equal": name[:3] == "Ada",
+            "bytes": name.encode(),
+            "chosen": pf.where(name[1:4].startswith("da"), name[:2], "no"),
+        }
+
+    kinds = [pf.Text(3), pf.Text(4), pf.UInt(1), pf.UInt(8).vector(8), pf.Text(2)]
+    assert list(parts.outputs.values()) == kinds
+    expected = {"first": "Ada", "rest": "Lov", "equal": 1, "bytes": [*b"Ada Lov", 0], "chosen": "Ad"}
+    assert parts.clear(name="Ada Lov") == expected
+    for part in (lambda x: x[::-1], lambda x: x[3:3], lambda x: x[::2]):
+        with pytest.raises(pf.errors.ProgramError, match=r"encode"):
+            pf.program(x=pf.Text(5))(part)
+
+
 def test_public_choices_and_tables_have_the_range_of_their_numbers() -> None:
     @pf.program(x=pf.UInt(8), v=pf.UInt(8).vector(3))
     def chosen(x, v):

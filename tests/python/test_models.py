@@ -16,6 +16,7 @@ import pytest
 from polyfabric.models.forest import Ensemble, Grid, Tree
 from polyfabric.models.scikit import SUPPORTED
 from rejects import rejects
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -25,6 +26,7 @@ from sklearn.ensemble import (
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
+    IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -43,7 +45,7 @@ from sklearn.linear_model import (
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
@@ -69,6 +71,8 @@ LINEAR = {
     "logistic, three classes": (LogisticRegression(max_iter=500), IRIS, 1),
     "stochastic gradient": (make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss", random_state=0)), CANCER, 1),
     "support vectors": (LinearSVC(), IRIS, 2),
+    "centers": (KMeans(3, n_init=2, random_state=0), IRIS, 2),
+    "centroids": (NearestCentroid(), IRIS, 2),
     "discriminant": (LinearDiscriminantAnalysis(), IRIS, 1),
     "neighbours": (KNeighborsClassifier(3), IRIS, 1),
     "least squares": (LinearRegression(), DIABETES, 8),
@@ -135,6 +139,24 @@ def test_equally_near_neighbours_encrypted() -> None:
     done = encrypted.run(open_rows)
     assert done.correct
     assert done.predictions.tolist() == encrypted.clear(open_rows).tolist()
+
+
+@pytest.mark.parametrize("options", [{}, {"max_features": 2, "contamination": 0.1}])
+def test_isolation_finds_the_models_outliers(options: dict[str, Any]) -> None:
+    rows = np.random.default_rng(0).normal(size=(200, 3))
+    rows[:20] *= 4
+    model = IsolationForest(n_estimators=10, max_samples=32, random_state=0, **options).fit(rows)
+    exact = pf.from_sklearn(model, rows, bits="exact", value_bits=16)
+    assert exact.clear(rows).tolist() == model.predict(rows).tolist()
+    assert exact.fidelity.equal == 1
+    assert pf.from_sklearn(model, rows).fidelity.equal >= 0.97
+
+
+def test_the_fidelity_of_a_regressor_is_a_share_of_its_range() -> None:
+    model, seen, _ = fitted(RandomForestRegressor(3, max_depth=3, random_state=0), DIABETES)
+    found = pf.from_sklearn(model, seen).fidelity
+    assert found.range == pytest.approx(np.ptp(model.predict(seen)))
+    assert f"{found.deviation / found.range:.2%}" in str(found)
 
 
 CLASSIFIERS = {

@@ -59,7 +59,7 @@ GPU = "gpu"
 @click.option(
     "--scheme",
     type=click.Choice(["tfhe", "ckks", "bgv"]),
-    help="List the sets of this scheme; default: TFHE.",
+    help="List the sets of this scheme; default: of all.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 @click.option("--toys", is_flag=True, help="Include the insecure sets that only tests use.")
@@ -143,15 +143,20 @@ def params(
             _detail(chosen)
         return
     sets = _on_elements(None, toys=toys)
+    others = [] if scheme == "tfhe" else [*parameter_sets("ckks", toys=toys), *parameter_sets("bgv", toys=toys)]
     if as_json:
-        print_json([s.to_dict() for s in sets])
+        print_json([s.to_dict() for s in [*sets, *others]])
         return
     print_table(out(), _table(sets))
     out().print(
-        f"\nmessage bits: the widest padded message whose look-up fails with probability 2^{_native.DEFAULT_FAILURE_LOG2:.0f} at most (the default), fresh (direct) "
+        "\nn: LWE dimension; k: GLWE dimension; N: ring degree; β^l: base and levels of the gadget of bootstrapping; β_k^l_k: of the key switch.\n"
+        f"message bits: the widest padded message whose look-up fails with probability 2^{_native.DEFAULT_FAILURE_LOG2:.0f} at most (the default), fresh (direct) "
         "and after a key switch (chained); next to it its failure probability (of one bit if no message fits).\n"
         "security: the smaller of the published curves' and the lattice estimator's.\nSets under 128 bits run only when named."
     )
+    for own in filter(None, ([s for s in others if s.scheme == name] for name in ("ckks", "bgv"))):
+        out().print()
+        _slot_sets([s.to_dict() for s in own], detailed=False)
 
 
 def _on_elements(name: str | None, *, toys: bool) -> list[ParameterSet]:
@@ -178,7 +183,7 @@ def _on_slots(name: str | None, scheme: str | None, *, toys: bool) -> list[dict[
 
 def _table(sets: list[ParameterSet]) -> Table:
     table = grid(
-        "set", "torus", "n", "k", "N", "β^l", "β_k^l_k", "security", "direct", "fails", "chained", "fails ", "keys"
+        "TFHE", "torus", "n", "k", "N", "β^l", "β_k^l_k", "security", "direct", "fails", "chained", "fails ", "keys"
     )
     for s in sets:
         d = s.to_dict()
@@ -204,7 +209,7 @@ def _table(sets: list[ParameterSet]) -> Table:
 
 def _slot_sets(sets: list[dict[str, Any]], *, detailed: bool) -> None:
     table = grid(
-        "set",
+        sets[0]["scheme"].upper(),
         "N",
         "slots",
         "levels",
@@ -234,7 +239,8 @@ def _slot_sets(sets: list[dict[str, Any]], *, detailed: bool) -> None:
     print_table(out(), table)
     if not detailed:
         out().print(
-            "\nsecurity: the smaller of the published tables' and the lattice estimator's; estimator: its result, or - if it was not run.\n"
+            "\nN: ring degree; logQ, logP: bits of the ciphertext modulus and of the key switch's; limbs: of both; digits: of the key switch.\n"
+            "security: the smaller of the published tables' and the lattice estimator's; estimator: its result, or - if it was not run.\n"
             "Sets under 128 bits run only when named."
         )
         return

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import time
 from functools import partial
+from typing import Any
+
+import numpy as np
 
 from .. import programs
 from ..errors import InputError
 from ..execution import run_plan, unguarded
 from ..file_steps import Decrypted, Steps
+from ..language.traced import TracedProgram
+from ..language.types import TextType
 from ..progress import bars
 from ..schemes.plan import RunResult
 from ..schemes.tfhe import ElementResult
 from . import inputs, show_elements, show_slots
 from .console import out, print_json, security_warnings
 from .run_options import FLAGS, OWNERS, RunOptions
+from .show_elements import SHOWN
 
 
 def run(options: RunOptions) -> int:
@@ -42,11 +48,40 @@ def run(options: RunOptions) -> int:
             planned, given, on=options.on, keys=keys, threads=options.threads, flood=options.flood, progress=progress
         )
     options.keep(keys, done.keys, done.simulation)
+    drawn = {} if options.given else _as_given(planned.program, given)
     if options.as_json:
-        print_json(done.to_dict())
+        print_json(done.to_dict() | ({"drawn_inputs": _data(drawn)} if drawn else {}))
     else:
         _show(done)
+        for name, value in drawn.items():
+            out().print(f"drawn        --input {name}={_drawn(value)}", soft_wrap=True)
     return 0 if done.correct else 1
+
+
+def _as_given(program: TracedProgram, drawn: dict[str, Any]) -> dict[str, Any]:
+    """Drawn inputs as a user gives them: texts instead of their bytes."""
+    texts = (name for name, kind in program.inputs.items() if isinstance(kind, TextType))
+    return drawn | {name: bytes(drawn[name]).decode() for name in texts}
+
+
+def _data(drawn: dict[str, Any]) -> dict[str, Any]:
+    """Drawn inputs as data; complex numbers are pairs."""
+    found = {name: np.asarray(value).tolist() for name, value in drawn.items()}
+    return {
+        name: [[number.real, number.imag] for number in value] if np.iscomplexobj(drawn[name]) else value
+        for name, value in found.items()
+    }
+
+
+def _drawn(value: Any) -> str:  # noqa: ANN401 - numbers of any type
+    """A drawn input as text; a long one is cut."""
+    if isinstance(value, str):
+        return value
+    numbers = np.atleast_1d(np.asarray(value)).tolist()
+    text = ",".join(
+        f"{number:.6g}" if isinstance(number, float | complex) else str(number) for number in numbers[:SHOWN]
+    )
+    return text + (f",.. {len(numbers)} in all" if len(numbers) > SHOWN else "")
 
 
 def _show(done: RunResult) -> None:

@@ -15,6 +15,7 @@ from . import lowering, ranges, slot_functions, slot_parts
 from . import public_operands as operands
 from .cells import Cells
 from .digits import Digits
+from .instead import CONVOLVED
 from .place import refuse, whole
 from .public_operands import Clear, Public, integers, tabulated
 from .reference import means
@@ -355,7 +356,7 @@ def total(*values: TfheValue | SlotValue | Clear | Sequence[TfheValue | Clear]) 
 def convolve(
     kernel: NDArray[np.integer],
     image: TfheValue,
-    shape: tuple[int, int] | tuple[int, int, int],
+    shape: tuple[int, int] | tuple[int, int, int] | None = None,
     *,
     stride: int = 1,
     padding: int = 0,
@@ -368,7 +369,16 @@ def convolve(
     is one number, or one per filter. Returns a vector of height x width x filters, where each extent is
     (extent + 2 padding - kernel extent) // stride + 1.
     """
-    _expect_values("convolve", (image,), "multiply with the matrix of the convolution, matrix @ x")
+    _expect_values(
+        "convolve",
+        (image,),
+        "write matrix @ x, where column i of the matrix is the convolution of np.eye(len(x))[i] in the clear",
+    )
+    if shape is None or np.ndim(kernel) == 1:
+        raise refuse(
+            "convolve: it is two-dimensional, and needs the shape of the image, pf.convolve(kernel, x, (height, width)); for a vector, as numpy's "
+            f"convolve, write {CONVOLVED}"
+        )
     extents = shape if isinstance(shape, Sequence) else (shape,)
     shape = tuple(whole("an extent of convolve's image", n, 1, MOST_ELEMENTS) for n in extents)  # type: ignore[assignment]
     stride = whole("convolve's stride", stride, 1, _MOST_PIXELS)

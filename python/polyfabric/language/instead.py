@@ -351,15 +351,14 @@ def _found_or_not(kind: TextType) -> str:
 
 
 TEXTS: dict[str, Entry] = {
-    "lower": "pf.where((x[:] >= 65) & (x[:] <= 90), x[:] + 32, x[:])",
-    "upper": "pf.where((x[:] >= 97) & (x[:] <= 122), x[:] - 32, x[:])",
+    "lower": "pf.where((x.encode() >= 65) & (x.encode() <= 90), x.encode() + 32, x.encode())",
+    "upper": "pf.where((x.encode() >= 97) & (x.encode() <= 122), x.encode() - 32, x.encode())",
     "find": _found_or_not,
     "index": _found,
-    "count": "pf.sum(x[:] == ord('a'))",
-    "isdigit": "((x[:] >= 48) & (x[:] <= 57) | (x[:] == 0)).all() & (x[0] != 0)",
-    "encode": "x[:]",
+    "count": "pf.sum(x.encode() == ord('a'))",
+    "isdigit": "((x.encode() >= 48) & (x.encode() <= 57) | (x.encode() == 0)).all() & (x[0] != 0)",
 }
-"""For texts, whose bytes are x[:]; case and digits are those of ASCII."""
+"""For texts, whose bytes are x.encode(); case and digits are those of ASCII."""
 
 
 def _flat(kind: Any, name: str = "x") -> str:  # noqa: ANN401 - any type

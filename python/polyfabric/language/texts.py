@@ -7,6 +7,7 @@ from typing import Any, NoReturn, cast
 
 from . import digits, types
 from .digits import Digits
+from .indices import picked
 from .instead import TEXTS, Absences, written
 from .lowering import split
 from .place import refuse
@@ -34,13 +35,33 @@ class Text(TfheValue):
     def _instead(self, name: str, operands: int) -> str:  # noqa: ARG002 - as of all values
         return (
             written(TEXTS, name, self.type)
-            or "a text has ==, <, .startswith, .endswith and .contains; compute on its bytes, x[:]"
+            or "a text has ==, <, .startswith, .endswith and .contains; compute on its bytes, x.encode()"
         )
 
     def __contains__(self, part: object) -> bool:
         raise refuse(
             f"`in` returns a Python bool, but whether {part!r} is in an encrypted text is encrypted; use text.contains(part)"
         )
+
+    def encode(self) -> TfheValue:
+        """The bytes, as a vector of `pf.UInt(8)`; those after the end of the text are 0."""
+        return self._taken(list(range(self.length)), scalar=False)
+
+    def __getitem__(self, index: Any) -> TfheValue:  # noqa: ANN401 - see `TfheValue`
+        if not isinstance(index, slice):
+            return super().__getitem__(index)
+        places, _ = picked(index, self.length, self.type)
+        if not places or places[-1] - places[0] != len(places) - 1:
+            shown = ":".join("" if end is None else str(end) for end in (index.start, index.stop, index.step))
+            raise refuse(
+                f"[{shown}] of a {self.type} is not a part of it, with at least one byte; give x[i:j], or select among its bytes, x.encode()[i:j:step]"
+            )
+        return self._part(places)
+
+    @means("take")
+    def _part(self, places: list[int]) -> Text:
+        """The bytes at consecutive places, as a text."""
+        return Text(self.form.taken(places))
 
     def _characters(self, text: Text | str | bytes, length: int | None = None) -> Digits:
         if isinstance(text, Text):
@@ -70,7 +91,7 @@ class Text(TfheValue):
         self._no_arithmetic(other)
 
     def _no_arithmetic(self, *_: object, **__: object) -> NoReturn:
-        raise refuse("a text has no arithmetic and no bits; compute on its bytes, x[:]")
+        raise refuse("a text has no arithmetic and no bits; compute on its bytes, x.encode()")
 
     __neg__ = __pos__ = __abs__ = __pow__ = __invert__ = sum = bit = cast = assume = _no_arithmetic  # type: ignore[assignment]
 

@@ -39,11 +39,17 @@ class Fidelity:
     equal: float
     """Share of rows with equal predictions; for regressors, with predictions that differ by at most 1% of their range."""
     deviation: float
-    """Largest difference of a score."""
+    """Largest difference of a score; for regressors, of a prediction."""
     basis: str
     """The roundings and approximations, in words."""
 
+    range: float | None = None
+    """For regressors, the range of the model's own predictions."""
+
     def __str__(self) -> str:
+        if self.range is not None:
+            share = f", {self.deviation / self.range:.2%} of their range" if self.range else ""
+            return f"predictions within {self.deviation:.3g} of the model's{share}, on {self.rows} rows ({self.basis})"
         return f"{self.equal:.2%} of {self.rows} rows have the model's prediction, scores within {self.deviation:.3g} ({self.basis})"
 
     def to_dict(self) -> dict[str, Any]:
@@ -318,9 +324,8 @@ def fidelity(reading: Reading, found: Floats, exact: Floats, basis: str) -> Fide
     """Compares scores with the model's."""
     ours, own = reading.predictions(found), reading.predictions(exact)
     if reading.classes is not None:
-        equal = ours == own
-    else:
-        width = float(np.ptp(own)) or 1.0
-        equal = np.abs(ours - own) <= width / 100
-        equal = equal if equal.ndim == 1 else equal.all(axis=1)
-    return Fidelity(len(found), float(np.mean(equal)), float(np.abs(found - exact).max()), basis)
+        return Fidelity(len(found), float(np.mean(ours == own)), float(np.abs(found - exact).max()), basis)
+    width = float(np.ptp(own))
+    near = np.abs(ours - own) <= (width or 1.0) / 100
+    near = near if near.ndim == 1 else near.all(axis=1)
+    return Fidelity(len(found), float(np.mean(near)), float(np.abs(ours - own).max()), basis, width)

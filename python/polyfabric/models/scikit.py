@@ -40,6 +40,7 @@ XGBOOST_LINKS: dict[str, Link] = {
     **dict.fromkeys(("reg:logistic", "binary:logistic"), "sigmoid"),
 }
 """Links of xgboost's regressors by objective, if the prediction is not the sum of trees."""
+CENTERS = ("KMeans", "MiniBatchKMeans", "NearestCentroid")
 PERCEPTRONS = ("MLPClassifier", "MLPRegressor")
 SCALERS = ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler")
 PROJECTIONS = ("PCA", "TruncatedSVD", "IncrementalPCA")
@@ -57,6 +58,8 @@ SUPPORTED = (
     *HISTOGRAMS,
     *XGBOOST,
     *PERCEPTRONS,
+    *CENTERS,
+    "IsolationForest",
     "KNeighborsClassifier",
 )
 """Names of the classes that `from_sklearn` supports."""
@@ -98,7 +101,7 @@ def from_sklearn(
     """Converts a fitted model of scikit-learn or xgboost, or a search's best model, to a program on encrypted rows.
 
     `rows` are sample data, usually the training data. They give the ranges of values, and `fidelity` compares
-    the quantised model with the model on them. Linear models, networks and nearest neighbours run with CKKS, trees with TFHE.
+    the quantised model with the model on them. Linear models, networks, nearest neighbours and centers run with CKKS, trees with TFHE.
 
     Trees: `bits` is the width of a quantised feature over its range in `rows`. With "exact", features become ranks among the
     model's thresholds, which the client then knows, and every comparison equals the model's. `value_bits` is the width of a tree's
@@ -247,7 +250,7 @@ def _unscaled(step: Any, core: Ensemble, shift: Floats, scale: Floats) -> Floats
 def _with_base(core: Ensemble, own: Any, transformers: list[Any], rows: Floats) -> Ensemble:  # noqa: ANN401 - any estimator
     """`core` with the constant that the library adds to the sum of its trees. Refuses a value that varies by row."""
     name = type(own).__name__
-    if name in (*TREES, *FORESTS):
+    if name in (*TREES, *FORESTS, "IsolationForest"):
         return core
     given = rows
     for step in transformers:
@@ -306,6 +309,8 @@ def _reader(name: str) -> Callable[[Any], tuple[Core, Reading]]:
         (HISTOGRAMS, _histograms),
         (XGBOOST, _xgboost),
         (PERCEPTRONS, _perceptron),
+        (CENTERS, _centers),
+        (("IsolationForest",), _isolation),
     ):
         if name in names:
             return reader
@@ -380,6 +385,43 @@ def _neighbours(model: Any) -> tuple[Network, Reading]:  # noqa: ANN401 - a fitt
     # |t - x|² - |x|²; the term |x|² is equal for all training rows t.
     network = _one_matrix(-2 * points, (points**2).sum(axis=1))
     return network, Reading(classes=tuple(labels.tolist()), neighbours=int(model.n_neighbors))
+
+
+def _centers(model: Any) -> tuple[Network, Reading]:  # noqa: ANN401 - a fitted model
+    """The nearest center c: the greatest 2 c·x - |c|²."""
+    if getattr(model, "metric", "euclidean") != "euclidean":
+        raise ProgramError(f"from_sklearn: NearestCentroid with metric={model.metric!r}; use metric='euclidean'")
+    by_class = hasattr(model, "classes_")
+    centers = _dense(model.centroids_ if by_class else model.cluster_centers_)
+    labels = _labels(model) if by_class else tuple(range(len(centers)))
+    return _one_matrix(2 * centers, -(centers**2).sum(axis=1)), Reading(classes=labels)
+
+
+def _isolation(model: Any) -> tuple[Ensemble, Reading]:  # noqa: ANN401 - a fitted model
+    """The mean depth at which trees isolate a row: below a limit, the row is an outlier, -1.
+
+    scikit-learn's score is -2^(-depth / c), with the mean depth c of all training rows, and outliers have a score below `offset_`.
+    """
+    trees = []
+    for member, features in zip(model.estimators_, model.estimators_features_, strict=True):
+        own = member.tree_
+        depth = np.zeros(own.node_count)
+        # Children have higher numbers than their parents.
+        for node in np.flatnonzero(own.children_left >= 0):
+            depth[[own.children_left[node], own.children_right[node]]] = depth[node] + 1
+        made = _tree(own, (depth + _mean_depth(own.n_node_samples))[:, None])
+        trees.append(replace(made, feature=np.where(made.feature < 0, -1, features[made.feature])))
+    limit = -float(_mean_depth(np.array([model.max_samples_]))[0]) * np.log2(-model.offset_)
+    # At the limit itself a row is no outlier.
+    reading = Reading(classes=(-1, 1), threshold=float(np.nextafter(limit, -np.inf)))
+    return Ensemble(tuple(trees), np.zeros(1), int(model.n_features_in_), 1 / len(trees), single=True), reading
+
+
+def _mean_depth(rows: NDArray[Any]) -> Floats:
+    """The mean depth of a row in a random tree that isolates all of this number of rows."""
+    count = np.maximum(rows.astype(float), 2)
+    deep = 2 * (np.log(np.maximum(count - 1, 1)) + np.euler_gamma) - 2 * (count - 1) / count
+    return np.where(rows <= 1, 0.0, np.where(rows == 2, 1.0, deep))
 
 
 def _tree(own: Any, values: Floats) -> Tree:  # noqa: ANN401 - scikit-learn's arrays of a tree
