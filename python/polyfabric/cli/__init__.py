@@ -105,7 +105,20 @@ def cli(context: click.Context, *, debug: bool) -> None:
         os.environ[SHOW_ALL] = "1"
 
 
-for _command in (run, simulate, compare, explore, reproduce, programs, machines, params, validate, widths, bench, doctor):
+for _command in (
+    run,
+    simulate,
+    compare,
+    explore,
+    reproduce,
+    programs,
+    machines,
+    params,
+    validate,
+    widths,
+    bench,
+    doctor,
+):
     cli.add_command(_command)
 
 

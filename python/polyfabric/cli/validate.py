@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ..progress import bars
-from ..reproduce import PAPERS, reproduction
+from ..reproduce import PAPERS, reproduce
 from ..reproduce import validation as validated
 from .console import out, print_json
 
@@ -30,7 +30,7 @@ def validate(files: tuple[Path, ...], *, applications: bool, as_json: bool) -> N
         papers = dict(validated.read(path) for path in files)
     else:
         with bars() as progress:
-            reports = [reproduction(paper, progress, applications=applications) for paper in PAPERS]
+            reports = [reproduce(paper, applications=applications, progress=progress) for paper in PAPERS]
         papers = {report["rows"][0]["paper"]: report["rows"] for report in reports}
     report = validated.validation(papers)
     if as_json:

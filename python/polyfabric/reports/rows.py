@@ -266,26 +266,9 @@ def _reproduction(d: dict[str, Any]) -> list[Rows]:
         ]
         note = "\n".join(f"[{index}] {text}" for text, index in notes.items())
         made.append(Rows(f"{d['paper']}, {name}", columns, cells, left=2, note=note))
-    return [*made, _summary(d)]
+    from . import validation
 
-
-SHARES = (3, 10, 25)
-"""Percents of the summary of a paper's cells."""
-
-
-def _summary(d: dict[str, Any]) -> Rows:
-    """How many published cells there are of each kind, and how near the model is."""
-    bounds = ("published", "published_least", "published_most")
-    cells = [row for row in d["rows"] if any(row[bound] is not None for bound in bounds)]
-    kinds = dict.fromkeys(words(row["kind"]) if row["kind"] else "not modelled" for row in cells)
-    lines = []
-    for name in kinds:
-        own = [row for row in cells if (words(row["kind"]) if row["kind"] else "not modelled") == name]
-        off = [abs(row["deviation"]) for row in own if row["deviation"] is not None]
-        within = (str(sum(value <= share / 100 for value in off)) if off else "-" for share in SHARES)
-        lines.append((name, str(len(own)), *within, f"{100 * max(off):.1f} %" if off else "-"))
-    columns = ("kind", "cells", *(f"within {share} %" for share in SHARES), "farthest")
-    return Rows(f"{d['paper']}, summary of {len(cells)} published cells", columns, lines)
+    return made + (validation.counted({d["paper"]: d["summary"]}, d["limits"]) if "summary" in d else [])
 
 
 def published(row: dict[str, Any]) -> str:

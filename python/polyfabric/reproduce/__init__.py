@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import MachineError
 from ..progress import ProgressHook
 from ..reports import Report
-from . import drawn
+from . import drawn, validation
 from .published import FOLDER, Figures, compared
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ def reproduce(paper: str, *, applications: bool = False, progress: ProgressHook 
     figures, module = Figures.read(paper), importlib.import_module(f"{__name__}.{paper}")
     timed = module.applications(progress) if applications else []
     rows = compared(figures, module.predictions(progress) + timed, timed=applications)
-    return Report("reproduction", {"paper": paper, "rows": rows}, drawings=partial(drawings, paper, rows))
+    data = {"paper": paper, "rows": rows, "summary": validation.counts(rows), "limits": list(validation.WITHIN)}
+    return Report("reproduction", data, drawings=partial(drawings, paper, rows))
 
 
 def drawings(paper: str, rows: list[dict[str, Any]]) -> list[tuple[str, Figure]]:

@@ -68,12 +68,14 @@ def worst(rows: Iterable[Row]) -> list[Row]:
     return sorted(predictions(rows), key=lambda row: -abs(row["deviation"]))[:WORST]
 
 
+def counts(rows: Sequence[Row]) -> dict[str, Any]:
+    """The counts of one paper."""
+    return {"cells": len(cells(rows)), "kinds": kinds(rows), "within": within(rows)}
+
+
 def validation(papers: Mapping[str, Sequence[Row]]) -> Report:
     """The report on the rows of the papers' reproductions."""
-    counted = {
-        paper: {"cells": len(cells(rows)), "kinds": kinds(rows), "within": within(rows)}
-        for paper, rows in papers.items()
-    }
+    counted = {paper: counts(rows) for paper, rows in papers.items()}
     everything = [row for rows in papers.values() for row in rows]
     data = {
         "papers": counted,
