@@ -163,3 +163,18 @@ def test_a_public_key_of_another_set_is_reported() -> None:
         pf.Encryptor(spec, other.public_key)
     with rejects(pf.errors.InputError, "'mine'"):
         pf.Encryptor(other.specification, other.public_key).encrypt({**inputs, "mine": 1})
+
+
+def test_each_of_many_parties_encrypts_one_input_of_a_vector() -> None:
+    count = 4
+
+    @pf.program(**{f"bid{i}": pf.Int(0, 7) for i in range(count)})
+    def auction(**bids):
+        return pf.max(*bids.values())
+
+    shared = pf.Specification.of(auction, public=True)
+    owner = pf.Client(shared)
+    request, *others = (pf.Encryptor(shared, owner.public_key).encrypt({f"bid{i}": 2 * i % 7}) for i in range(count))
+    for other in others:
+        request |= other
+    assert owner.decrypt(pf.Server(auction, owner.evaluation_key, public=True).execute(request)) == 6

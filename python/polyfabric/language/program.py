@@ -248,7 +248,7 @@ def with_annotations(function: Callable[..., Any], inputs: Mapping[str, Any]) ->
             known[name] = cell.cell_contents
     for name, own in inspect.signature(function).parameters.items():
         kind = own.annotation
-        if name in inputs or kind is inspect.Parameter.empty:
+        if name in inputs or kind is inspect.Parameter.empty or own.kind is own.VAR_KEYWORD:
             continue
         if isinstance(kind, str):
             try:
@@ -275,13 +275,16 @@ def _check_signature(function: Callable[..., Any], inputs: Mapping[str, Type | S
                 f"{function.__name__}: parameter {parameter!r} is positional only, but inputs are given by name; remove the / from its "
                 "parameters"
             )
-        if own.kind not in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY):
+        if own.kind is inspect.Parameter.VAR_POSITIONAL:
             raise refuse(
-                f"{function.__name__}: parameter {parameter!r} takes any number of values; give each input a name and a type"
+                f"{function.__name__}: parameter {parameter!r} takes any number of values; give each input a name and a type, with "
+                f"**{parameter} for names that the types list, as @pf.program(**{{f'x{{i}}': pf.UInt(8) for i in range(10)}})"
             )
-    for parameter, own in written.items():
+    others = {parameter for parameter, own in written.items() if own.kind is inspect.Parameter.VAR_KEYWORD}
+    parameters = [parameter for parameter in parameters if parameter not in others]
+    for parameter in parameters:
         # A parameter with a default but without a type is public: a number, a table or similar.
-        if parameter not in inputs and own.default is inspect.Parameter.empty:
+        if parameter not in inputs and written[parameter].default is inspect.Parameter.empty:
             if parameter in ("self", "cls") and parameter == parameters[0]:
                 raise refuse(
                     f"{function.__name__}: parameter {parameter!r} belongs to a method, but a program takes only encrypted values; write a "
@@ -292,7 +295,7 @@ def _check_signature(function: Callable[..., Any], inputs: Mapping[str, Type | S
                 f"def {function.__name__}({parameter}: pf.Int(0, 7), ..)"
             )
     for parameter, kind in inputs.items():
-        if parameter not in parameters:
+        if parameter not in parameters and not others:
             raise refuse(
                 f"{function.__name__} has no parameter {parameter!r}; its parameters are {', '.join(parameters) or 'none'}"
             )
