@@ -2,6 +2,21 @@
 
 from __future__ import annotations
 
+__all__ = [
+    "CancelledError",
+    "Error",
+    "FileError",
+    "InputError",
+    "InternalError",
+    "IntractableError",
+    "MachineError",
+    "NoiseError",
+    "ParameterError",
+    "ProgramError",
+    "RunError",
+    "SecurityWarning",
+]
+
 
 class Error(Exception):
     """Base class of Polyfabric's errors."""

@@ -148,11 +148,9 @@ def public_names() -> str:
         if not inspect.ismodule(thing):
             found[_group(thing)].append(f"polyfabric.{name}")
             continue
-        inner = {f"{name}.{key}": value for key, value in vars(thing).items() if not key.startswith("_")}
-        own = [key for key, value in inner.items() if getattr(value, "__module__", "") == thing.__name__]
-        for key in own:
-            if key.rpartition(".")[2] not in polyfabric.__all__:
-                found[_group(inner[key])].append(f"polyfabric.{key}")
+        for key in thing.__all__:
+            if key not in polyfabric.__all__:
+                found[_group(getattr(thing, key))].append(f"polyfabric.{name}.{key}")
     return "\n\n".join(
         "\n\n".join([f"## {group}", *(f"::: {path}" for path in paths)]) for group, paths in found.items() if paths
     )

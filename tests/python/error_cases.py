@@ -282,9 +282,9 @@ WIDE = [
     case(
         "text-bytes",
         {"x": pf.Text(4)},
-        lambda x: x[0:2] == "ab",
+        lambda x: x.encode()[0:2] == "ab",
         ("uint8 x 2", "str"),
-        lambda x: (x[0:2] == list(b"ab")).all(),
+        lambda x: (x.encode()[0:2] == list(b"ab")).all(),
         {"x": "abc"},
         1,
     ),

@@ -342,7 +342,7 @@ class RunResult(ABC):
             "expected": plain(self.expected),
             "error": self.error,
             "bound": {name: finite_or_none(bound) for name, bound in self.bound.items()},
-            "log2_failure": self.log2_failure,
+            "log2_failure": self.log2_failure if isfinite(self.log2_failure) else None,
             "seconds": self.seconds,
             "sizes_bytes": self.sizes,
             **({} if self.simulation is None else {"machine": self.simulation.to_dict()}),

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import log2
+from math import inf, log2
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -260,7 +260,8 @@ class ElementPlan(Plan):
     @property
     def log2_failure(self) -> float:
         """log2 of the probability that any look-up or output is wrong."""
-        return float(self.noise["log2_failure"])
+        found = self.noise["log2_failure"]
+        return -inf if found is None else float(found)
 
     # -- before running -------------------------------------------------------------------------------------------
 
