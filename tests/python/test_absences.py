@@ -398,7 +398,6 @@ def test_replacements_for_integers(kind: Any) -> None:
 
 TEXT_MEANINGS: dict[str, Callable[[str, int], Any]] = {
     "count": lambda text, _: text.count("a"),
-    "encode": lambda text, length: list(text.encode().ljust(length, b"\0")),
     "find": lambda text, length: text.find("ab"[:length]),
     "index": lambda text, length: text.index("ab"[:length]) if "ab"[:length] in text else length,
     "isdigit": lambda text, _: text.isdigit(),
