@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from polyfabric.reports.drawing import COLOURS, Drawing
+
 from . import results
 from .charts import KINDS
-from .drawing import COLOURS, Drawing
 from .machine_diagrams import NAMES
 
 _WIDTH, _LEFT, _RIGHT = 860, 188, 820

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from polyfabric.reports.drawing import COLOURS, Drawing
+
 from .charts import named
-from .drawing import COLOURS, Drawing
 from .machine_diagrams import description, figures, value_of
 
 _WATTS = {"W": 1.0, "mW": 1e-3}

@@ -342,7 +342,7 @@ def _found(kind: TextType) -> str:
     """The first index of a part of a text, or the text's length if there is none."""
     part = "ab"[: kind.length]
     places = kind.length - len(part) + 1
-    matches = f"pf.concat(*[(x[i : i + {len(part)}] == list(b'{part}')).all() for i in range({places})])"
+    matches = f"pf.concat(*[x[i : i + {len(part)}] == '{part}' for i in range({places})])"
     return f"pf.min(pf.where({matches}, np.arange({places}), {kind.length}))"
 
 
