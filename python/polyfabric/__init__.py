@@ -17,10 +17,11 @@ print(larger.simulate("morphling", widths="derived"))  # its time on an accelera
 
 from __future__ import annotations
 
-from . import errors, models
-
 # Imported first, so that Ctrl-C shows no traceback of the following imports.
 from . import interrupts as _interrupts  # noqa: F401 - see there
+
+# isort: split
+from . import errors, models
 from . import tracebacks as _tracebacks
 from .accelerators import Machine, machines
 from .accelerators import load as load_machine

@@ -51,17 +51,18 @@ def shorten(names: Iterable[str], namespace: dict[str, Any], others: Iterable[ty
     for name in names:
         value = namespace[name]
         if isinstance(value, FunctionType):
-            namespace[name] = short(value)
+            namespace[name] = own = short(value)
+            own.__name__ = own.__qualname__ = name
         elif isinstance(value, type) and not issubclass(value, BaseException):
             classes.add(value)
-    for own in {base for public in classes for base in public.__mro__ if base.__module__.startswith(__package__)}:
-        for name, value in list(vars(own).items()):
+    for kind in {base for public in classes for base in public.__mro__ if base.__module__.startswith(__package__)}:
+        for name, value in list(vars(kind).items()):
             if name.startswith("_") and name not in ("__init__", "__call__"):
                 continue
             if isinstance(value, FunctionType):
-                setattr(own, name, short(value))
+                setattr(kind, name, short(value))
             elif isinstance(value, classmethod | staticmethod):
-                setattr(own, name, type(value)(short(value.__func__)))
+                setattr(kind, name, type(value)(short(value.__func__)))
 
 
 def _trim(error: BaseException) -> None:
