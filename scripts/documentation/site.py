@@ -16,6 +16,7 @@ import os
 import posixpath
 import re
 import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -146,7 +147,9 @@ def public_names() -> str:
     for name in polyfabric.__all__:
         thing = getattr(polyfabric, name)
         if not inspect.ismodule(thing):
-            found[_group(thing)].append(f"polyfabric.{name}")
+            path = f"polyfabric.{name}"
+            # A function that hides a package of its name is found in the package.
+            found[_group(thing)].append(f"{path}.{name}" if path in sys.modules else path)
             continue
         for key in thing.__all__:
             if key not in polyfabric.__all__:
