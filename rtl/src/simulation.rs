@@ -1,10 +1,19 @@
 //! A running unit: one word in and one word out per cycle, through a program's standard streams.
 
 use crate::Bits;
+use std::fmt::Write as _;
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use thiserror::Error;
+
+/// Names a folder in which each unit's first run leaves its first cycles, for the pictures of the units' pages.
+const WAVES: &str = "POLYFABRIC_RTL_WAVES";
+/// Cycles kept from the start, before the first output and after it.
+const KEPT: [usize; 3] = [12, 3, 9];
+/// Bytes kept of a word, the lowest.
+const KEPT_BYTES: usize = 4;
 
 /// Why a simulation failed.
 #[derive(Debug, Error)]
@@ -54,8 +63,9 @@ impl Simulation {
             push(&mut stream, word.as_ref(), width_in)?;
         }
         // A thread writes, because a full pipe on either side would block the other.
+        let sent = &stream;
         let out = std::thread::scope(|scope| {
-            let writer = scope.spawn(move || to.write_all(&stream));
+            let writer = scope.spawn(move || to.write_all(sent));
             let mut out = Vec::new();
             from.read_to_end(&mut out)?;
             writer.join().expect("no panic").map(|()| out)
@@ -65,7 +75,34 @@ impl Simulation {
         if !status.success() {
             return Err(failed(io::Error::other(status.to_string())));
         }
+        if let Some(folder) = std::env::var_os(WAVES) {
+            self.keep(Path::new(&folder), [(&stream, width_in), (&out, width_out)]).map_err(failed)?;
+        }
         Ok(outputs(&out, width_out))
+    }
+
+    /// Writes the kept cycles of a built unit's first run to a file: cycle, then for each bus its width in bytes, valid flag and lowest bytes.
+    fn keep(&self, folder: &Path, buses: [(&[u8], usize); 2]) -> io::Result<()> {
+        let build = self.program.parent().and_then(Path::file_name).unwrap_or_default();
+        let Ok(mut file) = File::create_new(folder.join(build).with_extension("txt")) else { return Ok(()) };
+        let (out, width) = buses[1];
+        let first = out.chunks_exact(1 + width).position(|word| word[0] != 0).unwrap_or(0);
+        let [start, before, after] = KEPT;
+        let mut text = String::new();
+        for cycle in 0..out.len() / (1 + width) {
+            if cycle < start || (first.saturating_sub(before)..first + after).contains(&cycle) {
+                write!(text, "{cycle}").expect("a text");
+                for (stream, width) in buses {
+                    let word = &stream[cycle * (1 + width)..][..1 + width];
+                    write!(text, " {width} {} ", word[0]).expect("a text");
+                    for byte in word[1..=width.min(KEPT_BYTES)].iter().rev() {
+                        write!(text, "{byte:02x}").expect("a text");
+                    }
+                }
+                text.push('\n');
+            }
+        }
+        file.write_all(text.as_bytes())
     }
 
     pub fn program(&self) -> &Path {

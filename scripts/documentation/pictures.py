@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 from polyfabric.reports.drawing import Drawing
 
-from . import charts, diagrams, machine_diagrams, results, schedule_charts, treemaps
+from . import charts, diagrams, machine_diagrams, results, schedule_charts, treemaps, waves
 
 FOLDER = results.ROOT / "docs" / "pictures"
 
-RESULTS = {schedule_charts.RESULT}
+RESULTS = {schedule_charts.RESULT, waves.RESULT}
 """Results that no table shows."""
 
 PICTURES: dict[str, Callable[[], Drawing]] = {
@@ -25,6 +25,7 @@ PICTURES: dict[str, Callable[[], Drawing]] = {
     **{f"machine-{name}": functools.partial(machine_diagrams.draw, name) for name in machine_diagrams.STRUCTURES},
     **{f"timeline-{name}": functools.partial(schedule_charts.timeline, name) for name in machine_diagrams.STRUCTURES},
     **{f"chip-{name}": functools.partial(treemaps.draw, name) for name in ("morphling", "f1", "osiris")},
+    **{f"rtl-{unit}": functools.partial(waves.draw, unit) for unit in waves.units()},
     "roofline": schedule_charts.roofline,
     "widths": schedule_charts.widths,
     "deviations": charts.deviations,

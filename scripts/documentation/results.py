@@ -39,6 +39,7 @@ FULL_SIZE: dict[str, tuple[str, int]] = {
     "reproduce-fpt": ("polyfabric reproduce fpt --applications --json", 1),
     "replays-fast": ("polyfabric params toy-256 --on fpt --replay 10000 --message-bits 6 --widths derived --json", 1),
     "compare-pbs": ("polyfabric compare pbs --params morphling-III --widths derived --json", 1),
+    "rtl-waves": ("python scripts/rtl-waves", 2),
     "rtl-synthesis": ("python scripts/rtl-synthesis", 2),
     "small-schedules": ("python scripts/small-schedules", 2),
     "params-morphling": ("polyfabric params --on morphling --json", 1),
