@@ -263,7 +263,7 @@ def test_points_of_a_figure_are_drawn_as_its_curves(monkeypatch, tmp_path):
 
 
 def reproduced(found):
-    return Report("reproduction", {"paper": "P", "rows": found}, drawings=partial(drawn.of, "P", found))
+    return Report("reproduction", {"paper": "P", "rows": found}, drawings=partial(drawn.of, {}, found))
 
 
 FIGURES = {
@@ -286,15 +286,15 @@ def test_every_figure_of_a_paper_is_drawn_from_its_recorded_rows(paper):
 
 
 def test_every_place_of_a_figure_has_a_row():
-    for paper, places in drawn.PLACES.items():
+    for paper in PAPERS:
         recorded = json.loads((ROOT / "results" / f"reproduce-{paper}.json").read_text(encoding="utf-8"))["data"]
-        for place in places:
+        for place in drawn.places(drawn.described_figures(paper)):
             assert any(place.point(found) for found in recorded), place
 
 
 def test_a_published_value_without_the_models_is_a_mark_alone():
     found = [row(table="Figure 4", cell=cell, unit="%", published=20.0, model=model) for cell, model in CELLS_OF_4]
-    ((caption, figure),) = drawn.of("fpt", found)
+    ((caption, figure),) = drawn.of(drawn.described_figures("fpt"), found)
     lines = {line.get_label(): list(line.get_ydata()) for line in figure.axes[0].lines}
     assert lines == {"DSP": [30.0], "published": [20.0, 20.0]}
     assert caption.startswith("Figure 4")

@@ -191,26 +191,6 @@ def test_the_distance_from_a_function_is_reported_next_to_that_from_its_polynomi
     assert square.run({"x": 0.5}, parameters="toy-10", security=0).distance == {}
 
 
-@pytest.mark.parametrize("exponent", [2, 3, 7, 16, 31, 100])
-def test_a_power_is_as_deep_as_a_balanced_tree_of_products(exponent):
-    @pf.program(x=pf.Real.vector(64))
-    def power(x):
-        return x**exponent
-
-    assert plan(power).facts["start_level"] == math.ceil(math.log2(exponent))
-
-
-def test_powers_that_are_no_powers_of_two_decrypt_right():
-    @pf.program(x=pf.Mod(65537).vector(64))
-    def powers(x):
-        return {"7": x**7, "11": x**11}
-
-    numbers = [pow(3, i, 65537) for i in range(64)]
-    done = powers.run(x=numbers)
-    for exponent in (7, 11):
-        assert [int(v) % 65537 for v in done.value[str(exponent)]] == [pow(v, exponent, 65537) for v in numbers]
-
-
 def test_an_interval_behind_factors_takes_no_level():
     @pf.program(x=pf.Real.vector(8))
     def sine(x):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import polyfabric as pf
 import pytest
@@ -9,6 +11,7 @@ from polyfabric.apps.logistic_regression import STRIDE, logistic_regression
 from polyfabric.apps.logistic_regression.data import split
 from polyfabric.apps.logistic_regression.model import Model, shipped
 from polyfabric.apps.logistic_regression.train import accuracy
+from polyfabric.execution import plan
 from rejects import rejects
 
 T = 65537
@@ -164,3 +167,23 @@ def test_inputs_of_other_forms():
 
     with rejects(pf.errors.InputError, "2 x 4", "real x 8"):
         same.clear(x=np.zeros((2, 4)))
+
+
+@pytest.mark.parametrize("exponent", [2, 3, 7, 16, 31, 100])
+def test_a_power_is_as_deep_as_a_balanced_tree_of_products(exponent):
+    @pf.program(x=pf.Real.vector(64))
+    def power(x):
+        return x**exponent
+
+    assert plan(power).facts["start_level"] == math.ceil(math.log2(exponent))
+
+
+def test_powers_that_are_no_powers_of_two_decrypt_right():
+    @pf.program(x=pf.Mod(65537).vector(64))
+    def powers(x):
+        return {"7": x**7, "11": x**11}
+
+    numbers = [pow(3, i, 65537) for i in range(64)]
+    done = powers.run(x=numbers)
+    for exponent in (7, 11):
+        assert [int(v) % 65537 for v in done.value[str(exponent)]] == [pow(v, exponent, 65537) for v in numbers]

@@ -1,6 +1,6 @@
 """Draws a figure of several panels: curves, bars, or bars divided into parts, with published values as marks.
 
-panel = Panel("throughput", "set", "BS/s", points=[Point("model", "I", 147_615.0, published=147_615.0)], kind="bars")
+panel = Panel("throughput", "set", "BS/s", points=[Point("model", "I", 150_000.0, published=150_000.0)], kind="bars")
 figure = draw([panel])
 """
 

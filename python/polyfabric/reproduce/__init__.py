@@ -43,4 +43,4 @@ def reproduce(paper: str, *, applications: bool = False, progress: ProgressHook 
 def drawings(paper: str, rows: list[dict[str, Any]]) -> list[tuple[str, Figure]]:
     """(caption, figure) for every figure of the paper that can be drawn from rows of its comparison."""
     own = getattr(importlib.import_module(f"{__name__}.{paper}"), "drawings", None)
-    return [*drawn.of(paper, rows), *([] if own is None else own(rows))]
+    return [*drawn.of(drawn.described_figures(paper), rows), *([] if own is None else own(rows))]

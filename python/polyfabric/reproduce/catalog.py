@@ -2,6 +2,8 @@
 
 A row is named by the id of its published cell. An additional row of a cell has a suffix after a slash, and `place`: table, cell and unit. It has the
 `kind` of the number (default: `predicted`), the `readings` that it depends on, and its `reason`. The module fills in placeholders in braces.
+
+`drawn` has the paper's figures, for `drawn.py`.
 """
 
 from __future__ import annotations
