@@ -452,13 +452,14 @@ class Writer:
                 rule,
                 node,
             )
-        else:
-            entries = [draw.randint(-9, 300) for _ in range(draw.randint(1, kind.hi - kind.lo + 1))]
+        elif kind.hi >= 0:
+            entries = [draw.randint(-9, 300) for _ in range(draw.randint(1, kind.hi + 1))]
+            table = f"lambda v: {entries}[v] if 0 <= v < {len(entries)} else 0"
             typed = draw.random() < 0.5
             self.each(
-                f"pf.lookup({node.name}, {entries}{', result=pf.SInt(10)' if typed else ''})",
+                f"pf.lookup({node.name}, {table}{', result=pf.SInt(10)' if typed else ''})",
                 declared(10, True) if typed else ranged(-9, 300, known=False),
-                lambda x: entries[x - kind.lo] if x - kind.lo < len(entries) else 0,
+                lambda x: entries[x] if 0 <= x < len(entries) else 0,
                 node,
             )
 

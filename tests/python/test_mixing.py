@@ -91,17 +91,18 @@ def test_shifts_by_encrypted_amounts(a: Type, amount: Type) -> None:
 def test_elements_and_entries_by_an_encrypted_index(index: Type, kind: Type) -> None:
     values, entries = some(kind, 2), [7, -8, 300]
     entries = entries[: index.hi + 1]
+    table = entries if index.lo == 0 else lambda n: entries[n] if 0 <= n < len(entries) else 0
     program = pf.program(v=kind.vector(5), i=index)(
         lambda v, i: (
             v[i],
-            pf.lookup(i, entries),
-            pf.lookup(i, entries, result=pf.SInt(12)),
+            pf.lookup(i, table),
+            pf.lookup(i, table, result=pf.SInt(12)),
             pf.lookup(i, lambda n: n * n),
         )
     )
     for at in {max(index.lo, -1), 0, 1, min(index.hi, 5), index.hi}:
         element = values[at] if 0 <= at < len(values) else 0
-        entry = entries[at - index.lo] if at - index.lo < len(entries) else 0
+        entry = entries[at] if 0 <= at < len(entries) else 0
         assert program.clear(v=values, i=at) == (element, entry, entry, at * at)
 
 

@@ -52,7 +52,8 @@ def lookup(
 ) -> TfheValue:
     """Any function of each element.
 
-    `table` is a Python function over the range of `value`, or the list of results from the smallest value up, 0 beyond its end. With
+    `table` is a Python function over the range of `value`, or a list: `table[i]` for i, 0 beyond its end; if the range
+    does not begin at 0, a result for each value from the smallest up. With
     `choice`, `table` is a list of tables, and element i uses table `choice[i]`.
 
     By default the result is an integer with the range of the table's entries. `result` names another type that holds them, such as pf.Int(0, 99),
@@ -120,8 +121,15 @@ def _tabulated(table: operands.Table, value: TfheValue, in_digits: bool) -> tupl
         if value._tracer.again:
             raise Unfit from error
         raise
+    if callable(table):
+        return first, entries
+    if kind.lo and len(entries) != size:
+        raise refuse(
+            f"the look-up table has {len(entries)} entries, but {kind.lo} to {kind.hi} are {size} values, the first of which is {kind.lo}; give an "
+            "entry for each, or a function"
+        )
     # Operands beyond a list's end give 0, which the result's range must include.
-    return first, entries + [0] * (size - len(entries))
+    return first, entries[:size] + [0] * (size - len(entries))
 
 
 def _of_torus(value: TfheValue) -> tuple[tuple[int, int], int]:
