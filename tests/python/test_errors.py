@@ -505,10 +505,10 @@ NOISE = [
     plans(
         "no-key-switch",
         ProgramError,
-        ("test_errors.py", "%2"),
-        (traced(lambda x: pf.lookup(pf.lookup(x, [0, 1, 1, 0]), [1, 0]), x=I3), {"parameters": DIRECT}),
+        ("test_errors.py", "%3"),
+        (traced(lambda x: pf.lookup(x + pf.lookup(x, [0, 1, 1, 0]), lambda v: v % 2), x=I3), {"parameters": DIRECT}),
         (
-            traced(lambda x: pf.lookup(pf.lookup(x, [0, 1, 1, 0]), [1, 0]), x=I3),
+            traced(lambda x: pf.lookup(x + pf.lookup(x, [0, 1, 1, 0]), lambda v: v % 2), x=I3),
             {"parameters": "polyfabric-3-p128-t32"},
         ),
     ),
