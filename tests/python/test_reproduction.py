@@ -108,7 +108,7 @@ def test_an_inference_that_fails_leaves_the_others(monkeypatch):
                 raise FULL
             return Report("simulation", {"seconds": 0.5, "operations": 7})
 
-    monkeypatch.setattr(morphling.machines, "load", lambda name: Machine())
+    monkeypatch.setattr(morphling.accelerators, "load", lambda name: Machine())
     monkeypatch.setattr(morphling, "element_plan", lambda program, name, order, machine: (program.name, name, order))
     made = morphling.applications(None)
     (lost,) = [each for each in made if each.get("failure")]
@@ -139,7 +139,7 @@ def test_a_board_of_the_game_of_life_is_calibrated(monkeypatch):
         def simulate(self, planned):
             return Report("simulation", {"seconds": 0.5, "operations": 2816})
 
-    monkeypatch.setattr(fpt.machines, "load", lambda *_: Machine())
+    monkeypatch.setattr(fpt.accelerators, "load", lambda *_: Machine())
     monkeypatch.setattr(fpt, "plan", lambda *_, **__: None)
     made = fpt.applications(None)
     assert [each["id"] for each in made] == ["table5.fpt.with"] * 2 + ["table5.fpt.without"] * 2 + ["section6.gates"]
@@ -157,7 +157,7 @@ def test_figure_7_has_every_ring_and_order(monkeypatch):
             return Report("simulation", {"seconds": 0.5, "operations": planned.kernel.lookups})
 
     plan = strix.element_plan
-    monkeypatch.setattr(strix.machines, "load", lambda name: Machine())
+    monkeypatch.setattr(strix.accelerators, "load", lambda name: Machine())
     # Of the machine's plan nothing but its kernel is asked.
     monkeypatch.setattr(strix, "element_plan", lambda program, name, order, _: plan(program, name, order, None))
     made = strix.applications(None)
@@ -180,7 +180,7 @@ def test_two_threads_share_the_inferences_and_one_alone_has_the_large_ones(monke
             time.sleep(0.005)
             return Report("simulation", {"seconds": 0.5, "operations": 7})
 
-    monkeypatch.setattr(morphling.machines, "load", lambda name: Machine())
+    monkeypatch.setattr(morphling.accelerators, "load", lambda name: Machine())
     monkeypatch.setattr(morphling, "element_plan", lambda program, name, order, machine: (program.name, name, order))
     made = morphling.applications(None)
     assert threads[True] == {threading.get_ident()}
@@ -200,7 +200,7 @@ def test_what_is_no_fault_of_an_inference_ends_both_threads(monkeypatch):
             time.sleep(0.05)
             return Report("simulation", {"seconds": 0.5, "operations": 7})
 
-    monkeypatch.setattr(morphling.machines, "load", lambda name: Machine())
+    monkeypatch.setattr(morphling.accelerators, "load", lambda name: Machine())
     monkeypatch.setattr(morphling, "element_plan", lambda program, name, order, machine: (program.name, name, order))
     with pytest.raises(KeyboardInterrupt):
         morphling.applications(None)
