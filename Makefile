@@ -109,7 +109,7 @@ check: lint $(VENV)/.tested
 
 # Apart from continuous integration: results/ is made anew, and the tables of README and docs from it. Processor time is taken while nothing else runs. Tests of both
 # languages come first, with the build for tests; the rest is of the package's.
-test-full: $(VENV)/.tested $(SYNTHESIS)/.requirements doc test-doc test-sanitizer miri
+test-full: $(VENV)/.tested $(SYNTHESIS)/.requirements lint-prose doc test-doc test-sanitizer miri
 	POLYFABRIC_FULL=1 cargo test $(PACKAGES) --tests -- failures noise rns_bgv::operations $(MORE_CASES) $(SLOW)
 	POLYFABRIC_FULL=1 $(VENV)/bin/python -m pytest -m full --numprocesses 2 --ignore tests/python/test_built_library.py tests
 	$(MAKE) install bench-types bench-rns-check
@@ -177,7 +177,7 @@ lint-python: $(VENV)/.requirements
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 
-# The English of the pages, by the style in scripts/documentation/styles. Vale comes from the registry of Go's modules, and is built in minutes.
+# The English of the pages, by the style in scripts/documentation/styles. Vale comes from the registry of Go's modules, and is built in minutes.  `make test` leaves it out, as building takes minutes.
 VALE := target/tools/vale
 
 $(VALE):
