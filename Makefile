@@ -177,7 +177,7 @@ lint-python: $(VENV)/.requirements
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 
-# The English of the pages, by the style in scripts/documentation/styles. Vale comes from the registry of Go's modules, and is built in minutes.  `make test` leaves it out, as building takes minutes.
+# The English of the pages, by the style in scripts/documentation/styles. Vale comes from the registry of Go's modules, and is built in minutes. `make test` leaves it out, as building takes minutes.
 VALE := target/tools/vale
 
 $(VALE):
