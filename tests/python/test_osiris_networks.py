@@ -300,7 +300,7 @@ def test_rows_of_the_networks(monkeypatch):
         return Folded(network, "osiris", parameters, whole, parts, [FACTS, FACTS], 10)
 
     monkeypatch.setattr(osiris_networks.repeated_rounds, "simulated", folded)
-    monkeypatch.setattr(osiris_networks.machines, "load", lambda name, readings: Machine())
+    monkeypatch.setattr(osiris_networks.accelerators, "load", lambda name, readings: Machine())
     monkeypatch.setattr(osiris_networks, "planned", lambda *given: planned)
     monkeypatch.setattr(osiris_networks, "_WIDER", ())
     monkeypatch.setattr(osiris_networks, "_with_lanes", lambda machine, lanes: machine)

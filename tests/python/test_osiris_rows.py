@@ -139,6 +139,7 @@ def test_what_rests_on_another_choice_names_it(rows):
     names = {words: [reading["name"] for reading in row["readings"]] for words, row in beside["Bootstrap"].items()}
     # The paper's note has double-prime scaling.
     assert beside["Bootstrap"]["one prime of 40 bits a level"]["kind"] == "calibrated"
+    assert beside["Bootstrap"][osiris_choices.LIMB_GROUPS.words]["kind"] == "calibrated"
     assert names["one Hadamard unit"] == [osiris._CHAIN["name"], "hadamard=one"]
     single = beside["Sorting"]["one prime of 40 bits a level"]
     assert "osiris-bootstrap-IV-single" in single["reason"]
@@ -158,8 +159,9 @@ def test_every_program_is_timed_with_every_choice_that_applies_to_it(rows):
     chains.add("modular reduction of degree 62 and two doublings")
     for name in ("Bootstrap", "T_mult,a/s", "T_Mv:128,a/s", "HELR-1024"):
         assert of_machine | chains <= set(beside[name])
-    assert set(beside["Sorting"]) == chains | {"steps by the fewest products", "diagonals from memory"}
-    assert set(beside["ResNet-20"]) == {"one prime of 40 bits a level", "steps by the fewest products"}
+    order = osiris_choices.LIMB_GROUPS.words
+    assert set(beside["Sorting"]) == chains | {order, "steps by the fewest products", "diagonals from memory"}
+    assert set(beside["ResNet-20"]) == {"one prime of 40 bits a level", order, "steps by the fewest products"}
 
 
 def test_a_point_of_figure_13_is_worth_what_its_time_is_and_says_what_it_counts(rows):
@@ -197,6 +199,18 @@ def test_programs_of_ours_are_calibrated_and_the_papers_own_are_not(rows):
         **{name: {"calibrated"} for name in ours},
         **{name: {"predicted_under_reading"} for name in ("bootstrap", "mult", "matvec")},
     }
+
+
+def test_the_parts_of_amortized_times_are_those_of_nine_levels(rows):
+    found = {row["id"]: row["value"] for row in rows if row["beside"] is None}
+    whole, boot = found["table3a.mult.dh"], found["table3a.bootstrap.dh"]
+    assert found["table3a.mult.dh.parts"] == pytest.approx(9 * 2**15 * whole / 1e6 - boot)
+    assert found["table3a.bootstrap.nh.implied"] == found["table3a.bootstrap.nh"]
+    cells = {name: cell.value for name, cell in published.Figures.read("osiris").cells.items()}
+    double = cells["table3a.bootstrap.dh"]
+    for column in ("nh", "sh"):
+        more = cells[f"table3a.mult.{column}"] - cells["table3a.mult.dh"]
+        assert cells[f"table3a.bootstrap.{column}.implied"] == pytest.approx(double + 9 * 2**15 * more / 1e6, abs=1e-3)
 
 
 def test_figure_13_has_the_ends_of_its_utilisation():

@@ -104,6 +104,11 @@ fn results_of_tfhe_machines_are_the_recorded_ones() {
 }
 
 #[test]
+fn sums_in_place_and_limb_groups_give_the_same_words_on_osiris() {
+    rns::compare_orders_of_osiris();
+}
+
+#[test]
 fn results_of_rns_machines_are_the_recorded_ones() {
     compare("rns", &rns::records());
 }

@@ -92,17 +92,19 @@ DEGREE_44 = Choice("modular reduction of degree 44 in nine levels, pairs of prim
 PRODUCTS = Choice("steps by the fewest products", readings=("steps=products",))
 RATES = Choice("steps by the rates of units and memory", readings=("steps=rates",))
 LOADED = Choice("diagonals from memory", readings=("limb_extension=loaded",))
+IN_PLACE = Choice("sums in place", readings=("sums=in_place",))
+LIMB_GROUPS = Choice("sums in place, products by groups of limbs", readings=("sums=in_place", "dataflow=limb_groups"))
 ONE_HADAMARD = Choice("one Hadamard unit", readings=("hadamard=one",))
 SEPARATE = Choice("rescaling apart from the division by P", readings=("rescaling=separate",))
 
 CHAIN_CHOICES = (DIGITS_13, SINGLE, TO_SLOTS, DEGREE_62, DEGREE_44)
-READINGS = (PRODUCTS, RATES, LOADED, ONE_HADAMARD, SEPARATE)
+READINGS = (IN_PLACE, LIMB_GROUPS, PRODUCTS, RATES, LOADED, ONE_HADAMARD, SEPARATE)
 OF_SET_III = (*CHAIN_CHOICES, *READINGS)
 """Choices for programs with bootstraps on set III."""
-OF_SORTING = (SINGLE, TO_SLOTS, DEGREE_62, PRODUCTS, LOADED)
+OF_SORTING = (SINGLE, TO_SLOTS, DEGREE_62, LIMB_GROUPS, PRODUCTS, LOADED)
 """Choices for sorting, on set IV, which has no levels left within log QP for the library's scales, or for a ninth level of the modular reduction. A
 choice takes a minute, so those with an effect of at most a seventh of a bootstrapping's time are omitted."""
-OF_RESNET = (SINGLE, PRODUCTS)
+OF_RESNET = (SINGLE, LIMB_GROUPS, PRODUCTS)
 """Choices for ResNet-20, on the same set: a choice takes some minutes, most of them for its own matrices."""
 
 

@@ -101,7 +101,7 @@ impl RnsMachine for Figures<Osiris> {
         let figures = self.get()?;
         let failed = |cause: MapError| MachineError::mapping(self.description(), &program.name, cause);
         let units = figures.units(program.degree).map_err(|cause| failed(cause.into()))?;
-        let tasks = Tasks::of(program, figures.limb_extension, (figures.tiling, figures.limbs)).map_err(failed)?;
+        let tasks = Tasks::of(program, figures).map_err(failed)?;
         let (tiles, limb) = (units.shape.tiles() as f64, figures.limb_bytes(program.degree));
         let [mut first, mut array, mut second, mut hadamard, mut automorphism] = [0.0; 5];
         for task in &tasks.tasks {

@@ -87,9 +87,15 @@ impl Flow {
         let operands = Lists::of(tasks.tasks.iter().map(|task| task.kernel.operands()));
         let results = Lists::of(tasks.tasks.iter().map(|task| task.kernel.results()));
         let (mut known, mut by_form) = (HashMap::<Form, usize>::new(), Vec::new());
+        let last = last_readers(tasks, &operands);
+        let mut in_place = Vec::with_capacity(tasks.tasks.len());
         let mut form = |task: &Task| {
             let layouts = planner.layouts(task)?;
             let span = layouts.first().map_or((0, 0), Layout::span);
+            let number = Some(in_place.len());
+            let pairs = |layout: &Layout| layout.in_place(|operand| last[operand.0 as usize] == number).len();
+            let first = layouts.first().filter(|_| planner.machine.sums_in_place);
+            in_place.push(first.map_or(0, pairs));
             let own = Form { ways: layouts.iter().map(passed).collect(), cycles: span.1 };
             let number = *known.entry(own).or_insert_with_key(|form| {
                 by_form.push(form.clone());
@@ -102,7 +108,7 @@ impl Flow {
         let spans = formed.into_iter().map(|(_, span)| span).collect();
         let mut flow = Self { operands, results, forms, by_form, ways: Vec::new(), live: Vec::new() };
         flow.ways = flow.longest(spans, tasks.leaves.len());
-        flow.live = flow.in_order(tasks);
+        flow.live = flow.in_order(tasks, &in_place);
         Ok(flow)
     }
 
@@ -136,9 +142,9 @@ impl Flow {
         ways.into_iter().map(|(way, _)| way).collect()
     }
 
-    /// By task, the number of live limbs in program order. A limb that is also off chip is live only from one
-    /// use to the next.
-    fn in_order(&self, tasks: &Tasks) -> Vec<usize> {
+    /// By task, the number of live limbs in program order; `in_place` is the number of operands that a task
+    /// overwrites. A limb that is also off chip is live only from one use to the next.
+    fn in_order(&self, tasks: &Tasks, in_place: &[usize]) -> Vec<usize> {
         let count = tasks.tasks.len();
         let mut last: Vec<Option<usize>> = vec![None; tasks.leaves.len()];
         // Differences of the live count, in program order.
@@ -160,12 +166,22 @@ impl Flow {
             }
         }
         let mut sum = 0;
-        let running = change.iter().take(count).map(|more| {
+        let running = change.iter().zip(in_place).map(|(more, &in_place)| {
             sum += more;
-            sum as usize
+            sum as usize - in_place
         });
         running.collect()
     }
+}
+
+/// By residue, the last task that reads it; `None` for the program's outputs, whose places are never free.
+fn last_readers(tasks: &Tasks, operands: &Lists) -> Vec<Option<usize>> {
+    let mut last = vec![None; tasks.leaves.len()];
+    for number in 0..tasks.tasks.len() {
+        operands.get(number).iter().for_each(|operand| last[operand.0 as usize] = Some(number));
+    }
+    tasks.outputs.iter().flatten().for_each(|(_, residue)| last[residue.0 as usize] = None);
+    last
 }
 
 /// The units that an alternative uses, without duplicates. If it uses one twice, the earliest entry counts.

@@ -38,6 +38,16 @@ pub enum Port {
     Wire(usize),
 }
 
+impl Port {
+    /// The limb in the scratchpads, if it is one.
+    fn place(&self) -> Option<Tap> {
+        match self {
+            Self::Place(tap) => Some(*tap),
+            Self::Wire(_) => None,
+        }
+    }
+}
+
 /// Availability of a unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Free {
@@ -110,6 +120,25 @@ impl Layout {
             let free = free[segment.resource.0 as usize];
             start.max(free.begin(segment.mode, segment.latency) - segment.offset)
         })
+    }
+
+    /// Results that can overwrite an operand, each with that operand, among operands that `free` selects. A unit
+    /// reads and writes both in stream order, so it writes each tile to a place that it read one latency before.
+    pub fn in_place(&self, free: impl Fn(Residue) -> bool) -> Vec<(Residue, Residue)> {
+        let mut pairs: Vec<(Residue, Residue)> = Vec::new();
+        for segment in &self.segments {
+            for write in segment.writes.iter().filter_map(Port::place) {
+                let overwritten = |read: &Tap| {
+                    [read.order, write.order] == [Order::Stream; 2]
+                        && read.first + segment.latency == write.first
+                        && !pairs.iter().any(|&(_, taken)| taken == read.residue)
+                        && free(read.residue)
+                };
+                let found = segment.reads.iter().filter_map(Port::place).find(overwritten);
+                pairs.extend(found.map(|read| (write.residue, read.residue)));
+            }
+        }
+        pairs
     }
 
     /// A stream on `memory` from a segment to a later one.

@@ -55,11 +55,18 @@ pub const SPECS: &[FigureSpec] = &[
         "how steps are chosen: 0 by products, 1 by rates of units and memory, 2 by schedules, 3 one rotation per diagonal",
     ),
     figure(
-        "machine.dataflow.giant_step_centric",
+        "machine.dataflow.products",
+        Dimension::Count,
+        0.0,
+        (DATAFLOW.len() - 1) as f64,
+        "the order of a matrix's products: 0 by giant steps, 1 by baby steps, 2 by groups of limbs",
+    ),
+    figure(
+        "machine.dataflow.sums_in_place",
         Dimension::Flag,
         0.0,
         1.0,
-        "whether each rotated ciphertext is added to the sums of all giant steps immediately",
+        "whether a result overwrites an operand that nothing else reads",
     ),
     figure(
         "machine.dataflow.fused_rescale",
@@ -83,6 +90,9 @@ const HOISTING: [Hoisting; 3] = [Hoisting::None, Hoisting::Single, Hoisting::Dou
 /// Indexed by figure `machine.dataflow.steps`.
 const STEPS: [StepsBy; 4] = [StepsBy::Products, StepsBy::Rates, StepsBy::Schedules, StepsBy::Diagonals];
 
+/// Indexed by figure `machine.dataflow.products`.
+const DATAFLOW: [Dataflow; 3] = [Dataflow::GiantsInTurn, Dataflow::BabySteps, Dataflow::LimbGroups];
+
 /// The only figure in [`Osiris::new`]'s pair checks that is not a count.
 const BANDWIDTH: &str = "channels.hbm.bandwidth";
 
@@ -97,6 +107,17 @@ pub enum StepsBy {
     Schedules,
     /// One rotation per diagonal, without giant steps.
     Diagonals,
+}
+
+/// The order of a matrix's products with rotated ciphertexts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dataflow {
+    /// All baby steps, then one giant step after another.
+    GiantsInTurn,
+    /// One baby step over all limbs after another, each to the sums of all giant steps.
+    BabySteps,
+    /// A group of limbs of all baby steps between two changes of modulus, then the next group.
+    LimbGroups,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -129,8 +150,9 @@ pub struct Osiris {
     /// Whether public factors are extended from one limb on the fly.
     pub limb_extension: bool,
     pub steps: StepsBy,
-    /// Whether a rotated ciphertext is consumed before the next one is computed.
-    pub giant_step_centric: bool,
+    pub dataflow: Dataflow,
+    /// Whether a result overwrites an operand that nothing else reads.
+    pub sums_in_place: bool,
     /// Whether a division by P after a product also rescales.
     pub fused_rescale: bool,
     pub tiling: Tiling,
@@ -159,7 +181,8 @@ impl Osiris {
             hoisting: HOISTING[count("machine.dataflow.hoisting")?],
             limb_extension: d.flag("machine.dataflow.limb_extension")?,
             steps: STEPS[count("machine.dataflow.steps")?],
-            giant_step_centric: d.flag("machine.dataflow.giant_step_centric")?,
+            dataflow: DATAFLOW[count("machine.dataflow.products")?],
+            sums_in_place: d.flag("machine.dataflow.sums_in_place")?,
             fused_rescale: d.flag("machine.dataflow.fused_rescale")?,
             tiling: match d.flag("machine.dataflow.limb_interleaving")? {
                 true => Tiling::Interleaved,
@@ -276,7 +299,10 @@ impl Osiris {
                 StepsBy::Schedules => StepRule::Search(Search(Arc::new(StepSchedules::new(self.clone())))),
             },
             diagonal_bits: self.limb_extension.then_some(self.word_bits as u32 - 1),
-            sums: if self.giant_step_centric { SumOrder::ByBabySteps } else { SumOrder::ByGiantSteps },
+            sums: match self.dataflow {
+                Dataflow::GiantsInTurn => SumOrder::ByGiantSteps,
+                Dataflow::BabySteps | Dataflow::LimbGroups => SumOrder::ByBabySteps,
+            },
             fused_rescale: self.fused_rescale,
             ..RnsLowering::new(gadget)
         }

@@ -8,6 +8,7 @@
 //! - [`tasks`], [`layout`], [`schedule`], [`replay`]: a kernel program as tasks, as pipelines of units, as a
 //!   schedule, and on real ciphertexts.
 //! - [`flow`], [`room`]: dependences between tasks, and the allocation of the scratchpads.
+//! - `limb_order`: the order of single limbs between two changes of modulus.
 //! - [`steps`]: baby and giant steps of a matrix, chosen by schedules.
 //! - [`rounds`]: bodies of programs that repeat.
 //! - [`meaning`], [`contract`]: interfaces to the audit and to other crates.
@@ -16,6 +17,7 @@ pub mod chip;
 pub mod contract;
 pub mod flow;
 pub mod layout;
+mod limb_order;
 pub mod machine;
 pub mod meaning;
 pub mod mod_change;

@@ -10,6 +10,9 @@
 //! place. If no place is free, the limb needed last is evicted: immediately if it is also off chip, otherwise
 //! after a store. A task ahead of the oldest one uses only free places and leaves enough for the oldest.
 //!
+//! With sums in place, a result overwrites an operand that no later task reads, if a unit reads and writes both in
+//! stream order: a sum takes the place of its previous value and needs no other.
+//!
 //! The limb needed last is often the one read last, such as a key in a program that repeats. Its place is free
 //! only when its reader ends, and a load that waits for that stalls the channel. So among limbs that are also
 //! off chip and needed after the current task, the scheduler evicts the one needed last whose place is free in
@@ -21,7 +24,8 @@
 use super::chip::Chip;
 use super::flow::{Flow, WINDOW};
 use super::layout::{Cycle, Free, Layout, Planner, Port, Tap};
-use super::machine::Osiris;
+use super::limb_order;
+use super::machine::{Dataflow, Osiris};
 use super::mod_change::ModChangeUnits;
 use super::room::{Held, Room};
 use super::tasks::{MapError, Residue, Task, Tasks};
@@ -29,7 +33,7 @@ use super::tiling::Tiling;
 use crate::engine::schedule::{Access, Event, KindId, MemoryId, OpRef, Order, Place, Schedule, ScheduleBuilder, Value};
 use polyfabric_kernels::cancel;
 use polyfabric_program::rns::kernel::KernelProgram;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Scratchpad space that tasks ahead of the oldest one may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,7 +142,11 @@ pub fn schedule(machine: &Osiris, program: &KernelProgram) -> Result<Scheduled, 
             return Err(MapError::Word { limb, modulus, bits, word_bits: machine.word_bits });
         }
     }
-    let tasks = Tasks::of(program, machine.limb_extension, (machine.tiling, machine.limbs))?;
+    let mut tasks = Tasks::of(program, machine)?;
+    let places = (machine.scratchpad / machine.limb_bytes(program.degree)) as usize;
+    if machine.dataflow == Dataflow::LimbGroups {
+        limb_order::by_groups(&mut tasks, places);
+    }
     let mut builder = ScheduleBuilder::new();
     let chip = Chip::declare(&mut builder, machine, &units);
     let made = {
@@ -147,7 +155,7 @@ pub fn schedule(machine: &Osiris, program: &KernelProgram) -> Result<Scheduled, 
         let by = |rule| by_rule(planner, program, &builder, (&tasks, &flow), rule);
         let eager = by(Ahead::Free)?;
         // Without any shortage of space, both rules give the same schedule.
-        if flow.most_live() * 8 < (machine.scratchpad / machine.limb_bytes(program.degree)) as usize {
+        if flow.most_live() * 8 < places {
             eager
         } else {
             let careful = by(Ahead::InOrder)?;
@@ -277,9 +285,22 @@ impl Scheduler<'_> {
     }
 
     /// Number of limbs that task `number` needs places for.
-    fn missing(&self, number: usize) -> usize {
+    fn missing(&self, number: usize, layout: &Layout) -> usize {
         let operands = self.flow.operands(number).iter();
-        self.flow.results(number).len() + operands.filter(|&&operand| self.state(operand).frame.is_none()).count()
+        let loads = operands.filter(|&&operand| self.state(operand).frame.is_none()).count();
+        self.flow.results(number).len() - self.in_place(number, layout).len() + loads
+    }
+
+    /// Results of task `number` that overwrite an operand without other readers, each with that operand.
+    fn in_place(&self, number: usize, layout: &Layout) -> Vec<(Residue, Residue)> {
+        if !self.planner.machine.sums_in_place {
+            return Vec::new();
+        }
+        let own = Some(&(number as u32));
+        layout.in_place(|operand| {
+            let state = self.state(operand);
+            !state.output && (state.uses.first(), state.uses.last()) == (own, own)
+        })
     }
 
     /// Recomputes outdated candidates.
@@ -288,8 +309,9 @@ impl Scheduler<'_> {
         for task in &mut open {
             if std::mem::take(&mut self.stale[task.number]) {
                 // The alternatives of a task differ only in units.
-                let (ready, loads) = self.operands_of(&self.window[&task.number][0]);
-                *task = Open { missing: self.missing(task.number), loads, ready, ..*task };
+                let layout = &self.window[&task.number][0];
+                let (ready, loads) = self.operands_of(layout);
+                *task = Open { missing: self.missing(task.number, layout), loads, ready, ..*task };
             }
         }
         self.open = open;
@@ -304,9 +326,9 @@ impl Scheduler<'_> {
 
     /// The task to schedule next.
     fn choose(&self) -> Option<usize> {
-        let (&oldest, _) = self.window.first_key_value()?;
+        let (&oldest, layouts) = self.window.first_key_value()?;
         let (places, all) = (self.room.empty(), self.room.places());
-        let reserve = self.missing(oldest);
+        let reserve = self.missing(oldest, &layouts[0]);
         // Even if tasks do not fit in program order, a quarter remains for tasks ahead.
         let most = all - all / 4;
         let (mut peak, mut seen) = (0, oldest);
@@ -383,20 +405,33 @@ impl Scheduler<'_> {
             return Ok(());
         };
         let mut start = self.earliest(&layout);
+        let in_place: HashMap<Residue, Residue> = self.in_place(number, &layout).into_iter().collect();
         for segment in &layout.segments {
             for port in &segment.writes {
                 let Port::Place(tap) = port else { continue };
-                let wanted = start + segment.offset + tap.first;
-                let free = self.place(task.op, tap.residue, wanted)?;
-                start = start.max(free - segment.offset - tap.first);
+                let first = segment.offset + tap.first;
+                let free = match in_place.get(&tap.residue) {
+                    Some(&operand) => {
+                        self.state_mut(tap.residue).frame = self.state(operand).frame;
+                        // Earlier readers have read each tile before it is overwritten.
+                        self.state(operand).last_read
+                    }
+                    None => self.place(task.op, tap.residue, start + first)?,
+                };
+                start = start.max(free - first);
             }
         }
         self.emit(number, task, start, layout);
+        in_place.values().for_each(|&operand| self.state_mut(operand).frame = None);
         for &operand in flow.operands(number) {
             let uses = &mut self.state_mut(operand).uses;
             let from = uses.partition_point(|&other| (other as usize) < number);
             let behind = uses.partition_point(|&other| other as usize <= number);
             uses.drain(from..behind);
+            // Its last reader may overwrite it.
+            if uses.len() == 1 && self.planner.machine.sums_in_place {
+                self.touched(operand);
+            }
             self.leave(operand);
         }
         flow.results(number).iter().for_each(|&result| self.leave(result));

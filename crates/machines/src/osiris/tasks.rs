@@ -16,6 +16,7 @@
 //! Without interleaving, the array's order differs from that of the NTT units. A change of modulus is then
 //! three tasks, with coefficients in the scratchpads between them.
 
+use super::machine::{Dataflow, Osiris};
 use super::tiling::Tiling;
 use super::units::ShapeError;
 use super::units::base_conversion::HeightError;
@@ -205,6 +206,15 @@ impl Kernel {
         }
     }
 
+    /// Its limb, if it computes one limb from operands of that limb only.
+    pub fn single_limb(&self) -> Option<LimbId> {
+        match self {
+            Self::KeyProduct { limb, .. } | Self::Automorphism { limb, .. } => Some(*limb),
+            Self::Pointwise { limbs, .. } if limbs.len() == 1 => limbs.iter().next(),
+            _ => None,
+        }
+    }
+
     /// Residues read from the scratchpads, without duplicates.
     pub fn operands(&self) -> Vec<Residue> {
         match self {
@@ -335,6 +345,8 @@ struct Reader<'a> {
     tiling: Tiling,
     /// Maximum number of limbs per stream.
     most: usize,
+    /// By value, whether its limbs stay in one stream.
+    streamed: Vec<bool>,
     /// The limb from which others are extended.
     source: LimbId,
     tasks: Tasks,
@@ -351,14 +363,14 @@ struct Reader<'a> {
 }
 
 impl Tasks {
-    /// The kernels of `program`. If `extended`, public polynomials are extended from one limb if possible; at
-    /// most `most` limbs are interleaved.
+    /// The kernels of `program` on `machine`.
     ///
     /// # Errors
     /// [`MapError::Operation`] for an operation that the units do not support.
-    pub fn of(program: &KernelProgram, extended: bool, (tiling, most): (Tiling, usize)) -> Result<Self, MapError> {
+    pub fn of(program: &KernelProgram, machine: &Osiris) -> Result<Self, MapError> {
+        let tiling = machine.tiling;
         let tasks = Self { tasks: Vec::new(), leaves: Vec::new(), outputs: Vec::new() };
-        let mut factors = vec![extended; program.values.len()];
+        let mut factors = vec![machine.limb_extension; program.values.len()];
         for op in &program.ops {
             let factor = matches!(op.kind, OpKind::Multiply | OpKind::MultiplyAdd);
             for (place, operand) in op.operands.iter().enumerate() {
@@ -371,7 +383,11 @@ impl Tasks {
         let mut reader = Reader {
             program,
             tiling,
-            most: if tiling == Tiling::Interleaved { most } else { usize::MAX },
+            most: if tiling == Tiling::Interleaved { machine.limbs } else { usize::MAX },
+            streamed: match machine.dataflow {
+                Dataflow::LimbGroups => streamed(program),
+                Dataflow::GiantsInTurn | Dataflow::BabySteps => vec![true; program.values.len()],
+            },
             source: LimbId(widest.map_or(0, |(limb, _)| limb)),
             tasks,
             values: Vec::with_capacity(program.values.len()),
@@ -404,6 +420,29 @@ impl Tasks {
         let outputs = program.outputs.iter().map(|named| output(named.value)).collect();
         Ok(Self { outputs, ..reader.tasks })
     }
+}
+
+/// By value, whether it enters a change of modulus, also after further sums and products. The limbs of all other
+/// sums and products can be separate tasks, as those of an inner product or an automorphism. So a few limbs of a
+/// key and of a rotated ciphertext suffice at a time.
+fn streamed(program: &KernelProgram) -> Vec<bool> {
+    let (mut streamed, mut public) = (vec![false; program.values.len()], vec![false; program.values.len()]);
+    for op in &program.ops {
+        op.results.iter().for_each(|result| public[result.index()] = matches!(op.kind, OpKind::Plaintext { .. }));
+    }
+    for op in program.ops.iter().rev() {
+        let stream = match op.kind {
+            OpKind::ModUp { .. } | OpKind::ModDown { .. } => true,
+            OpKind::InnerProduct { .. } | OpKind::Automorphism { .. } => false,
+            OpKind::Multiply | OpKind::MultiplyAdd if public[op.operands[1].index()] => {
+                streamed[op.results[0].index()] = false;
+                false
+            }
+            _ => op.results.iter().any(|result| streamed[result.index()]),
+        };
+        op.operands.iter().for_each(|operand| streamed[operand.index()] |= stream);
+    }
+    streamed
 }
 
 /// Whether the Hadamard unit can merge two operations: the same operation on two polynomials with a common
@@ -584,7 +623,8 @@ impl Reader<'_> {
         }
         let results = halves.iter().map(|half| half.results.clone()).collect();
         let what = &what;
-        for range in streams(limbs.len(), self.most) {
+        let streamed = ops.iter().any(|op| self.streamed[op.results[0].index()]);
+        for range in streams(limbs.len(), if streamed { self.most } else { 1 }) {
             let part =
                 |residues: &Vec<Residue>| residues.get(range.clone()).map(<[Residue]>::to_vec).unwrap_or_default();
             let halves = halves

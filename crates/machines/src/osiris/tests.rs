@@ -211,7 +211,7 @@ fn layouts_of_a_task_differ_only_in_units_and_its_form_has_them_all() {
     for machine in [small(), limb_by_limb(small())] {
         let units = machine.units(ring.degree()).expect("units");
         let chip = Chip::declare(&mut ScheduleBuilder::new(), &machine, &units);
-        let tasks = Tasks::of(&program, true, (machine.tiling, machine.limbs)).expect("tasks");
+        let tasks = Tasks::of(&program, &machine).expect("tasks");
         let planner = Planner { machine: &machine, units, chip: &chip };
         let flow = Flow::of(&tasks, &planner).expect("layouts");
         let modes = [None, chip.kinds.mode(chip.kinds.inverse(1)), chip.kinds.mode(chip.kinds.transform(1))];

@@ -1,6 +1,6 @@
 //! Results of the RNS machines.
 
-use super::common::{SHAPE, all_machines, body, changes_of_modulus, keys_and_inputs, polynomial, ring};
+use super::common::{Listed, SHAPE, all_machines, body, changes_of_modulus, keys_and_inputs, polynomial, ring};
 use super::{Record, Records, labels};
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_machines::Machine;
@@ -9,8 +9,9 @@ use polyfabric_machines::contract::Family;
 use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::rns::{MappedRns, Simulated, map};
 use polyfabric_machines::contract::rounds::{RoundsMapper, WholeRounds};
+use polyfabric_machines::engine::checker::{Hazard, check};
 use polyfabric_machines::engine::list::Source;
-use polyfabric_machines::engine::schedule::{Shift, Value};
+use polyfabric_machines::engine::schedule::{Access, Event, Shift, Value};
 use polyfabric_machines::rns::leaf::{Leaf, LeafSubpolynomial};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::rns::kernel::{KernelProgram, Round, Rounds};
@@ -93,6 +94,52 @@ pub fn small(machine: &Machine) -> Vec<Small> {
         options: Given::new(),
     }));
     small
+}
+
+/// Maps every program on Osiris with sums in place, in two orders of products, and compares the replays' words with
+/// those of the default.
+pub fn compare_orders_of_osiris() {
+    let default = machines().find(|machine| machine.name() == "osiris").expect("a machine");
+    let mut overwritten = 0;
+    for products in [1.0, 2.0] {
+        let figures = [("machine.dataflow.products", products), ("machine.dataflow.sums_in_place", 1.0)];
+        let changed = default.changed(&figures.map(|(key, value)| (key.to_owned(), value))).expect("figures");
+        for small in small(&default) {
+            let Ok(expected) = map(&default, &small.program, "", &small.options) else { continue };
+            let found = map(&changed, &small.program, "", &small.options).expect("it fits");
+            assert_eq!(words(&small, &found), words(&small, &expected), "{}, order {products}", small.name);
+            overwritten += reject_early_sums(&Listed::of(found.mapped()));
+        }
+    }
+    assert!(overwritten > 0);
+}
+
+/// Number of events with a result that overwrites an operand. The checker rejects each of the first three if the
+/// result is written in the cycle in which the operand is read, or if it overwrites another event's operand.
+fn reject_early_sums(listed: &Listed) -> usize {
+    let overwriting = |event: &Event| {
+        let over = |read: &Access, write: &Access| read.place == write.place && read.value != write.value;
+        let read = |write: &Access| event.reads.iter().position(|read| over(read, write));
+        event.writes.iter().enumerate().find_map(|(index, write)| Some((read(write)?, index)))
+    };
+    let found: Vec<(usize, usize, usize)> = (0..)
+        .zip(&listed.events)
+        .filter_map(|(index, event)| overwriting(event).map(|(read, write)| (index, read, write)))
+        .collect();
+    let rejected = |changed: &Listed| check(Source::List(changed), &[]).expect_err("it overwrites a live value").hazard;
+    for &(index, read, write) in found.iter().take(3) {
+        let early = listed.with(index, |event| {
+            let latency = event.writes[write].first - event.reads[read].first;
+            event.writes[write].first -= latency;
+            event.writes[write].last -= latency;
+        });
+        assert_eq!(rejected(&early), Hazard::Latency);
+        if let Some(&(other, read, _)) = found.iter().find(|&&(other, ..)| other > index) {
+            let place = listed.events[other].reads[read].place;
+            rejected(&listed.with(index, |event| event.writes[write].place = place));
+        }
+    }
+    found.len()
 }
 
 /// Repeated programs: with other rotations and public polynomials in some rounds, and with many equal rounds.
