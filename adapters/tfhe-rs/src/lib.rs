@@ -14,7 +14,7 @@ pub use error::AdapterError;
 use polyfabric_kernels::Torus;
 use polyfabric_machines::Machine;
 use polyfabric_machines::contract::tfhe::{lowering, replay, simulate};
-use polyfabric_machines::engine::report::SimulationReport;
+use polyfabric_sim::report::SimulationReport;
 use polyfabric_program::tfhe::builtin::look_ups;
 use polyfabric_program::tfhe::kernel::{KernelProgram, TableChoice, TestPolynomial};
 use polyfabric_program::tfhe::lowering::{Arithmetic, TfheLowering};

@@ -2,11 +2,11 @@
 
 use crate::contract::options::Given;
 use crate::contract::{Machine, MachineError, Target};
-use crate::engine::SimulationError;
-use crate::engine::energy::expect_activities;
-use crate::engine::schedule::Resources;
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_schemes::tfhe::sets;
+use polyfabric_sim::SimulationError;
+use polyfabric_sim::energy::expect_activities;
+use polyfabric_sim::schedule::Resources;
 
 /// log2 of the ring degrees to try.
 const RINGS: [u32; 7] = [10, 11, 12, 13, 14, 15, 16];

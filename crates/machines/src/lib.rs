@@ -1,4 +1,4 @@
-//! Accelerators: description, mapping, schedule, checker, timing, energy, replay.
+//! Accelerators: mapping to the schedules of [`polyfabric_sim`], audit, replay.
 //!
 //! [`contract`] says what a machine is, [`registry`] has them by name, each [`Machine`] with its mapper; [`contract::tfhe::simulate`] and
 //! [`contract::rns::map`] time a kernel program, and the replays carry out the same schedule on real ciphertexts.
@@ -9,7 +9,6 @@
 mod activities;
 pub mod audit;
 pub mod contract;
-pub mod engine;
 pub mod f1;
 mod findings;
 pub mod fpt;

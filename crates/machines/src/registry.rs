@@ -4,8 +4,8 @@
 //! the two lists.
 
 use crate::contract::{Machine, MachineError, Mapper};
-use crate::engine::description::{Description, DescriptionLiteral, FigureSpec};
 use crate::{activities, f1, fpt, morphling, osiris, torus_pipeline};
+use polyfabric_sim::description::{Description, DescriptionLiteral, FigureSpec};
 
 /// Every mapper, by name.
 pub static MAPPERS: &[&dyn Mapper] = &[

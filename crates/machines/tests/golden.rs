@@ -20,7 +20,7 @@ mod tfhe;
 #[path = "golden/verdicts.rs"]
 mod verdicts;
 
-use polyfabric_machines::engine::report::SimulationReport;
+use polyfabric_sim::report::SimulationReport;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -3,7 +3,7 @@
 //! Two different multisets of numbers below d have equal sums for at most 2d of the 2^61 choices of x, by the degree of
 //! their difference. Two independent points are used.
 
-use crate::engine::schedule::{Repeat, Shift};
+use polyfabric_sim::schedule::{Repeat, Shift};
 use std::ops::Range;
 
 const P: u64 = (1 << 61) - 1;

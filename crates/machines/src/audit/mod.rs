@@ -1,4 +1,4 @@
-//! The audit: does a schedule compute its program? The [checker](crate::engine::checker) asks when and where, the audit asks what.
+//! The audit: does a schedule compute its program? The [checker](polyfabric_sim::checker) asks when and where, the audit asks what.
 //!
 //! The checker shows that an event finds each value that it reads, at its place and after it was written. The audit shows that these values
 //! form the kernel program. Each value that an event writes must follow, by the program's definition, from the values that it reads. The
@@ -19,7 +19,7 @@ mod tfhe;
 
 pub use tfhe::audit;
 
-use crate::engine::schedule::Resources;
+use polyfabric_sim::schedule::Resources;
 
 /// Checks that a schedule has exactly the machine's `own` resources.
 ///

@@ -14,11 +14,9 @@ mod expected;
 pub mod rounds;
 
 use super::AuditError;
-use crate::engine::function::Function as Allowed;
-use crate::engine::list::EventList;
-use crate::engine::schedule::{Event, MemoryKind, OpRef, Resources, Value};
 use crate::rns::function::Function;
 use crate::rns::leaf::{Leaf, LeafSubpolynomial};
+use crate::rns::meaning::Meaning;
 use crate::rns::step::{Step, Sum};
 use crate::rns::subpolynomials::Subpolynomials;
 use expected::{Expected, converted};
@@ -26,43 +24,12 @@ use polyfabric_kernels::cancel;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_program::rns::kernel::{KernelProgram, LimbSet};
 use polyfabric_schemes::rns::Part;
+use polyfabric_sim::function::Function as Allowed;
+use polyfabric_sim::list::EventList;
+use polyfabric_sim::schedule::{Event, MemoryKind, Resources, Value};
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::ops::{ControlFlow, Range};
-
-/// The meaning of a mapper's values.
-pub trait Meaning {
-    /// The step of an event, with its moduli and constants.
-    fn step(&self, op: OpRef) -> Option<Step>;
-
-    /// Whether units execute composite operations as a whole, without values within them.
-    fn composites(&self) -> bool {
-        false
-    }
-
-    /// Number of vectors of all values.
-    fn values(&self) -> usize;
-
-    /// Index of a value's first vector among them.
-    fn number(&self, value: Value) -> Option<usize>;
-
-    /// Number of vectors of a value; their indices are consecutive.
-    fn vectors(&self, _value: Value) -> usize {
-        1
-    }
-
-    /// The leaf of the program that a value holds, if it is in off-chip memory from the start.
-    fn leaf(&self, value: Value) -> Option<LeafSubpolynomial>;
-
-    /// The value of a vector of an output of the program. Arguments: output, limb by position, vector.
-    fn output(&self, output: usize, position: usize, subpolynomial: usize) -> Option<Value>;
-
-    /// Whether a value is a vector of an output.
-    fn is_output(&self, value: Value) -> bool;
-
-    /// How polynomials are divided into vectors.
-    fn subpolynomials(&self) -> Subpolynomials;
-}
 
 /// A vector's residue at the evaluated place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

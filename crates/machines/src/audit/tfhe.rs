@@ -6,14 +6,14 @@ mod work;
 
 use super::AuditError;
 use super::fingerprint::{Fingerprint, Rounds};
-use crate::engine::function::Function;
-use crate::engine::schedule::{
-    Access, Event, Item, MemoryKind, OpKind as Kind, Repeat, Resources, Schedule, Shift, Value,
-};
 use crate::tfhe::definition::{Definitions, Reads, Undefined};
 use crate::tfhe::labels::{Labels, Meaning};
 use polyfabric_kernels::cancel;
 use polyfabric_program::tfhe::kernel::{Body, BodyValue, KernelProgram, OpKind, ValueType};
+use polyfabric_sim::function::Function;
+use polyfabric_sim::schedule::{
+    Access, Event, Item, MemoryKind, OpKind as Kind, Repeat, Resources, Schedule, Shift, Value,
+};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use work::Work;

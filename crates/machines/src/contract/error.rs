@@ -3,8 +3,8 @@
 use super::estimate::NoVariant;
 use super::options::OptionError;
 use crate::audit::AuditError;
-use crate::engine::description::{Description, DescriptionError, FigureError};
-use crate::engine::report::SimulationError;
+use polyfabric_sim::description::{Description, DescriptionError, FigureError};
+use polyfabric_sim::report::SimulationError;
 use std::error::Error;
 
 /// The family of schemes that a machine executes.

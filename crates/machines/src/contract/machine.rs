@@ -4,7 +4,7 @@ use super::options::{Given, check_against};
 use super::rns::RnsMachine;
 use super::tfhe::TfheMachine;
 use super::{Family, MachineError, Mapper, Target};
-use crate::engine::description::Description;
+use polyfabric_sim::description::Description;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;

@@ -12,8 +12,8 @@ pub mod rns;
 pub mod rounds;
 pub mod tfhe;
 
-use crate::engine::description::{Description, DescriptionError, FigureError, FigureSpec};
 use options::OptionSpec;
+use polyfabric_sim::description::{Description, DescriptionError, FigureError, FigureSpec};
 use rns::RnsMachine;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -4,7 +4,7 @@
 //! defined once, and an unknown option is rejected with the list of known ones.
 
 use super::Mapper;
-use crate::engine::description::Description;
+use polyfabric_sim::description::Description;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

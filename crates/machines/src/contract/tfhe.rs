@@ -2,10 +2,6 @@
 
 use super::{Machine, MachineError};
 use crate::audit::{audit, same_resources};
-use crate::engine::checker::check;
-use crate::engine::description::{Description, DescriptionLiteral, FigureLiteral, Written};
-use crate::engine::report::{SimulationError, SimulationReport, Subject};
-use crate::engine::schedule::{Resources, Schedule};
 use crate::tfhe::figures::{STAGES, WIDTHS, fixed_point};
 use crate::tfhe::labels::Labels;
 use crate::tfhe::replay::{self, Replay};
@@ -16,6 +12,10 @@ use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind, count};
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_runtime::Progress;
 use polyfabric_schemes::tfhe::{LweBatch, Parameters, ServerKey};
+use polyfabric_sim::checker::check;
+use polyfabric_sim::description::{Description, DescriptionLiteral, FigureLiteral, Written};
+use polyfabric_sim::report::{SimulationError, SimulationReport, Subject};
+use polyfabric_sim::schedule::{Resources, Schedule};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -13,9 +13,9 @@ use super::movement::{self, Movement};
 use super::order::{Group, Ordered, order, orders, reordered};
 use super::stream::{Stream, streams};
 use super::translate::{Translation, TranslationError, translate};
-use crate::engine::checker::{Checked, Violation};
 use crate::rns::traffic::Traffic;
 use polyfabric_program::rns::kernel::KernelProgram;
+use polyfabric_sim::checker::{Checked, Violation};
 use std::ops::Deref;
 use std::time::Duration;
 

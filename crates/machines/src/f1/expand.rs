@@ -19,15 +19,15 @@ use super::action::{Action, Destination, Frame, Register, Source, Timed};
 use super::fetch;
 use super::graph::{Function, Graph, LeafClass, UnitKind};
 use super::machine::{F1, Geometry, WORD_BYTES};
-use crate::engine;
-use crate::engine::calendar::Calendar;
-use crate::engine::checker::{Checked, Hazard, Violation};
-use crate::engine::list::{EventList, Instructions};
-use crate::engine::schedule::{
+use polyfabric_kernels::cancel;
+use polyfabric_sim;
+use polyfabric_sim::calendar::Calendar;
+use polyfabric_sim::checker::{Checked, Hazard, Violation};
+use polyfabric_sim::list::{EventList, Instructions};
+use polyfabric_sim::schedule::{
     Access, BankPort, ClassId, Event, KindId, Lines, MemoryId, MemoryKind, OpRef, Order, Place, Resource, Resources,
     ScheduleBuilder, Traffic, Value, WaitCategory,
 };
-use polyfabric_kernels::cancel;
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::ops::ControlFlow;
@@ -128,7 +128,7 @@ pub fn resources(machine: &F1, geometry: &Geometry) -> Resources {
         // A low-throughput unit produces its result at the full rate, at the end of its busy time.
         let latency = geometry.latency_of(*kind) + geometry.occupancy - busy;
         let made = builder.kind(*name, kind.name(), vector / busy as f64, latency);
-        builder.does(made, engine::Function::Compute(std::slice::from_ref(name)));
+        builder.does(made, polyfabric_sim::Function::Compute(std::slice::from_ref(name)));
     }
     let (network, lanes) = (machine.depth.network, machine.lanes as f64);
     for (name, class, latency) in [
@@ -186,7 +186,7 @@ fn memories(builder: &mut ScheduleBuilder, machine: &F1, geometry: &Geometry) {
 /// # Errors
 /// The first [`Violation`].
 pub fn check(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &Geometry) -> Result<Checked, Violation> {
-    engine::check(engine::list::Source::List(&Expansion::new(graph, actions, machine, geometry)?), &[])
+    polyfabric_sim::check(polyfabric_sim::list::Source::List(&Expansion::new(graph, actions, machine, geometry)?), &[])
 }
 
 /// One event of an action.

@@ -8,9 +8,9 @@ use super::action::{Action, Timed};
 use super::graph::{Graph, UnitKind};
 use super::machine::{F1, Geometry};
 use super::stream::{Component, bytes_of, each};
-use crate::engine::calendar::Calendar;
-use crate::engine::list::Instructions;
 use polyfabric_kernels::cancel;
+use polyfabric_sim::calendar::Calendar;
+use polyfabric_sim::list::Instructions;
 
 /// For an operation that reads for no crossbar.
 const NO_LINE: u32 = u32::MAX;

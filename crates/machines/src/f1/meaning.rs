@@ -3,11 +3,11 @@
 use super::expand::RESULT;
 use super::machine::Geometry;
 use super::translate::Translation;
-use crate::audit::rns::Meaning;
-use crate::engine::schedule::{OpRef, Value};
 use crate::rns::leaf::LeafSubpolynomial;
+use crate::rns::meaning::Meaning;
 use crate::rns::step::Step;
 use crate::rns::subpolynomials::Subpolynomials;
+use polyfabric_sim::schedule::{OpRef, Value};
 use std::collections::HashSet;
 
 pub struct Names<'a> {

@@ -4,7 +4,7 @@
 use super::machine::F1;
 use super::specs::SPECS;
 use crate::contract::MachineError;
-use crate::engine::description::{
+use polyfabric_sim::description::{
     ComponentLiteral, Description, DescriptionLiteral, FigureLiteral, HeldLiteral, Written,
 };
 use std::fmt;

@@ -24,9 +24,9 @@ use super::machine::{F1, GeometryError};
 use super::movement::Movement;
 use super::order::{Group, reordered};
 use super::translate::{Translation, TranslationError, translate};
-use crate::engine::checker::Violation;
 use crate::rns::leaf::{Leaf, LeafSubpolynomial};
 use polyfabric_program::rns::kernel::KernelProgram;
+use polyfabric_sim::checker::Violation;
 
 const MAGIC: &[u8; 4] = b"PFF1";
 const VERSION: u8 = 4;

@@ -1,7 +1,7 @@
 //! The figures that this mapper reads from a machine file.
 
 use super::machine::{F1, PipelineDepth};
-use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, energy, figure};
+use polyfabric_sim::description::{Description, Dimension, FigureError, FigureSpec, energy, figure};
 
 pub const SPECS: &[FigureSpec] = &[
     figure("clock", Dimension::Frequency, 1e6, 1e11, "the clock"),

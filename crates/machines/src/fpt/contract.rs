@@ -5,13 +5,13 @@ use super::machine::Fpt;
 use super::{Mapped, map, specs};
 use crate::contract::tfhe::{Decisions, MappedTfhe, TfheMachine};
 use crate::contract::{Family, Figures, MachineError, Mapper, Target};
-use crate::engine::description::{Description, FigureError, FigureSpec};
-use crate::engine::schedule::{Resources, ScheduleBuilder};
 use crate::tfhe::figures::fixed_point;
 use polyfabric_kernels::fixed::Structure;
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::Arithmetic;
 use polyfabric_schemes::tfhe::Parameters;
+use polyfabric_sim::description::{Description, FigureError, FigureSpec};
+use polyfabric_sim::schedule::{Resources, ScheduleBuilder};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

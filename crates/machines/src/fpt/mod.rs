@@ -15,11 +15,11 @@ pub mod specs;
 #[cfg(test)]
 mod tests;
 
-use crate::engine::schedule::Schedule;
 use crate::tfhe::labels::Labels;
 use hardware::Timeline;
 use machine::Fpt;
 use polyfabric_program::tfhe::kernel::KernelProgram;
+use polyfabric_sim::schedule::Schedule;
 use software::{SoftwareError, Tasks};
 
 /// A program mapped to the chip.

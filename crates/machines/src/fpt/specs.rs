@@ -1,8 +1,8 @@
 //! The figures that this mapper reads from a machine file.
 
 use super::machine::{Balance, Fpt};
-use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, energy, figure, joined};
 use crate::tfhe::figures::{SCALING, STAGES, depth, stage_spec, stage_widths};
+use polyfabric_sim::description::{Description, Dimension, FigureError, FigureSpec, energy, figure, joined};
 
 pub const SPECS: &[FigureSpec] = &joined::<{ OWN.len() + SCALING.len() }>(&[OWN, SCALING]);
 

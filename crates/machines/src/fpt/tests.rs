@@ -5,12 +5,12 @@ use super::software::Action;
 use super::{Mapped, map};
 use crate::contract::Machine;
 use crate::contract::tfhe;
-use crate::engine::checker::{check, check_every_round};
-use crate::engine::schedule::Schedule;
 use crate::tfhe::test_support::{Scene, each_event, lookups, network, parameters, shape};
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_schemes::tfhe::Parameters;
+use polyfabric_sim::checker::{check, check_every_round};
+use polyfabric_sim::schedule::Schedule;
 
 fn description() -> Machine {
     crate::description("fpt").expect("the built-in file is right")
@@ -179,7 +179,7 @@ fn one_cycle_off_gives_wrong_ciphertexts() {
         assert!(check(&mapped.schedule, &[]).is_err(), "{name}: the checker also rejects it");
         assert_ne!(scene.replay(&mapped.schedule, &mapped.labels), Some(expected.clone()), "{name}");
     };
-    type Of = fn(&Mapped) -> crate::engine::schedule::KindId;
+    type Of = fn(&Mapped) -> polyfabric_sim::schedule::KindId;
     let units: [(&str, Of); 5] = [
         ("decomposer", |mapped| mapped.chip.kinds.decompose),
         ("forward transform", |mapped| mapped.chip.kinds.forward),

@@ -4,7 +4,7 @@
 //! instruction or a part of a transfer that would exceed a port waits.
 
 use super::emit::places::Places;
-use crate::engine::schedule::{Access, Event, MemoryId};
+use polyfabric_sim::schedule::{Access, Event, MemoryId};
 use std::collections::HashMap;
 
 /// Rates are in units of 2^-16 bytes per cycle, rounded down, as in the checker.

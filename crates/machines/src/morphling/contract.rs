@@ -6,10 +6,10 @@ use super::software::Unit;
 use super::{Mapped, map, specs};
 use crate::contract::tfhe::{Decisions, Instruction, MappedTfhe, TfheMachine};
 use crate::contract::{Family, Figures, MachineError, Mapper, Target};
-use crate::engine::description::{Description, FigureError, FigureSpec};
-use crate::engine::schedule::{Resources, ScheduleBuilder};
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_schemes::tfhe::Parameters;
+use polyfabric_sim::description::{Description, FigureError, FigureSpec};
+use polyfabric_sim::schedule::{Resources, ScheduleBuilder};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -23,13 +23,13 @@ pub(crate) mod test_support;
 #[cfg(test)]
 mod tests;
 
-use crate::engine::schedule::{Schedule, ScheduleBuilder};
 use crate::tfhe::labels::{Labeler, Labels};
 use emit::places::Places;
 use emit::resources::Chip;
 use hardware::Timeline;
 use machine::Morphling;
 use polyfabric_program::tfhe::kernel::KernelProgram;
+use polyfabric_sim::schedule::{Schedule, ScheduleBuilder};
 use software::{SoftwareError, Streams};
 
 /// A program mapped to the chip.

@@ -1,8 +1,8 @@
 //! The figures that this mapper reads from a machine file.
 
 use super::machine::{FOLDED_BYTES, Morphling, Network};
-use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, energy, figure, joined, optional};
 use crate::tfhe::figures::{FIXED_POINT, depth};
+use polyfabric_sim::description::{Description, Dimension, FigureError, FigureSpec, energy, figure, joined, optional};
 
 /// An optional figure that only components use.
 const fn area_rate(key: &'static str, most: f64, meaning: &'static str) -> FigureSpec {

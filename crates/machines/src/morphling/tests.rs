@@ -6,8 +6,6 @@ use super::machine::{Morphling, Network};
 use super::test_support::machine;
 use super::{Mapped, instruction, map};
 use crate::audit::audit;
-use crate::engine::checker::{Hazard, check, check_every_round};
-use crate::engine::schedule::{Access, Event, Item, KindId, Placed, Repeat, Schedule, ScheduleBuilder, Shift};
 use crate::tfhe::labels::Meaning;
 use crate::tfhe::replay::replay;
 use crate::tfhe::test_support::{Scene, both_reuses, each_event, lookups, lowering, network, parameters, shape};
@@ -16,6 +14,8 @@ use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
 use polyfabric_program::tfhe::lowering::{Accumulation, InputTransform, TfheLowering};
 use polyfabric_runtime::NoProgress;
 use polyfabric_schemes::tfhe::{LweKind, Parameters};
+use polyfabric_sim::checker::{Hazard, check, check_every_round};
+use polyfabric_sim::schedule::{Access, Event, Item, KindId, Placed, Repeat, Schedule, ScheduleBuilder, Shift};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -105,7 +105,7 @@ fn layers_of_a_network_share_their_rotations() {
     let mapped = map(&machine(), &program).expect("the program fits");
     let mut bodies = std::collections::HashSet::new();
     let (mut calls, mut tiles) = (0, 0);
-    fn walk(items: &[Item], visit: &mut impl FnMut(&crate::engine::schedule::Repeat)) {
+    fn walk(items: &[Item], visit: &mut impl FnMut(&polyfabric_sim::schedule::Repeat)) {
         for item in items {
             if let Item::Repeat(repeat) = item {
                 visit(repeat);
@@ -249,7 +249,7 @@ fn errors_name_the_figure_that_is_too_small() {
 }
 
 /// Bytes of the program's transfers per channel: keys and twiddle factors, and all other data.
-fn channel_bytes(schedule: &Schedule, key: [crate::engine::schedule::KindId; 2]) -> Vec<(u64, u64)> {
+fn channel_bytes(schedule: &Schedule, key: [polyfabric_sim::schedule::KindId; 2]) -> Vec<(u64, u64)> {
     let mut bytes = vec![(0, 0); schedule.resources.channels.len()];
     for placed in schedule.events() {
         let units = schedule.resources.units.len();
@@ -444,7 +444,7 @@ fn other_transfers_pass_between_keys() {
 
 #[test]
 fn stalls_name_the_bottleneck() {
-    use crate::engine::stalls::Stall;
+    use polyfabric_sim::stalls::Stall;
     let shares = |set: &str, count: usize, switch: bool, stall: Stall, class: &str| {
         let program = lookups(&parameters(set), &both_reuses(), count, 1, switch);
         let mapped = map(&machine(), &program).expect("the program fits");

@@ -4,11 +4,11 @@ use super::machine::Osiris;
 use super::mod_change::ModChangeUnits;
 use super::tasks::{Residue, Tasks};
 use super::units::{BaseConversionArray, Direction, HadamardUnit, LimbExtension, NttUnit};
-use crate::engine::function::Function;
-use crate::engine::schedule::{
+use crate::rns::leaf::Leaf;
+use polyfabric_sim::function::Function;
+use polyfabric_sim::schedule::{
     ClassId, KindId, MemoryId, MemoryKind, Mode, OpRef, Resource, ScheduleBuilder, Traffic, Value, WaitCategory,
 };
-use crate::rns::leaf::Leaf;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chip {

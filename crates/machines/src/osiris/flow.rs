@@ -3,7 +3,7 @@
 
 use super::layout::{Cycle, Free, Layout, Planner};
 use super::tasks::{MapError, Residue, Task, Tasks};
-use crate::engine::schedule::Mode;
+use polyfabric_sim::schedule::Mode;
 use std::collections::HashMap;
 
 /// Number of the next tasks in program order that the scheduler considers.

@@ -11,9 +11,9 @@ use super::machine::Osiris;
 use super::mod_change::ModChangeUnits;
 use super::tasks::{Extended, Half, Kernel, MapError, Residue, Task, read_with_places};
 use super::units::{BaseConversionArray, HadamardUnit, LimbExtension, NttUnit};
-use crate::engine::schedule::{KindId, MemoryId, Mode, Order, Resource};
 use polyfabric_kernels::cancel;
 use polyfabric_schemes::rns::LimbId;
+use polyfabric_sim::schedule::{KindId, MemoryId, Mode, Order, Resource};
 
 /// A point in time or a duration in cycles.
 pub type Cycle = i64;

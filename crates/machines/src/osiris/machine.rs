@@ -10,11 +10,11 @@ use super::units::{
     AutomorphismUnit, BaseConversionArray, HadamardUnit, KeyGenerator, LimbExtension, PipelineDepth, Routing, Shape,
     ShapeError,
 };
-use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, energy, figure};
 use polyfabric_kernels::RingDegree;
 use polyfabric_program::rns::kernel::Conversion;
 use polyfabric_program::rns::lowering::{Hoisting, RnsLowering, RotationOrder, Search, StepRates, StepRule, SumOrder};
 use polyfabric_schemes::rns::GadgetLiteral;
+use polyfabric_sim::description::{Description, Dimension, FigureError, FigureSpec, energy, figure};
 use std::sync::Arc;
 
 pub const SPECS: &[FigureSpec] = &[

@@ -3,15 +3,15 @@
 use super::chip::Does;
 use super::schedule::Scheduled;
 use super::tasks::{Half, Kernel, Pointwise, Residue, inverse_of_product, read_at_once};
-use crate::audit::rns::Meaning;
-use crate::engine::schedule::{OpRef, Value};
 use crate::rns::function::Function;
 use crate::rns::leaf::{Leaf, LeafSubpolynomial};
+use crate::rns::meaning::Meaning;
 use crate::rns::step::{Step, Sum, Term};
 use crate::rns::subpolynomials::Subpolynomials;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_program::rns::kernel::{KernelProgram, LimbSet};
 use polyfabric_schemes::rns::{LimbId, Part};
+use polyfabric_sim::schedule::{OpRef, Value};
 use std::collections::{HashMap, HashSet};
 
 pub struct Names<'a> {

@@ -16,8 +16,6 @@ use super::units::{
     KeyProduct, LimbExtension, LockstepError, NttUnit, Shape, Tile, stream,
 };
 use crate::audit::rns::rounds::BodyMeaning;
-use crate::engine::list::EventList;
-use crate::engine::schedule::{Access, Event, Order, Schedule, Shift, Value};
 use crate::rns::leaf::Leaf;
 use polyfabric_kernels::base_conversion::{BaseConverter, RnsBasis, RnsBasisError};
 use polyfabric_kernels::cancel;
@@ -26,6 +24,8 @@ use polyfabric_kernels::ntt::streaming::{StreamingError, StreamingNtt};
 use polyfabric_kernels::ntt::{EvaluationOrder, Ntt, NttError};
 use polyfabric_program::rns::kernel::{Conversion, KernelProgram, LimbSet, PublicPolynomial, Round, Rounds};
 use polyfabric_schemes::rns::{Domain, KeyId, KeySet, KeyStorage, LimbId, MissingKey, RnsPolynomial, SwitchingKey};
+use polyfabric_sim::list::EventList;
+use polyfabric_sim::schedule::{Access, Event, Order, Schedule, Shift, Value};
 use std::collections::{HashMap, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::Arc;

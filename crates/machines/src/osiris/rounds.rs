@@ -8,12 +8,12 @@ use super::machine::Osiris;
 use super::meaning::Names;
 use super::schedule::{Scheduled, schedule};
 use super::tasks::{MapError, Residue};
-use crate::audit::rns::Meaning;
 use crate::audit::rns::rounds::BodyMeaning;
-use crate::engine::schedule::{Item, Resources, Value};
 use crate::rns::leaf::Leaf;
+use crate::rns::meaning::Meaning;
 use crate::rns::rounds::SharedKeys;
 use polyfabric_program::rns::kernel::KernelProgram;
+use polyfabric_sim::schedule::{Item, Resources, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -30,9 +30,11 @@ use super::mod_change::ModChangeUnits;
 use super::room::{Held, Room};
 use super::tasks::{MapError, Residue, Task, Tasks};
 use super::tiling::Tiling;
-use crate::engine::schedule::{Access, Event, KindId, MemoryId, OpRef, Order, Place, Schedule, ScheduleBuilder, Value};
 use polyfabric_kernels::cancel;
 use polyfabric_program::rns::kernel::KernelProgram;
+use polyfabric_sim::schedule::{
+    Access, Event, KindId, MemoryId, OpRef, Order, Place, Schedule, ScheduleBuilder, Value,
+};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Scratchpad space that tasks ahead of the oldest one may use.

@@ -13,9 +13,6 @@
 use super::machine::Osiris;
 use super::schedule::schedule;
 use super::tasks::{Kernel, Tasks};
-use crate::engine::checker::check;
-use crate::engine::stalls::Stall;
-use crate::engine::totals::Totals;
 use crate::rns::leaf::Leaf;
 use polyfabric_program::rns::homomorphic::{Complex, Diagonals, Values};
 use polyfabric_program::rns::kernel::{KernelProgram, PublicPolynomial};
@@ -25,6 +22,9 @@ use polyfabric_program::rns::lowering::{
     TriedWidth,
 };
 use polyfabric_program::rns::noise::{Encryption, NoiseModel};
+use polyfabric_sim::checker::check;
+use polyfabric_sim::stalls::Stall;
+use polyfabric_sim::totals::Totals;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 

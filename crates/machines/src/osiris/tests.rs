@@ -14,9 +14,6 @@ use super::schedule::{Scheduled, schedule};
 use super::tasks::Tasks;
 use super::tiling::Tiling;
 use crate::audit::rns::audit;
-use crate::engine::checker::check;
-use crate::engine::description::{Description, DescriptionLiteral};
-use crate::engine::schedule::{Item, ScheduleBuilder};
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
@@ -27,6 +24,9 @@ use polyfabric_runtime::rns::interpreter;
 use polyfabric_schemes::rns::{
     Domain, Gadget, GadgetLiteral, KeyId, KeyMaker, KeySet, NoiseDistribution, Ring, RnsPolynomial, SecretKey,
 };
+use polyfabric_sim::checker::check;
+use polyfabric_sim::description::{Description, DescriptionLiteral};
+use polyfabric_sim::schedule::{Item, ScheduleBuilder};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -407,7 +407,7 @@ fn equal_parts_take_equally_long() {
 }
 
 /// The events of a schedule without loops.
-fn events(scheduled: &mut Scheduled) -> impl Iterator<Item = &mut crate::engine::schedule::Event> {
+fn events(scheduled: &mut Scheduled) -> impl Iterator<Item = &mut polyfabric_sim::schedule::Event> {
     scheduled.schedule.items.iter_mut().filter_map(|item| match item {
         Item::Event(event) => Some(event),
         Item::Repeat(_) => None,
@@ -547,7 +547,7 @@ fn file_parts_outside_the_papers_count_match_the_units() {
     let (multiplier, extension) = (part("ntt_multipliers"), part("limb_extension"));
     assert_eq!(extension.count, structure.limb_extension_multipliers as f64);
     let each =
-        |of: &crate::engine::description::Component| (of.area_mm2.unwrap() / of.count, of.power_w.unwrap() / of.count);
+        |of: &polyfabric_sim::description::Component| (of.area_mm2.unwrap() / of.count, of.power_w.unwrap() / of.count);
     assert_eq!(each(&extension), each(&multiplier));
     // A ChaCha block has the area of a multiplier times the ratio of their transistors after synthesis
     // (docs/rtl.md).

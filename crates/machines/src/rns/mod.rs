@@ -3,6 +3,7 @@
 
 pub mod function;
 pub mod leaf;
+pub mod meaning;
 pub mod replay;
 pub mod rounds;
 pub mod step;

@@ -8,16 +8,15 @@ use super::function::Function;
 use super::leaf::{Leaf, LeafSubpolynomial};
 use super::step::Step;
 use super::subpolynomials::Subpolynomials;
-use crate::audit::rns::Meaning;
-use crate::contract::Cause;
-use crate::engine::calendar::Calendar;
-use crate::engine::function::Function as Allowed;
-use crate::engine::list::EventList;
-use crate::engine::schedule::{Access, Event, MemoryKind, OpRef, Resources, Value};
+use crate::rns::meaning::Meaning;
 use polyfabric_kernels::cancel;
 use polyfabric_kernels::ntt::{Ntt, NttError};
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_schemes::rns::{Domain, KeySet, LimbId, MissingKey, RnsPolynomial};
+use polyfabric_sim::calendar::Calendar;
+use polyfabric_sim::function::Function as Allowed;
+use polyfabric_sim::list::EventList;
+use polyfabric_sim::schedule::{Access, Event, MemoryKind, OpRef, Resources, Value};
 use std::collections::{HashMap, VecDeque};
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -43,7 +42,7 @@ pub trait Arithmetic {
 pub enum ReplayError {
     /// The machine's units lack the function or the modulus.
     #[error(transparent)]
-    Arithmetic(Cause),
+    Arithmetic(Box<dyn std::error::Error + Send + Sync>),
     /// The modulus has no root of unity of the ring's order.
     #[error(transparent)]
     Ntt(#[from] NttError),

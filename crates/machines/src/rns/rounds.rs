@@ -3,8 +3,8 @@
 //! A body starts with an empty chip and ends when all results are stored. So a round starts in the cycle in which the
 //! previous round ends. Repeated sequences of bodies become loops.
 
-use crate::engine::schedule::{Item, Repeat, Resources, Schedule, Shift};
 use crate::rns::leaf::Leaf;
+use polyfabric_sim::schedule::{Item, Repeat, Resources, Schedule, Shift};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -101,7 +101,7 @@ mod tests {
     //! Are all rounds present, in order and back to back, and are repetitions loops?
 
     use super::*;
-    use crate::engine::schedule::{Event, KindId, OpRef, Resource, Value};
+    use polyfabric_sim::schedule::{Event, KindId, OpRef, Resource, Value};
 
     fn body(cycles: u32) -> Timed {
         let op =

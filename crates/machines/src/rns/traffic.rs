@@ -1,8 +1,8 @@
 //! Off-chip bytes by class: compulsory traffic, and reloads and spills for lack of on-chip memory.
 
-use crate::audit::rns::Meaning;
-use crate::engine::list::{EventList, Source, each};
-use crate::engine::schedule::{Access, Item, MemoryKind, Resources, Traffic as Class, Value};
+use crate::rns::meaning::Meaning;
+use polyfabric_sim::list::{EventList, Source, each};
+use polyfabric_sim::schedule::{Access, Item, MemoryKind, Resources, Traffic as Class, Value};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

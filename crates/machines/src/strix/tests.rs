@@ -3,8 +3,6 @@
 
 use crate::contract::Machine;
 use crate::contract::tfhe;
-use crate::engine::checker::{check, check_every_round};
-use crate::engine::schedule::Schedule;
 use crate::tfhe::replay::replay;
 use crate::tfhe::test_support::{Scene, each_event, lookups, network, parameters, shape};
 use crate::torus_pipeline::machine::Pipeline;
@@ -14,6 +12,8 @@ use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_runtime::NoProgress;
 use polyfabric_schemes::tfhe::{LweKind, Parameters};
+use polyfabric_sim::checker::{check, check_every_round};
+use polyfabric_sim::schedule::Schedule;
 
 fn description() -> Machine {
     crate::description("strix").expect("the built-in file is right")

@@ -47,7 +47,7 @@ pub enum Next {
 
 /// Cycles of `bytes` on a channel of `rate` bytes a cycle.
 pub fn cycles(bytes: u64, rate: f64) -> i64 {
-    // Like in the engine, rounding errors of an integer cost no additional cycle.
+    // As in the checker, rounding errors of an integer cost no additional cycle.
     (bytes as f64 / rate - 1e-9).ceil().max(1.0) as i64
 }
 

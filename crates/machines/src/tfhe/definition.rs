@@ -6,8 +6,8 @@
 //! as long as the unit supports the steps.
 
 use super::labels::{Lookups, Meaning};
-use crate::engine::function::{BodyUnit, Function, Step};
 use polyfabric_program::tfhe::kernel::{Body, BodyValue, KernelProgram, OpKind, Primitive, ValueId, ValueType};
+use polyfabric_sim::function::{BodyUnit, Function, Step};
 
 /// Why an event does not define a value that it writes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

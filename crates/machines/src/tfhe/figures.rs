@@ -1,9 +1,9 @@
 //! The figures that machine files of this family share, and the functions that read them.
 
 use super::pipeline::PipelineDepth;
-use crate::engine::description::{Description, DescriptionError, Dimension, FigureSpec, figure, joined, optional};
 use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding, StageWidths};
 use polyfabric_schemes::tfhe::Parameters;
+use polyfabric_sim::description::{Description, DescriptionError, Dimension, FigureSpec, figure, joined, optional};
 
 /// The figures of `machine.arithmetic.*` that override `transform` and `twiddle` for one part: the key's points, the forward transform, the
 /// inverse transform, and the twiddle factors of these two transforms.

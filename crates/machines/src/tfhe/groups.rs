@@ -1,7 +1,7 @@
 //! Groups of ciphertexts that repeat: a program's groups become loops of the schedule.
 
-use crate::engine::schedule::{Emit, Shift};
 use polyfabric_kernels::cancel;
+use polyfabric_sim::schedule::{Emit, Shift};
 use std::collections::HashMap;
 
 /// Groups `first .. first + span · rounds`. Each `span` groups repeat the previous `span`, always the same number of cycles later.

@@ -9,8 +9,8 @@
 //! recomputes what each event computes from the values that it reads.
 
 use super::workload::Item;
-use crate::engine::schedule::{ClassId, Value};
 use polyfabric_program::tfhe::kernel::{Body, BodyOp, BodyValue, KernelProgram, OpKind, Primitive};
+use polyfabric_sim::schedule::{ClassId, Value};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -2,7 +2,6 @@
 
 use super::labels::Labels;
 use super::replay::replay;
-use crate::engine::schedule::{Event, Item, Schedule};
 use polyfabric_kernels::decompose::Gadget;
 use polyfabric_program::tfhe::kernel::{
     ConstantRun, KernelProgram, Op, OpKind, Output, TableChoice, TestPolynomial, ValueId, ValueType,
@@ -13,6 +12,7 @@ use polyfabric_program::tfhe::matrix::Matrix;
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::tfhe::interpreter;
 use polyfabric_schemes::tfhe::{ClientKey, LweBatch, LweKind, Parameters, ParametersLiteral, ServerKey, sets};
+use polyfabric_sim::schedule::{Event, Item, Schedule};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Transfers as events: their items in order, and the part of each channel.
 
 use super::channels::Part;
-use crate::engine::schedule::{Access, MemoryId, Order, Place, Value};
+use polyfabric_sim::schedule::{Access, MemoryId, Order, Place, Value};
 
 /// An access to `bytes` at `offset`, whose elements move between cycles `span.0` and `span.1`.
 pub fn access(memory: MemoryId, offset: u64, bytes: u64, value: Value, span: (i64, i64), order: Order) -> Access {

@@ -24,11 +24,11 @@ pub(crate) mod test_support;
 #[cfg(test)]
 mod tests;
 
-use crate::engine::schedule::Schedule;
 use crate::tfhe::labels::Labels;
 use hardware::Timeline;
 use machine::Pipeline;
 use polyfabric_program::tfhe::kernel::KernelProgram;
+use polyfabric_sim::schedule::Schedule;
 use software::{SoftwareError, Tasks};
 
 /// A program mapped to the chip.

@@ -1,8 +1,8 @@
 //! The figures that this mapper reads from a machine file.
 
 use super::machine::{Pipeline, Stage, Stages};
-use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, energy, figure, joined, optional};
 use crate::tfhe::figures::{FIXED_POINT, WIDTHS, depth};
+use polyfabric_sim::description::{Description, Dimension, FigureError, FigureSpec, energy, figure, joined, optional};
 
 const ACCUMULATES: &str = "units.multiply.accumulates";
 const INVERSES: &str = "units.inverse.count";

@@ -10,11 +10,11 @@ use super::{Mapped, map};
 use crate::MachineError;
 use crate::audit::audit;
 use crate::contract::Mapper;
-use crate::engine::checker::{check, check_every_round};
-use crate::engine::totals::Totals;
 use crate::registry::parse;
 use crate::tfhe::test_support::{Scene, lookups, network, parameters, shape};
 use polyfabric_program::tfhe::kernel::KernelProgram;
+use polyfabric_sim::checker::{check, check_every_round};
+use polyfabric_sim::totals::Totals;
 
 /// A complete example machine, not from a paper.
 const OWN: &str = include_str!("../../../../examples/own-tfhe-machine.toml");

@@ -3,8 +3,6 @@
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_machines::contract::rns::MappedRns;
-use polyfabric_machines::engine::list::{EventList, Instructions, Source};
-use polyfabric_machines::engine::schedule::{Event, Resources};
 use polyfabric_machines::{Machine, descriptions, parse};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::rns::kernel::{
@@ -14,6 +12,8 @@ use polyfabric_program::tfhe::homomorphic::{Builder, ElementType, Gate, LookupRe
 use polyfabric_schemes::rns::{
     Domain, Gadget, GadgetLiteral, KeyId, KeyMaker, KeySet, NoiseDistribution, Ring, RnsPolynomial, SecretKey,
 };
+use polyfabric_sim::list::{EventList, Instructions, Source};
+use polyfabric_sim::schedule::{Event, Resources};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -3,13 +3,13 @@
 use crate::common::{SHAPE, all_machines};
 use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::{Target, rns, tfhe};
-use polyfabric_machines::engine::description::Dimension;
 use polyfabric_machines::{Machine, description, parse};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::tfhe::builtin;
 use polyfabric_program::tfhe::lowering::KeySwitchOrder;
 use polyfabric_schemes::tfhe::noise::Transform;
 use polyfabric_schemes::tfhe::sets;
+use polyfabric_sim::description::Dimension;
 
 /// The machine with other values of figure `key` around its value, as far as they are accepted.
 fn others(machine: &Machine, key: &str, own: f64) -> Vec<Machine> {

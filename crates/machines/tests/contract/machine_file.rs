@@ -1,7 +1,7 @@
 //! Does `docs/machine-file.md` list every figure that the mappers read?
 
-use polyfabric_machines::engine::description::{Dimension, FigureSpec};
 use polyfabric_machines::registry::MAPPERS;
+use polyfabric_sim::description::{Dimension, FigureSpec};
 use std::fmt::Write;
 
 /// The range of a figure, in the largest unit that gives its bounds without a fraction.

@@ -6,12 +6,10 @@ use polyfabric_machines::Machine;
 use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::rounds::WholeRounds;
 use polyfabric_machines::contract::{Target, rns, tfhe};
-use polyfabric_machines::engine::checker::{Hazard, Violation, check, check_every_round};
-use polyfabric_machines::engine::list::Source;
-use polyfabric_machines::engine::schedule::{
-    Event, Item, KindId, OpRef, Repeat, Resource, Resources, Schedule, Shift, Value,
-};
 use polyfabric_program::rns::kernel::{Round, Rounds};
+use polyfabric_sim::checker::{Hazard, Violation, check, check_every_round};
+use polyfabric_sim::list::Source;
+use polyfabric_sim::schedule::{Event, Item, KindId, OpRef, Repeat, Resource, Resources, Schedule, Shift, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -5,10 +5,8 @@ use crate::rns_machines::Case;
 use crate::{judged, tfhe_machines};
 use polyfabric_machines::audit::audit;
 use polyfabric_machines::contract::tfhe;
-use polyfabric_machines::engine::function::Function;
-use polyfabric_machines::engine::schedule::{
-    Access, ClassId, Event, Item, MemoryId, MemoryKind, Place, Resources, Schedule, Value,
-};
+use polyfabric_sim::function::Function;
+use polyfabric_sim::schedule::{Access, ClassId, Event, Item, MemoryId, MemoryKind, Place, Resources, Schedule, Value};
 use std::sync::Arc;
 
 /// A change of all matching events; returns the number of changed accesses.

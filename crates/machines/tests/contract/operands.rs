@@ -3,8 +3,8 @@
 use crate::{first, judged, tfhe_machines};
 use polyfabric_machines::audit::{AuditError, audit};
 use polyfabric_machines::contract::tfhe;
-use polyfabric_machines::engine::schedule::Event;
 use polyfabric_machines::tfhe::labels::{Labeler, Meaning};
+use polyfabric_sim::schedule::Event;
 
 #[test]
 fn registers_that_list_a_shared_operand_once_are_rejected() {

@@ -5,16 +5,12 @@ use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_machines::Machine;
 use polyfabric_machines::audit::AuditError;
-use polyfabric_machines::audit::rns::{Meaning, audit};
+use polyfabric_machines::audit::rns::audit;
 use polyfabric_machines::contract::Family;
 use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::rns::{Simulated, hold, map};
-use polyfabric_machines::engine::checker::{Hazard, check};
-use polyfabric_machines::engine::list::Source;
-use polyfabric_machines::engine::schedule::{
-    Access, Event, Lines, MemoryKind, OpRef, Place, Resources, Traffic, Value,
-};
 use polyfabric_machines::rns::leaf::{Leaf, LeafSubpolynomial};
+use polyfabric_machines::rns::meaning::Meaning;
 use polyfabric_machines::rns::step::Step;
 use polyfabric_machines::rns::subpolynomials::Subpolynomials;
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
@@ -22,6 +18,9 @@ use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::rns::interpreter;
 use polyfabric_schemes::rns::{Gadget, GadgetLiteral, KeySet, Ring, RnsPolynomial};
+use polyfabric_sim::checker::{Hazard, check};
+use polyfabric_sim::list::Source;
+use polyfabric_sim::schedule::{Access, Event, Lines, MemoryKind, OpRef, Place, Resources, Traffic, Value};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 

@@ -4,17 +4,13 @@
 use super::loops;
 use crate::common::{LIMBS, all_machines, body, keys_and_inputs, next, polynomial, ring};
 use polyfabric_kernels::automorphism::GaloisElement;
-use polyfabric_machines::audit::rns::{Meaning, audit};
+use polyfabric_machines::audit::rns::audit;
 use polyfabric_machines::contract::Target;
 use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::rounds::{RoundsMapper, WholeRounds};
-use polyfabric_machines::engine::checker::{check, check_every_round};
-use polyfabric_machines::engine::description::{Dimension, Figure};
-use polyfabric_machines::engine::schedule::{
-    Access, Event, Item, Lines, MemoryKind, OpRef, Place, Repeat, Resources, Schedule, Shift, Value,
-};
 use polyfabric_machines::rns::function::Function;
 use polyfabric_machines::rns::leaf::{Leaf, LeafSubpolynomial};
+use polyfabric_machines::rns::meaning::Meaning;
 use polyfabric_machines::rns::step::Step;
 use polyfabric_machines::rns::subpolynomials::Subpolynomials;
 use polyfabric_machines::{Machine, MachineError};
@@ -22,6 +18,11 @@ use polyfabric_program::rns::kernel::{Round, Rounds};
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::rns::interpreter;
 use polyfabric_schemes::rns::{Gadget, KeySet, Ring, RnsPolynomial};
+use polyfabric_sim::checker::{check, check_every_round};
+use polyfabric_sim::description::{Dimension, Figure};
+use polyfabric_sim::schedule::{
+    Access, Event, Item, Lines, MemoryKind, OpRef, Place, Repeat, Resources, Schedule, Shift, Value,
+};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@
 //! the meaning of the value in the program. A value without a label in the program (a token, a partial sum, an intermediate result of an
 //! RNS program) is numbered by its first appearance. Events in the same cycle are sorted by their text.
 
-use polyfabric_machines::engine::schedule::{Access, Event, Order, Resources, Value};
+use polyfabric_sim::schedule::{Access, Event, Order, Resources, Value};
 use std::collections::HashMap;
 
 /// Hash of `events`. `label` returns the text of a value that an event reads or writes, or `None` if the program has no label for it.

@@ -5,7 +5,6 @@ use super::{Record, Records, labels};
 use polyfabric_machines::Machine;
 use polyfabric_machines::contract::Family;
 use polyfabric_machines::contract::tfhe::{MappedTfhe, lowering, map, report};
-use polyfabric_machines::engine::schedule::Value;
 use polyfabric_machines::tfhe::labels::{Lookups, Meaning};
 use polyfabric_machines::tfhe::replay::replay;
 use polyfabric_program::tfhe::builtin;
@@ -17,6 +16,7 @@ use polyfabric_program::tfhe::matrix::Matrix;
 use polyfabric_runtime::NoProgress;
 use polyfabric_schemes::tfhe::noise::Transform;
 use polyfabric_schemes::tfhe::{ClientKey, ServerKey, sets};
+use polyfabric_sim::schedule::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -7,9 +7,9 @@ use polyfabric_machines::audit::{self, AuditError};
 use polyfabric_machines::contract;
 use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::rounds::WholeRounds;
-use polyfabric_machines::engine::checker::{Violation, check};
-use polyfabric_machines::engine::list::Source;
-use polyfabric_machines::engine::schedule::{Access, Event, Item, MemoryKind, Order, Resources, Schedule};
+use polyfabric_sim::checker::{Violation, check};
+use polyfabric_sim::list::Source;
+use polyfabric_sim::schedule::{Access, Event, Item, MemoryKind, Order, Resources, Schedule};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -5,10 +5,10 @@
 //! results carry its number, its inputs are the outputs of the round before, and a value shared by several rounds is one limb of one key.
 
 use super::{AuditError, Meaning, audit};
-use crate::engine::list::EventList;
-use crate::engine::schedule::{ClassId, Event, Item, Resources, Schedule, Shift, Value};
 use crate::rns::leaf::Leaf;
 use polyfabric_program::rns::kernel::{KernelProgram, Round, Rounds};
+use polyfabric_sim::list::EventList;
+use polyfabric_sim::schedule::{ClassId, Event, Item, Resources, Schedule, Shift, Value};
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;

@@ -5,8 +5,8 @@
 
 use super::super::AuditError;
 use super::{Audit, Read};
-use crate::engine::function::Function;
 use crate::tfhe::labels::Meaning;
+use polyfabric_sim::function::Function;
 
 impl Audit<'_> {
     /// Checks that an event reads an operand once for each result that uses it. A moved value must be read as often as it is written to one

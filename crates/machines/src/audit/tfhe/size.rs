@@ -1,13 +1,13 @@
 //! Checks that places are large enough for their values, and that accesses move whole values. The program defines the number of elements of
-//! a value. The machine defines the number of bits of an element ([`crate::engine::schedule::ValueClass::bits`]).
+//! a value. The machine defines the number of bits of an element ([`polyfabric_sim::schedule::ValueClass::bits`]).
 
 use super::super::AuditError;
 use super::work::levels;
 use super::{Audit, Read};
-use crate::engine::function::Function;
-use crate::engine::schedule::{Access, MemoryKind, Place};
 use crate::tfhe::labels::Meaning;
 use polyfabric_program::tfhe::kernel::OpKind;
+use polyfabric_sim::function::Function;
+use polyfabric_sim::schedule::{Access, MemoryKind, Place};
 
 impl Audit<'_> {
     /// Checks that operands and results are moved whole, and that their places are large enough.

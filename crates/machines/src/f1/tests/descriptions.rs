@@ -11,7 +11,7 @@ use polyfabric_kernels::RingDegree;
 fn the_file_is_the_papers_machine() {
     let description = description("f1").expect("the machine file");
     assert_eq!(F1::new(&description).expect("its figures"), paper());
-    let sum = |of: fn(&crate::engine::description::Component) -> Option<f64>| -> f64 {
+    let sum = |of: fn(&polyfabric_sim::description::Component) -> Option<f64>| -> f64 {
         description.components().iter().filter_map(of).sum()
     };
     // Table 2: 151.4 mm² and 180.4 W, from parts with two decimals.

@@ -18,9 +18,9 @@ use super::graph::{Graph, UnitKind};
 use super::machine::{F1, Geometry, PipelineDepth, WORD_BYTES};
 use super::order::Pace;
 use super::{cycle, fetch, movement};
-use crate::engine::list::Source;
-use crate::engine::totals::Totals;
 use polyfabric_kernels::RingDegree;
+use polyfabric_sim::list::Source;
+use polyfabric_sim::totals::Totals;
 
 /// The paper's machine (sections 3 and 6).
 pub(in crate::f1) fn paper() -> F1 {

@@ -2,10 +2,10 @@
 
 use super::paper;
 use crate::contract::Machine;
-use crate::engine::description::Description;
 use crate::f1::machine::F1;
 use crate::f1::network::{Network, with_network};
 use crate::registry::description;
+use polyfabric_sim::description::Description;
 
 fn area(description: &Description) -> f64 {
     description.components().iter().filter_map(|part| part.area_mm2).sum()

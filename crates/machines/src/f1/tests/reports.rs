@@ -2,10 +2,10 @@
 
 use crate::contract::options::Given;
 use crate::contract::rns::map;
-use crate::engine::trace::TraceOptions;
 use crate::f1::contract::{LOW_THROUGHPUT, SCHEDULER};
 use crate::registry::description;
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
+use polyfabric_sim::trace::TraceOptions;
 
 const SHAPE: Shape = Shape { log2_degree: 12, limbs: 3, special: 1, ciphertexts: 4, rounds: 2 };
 

@@ -1,12 +1,12 @@
 //! Does the checker accept the schedules of phases 2 and 3, and reject wrong ones?
 
 use super::{compile, geometry, paper, sums};
-use crate::engine::checker::Hazard;
 use crate::f1::action::{Action, Destination, Frame, Source, Timed};
 use crate::f1::cluster::Cluster;
 use crate::f1::expand::check;
 use crate::f1::graph::{Function, Graph, GraphBuilder, LeafClass, UnitKind, Vector};
 use crate::f1::machine::{F1, LowThroughput, PipelineDepth};
+use polyfabric_sim::checker::Hazard;
 
 /// Listing 1: x of `limbs` values to two sums, with hints `first` and `second`.
 fn key_switch(builder: &mut GraphBuilder, x: &[Vector], hints: &[Vec<[Vector; 2]>]) -> [Vec<Vector>; 2] {

@@ -1,12 +1,12 @@
 //! Do the streams match the schedule, survive their binary form, and stay small, and are damaged ones rejected?
 
 use super::paper;
-use crate::engine::list::EventList;
 use crate::f1::action::Action;
 use crate::f1::compile::compile;
 use crate::f1::graph::UnitKind;
 use crate::f1::stream::{Component, Operation, decode, encode, text};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation as Repeated, Shape, build};
+use polyfabric_sim::list::EventList;
 
 #[test]
 fn streams_of_permutations() {

@@ -7,12 +7,12 @@ mod transfers;
 use super::hardware::Timeline;
 use super::machine::{Fpt, Shape};
 use super::software::{Action, Batch, Tasks};
-use crate::engine::schedule::{Emit, KindId, OpRef, Schedule, ScheduleBuilder, Value};
 use crate::tfhe::groups::EmitGroups;
 use crate::tfhe::labels::{Labeler, Labels, Lookups, Meaning};
 use crate::tfhe::workload::{Item, Work};
 use chip::Chip;
 use polyfabric_program::tfhe::kernel::KernelProgram;
+use polyfabric_sim::schedule::{Emit, KindId, OpRef, Schedule, ScheduleBuilder, Value};
 
 pub(crate) struct Emitter<'a> {
     machine: &'a Fpt,

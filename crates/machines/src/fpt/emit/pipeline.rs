@@ -5,12 +5,12 @@ use super::super::hardware::{load_latency, through};
 use super::super::machine::AMOUNT_BYTES;
 use super::super::software::{BUFFERS, Batch};
 use super::Emitter;
-use crate::engine::schedule::{Access, ClassId, Emit, Event, KindId, MemoryId, OpRef, Order, Resource, Shift, Value};
 use crate::tfhe::iteration::{Forward, Inverse, IterationPlan};
 use crate::tfhe::labels::{Meaning, Rotation};
 use crate::tfhe::transfers::access;
 use crate::tfhe::workload::{Bootstraps, Work};
 use polyfabric_program::tfhe::kernel::BodyValue;
+use polyfabric_sim::schedule::{Access, ClassId, Emit, Event, KindId, MemoryId, OpRef, Order, Resource, Shift, Value};
 
 /// One ciphertext in one iteration.
 #[derive(Clone, Copy)]

@@ -2,12 +2,12 @@ use super::super::hardware::{latency, rate};
 use super::super::machine::{ELEMENT_BYTES, Shape};
 use super::super::software::{Action, BUFFERS, Batch, Task};
 use super::Emitter;
-use crate::engine::schedule::{Access, Event, KindId, OpRef, Order, Resource, Value};
 use crate::tfhe::channels;
 use crate::tfhe::labels::Meaning;
 use crate::tfhe::transfers::{access, between};
 use crate::tfhe::workload::{Item, Work};
 use polyfabric_program::tfhe::kernel::OpKind;
+use polyfabric_sim::schedule::{Access, Event, KindId, OpRef, Order, Resource, Value};
 
 impl Emitter<'_> {
     /// Element `number` of a batch in the pseudo-channel: its rotation amounts, or its result.

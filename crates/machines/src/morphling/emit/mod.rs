@@ -7,7 +7,6 @@ pub(crate) mod rotation;
 mod tiles;
 mod vector;
 
-use crate::engine::schedule::{self, Emit, Event, Schedule, ScheduleBuilder};
 use crate::morphling::array::Rotation;
 use crate::morphling::channels::items;
 use crate::morphling::hardware::Timeline;
@@ -17,6 +16,7 @@ use crate::morphling::software::{Group, Streams, Unit, wave_range};
 use crate::tfhe::groups::{self, EmitGroups};
 use crate::tfhe::workload::Item;
 use places::{KeyRows, Places};
+use polyfabric_sim::schedule::{self, Emit, Event, Schedule, ScheduleBuilder};
 use resources::Chip;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -2,7 +2,6 @@
 
 use super::GroupPlace;
 use super::places::{Moves, Places, Transfer};
-use crate::engine::schedule::{Access, MemoryId, Order};
 use crate::morphling::instruction::{Instruction, Opcode};
 use crate::morphling::layout::{TwiddlePiece, twiddle_bytes};
 use crate::morphling::machine::POINT_BYTES;
@@ -10,6 +9,7 @@ use crate::morphling::software::wave_range;
 use crate::tfhe::channels::BURST_BYTES;
 use crate::tfhe::transfers::{Piece, access};
 use crate::tfhe::workload::{Item, Work};
+use polyfabric_sim::schedule::{Access, MemoryId, Order};
 
 impl Places<'_> {
     /// Accesses of a DMA instruction.

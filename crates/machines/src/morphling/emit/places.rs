@@ -3,7 +3,6 @@
 
 use super::GroupPlace;
 use super::resources::Chip;
-use crate::engine::schedule::{Access, Event, KindId, MemoryId, OpRef, Order, Resource, Value};
 use crate::morphling::instruction::{Instruction, Opcode};
 use crate::morphling::layout::{positions_in_bank, stored_before};
 use crate::morphling::machine::Morphling;
@@ -14,6 +13,7 @@ use crate::tfhe::sizes::{COEFFICIENT_BYTES, Ring};
 use crate::tfhe::transfers::{Piece, access, part_of};
 use crate::tfhe::workload::{Item, Work, distinct};
 use polyfabric_program::tfhe::kernel::{BodyValue, KernelProgram};
+use polyfabric_sim::schedule::{Access, Event, KindId, MemoryId, OpRef, Order, Resource, Value};
 
 /// A program mapped to a chip.
 pub(crate) struct Places<'a> {

@@ -1,13 +1,13 @@
 //! Declares the chip's units, channels, memories, operation kinds and value classes to the engine.
 
-use crate::engine::function::{BodyUnit, Function, Step};
-use crate::engine::schedule::{
-    ClassId, KindId, MemoryId, MemoryKind, Resource, ScheduleBuilder, Traffic, WaitCategory,
-};
 use crate::morphling::array::{KEY_HOP, StepCycles};
 use crate::morphling::latency;
 use crate::morphling::machine::{Morphling, POINT_BYTES};
 use crate::tfhe::sizes::COEFFICIENT_BYTES;
+use polyfabric_sim::function::{BodyUnit, Function, Step};
+use polyfabric_sim::schedule::{
+    ClassId, KindId, MemoryId, MemoryKind, Resource, ScheduleBuilder, Traffic, WaitCategory,
+};
 
 #[derive(Clone, Debug)]
 pub struct Row {

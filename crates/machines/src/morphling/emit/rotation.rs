@@ -2,9 +2,6 @@
 
 use super::resources::{Chip, Row};
 use super::{Emitter, GroupPlace};
-use crate::engine::schedule::{
-    Access, ClassId, Emit, Event, KindId, OpRef, Order, Resource, ScheduleBuilder, Shift, Value,
-};
 use crate::morphling::array::{IterationTimes, KEY_HOP, Rotation as Times, StepCycles, WaveTimes};
 use crate::morphling::layout::{KeyPiece, Layout, twiddle_bytes};
 use crate::morphling::software::Group;
@@ -13,6 +10,9 @@ use crate::tfhe::labels::{Labeler, Meaning, Rotation};
 use crate::tfhe::sizes::{COEFFICIENT_BYTES, Sizes};
 use crate::tfhe::transfers::access;
 use polyfabric_program::tfhe::kernel::BodyValue;
+use polyfabric_sim::schedule::{
+    Access, ClassId, Emit, Event, KindId, OpRef, Order, Resource, ScheduleBuilder, Shift, Value,
+};
 use std::rc::Rc;
 use std::sync::Arc;
 

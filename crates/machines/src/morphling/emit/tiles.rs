@@ -1,9 +1,9 @@
 //! Folds the tiles of the key-switch key of a group into loops.
 
 use super::{Emitter, GroupPlace, Times, hash_of};
-use crate::engine::schedule::{Emit, Shift};
 use crate::morphling::instruction::{Instruction, Opcode};
 use crate::tfhe::groups;
+use polyfabric_sim::schedule::{Emit, Shift};
 use std::ops::Range;
 
 impl Emitter<'_> {

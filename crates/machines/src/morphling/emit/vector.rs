@@ -4,7 +4,6 @@
 
 use super::GroupPlace;
 use super::places::{KeyRows, Places, op_ref};
-use crate::engine::schedule::{Access, Event, KindId, Order, Value};
 use crate::morphling::instruction::{Instruction, Opcode};
 use crate::morphling::latency;
 use crate::morphling::software::{LinearNeeds, Node, lane_positions, linear_block, switch_blocks, wave_range};
@@ -13,6 +12,7 @@ use crate::tfhe::sizes::COEFFICIENT_BYTES;
 use crate::tfhe::transfers::{access, between};
 use crate::tfhe::workload::{Item, Work};
 use polyfabric_program::tfhe::kernel::OpKind;
+use polyfabric_sim::schedule::{Access, Event, KindId, Order, Value};
 
 /// One register each for vectors, scalars and sums.
 const REGISTERS: usize = 3;

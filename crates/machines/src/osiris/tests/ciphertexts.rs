@@ -3,8 +3,6 @@
 use super::{limb_by_limb, paper};
 use crate::audit::rns::audit;
 use crate::audit::rns::rounds::{audit_whole, changes};
-use crate::engine::checker::check;
-use crate::engine::schedule::{Item, Schedule};
 use crate::osiris::machine::{Osiris, StepsBy};
 use crate::osiris::meaning::Names;
 use crate::osiris::replay::{replay, replay_rounds};
@@ -21,6 +19,8 @@ use polyfabric_program::rns::parameters;
 use polyfabric_schemes::ckks::{CkksCiphertext, ClientKey, Complex, Encoder, Parameters, sets};
 use polyfabric_schemes::progress::no_progress;
 use polyfabric_schemes::rns::{Ciphertext, KeyId, KeyStorage, RnsPolynomial};
+use polyfabric_sim::checker::check;
+use polyfabric_sim::schedule::{Item, Schedule};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 

@@ -10,12 +10,12 @@ mod words;
 use super::definition::{Definitions, Undefined};
 use super::labels::{Labels, Meaning};
 use super::workload::operand_items;
-use crate::engine::schedule::{MemoryId, Schedule};
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_runtime::Progress;
 use polyfabric_runtime::tfhe::RunError;
 use polyfabric_runtime::tfhe::interpreter::{Primitives, check_inputs};
 use polyfabric_schemes::tfhe::{LweBatch, LweDimension, ServerKey};
+use polyfabric_sim::schedule::{MemoryId, Schedule};
 use std::collections::BTreeMap;
 
 pub use words::Datum;

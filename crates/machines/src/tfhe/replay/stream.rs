@@ -9,13 +9,13 @@
 
 use super::words::{Datum, Wrong};
 use super::{Context, ReplayError};
-use crate::engine::function::{BodyUnit, Function};
-use crate::engine::schedule::{Access, MemoryKind, Order, Place, Placed, Schedule, Value};
 use crate::tfhe::definition::Reads;
 use crate::tfhe::labels::{Labels, Meaning};
 use polyfabric_kernels::cancel;
 use polyfabric_program::tfhe::kernel::Primitive;
 use polyfabric_runtime::Progress;
+use polyfabric_sim::function::{BodyUnit, Function};
+use polyfabric_sim::schedule::{Access, MemoryKind, Order, Place, Placed, Schedule, Value};
 use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
@@ -489,7 +489,7 @@ mod tests {
     //! Is an element read as its place holds it in that cycle, and on a wire only in exactly that cycle?
 
     use super::*;
-    use crate::engine::schedule::MemoryId;
+    use polyfabric_sim::schedule::MemoryId;
 
     fn record(first: i64, order: Order, value: u32) -> Record {
         Record { bytes: 16, first, last: first + 3, order, written: Written::known(vec![Datum::torus(vec![value; 4])]) }

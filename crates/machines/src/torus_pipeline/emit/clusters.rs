@@ -5,7 +5,6 @@ use super::super::software::{self, Epoch, bytes_of, core_rows};
 use super::super::streams::{Drain, Steps};
 use super::Emitter;
 use super::resources::Core;
-use crate::engine::schedule::{Access, ClassId, Emit, Event, KindId, OpRef, Order, Place, Resource, Shift, Value};
 use crate::tfhe::iteration::Inverse;
 use crate::tfhe::labels::{Meaning, Rotation};
 use crate::tfhe::sizes::COEFFICIENT_BYTES;
@@ -13,6 +12,7 @@ use crate::tfhe::steady::Settled;
 use crate::tfhe::transfers::access;
 use crate::tfhe::workload::{Bootstraps, Item, Work};
 use polyfabric_program::tfhe::kernel::{BodyValue, OpKind};
+use polyfabric_sim::schedule::{Access, ClassId, Emit, Event, KindId, OpRef, Order, Place, Resource, Shift, Value};
 
 /// One ciphertext on one core, in one iteration.
 struct Assignment<'a> {

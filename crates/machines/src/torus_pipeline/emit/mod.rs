@@ -7,12 +7,12 @@ mod transfers;
 use super::hardware::Timeline;
 use super::machine::Pipeline;
 use super::software::{Action, Epoch, Tasks};
-use crate::engine::schedule::{Emit, Schedule, ScheduleBuilder, Value};
 use crate::tfhe::channels::Part;
 use crate::tfhe::groups::EmitGroups;
 use crate::tfhe::labels::{Labeler, Labels, Lookups, Meaning};
 use crate::tfhe::workload::{Item, Work};
 use polyfabric_program::tfhe::kernel::KernelProgram;
+use polyfabric_sim::schedule::{Emit, Schedule, ScheduleBuilder, Value};
 use resources::Chip;
 
 pub(crate) struct Emitter<'a> {

@@ -3,12 +3,12 @@
 use super::super::cluster::{KEY_HOP, SUM_BUFFERS};
 use super::super::hardware::link_latency;
 use super::super::machine::{Pipeline, Stages, StepCycles};
-use crate::engine::function::Function;
-use crate::engine::schedule::{
-    ClassId, KindId, MemoryId, MemoryKind, Resource, ScheduleBuilder, Traffic, WaitCategory,
-};
 use crate::tfhe::sizes::{COEFFICIENT_BYTES, Sizes};
 use polyfabric_schemes::tfhe::Parameters;
+use polyfabric_sim::function::Function;
+use polyfabric_sim::schedule::{
+    ClassId, KindId, MemoryId, MemoryKind, Resource, ScheduleBuilder, Traffic, WaitCategory,
+};
 
 #[derive(Clone, Debug)]
 pub struct Core {

@@ -3,12 +3,12 @@
 use super::super::hardware::link_latency;
 use super::super::software::{Action, Epoch, Task, bytes_of, core_rows};
 use super::Emitter;
-use crate::engine::schedule::{Access, Event, KindId, MemoryId, OpRef, Order, Resource, Value};
 use crate::tfhe::labels::Meaning;
 use crate::tfhe::sizes::COEFFICIENT_BYTES;
 use crate::tfhe::transfers::{Piece, access, between, part_of};
 use crate::tfhe::workload::{Item, Work, distinct};
 use polyfabric_program::tfhe::kernel::BodyValue;
+use polyfabric_sim::schedule::{Access, Event, KindId, MemoryId, OpRef, Order, Resource, Value};
 
 /// Accesses of an event.
 struct Moves {

@@ -1,6 +1,6 @@
 //! Hazards: why a schedule is illegal.
 
-use crate::engine::schedule::{Event, OpRef, Resources, Shift, Value};
+use crate::schedule::{Event, OpRef, Resources, Shift, Value};
 use std::fmt;
 
 /// The kind of hazard.

@@ -331,8 +331,8 @@ pub struct Value {
     pub ciphertext: u32,
     /// Loop iteration, or [`Value::NONE`]; increased by [`Shift::iteration`].
     pub iteration: u32,
-    /// In a TFHE schedule the label ([`crate::tfhe::labels`]), in an RNS schedule the number of the vector. Repeats do
-    /// not change it.
+    /// In a TFHE schedule a label that the machine interns, in an RNS schedule the number of the vector. Repeats do not
+    /// change it.
     pub index: u32,
 }
 

@@ -1,7 +1,7 @@
 //! Checks single events against the machine: every rule that an event can break by itself.
 
 use super::violation::{Description, Hazard, Violation, malformed};
-use crate::engine::schedule::{Access, Event, Lines, Memory, MemoryKind, OpKind, Order, Place, Resources, Shift};
+use crate::schedule::{Access, Event, Lines, Memory, MemoryKind, OpKind, Order, Place, Resources, Shift};
 use polyfabric_kernels::cancel;
 
 /// Checks that every rate and bandwidth is a positive number.

@@ -5,8 +5,8 @@ use super::judge::{Judge, Position};
 use super::memory::{Cuts, Layout};
 use super::observer::Observer;
 use super::violation::{Hazard, Violation, malformed};
-use crate::engine::list::{EventList, Instructions};
-use crate::engine::schedule::{Event, MemoryKind, Resources};
+use crate::list::{EventList, Instructions};
+use crate::schedule::{Event, MemoryKind, Resources};
 use std::ops::ControlFlow;
 
 /// Layout of the memories of a list's machine. Reads the list only if a memory is addressed by byte.

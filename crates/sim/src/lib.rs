@@ -1,11 +1,11 @@
-//! Everything that machines share: the schedule, and all results that are computed from it.
+//! What all machines share: machine files, schedules, and all results that are computed from a schedule. Knows no machine by name.
 //!
 //! A machine is a [`description`] plus a mapper that yields a [`schedule::Schedule`]. The schedule alone decides the
 //! time. The [`checker`] replays it without asking the mapper. [`stalls`], [`bound`], [`energy`], traffic ([`totals`])
 //! and the timeline ([`mod@trace`]) are computed from it, and [`report`] puts them together.
 
 pub mod bound;
-pub(crate) mod calendar;
+pub mod calendar;
 pub mod checker;
 pub mod description;
 pub mod energy;

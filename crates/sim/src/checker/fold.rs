@@ -19,7 +19,7 @@ use super::observer::Observer;
 use super::state::{Advance, Due, InFlight, Next, Phase, Who};
 use super::violation::Violation;
 use super::walk::{Footprint, Loop, Node, within};
-use crate::engine::schedule::{Repeat, Value};
+use crate::schedule::{Repeat, Value};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 

@@ -6,9 +6,9 @@
 //! one element a cycle, with a latency of 1 cycle. `vector` does the same and counts as the vector unit. `channel`
 //! brings 1 byte a cycle, with a latency of 2 cycles. A value has 4 elements of 1 byte.
 
-use crate::engine::checker::{Checked, Hazard, check, check_every_round};
-use crate::engine::schedule::*;
-use crate::engine::stalls::Stall;
+use crate::checker::{Checked, Hazard, check, check_every_round};
+use crate::schedule::*;
+use crate::stalls::Stall;
 
 const FRONT: Resource = Resource(0);
 const BACK: Resource = Resource(1);

@@ -6,8 +6,8 @@
 //! repeats from round to round.
 
 use super::state::Busy;
-use crate::engine::schedule::{Access, Event, Resource, Resources};
-use crate::engine::stalls::ClassStalls;
+use crate::schedule::{Access, Event, Resource, Resources};
+use crate::stalls::ClassStalls;
 
 /// An event at its start.
 pub(super) struct Begin<'a> {

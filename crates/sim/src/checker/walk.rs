@@ -10,7 +10,7 @@ use super::memory::{Addressing, Cuts, Layout, Loads};
 use super::observer::Observer;
 use super::state::{Next, Phase};
 use super::violation::{Violation, malformed};
-use crate::engine::schedule::{Event, Item, MemoryKind, Repeat, Resources, Schedule, Shift, Value, earliest};
+use crate::schedule::{Event, Item, MemoryKind, Repeat, Resources, Schedule, Shift, Value, earliest};
 use polyfabric_kernels::cancel;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};

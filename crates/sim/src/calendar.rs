@@ -8,9 +8,9 @@ const AHEAD: usize = 1 << 12;
 /// Cycles of the ring that one word of marks covers.
 const WORD: usize = u64::BITS as usize;
 
-/// A calendar queue. An item that is due within [`AHEAD`] cycles costs one push and one pop of a vector.
+/// A calendar queue. An item that is due within 4,096 cycles costs one push and one pop of a vector.
 #[derive(Debug)]
-pub(crate) struct Calendar<T> {
+pub struct Calendar<T> {
     ring: Vec<Vec<T>>,
     /// One bit for each cycle of the ring, set if something is due. Empty cycles are skipped 64 at a time.
     marks: [u64; AHEAD / WORD],

@@ -3,9 +3,9 @@
 //! hazard.
 
 use super::toy::*;
-use crate::engine::checker::{Checked, Violation, check, check_every_round};
-use crate::engine::list::Source;
-use crate::engine::schedule::*;
+use crate::checker::{Checked, Violation, check, check_every_round};
+use crate::list::Source;
+use crate::schedule::*;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use std::sync::Arc;

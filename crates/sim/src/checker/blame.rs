@@ -10,7 +10,7 @@
 //! A query in cycle t sees only constraints known before t. So the result does not depend on the order in which the
 //! replay handles the accesses of one cycle.
 
-use crate::engine::stalls::{Stall, Tally};
+use crate::stalls::{Stall, Tally};
 use std::cell::RefCell;
 use std::cmp::{Ordering, Reverse};
 use std::rc::Rc;

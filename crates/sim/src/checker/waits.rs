@@ -3,8 +3,8 @@
 use super::blame::{Blame, Cause, LONG_RUN, Member, Pipeline, View, Work};
 use super::observer::{Begin, Observer, Step, Wait};
 use super::state::Busy;
-use crate::engine::schedule::{Access, Event, Order, Resource, Resources, Traffic, Value, WaitCategory};
-use crate::engine::stalls::{ClassStalls, Stall, Tally};
+use crate::schedule::{Access, Event, Order, Resource, Resources, Traffic, Value, WaitCategory};
+use crate::stalls::{ClassStalls, Stall, Tally};
 use std::collections::HashSet;
 
 /// The writer or reader of a value, with the data to explain waits for it.

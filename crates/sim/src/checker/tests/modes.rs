@@ -1,9 +1,9 @@
 //! Does a change of mode wait until the unit is empty, and does no element overtake another?
 
-use crate::engine::checker::{Hazard, Violation, check, check_every_round};
-use crate::engine::list::Source;
-use crate::engine::schedule::*;
-use crate::engine::stalls::Stall;
+use crate::checker::{Hazard, Violation, check, check_every_round};
+use crate::list::Source;
+use crate::schedule::*;
+use crate::stalls::Stall;
 
 /// One unit takes an element a cycle. A slow operation of 7 cycles and a quick one of 5 share a mode; another mode has
 /// one of 3.

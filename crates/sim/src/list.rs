@@ -114,7 +114,7 @@ impl<'a> Source<'a> {
 }
 
 /// Calls `visit` with every event of a tree and how often it occurs, in the order of the tree.
-pub(crate) fn each(items: &[Item], times: u64, visit: &mut dyn FnMut(&Event, u64)) {
+pub fn each(items: &[Item], times: u64, visit: &mut dyn FnMut(&Event, u64)) {
     for item in items {
         cancel::check();
         match item {

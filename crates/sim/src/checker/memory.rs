@@ -5,7 +5,7 @@
 
 use super::content::NEVER;
 use super::violation::{Violation, malformed};
-use crate::engine::schedule::{Access, BankPort, Lines, MemoryKind, Order, Place, Resource, Resources, Value};
+use crate::schedule::{Access, BankPort, Lines, MemoryKind, Order, Place, Resource, Resources, Value};
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 

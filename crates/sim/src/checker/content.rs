@@ -3,7 +3,7 @@
 //! The time that an element stays in a unit follows from the machine's operation kinds, not from the mapper's event. An
 //! event can only extend it, with a later last result.
 
-use crate::engine::schedule::{Event, Mode, OpKind};
+use crate::schedule::{Event, Mode, OpKind};
 
 /// Earlier than any cycle.
 pub(super) const NEVER: i64 = i64::MIN / 4;

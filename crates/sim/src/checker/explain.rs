@@ -10,8 +10,8 @@ use super::memory::{LOAD_SCALE, Ready};
 use super::observer::Observer;
 use super::state::{Busy, Who};
 use super::violation::{Description, Hazard, NamedValue, Violation};
-use crate::engine::list::Source;
-use crate::engine::schedule::{Access, Event, MemoryId, MemoryKind, OpKind, Order, Shift, Value};
+use crate::list::Source;
+use crate::schedule::{Access, Event, MemoryId, MemoryKind, OpKind, Order, Shift, Value};
 use std::ops::ControlFlow;
 
 /// Most events of an unrolled tree that a search visits.

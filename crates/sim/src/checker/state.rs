@@ -1,7 +1,7 @@
 //! State of the checker: units, events under way and next items, and their shift by rounds of a loop.
 
 use super::content::Content;
-use crate::engine::schedule::{Access, OpRef, Resource, Shift};
+use crate::schedule::{Access, OpRef, Resource, Shift};
 
 /// A shift by some rounds of a loop.
 #[derive(Clone, Copy, Debug)]

@@ -2,8 +2,8 @@
 //! Is the limit tight: blocked at cycle n - 1, legal at n?
 
 use super::toy::*;
-use crate::engine::checker::{Hazard, Violation, check};
-use crate::engine::schedule::*;
+use crate::checker::{Hazard, Violation, check};
+use crate::schedule::*;
 
 /// The first three iterations, unrolled, as one list: load, multiply, add of 0, 1, 2.
 fn events() -> Vec<Event> {

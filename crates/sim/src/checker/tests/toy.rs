@@ -13,9 +13,9 @@
 //! But adder and multiplier are occupied for 4 cycles a round, so the next round may start only 4 cycles later: the
 //! period is 4. n rounds take 4 (n - 1) + 12 cycles (the last write is in cycle 11 of the last round).
 
-use crate::engine::checker::check;
-use crate::engine::schedule::*;
-use crate::engine::stalls::Stall;
+use crate::checker::check;
+use crate::schedule::*;
+use crate::stalls::Stall;
 
 pub const MULTIPLY: KindId = KindId(0);
 pub const ADD: KindId = KindId(1);
