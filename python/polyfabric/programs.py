@@ -195,9 +195,11 @@ def load(name: str | Program) -> Program:
         except Error as error:
             raise type(error)(f"{file}: {error}") from None
     if file.suffix != ".py":
-        raise InputError(
-            f"there is no program {name!r}, and it is not FILE.py:FUNCTION or FILE.pf; {suggestion(name, known())}"
+        script = f"{path}.py"
+        near = (
+            f"did you mean {script}:{function or 'FUNCTION'}?" if Path(script).is_file() else suggestion(name, known())
         )
+        raise InputError(f"there is no program {name!r}, and it is not FILE.py:FUNCTION or FILE.pf; {near}")
     read(file)
     spec = importlib.util.spec_from_file_location(file.stem, file)
     if spec is None or spec.loader is None:

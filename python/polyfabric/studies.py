@@ -9,8 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .errors import InputError, shown
 from .files import path_of
-from .schemes.options import OWN
+from .language.traced import TracedProgram
+from .schemes.options import OWN, WIDTHS
 
 if TYPE_CHECKING:
     from .progress import ProgressHook
@@ -39,9 +41,27 @@ def compare(
     """
     from .comparison import compared
 
+    if not isinstance(program, str | TracedProgram):
+        raise InputError(
+            f"compare: the program is {shown(program)}; give a pf.Program, a built-in name, or FILE.py:FUNCTION"
+        )
+    if widths not in WIDTHS:
+        raise InputError(f"compare: widths={shown(widths)}; give {' or '.join(map(repr, WIDTHS))}")
+    names = _listed("machines", machines, "['morphling', 'strix']")
     return compared(
-        program, machines, parameters=parameters, batch=batch, readings=readings, widths=widths, progress=progress
+        program, names, parameters=parameters, batch=batch, readings=readings, widths=widths, progress=progress
     )
+
+
+def _listed(what: str, given: Sequence[str], example: str) -> Sequence[str]:
+    """Names in a list; anything else is refused."""
+    if (
+        isinstance(given, str)
+        or not isinstance(given, Sequence)
+        or not all(isinstance(one, str | Path) for one in given)
+    ):
+        raise InputError(f"{what}={shown(given)}; give a list of names or files, as {example}")
+    return given
 
 
 def explore(
@@ -67,8 +87,14 @@ def explore(
     """
     from .exploration import Task, own_axes, sweep
 
-    task = Task.of(machine, programs, batch)
+    task = Task.of(machine, _listed("programs", programs, "['pbs']"), batch)
     given = [{key: values} for key, values in axes.items()] if isinstance(axes, Mapping) else axes
+    well_formed = isinstance(given, Sequence) and all(isinstance(axis, Mapping) for axis in given)
+    values = [own for axis in given for own in axis.values()] if well_formed else []
+    if not well_formed or not all(isinstance(own, Sequence) and not isinstance(own, str) for own in values):
+        raise InputError(
+            f"explore: axes={shown(axes)}; give a list of values for each figure, as {{'units.xpu.count': [1, 2, 4]}}"
+        )
     chosen = [{key: list(values) for key, values in axis.items()} for axis in given] or own_axes(task)
     file = None if results is None else path_of(results)
     return sweep(task, chosen, results=file, jobs=jobs, dask=dask, progress=progress)

@@ -66,14 +66,24 @@ def shorten(names: Iterable[str], namespace: dict[str, Any], others: Iterable[ty
 
 
 def _trim(error: BaseException) -> None:
-    """Removes this package's frames from an error and its causes, and causes that have no others."""
-    error.__traceback__ = _outside(error.__traceback__)
-    for attribute in ("__cause__", "__context__"):
-        behind = getattr(error, attribute)
-        if behind is not None:
-            _trim(behind)
-            if behind.__traceback__ is None:
-                setattr(error, attribute, None)
+    """Removes this package's frames from an error and its causes, and causes that had no others."""
+    errors: dict[int, BaseException] = {}
+    left = [error]
+    while left:
+        one = left.pop()
+        if id(one) in errors:
+            continue
+        errors[id(one)] = one
+        for attribute in ("__cause__", "__context__"):
+            behind = getattr(one, attribute)
+            if behind is None:
+                continue
+            left.append(behind)
+            # An error that was never raised, such as a user's own cause, has no frames at all.
+            if behind.__traceback__ is not None and _outside(behind.__traceback__) is None:
+                setattr(one, attribute, None)
+    for one in errors.values():
+        one.__traceback__ = _outside(one.__traceback__)
 
 
 def _outside(frames: TracebackType | None) -> TracebackType | None:

@@ -92,8 +92,6 @@ FAR = pf.Int(10**9, 10**9 + 5)
 @pytest.mark.parametrize(
     ("kind", "function", "result", "given", "expected"),
     [
-        (pf.UInt(8), lambda x: pf.lookup(x, [1, 2, 3]), (0, 3), 7, 0),
-        (pf.UInt(8), lambda x: pf.lookup(x, [1, 2, 3]) == 0, (0, 1), 7, 1),
         (pf.UInt(32), lambda x: pf.lookup(x.assume(FAR), lambda v: v % 7), (0, 6), FAR.lo + 2, (FAR.lo + 2) % 7),
         (FAR, lambda x: pf.lookup(x, lambda v: v % 7, result=pf.UInt(4)), (0, 15), FAR.hi, FAR.hi % 7),
         (pf.Int(0, 7), lambda x: pf.lookup(x * 2**35 >> 33, lambda v: v % 9), (0, 8), 5, 2),
@@ -107,7 +105,7 @@ FAR = pf.Int(10**9, 10**9 + 5)
     ],
 )
 def test_ends_of_tables_shifts_and_factors(kind, function, result, given, expected) -> None:
-    """Beyond the end of a list, far from 0, beyond a machine word or the steps of the torus."""
+    """Far from 0, beyond a machine word or the steps of the torus."""
     program = pf.program(x=kind)(function)
     assert program.outputs["result"].bounds == result
     assert program.clear(x=given) == expected
@@ -131,3 +129,11 @@ def test_the_width_of_a_result_does_not_depend_on_the_lowering() -> None:
         program = pf.program(x=kind, y=pf.UInt(8))(lambda x, y, table=table: (pf.lookup(x, table) + y, x + y, x * y))
         assert {kind.bits for kind in program.outputs.values()} == {8}
         assert program.clear(x=0, y=255) == (0, 255, 0)
+
+
+@pytest.mark.parametrize("kind", [pf.Int(0, 7), pf.Int(-3, 4), pf.UInt(8), pf.Bool], ids=repr)
+@pytest.mark.parametrize("number", [-(2**70), -(2**45), -4, 0, 5, 300, 2**62, 2**70])
+def test_extremes_with_public_numbers_of_any_size(kind: pf.Value, number: int) -> None:
+    program = pf.program(x=kind)(lambda x: (pf.min(x, number), pf.max(x, number)))
+    for x in {kind.lo, kind.hi, max(kind.lo, min(kind.hi, number))}:
+        assert program.clear(x=x) == (min(x, number), max(x, number))

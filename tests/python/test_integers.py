@@ -101,7 +101,7 @@ def test_division_rounds_down(bits: int, signed: bool) -> None:
         assert divided.clear(x=x, y=y) == (wrapped(x // y, kind), x % y), (x, y)
 
 
-def test_by_zero_and_beyond_a_table_as_documented() -> None:
+def test_division_by_zero_is_as_documented() -> None:
     by = {
         signed: pf.program(x=kind, y=kind)(lambda x, y: divmod(x, y))
         for signed, kind in enumerate((pf.UInt(4), pf.SInt(4)))
@@ -110,8 +110,18 @@ def test_by_zero_and_beyond_a_table_as_documented() -> None:
         assert by[0].clear(x=x, y=0) == (15, x)
     for x in range(-8, 8):
         assert by[1].clear(x=x, y=0) == (-1 if x >= 0 else 0, x)
-    table = pf.program(i=pf.UInt(4))(lambda i: pf.lookup(i, [5, 6, 7], result=pf.UInt(8)))
-    assert [table.clear(i=i) for i in range(16)] == [5, 6, 7, *[0] * 13]
+
+
+def test_a_table_has_an_entry_for_every_value_of_its_index() -> None:
+    with pytest.raises(pf.errors.ProgramError) as refused:
+        pf.program(i=pf.UInt(4))(lambda i: pf.lookup(i, [5, 6, 7]))
+    assert "i.assume(pf.Int(0, 2))" in str(refused.value) or "x.assume(pf.Int(0, 2))" in str(refused.value)
+    for kind in (pf.UInt(4), pf.Int(0, 15)):
+        table = pf.program(i=kind)(lambda i: pf.lookup(i.assume(pf.Int(0, 2)), [5, 6, 7], result=pf.UInt(8)))
+        assert [table.clear(i=i) for i in range(3)] == [5, 6, 7]
+    for short in ([1, 2, 3], list(range(255))):
+        with pytest.raises(pf.errors.ProgramError):
+            pf.program(i=pf.UInt(8))(lambda i, short=short: pf.lookup(i, short))
 
 
 @pytest.mark.parametrize(("bits", "told"), [(4, 16), (8, 105), (12, 1265)])
@@ -168,7 +178,7 @@ def test_sums_of_many_vectors_and_casts() -> None:
 
 
 def test_tables_with_an_encrypted_index() -> None:
-    names = [5, -3, 0, 100, -128]
+    names = [5, -3, 0, 100, -128, 7, 8, 9]
 
     @pf.program(i=pf.UInt(8), j=pf.UInt(3), k=pf.UInt(11))
     def read(i, j, k):
@@ -179,7 +189,7 @@ def test_tables_with_an_encrypted_index() -> None:
         )
 
     for i, j, k in [(0, 0, 0), (255, 4, 2047), (17, 1, 900), (99, 7, 3)]:
-        assert read.clear(i=i, j=j, k=k) == (i * i, [5, -3, 0, 100, -128, 0, 0, 0][j], k // 3)
+        assert read.clear(i=i, j=j, k=k) == (i * i, names[j], k // 3)
 
 
 def test_a_part_of_a_text_is_a_text() -> None:
@@ -212,7 +222,7 @@ def test_public_choices_and_tables_have_the_range_of_their_numbers() -> None:
             pf.where(v > 1, 5, 70_000),
             pf.where(more, [1, 2], [3, 4]),
             pf.where(more, "yes", "maybe"),
-            pf.lookup(x.cast(pf.UInt(2)), [1, 2, -3]),
+            pf.lookup(x.cast(pf.UInt(2)), [1, 2, -3, 0]),
         )
 
     kinds = [str(kind) for kind in chosen.outputs.values()]
@@ -462,3 +472,9 @@ def test_public_values_behind_a_mask_are_none():
         with rejects(pf.errors.ProgramError, "masked"):
             pf.program(x=pf.UInt(8).vector(3))(function)
     assert pf.program(x=pf.UInt(8).vector(3))(lambda x: x * masked.filled(0)).clear(x=[4, 5, 6]) == [4, 10, 0]
+
+
+def test_a_vector_of_conditions_chooses_no_texts() -> None:
+    for function in (lambda x, c: pf.where(c, x, "zzz"), lambda x, c: pf.where(c, "yes", "no")):
+        with pytest.raises(pf.errors.ProgramError):
+            pf.program(x=pf.Text(3), c=pf.Bool.vector(3))(function)

@@ -90,7 +90,7 @@ def test_shifts_by_encrypted_amounts(a: Type, amount: Type) -> None:
 @pytest.mark.parametrize("kind", [pf.UInt(8), pf.SInt(5), pf.Int(0, 7), pf.Int(-30, 99), pf.Bool], ids=repr)
 def test_elements_and_entries_by_an_encrypted_index(index: Type, kind: Type) -> None:
     values, entries = some(kind, 2), [7, -8, 300]
-    entries = entries[: index.hi + 1]
+    entries = [*entries, *[0] * 38][: index.hi + 1]
     table = entries if index.lo == 0 else lambda n: entries[n] if 0 <= n < len(entries) else 0
     program = pf.program(v=kind.vector(5), i=index)(
         lambda v, i: (

@@ -11,7 +11,7 @@ import pytest
 
 @pf.program(x=pf.UInt(8).vector(3), risk=pf.Int(0, 7))
 def exact(x: pf.Value, risk: pf.Value) -> dict[str, pf.Value]:
-    return {"best": pf.max(x), "fee": pf.where(risk > 5, pf.lookup(risk, [0, 2, 3]), 0)}
+    return {"best": pf.max(x), "fee": pf.where(risk > 5, pf.lookup(risk, [0, 2, 3, 3, 3, 3, 3, 3]), 0)}
 
 
 @pf.program(x=pf.Real.vector(8))
@@ -52,3 +52,13 @@ def test_notebooks_show_reports_and_results_as_tables() -> None:
         assert "<table>" in shown
         assert "<html" not in shown
     assert "output result" in result._repr_html_()
+
+
+def test_a_range_with_one_end_and_a_picture_of_another_kind_are_refused(tmp_path):
+    for call in (
+        lambda: pf.Int(8),
+        lambda: pf.program(x=pf.Int(0, 3))(lambda x: x + 1).draw().save(tmp_path / "x.png"),
+    ):
+        with pytest.raises(pf.errors.Error):
+            call()
+    assert list(tmp_path.iterdir()) == []

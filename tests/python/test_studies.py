@@ -45,3 +45,21 @@ def test_the_function_reproduce_hides_its_package() -> None:
     assert callable(pf.reproduce)
     with pytest.raises(pf.errors.MachineError, match=PAPERS[0]):
         pf.reproduce("nobody")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: pf.compare(None),
+        lambda: pf.compare(lambda x: x),
+        lambda: pf.compare("pbs", "morphling"),
+        lambda: pf.compare("pbs", [pf.load_machine("morphling")]),
+        lambda: pf.compare("pbs", ["morphling"], widths="x"),
+        lambda: pf.explore("morphling", "units.xpu.count"),
+        lambda: pf.explore("morphling", {"units.xpu.count": 4}),
+        lambda: pf.explore("morphling", {"units.xpu.count": [1, 2]}, "pbs"),
+    ],
+)
+def test_operands_of_other_types_are_refused(call) -> None:
+    with pytest.raises(pf.errors.InputError):
+        call()

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polyfabric as pf
 import pytest
 
 HEAD = """import polyfabric as pf
@@ -63,3 +64,20 @@ def test_an_error_shows_the_users_frames_alone(tmp_path: Path, name: str) -> Non
 def test_a_variable_of_the_environment_keeps_all_frames(tmp_path: Path) -> None:
     shown = printed(tmp_path, HEAD + CALLS["run"][0], POLYFABRIC_TRACEBACK="1")
     assert shown.count("  File ") > 3
+
+
+def test_a_users_own_cause_stays_and_a_circle_of_causes_ends() -> None:
+    def wrong(_value: int) -> int:
+        raise pf.errors.InputError("bad") from ValueError("why")
+
+    with pytest.raises(pf.errors.InputError) as found:
+        pf.program(x=pf.Int(0, 7))(lambda x: pf.lookup(x, wrong))
+    assert isinstance(found.value.__cause__, ValueError)
+
+    def circular(_value: int) -> int:
+        one, other = pf.errors.InputError("one"), ValueError("other")
+        one.__cause__, other.__cause__ = other, one
+        raise one
+
+    with pytest.raises(pf.errors.InputError):
+        pf.program(x=pf.Int(0, 7))(lambda x: pf.lookup(x, circular))

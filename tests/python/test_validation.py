@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,8 @@ def test_the_command_reads_recorded_rows():
         found = [one for one in json.loads(Path(file).read_text())["data"] if one["paper"] == paper]
         assert json.loads(done.output)["papers"][paper]["cells"] == len(validation.cells(found))
     assert CliRunner().invoke(validate, files).exit_code == 0
+    assert CliRunner().invoke(validate, [files[0], files[0]]).exit_code != 0
+    assert CliRunner().invoke(validate, [files[0], "--applications"]).exit_code != 0
 
 
 @pytest.mark.parametrize(
@@ -70,6 +73,10 @@ def test_the_command_reads_recorded_rows():
         json.dumps([{**ROWS[0], "model": "1"}]),
         json.dumps([{**ROWS[0], "kind": ["predicted"]}]),
         json.dumps([{**ROWS[0], "cell": None}]),
+        json.dumps([{**ROWS[0], "deviation": math.nan}]),
+        json.dumps([{**ROWS[0], "deviation": 10**400}]),
+        json.dumps([{**ROWS[0], "paper": "\ud800"}]),
+        json.dumps([ROWS[0], {**ROWS[0], "paper": "Strix"}]),
         "[" * 100_000,
         "\ud800".encode("utf-8", "surrogatepass"),
     ],

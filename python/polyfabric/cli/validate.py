@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from ..errors import FileError
 from ..progress import bars
 from ..reproduce import PAPERS, reproduce
 from ..reproduce import validation as validated
@@ -26,8 +27,15 @@ def validate(files: tuple[Path, ...], *, applications: bool, as_json: bool) -> N
     Each FILE holds the rows of one paper, as `polyfabric reproduce PAPER --json` prints them. Without files, all papers are reproduced, which
     takes minutes. `polyfabric reproduce --help` explains the kinds.
     """
+    papers: dict[str, list[validated.Row]] = {}
     if files:
-        papers = dict(validated.read(path) for path in files)
+        if applications:
+            raise click.UsageError("--applications is for a run without files; leave it out, or leave out the files")
+        for path in files:
+            paper, rows = validated.read(path)
+            if paper in papers:
+                raise FileError(f"{path}: another file has rows of {paper} too; give one of them")
+            papers[paper] = rows
     else:
         with bars() as progress:
             reports = [reproduce(paper, applications=applications, progress=progress) for paper in PAPERS]

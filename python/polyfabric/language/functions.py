@@ -52,9 +52,9 @@ def lookup(
 ) -> TfheValue:
     """Any function of each element.
 
-    `table` is a Python function over the range of `value`, or a list: `table[i]` for i, 0 beyond its end; if the range
-    does not begin at 0, a result for each value from the smallest up. With
-    `choice`, `table` is a list of tables, and element i uses table `choice[i]`.
+    `table` is a Python function over the range of `value`, or a list with an entry for each value of the range, the first for the smallest. For
+    a shorter list, state the range: `pf.lookup(i.assume(pf.Int(0, 2)), [5, 6, 7])`. With `choice`, `table` is a list of tables, and element i
+    uses table `choice[i]`.
 
     By default the result is an integer with the range of the table's entries. `result` names another type that holds them, such as pf.Int(0, 99),
     pf.UInt(8) or pf.Bool, or pf.Torus(bits); with `boolean` it is a truth value.
@@ -123,13 +123,13 @@ def _tabulated(table: operands.Table, value: TfheValue, in_digits: bool) -> tupl
         raise
     if callable(table):
         return first, entries
-    if kind.lo and len(entries) != size:
+    if len(entries) < size or (kind.lo and len(entries) > size):
+        narrower = f", or state the range, as x.assume(pf.Int({kind.lo}, {kind.lo + len(entries) - 1}))"
         raise refuse(
-            f"the look-up table has {len(entries)} entries, but {kind.lo} to {kind.hi} are {size} values, the first of which is {kind.lo}; give an "
-            "entry for each, or a function"
+            f"the lookup table has {len(entries)} entries, but {kind.lo} to {kind.hi} are {size} values, the first of which is {kind.lo}; give an "
+            f"entry for each, or a function{narrower if len(entries) < size else ''}"
         )
-    # Operands beyond a list's end give 0, which the result's range must include.
-    return first, entries[:size] + [0] * (size - len(entries))
+    return first, entries[:size]
 
 
 def _of_torus(value: TfheValue) -> tuple[tuple[int, int], int]:

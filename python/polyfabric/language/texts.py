@@ -208,7 +208,11 @@ class Text(TfheValue):
 
 
 def chosen_text(condition: TfheValue, then: Text | str, otherwise: Text | str) -> Text:
-    """`then` where the condition holds, else `otherwise`."""
+    """`then` if the condition holds, else `otherwise`."""
+    if not condition.type.scalar:
+        raise refuse(
+            f"where: the condition is {condition.type}, but a text is chosen by one; choose among the bytes, as pf.where(c, x.encode(), y.encode())"
+        )
     texts = [choice for choice in (then, otherwise) if isinstance(choice, Text)]
     if texts:
         of = texts[0]

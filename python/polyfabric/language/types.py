@@ -256,8 +256,12 @@ MOST_BITS = 4096
 """Most bits of an integer."""
 
 
-def Int(lo: int, hi: int, *, step: int = 1) -> Type:  # noqa: N802 - used like a type
+def Int(lo: int, hi: int | None = None, *, step: int = 1) -> Type:  # noqa: N802 - used like a type
     """An integer from `lo` to `hi`; with `step`, one of lo, lo + step, .. Results are exact."""
+    if hi is None:
+        raise refuse(
+            f"pf.Int({lo}) has one end; give both, as pf.Int(0, {lo}), or a width, as pf.UInt({lo}) or pf.SInt({lo})"
+        )
     ends = (whole("the lower end of pf.Int", lo), whole("the upper end of pf.Int", hi))
     of = whole("the step of pf.Int", step, 1, FARTHEST)
     if ends[0] > ends[1]:

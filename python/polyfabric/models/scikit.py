@@ -412,8 +412,8 @@ def _isolation(model: Any) -> tuple[Ensemble, Reading]:  # noqa: ANN401 - a fitt
         made = _tree(own, (depth + _mean_depth(own.n_node_samples))[:, None])
         trees.append(replace(made, feature=np.where(made.feature < 0, -1, features[made.feature])))
     limit = -float(_mean_depth(np.array([model.max_samples_]))[0]) * np.log2(-model.offset_)
-    # At the limit itself a row is no outlier.
-    reading = Reading(classes=(-1, 1), threshold=float(np.nextafter(limit, -np.inf)))
+    # At the limit itself a row is no outlier. Sums of depths and the logarithm are rounded, so the limit has a margin.
+    reading = Reading(classes=(-1, 1), threshold=limit - 1e-9 * max(1.0, abs(limit)))
     return Ensemble(tuple(trees), np.zeros(1), int(model.n_features_in_), 1 / len(trees), single=True), reading
 
 

@@ -38,7 +38,7 @@ class Node:
     accent: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Picture:
     """An SVG that notebooks show and `save` writes."""
 
@@ -48,8 +48,14 @@ class Picture:
         return self.svg
 
     def save(self, path: str | Path) -> None:
-        """Writes the SVG file."""
-        write_text(path_of(path), self.svg)
+        """Writes the file, whose name ends in .svg."""
+        file = path_of(path)
+        if file.suffix.lower() != ".svg":
+            raise InputError(f"{file}: a picture is written as SVG; end the name in .svg")
+        write_text(file, self.svg)
+
+    def __repr__(self) -> str:
+        return f"<picture of {len(self.svg):,} bytes of SVG: .save('program.svg') writes it>"
 
 
 def picture(program: TracedProgram) -> Picture:

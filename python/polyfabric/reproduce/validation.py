@@ -26,6 +26,7 @@ WITHIN = (0.03, 0.1, 0.25)
 WORST = 10
 
 _LARGEST = 64 << 20
+_MOST = 1e100
 _FIELDS = (
     "paper",
     "table",
@@ -89,26 +90,31 @@ def read(path: Path) -> tuple[str, list[Row]]:
     """The paper and the rows of a file that `polyfabric reproduce PAPER --json` or a recording of it wrote.
 
     Raises:
-        FileError: the file has no such rows.
+        FileError: the file has no such rows, or those of several papers.
     """
     wrong = f"{path}: no rows of a reproduction; write them with `polyfabric reproduce PAPER --json > FILE`"
     try:
         found = json.loads(read_bytes(path, _LARGEST))
+        rows = found.get("data") if isinstance(found, dict) else found
+        valid = isinstance(rows, list) and rows != [] and all(map(_is_row, rows))
     except (ValueError, RecursionError) as error:
         raise FileError(wrong) from error
-    rows = found.get("data") if isinstance(found, dict) else found
-    if (
-        not isinstance(rows, list)
-        or not rows
-        or not all(isinstance(row, dict) and row.keys() >= {*_FIELDS} for row in rows)
-    ):
+    if not valid:
         raise FileError(wrong)
-    for row in rows:
-        numbers = (row[name] for name in ("published", "published_least", "published_most", "model", "deviation"))
-        if not all(number is None or isinstance(number, int | float) for number in numbers):
-            raise FileError(wrong)
-        if row["kind"] not in (None, *PREDICTED, *KINDS) or not all(
-            isinstance(row[name], str) for name in ("paper", "table", "cell", "reason")
-        ):
-            raise FileError(wrong)
-    return rows[0]["paper"], rows
+    papers = list(dict.fromkeys(row["paper"] for row in rows))
+    if len(papers) > 1:
+        raise FileError(f"{path}: rows of {', '.join(papers)}; give each paper a file of its own")
+    return papers[0], rows
+
+
+def _is_row(row: object) -> bool:
+    """Whether the values have the types of a row's. Raises `ValueError` for a text that is no Unicode."""
+    if not isinstance(row, dict) or not row.keys() >= {*_FIELDS}:
+        return False
+    numbers = (row[name] for name in ("published", "published_least", "published_most", "model", "deviation"))
+    if not all(number is None or (isinstance(number, int | float) and abs(number) < _MOST) for number in numbers):
+        return False
+    texts = [row[name] for name in ("paper", "table", "cell", "reason")]
+    return row["kind"] in (None, *PREDICTED, *KINDS) and all(
+        isinstance(text, str) and text.encode() != b"" for text in texts
+    )
