@@ -47,20 +47,20 @@ def compare(
         )
     if widths not in WIDTHS:
         raise InputError(f"compare: widths={shown(widths)}; give {' or '.join(map(repr, WIDTHS))}")
-    names = _listed("machines", machines, "['morphling', 'strix']")
+    names = _listed("machines", machines)
     return compared(
         program, names, parameters=parameters, batch=batch, readings=readings, widths=widths, progress=progress
     )
 
 
-def _listed(what: str, given: Sequence[str], example: str) -> Sequence[str]:
+def _listed(what: str, given: Sequence[str]) -> Sequence[str]:
     """Names in a list; anything else is refused."""
     if (
         isinstance(given, str)
         or not isinstance(given, Sequence)
         or not all(isinstance(one, str | Path) for one in given)
     ):
-        raise InputError(f"{what}={shown(given)}; give a list of names or files, as {example}")
+        raise InputError(f"{what}={shown(given)}; give a list of names or files")
     return given
 
 
@@ -87,7 +87,7 @@ def explore(
     """
     from .exploration import Task, own_axes, sweep
 
-    task = Task.of(machine, _listed("programs", programs, "['pbs']"), batch)
+    task = Task.of(machine, _listed("programs", programs), batch)
     given = [{key: values} for key, values in axes.items()] if isinstance(axes, Mapping) else axes
     well_formed = isinstance(given, Sequence) and all(isinstance(axis, Mapping) for axis in given)
     values = [own for axis in given for own in axis.values()] if well_formed else []
