@@ -77,8 +77,8 @@ def explore(
 ) -> Report:
     """Times programs on a machine, given by name or file, with varied figures: the report shows the best point at each area.
 
-    `axes` are lists of values by the figure's key in the machine file, in its unit: `{"units.xpu.count": [1, 2, 4]}`. Each figure of a mapping is an
-    axis of its own; in a list of mappings, the figures of one mapping change together. `programs` are `PROGRAM` or `PROGRAM@SET`, built-in or
+    `axes` are lists of values by the figure's key in the machine file, in its unit: `{"units.xpu.count": [1, 2, 4]}`. Figures of a mapping vary
+    independently; in a list of mappings, those of one mapping change together. `programs` are `PROGRAM` or `PROGRAM@SET`, built-in or
     `FILE.py:FUNCTION`. By default both are those of the machine file's own sweep. `batch` is the number of ciphertexts of a built-in TFHE program.
 
     `results` is a file that each point is appended to when it is done; points in it are not computed again. `jobs` processes (by default one per

@@ -46,8 +46,8 @@ def timeline(name: str) -> Drawing:
             kind, faint = groups(group)
             wide = max((end - start) * scale - 0.4, 0.6)
             d.bar(_LEFT + (start - first) * scale, top, wide, 19, kind, faint=faint)
-    told = "a color is a kind of unit" if isinstance(_some(rows), str) else _LOOKUPS
-    d.text(24, bottom + 34, told, size=11, anchor="start", kind="faint")
+    legend = "a color is a kind of unit" if isinstance(_some(rows), str) else _LOOKUPS
+    d.text(24, bottom + 34, legend, size=11, anchor="start", kind="faint")
     return d
 
 

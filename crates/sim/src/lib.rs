@@ -1,4 +1,4 @@
-//! What all machines share: machine files, schedules, and all results that are computed from a schedule. Knows no machine by name.
+//! The parts that all machines share: machine files, schedules, and the results that are computed from them. No machine is named here.
 //!
 //! A machine is a [`description`] plus a mapper that yields a [`schedule::Schedule`]. The schedule alone decides the
 //! time. The [`checker`] replays it without asking the mapper. [`stalls`], [`bound`], [`energy`], traffic ([`totals`])

@@ -67,9 +67,13 @@ def of(described: dict[str, dict[str, Any]], rows: Sequence[Row]) -> list[tuple[
         if all(point.model is None for point in points):
             continue
         alone = not any(point.is_published for point in points) and not any(panel.marks for panel in found)
-        told = "The paper prints no numbers of it: the model's alone." if alone else "Marks are published values."
+        marks = (
+            "The paper prints no numbers of it, so only the model's values are drawn."
+            if alone
+            else "Marks are published values."
+        )
         caption = described.get(name, {}).get("caption", "the model by its rows.")
-        made.append((f"{name}: {caption} {told}", panels.draw(found)))
+        made.append((f"{name}: {caption} {marks}", panels.draw(found)))
     return made
 
 

@@ -103,7 +103,7 @@ def read(path: Path) -> tuple[str, list[Row]]:
         raise FileError(wrong)
     papers = list(dict.fromkeys(row["paper"] for row in rows))
     if len(papers) > 1:
-        raise FileError(f"{path}: rows of {', '.join(papers)}; give each paper a file of its own")
+        raise FileError(f"{path}: rows of {', '.join(papers)}; split it into one file per paper")
     return papers[0], rows
 
 

@@ -1,4 +1,4 @@
-//! What the values of an RNS schedule stand for, as its mapper says. The audit recomputes it.
+//! The meaning of an RNS schedule's values. The mapper states it, and the audit recomputes it.
 
 use super::leaf::LeafSubpolynomial;
 use super::step::Step;
