@@ -1,4 +1,4 @@
-"""Every link of the chain imports only links to its left, and only `reproduce` knows the published answers."""
+"""Every link of the chain imports only links to its left, and only `papers` knows the published answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LONGEST_FILE = 800
 SOURCE_SUFFIXES = {".rs", ".py", ".sv", ".v", ".md"}
 
 #: The only places that may open `figures/`: the comparison itself and tests.
-READERS_OF_FIGURES = re.compile(r"^python/polyfabric/reproduce/|(^|/)(tests?/|test_)")
+READERS_OF_FIGURES = re.compile(r"^python/polyfabric/papers/|(^|/)(tests?/|test_)")
 READS_FIGURES = re.compile(r"""figures/|(/ *|Path\(|join\(|open\()["']figures["']""")
 
 

@@ -41,10 +41,8 @@ from .language.types import SlotType as _SlotType
 from .language.types import Type as _Type
 from .messages import Ciphertexts, EvaluationKey, PublicKey
 from .models import from_onnx, from_sklearn
+from .papers import reproduce
 from .reports import Report
-
-# The function, which hides the package of this name: `from polyfabric.reproduce import ..` reads the latter.
-from .reproduce import reproduce
 from .runnable_programs import Program, program
 from .schemes.plan import RunResult
 from .slot_parameters import SlotParameters, parameter_sets

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from polyfabric.papers import validation
 from polyfabric.reports.drawing import Drawing
-from polyfabric.reproduce import validation
 
 from . import bench_tables, results
 from .machine_diagrams import NAMES, description, figures, value_of

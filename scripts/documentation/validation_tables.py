@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from polyfabric.papers import validation
 from polyfabric.reports import rows
-from polyfabric.reproduce import validation
 
 Rows = list[tuple[str, ...]]
 Row = dict[str, Any]

@@ -18,8 +18,8 @@ from polyfabric.apps.ckks_bootstrapping import ckks_bootstrapping
 from polyfabric.apps.matvec import matvec
 from polyfabric.errors import SecurityWarning
 from polyfabric.execution import plan
-from polyfabric.reproduce.f1_figures import figure_9, figure_10, table_5, table_5_means, units_at_work, utilisation
-from polyfabric.reproduce.f1_worth import UNKNOWN, of_program
+from polyfabric.papers.f1_figures import figure_9, figure_10, table_5, table_5_means, units_at_work, utilisation
+from polyfabric.papers.f1_worth import UNKNOWN, of_program
 from polyfabric.statements import Add, Mul, Program, Rotate
 from rejects import rejects
 

@@ -12,7 +12,7 @@ import pytest
 from polyfabric import accelerators, programs
 from polyfabric.apps.f1_programs import PROGRAMS, country_lookup, helr, lola_cifar, lola_mnist, packing
 from polyfabric.apps.f1_programs.execute import Answer, clear_example, execute
-from polyfabric.reproduce import f1 as paper
+from polyfabric.papers import f1 as paper
 from polyfabric.schemes.options import PlanOptions
 from rejects import rejects
 

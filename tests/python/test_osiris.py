@@ -12,7 +12,7 @@ from polyfabric.apps import osiris_programs
 from polyfabric.apps.ckks_bootstrapping import ckks_bootstrapping
 from polyfabric.errors import SecurityWarning
 from polyfabric.execution import plan
-from polyfabric.reproduce import osiris
+from polyfabric.papers import osiris
 from test_osiris_rows import REPORT, STAGES
 
 REDUCED = "toy-12-boot-osiris"

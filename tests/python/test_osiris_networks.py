@@ -12,9 +12,9 @@ from polyfabric.accelerators import load
 from polyfabric.apps import lenet, multiplexed, resnet20
 from polyfabric.errors import MachineError, SecurityWarning
 from polyfabric.execution import plan
+from polyfabric.papers import osiris_networks, osiris_roofline
 from polyfabric.repeated_rounds import Body, Folded, Round, RoundProgram, simulated
 from polyfabric.reports import Report
-from polyfabric.reproduce import osiris_networks, osiris_roofline
 from rejects import rejects
 
 SMALL_LENET = lenet.Shape(side=8, frame=8, window=3, maps=(2, 8), hidden=8, classes=3, slots=128)

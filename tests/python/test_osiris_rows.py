@@ -11,10 +11,10 @@ import pytest
 from polyfabric import _native
 from polyfabric.apps.bitonic_sorting import PAPER_SET as SORTING_SET
 from polyfabric.apps.ckks_bootstrapping import FULL_SET
+from polyfabric.papers import osiris, osiris_choices, osiris_networks, osiris_roofline, osiris_steps, published
+from polyfabric.papers.osiris_networks import Timed
 from polyfabric.repeated_rounds import Body, Folded, Round, RoundProgram
 from polyfabric.reports import Report
-from polyfabric.reproduce import osiris, osiris_choices, osiris_networks, osiris_roofline, osiris_steps, published
-from polyfabric.reproduce.osiris_networks import Timed
 
 FACTS = {
     "limb_operations": {"multiplies": 1000},

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 import test_osiris_rows
-from polyfabric.reproduce import osiris, osiris_roofline, osiris_statements, osiris_steps, osiris_timing
-from polyfabric.reproduce.rows import BOUND_KNOWN
+from polyfabric.papers import osiris, osiris_roofline, osiris_statements, osiris_steps, osiris_timing
+from polyfabric.papers.rows import BOUND_KNOWN
 
 CHAIN = osiris._CHAIN
 

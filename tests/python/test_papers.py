@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 from polyfabric import accelerators
-from polyfabric.reproduce import f1_tables, morphling, reproduce
-from polyfabric.reproduce.multipliers import Transform, complex_product, real_product
-from polyfabric.reproduce.published import Figures, compared
-from polyfabric.reproduce.strix import fragments
+from polyfabric.papers import f1_tables, morphling, reproduce
+from polyfabric.papers.multipliers import Transform, complex_product, real_product
+from polyfabric.papers.published import Figures, compared
+from polyfabric.papers.strix import fragments
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 

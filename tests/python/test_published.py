@@ -6,9 +6,9 @@ import tomllib
 
 import polyfabric as pf
 import pytest
-from polyfabric.reproduce import PAPERS, reproduce
-from polyfabric.reproduce.published import Figures, compared
-from polyfabric.reproduce.rows import calibrated, failed, identical, predicted
+from polyfabric.papers import PAPERS, reproduce
+from polyfabric.papers.published import Figures, compared
+from polyfabric.papers.rows import calibrated, failed, identical, predicted
 
 FIGURES = """
     paper = "P"

@@ -17,9 +17,9 @@ import polyfabric as pf
 import pytest
 from click.testing import CliRunner
 from polyfabric.computer import give_memory_back
+from polyfabric.papers import PAPERS, drawings, drawn, f1, f1_figures, fpt, morphling, strix
+from polyfabric.papers.rows import predicted
 from polyfabric.reports import Report, rows
-from polyfabric.reproduce import PAPERS, drawings, drawn, f1, f1_figures, fpt, morphling, strix
-from polyfabric.reproduce.rows import predicted
 
 #: The module, whose name its command takes in the package.
 command = importlib.import_module("polyfabric.cli.reproduce")

@@ -6,7 +6,7 @@ import threading
 import time
 
 import pytest
-from polyfabric.reproduce.side_by_side import Memory, Step, side_by_side
+from polyfabric.papers.side_by_side import Memory, Step, side_by_side
 
 
 def test_what_is_made_stands_in_the_order_of_the_steps_and_is_told():

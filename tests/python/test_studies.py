@@ -40,7 +40,7 @@ def test_a_mapping_of_axes_combines_each_figure_with_each() -> None:
 
 
 def test_the_function_reproduce_hides_its_package() -> None:
-    from polyfabric.reproduce import PAPERS
+    from polyfabric.papers import PAPERS
 
     assert callable(pf.reproduce)
     with pytest.raises(pf.errors.MachineError, match=PAPERS[0]):

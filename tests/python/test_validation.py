@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from polyfabric.cli.validate import validate
 from polyfabric.errors import FileError
-from polyfabric.reproduce import validation
+from polyfabric.papers import validation
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from polyfabric import accelerators
-from polyfabric.reproduce import fpt, reproduce, strix
-from polyfabric.reproduce.published import Figures, compared
+from polyfabric.papers import fpt, reproduce, strix
+from polyfabric.papers.published import Figures, compared
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 
