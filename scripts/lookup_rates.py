@@ -1,4 +1,4 @@
-"""Measure look-ups and key switches of every default parameter set; the planner uses the table to choose the fastest set.
+"""Measure lookups and key switches of every default parameter set; the planner uses the table to choose the fastest set.
 
 python scripts/lookup_rates.py      measure with AVX2 and with AVX-512, and write the table
 
@@ -28,7 +28,7 @@ UNROLLED = (1, 2, 4)
 BATCH = 24
 ROUNDS = 3
 FEWER = 96
-"""LWE dimension of the timed keys; the time of a look-up is proportional to it."""
+"""LWE dimension of the timed keys; the time of a lookup is proportional to it."""
 
 
 def default_sets() -> list[dict[str, Any]]:
@@ -37,7 +37,7 @@ def default_sets() -> list[dict[str, Any]]:
 
 
 def timed_dimension(parameters: dict[str, Any]) -> int:
-    """The LWE dimension of the timed look-ups of a set."""
+    """The LWE dimension of the timed lookups of a set."""
     return min(FEWER, parameters["lwe_dimension"])
 
 
@@ -85,7 +85,7 @@ def measured() -> dict[str, dict[str, Any]]:
 def table(by_instructions: dict[str, dict[str, dict[str, Any]]]) -> str:
     """The text of the table."""
     lines = [
-        "# Milliseconds of processor time of one look-up, with 1, 2 and 4 secret bits an iteration, and of one key switch, in batches.",
+        "# Milliseconds of processor time of one lookup, with 1, 2 and 4 secret bits an iteration, and of one key switch, in batches.",
         f"# Measured on {datetime.date.today()}, on {processor()['name']}, by `.venv/bin/python scripts/lookup_rates.py`. Do not edit.",
     ]
     for parameters in default_sets():

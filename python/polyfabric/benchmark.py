@@ -41,7 +41,7 @@ def rows() -> Iterator[Row]:
     """Yields each row when it is measured; about two minutes in total."""
     for name in LOOKUP_SETS:
         for unroll in (1, 2):
-            yield _in_batch("pbs", "look-up" if unroll == 1 else "look-up, two key bits", name, unroll)
+            yield _in_batch("pbs", "lookup" if unroll == 1 else "lookup, two key bits", name, unroll)
         yield _in_batch("keyswitch", "key switch", name, 1)
     for operation, on_slots in (("multiply", _multiply()), ("rotate", _rotate()), ("8 rotations", _rotate_eight())):
         yield _on_slots(operation, on_slots)

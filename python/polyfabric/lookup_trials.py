@@ -38,7 +38,7 @@ def trials(
         sets = [set_name] if set_name is not None else [found["set"] for found in machine.findings()]
         for done, each in enumerate(sets):
             if progress is not None:
-                progress(f"look-ups on {machine.name}", done, len(sets))
+                progress(f"lookups on {machine.name}", done, len(sets))
             rows.append({"machine": machine.name, "set": each, **_trial(machine, each, lookups, bits, widths)})
     return Report("trials", {"widths": widths, "trials": rows})
 

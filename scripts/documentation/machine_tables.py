@@ -289,7 +289,7 @@ def side_by_side(found: Row) -> Rows:
 
 
 def replays_fast(found: Row) -> Rows:
-    """Many look-ups of one fast set, with so many message bits that some fail."""
+    """Many lookups of one fast set, with so many message bits that some fail."""
     made = []
     for row in found["trials"]:
         expected = row["lookups"] * 2 ** row["log2_failure"]

@@ -11,7 +11,7 @@ NEIGHBOURS = [np.roll(PLACES, (dy, dx), (0, 1)).reshape(-1) for dy in (-1, 0, 1)
 @pf.program(cells=pf.Int(0, 1).vector(SIZE * SIZE))
 def program(cells):
     neighbours = sum((cells[places] for places in NEIGHBOURS[1:]), cells[NEIGHBOURS[0]])
-    # 9 is added where the cell lives: one look-up on both.
+    # 9 is added where the cell lives: one lookup on both.
     return pf.lookup(neighbours + 9 * cells, lambda v: int(v == 3 or v - 9 in (2, 3)))
 
 

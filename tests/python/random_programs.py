@@ -344,7 +344,7 @@ class Writer:
         if kind.truth and source[0] in "~+":
             self.each(source.format(node.name), TRUTH, lambda x: 1 - x if source[0] == "~" else x, node)
             return
-        # A look-up knows the absolute values that occur.
+        # A lookup knows the absolute values that occur.
         known = kind.known and not (source[0] == "a" and lo < 0 < hi)
         self.each(source.format(node.name), kind if kind.name == "width" else ranged(*ends, known=known), rule, node)
 

@@ -25,7 +25,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         benchmark,
         "rows",
-        lambda: iter([benchmark._in_batch("pbs", "look-up", "toy-256", 1), benchmark._on_slots("square", product)]),
+        lambda: iter([benchmark._in_batch("pbs", "lookup", "toy-256", 1), benchmark._on_slots("square", product)]),
     )
 
 

@@ -116,5 +116,5 @@ def test_a_narrow_terminal_splits_no_number(polyfabric, monkeypatch, line, width
     assert len(cells) > 30
     shown = table.splitlines()[0]
     headers = {"params": ("direct", "chained"), "params --scheme ckks": ("scale or t", "estimator")}
-    assert all(header in shown for header in headers.get(line, ("look-up fails",)))
+    assert all(header in shown for header in headers.get(line, ("lookup fails",)))
     assert [cell for cell in cells if cell not in drawn.getvalue()] == []

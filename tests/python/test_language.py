@@ -101,7 +101,7 @@ def test_divisions_shifts_and_bits_with_public_numbers_are_pythons(low: int) -> 
     program = pf.program(x=pf.Int(low, low + 15))(every)
     for x in range(low, low + 16):
         assert program.clear(x=x) == every(x)
-    # A look-up each, and none where the operands are public.
+    # A lookup each, and none where the operands are public.
     assert program.cost(max_failure=0).to_dict()["lookups"] == 10
     each = pf.program(x=pf.Int(0, 15).vector(3))(lambda x: x // [1, 2, 3])
     assert each.clear(x=[15, 15, 15]) == [15, 7, 5]
@@ -264,7 +264,7 @@ def test_booleans_count_as_0_and_1() -> None:
             "all": int(all(v)),
         }
     assert counted.run({"v": [1, 0, 1, 1], "x": 2, "y": 3}).correct
-    # One look-up for each Boolean, however often it is counted.
+    # One lookup for each Boolean, however often it is counted.
     assert pf.program(v=pf.Bool.vector(4))(lambda v: (pf.sum(v), pf.sum(v))).cost()["lookups"] == 4
 
 

@@ -140,7 +140,7 @@ def test_the_command(polyfabric):
     assert (boards[1] == counted(boards[0])).all()
     done = polyfabric(*asked, "--board", "blinker")
     assert done.status == 0, done.err
-    for words in ("generation 0, as it was encrypted", "generation 2", "2 of 2 equal", "1,100 look-ups a generation"):
+    for words in ("generation 0, as it was encrypted", "generation 2", "2 of 2 equal", "1,100 lookups a generation"):
         assert words in done.out
     # Plain: no terminal, so nothing is drawn over.
     assert "\x1b" not in done.out

@@ -142,7 +142,7 @@ def test_a_range_of_any_size_is_an_input_and_an_output() -> None:
 
 
 def test_a_program_is_lowered_to_the_cheaper_form() -> None:
-    """Sums and one look-up of few values on a ciphertext each; a comparison of many values in digits; a table that is asked for as one look-up, as one."""
+    """Sums and one lookup of few values on a ciphertext each; a comparison of many values in digits; a table that is asked for as one lookup, as one."""
     few = pf.program(x=pf.Int(0, 7).vector(4))(lambda x: pf.sum(x) > 20)
     many = pf.program(x=pf.Int(0, 100).vector(4))(lambda x: pf.max(x))
     asked = pf.program(x=pf.Int(0, 63))(lambda x: pf.lookup(x, lambda v: v // 5) > 3)

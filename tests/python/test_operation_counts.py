@@ -1,4 +1,4 @@
-"""Lowered programs keep their counts of transforms, products, key switches and look-ups.
+"""Lowered programs keep their counts of transforms, products, key switches and lookups.
 
 A guard of performance that measures no time: `operation_counts.json` holds what each program of `costed_programs` takes, and a count may move by 3 %. A change
 that means to move one writes the file anew with UPDATE_SNAPSHOTS=1, and says so in its message.

@@ -58,7 +58,7 @@ def test_strix():
         latency = rows.the("Table V", f"Strix, set {name}, latency")
         work = rows.the("Table V", f"Strix, set {name}, latency: FFT units at work")
         assert work["model"] < latency["published"] < latency["model"]
-        # A key switch is hidden, up to the ends of a run of look-ups alone.
+        # A key switch is hidden, up to the ends of a run of lookups alone.
         switched = rows.the("Table V", f"Strix, set {name}, throughput of pbs+ks")["model"]
         assert switched == pytest.approx(rows.the("Table V", f"Strix, set {name}, throughput")["model"], rel=0.01)
     # The bus was read with the numbers of the first three sets in sight.

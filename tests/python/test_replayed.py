@@ -24,7 +24,7 @@ from polyfabric.schemes.tfhe import ElementPlan
 ROOT = Path(__file__).resolve().parents[2]
 MACHINES = ("fpt", "strix", "morphling", str(ROOT / "examples" / "own-tfhe-machine.toml"))
 RING = "toy-256"
-"""A set whose look-ups take a millisecond: with widths that are derived for it, four bits come out right."""
+"""A set whose lookups take a millisecond: with widths that are derived for it, four bits come out right."""
 
 
 @dataclass(frozen=True)
@@ -329,7 +329,7 @@ FLAT = (
     "whole_torus",
     "fractions",
 )
-"""Programs in which no look-up reads another's result, so that they do without a key switch."""
+"""Programs in which no lookup reads another's result, so that they do without a key switch."""
 
 
 @pytest.mark.parametrize("on", MACHINES, ids=lambda name: Path(name).stem)
@@ -357,7 +357,7 @@ def test_with_more_polynomials_and_with_one_key(on, parameters):
 
 
 def drawn(source: random.Random) -> Case:
-    """A program of random look-ups, sums, parts and copies of vectors, with what Python makes of the same lists."""
+    """A program of random lookups, sums, parts and copies of vectors, with what Python makes of the same lists."""
     steps = [source.choice(("table", "tables", "part", "sum")) for _ in range(source.randint(2, 5))]
     tables = [[source.randrange(4) for _ in range(4)] for _ in range(8)]
     length = source.randint(1, 40)

@@ -24,7 +24,7 @@ def test_the_program_computes_the_model(name):
 
 
 def test_images_are_classified_under_encryption():
-    # The trained ones take thousands of look-ups; so a layer of two filters, and classes, drawn.
+    # The trained ones take thousands of lookups; so a layer of two filters, and classes, drawn.
     draw = np.random.default_rng(3)
     weights = draw.choice([-1, 1], (2, 9))
     network = Network((Layer(weights, 3, 2),), draw.choice([-1, 0, 1], (10, 18)))

@@ -1,4 +1,4 @@
-"""Look-ups of every set run where a machine claims to support them, with the stated noise, and the table names sufficient widths."""
+"""Lookups of every set run where a machine claims to support them, with the stated noise, and the table names sufficient widths."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_set_that_cannot_be_held_has_its_reason():
 
 
 def test_failures_are_some_and_no_more_than_the_formula_says():
-    # So many bits that look-ups fail: the modulus switch of a small ring.
+    # So many bits that lookups fail: the modulus switch of a small ring.
     (row,) = trials([TORUS[0]], TOY, lookups=960, bits=6, widths="derived")["trials"]
     expected = 960 * 2 ** row["log2_failure"]
     assert expected > 4
@@ -55,7 +55,7 @@ def test_the_command(polyfabric):
     assert [row["wrong"] for row in json.loads(done.out)["trials"]] == [0] * len(TORUS)
     done = polyfabric(*asked)
     assert done.status == 0, done.err
-    assert f"look-ups on {TORUS[0]}, with derived widths" in done.out
+    assert f"lookups on {TORUS[0]}, with derived widths" in done.out
     for words, message in (
         (("params", "--replay", "2"), "name them with --on"),
         (("params", "--on", TORUS[0], "--message-bits", "2"), "add --replay COUNT"),

@@ -44,7 +44,7 @@ def test_strix_has_every_network_in_every_ring() -> None:
     cells = [
         row["cell"] for row in rows("strix", "Figure 7") if row["model"] is not None and "dense" not in row["cell"]
     ]
-    # The key switch after a look-up, and before.
+    # The key switch after a lookup, and before.
     assert sorted(cells) == sorted(2 * list(dict.fromkeys(cells)))
     assert len(cells) == 2 * 3 * 3
 

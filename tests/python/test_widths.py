@@ -18,7 +18,7 @@ SET = "toy-256"
 @pytest.mark.parametrize("name", ["morphling", "strix"])
 def test_sums_of_results_are_right_with_the_file_that_widths_writes(name, polyfabric):
     asked = ("run", "digits", "--params", SET, "--image", "3", "--max-failure", "-50", "--json")
-    # With its own, no result of a look-up carries a score, nor a sum of them.
+    # With its own, no result of a lookup carries a score, nor a sum of them.
     done = polyfabric(*asked, "--on", name)
     if done.status == 0:
         assert json.loads(done.out)["encrypted_scores"] is False

@@ -1,4 +1,4 @@
-"""A ripple-carry adder of encrypted bits: a chain of gates, one look-up each, as long as the numbers."""
+"""A ripple-carry adder of encrypted bits: a chain of gates, one lookup each, as long as the numbers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A boosted-tree classifier: 100 trees of depth six (Morphling's section VI-A), evaluated on an encrypted row.
 
-Every inner node is one look-up, the sign of a feature less its threshold; every leaf whose value is not 0 is one
+Every inner node is one lookup, the sign of a feature less its threshold; every leaf whose value is not 0 is one
 more, which tests whether all six decisions on its path agree with it. A tree's output is the sum of its leaves' values times those answers. Trees
 are drawn at random, from a fixed seed, complete, and no two nodes are equal: a trained model would have fewer nodes.
 """

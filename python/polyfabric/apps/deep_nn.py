@@ -1,12 +1,12 @@
-"""Zama's Deep-NN as in Strix's figure 7: NN-20, NN-50 and NN-100, with one look-up per activation.
+"""Zama's Deep-NN as in Strix's figure 7: NN-20, NN-50 and NN-100, with one lookup per activation.
 
 The shapes are those of Strix's section VI-B: an image, a convolution to 2 x 21 x 20 activations, and layers of 92 neurons each. The image
 has 28 x 28 pixels, as in MNIST (assumed), and hence a window of 8 x 9: without padding it gives these activations,
-but with padding other windows do too. The ten class scores at the end are an addition of this project, without look-ups.
+but with padding other windows do too. The ten class scores at the end are an addition of this project, without lookups.
 
 Weights are drawn at random, from fixed seeds, in {-1, 0, 1}. A row has `TAPS` that are not zero, or two more where that many would not
 read every activation of the layer before: a sum is odd, and its sign is read exactly. Signs stand for the rectifier, which takes one
-look-up as well.
+lookup as well.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def signs(generator: np.random.Generator, rows: int, inputs: int, unread: NDArra
 def deep_nn(depth: int, *, neurons: int = 92, side: int = 28, dense: bool = False) -> Program:
     """A Deep-NN of `depth` layers with activations: an image of `side` x `side` signs in, ten class scores out.
 
-    With 92 neurons and a side of 28 it has 840 + 92 (`depth` - 1) look-ups. `dense` makes every weight 1 or -1: a network of the same
-    look-ups whose sums none of them reads exactly.
+    With 92 neurons and a side of 28 it has 840 + 92 (`depth` - 1) lookups. `dense` makes every weight 1 or -1: a network of the same
+    lookups whose sums none of them reads exactly.
     """
 
     @program(f"nn-{depth}", image=Int(-1, 1, step=2).vector(side * side))

@@ -1,7 +1,7 @@
-"""Conway's Game of Life on encrypted cells, in gates: 44 look-ups per cell and generation (FPT, section 6.3).
+"""Conway's Game of Life on encrypted cells, in gates: 44 lookups per cell and generation (FPT, section 6.3).
 
 The board is a torus. Eight neighbours are counted by adders of bits, and the two rules follow their usual statement, so that a cell takes 44 gates;
-negations are free. A program with small integers would take one look-up a cell; gates are what libraries of the time had.
+negations are free. A program with small integers would take one lookup a cell; gates are what libraries of the time had.
 
 The server computes generation after generation on ciphertexts: what one left is what the next takes. The client decrypts each to show it.
 """
@@ -36,7 +36,7 @@ Board = NDArray[np.bool_]
 """Rows of cells, alive or dead."""
 
 GATES = 44
-"""Look-ups per cell and generation."""
+"""Lookups per cell and generation."""
 
 SIZE = 8
 """Default rows and columns of a board."""
@@ -122,7 +122,7 @@ def life(rows: int = SIZE, columns: int = SIZE, generations: int = 1) -> Program
 
 def _next(board: Value, rows: int, columns: int) -> Value:
     """All cells' gates, each a batch over the board. A gate on opposite neighbours belongs to a single cell. Two cells would share a gate on adjacent
-    neighbours, which would reduce the look-ups."""
+    neighbours, which would reduce the lookups."""
     places = np.arange(rows * columns).reshape(rows, columns)
 
     def neighbour(down: int, right: int) -> Value:

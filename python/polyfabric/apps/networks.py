@@ -1,8 +1,8 @@
-"""Deep networks whose activations are look-ups: DeepCNN-20, -50 and -100, and VGG-9.
+"""Deep networks whose activations are lookups: DeepCNN-20, -50 and -100, and VGG-9.
 
-The shapes are those of Morphling's section VI-A, one look-up an activation. Weights are drawn at random, from fixed seeds,
+The shapes are those of Morphling's section VI-A, one lookup an activation. Weights are drawn at random, from fixed seeds,
 in {-1, 0, 1}, and a filter has at most `TAPS` of them that are not zero, an odd number: a sum is then odd and far
-enough from zero for its sign to be read exactly. Signs stand for the rectifier, which takes one look-up as well.
+enough from zero for its sign to be read exactly. Signs stand for the rectifier, which takes one lookup as well.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def deepcnn(depth: int, *, filters: int = 92, taps: int | None = TAPS) -> Progra
     """DeepCNN of `depth` 1 x 1 layers: an 8 x 8 image of signs in, ten class scores out.
 
     With 92 filters a layer has 368 activations. `taps=None` makes every weight ±1: a network of the same work for a
-    machine with dense kernels, whose sums no look-up reads exactly.
+    machine with dense kernels, whose sums no lookup reads exactly.
     """
 
     @program(f"deepcnn-{depth}", image=Int(-1, 1, step=2).vector(64))

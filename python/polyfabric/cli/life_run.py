@@ -95,9 +95,9 @@ def _drawing(generation: Generation) -> Text:
 def _show(console: Console, game: Game) -> None:
     right = sum(generation.correct for generation in game.generations)
     console.print(f"generations  {right} of {len(game.generations)} equal those of the clear game")
-    switch = "no key switch" if game.key_switch == "none" else f"key switch {game.key_switch} the look-up"
+    switch = "no key switch" if game.key_switch == "none" else f"key switch {game.key_switch} the lookup"
     console.print(
-        f"parameters   {game.parameters}, {switch}; {game.lookups:,} look-ups a generation; failure probability of all "
+        f"parameters   {game.parameters}, {switch}; {game.lookups:,} lookups a generation; failure probability of all "
         f"{probability(game.log2_failure)}"
     )
     times = ", ".join(f"{name} {scaled(value, 's')}" for name, value in game.seconds.items())

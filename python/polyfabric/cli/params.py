@@ -22,7 +22,7 @@ from .console import grid, out, print_json, styled, warning_line
 from .params_gpu import show_gpu_elements, show_gpu_slots
 
 MOST_MESSAGE_BITS = 6
-"""Largest message of a look-up with any set."""
+"""Largest message of a lookup with any set."""
 MOST_LOOKUPS = 10**8
 """Months of work, and a count that fits every integer type involved."""
 GPU = "gpu"
@@ -42,7 +42,7 @@ GPU = "gpu"
     "lookups",
     type=click.IntRange(1, MOST_LOOKUPS),
     metavar="COUNT",
-    help="With --on: execute COUNT look-ups of every set, or of NAME, by the machine's schedule, on fresh ciphertexts.",
+    help="With --on: execute COUNT lookups of every set, or of NAME, by the machine's schedule, on fresh ciphertexts.",
 )
 @click.option(
     "--message-bits",
@@ -77,16 +77,16 @@ def params(
     """List the parameter sets with security, message space and failure probability; or show NAME, or a file.toml of yours with a set of
     CKKS or BGV."""
     if scheme not in (None, "tfhe") and (lookups is not None or machine not in (None, GPU)):
-        raise InputError(f"only TFHE's sets have look-ups and their widths; leave --scheme {scheme} out")
+        raise InputError(f"only TFHE's sets have lookups and their widths; leave --scheme {scheme} out")
     if name is not None and machine not in (None, GPU) and is_file(name):
         raise InputError(f"{name} is a set of CKKS or BGV, which no machine's widths affect; leave --on {machine} out")
     if lookups is not None:
         if machine is None:
-            raise InputError("--replay executes look-ups on machines; name them with --on")
+            raise InputError("--replay executes lookups on machines; name them with --on")
         machines = machine.split(",")
         if GPU in machines:
             raise InputError(
-                "--replay executes look-ups by a machine's schedule, and gpu has none; leave it out, or execute a program on the card with "
+                "--replay executes lookups by a machine's schedule, and gpu has none; leave it out, or execute a program on the card with "
                 "`polyfabric run pbs --on gpu`"
             )
         with bars() as progress:
@@ -97,7 +97,7 @@ def params(
             done.print(out())
         return
     if message_bits is not None or widths != OWN:
-        raise InputError("--message-bits and --widths apply to executed look-ups; add --replay COUNT")
+        raise InputError("--message-bits and --widths apply to executed lookups; add --replay COUNT")
     if machine is not None and machine != GPU:
         with working(f"measuring {machine}'s arithmetic on every set"):
             of = load(machine)
@@ -150,7 +150,7 @@ def params(
     print_table(out(), _table(sets))
     out().print(
         "\nn: LWE dimension; k: GLWE dimension; N: ring degree; β^l: base and levels of the gadget of bootstrapping; β_k^l_k: of the key switch.\n"
-        f"message bits: the widest padded message whose look-up fails with probability 2^{_native.DEFAULT_FAILURE_LOG2:.0f} at most (the default), fresh (direct) "
+        f"message bits: the widest padded message whose lookup fails with probability 2^{_native.DEFAULT_FAILURE_LOG2:.0f} at most (the default), fresh (direct) "
         "and after a key switch (chained); next to it its failure probability (of one bit if no message fits).\n"
         "security: the smaller of the published curves' and the lattice estimator's.\nSets under 128 bits run only when named."
     )
@@ -259,7 +259,7 @@ def _slot_sets(sets: list[dict[str, Any]], *, detailed: bool) -> None:
 
 
 def _findings(machine: str, found: list[dict[str, Any]]) -> None:
-    columns = ("set", "verdict", "transform noise", "measured", "message", "look-up fails", "with exact products")
+    columns = ("set", "verdict", "transform noise", "measured", "message", "lookup fails", "with exact products")
     table = grid(*columns, left=2)
     for f in found:
         table.add_row(
@@ -280,7 +280,7 @@ def _findings(machine: str, found: list[dict[str, Any]]) -> None:
 
 
 def verdict(found: dict[str, Any]) -> str:
-    """Whether the machine runs a set's look-ups: by default, with an accepted failure probability, or not at all."""
+    """Whether the machine runs a set's lookups: by default, with an accepted failure probability, or not at all."""
     if found["too_coarse"]:
         return "too coarse"
     if found["log2_failure"] > _native.DEFAULT_FAILURE_LOG2:

@@ -42,7 +42,7 @@ def show_common(console: Console, result: ElementResult) -> None:
     """Prints parameters, sizes, times, and the machine's report."""
     failure = result.log2_failure
     console.print(
-        f"parameters   {result.parameters}; {result.lookups} look-ups; failure probability {probability(failure)}"
+        f"parameters   {result.parameters}; {result.lookups} lookups; failure probability {probability(failure)}"
     )
     if "circuit_privacy_bits" in result.noise:
         console.print(f"privacy      {circuit_privacy(result.noise)}")

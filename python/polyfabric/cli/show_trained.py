@@ -23,7 +23,7 @@ def show_trained(console: Console, done: Classification) -> None:
     console.print(f"class        {right} of {count} match the label")
     console.print(f"model        {done.accuracy:.1%} of all {len(held_out)} held-out images right, in the clear")
     failure = probability(run.log2_failure)
-    console.print(f"parameters   {run.parameters}; {run.lookups:,} look-ups an image; failure probability {failure}")
+    console.print(f"parameters   {run.parameters}; {run.lookups:,} lookups an image; failure probability {failure}")
     console.print("this run     " + ", ".join(f"{step} {scaled(value, 's')}" for step, value in done.seconds.items()))
     if run.simulation is not None:
         console.print()

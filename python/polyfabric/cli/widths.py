@@ -78,7 +78,7 @@ def _formats(found: dict[str, Any]) -> None:
     out().print(f"limit of each: a variance of 2^{derived['log2_limit']:.2f}, of {derived['judge']}s")
     out().print(f"all three together: {derived['share']:.2f} of half of the bound")
     if found["log2_failure"] is not None:
-        out().print(f"a look-up fails with probability 2^{found['log2_failure']:.1f}")
+        out().print(f"a lookup fails with probability 2^{found['log2_failure']:.1f}")
 
 
 def _curves(derived: dict[str, Any]) -> Figure:

@@ -1,6 +1,6 @@
-"""Integers with a range, truth values and fractions as one ciphertext each: sums are free, and a function of one value is one look-up.
+"""Integers with a range, truth values and fractions as one ciphertext each: sums are free, and a function of one value is one lookup.
 
-The product of two values takes two look-ups, of the squares of sum and difference:
+The product of two values takes two lookups, of the squares of sum and difference:
 
     x * y = q(x + y) - q(x - y),  q(s) = floor(s^2 / 4)
 """
@@ -95,7 +95,7 @@ class Cells:
         return self.stretched(other.length, scalar=other.scalar), other.stretched(self.length, scalar=self.scalar)
 
     def numbers(self) -> Cells:
-        """Truth values as the numbers 0 and 1, by one look-up that later calls reuse."""
+        """Truth values as the numbers 0 and 1, by one lookup that later calls reuse."""
         if not self.truth:
             return self
         return self._once("number", self, lambda: self.lookup([(0, [0, 1])], None, ElementType.integer(0, 0)))
@@ -159,7 +159,7 @@ class Cells:
         """This value, which the user promises to lie in a range."""
         return self.new(lambda builder: builder.assume(self.node, known))
 
-    # -- look-ups ---------------------------------------------------------------------------------------------------
+    # -- lookups ---------------------------------------------------------------------------------------------------
 
     def lookup(self, tables: list[Table], chosen: list[int] | None, element: ElementType) -> Cells:
         """An entry of each element's table: table `chosen[i]` for element i. A table of a table's results is one table of its operand, so
@@ -188,7 +188,7 @@ class Cells:
         )
 
     def next_to_public(self, op: str, other: Public, *, swapped: bool = False) -> Cells:
-        """`op` of each element and a public number, or of the number and the element if `swapped`: one look-up per element."""
+        """`op` of each element and a public number, or of the number and the element if `swapped`: one lookup per element."""
         value, numbers = self._next_to(other)
         kinds = sorted(set(numbers))
         spans = (ranges.of_numbers(kinds), value.span) if swapped else (value.span, ranges.of_numbers(kinds))
@@ -198,7 +198,7 @@ class Cells:
         return value.lookup(tables, chosen, ElementType.integer(0, 0))
 
     def sign(self, *, boolean: bool) -> Cells:
-        """+1 where an element is at least 0, else -1, by one look-up over the whole torus; with `boolean`, 1 and 0."""
+        """+1 where an element is at least 0, else -1, by one lookup over the whole torus; with `boolean`, 1 and 0."""
         number = self.numbers()
         return number.new(lambda builder: builder.sign(number.node, boolean))
 
@@ -215,7 +215,7 @@ class Cells:
         return ~found if op in ("<", ">") else found
 
     def greater(self, other: Cells | Public) -> Cells:
-        """The greater of each pair, by a look-up on their difference."""
+        """The greater of each pair, by a lookup on their difference."""
         larger = (self - other).tabled(lambda difference: max(difference, 0)) + other
         return larger.within(ranges.SPANS["max"](self.span, other.span))
 
@@ -252,7 +252,7 @@ class Cells:
         if isinstance(then, Public) and isinstance(otherwise, Public):
             return self._public_choice(then, otherwise)
         then, otherwise = (value.numbers() if isinstance(value, Cells) else value for value in (then, otherwise))
-        # otherwise + (condition ? then - otherwise : 0), by one look-up on the difference shifted by the condition.
+        # otherwise + (condition ? then - otherwise : 0), by one lookup on the difference shifted by the condition.
         difference = then - otherwise if isinstance(then, Cells) else -cast(Cells, otherwise) + then
         lo, hi = difference.span
         bit = self.lookup([(0, [0, hi - lo + 1])], None, ElementType.integer(0, 0))

@@ -1,4 +1,4 @@
-"""Integers in digits of two bits: every operator appends look-ups on digits, which the Rust half plans.
+"""Integers in digits of two bits: every operator appends lookups on digits, which the Rust half plans.
 
 `crates/program` plans digits, carries and refreshes, and checks the noise. This module chooses the common width of the operands. A value with a range has
 a width that holds the range, so it never wraps:

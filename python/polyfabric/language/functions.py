@@ -1,4 +1,4 @@
-"""Functions of encrypted values: look-ups, choices, sums, maxima, gates and convolutions."""
+"""Functions of encrypted values: lookups, choices, sums, maxima, gates and convolutions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _expect_values(what: str, values: Sequence[object], instead: str) -> None:
             raise refuse(f"{what}: an operand is {type(value).__name__}, but an encrypted value is needed")
 
 
-# -- look-ups -------------------------------------------------------------------------------------------------------------
+# -- lookups -------------------------------------------------------------------------------------------------------------
 
 
 def lookup(
@@ -61,35 +61,35 @@ def lookup(
     """
     if isinstance(value, SlotValue):
         raise refuse(
-            "look-up: not available with CKKS and BGV, nor are maxima; use pf.chebyshev, pf.sign and pf.relu, or the integers of TFHE"
+            "lookup: not available with CKKS and BGV, nor are maxima; use pf.chebyshev, pf.sign and pf.relu, or the integers of TFHE"
         )
     if not isinstance(value, TfheValue) or isinstance(value, Text):
         given = value.type if isinstance(value, Text) else type(value).__name__
         raise refuse(
-            f"look-up: the operand is {given}, but an encrypted integer is needed; with a public one take the entry, table[i]"
+            f"lookup: the operand is {given}, but an encrypted integer is needed; with a public one take the entry, table[i]"
         )
     if result is not None and not isinstance(result, Type):
-        raise refuse(f"look-up: result={result!r} is not a type of integers; write result=pf.Int(0, 7) or pf.UInt(8)")
+        raise refuse(f"lookup: result={result!r} is not a type of integers; write result=pf.Int(0, 7) or pf.UInt(8)")
     wraps = result is not None and result.wraps
     if choice is None:
         tables, chosen = [_tabulated(table, value, wraps)], None  # type: ignore[arg-type]
     else:
         if not isinstance(table, Sequence | np.ndarray):
-            raise refuse("look-up: with choice, give a list of tables")
+            raise refuse("lookup: with choice, give a list of tables")
         tables = [_tabulated(t, value, False) for t in table]  # type: ignore[arg-type]
         last = len(tables) - 1
         chosen = [
-            whole(f"choice {i} of a look-up", at, 0, last) for i, at in enumerate(integers(choice).reshape(-1).tolist())
+            whole(f"choice {i} of a lookup", at, 0, last) for i, at in enumerate(integers(choice).reshape(-1).tolist())
         ]
         if len(chosen) != value.length:
-            raise refuse(f"look-up: {len(chosen)} choices for {value.length} elements; give one for each element")
+            raise refuse(f"lookup: {len(chosen)} choices for {value.length} elements; give one for each element")
     if boolean and result is not None:
-        raise refuse(f"look-up: boolean=True and result={result!r} exclude each other; give one of them")
+        raise refuse(f"lookup: boolean=True and result={result!r} exclude each other; give one of them")
     if result is not None and result.kind == "integer":
         least, most = ranges.of_numbers([entry for _, entries in tables for entry in entries])
         if least < result.lo or most > result.hi:
             raise refuse(
-                f"look-up: the table's entries go from {least} to {most}, beyond {result!r}; widen result=, or omit it"
+                f"lookup: the table's entries go from {least} to {most}, beyond {result!r}; widen result=, or omit it"
             )
     if wraps:
         assert result is not None
@@ -158,7 +158,7 @@ def sign(
     gap: float = slot_functions.SIGN_GAP,
     degrees: Sequence[int] = slot_functions.SIGN_DEGREES,
 ) -> TfheValue | SlotValue:
-    """+1 where an element is at least 0, else -1: for one ciphertext, one look-up over the whole torus. With `boolean`, 1 and 0.
+    """+1 where an element is at least 0, else -1: for one ciphertext, one lookup over the whole torus. With `boolean`, 1 and 0.
 
     With CKKS, for numbers in [-1, 1], it composes minimax polynomials of odd `degrees`, each taking ceil(log2(degree + 1))
     levels. Within (-`gap`, `gap`) the result is anything from -1 to 1.
@@ -184,7 +184,7 @@ def relu(
     gap: float = slot_functions.SIGN_GAP,
     degrees: Sequence[int] = slot_functions.SIGN_DEGREES,
 ) -> TfheValue | SlotValue:
-    """max(value, 0): for one ciphertext, one look-up. With CKKS, value (1 + sign(value)) / 2, with the approximate `sign`."""
+    """max(value, 0): for one ciphertext, one lookup. With CKKS, value (1 + sign(value)) / 2, with the approximate `sign`."""
     if isinstance(value, SlotValue):
         return slot_functions.relu(value, gap, degrees)
     slot_functions.expect_no_options("relu", gap, degrees)
@@ -281,19 +281,19 @@ def _gate(gate: str, a: TfheValue | Clear, b: TfheValue | Clear) -> TfheValue:
 
 @means("nand")
 def nand(a: TfheValue | Clear, b: TfheValue | Clear) -> TfheValue:
-    """Not both, by one look-up per element."""
+    """Not both, by one lookup per element."""
     return _gate("nand", a, b)
 
 
 @means("nor")
 def nor(a: TfheValue | Clear, b: TfheValue | Clear) -> TfheValue:
-    """Neither, by one look-up per element."""
+    """Neither, by one lookup per element."""
     return _gate("nor", a, b)
 
 
 @means("xnor")
 def xnor(a: TfheValue | Clear, b: TfheValue | Clear) -> TfheValue:
-    """Both or neither, by one look-up per element."""
+    """Both or neither, by one lookup per element."""
     return _gate("xnor", a, b)
 
 

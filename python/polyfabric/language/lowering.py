@@ -2,7 +2,7 @@
 
     arithmetic("+", x, y) for x from 0 to 7 and y of pf.UInt(16): x is converted to digits, and both are added in digits
 
-If an operand is in digits, so is the result. Otherwise the tracer decides whether one look-up may read that many values, and whether the result may be one
+If an operand is in digits, so is the result. Otherwise the tracer decides whether one lookup may read that many values, and whether the result may be one
 ciphertext. Both lowerings compute the same values.
 """
 
@@ -30,7 +30,7 @@ Encrypted: TypeAlias = "Cells | Digits"
 Operand: TypeAlias = "Cells | Digits | Public"
 
 TABLED = 1 << 8
-"""Up to this number of values a table in digits takes fewer look-ups than products and remainders."""
+"""Up to this number of values a table in digits takes fewer lookups than products and remainders."""
 
 ORDERS = frozenset({"<", "<=", ">", ">="})
 
@@ -212,7 +212,7 @@ def logic(gate: str, a: Operand, b: Operand) -> Encrypted:
 
 
 def _next_to_public(op: str, a: Operand, b: Operand) -> Cells | None:
-    """One look-up for an operation with public numbers; `None` if the value has too many values for it."""
+    """One lookup for an operation with public numbers; `None` if the value has too many values for it."""
     value, other = (b, a) if isinstance(a, Public) else (a, b)
     if not isinstance(value, Cells) or not isinstance(other, Public) or _torus(value):
         return None
@@ -361,7 +361,7 @@ def chosen(condition: Encrypted, then: Operand, otherwise: Operand) -> Encrypted
     return own.chosen(split(then), split(otherwise))
 
 
-# -- look-ups -------------------------------------------------------------------------------------------------------------
+# -- lookups -------------------------------------------------------------------------------------------------------------
 
 
 def looked_up(
@@ -379,7 +379,7 @@ def looked_up(
         a = split(a)
     if element.kind == "torus":
         raise refuse(
-            f"a look-up in digits returns integers, not {element}; declare its operand with a range, pf.Int(lo, hi)"
+            f"a lookup in digits returns integers, not {element}; declare its operand with a range, pf.Int(lo, hi)"
         )
     truth = element.kind == "boolean"
     width = (1, False) if truth else ranges.width(span)

@@ -112,7 +112,7 @@ def trace(
         return _trace_elements(function, own, inputs, lanes, kinds[0])  # type: ignore[arg-type]
     if lanes is not None:
         raise refuse(
-            f"{own}: lanes={lanes} is for the parallel look-ups of TFHE's integers, which {scheme.upper()} lacks; omit it"
+            f"{own}: lanes={lanes} is for the parallel lookups of TFHE's integers, which {scheme.upper()} lacks; omit it"
         )
     for parameter, kind in inputs.items():
         if parameter not in on_slots:
@@ -156,10 +156,10 @@ def _trace_elements(
     except InDigits:
         found = traced("split")
     if found[1].wide and not found[1].fixed:
-        # One look-up of that many values needs a larger ring; digits may be cheaper.
+        # One lookup of that many values needs a larger ring; digits may be cheaper.
         found = cheaper(found, "split")
     if found[1].converted:
-        # Converting inputs to digits takes look-ups; inputs in digits may be cheaper.
+        # Converting inputs to digits takes lookups; inputs in digits may be cheaper.
         found = cheaper(found, found[1].form, found[1].converted)
     return found[0]
 

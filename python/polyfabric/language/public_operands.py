@@ -1,4 +1,4 @@
-"""Public numbers next to encrypted values: operands, matrices, and the tables of look-ups."""
+"""Public numbers next to encrypted values: operands, matrices, and the tables of lookups."""
 
 from __future__ import annotations
 
@@ -112,15 +112,15 @@ def tabulated(table: Table, span: Span, stride: int = 1) -> tuple[int, list[int]
         listed = _array(table)
         if listed.ndim != 1:
             raise refuse(
-                f"the look-up table is {shown(table)}; give a function, or a list with an integer for each value of the operand"
+                f"the lookup table is {shown(table)}; give a function, or a list with an integer for each value of the operand"
             )
         if not listed.size:
-            raise refuse("the look-up table is empty; give one entry for each value of the operand")
-        return lo, [whole(f"entry {at} of a look-up table", entry) for at, entry in enumerate(listed.tolist())]
+            raise refuse("the lookup table is empty; give one entry for each value of the operand")
+        return lo, [whole(f"entry {at} of a lookup table", entry) for at, entry in enumerate(listed.tolist())]
     entries = [0] * (hi - lo + 1)
     for operand in range(lo, hi + 1, stride):
         result = table(operand)
         if not isinstance(result, int | np.integer | np.bool_):
-            raise refuse(f"the function of a look-up returned {result!r} for {operand}; it must return an integer")
+            raise refuse(f"the function of a lookup returned {result!r} for {operand}; it must return an integer")
         entries[operand - lo] = int(result)
     return lo, entries

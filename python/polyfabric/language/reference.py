@@ -1,6 +1,6 @@
 """The meaning of a TFHE program on Python's integers, independent of its lowering.
 
-Tracing records each operation of the source as one step, before it is lowered to digits, carries and look-ups:
+Tracing records each operation of the source as one step, before it is lowered to digits, carries and lookups:
 
     @pf.program(x=pf.UInt(8))
     def f(x):

@@ -167,4 +167,4 @@ SIGN_ROUNDING = 1e-13
 def expect_no_options(what: str, gap: float, degrees: Sequence[int]) -> None:
     """Rejects options of polynomials for values of TFHE."""
     if gap != SIGN_GAP or degrees is not SIGN_DEGREES:
-        raise refuse(f"{what}: gap= and degrees= are for CKKS, but TFHE uses an exact look-up; omit them")
+        raise refuse(f"{what}: gap= and degrees= are for CKKS, but TFHE uses an exact lookup; omit them")

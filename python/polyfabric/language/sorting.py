@@ -24,7 +24,7 @@ from .values import TfheValue
 def sort(values: TfheValue | Sequence[TfheValue], *, descending: bool = False) -> TfheValue:
     """The sorted elements of a vector, or of a sequence of single values, in ascending or descending order.
 
-    An exchange takes one look-up for values of one ciphertext, two for truth values, and a comparison and two choices for values in digits.
+    An exchange takes one lookup for values of one ciphertext, two for truth values, and a comparison and two choices for values in digits.
     """
     vector: Any = concat(*values) if isinstance(values, list | tuple) and values else values
     if isinstance(vector, SlotValue):

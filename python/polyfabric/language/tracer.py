@@ -1,15 +1,15 @@
 """A TFHE program during tracing, and the form of its values with a range.
 
-Such a value is one ciphertext, on which sums are free and a function is one look-up, or it is digits. A function of up to 16 values is cheapest on one
-ciphertext. Look-ups of more values need larger rings and take ten times as long, so a plan in digits is tried too, and the cheaper one is kept.
+Such a value is one ciphertext, on which sums are free and a function is one lookup, or it is digits. A function of up to 16 values is cheapest on one
+ciphertext. Lookups of more values need larger rings and take ten times as long, so a plan in digits is tried too, and the cheaper one is kept.
 
     @pf.program(x=pf.Int(0, 15), y=pf.Int(0, 15))
     def less(x, y):
-        return x < y            # one look-up, on the sign of x - y
+        return x < y            # one lookup, on the sign of x - y
 
     @pf.program(x=pf.Int(0, 255), y=pf.Int(0, 255))
     def less(x, y):
-        return x < y            # in digits, as for pf.UInt(8): three look-ups of four bits, not one of nine
+        return x < y            # in digits, as for pf.UInt(8): three lookups of four bits, not one of nine
 
 - "free": values with a range are one ciphertext each, until combined with one that has a width.
 - "split": those of more than 16 values are digits.
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 Form = Literal["free", "split"]
 
 SIGNS = 2 * MOST_CAST - 1
-"""Number of differences whose sign one look-up of 16 values can read, over the whole torus."""
+"""Number of differences whose sign one lookup of 16 values can read, over the whole torus."""
 
 
 class Unfit(Exception):  # noqa: N818 - not a user's error: another lowering is taken
@@ -63,9 +63,9 @@ class Tracer(Asked):
         self.again = again
         """Whether another lowering of the program is known, so that this one may be given up."""
         self.wide = False
-        """Whether an operator reads more than 16 values with one look-up, so that digits may be cheaper."""
+        """Whether an operator reads more than 16 values with one lookup, so that digits may be cheaper."""
         self.fixed = False
-        """Whether the user requested a look-up of more than 16 values."""
+        """Whether the user requested a lookup of more than 16 values."""
         self.digits = digits
         """Inputs in digits, regardless of their range."""
         self.converted: set[str] = set()
@@ -108,7 +108,7 @@ class Tracer(Asked):
         return self.form == "free" or ranges.size(span) <= MOST_CAST
 
     def reads(self, values: int, *, signs: bool = False) -> bool:
-        """Whether an operator may read this many values with one look-up. With `signs`, only the sign matters."""
+        """Whether an operator may read this many values with one lookup. With `signs`, only the sign matters."""
         if values <= (SIGNS if signs else MOST_CAST):
             return True
         if self.form == "split" or (values > MOST_LOOKED_UP and not signs):

@@ -30,16 +30,16 @@ MOST_TORUS_BITS = 30
 """Most bits of a fraction, as in the Rust half: a weight of 2^bits must fit a word."""
 
 FARTHEST = 1 << 40
-"""Greatest absolute value in TFHE's look-ups and sums, as in the Rust half."""
+"""Greatest absolute value in TFHE's lookups and sums, as in the Rust half."""
 
 FARTHEST_SIGN = 1 << 28
-"""Greatest absolute value for which one look-up can read the sign of any difference: beyond, the steps of the torus are too fine."""
+"""Greatest absolute value for which one lookup can read the sign of any difference: beyond, the steps of the torus are too fine."""
 
 MOST_WEIGHT = (1 << 31) - 1
 """Greatest public factor of a single ciphertext, as in the Rust half."""
 
 MOST_CAST = 16
-"""Number of values that one look-up in digits reads, as in the Rust half."""
+"""Number of values that one lookup in digits reads, as in the Rust half."""
 
 MOST_DECRYPTED = 1 << 29
 """Number of values of an output with one ciphertext: half the finest step, as in the Rust half."""
@@ -48,7 +48,7 @@ MOST_INDEX = 16
 """Most bits of a table's index in digits."""
 
 MOST_LOOKED_UP = 1 << 17
-"""Entries of a look-up's table, more than any parameter set has."""
+"""Entries of a lookup's table, more than any parameter set has."""
 
 BEYOND = {
     "bounded": "its type has the bounds, as pf.Int(lo, hi) or pf.UInt(bits)",

@@ -392,8 +392,8 @@ class TfheValue(Value):
     def _at(self, index: TfheValue) -> TfheValue:
         """The element at an encrypted index, or 0 beyond the ends.
 
-        The server may not learn which element it is, so it selects among all: about one look-up for each digit of each element, and one comparison of
-        the index with each position. 64 elements of 16 bits take about 900 look-ups. A public vector costs less, `pf.lookup(index, entries)`.
+        The server may not learn which element it is, so it selects among all: about one lookup for each digit of each element, and one comparison of
+        the index with each position. 64 elements of 16 bits take about 900 lookups. A public vector costs less, `pf.lookup(index, entries)`.
         """
         self.operand(index)
         if not index.scalar:

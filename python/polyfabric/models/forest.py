@@ -1,8 +1,8 @@
-"""Decision trees on encrypted features: one look-up per comparison (three on wide features) and one per leaf.
+"""Decision trees on encrypted features: one lookup per comparison (three on wide features) and one per leaf.
 
 A feature is encrypted as digits of its quantised value. A node compares a feature with a threshold: the answer is the sign of
-a difference, ±1. Equal comparisons of all trees share one look-up. A row reaches a leaf if all answers on its path agree: one
-look-up on their sum gives the leaf's value then, and 0 otherwise. A tree's output is the sum of its leaves. One ciphertext carries
+a difference, ±1. Equal comparisons of all trees share one lookup. A row reaches a leaf if all answers on its path agree: one
+lookup on their sum gives the leaf's value then, and 0 otherwise. A tree's output is the sum of its leaves. One ciphertext carries
 sums of few trees if values have several bits: the program returns sums of groups of trees, and the client adds them.
 """
 

@@ -223,7 +223,7 @@ class Model(ABC):
 
 
 class ForestModel(Model):
-    """Trees, with TFHE: comparisons and leaves are look-ups."""
+    """Trees, with TFHE: comparisons and leaves are lookups."""
 
     batch = 1
 

@@ -25,7 +25,7 @@ from .side_by_side import Step, side_by_side
 _BATCHES = 400
 """Batches of a long run: its start and end account for a few parts in a thousand."""
 _BOARD = 64 * 44
-"""Look-ups of a board update: 64 cells of 44 gates (section 6.3)."""
+"""Lookups of a board update: 64 cells of 44 gates (section 6.3)."""
 _POINTS = (2, 4, 8, 16, 32, 64, 128, 256)
 """Points a cycle of figure 3's transforms."""
 _CARD = 9024
@@ -38,7 +38,7 @@ def predictions(progress: ProgressHook | None) -> list[dict[str, Any]]:
     """The numbers of its tables and figures."""
     # Times depend on the widths only through the key's bytes, which are as printed.
     machine = accelerators.load("fpt", ["widths=printed"])
-    steps = [Step(f"look-ups of set {name}", partial(_set, machine, name)) for name in ("I", "II")]
+    steps = [Step(f"lookups of set {name}", partial(_set, machine, name)) for name in ("I", "II")]
     steps.append(Step("board updates", _board))
     made = [row for rows in side_by_side(steps, progress) for row in rows]
     own = {row["id"]: row["value"] for row in made if row["beside"] is None}
@@ -259,7 +259,7 @@ _OF_BOARDS = (
 
 
 def _board() -> list[dict[str, Any]]:
-    """The Game of Life: 2816 look-ups per board, batch after batch, as the paper's integration does not overlap them."""
+    """The Game of Life: 2816 lookups per board, batch after batch, as the paper's integration does not overlap them."""
     return guarded(_boards, *_OF_BOARDS)
 
 
@@ -344,7 +344,7 @@ def figures_3_and_4() -> list[dict[str, Any]]:
 _LINK, _HOST = (str(_ROWS.reading(name)["name"]) for name in ("link", "host"))
 _OURS = "a program of ours of section 6.3's 44 gates a cell: which of them wait for which the paper does not print"
 _KNOWN = "this board's time, which was known when the program was written"
-_GATES = f"calibrated: the program's look-ups over its cells. {_OURS}, and it was written to have as many"
+_GATES = f"calibrated: the program's lookups over its cells. {_OURS}, and it was written to have as many"
 _BOARDS = (
     (
         "with",
@@ -383,9 +383,7 @@ def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
         except Error as error:
             rows.append(failed(f"table5.fpt.{cell}", error, place))
             continue
-        made_of = (
-            f"the schedule of {report['operations']:,} look-ups of 44 gates a cell, each waiting for what it reads"
-        )
+        made_of = f"the schedule of {report['operations']:,} lookups of 44 gates a cell, each waiting for what it reads"
         rows.append(calibrated(f"table5.fpt.{cell}", report["seconds"], "; ".join([*why, made_of]), place))
         gates = report["operations"] / SIZE**2
     return [*rows, calibrated("section6.gates", gates, _GATES)] if gates else rows

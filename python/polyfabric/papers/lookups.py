@@ -1,4 +1,4 @@
-"""Schedules of built-in TFHE programs, as papers time them: look-ups alone (`pbs`), and with a key switch each (`pbs+ks`)."""
+"""Schedules of built-in TFHE programs, as papers time them: lookups alone (`pbs`), and with a key switch each (`pbs+ks`)."""
 
 from __future__ import annotations
 

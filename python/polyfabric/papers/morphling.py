@@ -21,7 +21,7 @@ from .rows import calibrated, failed, guarded, of
 from .side_by_side import Memory, Step, side_by_side
 
 _MANY = 40 * 64
-"""Look-ups of a long run: the ends of the pipeline account for a few parts in ten thousand."""
+"""Lookups of a long run: the ends of the pipeline account for a few parts in ten thousand."""
 
 _TABLE_5 = {"I": "morphling-I", "II": "morphling-II", "III": "morphling-III", "IV": "morphling-IV-t32"}
 """The sets of table V, as a 32-bit machine runs them."""
@@ -36,8 +36,8 @@ _CAPTION = Sizes(lwe=481, glwe=2, degree=1024, levels=4, switch_levels=9)
 def predictions(progress: ProgressHook | None) -> list[dict[str, Any]]:
     """The numbers of its tables and figures."""
     machine = accelerators.load("morphling")
-    steps = [Step(f"look-ups of set {name}", partial(set_of_table_5, machine, name)) for name in _TABLE_5]
-    steps.append(Step("energy of look-ups", partial(_energy, machine)))
+    steps = [Step(f"lookups of set {name}", partial(set_of_table_5, machine, name)) for name in _TABLE_5]
+    steps.append(Step("energy of lookups", partial(_energy, machine)))
     made = [row for rows in side_by_side([*steps, *morphling_figures.steps(machine)], progress) for row in rows]
     return [*made, *counted(machine)]
 
@@ -102,7 +102,7 @@ def _table_4(machine: accelerators.Machine) -> list[dict[str, Any]]:
 
 
 def _energy(machine: accelerators.Machine) -> list[dict[str, Any]]:
-    """Mean power in look-ups of set I, compared with table IV."""
+    """Mean power in lookups of set I, compared with table IV."""
     try:
         report = machine.simulate(lookups("pbs", _TABLE_5["I"], _MANY)).to_dict()
     except Error as error:
@@ -206,7 +206,7 @@ _OF_A_SET = "section VI says that sets A to C serve the experiments beside table
 _OF_AN_ORDER = {
     "after": "section V-E: modulus switch, XPU, sample extraction, key switch",
     "before": "sums are then over the large key, which makes less noise; the order that `plan` takes by itself",
-    "none": "nothing reads what the last look-ups give, so no key switch follows them",
+    "none": "nothing reads what the last lookups give, so no key switch follows them",
 }
 _REASON = "first load to last store of one inference, every layer waiting for what it reads"
 ALONE = ("vgg-9", "A", "before")
@@ -261,7 +261,7 @@ class Case:
         why = _OF_PRINTED if self.cell in PRINTED else _OF_BOUNDED
         why = f"{why}; {CHOSEN}" if self.chosen else why
         choice = f"set {self.set}, key switch {self.order}; {_OF_A_SET}; {_OF_AN_ORDER[self.order]}"
-        reason = f"{choice}; {why}; {self.reason}; {report['operations']:,} look-ups"
+        reason = f"{choice}; {why}; {self.reason}; {report['operations']:,} lookups"
         row = calibrated(self.cell, report["seconds"], reason, place)
         return of(row, set=self.set, key_switch=self.order, lookups=report["operations"])
 
@@ -275,7 +275,7 @@ def cases() -> Iterator[Case]:
     # The decisions alone are the comparisons that the paper mentions: no key switch follows them.
     for order in ("none", "before"):
         yield from (Case("table6.xg-boost", xgboost(leaves=False), which, order) for which in SETS)
-    leaves = "a look-up more for every leaf whose value is not 0, and key switches: which leaf is reached"
+    leaves = "a lookup more for every leaf whose value is not 0, and key switches: which leaf is reached"
     for which in SETS:
         yield Case("table6.xg-boost", xgboost(), which, "after", f"leaves too, set {which}", leaves)
         dense = f"dense kernels, set {which}"

@@ -14,9 +14,9 @@ from .side_by_side import Step
 
 _GROUP = 64
 _BATCH = 6 * _GROUP
-"""Look-ups of a point of figure 7b."""
+"""Lookups of a point of figure 7b."""
 _SWEPT = 10 * _GROUP
-"""Look-ups of a point of figure 8's throughput; its latency is of one group."""
+"""Lookups of a point of figure 8's throughput; its latency is of one group."""
 
 _PRIVATE_A1_KIB = (1024, 1536, 2048, 2304, 2560, 3072, 3584, 4096, 4608, 5120, 6144, 8192)
 """Sizes of Private-A1 in figure 8a: the curve of the largest ring bends between 2 and 2.25 MiB, and between 4 and 4.5."""

@@ -1,4 +1,4 @@
-"""Shared code of the modules for Morphling's paper: rows, sets, and the look-ups that its tables and figures time."""
+"""Shared code of the modules for Morphling's paper: rows, sets, and the lookups that its tables and figures time."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Sizes:
 
 
 def lookups(name: str, parameters: str, batch: int, choice: tuple[bool, bool] = BOTH) -> _native.KernelProgram:
-    """The kernel program of look-ups."""
+    """The kernel program of lookups."""
     return _native.KernelProgram.of_transforms(name, named_parameters(parameters, warn=False), batch, *choice)
 
 

@@ -22,7 +22,7 @@ def unwarned() -> Iterator[None]:
 
 
 def element_plan(program: TfheProgram, name: str, order: str, machine: Machine | None) -> ElementPlan:
-    """The plan with the key switch before or after a look-up, for timing at any noise."""
+    """The plan with the key switch before or after a lookup, for timing at any noise."""
     parameters = named_parameters(name, warn=False)
     options = PlanOptions(parameters=parameters, machine=machine, max_failure=0.0)
     return ElementPlan.make(program, options, key_switch=order)

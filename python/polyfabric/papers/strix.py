@@ -26,7 +26,7 @@ _SEEN = ("I", "II", "III")
 """The sets of table V whose published numbers were known when the bus of the bootstrapping key was interpreted."""
 
 _EPOCHS = 8
-"""Epochs of a long run. For look-ups alone, its ends account for a few parts in a thousand. The last epoch's key switch, which nothing hides,
+"""Epochs of a long run. For lookups alone, its ends account for a few parts in a thousand. The last epoch's key switch, which nothing hides,
 accounts for 6 %."""
 
 _TABLE_7 = ((16, 2), (8, 4), (4, 8), (2, 16), (1, 32))
@@ -47,9 +47,9 @@ _UNITS = ("rotator", "decomposer", "fft", "vma", "ifft", "accumulator")
 def predictions(progress: ProgressHook | None) -> list[dict[str, Any]]:
     """The numbers of its tables and of figures 2 and 8."""
     machine = accelerators.load("strix")
-    steps = [Step(f"look-ups of set {name}", partial(_set, machine, name)) for name in (*_SEEN, "IV")]
+    steps = [Step(f"lookups of set {name}", partial(_set, machine, name)) for name in (*_SEEN, "IV")]
     steps += [
-        Step(f"look-ups with TvLP {cores}, CLP {lanes}", partial(_point, machine, cores, lanes))
+        Step(f"lookups with TvLP {cores}, CLP {lanes}", partial(_point, machine, cores, lanes))
         for cores, lanes in _TABLE_7
     ]
     steps += [
@@ -286,7 +286,7 @@ _PROGRAM = {
 _REASON = (
     "the paper takes its sets from another one, which names none of these. First load to last store of one inference, every layer waiting "
     "for what it reads; linear layers on the key-switch clusters, an assumption; an image of 28 x 28, as MNIST's, and a window of 8 x 9, "
-    "inferences: other windows leave 21 x 20 with padding, by as many look-ups"
+    "inferences: other windows leave 21 x 20 with padding, by as many lookups"
 )
 
 
@@ -323,7 +323,7 @@ class Case:
         ]
         weights = "every weight is 1 or -1; " if self.dense else ""
         fails = f"on this computer one inference comes out wrong with probability {probability(exact)}"
-        reason = f"key switch {self.order}; {report['operations']:,} look-ups; {weights}{_REASON}; {fails}"
+        reason = f"key switch {self.order}; {report['operations']:,} lookups; {weights}{_REASON}; {fails}"
         row = predicted(self.cell, 1e3 * report["seconds"], reason, place, readings)
         return of(row, **fields, key_switch=self.order, lookups=report["operations"])
 

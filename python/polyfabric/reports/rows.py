@@ -160,7 +160,7 @@ def undetected(outputs: list[dict[str, Any]]) -> str:
 def _cost(d: dict[str, Any]) -> list[Rows]:
     facts = [
         ("parameters", f"{d['parameters']}, {security(d['security_bits'])} bits of security"),
-        ("look-ups", f"{d['lookups']:,}"),
+        ("lookups", f"{d['lookups']:,}"),
         *estimated_times(d),
         ("memory", f"{bytes_text(d['memory_bytes'])} on the server"),
         ("server key", f"{bytes_text(d['server_key_bytes'])}; {bytes_text(d['server_key_compressed_bytes'])} to send"),
@@ -195,19 +195,17 @@ def _cost(d: dict[str, Any]) -> list[Rows]:
             lines[n["location"] or "-"] = lines.get(n["location"] or "-", 0) + n["count"]
         if len(lines) > 1:
             most = sorted(lines.items(), key=lambda line: -line[1])
-            tables.append(
-                Rows("look-ups by line", ("line", "look-ups"), [(line, f"{count:,}") for line, count in most])
-            )
+            tables.append(Rows("lookups by line", ("line", "lookups"), [(line, f"{count:,}") for line, count in most]))
         tables.append(Rows("noise, as fractions of the torus", columns, rows, left=3, note=note))
     return tables
 
 
 FEW_LOOKUPS = 40
-"""Up to this number, operations with look-ups are shown one by one."""
+"""Up to this number, operations with lookups are shown one by one."""
 
 
 def _lookups(noise: list[dict[str, Any]]) -> tuple[list[tuple[str, ...]], str]:
-    """Rows of the operations with look-ups. If there are many, similar ones share a row, with the noise of the one that fails most often."""
+    """Rows of the operations with lookups. If there are many, similar ones share a row, with the noise of the one that fails most often."""
     alike: dict[Any, list[dict[str, Any]]] = {}
     few = len(noise) <= FEW_LOOKUPS
     for n in noise:

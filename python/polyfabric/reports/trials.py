@@ -1,4 +1,4 @@
-"""Tables of executed look-ups."""
+"""Tables of executed lookups."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .rows import Rows
 from .units import probability
 
 NOTE = (
-    "fails: the probability of one look-up, by the formulas and for the worst key. Noise: standard deviation of a result's phase, a fraction of the torus, of those that came out "
+    "fails: the probability of one lookup, by the formulas and for the worst key. Noise: standard deviation of a result's phase, a fraction of the torus, of those that came out "
     "right, and by the formulas. Saturated: values that left their width. Would do: bits of key, forward and inverse transform by `polyfabric widths`"
 )
 
@@ -35,7 +35,7 @@ def rows(d: dict[str, Any]) -> list[Rows]:
             for row in held
         ]
         widths = "" if d["widths"] == "own" else ", with derived widths"
-        tables.append(Rows(f"look-ups on {name}{widths}", columns, table, note=NOTE))
+        tables.append(Rows(f"lookups on {name}{widths}", columns, table, note=NOTE))
         refused = [(row["set"], row["error"]) for row in own if "error" in row]
         if refused:
             tables.append(Rows(f"not held by {name}", ("set", "reason"), refused, left=2))

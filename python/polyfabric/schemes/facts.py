@@ -22,7 +22,7 @@ class ElementMemory(TypedDict):
 
 
 class LookupNoise(TypedDict):
-    """The noise of one look-up, or of several equal ones. Variances are fractions of the torus squared."""
+    """The noise of one lookup, or of several equal ones. Variances are fractions of the torus squared."""
 
     node: int
     op: str
@@ -33,7 +33,7 @@ class LookupNoise(TypedDict):
     squared_norm: float
     """Σ w² over the independent ciphertexts of its operand."""
     weight_sum: float
-    """Σ w over the ciphertexts that are results of look-ups."""
+    """Σ w over the ciphertexts that are results of lookups."""
     operand_variance: float
     """Of the combination."""
     variance: float
@@ -93,7 +93,7 @@ class ElementNoise(TypedDict):
 
     parameters: str
     log2_failure: float
-    """log2 of the probability that any look-up or output is wrong."""
+    """log2 of the probability that any lookup or output is wrong."""
     key_switch: NotRequired[str]
     lookups: NotRequired[list[LookupNoise]]
     outputs: NotRequired[list[OutputNoise]]

@@ -121,8 +121,8 @@ OF_ELEMENTS = {
 """Options of TFHE, and why programs of CKKS and BGV lack them."""
 
 OF_SLOTS = {
-    "measure": "TFHE's noise is predicted for every look-up, and --cost prints it",
-    "key_switch": "planning places TFHE's before or after the look-ups, according to the noise",
+    "measure": "TFHE's noise is predicted for every lookup, and --cost prints it",
+    "key_switch": "planning places TFHE's before or after the lookups, according to the noise",
     "flood": "TFHE decrypts exactly, without noise",
 }
 """Options of CKKS and BGV, and why programs of TFHE lack them."""

@@ -97,7 +97,7 @@ class Plan(ABC):
     key_text: str
     """The keys' part of the memory, in words."""
     work: dict[str, int]
-    """Number of look-ups or operations of an execution."""
+    """Number of lookups or operations of an execution."""
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a plan does not pickle; pickle its program, and plan that again, as program.plan(..)")

@@ -1,4 +1,4 @@
-"""Contexts and plans of TFHE: every value of a vector is one ciphertext, and look-ups refresh its noise."""
+"""Contexts and plans of TFHE: every value of a vector is one ciphertext, and lookups refresh its noise."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ class ElementPlan(Plan):
         """Chooses or checks the parameter set, checks the noise, and lowers.
 
         Without a set, planning takes the cheapest default set for the machine's torus that meets the accepted failure probability.
-        It refuses a given set that fails more often. `key_switch` places the key switch: "none", "before" or "after" the look-ups; without
+        It refuses a given set that fails more often. `key_switch` places the key switch: "none", "before" or "after" the lookups; without
         it, planning takes the first of these places that meets the noise budget. With derived widths, the set is one that suffices with exact
         products, and the plan's machine has the widths for it.
         """
@@ -232,7 +232,7 @@ class ElementPlan(Plan):
 
     @property
     def key_switch(self) -> str:
-        """The place of the key switch: "none", "before" or "after" the look-ups."""
+        """The place of the key switch: "none", "before" or "after" the lookups."""
         return self.kernel.key_switch
 
     @cached_property
@@ -259,7 +259,7 @@ class ElementPlan(Plan):
 
     @property
     def log2_failure(self) -> float:
-        """log2 of the probability that any look-up or output is wrong."""
+        """log2 of the probability that any lookup or output is wrong."""
         found = self.noise["log2_failure"]
         return -inf if found is None else float(found)
 
@@ -287,7 +287,7 @@ class ElementPlan(Plan):
 
     @property
     def work(self) -> dict[str, int]:
-        """Number of look-ups per execution."""
+        """Number of lookups per execution."""
         return {"lookups": self.kernel.lookups}
 
     @property
@@ -296,7 +296,7 @@ class ElementPlan(Plan):
         return {**json.loads(self.parameters.to_json()), "security_bits": self.parameters.security_bits}
 
     def facts_of_cost(self) -> dict[str, Any]:
-        """Look-ups, sizes and noise."""
+        """Lookups, sizes and noise."""
         own, sizes = self.parameters, self.memory
         return {
             "security_bits": own.security_bits,
@@ -413,14 +413,14 @@ class ElementResult(RunResult):
 
     @property
     def noise(self) -> ElementNoise:
-        """The predicted noise and failure probability of every look-up and output."""
+        """The predicted noise and failure probability of every lookup and output."""
         return self.plan.noise
 
     @property
     def lookups(self) -> int:
-        """Number of look-ups of the execution."""
+        """Number of lookups of the execution."""
         return self.plan.kernel.lookups
 
     def facts(self) -> dict[str, Any]:
-        """Noise, look-ups, and wrapped results."""
+        """Noise, lookups, and wrapped results."""
         return {"noise": self.noise, "lookups": self.lookups, "wrapped": [wrap.to_dict() for wrap in self.wrapped]}

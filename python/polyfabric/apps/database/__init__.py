@@ -1,4 +1,4 @@
-"""Look-up in an encrypted database with an encrypted query: the server learns neither, with BGV."""
+"""Lookup in an encrypted database with an encrypted query: the server learns neither, with BGV."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One encrypted look-up, compared with the table in the clear."""
+"""One encrypted lookup, compared with the table in the clear."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .store import T, capitals, columns, key, stride, text
 
 @dataclass(frozen=True)
 class Answer:
-    """The result of a look-up."""
+    """The result of a lookup."""
 
     query: str
     entries: int

@@ -1,4 +1,4 @@
-"""Encrypted handwritten digits, classified by a network whose activations are look-ups."""
+"""Encrypted handwritten digits, classified by a network whose activations are lookups."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Network:
 
     @property
     def hidden(self) -> int:
-        """Number of hidden neurons, each one look-up."""
+        """Number of hidden neurons, each one lookup."""
         return int(self.hidden_weights.shape[0])
 
     @property
