@@ -89,17 +89,6 @@ def test_a_unit_has_a_folder_with_a_page_and_is_tested_or_a_part_of_one_that_is(
         assert any(re.search(rf"\b{name}\b", text) for other, text in sources.items() if other != name), name
 
 
-def test_the_language_knows_nothing_of_execution() -> None:
-    folder = ROOT / "python" / "polyfabric"
-    # Tracing stops at the limit of memory.
-    below = {"_native", "errors", "memory", "names"}
-    for path in sorted((folder / "language").glob("*.py")):
-        found = set(re.findall(r"^\s*from \.\.(\w*)", path.read_text(), re.MULTILINE)) - {""}
-        named = re.findall(r"^\s*from \.\. import (.*)$", path.read_text(), re.MULTILINE)
-        found |= {name.strip() for names in named for name in names.split(",")}
-        assert found <= below, f"{path.name} imports {', '.join(sorted(found - below))}"
-
-
 def test_only_the_bindings_know_python() -> None:
     for link in CHAIN[:-1]:
         assert not manifest_dependencies(link) & {"pyo3", "numpy"}, f"{link} must not know Python"
@@ -247,10 +236,10 @@ def test_a_machine_is_named_in_its_own_places_and_in_the_registry_alone(machine)
 def test_what_elements_and_slots_share_knows_neither():
     folder = ROOT / "python" / "polyfabric"
     shared = (
-        "file_steps.py",
-        "client_server.py",
-        "runnable_programs.py",
-        "store.py",
+        "run/file_steps.py",
+        "run/client_server.py",
+        "run/runnable_programs.py",
+        "run/store.py",
         "models/model.py",
         "cli/run_options.py",
         "cli/inputs.py",

@@ -18,16 +18,13 @@ print(larger.simulate("morphling", widths="derived"))  # its time on an accelera
 from __future__ import annotations
 
 # Imported first, so that Ctrl-C shows no traceback of the following imports.
-from . import interrupts as _interrupts  # noqa: F401 - see there
+from .host import interrupts as _interrupts  # noqa: F401 - see there
 
 # isort: split
 from . import errors, models
-from . import tracebacks as _tracebacks
-from .accelerators import Machine, machines
-from .accelerators import load as load_machine
-from .client_server import Client, Encryptor, Server
+from .accelerators.machine import Machine, machines
+from .accelerators.machine import load as load_machine
 from .errors import Error
-from .keys import Keys
 from .language import instead as _instead
 from .language.functions import concat, convolve, dot, lookup, nand, nor, relu, sign, where, xnor
 from .language.functions import maximum as max  # noqa: A004 - as pf.max
@@ -39,15 +36,18 @@ from .language.sorting import sort
 from .language.types import Bool, Complex, Int, Mod, Real, SInt, Text, Torus, UInt
 from .language.types import SlotType as _SlotType
 from .language.types import Type as _Type
-from .messages import Ciphertexts, EvaluationKey, PublicKey
 from .models import from_onnx, from_sklearn
 from .papers import reproduce
 from .reports import Report
-from .runnable_programs import Program, program
+from .run import tracebacks as _tracebacks
+from .run.client_server import Client, Encryptor, Server
+from .run.keys import Keys
+from .run.messages import Ciphertexts, EvaluationKey, PublicKey
+from .run.runnable_programs import Program, program
+from .run.specification import Specification
+from .run.store import KeyStore
 from .schemes.plan import RunResult
-from .slot_parameters import SlotParameters, parameter_sets
-from .specification import Specification
-from .store import KeyStore
+from .schemes.slot_parameters import SlotParameters, parameter_sets
 from .studies import compare, explore
 
 __all__ = [

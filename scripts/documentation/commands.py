@@ -23,7 +23,7 @@ import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from polyfabric.computer import available_bytes
+from polyfabric.host.computer import available_bytes
 
 from . import results, tables
 from .jobs import Job

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from polyfabric.cli.params import bits_text, verdict
+from polyfabric.host.units import probability
 from polyfabric.reports import rows
-from polyfabric.reports.units import probability
 
 Rows = list[tuple[str, ...]]
 Row = dict[str, Any]

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
-from polyfabric import cli, programs
+from polyfabric import cli
+from polyfabric.apps import programs
 
 LOOKS = {"COLUMNS": "120", "NO_COLOR": "1"}
 

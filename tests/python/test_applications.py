@@ -11,9 +11,9 @@ import pytest
 from polyfabric.apps.boosted_trees import Forest, classify, xgboost
 from polyfabric.apps.deep_nn import TAPS, deep_nn, signs
 from polyfabric.apps.networks import deepcnn, vgg9
-from polyfabric.execution import place, plan, run_plan
 from polyfabric.papers import strix
 from polyfabric.papers.plans import element_plan
+from polyfabric.run.execution import place, plan, run_plan
 
 
 def convolved(kernel, image, stride, padding):

@@ -11,7 +11,7 @@ import polyfabric as pf
 import pytest
 from calls import called
 from damage import cut, flip, longer, newer, other
-from polyfabric.files import write_together
+from polyfabric.host.files import write_together
 from rejects import check
 
 MACHINE = Path(__file__).parents[2] / "machines" / "morphling.toml"

@@ -7,8 +7,8 @@ import time
 import numpy as np
 import polyfabric as pf
 import pytest
-from polyfabric import benchmark
 from polyfabric.cli import cli
+from polyfabric.studies import benchmark
 
 
 @pf.program(x=pf.Complex.vector(8))

@@ -18,7 +18,7 @@ PROMPT = 1.0
 SCRIPT = """
 import os, signal, time, sys
 import polyfabric as pf
-from polyfabric import execution
+from polyfabric.run import execution
 at = []
 def waited():
     # Seconds that each thread was ready to run and did not, by the scheduler.
@@ -82,7 +82,7 @@ WORK = {
         "execution.run_plan(planned, {'x': [0.5] * 8192})",
     ),
     "a simulation": (
-        "from polyfabric import programs\nfrom polyfabric.accelerators import load\nmachine = load('morphling')",
+        "from polyfabric.apps import programs\nfrom polyfabric.accelerators.machine import load\nmachine = load('morphling')",
         "[machine.simulate(programs.timed('pbs', 'morphling-I', 20000, machine)) for _ in range(50)]",
     ),
     "a replay, Morphling": (

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import polyfabric as pf
 import pytest
-from polyfabric import accelerators
+from polyfabric.accelerators import machine as accelerators
 from polyfabric.apps import digits
 from polyfabric.apps.digits import classify
 from rejects import check
@@ -326,7 +326,7 @@ def test_files_of_another_program_are_reported_as_such_before_levels_and_sets(
     ],
 )
 def test_a_file_that_cannot_be_written_is_refused_before_the_work(polyfabric, monkeypatch, tmp_path, line):
-    monkeypatch.setattr("polyfabric.accelerators.load", lambda *_: pytest.fail("a machine is read"))
+    monkeypatch.setattr("polyfabric.accelerators.machine.load", lambda *_: pytest.fail("a machine is read"))
     (tmp_path / "file").touch()
     (tmp_path / "folder.svg").mkdir()
     for path, why in (("no/x.svg", "No such file or directory"), ("file/x.svg", "Not a directory")):

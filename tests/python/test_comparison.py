@@ -8,10 +8,11 @@ from pathlib import Path
 
 import polyfabric as pf
 import pytest
-from polyfabric import accelerators, programs
-from polyfabric.comparison import BATCH
+from polyfabric.accelerators import machine as accelerators
+from polyfabric.apps import programs
 from polyfabric.reports import plots, rows
 from polyfabric.schemes.tfhe import named_parameters
+from polyfabric.studies.comparison import BATCH
 from rejects import rejects
 
 TORUS = [name for name in accelerators.names() if not pf.load_machine(name).on_slots]
@@ -124,7 +125,7 @@ def test_derived_widths_decrypt_and_their_price_is_reported(name):
 
 
 def test_multipliers_cost_the_product_of_their_factors_bits():
-    from polyfabric.accelerators import multiplier_bits
+    from polyfabric.accelerators.machine import multiplier_bits
 
     parameters = named_parameters("toy-256", warn=False)
     literal = json.loads(parameters.to_json())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from polyfabric import computer
+from polyfabric.host import computer
 
 MIB = 1 << 20
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import costed_programs
 import polyfabric as pf
 import pytest
-from polyfabric import execution
+from polyfabric.run import execution
 
 
 def test_a_cost_is_estimated_without_running() -> None:

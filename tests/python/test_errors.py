@@ -18,8 +18,8 @@ import pytest
 from damage import flipped
 from error_cases import CASES as OF_PROGRAMS
 from error_cases import Case, bgv_set
-from polyfabric import accelerators, exploration, keys, memory, programs
-from polyfabric.apps import life
+from polyfabric.accelerators import machine as accelerators
+from polyfabric.apps import life, programs
 from polyfabric.errors import (
     FileError,
     IntractableError,
@@ -29,6 +29,9 @@ from polyfabric.errors import (
     ProgramError,
     RunError,
 )
+from polyfabric.host import memory
+from polyfabric.run import keys
+from polyfabric.studies import exploration
 from rejects import check
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression

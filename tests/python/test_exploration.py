@@ -10,10 +10,11 @@ from pathlib import Path
 
 import polyfabric as pf
 import pytest
-from polyfabric import exploration, programs
-from polyfabric.exploration import Task, own_axes, points, sweep
+from polyfabric.accelerators.sweep_axes import axis
+from polyfabric.apps import programs
 from polyfabric.schemes.options import PlanOptions
-from polyfabric.sweep_axes import axis
+from polyfabric.studies import exploration
+from polyfabric.studies.exploration import Task, own_axes, points, sweep
 from rejects import rejects
 
 FILE = Path(__file__).resolve().parents[2] / "machines" / "f1.toml"

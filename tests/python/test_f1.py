@@ -11,16 +11,17 @@ import numpy as np
 import polyfabric as pf
 import pytest
 from calls import called
-from polyfabric import _native, statements
-from polyfabric.accelerators import load
+from polyfabric import _native
+from polyfabric.accelerators.machine import load
 from polyfabric.apps.bgv_bootstrapping import bgv_bootstrapping
 from polyfabric.apps.ckks_bootstrapping import ckks_bootstrapping
 from polyfabric.apps.matvec import matvec
 from polyfabric.errors import SecurityWarning
-from polyfabric.execution import plan
 from polyfabric.papers.f1_figures import figure_9, figure_10, table_5, table_5_means, units_at_work, utilisation
 from polyfabric.papers.f1_worth import UNKNOWN, of_program
-from polyfabric.statements import Add, Mul, Program, Rotate
+from polyfabric.run import statements
+from polyfabric.run.execution import plan
+from polyfabric.run.statements import Add, Mul, Program, Rotate
 from rejects import rejects
 
 PUBLISHED = tomllib.loads((Path(__file__).resolve().parents[2] / "figures" / "f1.toml").read_text())["figure"]

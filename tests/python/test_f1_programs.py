@@ -9,7 +9,8 @@ from functools import cache
 import numpy as np
 import polyfabric as pf
 import pytest
-from polyfabric import accelerators, programs
+from polyfabric.accelerators import machine as accelerators
+from polyfabric.apps import programs
 from polyfabric.apps.f1_programs import PROGRAMS, country_lookup, helr, lola_cifar, lola_mnist, packing
 from polyfabric.apps.f1_programs.execute import Answer, clear_example, execute
 from polyfabric.papers import f1 as paper

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import polyfabric as pf
 import pytest
-from polyfabric import client_server, file_steps, files, keys
-from polyfabric.files import expect_file, read_bytes, write_bytes, write_new, write_together
+from polyfabric.host import files
+from polyfabric.host.files import expect_file, read_bytes, write_bytes, write_new, write_together
+from polyfabric.run import client_server, file_steps, keys
 from rejects import rejects
 
 ROOT = Path(__file__).resolve().parents[2]

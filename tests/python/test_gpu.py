@@ -8,7 +8,8 @@ from pathlib import Path
 
 import polyfabric as pf
 import pytest
-from polyfabric import _native, gpu
+from polyfabric import _native
+from polyfabric.schemes import gpu
 from rejects import rejects
 
 LIMITS = Path(__file__).parent / "snapshots" / "gpu_kernels.json"

@@ -7,7 +7,7 @@ import re
 
 import click
 import pytest
-from polyfabric import programs
+from polyfabric.apps import programs
 from polyfabric.cli import cli
 from polyfabric.cli.grouped import first_sentence
 from polyfabric.cli.run import EXAMPLES, HEADINGS

@@ -14,7 +14,8 @@ from typing import Any
 import blake3
 import polyfabric as pf
 import pytest
-from polyfabric import _native, memory
+from polyfabric import _native
+from polyfabric.host import memory
 from values import expect_close
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import costed_programs
 import pytest
-from polyfabric import execution
 from polyfabric.language.traced import TracedProgram
+from polyfabric.run import execution
 
 FILE = Path(__file__).with_name("operation_counts.json")
 PROGRAMS = {name: value for name, value in vars(costed_programs).items() if isinstance(value, TracedProgram)}

@@ -7,12 +7,12 @@ import json
 import numpy as np
 import polyfabric as pf
 import pytest
-from polyfabric.accelerators import load
+from polyfabric.accelerators.machine import load
 from polyfabric.apps import osiris_programs
 from polyfabric.apps.ckks_bootstrapping import ckks_bootstrapping
 from polyfabric.errors import SecurityWarning
-from polyfabric.execution import plan
 from polyfabric.papers import osiris
+from polyfabric.run.execution import plan
 from test_osiris_rows import REPORT, STAGES
 
 REDUCED = "toy-12-boot-osiris"

@@ -8,13 +8,13 @@ from functools import reduce
 import numpy as np
 import polyfabric as pf
 import pytest
-from polyfabric.accelerators import load
+from polyfabric.accelerators.machine import load
 from polyfabric.apps import lenet, multiplexed, resnet20
 from polyfabric.errors import MachineError, SecurityWarning
-from polyfabric.execution import plan
 from polyfabric.papers import osiris_networks, osiris_roofline
-from polyfabric.repeated_rounds import Body, Folded, Round, RoundProgram, simulated
 from polyfabric.reports import Report
+from polyfabric.run.execution import plan
+from polyfabric.run.repeated_rounds import Body, Folded, Round, RoundProgram, simulated
 from rejects import rejects
 
 SMALL_LENET = lenet.Shape(side=8, frame=8, window=3, maps=(2, 8), hidden=8, classes=3, slots=128)

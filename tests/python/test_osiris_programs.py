@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 import polyfabric as pf
 import pytest
-from polyfabric import repeated_rounds
-from polyfabric.accelerators import load
+from polyfabric.accelerators.machine import load
 from polyfabric.apps import bitonic_sorting, helr_1024, resnet20
 from polyfabric.apps.bitonic_sorting import Stage
 from polyfabric.apps.osiris_programs import matrix_vector
 from polyfabric.errors import SecurityWarning
-from polyfabric.execution import plan
 from polyfabric.language.slot_program import SlotProgram
 from polyfabric.language.slots import SlotValue
+from polyfabric.run import repeated_rounds
+from polyfabric.run.execution import plan
 from rejects import rejects
 from test_osiris_networks import folded
 

@@ -13,8 +13,8 @@ from polyfabric.apps.bitonic_sorting import PAPER_SET as SORTING_SET
 from polyfabric.apps.ckks_bootstrapping import FULL_SET
 from polyfabric.papers import osiris, osiris_choices, osiris_networks, osiris_roofline, osiris_steps, published
 from polyfabric.papers.osiris_networks import Timed
-from polyfabric.repeated_rounds import Body, Folded, Round, RoundProgram
 from polyfabric.reports import Report
+from polyfabric.run.repeated_rounds import Body, Folded, Round, RoundProgram
 
 FACTS = {
     "limb_operations": {"multiplies": 1000},

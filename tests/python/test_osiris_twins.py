@@ -9,9 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from polyfabric import programs
-from polyfabric.accelerators import load
-from polyfabric.apps import bitonic_sorting, helr_1024, osiris_programs
+from polyfabric.accelerators.machine import load
+from polyfabric.apps import bitonic_sorting, helr_1024, osiris_programs, programs
 from polyfabric.apps.ckks_bootstrapping import FULL_SET
 from polyfabric.apps.f1_programs.execute import execute
 from polyfabric.apps.osiris_programs import REDUCED_SET

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polyfabric as pf
 import pytest
-from polyfabric import programs
+from polyfabric.apps import programs
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 TORUS = EXAMPLES / "own-tfhe-machine.toml"

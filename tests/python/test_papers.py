@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 
 import pytest
-from polyfabric import accelerators
+from polyfabric.accelerators import machine as accelerators
 from polyfabric.papers import f1_tables, morphling, reproduce
 from polyfabric.papers.multipliers import Transform, complex_product, real_product
 from polyfabric.papers.published import Figures, compared

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polyfabric as pf
 import pytest
-from polyfabric import accelerators
+from polyfabric.accelerators import machine as accelerators
 from rejects import rejects
 from values import expect_close
 

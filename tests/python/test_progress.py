@@ -7,7 +7,7 @@ import json
 import polyfabric as pf
 import pytest
 from polyfabric.cli.inputs import inputs
-from polyfabric.progress import SECONDS_A_LINE, lines
+from polyfabric.host.progress import SECONDS_A_LINE, lines
 from rejects import rejects
 
 

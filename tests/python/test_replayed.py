@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import polyfabric as pf
 import pytest
-from polyfabric.accelerators import Machine, load
-from polyfabric.execution import run_plan
-from polyfabric.keys import Keys
+from polyfabric.accelerators.machine import Machine, load
 from polyfabric.language.types import Type
-from polyfabric.parameters import named
+from polyfabric.run.execution import run_plan
+from polyfabric.run.keys import Keys
 from polyfabric.schemes.options import PlanOptions
+from polyfabric.schemes.parameters import named
 from polyfabric.schemes.tfhe import ElementPlan
 
 ROOT = Path(__file__).resolve().parents[2]

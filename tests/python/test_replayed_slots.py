@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import polyfabric as pf
 import pytest
-from polyfabric.accelerators import Machine, load
+from polyfabric.accelerators.machine import Machine, load
 from polyfabric.apps.bgv_bootstrapping import bgv_bootstrapping
 from polyfabric.apps.ckks_bootstrapping import ckks_bootstrapping
-from polyfabric.execution import plan, run_plan
 from polyfabric.language.types import SlotType
+from polyfabric.run.execution import plan, run_plan
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN = str(ROOT / "examples" / "own-rns-machine.toml")

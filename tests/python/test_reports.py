@@ -7,7 +7,8 @@ import json
 
 import polyfabric as pf
 import pytest
-from polyfabric.reports import plots, rows, slots, units
+from polyfabric.host import units
+from polyfabric.reports import plots, rows, slots
 from rich.console import Console
 
 

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import polyfabric as pf
 import pytest
 from click.testing import CliRunner
-from polyfabric.computer import give_memory_back
+from polyfabric.host.computer import give_memory_back
 from polyfabric.papers import PAPERS, drawings, drawn, f1, f1_figures, fpt, morphling, strix
 from polyfabric.papers.rows import predicted
 from polyfabric.reports import Report, rows

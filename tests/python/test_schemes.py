@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polyfabric as pf
 import pytest
-from polyfabric.execution import run_plan
+from polyfabric.run.execution import run_plan
 from rejects import rejects
 
 PROGRAMS = """

@@ -13,9 +13,9 @@ import numpy as np
 import polyfabric as pf
 import pytest
 from calls import Finished
-from polyfabric.accelerators import load
+from polyfabric.accelerators.machine import load
+from polyfabric.host.memory import limited, size
 from polyfabric.language.slots import SlotTracer
-from polyfabric.memory import limited, size
 
 MiB = 1 << 20
 
@@ -195,7 +195,7 @@ def test_a_command_that_runs_stays_within_the_memory_that_is_given(polyfabric: C
 
 @pytest.mark.parametrize("machine", ["fpt", "strix", "morphling"])
 def test_the_estimate_of_a_schedule_grows_with_the_ciphertexts(machine: str) -> None:
-    from polyfabric.programs import timed
+    from polyfabric.apps.programs import timed
 
     target = load(machine)
     small, large = (

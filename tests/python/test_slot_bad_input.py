@@ -9,7 +9,7 @@ import shutil
 import pytest
 from calls import called
 from damage import cut, flip, longer, older, other
-from polyfabric import memory
+from polyfabric.host import memory
 from rejects import check
 
 PROGRAMS = """

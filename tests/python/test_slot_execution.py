@@ -13,8 +13,8 @@ import pytest
 from polyfabric.apps.database import database_lookup
 from polyfabric.apps.database.store import capitals, columns, key, stride, text
 from polyfabric.apps.logistic_regression.infer import infer
-from polyfabric.execution import plan
-from polyfabric.memory import limited
+from polyfabric.host.memory import limited
+from polyfabric.run.execution import plan
 from rejects import rejects
 
 T = 65537

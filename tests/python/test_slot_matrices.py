@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polyfabric as pf
 import pytest
-from polyfabric import programs
+from polyfabric.apps import programs
 
 T = 65537
 RANDOM = np.random.default_rng(17)

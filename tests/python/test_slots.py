@@ -11,7 +11,7 @@ from polyfabric.apps.logistic_regression import STRIDE, logistic_regression
 from polyfabric.apps.logistic_regression.data import split
 from polyfabric.apps.logistic_regression.model import Model, shipped
 from polyfabric.apps.logistic_regression.train import accuracy
-from polyfabric.execution import plan
+from polyfabric.run.execution import plan
 from rejects import rejects
 
 T = 65537

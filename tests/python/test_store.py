@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import polyfabric as pf
 import pytest
-from polyfabric import store as stores
-from polyfabric.files import write_bytes
+from polyfabric.host.files import write_bytes
+from polyfabric.run import store as stores
 
 
 @pf.program(x=pf.Real.vector(4))

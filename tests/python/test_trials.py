@@ -6,8 +6,8 @@ import json
 
 import polyfabric as pf
 import pytest
-from polyfabric import accelerators
-from polyfabric.lookup_trials import TOO_COARSE, trials
+from polyfabric.accelerators import machine as accelerators
+from polyfabric.studies.lookup_trials import TOO_COARSE, trials
 
 TORUS = [name for name in accelerators.names() if not pf.load_machine(name).on_slots]
 TOY = "toy-256"

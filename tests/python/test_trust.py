@@ -16,7 +16,7 @@ import numpy as np
 import polyfabric as pf
 import pytest
 from damage import flipped as flipped_bytes
-from polyfabric.reports.units import security
+from polyfabric.host.units import security
 from polyfabric.schemes.tfhe import ElementPlan
 from rejects import rejects
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from polyfabric import accelerators
+from polyfabric.accelerators import machine as accelerators
 from polyfabric.papers import fpt, reproduce, strix
 from polyfabric.papers.published import Figures, compared
 

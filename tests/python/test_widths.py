@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polyfabric as pf
 import pytest
-from polyfabric import accelerators
+from polyfabric.accelerators import machine as accelerators
 from rejects import rejects
 
 FILES = Path(__file__).resolve().parents[2] / "machines"
@@ -35,7 +35,7 @@ def test_sums_of_results_are_right_with_the_file_that_widths_writes(name, polyfa
 
 
 def test_a_machine_file_has_a_name_by_which_commands_know_it(polyfabric, monkeypatch, tmp_path):
-    monkeypatch.setattr("polyfabric.accelerators.load", lambda *_: pytest.fail("a machine is read"))
+    monkeypatch.setattr("polyfabric.accelerators.machine.load", lambda *_: pytest.fail("a machine is read"))
     for name in ("wide.txt", "wide"):
         done = polyfabric("widths", "--params", SET, "--machine", "strix", "--out", name)
         assert done.status == 2

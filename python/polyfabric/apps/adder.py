@@ -7,7 +7,7 @@ from functools import cache
 from ..language.functions import concat
 from ..language.numpy_calls import Value
 from ..language.types import Bool
-from ..runnable_programs import Program, program
+from ..run.runnable_programs import Program, program
 
 
 @cache

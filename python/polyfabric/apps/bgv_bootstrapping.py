@@ -6,7 +6,7 @@ from functools import cache
 
 from ..language.slots import SlotValue
 from ..language.types import Mod
-from ..runnable_programs import SlotProgram, program
+from ..run.runnable_programs import SlotProgram, program
 
 PAPER_SET = "f1-bootstrap"
 """F1's N and L_max; far below 128 bits of security."""

@@ -29,8 +29,8 @@ from ..language.slot_functions import SIGN_MARGINS, sign
 from ..language.slot_program import tracer
 from ..language.slots import SlotValue
 from ..language.types import Real
-from ..repeated_rounds import Body, Round, RoundProgram
-from ..runnable_programs import SlotProgram, finished
+from ..run.repeated_rounds import Body, Round, RoundProgram
+from ..run.runnable_programs import SlotProgram, finished
 from .f1_programs.packing import Array
 
 PAPER_SET = "osiris-bootstrap-IV"

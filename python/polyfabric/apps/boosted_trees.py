@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..language.functions import concat, dot, sign
 from ..language.numpy_calls import Value
 from ..language.types import Int
-from ..runnable_programs import Program, program
+from ..run.runnable_programs import Program, program
 
 BITS = 5
 """Bits of a feature."""

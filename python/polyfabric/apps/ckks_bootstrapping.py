@@ -11,8 +11,8 @@ from functools import cache
 from ..errors import InputError
 from ..language.slots import SlotValue
 from ..language.types import Complex
-from ..runnable_programs import SlotProgram, program
-from ..slot_parameters import SlotParameters, facts
+from ..run.runnable_programs import SlotProgram, program
+from ..schemes.slot_parameters import SlotParameters, facts
 
 PAPER_SET = "f1-ckks-bootstrap"
 """F1's N and L_max; far below 128 bits of security."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..language.functions import convolve, dot, sign
 from ..language.numpy_calls import Value
 from ..language.types import Int
-from ..runnable_programs import Program, program
+from ..run.runnable_programs import Program, program
 
 TAPS = 9
 """Non-zero weights per row: the fewest with which 92 neurons, six with two more weights, read the 840 activations of the first layer."""

@@ -29,7 +29,7 @@ from ..language.slot_functions import chebyshev
 from ..language.slot_program import tracer
 from ..language.slots import SlotValue
 from ..language.types import Complex, Real
-from ..runnable_programs import SlotProgram, finished
+from ..run.runnable_programs import SlotProgram, finished
 from .f1_programs.packing import Array, summed, total
 
 PAPER_SET = "osiris-bootstrap"

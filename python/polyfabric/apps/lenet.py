@@ -14,7 +14,7 @@ import numpy as np
 
 from ..language.slot_program import tracer
 from ..language.types import Real
-from ..runnable_programs import SlotProgram, finished
+from ..run.runnable_programs import SlotProgram, finished
 from .multiplexed import Array, Packing, convolution, convolved, dense, flattened, transformed
 
 PAPER_SET = "osiris-II"

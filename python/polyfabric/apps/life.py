@@ -20,15 +20,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _native
-from ..accelerators import Machine
+from ..accelerators.machine import Machine
 from ..errors import InputError, NoiseError
-from ..execution import execute, expect_threads
-from ..keys import Keys, matching
+from ..host.progress import ProgressHook
 from ..language.numpy_calls import Value
 from ..language.types import Bool
-from ..progress import ProgressHook
 from ..reports import Report
-from ..runnable_programs import Program, program
+from ..run.execution import execute, expect_threads
+from ..run.keys import Keys, matching
+from ..run.runnable_programs import Program, program
 from ..schemes.options import PlanOptions
 from ..schemes.tfhe import ElementPlan
 

@@ -6,7 +6,7 @@ from functools import cache
 
 from ..language.slot_program import SlotProgram
 from ..language.slots import SlotValue
-from ..statements import Add, Mul, Program, Rotate
+from ..run.statements import Add, Mul, Program, Rotate
 
 PAPER_SET = "f1-listing2"
 """Listing 2's N and L; about 105 bits of security."""

@@ -13,7 +13,7 @@ import numpy as np
 from ..language.slot_matrix import by_diagonals
 from ..language.slots import SlotValue
 from ..language.types import Complex, Real
-from ..runnable_programs import SlotProgram, program
+from ..run.runnable_programs import SlotProgram, program
 from .f1_programs.packing import Array
 
 SMALL_SET = "osiris-I"

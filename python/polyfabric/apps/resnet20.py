@@ -27,8 +27,8 @@ from ..language.slot_functions import sign
 from ..language.slot_program import tracer
 from ..language.slots import SlotTracer, SlotValue
 from ..language.types import Real
-from ..repeated_rounds import Body, Round, RoundProgram
-from ..runnable_programs import SlotProgram, finished
+from ..run.repeated_rounds import Body, Round, RoundProgram
+from ..run.runnable_programs import SlotProgram, finished
 from .multiplexed import (
     Array,
     Diagonals,

@@ -16,9 +16,9 @@ import click
 
 from .._native import instruction_set
 from ..errors import Error, InternalError
-from ..files import expect_working_folder
-from ..interrupts import INTERRUPTED, raise_again
-from ..tracebacks import SHOW_ALL
+from ..host.files import expect_working_folder
+from ..host.interrupts import INTERRUPTED, raise_again
+from ..run.tracebacks import SHOW_ALL
 from .bench import bench
 from .compare import compare
 from .console import error_line
@@ -73,7 +73,7 @@ class _Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
-            from ..names import suggestion
+            from ..host.names import suggestion
 
             ctx.fail(f"there is no command {args[0]!r}; {suggestion(args[0], self.list_commands(ctx))}")
         return super().resolve_command(ctx, args)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from .. import benchmark
 from ..reports.tables import print_table
+from ..studies import benchmark
 from .console import grid, out, print_json, security_warnings
 
 

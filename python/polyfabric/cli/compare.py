@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from ..comparison import BATCH
+from ..apps.programs import MICROBENCHMARK_BATCH
 from ..errors import InputError, ParameterError
+from ..host.progress import bars
 from ..language.types import MOST_ELEMENTS
-from ..programs import MICROBENCHMARK_BATCH
-from ..progress import bars
 from ..schemes.options import OWN, WIDTHS
 from ..studies import compare as compared
+from ..studies.comparison import BATCH
 from . import machine_choices, memory_option, places
 from .console import out, print_json
 

@@ -10,10 +10,11 @@ from typing import Any
 
 import click
 
-from .. import computer, gpu
 from .._native import instruction_set
+from ..host import computer
+from ..host.units import bytes_text
 from ..reports.tables import print_table
-from ..reports.units import bytes_text
+from ..schemes import gpu
 from .console import grid, out, print_json
 
 PACKAGES = {

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
+from ..accelerators.sweep_axes import EXCHANGES, axis
+from ..host.progress import bars
 from ..language.types import MOST_ELEMENTS
-from ..progress import bars
 from ..studies import explore as explored
-from ..sweep_axes import EXCHANGES, axis
 from . import memory_option, places
 from .console import error_line, out, print_json
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..apps.programs import read as read_file
 from ..errors import InputError
 from ..language.traced import TracedProgram
 from ..language.types import SlotType, TextType, Type
-from ..programs import read as read_file
 
 BOOLEANS = {"false": "0", "true": "1"}
 """Accepted spellings of a Boolean, in addition to 0 and 1."""

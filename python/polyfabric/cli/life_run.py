@@ -8,9 +8,9 @@ from rich.text import Text
 
 from ..apps.life import SIZE, Game, Generation, Step, drawn, play
 from ..errors import InputError
-from ..keys import CLIENT, SERVER, Keys, present
-from ..progress import ProgressHook, bars, share, watched
-from ..reports.units import probability, scaled
+from ..host.progress import ProgressHook, bars, share, watched
+from ..host.units import probability, scaled
+from ..run.keys import CLIENT, SERVER, Keys, present
 from .console import BAD, out, print_json, security_warnings
 from .run_options import RunOptions
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ..accelerators import machine_options
+from ..accelerators.machine import machine_options
 from ..errors import InputError
 from ..schemes.options import OWN, WIDTHS
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from .. import accelerators
-from ..accelerators import Machine, load
+from ..accelerators import machine as accelerators
+from ..accelerators.machine import Machine, load
 from ..reports.tables import print_table
 from .console import grid, out, print_json, styled
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..memory import limited
+from ..host.memory import limited
 
 
 def _limit(context: click.Context, _option: click.Parameter, memory: str | None) -> None:

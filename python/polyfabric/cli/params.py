@@ -8,16 +8,17 @@ from typing import Any
 import click
 from rich.table import Table
 
-from .. import _native, gpu
-from ..accelerators import load
+from .. import _native
+from ..accelerators.machine import load
 from ..errors import InputError
-from ..lookup_trials import trials
-from ..parameters import ParameterSet, named
-from ..progress import bars, working
+from ..host.progress import bars, working
+from ..host.units import bytes_text, probability, security
 from ..reports.tables import print_table
-from ..reports.units import bytes_text, probability, security
+from ..schemes import gpu
 from ..schemes.options import OWN, WIDTHS
-from ..slot_parameters import SlotParameters, is_file, parameter_sets
+from ..schemes.parameters import ParameterSet, named
+from ..schemes.slot_parameters import SlotParameters, is_file, parameter_sets
+from ..studies.lookup_trials import trials
 from .console import grid, out, print_json, styled, warning_line
 from .params_gpu import show_gpu_elements, show_gpu_slots
 

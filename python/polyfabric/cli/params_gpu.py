@@ -6,8 +6,8 @@ from typing import Any
 
 from rich.table import Table
 
+from ..host.units import bytes_text, number, scaled
 from ..reports.tables import print_table
-from ..reports.units import bytes_text, number, scaled
 from .console import grid, out
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ..errors import FileError
-from ..files import expect_file, expect_folder
+from ..host.files import expect_file, expect_folder
 
 
 def file(_context: click.Context, _option: click.Parameter, path: Path | None) -> Path | None:

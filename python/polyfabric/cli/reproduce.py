@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from ..host.progress import bars
 from ..papers import reproduce as reproduced
-from ..progress import bars
 from . import places
 from .console import error_line, out, print_json
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from .. import file_steps
-from ..computer import MOST_THREADS
+from ..host.computer import MOST_THREADS
 from ..language.types import MOST_ELEMENTS
+from ..run import file_steps
 from . import machine_choices, memory_option, run_applications, run_program
 from .grouped import Grouped
 from .run_options import RunOptions

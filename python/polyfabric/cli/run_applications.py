@@ -18,7 +18,7 @@ from ..apps.logistic_regression.infer import Inference, infer
 from ..apps.reduced import TWINS, WHOLE
 from ..apps.trained_digits import CLASSIFIERS, resnet
 from ..apps.trained_digits.classifier import classify as classify_by
-from ..reports.units import probability
+from ..host.units import probability
 from . import life_run, show_elements, show_slots
 from .console import BAD, out, print_json, styled
 from .run_options import RunOptions

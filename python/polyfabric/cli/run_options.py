@@ -9,13 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..accelerators import Machine
+from ..accelerators.machine import Machine
 from ..errors import InputError
-from ..execution import place
-from ..files import expect_folder
-from ..keys import CLIENT, SERVER, Keys, matching, present
-from ..progress import ProgressHook, bars
+from ..host.files import expect_folder
+from ..host.progress import ProgressHook, bars
 from ..reports import Report
+from ..run.execution import place
+from ..run.keys import CLIENT, SERVER, Keys, matching, present
 from ..schemes.options import OWN, PlanOptions
 from .console import security_warnings
 

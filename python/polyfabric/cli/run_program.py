@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import programs
+from ..apps import programs
 from ..errors import InputError
-from ..execution import run_plan, unguarded
-from ..file_steps import Decrypted, Steps
+from ..host.progress import bars
 from ..language.traced import TracedProgram
 from ..language.types import TextType
-from ..progress import bars
+from ..run.execution import run_plan, unguarded
+from ..run.file_steps import Decrypted, Steps
 from ..schemes.plan import RunResult
 from ..schemes.tfhe import ElementResult
 from . import inputs, show_elements, show_slots

@@ -6,9 +6,9 @@ from typing import Any
 
 from rich.console import Console
 
+from ..host.units import bytes_text, probability, scaled
 from ..reports.rows import circuit_privacy
 from ..reports.tables import print_table
-from ..reports.units import bytes_text, probability, scaled
 from ..schemes.tfhe import ElementResult
 from .console import BAD, grid, styled
 

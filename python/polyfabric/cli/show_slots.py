@@ -6,9 +6,9 @@ from typing import Any
 
 from rich.console import Console
 
+from ..host.units import bytes_text, scaled, security
 from ..reports.slots import failure
 from ..reports.tables import print_table
-from ..reports.units import bytes_text, scaled, security
 from ..schemes.rns import SlotResult
 from .console import BAD, grid, styled
 

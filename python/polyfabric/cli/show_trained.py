@@ -7,7 +7,7 @@ from rich.console import Console
 from ..apps.digits.data import ascii_art, split
 from ..apps.trained_digits import resnet
 from ..apps.trained_digits.classifier import Classification
-from ..reports.units import probability, scaled
+from ..host.units import probability, scaled
 from . import show_slots
 from .console import BAD, styled
 

@@ -9,11 +9,12 @@ from typing import Any
 import click
 from rich.console import Console
 
-from .. import _native, programs
-from ..accelerators import Kernel, Mapped, MappedSlots, load
+from .. import _native
+from ..accelerators.machine import Kernel, Mapped, MappedSlots, load
+from ..apps import programs
 from ..errors import InputError
+from ..host.progress import working
 from ..language.types import MOST_ELEMENTS
-from ..progress import working
 from ..reports import Report
 from ..reports.tables import print_table
 from ..schemes.options import PlanOptions

@@ -8,13 +8,14 @@ from typing import Any
 
 from rich.console import Console
 
-from .. import programs, repeated_rounds
-from ..accelerators import Machine
+from ..accelerators.machine import Machine
+from ..apps import programs
 from ..errors import InputError
-from ..execution import plan
-from ..progress import bars, working
+from ..host.progress import bars, working
 from ..reports import Report
 from ..reports.tables import print_table
+from ..run import repeated_rounds
+from ..run.execution import plan
 from .console import grid, out, print_json, security_warnings
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from ..errors import FileError
+from ..host.progress import bars
 from ..papers import PAPERS, reproduce
 from ..papers import validation as validated
-from ..progress import bars
 from .console import out, print_json
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.table import Table
 
-from ..accelerators import load
-from ..files import write_text
-from ..parameters import named
-from ..progress import bars
+from ..accelerators.machine import load
+from ..host.files import write_text
+from ..host.progress import bars
 from ..reports.tables import print_table
+from ..schemes.parameters import named
 from . import places
 from .console import grid, out, print_json
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, ProgramError, shown
-from ..names import suggestion
+from ..host.names import suggestion
 from .types import MOST_BITS, SInt, SlotType, Text, TextType, Type, UInt, needed_bits, text_bytes
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from .._native import SlotProgramBuilder
 from ..errors import shown
-from ..memory import most
+from ..host.memory import most
 from . import slot_matrix, slot_parts
 from .instead import NUMBERS, REALS, Absences, approximated, written
 from .numpy_calls import Asked, Value

@@ -22,7 +22,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from .._native import ProgramBuilder
-from ..memory import most
+from ..host.memory import most
 from . import ranges
 from .cells import Cells, Table
 from .digits import Digits

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Error, NoiseError, ProgramError
-from ..execution import plan
 from ..language.functions import concat, dot, lookup, sign
 from ..language.types import Int
 from ..language.values import TfheValue
-from ..runnable_programs import Program, traced
+from ..run.execution import plan
+from ..run.runnable_programs import Program, traced
 
 Floats = NDArray[np.float64]
 

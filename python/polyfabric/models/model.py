@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, shown
-from ..execution import make_plan, place, run_plan, with_keys
-from ..keys import Keys
-from ..runnable_programs import Program
+from ..run.execution import make_plan, place, run_plan, with_keys
+from ..run.keys import Keys
+from ..run.runnable_programs import Program
 from ..schemes.options import PlanOptions
 from .forest import EncryptedForest, Ensemble, Grid, Layout, encode
 from .network import Network
 from .reading import Reading
 
 if TYPE_CHECKING:
-    from ..progress import ProgressHook
+    from ..host.progress import ProgressHook
     from ..reports import Report
 
 Floats: TypeAlias = NDArray[np.float64]

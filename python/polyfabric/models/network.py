@@ -18,7 +18,7 @@ from ..language.slot_functions import chebyshev
 from ..language.slot_matrix import by_diagonals
 from ..language.slots import SlotValue
 from ..language.types import RING_SLOTS, Real
-from ..runnable_programs import SlotProgram, traced
+from ..run.runnable_programs import SlotProgram, traced
 from .reading import sigmoid
 
 Floats = NDArray[np.float64]

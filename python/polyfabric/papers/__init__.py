@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import MachineError
-from ..progress import ProgressHook
+from ..host.progress import ProgressHook
 from ..reports import Report
 from . import drawn, validation
 from .published import FOLDER, Figures, compared

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from .. import accelerators
+from ..accelerators import machine as accelerators
 from ..apps import bgv_bootstrapping, ckks_bootstrapping
 from ..apps.f1_programs import PROGRAMS as F1_PROGRAMS
 from ..errors import Error
-from ..execution import plan
+from ..host import units
+from ..host.progress import ProgressHook
 from ..language.slot_program import SlotProgram
-from ..progress import ProgressHook
-from ..reports import units
+from ..run.execution import plan
 from ..schemes.rns import SlotPlan
 from .f1_figures import (
     FIGURE_10,

@@ -8,9 +8,9 @@ from itertools import pairwise
 from statistics import fmean, geometric_mean
 from typing import TYPE_CHECKING, Any
 
-from ..accelerators import Machine
+from ..accelerators.machine import Machine
 from ..errors import Error, IntractableError, MachineError
-from ..exploration import Point, Task, evaluate
+from ..studies.exploration import Point, Task, evaluate
 from .f1_worth import CROSSBAR, PROGRAM, of_program, of_programs
 from .rows import Reading, failed, of, predicted, untold
 

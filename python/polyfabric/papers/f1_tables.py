@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import _native, accelerators
+from .. import _native
+from ..accelerators import machine as accelerators
 from ..apps.matvec import PAPER_SET, matvec
-from ..execution import plan
-from ..progress import ProgressHook
+from ..host.progress import ProgressHook
+from ..run.execution import plan
 from .catalog import Catalog
 from .plans import unwarned
 from .rows import guarded, of

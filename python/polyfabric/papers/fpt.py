@@ -9,11 +9,11 @@ from functools import partial, reduce
 from operator import add
 from typing import Any
 
-from .. import accelerators
+from ..accelerators import machine as accelerators
 from ..apps.life import SIZE, life
 from ..errors import Error
-from ..execution import plan
-from ..progress import ProgressHook
+from ..host.progress import ProgressHook
+from ..run.execution import plan
 from ..schemes.tfhe import named_parameters
 from .catalog import Catalog
 from .lookups import kernel, simulated

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _native
-from ..accelerators import Machine
+from ..accelerators.machine import Machine
 from ..schemes.tfhe import named_parameters
 
 

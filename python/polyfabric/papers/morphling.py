@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from .. import _native, accelerators
+from .. import _native
+from ..accelerators import machine as accelerators
 from ..apps.boosted_trees import xgboost
 from ..apps.networks import deepcnn, vgg9
 from ..errors import Error
+from ..host.progress import ProgressHook
 from ..language.program import TfheProgram
-from ..progress import ProgressHook
 from . import morphling_figures
 from .morphling_shared import ROWS, Sizes, cycles, lookups
 from .plans import element_plan

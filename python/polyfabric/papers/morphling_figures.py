@@ -7,7 +7,8 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from .. import _native, accelerators
+from .. import _native
+from ..accelerators import machine as accelerators
 from .morphling_shared import ROWS, SETS_OF_FIGURES, Sizes, cycles, lookups
 from .rows import guarded
 from .side_by_side import Step

@@ -6,7 +6,8 @@ import json
 import math
 from dataclasses import dataclass
 
-from .. import _native, accelerators
+from .. import _native
+from ..accelerators import machine as accelerators
 from ..schemes.tfhe import named_parameters
 from .catalog import Catalog
 

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import accelerators, repeated_rounds
+from ..accelerators import machine as accelerators
 from ..apps.bitonic_sorting import PAPER_SET as SORTING_SET
 from ..apps.bitonic_sorting import sorting
 from ..apps.ckks_bootstrapping import FULL_SET, ckks_bootstrapping
@@ -15,8 +15,9 @@ from ..apps.lenet import PAPER_SET as LENET_SET
 from ..apps.lenet import lenet
 from ..apps.osiris_programs import LEVELS, SMALL_SET, lola, matrix_vectors, mlp, products
 from ..errors import Error
+from ..host.progress import ProgressHook
 from ..language.slot_program import SlotProgram
-from ..progress import ProgressHook
+from ..run import repeated_rounds
 from . import osiris_networks, osiris_timing
 from .osiris_choices import (
     IN_PLACE,

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from .. import accelerators, repeated_rounds
+from ..accelerators import machine as accelerators
 from ..apps import lenet, resnet20
 from ..errors import Error
+from ..run import repeated_rounds
 from .osiris_choices import OF_RESNET, TIME_KNOWN, Beside, Choice
 from .osiris_roofline import ALL_MULTIPLIERS, LANES, TWO_A_BUTTERFLY, Multiplications, no_point, roofline
 from .osiris_timing import HOISTING, planned

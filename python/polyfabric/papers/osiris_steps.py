@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import accelerators
+from ..accelerators import machine as accelerators
 from ..apps.osiris_programs import matrix_vector
 from ..errors import Error
 from .osiris_roofline import ALL_MULTIPLIERS, TWO_A_BUTTERFLY

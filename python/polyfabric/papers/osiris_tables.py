@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import _native, accelerators
-from ..progress import ProgressHook
+from .. import _native
+from ..accelerators import machine as accelerators
+from ..host.progress import ProgressHook
 from .catalog import Catalog
 from .f1_tables import primes
 from .osiris_timing import HOISTING

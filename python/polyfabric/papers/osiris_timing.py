@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .. import accelerators
-from ..execution import plan
+from ..accelerators import machine as accelerators
 from ..language.slot_program import SlotProgram
+from ..run.execution import plan
 from ..schemes.rns import SlotPlan
-from ..slot_parameters import SlotParameters
+from ..schemes.slot_parameters import SlotParameters
 
 HOISTING = {"nh": "none", "sh": "single", "dh": "double"}
 """Table III's columns, as the machine's readings."""

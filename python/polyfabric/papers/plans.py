@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..accelerators import Machine
+from ..accelerators.machine import Machine
 from ..errors import SecurityWarning
 from ..language.program import TfheProgram
 from ..schemes.options import PlanOptions

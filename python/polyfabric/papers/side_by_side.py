@@ -11,8 +11,8 @@ from enum import Enum
 from threading import Event
 from typing import Generic, TypeVar
 
-from ..computer import give_memory_back
-from ..progress import ProgressHook, watched
+from ..host.computer import give_memory_back
+from ..host.progress import ProgressHook, watched
 
 Made = TypeVar("Made")
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from .. import accelerators
+from ..accelerators import machine as accelerators
 from ..apps.deep_nn import deep_nn
 from ..errors import Error
-from ..progress import ProgressHook
-from ..reports.units import probability
+from ..host.progress import ProgressHook
+from ..host.units import probability
 from .catalog import Catalog
 from .lookups import kernel, simulated
 from .plans import element_plan

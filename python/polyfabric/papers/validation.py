@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import FileError
-from ..files import read_bytes
+from ..host.files import read_bytes
 from ..reports import Report
 from ..reports.rows import published
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..files import made_folder, path_of, write_text
+from ..host.files import made_folder, path_of, write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

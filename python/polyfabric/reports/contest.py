@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..host.units import number, percent, probability, scaled, words
 from .rows import Rows
-from .units import number, percent, probability, scaled, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

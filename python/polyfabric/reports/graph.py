@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import InputError
-from ..files import path_of, write_text
+from ..host.files import path_of, write_text
 from .drawing import Drawing
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.figure import Figure
 
 from ..errors import FileError
-from ..files import write_bytes
+from ..host.files import write_bytes
+from ..host.units import bytes_text, percent, scaled, words
 from . import contest, rows, sweep
-from .units import bytes_text, percent, scaled, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .units import bytes_text, estimated_times, number, percent, probability, scaled, security, words
+from ..host.units import bytes_text, estimated_times, number, percent, probability, scaled, security, words
 
 if TYPE_CHECKING:
     from . import Report

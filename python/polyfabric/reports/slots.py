@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from math import log2
 from typing import Any
 
+from ..host.units import bytes_text, estimated_times, probability, scaled, security, words
 from .rows import Rows
-from .units import bytes_text, estimated_times, probability, scaled, security, words
 
 
 def cost(d: dict[str, Any]) -> list[Rows]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..host.units import probability
 from .rows import Rows
-from .units import probability
 
 NOTE = (
     "fails: the probability of one lookup, by the formulas and for the worst key. Noise: standard deviation of a result's phase, a fraction of the torus, of those that came out "

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..host.units import words
 from .rows import Rows, deviation, number, published
-from .units import words
 
 
 def rows(d: dict[str, Any]) -> list[Rows]:

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from .. import _native, memory
-from ..slot_parameters import SlotParameters
+from .. import _native
+from ..host import memory
+from .slot_parameters import SlotParameters
 
 if TYPE_CHECKING:
+    from ..host.progress import ProgressHook
     from ..language.shapes import Shapes
     from ..language.slot_shapes import SlotShapes
-    from ..progress import ProgressHook
 
 STANDARD_SECURITY = 128.0
 """Default minimum security of the user's own sets, and of sets in keys and specifications from others."""

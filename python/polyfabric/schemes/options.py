@@ -10,7 +10,7 @@ from .. import _native
 from ..errors import InputError, shown
 
 if TYPE_CHECKING:
-    from ..accelerators import Machine
+    from ..accelerators.machine import Machine
     from ..language.traced import TracedProgram
     from .context import Parameters
 

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
 
-from .. import memory
-from ..computer import cores
 from ..errors import NoiseError, shown
+from ..host import memory
+from ..host.computer import cores
+from ..host.units import bytes_text, probability, scaled
 from ..language.shapes import value_of
 from ..reports import Report
-from ..reports.units import bytes_text, probability, scaled
 from .context import Ciphertexts, ClientKey, Context, Parameters, ServerKey, Values
 
 if TYPE_CHECKING:
     from .. import _native
-    from ..accelerators import Machine
-    from ..keys import Keys
+    from ..accelerators.machine import Machine
+    from ..host.progress import ProgressHook
     from ..language.reference import Wrapped
     from ..language.traced import TracedProgram
-    from ..progress import ProgressHook
+    from ..run.keys import Keys
     from .options import PlanOptions
 
 

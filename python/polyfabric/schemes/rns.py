@@ -12,25 +12,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _native, gpu, memory
+from .. import _native
 from ..errors import InputError, ParameterError, SecurityWarning, shown
+from ..host import memory
+from ..host.units import bytes_text
+from ..host.units import security as security_text
 from ..language.place import warn_user
 from ..language.shapes import written
 from ..language.slot_program import SlotProgram
 from ..language.slot_shapes import SlotShapes, numbers
 from ..reports import Report
-from ..reports.units import bytes_text
-from ..reports.units import security as security_text
-from ..slot_parameters import SlotParameters, chosen
+from . import gpu
 from .context import STANDARD_SECURITY, Context, Source, Values, content
 from .facts import SlotFacts, SlotNode
 from .options import PlanOptions
 from .plan import ClientSeconds, Execution, Expected, Plan, RunResult, common, finite_or_none
+from .slot_parameters import SlotParameters, chosen
 
 if TYPE_CHECKING:
-    from ..accelerators import Machine
+    from ..accelerators.machine import Machine
+    from ..host.progress import ProgressHook
     from ..language.slots import Native
-    from ..progress import ProgressHook
 
 MOST_FLOOD = 2.0**48
 """The largest standard deviation of sampled noise, in units of a coefficient."""

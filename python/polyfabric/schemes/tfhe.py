@@ -10,22 +10,24 @@ from math import inf, log2
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import _native, gpu, memory
+from .. import _native
 from ..errors import Error, InputError, MachineError, NoiseError, ParameterError, SecurityWarning
+from ..host import memory
+from ..host.units import bytes_text
+from ..host.units import security as security_text
 from ..language.place import warn_user
 from ..language.program import TfheProgram
 from ..language.shapes import Shapes
-from ..reports.units import bytes_text
-from ..reports.units import security as security_text
+from . import gpu
 from .context import Context, Source, Values
 from .facts import ElementMemory, ElementNoise
 from .options import DERIVED, OWN, PlanOptions, refuse_meaningless
 from .plan import ClientSeconds, Execution, Expected, Plan, RunResult, common
 
 if TYPE_CHECKING:
-    from ..accelerators import Machine
+    from ..accelerators.machine import Machine
+    from ..host.progress import ProgressHook
     from ..language.reference import Wrapped
-    from ..progress import ProgressHook
 
 LIKELY = -20.0
 """log2 of the failure probability above which noise, not damage, most likely caused an invalid result."""

@@ -6,7 +6,7 @@ from functools import cache
 
 from ...language.numpy_calls import Value
 from ...language.types import Mod
-from ...runnable_programs import Program, program
+from ...run.runnable_programs import Program, program
 from .store import PARTS, T
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...execution import place, plan, run_plan
-from ...progress import ProgressHook
+from ...host.progress import ProgressHook
+from ...run.execution import place, plan, run_plan
 from ...schemes.rns import SlotResult
 from . import database_lookup
 from .store import T, capitals, columns, key, stride, text

@@ -7,7 +7,7 @@ from functools import cache
 from ...language.functions import concat, dot, sign
 from ...language.numpy_calls import Value
 from ...language.types import Int
-from ...runnable_programs import Program, program
+from ...run.runnable_programs import Program, program
 from .network import Network, shipped
 
 

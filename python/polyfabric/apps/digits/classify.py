@@ -10,9 +10,9 @@ import numpy as np
 
 from ... import _native
 from ...errors import InputError, NoiseError
-from ...execution import make_plan, place, run_plan
-from ...keys import Keys, matching
-from ...progress import ProgressHook
+from ...host.progress import ProgressHook
+from ...run.execution import make_plan, place, run_plan
+from ...run.keys import Keys, matching
 from ...schemes.options import OWN, PlanOptions
 from ...schemes.tfhe import ElementPlan, ElementResult
 from . import digits

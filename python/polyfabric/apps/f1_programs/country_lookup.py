@@ -22,7 +22,7 @@ from ...language.slot_functions import polynomial
 from ...language.slot_program import tracer
 from ...language.slots import SlotValue
 from ...language.types import Mod
-from ...runnable_programs import SlotProgram, finished
+from ...run.runnable_programs import SlotProgram, finished
 
 Texts = NDArray[np.int64]
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...execution import make_plan, place, run_plan
-from ...progress import ProgressHook
+from ...host.progress import ProgressHook
+from ...run.execution import make_plan, place, run_plan
 from ...schemes.options import PlanOptions
 from ...schemes.plan import plain
 from ...schemes.rns import SlotResult

@@ -21,7 +21,7 @@ from ...language.slot_functions import chebyshev
 from ...language.slot_program import tracer
 from ...language.slots import SlotValue
 from ...language.types import Real
-from ...runnable_programs import SlotProgram, finished
+from ...run.runnable_programs import SlotProgram, finished
 from .packing import Array, summed, total
 
 INTERVAL = 8.0

@@ -20,7 +20,7 @@ import numpy as np
 from ...language.slot_program import tracer
 from ...language.slots import SlotValue
 from ...language.types import Real
-from ...runnable_programs import SlotProgram, finished
+from ...run.runnable_programs import SlotProgram, finished
 from .packing import Array, summed, total, windows
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from ...language.slot_program import tracer
 from ...language.slots import SlotTracer, SlotValue
 from ...language.types import Real, SlotType
-from ...runnable_programs import SlotProgram, finished
+from ...run.runnable_programs import SlotProgram, finished
 from .packing import Array, summed, total, windows
 
 CONVOLUTION_BITS = 3

@@ -9,7 +9,7 @@ import numpy as np
 from ...language.numpy_calls import Value
 from ...language.slot_functions import chebyshev
 from ...language.types import Real
-from ...runnable_programs import Program, program
+from ...run.runnable_programs import Program, program
 from .model import Model, shipped, sigmoid
 
 DEGREE = 31

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
-from ...execution import place, plan, run_plan
-from ...progress import ProgressHook
+from ...host.progress import ProgressHook
+from ...run.execution import place, plan, run_plan
 from ...schemes.rns import SlotResult
 from . import STRIDE, logistic_regression
 from .data import split

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...runnable_programs import Program
+from ...run.runnable_programs import Program
 from .classifier import Classifier
 from .deep import deepcnn_20
 from .trees import xgboost

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InputError
-from ...execution import place, plan, run_plan
-from ...keys import Keys, matching
-from ...progress import ProgressHook
-from ...runnable_programs import Program
+from ...host.progress import ProgressHook
+from ...run.execution import place, plan, run_plan
+from ...run.keys import Keys, matching
+from ...run.runnable_programs import Program
 from ...schemes.tfhe import ElementResult
 from ..digits.data import split
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ...language.functions import convolve, dot, sign
 from ...language.numpy_calls import Value
 from ...language.types import Int
-from ...runnable_programs import Program, program
+from ...run.runnable_programs import Program, program
 from .classifier import Classifier
 
 CUTS = (3, 8, 13)

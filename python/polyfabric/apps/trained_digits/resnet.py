@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from ..._native import composite_sign
 from ...errors import InputError
-from ...execution import make_plan, place, run_plan
-from ...progress import ProgressHook
-from ...runnable_programs import SlotProgram
+from ...host.progress import ProgressHook
+from ...run.execution import make_plan, place, run_plan
+from ...run.runnable_programs import SlotProgram
 from ...schemes.options import PlanOptions
 from ...schemes.rns import SlotResult
 from ..digits.data import split

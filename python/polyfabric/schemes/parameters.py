@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from . import _native
+from .. import _native
 
 
 def _carries(capacity: dict[str, Any]) -> dict[str, Any]:

@@ -13,19 +13,19 @@ from math import floor
 from pathlib import Path
 from typing import Any
 
-from .errors import FileError, InputError, ParameterError, shown
+from ..errors import FileError, InputError, ParameterError, shown
+from ..host.files import bytes_of, path_of, read_bytes, write_text
+from ..host.units import security as security_text
+from ..language.shapes import written
+from ..language.traced import TracedProgram
+from ..schemes.context import LARGEST_KEY, Context
+from ..schemes.options import PlanOptions, expect_bits
+from ..schemes.plan import Plan
+from ..schemes.rns import SlotContext
+from ..schemes.slot_parameters import is_file
+from ..schemes.tfhe import ElementContext
 from .execution import make_plan
-from .files import bytes_of, path_of, read_bytes, write_text
 from .keys import SCHEMES
-from .language.shapes import written
-from .language.traced import TracedProgram
-from .reports.units import security as security_text
-from .schemes.context import LARGEST_KEY, Context
-from .schemes.options import PlanOptions, expect_bits
-from .schemes.plan import Plan
-from .schemes.rns import SlotContext
-from .schemes.tfhe import ElementContext
-from .slot_parameters import is_file
 
 FORMAT = "polyfabric-specification"
 VERSION = 2

@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from . import _native
-from .errors import RunError
+from .. import _native
+from ..errors import RunError
 from .parameters import ParameterSet
 
 KEY_BITS = (1, 2)

@@ -16,8 +16,8 @@ from pathlib import Path
 from types import FunctionType, TracebackType
 from typing import Any, TypeVar
 
-from .errors import Error
-from .language.place import pass_over
+from ..errors import Error
+from ..language.place import pass_over
 
 pass_over(__file__)
 

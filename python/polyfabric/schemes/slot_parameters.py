@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import _native
-from .errors import InputError
-from .files import path_of
-from .names import pick
+from .. import _native
+from ..errors import InputError
+from ..host.files import path_of
+from ..host.names import pick
 from .parameters import ParameterSet
 from .parameters import named as named_set
 

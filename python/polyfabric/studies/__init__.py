@@ -9,16 +9,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .errors import InputError, shown
-from .files import path_of
-from .language.traced import TracedProgram
-from .schemes.options import OWN, WIDTHS
+from ..errors import InputError, shown
+from ..host.files import path_of
+from ..language.traced import TracedProgram
+from ..schemes.options import OWN, WIDTHS
 
 if TYPE_CHECKING:
-    from .progress import ProgressHook
-    from .reports import Report
-    from .runnable_programs import Program
-    from .sweep_axes import Value
+    from ..accelerators.sweep_axes import Value
+    from ..host.progress import ProgressHook
+    from ..reports import Report
+    from ..run.runnable_programs import Program
 
 
 def compare(

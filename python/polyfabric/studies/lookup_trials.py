@@ -6,13 +6,14 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from . import _native, accelerators
-from .accelerators import Machine
-from .errors import Error, SecurityWarning
-from .progress import ProgressHook
-from .reports import Report
-from .schemes.options import DERIVED, OWN
-from .schemes.tfhe import named_parameters
+from .. import _native
+from ..accelerators import machine as accelerators
+from ..accelerators.machine import Machine
+from ..errors import Error, SecurityWarning
+from ..host.progress import ProgressHook
+from ..reports import Report
+from ..schemes.options import DERIVED, OWN
+from ..schemes.tfhe import named_parameters
 
 TOO_COARSE = -40.0
 """log2 of the failure probability above which sufficient widths are derived."""

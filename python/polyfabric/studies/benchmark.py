@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from ._native import instruction_set
-from .execution import execute, plan
-from .keys import Keys
-from .language.types import Complex
-from .progress import working
-from .runnable_programs import SlotProgram, program
-from .schemes.tfhe import ElementPlan, named_parameters
+from .._native import instruction_set
+from ..host.progress import working
+from ..language.types import Complex
+from ..run.execution import execute, plan
+from ..run.keys import Keys
+from ..run.runnable_programs import SlotProgram, program
+from ..schemes.tfhe import ElementPlan, named_parameters
 
 ROUNDS = 3
 LOOKUP_SETS = ("fpt-I", "strix-I", "strix-III", "morphling-IV")

@@ -19,18 +19,21 @@ from pathlib import Path
 from statistics import geometric_mean
 from typing import Any, TypeVar
 
-from . import _native, accelerators, programs, slot_parameters
-from .accelerators import Kernel
-from .errors import Error, FileError, InputError, MachineError, RunError, SecurityWarning
-from .files import read_bytes, write_text
-from .memory import limited, most
-from .progress import ProgressHook
-from .reports import Report
-from .reports.sweep import with_area
-from .schemes.options import PlanOptions
-from .schemes.plan import Plan
-from .slot_parameters import SlotParameters
-from .sweep_axes import EXCHANGES, Axis, Value, expect_axes, own_values
+from .. import _native
+from ..accelerators import machine as accelerators
+from ..accelerators.machine import Kernel
+from ..accelerators.sweep_axes import EXCHANGES, Axis, Value, expect_axes, own_values
+from ..apps import programs
+from ..errors import Error, FileError, InputError, MachineError, RunError, SecurityWarning
+from ..host.files import read_bytes, write_text
+from ..host.memory import limited, most
+from ..host.progress import ProgressHook
+from ..reports import Report
+from ..reports.sweep import with_area
+from ..schemes import slot_parameters
+from ..schemes.options import PlanOptions
+from ..schemes.plan import Plan
+from ..schemes.slot_parameters import SlotParameters
 
 Made = TypeVar("Made")
 

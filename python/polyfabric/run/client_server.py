@@ -17,10 +17,16 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from .computer import workers
-from .errors import CancelledError, FileError, InputError, ParameterError, shown
+from ..errors import CancelledError, FileError, InputError, ParameterError, shown
+from ..host.computer import workers
+from ..host.files import bytes_of, path_of, read_bytes, write_new
+from ..host.progress import expect_hook
+from ..language.shapes import gathered, value_of
+from ..language.traced import TracedProgram
+from ..schemes.context import LARGEST_KEY, STANDARD_SECURITY, ClientKey, Context, ServerKey, Values, content
+from ..schemes.context import PublicKey as AnyPublicKey
+from ..schemes.plan import Plan
 from .execution import execute
-from .files import bytes_of, path_of, read_bytes, write_new
 from .keys import (
     held_bytes,
     load_client_key,
@@ -29,17 +35,11 @@ from .keys import (
     parameters_of,
     public_key_of,
 )
-from .language.shapes import gathered, value_of
-from .language.traced import TracedProgram
 from .messages import Ciphertexts, EvaluationKey, PublicKey
-from .progress import expect_hook
-from .schemes.context import LARGEST_KEY, STANDARD_SECURITY, ClientKey, Context, ServerKey, Values, content
-from .schemes.context import PublicKey as AnyPublicKey
-from .schemes.plan import Plan
 from .specification import Specification, served
 
 if TYPE_CHECKING:
-    from .progress import ProgressHook
+    from ..host.progress import ProgressHook
 
 LOG = logging.getLogger("polyfabric.server")
 """One record per execution, with attributes `program`, `seconds`, `bytes_in` and `bytes_out`."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from .errors import InputError, shown
+from ..errors import InputError, shown
 
 MOST_THREADS = 1024
 """Well above any useful number, since each thread takes memory and time to start."""

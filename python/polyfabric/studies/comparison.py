@@ -6,17 +6,19 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import _native, accelerators, programs
-from .accelerators import Kernel, Machine, multiplier_bits
-from .errors import Error, InputError, MachineError, ParameterError, SecurityWarning
-from .names import suggestion
-from .progress import ProgressHook
-from .reports import Report
-from .runnable_programs import Program
-from .schemes.options import DERIVED, OWN, PlanOptions
-from .schemes.plan import Plan
-from .schemes.rns import SlotPlan
-from .schemes.tfhe import ElementPlan
+from .. import _native
+from ..accelerators import machine as accelerators
+from ..accelerators.machine import Kernel, Machine, multiplier_bits
+from ..apps import programs
+from ..errors import Error, InputError, MachineError, ParameterError, SecurityWarning
+from ..host.names import suggestion
+from ..host.progress import ProgressHook
+from ..reports import Report
+from ..run.runnable_programs import Program
+from ..schemes.options import DERIVED, OWN, PlanOptions
+from ..schemes.plan import Plan
+from ..schemes.rns import SlotPlan
+from ..schemes.tfhe import ElementPlan
 
 BATCH = 1920
 """Batch of a built-in TFHE program: long enough to make the ends negligible, and a multiple of the usual batches."""

@@ -15,10 +15,10 @@ in the paper.
 
 from __future__ import annotations
 
-from .language.place import pass_over, refuse
-from .language.slot_program import tracer
-from .language.slots import SlotValue
-from .language.types import Mod, SlotType
+from ..language.place import pass_over, refuse
+from ..language.slot_program import tracer
+from ..language.slots import SlotValue
+from ..language.types import Mod, SlotType
 from .runnable_programs import SlotProgram, finished
 
 pass_over(__file__)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ..errors import FileError, InputError, shown
 from .computer import available_bytes
-from .errors import FileError, InputError, shown
 
 
 def path_of(place: str | Path) -> Path:

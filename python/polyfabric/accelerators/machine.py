@@ -9,16 +9,18 @@ from math import log2
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from . import _native, memory, sweep_axes
-from .errors import Error, FileError, InputError, MachineError, shown
-from .files import write_bytes, write_text
-from .names import pick
-from .progress import ProgressHook
-from .reports import Report
+from .. import _native
+from ..errors import Error, FileError, InputError, MachineError, shown
+from ..host import memory
+from ..host.files import write_bytes, write_text
+from ..host.names import pick
+from ..host.progress import ProgressHook
+from ..reports import Report
+from . import sweep_axes
 
 if TYPE_CHECKING:
-    from .schemes.context import Ciphertexts, ServerKey
-    from .schemes.plan import Plan
+    from ..schemes.context import Ciphertexts, ServerKey
+    from ..schemes.plan import Plan
 
 Kernel: TypeAlias = _native.KernelProgram | _native.RnsKernel
 """A kernel program, for TFHE or for CKKS and BGV."""

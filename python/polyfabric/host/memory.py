@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from ..errors import InputError, RunError, shown
 from .computer import available_bytes
-from .errors import InputError, RunError, shown
-from .reports.units import bytes_text
+from .units import bytes_text
 
 _LIMIT: ContextVar[int | None] = ContextVar("memory", default=None)
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from . import _native
-from .errors import FileError, InputError
-from .files import bytes_of, path_of, read_bytes, write_bytes, write_together
+from .. import _native
+from ..errors import FileError, InputError
+from ..host.files import bytes_of, path_of, read_bytes, write_bytes, write_together
 
 CLIENT_KIND, PUBLIC_KINDS, CIPHERTEXT_KINDS = "ClientKey", ("PublicKey",), ("Ciphertexts",)
 EVALUATION_KINDS = ("CompressedServerKey", "EvaluationKeys")

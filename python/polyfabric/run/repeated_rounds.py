@@ -11,18 +11,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .computer import give_memory_back
-from .errors import ProgramError
+from ..errors import ProgramError
+from ..host.computer import give_memory_back
+from ..language.slot_program import SlotProgram
+from ..reports import Report
 from .execution import plan
-from .language.slot_program import SlotProgram
-from .reports import Report
 
 if TYPE_CHECKING:
-    from . import _native
-    from .accelerators import Machine
-    from .progress import ProgressHook
-    from .schemes.rns import SlotPlan
-    from .slot_parameters import SlotParameters
+    from .. import _native
+    from ..accelerators.machine import Machine
+    from ..host.progress import ProgressHook
+    from ..schemes.rns import SlotPlan
+    from ..schemes.slot_parameters import SlotParameters
 
 
 @dataclass(frozen=True)

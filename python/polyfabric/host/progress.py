@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
-from ._native import watch
-from .errors import InputError, shown
+from .._native import watch
+from ..errors import InputError, shown
 
 SECONDS_A_LINE = 10.0
 """Interval of progress lines without a terminal, such as in a log."""

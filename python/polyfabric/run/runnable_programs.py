@@ -9,34 +9,34 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..accelerators.machine import Machine, expect_list
+from ..accelerators.machine import load as load_machine
+from ..errors import InputError, shown
+from ..host.files import path_of
+from ..host.names import suggestion
+from ..host.progress import watched
+from ..language import program as written
+from ..language import slot_program as written_on_slots
+from ..language.place import pass_over, refuse
+from ..language.program import SCHEMES
+from ..language.shapes import gathered, written_call
+from ..language.traced import TracedProgram
+from ..language.types import SlotType, Type
+from ..schemes.options import OWN, PlanOptions
 from . import execution
-from .accelerators import Machine, expect_list
-from .accelerators import load as load_machine
 from .client_server import decrypted, encrypted, executed
-from .errors import InputError, shown
 from .execution import HERE, place
 from .file_steps import Steps
-from .files import path_of
 from .keys import Keys, load_server_key, matching
-from .language import program as written
-from .language import slot_program as written_on_slots
-from .language.place import pass_over, refuse
-from .language.program import SCHEMES
-from .language.shapes import gathered, written_call
-from .language.traced import TracedProgram
-from .language.types import SlotType, Type
 from .messages import Ciphertexts, EvaluationKey
-from .names import suggestion
-from .progress import watched
-from .schemes.options import OWN, PlanOptions
 from .tracebacks import short
 
 if TYPE_CHECKING:
-    from .progress import ProgressHook
-    from .reports import Report
-    from .reports.graph import Picture
-    from .schemes.context import Parameters
-    from .schemes.plan import Plan, RunResult
+    from ..host.progress import ProgressHook
+    from ..reports import Report
+    from ..reports.graph import Picture
+    from ..schemes.context import Parameters
+    from ..schemes.plan import Plan, RunResult
 
 pass_over(__file__)
 
@@ -202,7 +202,7 @@ class Program(TracedProgram):
         With TFHE it shows the operations of the function; with CKKS and BGV those of the homomorphic program, with its rotations. A program of
         more than 400 operations raises `pf.errors.InputError`.
         """
-        from .reports.graph import picture
+        from ..reports.graph import picture
 
         return picture(self)
 

@@ -7,23 +7,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from . import accelerators, memory
-from .computer import workers
-from .errors import InputError
+from ..accelerators import machine as accelerators
+from ..errors import InputError
+from ..host import memory
+from ..host.computer import workers
+from ..host.names import pick
+from ..host.progress import ProgressHook
+from ..language.traced import TracedProgram
+from ..reports import Report
+from ..schemes.context import Ciphertexts, ServerKey
+from ..schemes.options import PlanOptions
+from ..schemes.plan import Execution, Plan, RunResult
+from ..schemes.rns import SlotPlan
+from ..schemes.tfhe import ElementPlan
 from .keys import Keys, matching
-from .language.traced import TracedProgram
-from .names import pick
-from .progress import ProgressHook
-from .reports import Report
-from .schemes.context import Ciphertexts, ServerKey
-from .schemes.options import PlanOptions
-from .schemes.plan import Execution, Plan, RunResult
-from .schemes.rns import SlotPlan
-from .schemes.tfhe import ElementPlan
 
 if TYPE_CHECKING:
-    from .accelerators import Machine
-    from .schemes.context import Parameters
+    from ..accelerators.machine import Machine
+    from ..schemes.context import Parameters
 
 HERE = ("cpu", "gpu", "interpreter")
 """Values of `on` that mean this computer."""

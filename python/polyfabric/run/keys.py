@@ -8,18 +8,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from . import _native, memory
-from .errors import FileError, InputError, ParameterError
-from .files import expect_whole, path_of, read_bytes, write_together
+from .. import _native
+from ..errors import FileError, InputError, ParameterError
+from ..host import memory
+from ..host.files import expect_whole, path_of, read_bytes, write_together
+from ..host.names import pick
+from ..schemes.context import ClientKey, Context, Parameters, PublicKey, ServerKey, Source, content
+from ..schemes.plan import Plan
+from ..schemes.slot_parameters import SlotParameters, is_file
+from ..schemes.tfhe import ElementContext, named_parameters, warned
 from .messages import EvaluationKey
-from .names import pick
-from .schemes.context import ClientKey, Context, Parameters, PublicKey, ServerKey, Source, content
-from .schemes.plan import Plan
-from .schemes.tfhe import ElementContext, named_parameters, warned
-from .slot_parameters import SlotParameters, is_file
 
 if TYPE_CHECKING:
-    from .progress import ProgressHook
+    from ..host.progress import ProgressHook
 
 SCHEMES = ("tfhe", "ckks", "bgv")
 

@@ -14,9 +14,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import Error, FileError, InputError, ParameterError
+from ..errors import Error, FileError, InputError, ParameterError
+from ..host.files import expect_whole, write_text, write_together
+from ..host.units import security as security_text
+from ..language.shapes import gathered, value_of
+from ..schemes.context import STANDARD_SECURITY, Ciphertexts, ClientKey, Context, ServerKey, Values
+from ..schemes.options import PlanOptions
+from ..schemes.plan import Expected, Plan, Verdict, finite_or_none, plain, problem, verdicts
 from .execution import execute
-from .files import expect_whole, write_text, write_together
 from .keys import (
     CLIENT,
     PUBLIC,
@@ -28,15 +33,10 @@ from .keys import (
     matching,
     present,
 )
-from .language.shapes import gathered, value_of
-from .reports.units import security as security_text
-from .schemes.context import STANDARD_SECURITY, Ciphertexts, ClientKey, Context, ServerKey, Values
-from .schemes.options import PlanOptions
-from .schemes.plan import Expected, Plan, Verdict, finite_or_none, plain, problem, verdicts
 
 if TYPE_CHECKING:
-    from .language.traced import TracedProgram
-    from .progress import ProgressHook
+    from ..host.progress import ProgressHook
+    from ..language.traced import TracedProgram
 
 STEPS = ("keys", "encrypt", "execute", "decrypt")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-from .errors import InputError
+from ..errors import InputError
 
 
 def pick(what: str, given: str, known: Iterable[str]) -> str:

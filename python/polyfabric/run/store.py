@@ -11,10 +11,10 @@ from threading import Condition, Lock
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
+from ..errors import FileError, InputError, RunError, shown
+from ..host.files import made_folder, write_bytes
+from ..language.traced import TracedProgram
 from .client_server import Server, expect_traced
-from .errors import FileError, InputError, RunError, shown
-from .files import made_folder, write_bytes
-from .language.traced import TracedProgram
 from .messages import EvaluationKey
 from .specification import served
 

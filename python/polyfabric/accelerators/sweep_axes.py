@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import _native
-from .errors import Error, InputError, MachineError
-from .names import suggestion
+from .. import _native
+from ..errors import Error, InputError, MachineError
+from ..host.names import suggestion
 
 if TYPE_CHECKING:
-    from .accelerators import Machine
+    from .machine import Machine
 
 Value = float | bool | str
 """A point on an axis: a figure's value in the unit of the machine file, a Boolean, or the name of a choice."""

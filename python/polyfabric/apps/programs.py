@@ -12,9 +12,20 @@ from functools import cache
 from math import ceil
 from pathlib import Path
 
-from . import _native, memory
-from .accelerators import Machine
-from .apps import (
+from .. import _native
+from ..accelerators.machine import Machine
+from ..errors import Error, FileError, InputError, MachineError, NoiseError, ProgramError
+from ..host import memory
+from ..host.files import read_bytes
+from ..host.names import suggestion
+from ..run.execution import make_plan
+from ..run.repeated_rounds import RoundProgram
+from ..run.runnable_programs import Program, SlotProgram
+from ..schemes.context import STANDARD_SECURITY
+from ..schemes.options import DERIVED, PlanOptions
+from ..schemes.plan import Plan
+from ..schemes.tfhe import ElementPlan, expect_security, named_parameters
+from . import (
     bgv_bootstrapping,
     bitonic_sorting,
     ckks_bootstrapping,
@@ -24,22 +35,12 @@ from .apps import (
     osiris_programs,
     resnet20,
 )
-from .apps.boosted_trees import PROGRAMS as TREES
-from .apps.deep_nn import PROGRAMS as DEEP_NN
-from .apps.f1_programs import PROGRAMS as F1_PROGRAMS
-from .apps.life import life
-from .apps.networks import PROGRAMS as NETWORKS
-from .apps.trained_digits import PROGRAMS as TRAINED
-from .errors import Error, FileError, InputError, MachineError, NoiseError, ProgramError
-from .execution import make_plan
-from .files import read_bytes
-from .names import suggestion
-from .repeated_rounds import RoundProgram
-from .runnable_programs import Program, SlotProgram
-from .schemes.context import STANDARD_SECURITY
-from .schemes.options import DERIVED, PlanOptions
-from .schemes.plan import Plan
-from .schemes.tfhe import ElementPlan, expect_security, named_parameters
+from .boosted_trees import PROGRAMS as TREES
+from .deep_nn import PROGRAMS as DEEP_NN
+from .f1_programs import PROGRAMS as F1_PROGRAMS
+from .life import life
+from .networks import PROGRAMS as NETWORKS
+from .trained_digits import PROGRAMS as TRAINED
 
 DEFAULT_SET = "polyfabric-3-p128-t32"
 """Default set of a built-in program on this computer."""
@@ -286,7 +287,7 @@ def timed(name: str, parameters: str | None, batch: int, machine: Machine) -> El
 def planned_to_time(name: str | Program, options: PlanOptions, batch: int | None = None) -> Plan:
     """Plans any program for timing on a machine: as `planned`, and the digits application on `batch` images or one."""
     if name == "digits":
-        from .apps.digits.classify import prepare
+        from .digits.classify import prepare
 
         return prepare(batch or 1, options)[0]
     return planned(name, options, batch)
@@ -302,7 +303,7 @@ def planned(name: str | Program, options: PlanOptions, batch: int | None = None,
     if own is None and name in _native.built_in_names():
         return _built_in(name, options, batch or 1)
     if name == "adder":
-        from .apps.adder import adder
+        from .adder import adder
 
         return make_plan(adder(8, batch or 1), options)
     if batch is not None:

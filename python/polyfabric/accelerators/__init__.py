@@ -1,0 +1,1 @@
+"""Accelerators: machine files, simulation, replay, and the figures that a sweep may vary."""
