@@ -133,11 +133,13 @@ SLOW := \
 	gpu::rns::tests::circuits::bootstrapping_decrypts_as_on_the_processor \
 	strix::tests::wide_twiddles_decrypt_and_printed_ones_do_not \
 	failures::bootstrapped_programs_fail_as_often_as_is_said \
-	f1::reproduce::tests::it_meets_what_it_is_held_to \
-	f1::tests::lockstep::a_row_of_permutations_takes_what_its_transforms_take_on_the_papers_machine \
 	f1::tests::lockstep::operations_two_by_two_with_a_cluster_for_each_limb_are_replayed_word_for_word_and_sooner \
-	f1::tests::lockstep::results_that_meet_their_operands_in_a_bank_are_scheduled_both_ways \
-	f1::tests::lockstep::rows_of_equal_operations_are_replayed_word_for_word
+	f1::tests::lockstep::results_in_their_operands_bank_are_scheduled_both_ways \
+	f1::tests::lockstep::rows_of_permutations_take_as_long_as_their_transforms \
+	f1::tests::lockstep::clusters_that_share_operations_are_replayed_word_for_word_and_sooner \
+	f1::tests::lockstep::rows_of_equal_operations_are_replayed_word_for_word \
+	osiris::tests::a_key_switch_at_the_largest_ring_matches_the_interpreter \
+	osiris::tests::ciphertexts::a_rotation_at_the_largest_ring_decrypts
 
 # Each test's time, for the list of the slowest: the stable compiler's tests tell it if they are asked as the unstable one's.
 TIMED := --config 'target."cfg(all())".runner = ["env", "RUSTC_BOOTSTRAP=1"]'

@@ -134,3 +134,14 @@ def test_an_environment_of_a_peer_is_there_whole_or_not_at_all(installing: str, 
     # Whatever is left of an interruption is in nobody's way.
     assert made("exit 0") == 0
     assert [path.name for path in folder.parent.iterdir()] == ["openfhe"]
+
+
+@pytest.mark.parametrize("variable", ["SLOW", "MORE_CASES"])
+def test_rust_tests_that_the_makefile_names_exist(variable: str) -> None:
+    """A name that no test has would select nothing, without an error."""
+    listed = re.search(rf"^{variable} := \\\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert listed
+    sources = "\n".join(path.read_text() for path in (ROOT / "crates").rglob("*.rs"))
+    functions = [name.rpartition("::")[2] for name in listed.group(1).replace("\\", " ").split()]
+    assert functions
+    assert [name for name in functions if not re.search(rf"\bfn {name}\b", sources)] == []

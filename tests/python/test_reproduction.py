@@ -67,6 +67,7 @@ def test_a_program_that_fails_leaves_the_others(monkeypatch):
     monkeypatch.setattr(f1, "_composition", lambda planned, report: "why")
     monkeypatch.setattr(f1, "_compilers_choice", lambda cell, *_: [predicted(cell, 1.0, "why", ["Table 3", "x", "ms"])])
     monkeypatch.setattr(f1, "figure_9", lambda *_: [])
+    monkeypatch.setattr(f1, "figure_11", lambda: [])
     monkeypatch.setattr(f1, "units_at_work", lambda *_: 40.0)
     monkeypatch.setattr(f1, "table_5", lambda name, *_: [predicted(f"table5.{name}.ntt", 2.0, "why")])
     rows_made = f1.applications(None)

@@ -116,7 +116,7 @@ fn full() -> bool {
 }
 
 fn keys() -> u64 {
-    if full() { 100 } else { 20 }
+    if full() { 100 } else { 10 }
 }
 
 fn changed(change: impl Fn(&mut ParametersLiteral)) -> Parameters {

@@ -96,7 +96,7 @@ struct Case {
 }
 
 fn measure<T: Torus>(set: &str, order: KeySwitchOrder) {
-    let keys = if std::env::var_os("POLYFABRIC_FULL").is_some() { [400, 20] } else { [20, 2] };
+    let keys = if std::env::var_os("POLYFABRIC_FULL").is_some() { [400, 20] } else { [10, 1] };
     measure_with::<T>(set, order, |_| Arithmetic::F64, keys);
 }
 

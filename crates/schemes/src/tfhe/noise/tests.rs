@@ -174,13 +174,13 @@ fn key_switches() {
     };
     // Many keys in a small ring with real noise: the digits' mean of −1/2 times the rows' errors is constant per key.
     let keys = |count| runs(count, 5 * count);
-    check_key_switch::<u32>(&small_ring("strix-I", Gadget { log2_base: 2, levels: 8 }), keys(600), 60);
-    check_key_switch::<u32>(&small_ring("fpt-I", Gadget { log2_base: 4, levels: 3 }), keys(400), 60);
-    check_key_switch::<u64>(&small_ring("morphling-IV", Gadget { log2_base: 3, levels: 5 }), keys(400), 60);
+    check_key_switch::<u32>(&small_ring("strix-I", Gadget { log2_base: 2, levels: 8 }), keys(200), 60);
+    check_key_switch::<u32>(&small_ring("fpt-I", Gadget { log2_base: 4, levels: 3 }), keys(150), 60);
+    check_key_switch::<u64>(&small_ring("morphling-IV", Gadget { log2_base: 3, levels: 5 }), keys(150), 60);
     // Digits of −1 and 0: half of the variance is the mean shared by a key's errors.
-    check_key_switch::<u32>(&small_ring("strix-I", Gadget { log2_base: 1, levels: 16 }), keys(3000), 10);
+    check_key_switch::<u32>(&small_ring("strix-I", Gadget { log2_base: 1, levels: 16 }), keys(1000), 10);
     // Rounding dominates the rows' noise: one level of 2^4.
-    check_key_switch::<u32>(&small_ring("strix-I", Gadget { log2_base: 4, levels: 1 }), keys(400), 60);
+    check_key_switch::<u32>(&small_ring("strix-I", Gadget { log2_base: 4, levels: 1 }), keys(150), 60);
     // A real set.
     check_key_switch::<u32>(&sets::parameters("strix-I").expect("known"), runs(2, 200), 200);
 }
