@@ -212,7 +212,7 @@ fn integers(parameters: &tfhe::Parameters) -> (programs::homomorphic::Program, p
     let table = |more: i64| Table::tabulate(range, move |value| (value + more) % 4).expect("a table");
     let mut builder = Builder::new("sample").expect("a name");
     let x = builder.input("x", ElementType::Integer(range), 4).expect("an input");
-    let both = builder.lookup_each(x, vec![table(0), table(1)], LookupResult::Integer).expect("look-ups");
+    let both = builder.lookup_each(x, vec![table(0), table(1)], LookupResult::Integer).expect("lookups");
     let low = builder.select(both, &[0, 2, 4, 6]).expect("a selection");
     let sign = builder.sign(low, true).expect("a sign");
     builder.output("y", low).expect("an output");

@@ -401,8 +401,6 @@ TEXT_MEANINGS: dict[str, Callable[[str, int], Any]] = {
     "find": lambda text, length: text.find("ab"[:length]),
     "index": lambda text, length: text.index("ab"[:length]) if "ab"[:length] in text else length,
     "isdigit": lambda text, _: text.isdigit(),
-    "lower": lambda text, length: list(text.lower().encode().ljust(length, b"\0")),
-    "upper": lambda text, length: list(text.upper().encode().ljust(length, b"\0")),
 }
 
 
@@ -598,7 +596,7 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
     for kind, words in (
         (pf.UInt(8), r"pf\.where"),
         (pf.Int(0, 7), r"pf\.lookup"),
-        (pf.Text(4), r"\.endswith and \.contains"),
+        (pf.Text(4), r"\.contains"),
         (pf.Real, "polynomials"),
         (pf.Mod(65537), "sums, products and powers"),
     ):

@@ -45,7 +45,7 @@ pub enum AdapterError {
     },
     /// Ciphertexts under a different key than the batch expects.
     #[error(
-        "the ciphertexts have {given} mask elements, and with the key switch {order:?} the look-up they have {expected}; choose another order, or other ciphertexts"
+        "the ciphertexts have {given} mask elements, and with the key switch {order:?} the lookup they have {expected}; choose another order, or other ciphertexts"
     )]
     Dimension {
         /// Position of the key switch.
@@ -55,9 +55,9 @@ pub enum AdapterError {
         /// Mask elements that were passed.
         given: usize,
     },
-    /// Look-up tables of another ring.
+    /// Lookup tables of another ring.
     #[error(
-        "the look-up tables have k = {} and N = {}, and the bootstrapping key k = {} and N = {}; make them for this key", given.0, given.1, expected.0, expected.1
+        "the lookup tables have k = {} and N = {}, and the bootstrapping key k = {} and N = {}; make them for this key", given.0, given.1, expected.0, expected.1
     )]
     TableSize {
         /// k and N of the key.
@@ -65,17 +65,17 @@ pub enum AdapterError {
         /// k and N of the tables.
         given: (usize, usize),
     },
-    /// The number of look-up tables is neither one nor one for each ciphertext.
-    #[error("{tables} look-up tables for {ciphertexts} ciphertexts; give one for all, or one for each")]
+    /// The number of lookup tables is neither one nor one for each ciphertext.
+    #[error("{tables} lookup tables for {ciphertexts} ciphertexts; give one for all, or one for each")]
     TableCount {
         /// Number of ciphertexts in the batch.
         ciphertexts: usize,
-        /// Number of look-up tables.
+        /// Number of lookup tables.
         tables: usize,
     },
-    /// A look-up table that is encrypted.
+    /// A lookup table that is encrypted.
     #[error(
-        "look-up table {index} is encrypted: its mask is not 0; give a trivial GLWE ciphertext, as generate_programmable_bootstrap_glwe_lut makes it"
+        "lookup table {index} is encrypted: its mask is not 0; give a trivial GLWE ciphertext, as generate_programmable_bootstrap_glwe_lut makes it"
     )]
     EncryptedTable {
         /// Index of the table.

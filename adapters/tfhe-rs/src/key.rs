@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use tfhe::core_crypto::prelude::{Container, LweBootstrapKey, LweKeyswitchKey};
 
 impl<T: Element> Backend<T> {
-    /// Converts a bootstrapping key in the coefficient domain and, for look-ups with a key switch, the key-switching key from its results to its inputs.
+    /// Converts a bootstrapping key in the coefficient domain and, for lookups with a key switch, the key-switching key from its results to its inputs.
     ///
     /// # Errors
     /// [`AdapterError`] if the keys do not match, or are not valid keys in Polyfabric.

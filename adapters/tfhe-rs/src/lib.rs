@@ -1,10 +1,10 @@
 //! Polyfabric as a backend of tfhe-rs: programs that use tfhe-rs keep their keys and ciphertexts, and delegate bootstraps.
 //!
-//! A [`Backend`] takes a bootstrapping key and a key-switching key of `core_crypto`, in the coefficient domain. It runs batches of look-ups on the
+//! A [`Backend`] takes a bootstrapping key and a key-switching key of `core_crypto`, in the coefficient domain. It runs batches of lookups on the
 //! [processor](Backend::processor) or, event by event, by the schedule of a [machine](Backend::replay), and returns ciphertexts that tfhe-rs decrypts.
 //! It also [counts](Backend::count) the cost of a batch on a machine.
 //!
-//! Moduli are native and secrets binary, as in Polyfabric. Functions are trivial GLWE ciphertexts, like the look-up tables of tfhe-rs.
+//! Moduli are native and secrets binary, as in Polyfabric. Functions are trivial GLWE ciphertexts, like the lookup tables of tfhe-rs.
 
 mod error;
 mod key;
@@ -14,13 +14,13 @@ pub use error::AdapterError;
 use polyfabric_kernels::Torus;
 use polyfabric_machines::Machine;
 use polyfabric_machines::contract::tfhe::{lowering, replay, simulate};
-use polyfabric_sim::report::SimulationReport;
 use polyfabric_program::tfhe::builtin::look_ups;
 use polyfabric_program::tfhe::kernel::{KernelProgram, TableChoice, TestPolynomial};
 use polyfabric_program::tfhe::lowering::{Arithmetic, TfheLowering};
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::tfhe::cpu::Executor;
 use polyfabric_schemes::tfhe::{LweBatch, Parameters, ServerKey};
+use polyfabric_sim::report::SimulationReport;
 use std::collections::BTreeMap;
 use tfhe::core_crypto::prelude::{
     CiphertextModulus, Container, GlweCiphertextList, LweCiphertextCount, LweCiphertextList, LweCiphertextListOwned,
@@ -48,7 +48,7 @@ pub struct Backend<T> {
     key: ServerKey<T>,
 }
 
-/// Executes look-ups of a [`Backend`] on this processor.
+/// Executes lookups of a [`Backend`] on this processor.
 pub struct Processor<'k, T> {
     key: &'k ServerKey<T>,
     executor: Executor<'k, T>,
@@ -123,7 +123,7 @@ impl Backend<u32> {
         }
     }
 
-    /// The cost of a batch of `count` look-ups on `machine`, all with one function.
+    /// The cost of a batch of `count` lookups on `machine`, all with one function.
     ///
     /// # Errors
     /// [`AdapterError`]: the machine does not support the keys' parameters.
@@ -175,7 +175,7 @@ fn functions<T: Element, G: Container<Element = T>>(
     tables: &GlweCiphertextList<G>,
     count: usize,
 ) -> Result<Tables, AdapterError> {
-    native("the look-up tables", tables.ciphertext_modulus())?;
+    native("the lookup tables", tables.ciphertext_modulus())?;
     let given = (tables.glwe_size().to_glwe_dimension().0, tables.polynomial_size().0);
     let expected = (parameters.glwe_dimension().get(), parameters.ring_degree().get());
     if given != expected {

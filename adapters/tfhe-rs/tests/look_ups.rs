@@ -208,23 +208,23 @@ fn what_does_not_fit_is_refused() {
     let order = KeySwitchOrder::Before;
     assert_eq!(
         message(processor.bootstrap(&small, &tables, order)),
-        "the ciphertexts have 20 mask elements, and with the key switch Before the look-up they have 512; choose another order, or other ciphertexts"
+        "the ciphertexts have 20 mask elements, and with the key switch Before the lookup they have 512; choose another order, or other ciphertexts"
     );
     let three = list(&[&table, &table, &table]);
     assert_eq!(
         message(processor.bootstrap(&small, &three, KeySwitchOrder::None)),
-        "3 look-up tables for 2 ciphertexts; give one for all, or one for each"
+        "3 lookup tables for 2 ciphertexts; give one for all, or one for each"
     );
     let mut encrypted = table.clone();
     encrypted.as_mut()[5] = 1;
     assert_eq!(
         message(processor.bootstrap(&small, &list(&[&encrypted]), KeySwitchOrder::None)),
-        "look-up table 0 is encrypted: its mask is not 0; give a trivial GLWE ciphertext, as generate_programmable_bootstrap_glwe_lut makes it"
+        "lookup table 0 is encrypted: its mask is not 0; give a trivial GLWE ciphertext, as generate_programmable_bootstrap_glwe_lut makes it"
     );
     let other = Keys::<u64>::new(2, 512);
     assert_eq!(
         message(processor.bootstrap(&small, &list(&[&other.table(square)]), KeySwitchOrder::None)),
-        "the look-up tables have k = 2 and N = 512, and the bootstrapping key k = 1 and N = 512; make them for this key"
+        "the lookup tables have k = 2 and N = 512, and the bootstrapping key k = 1 and N = 512; make them for this key"
     );
     let refused = |found: Result<Backend<u64>, AdapterError>| found.err().map(|error| error.to_string()).unwrap();
     assert_eq!(

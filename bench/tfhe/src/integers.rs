@@ -23,7 +23,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
-/// log2 of the failure probability of a whole program of ours; the peer's default parameters have it per look-up.
+/// log2 of the failure probability of a whole program of ours; the peer's default parameters have it per lookup.
 const FAILURE: f64 = -128.0;
 pub const OPERATIONS: [Operation; 6] =
     [Operation::Add, Operation::Multiply, Operation::Less, Operation::Select, Operation::Shift, Operation::Divide];

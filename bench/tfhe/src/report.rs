@@ -87,7 +87,7 @@ pub fn print_integer_header() {
         "operation",
         "bits",
         "threads",
-        "look-ups",
+        "lookups",
         "ours cpu ms",
         "peer cpu ms",
         "ratio",

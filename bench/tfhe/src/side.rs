@@ -11,7 +11,7 @@ pub const SLOT_BITS: u32 = 3;
 /// Largest allowed error: half a step of messages.
 pub const MARGIN: f64 = 0.5 / (1u32 << SLOT_BITS) as f64;
 
-/// The table of all look-ups of the benchmark: a permutation, so that a wrong slot is detected.
+/// The table of all lookups of the benchmark: a permutation, so that a wrong slot is detected.
 pub fn table(message: usize) -> usize {
     (3 * message + 2) % MESSAGES
 }

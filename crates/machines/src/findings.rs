@@ -12,7 +12,7 @@ use polyfabric_schemes::tfhe::noise::Transform;
 use polyfabric_schemes::tfhe::{Parameters, sets};
 use serde::Serialize;
 
-/// log2 of the failure probability of one look-up above which the machine is too coarse for a set.
+/// log2 of the failure probability of one lookup above which the machine is too coarse for a set.
 pub const TOO_COARSE_LOG2: f64 = -40.0;
 
 /// The result for one set on one machine.
@@ -27,9 +27,9 @@ pub struct Finding {
     pub measured_log2: f64,
     /// Number of values that exceeded their width in the measurement.
     pub saturations: u64,
-    /// Message bits of the look-up that is judged: as many as the set supports on the machine, at least 1.
+    /// Message bits of the lookup that is judged: as many as the set supports on the machine, at least 1.
     pub message_bits: u32,
-    /// log2 of the failure probability of a look-up on the machine.
+    /// log2 of the failure probability of a lookup on the machine.
     pub log2_failure: f64,
     /// The same in exact arithmetic on the same torus.
     pub log2_failure_exact: f64,
@@ -37,12 +37,12 @@ pub struct Finding {
     pub too_coarse: bool,
 }
 
-/// The sets on the machine's torus, each with the look-up of program `pbs`.
+/// The sets on the machine's torus, each with the lookup of program `pbs`.
 ///
 /// # Errors
 /// [`MachineError`] if a figure of the machine is unknown or impossible.
 pub fn findings(machine: &Machine) -> Result<Vec<Finding>, MachineError> {
-    let width = torus_bits(machine, "a look-up")?;
+    let width = torus_bits(machine, "a lookup")?;
     let paper_sets = sets::all().filter(|(_, parameters)| parameters.torus_bits() == width);
     paper_sets.filter_map(|(_, parameters)| finding(machine, parameters).transpose()).collect()
 }

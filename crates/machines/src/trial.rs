@@ -1,4 +1,4 @@
-//! Measures the look-ups of a parameter set on a machine, with its own schedule and arithmetic.
+//! Measures the lookups of a parameter set on a machine, with its own schedule and arithmetic.
 
 use crate::contract::tfhe::{lowering, map, report};
 use crate::contract::{Machine, MachineError};
@@ -13,19 +13,19 @@ use polyfabric_schemes::tfhe::{ClientKey, LweKind, Parameters, ServerKey};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Maximum number of look-ups per schedule. They share the cost of scheduling, but a replay stores all of their ciphertexts.
+/// Maximum number of lookups per schedule. They share the cost of scheduling, but a replay stores all of their ciphertexts.
 const BATCH: u64 = 960;
 
-/// Measured look-ups of one set on one machine.
+/// Measured lookups of one set on one machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trial {
-    /// Number of look-ups, each on a fresh ciphertext.
+    /// Number of lookups, each on a fresh ciphertext.
     pub lookups: u64,
     /// Bits of a message, without its padding bit.
     pub message_bits: u32,
     /// Number of wrong results.
     pub wrong: u64,
-    /// log2 of the failure probability of a look-up, for the worst key that is used.
+    /// log2 of the failure probability of a lookup, for the worst key that is used.
     pub log2_failure: f64,
     /// log2 of the standard deviation of the results' phases, as a fraction of the torus. Measured on the correct results; `None` if there
     /// are none.
@@ -36,7 +36,7 @@ pub struct Trial {
     pub saturations: u64,
 }
 
-/// Replays `lookups` look-ups of `parameters` on `machine`, with freshly drawn keys. Messages have `bits` bits, by default as many as the
+/// Replays `lookups` lookups of `parameters` on `machine`, with freshly drawn keys. Messages have `bits` bits, by default as many as the
 /// set supports on the machine.
 ///
 /// # Errors
@@ -61,7 +61,7 @@ pub fn trial(
     let mut built = of(BATCH.min(lookups))?;
     let mut mapped = map(machine, &built.kernel)?;
     report(machine, &built.kernel, &mapped)?;
-    progress.update("look-ups", 0, lookups);
+    progress.update("lookups", 0, lookups);
     while done < lookups {
         let count = BATCH.min(lookups - done);
         if count < BATCH && done > 0 {
@@ -88,7 +88,7 @@ pub fn trial(
             }
         }
         done += count;
-        progress.update("look-ups", done, lookups);
+        progress.update("lookups", done, lookups);
     }
     let right = lookups - wrong;
     Ok(Trial {
@@ -111,7 +111,7 @@ struct Given {
 }
 
 impl Given {
-    /// Look-ups from `first` on, which use all messages in turn.
+    /// Lookups from `first` on, which use all messages in turn.
     fn new(built: &BuiltIn, first: u64, count: u64) -> Self {
         let program = &built.program;
         let messages: Vec<i64> =

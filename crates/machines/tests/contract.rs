@@ -113,10 +113,10 @@ fn an_option_that_a_machine_does_not_have_or_that_takes_something_else_is_refuse
     }
 }
 
-/// Number of programs per machine in [`tfhe_machines`]; look-ups come first.
+/// Number of programs per machine in [`tfhe_machines`]; lookups come first.
 const PROGRAMS: usize = 3;
 
-/// The TFHE machines, with programs of look-ups, of linear layers, and of several tables of one ciphertext, in the machine's own
+/// The TFHE machines, with programs of lookups, of linear layers, and of several tables of one ciphertext, in the machine's own
 /// arithmetic.
 fn tfhe_machines() -> Vec<(Machine, KernelProgram)> {
     let set = sets::parameters("toy-256").expect("a set of the table");
@@ -129,7 +129,7 @@ fn tfhe_machines() -> Vec<(Machine, KernelProgram)> {
     of_the_torus.flat_map(with_programs).collect()
 }
 
-/// `count` look-ups, lowered for a machine.
+/// `count` lookups, lowered for a machine.
 fn look_ups(machine: &Machine, count: usize) -> KernelProgram {
     let set = sets::parameters("toy-256").expect("a set of the table");
     let choice = tfhe::lowering(machine, &set, KeySwitchOrder::After).expect("a set of 32 bits");

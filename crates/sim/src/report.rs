@@ -62,7 +62,7 @@ pub struct SimulationReport {
     pub parameters: String,
     /// Units of throughput in the program.
     pub operations: u64,
-    /// Kind of these units: look-ups, key switches, instructions.
+    /// Kind of these units: lookups, key switches, instructions.
     pub operation: String,
     /// Total cycles.
     pub cycles: u64,

@@ -4,7 +4,7 @@
 //! starts at a cycle, occupies the unit for some cycles, and reads and writes values at places of memories. Inner nodes
 //! are [`Repeat`]s: a body that starts again every `period` cycles, with its ciphertext and iteration numbers
 //! increased. Rounds may overlap, because a body may be longer than its period. Repeats nest, and items around a repeat
-//! may overlap it in time. So a software-pipelined loop of millions of look-ups takes only a few items.
+//! may overlap it in time. So a software-pipelined loop of millions of lookups takes only a few items.
 //!
 //! Time. Cycles are counted from 0. Every `start` is relative to the start of the round of the enclosing repeat, or to
 //! cycle 0 at the top. A unit is occupied in `start .. start + occupancy`.

@@ -47,7 +47,7 @@ fn report_of(schedule: &Schedule, text: &str) -> Result<SimulationReport, Simula
         program: "sum",
         parameters: "none",
         operations: 21,
-        operation: "look-ups",
+        operation: "lookups",
         primary: &["adder".to_owned(), "channel".to_owned()],
     })
 }

@@ -36,6 +36,12 @@ def machines() -> list[Machine]:
     return [load(name) for name in names()]
 
 
+def built_in(name: str) -> str:
+    """The built-in machine's name for `name` in upper or lower case; other names unchanged."""
+    lowered = name.lower() if isinstance(name, str) else name
+    return lowered if lowered in names() else name
+
+
 def is_file(name: str | Path) -> bool:
     """Whether `name` is the path of a machine file rather than a machine's name."""
     return isinstance(name, Path) or (isinstance(name, str) and (name.endswith(".toml") or "/" in name))
@@ -63,7 +69,7 @@ def load(name: str | Path, readings: Sequence[str] = ()) -> Machine:
         choices.append((fact, option))
     if is_file(name):
         return parsed(str(name), text_of(name), choices)
-    return Machine(_native.Machine.named(pick("machine", name, names()), choices))
+    return Machine(_native.Machine.named(pick("machine", built_in(name), names()), choices))
 
 
 def text_of(file: str | Path) -> str:
@@ -215,6 +221,13 @@ class Machine:
     def on_slots(self) -> bool:
         """Whether it executes CKKS and BGV; otherwise TFHE."""
         return self.native.on_slots
+
+    def expect_executes(self, program: str, *, on_slots: bool) -> None:
+        """Rejects a program of a scheme that the machine does not execute, and names the machines that do."""
+        if self.on_slots != on_slots:
+            others = ", ".join(machine.name for machine in machines() if machine.on_slots == on_slots)
+            wants, has = ("CKKS or BGV", "TFHE") if on_slots else ("TFHE", "CKKS and BGV")
+            raise MachineError(f"{program} needs {wants}, and {self.name} executes {has}; choose one of {others}")
 
     def map(self, planned: Kernel | Plan, **options: str | float | None) -> Mapped:
         """Maps a plan or a kernel program to the machine, for report, trace and replay.

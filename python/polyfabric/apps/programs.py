@@ -24,7 +24,7 @@ from ..run.runnable_programs import Program, SlotProgram
 from ..schemes.context import STANDARD_SECURITY
 from ..schemes.options import DERIVED, PlanOptions
 from ..schemes.plan import Plan
-from ..schemes.tfhe import ElementPlan, expect_security, named_parameters
+from ..schemes.tfhe import DEFAULT_SETS, ElementPlan, expect_security, named_parameters
 from . import (
     bgv_bootstrapping,
     bitonic_sorting,
@@ -131,15 +131,6 @@ def is_on_slots(name: str | Program) -> bool:
     if name in ON_SLOTS or name not in known():
         load(name)
     return False
-
-
-def expect_executes(machine: Machine, program: str | Program, on_slots: bool) -> None:
-    """Rejects a program of a scheme that the machine does not execute."""
-    if machine.on_slots != on_slots:
-        has, wants = ("CKKS and BGV", "TFHE") if machine.on_slots else ("TFHE", "CKKS and BGV")
-        raise MachineError(
-            f"{machine.name} executes {has} programs, but {program if isinstance(program, str) else program.name} is a {wants} program; name another machine"
-        )
 
 
 def scheme_of(name: str, parameters: str | None = None) -> str:
@@ -272,7 +263,7 @@ def default_set(name: str, machine: Machine | None) -> str:
     plans = []
     for other in _native.parameter_names():
         with suppress(Error):
-            if other.startswith("polyfabric-") and _native.Parameters.named(other).security_bits >= STANDARD_SECURITY:
+            if other.startswith(DEFAULT_SETS) and _native.Parameters.named(other).security_bits >= STANDARD_SECURITY:
                 plans.append(held(other))
     if not plans:
         raise refused

@@ -22,10 +22,11 @@ def machines(name: str | None, *, as_json: bool) -> None:
         if as_json:
             print_json([machine.to_dict() for machine in found])
             return
-        table = grid("machine", "title", "clock", "area", "power", left=2)
+        table = grid("machine", "schemes", "title", "clock", "area", "power", left=3)
         for machine in found:
             d = machine.to_dict()
-            table.add_row(d["name"], d["title"], _figure(d["clock"]), *_totals(machine))
+            schemes = "CKKS, BGV" if machine.on_slots else "TFHE"
+            table.add_row(d["name"], schemes, d["title"], _figure(d["clock"]), *_totals(machine))
         print_table(out(), table)
         return
     data = load(name).to_dict()

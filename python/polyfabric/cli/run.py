@@ -28,7 +28,8 @@ EXAMPLES = (
 )
 
 
-@click.command(cls=Grouped, headings=HEADINGS, examples=EXAMPLES)
+@click.command(cls=Grouped, headings=HEADINGS, examples=EXAMPLES, context_settings={"allow_extra_args": True})
+@click.pass_context
 @click.argument("program")
 @click.option(
     "--on",
@@ -145,10 +146,14 @@ EXAMPLES = (
 )
 @memory_option.option
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
-def run(program: str, **given: Any) -> int:  # noqa: ANN401 - the options above, by the names of `RunOptions`
+def run(context: click.Context, program: str, **given: Any) -> int:  # noqa: ANN401 - the options above, by the names of `RunOptions`
     """Run PROGRAM on encrypted data and compare with the clear result.
 
     PROGRAM is your own, FILE.py:FUNCTION or FILE.pf, or a built-in one, which `polyfabric programs` lists.
     """
+    if context.args:
+        first = context.args[0]
+        remedy = f"give an input as --input {first}" if "=" in first else "an input is --input NAME=VALUE"
+        raise click.UsageError(f"{first!r} is neither an option nor its value; {remedy}", context)
     options = RunOptions(program=program, **given)
     return (run_applications.runner(options) or run_program.run)(options)

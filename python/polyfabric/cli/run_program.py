@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..host.progress import bars
 from ..language.traced import TracedProgram
 from ..language.types import TextType
-from ..run.execution import run_plan, unguarded
+from ..run.execution import estimated_place, run_plan, unguarded
 from ..run.file_steps import Decrypted, Steps
 from ..schemes.plan import RunResult
 from ..schemes.tfhe import ElementResult
@@ -29,7 +29,7 @@ def run(options: RunOptions) -> int:
     options.take_only(*(name for name in FLAGS if name not in OWNERS))
     if options.cost:
         of_runs = {"--threads": options.threads, "--report": options.report_to}
-        of_runs |= {FLAGS[name]: options.extras.get(name) for name in ("given", "step", "folder", "flood")}
+        of_runs |= {FLAGS[name]: options.extras.get(name) for name in ("step", "folder", "flood")}
         for flag, given in of_runs.items():
             if given is not None:
                 raise InputError(f"{flag} applies to a run, and --cost runs nothing; leave one of the two out")
@@ -92,11 +92,14 @@ def _show(done: RunResult) -> None:
 
 
 def _cost(options: RunOptions) -> int:
-    """Prints the cost; encrypts nothing."""
+    """Prints the cost, which is the same for all inputs; encrypts nothing. Given inputs are checked."""
+    estimated_place(options.on)
     with security_warnings(), bars():
         # The cost report includes the time of starting and planning, which a run spends too.
         start = time.process_time()
-        planned = programs.planned(options.program, unguarded(options.options), options.batch)
+        planned = programs.planned_to_time(options.program, unguarded(options.options), options.batch)
+        if options.given:
+            planned.evaluate(planned.program.flatten(inputs.of(planned.program, options.given)))
         report = planned.cost({"start": start, "plan": time.process_time() - start})
     if options.as_json:
         print_json(report.to_dict())

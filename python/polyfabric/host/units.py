@@ -58,9 +58,16 @@ def words(name: str) -> str:
 
 
 def estimated_times(d: dict[str, Any]) -> list[tuple[str, str]]:
-    """The estimated time of an execution on this computer, and of a whole run with its other steps."""
+    """The estimated time of an execution on this computer and of a whole run with its other steps, or of a machine's schedule and the client's
+    steps here."""
     whole = d["whole_run_seconds"]
     parts = ", ".join(f"{name} {scaled(value, 's')}" for name, value in whole.items())
+    if "machine" in d:
+        return [
+            (f"time on {d['machine']}", f"{scaled(d['seconds'], 's')}, of its checked schedule"),
+            (f"energy on {d['machine']}", scaled(d["energy_j"], "J")),
+            ("other steps", f"{scaled(sum(whole.values()), 's')} of processor time here: {parts}"),
+        ]
     own = f"{scaled(d['processor_seconds'], 's')} of processor time, {scaled(d['seconds'], 's')} on all processors"
     return [
         ("execution", f"{own} (estimated from a few operations here)"),

@@ -23,7 +23,7 @@ from .rules import convolution
 from .slots import SlotValue
 from .texts import Text, chosen_text, extreme_text
 from .tracer import Unfit
-from .types import MOST_ELEMENTS, MOST_INDEX, MOST_LOOKED_UP, Type
+from .types import MOST_ELEMENTS, MOST_INDEX, MOST_LOOKED_UP, TextType, Type
 from .values import TfheValue
 
 _MOST_PIXELS = 1 << 16
@@ -68,8 +68,10 @@ def lookup(
         raise refuse(
             f"lookup: the operand is {given}, but an encrypted integer is needed; with a public one take the entry, table[i]"
         )
-    if result is not None and not isinstance(result, Type):
-        raise refuse(f"lookup: result={result!r} is not a type of integers; write result=pf.Int(0, 7) or pf.UInt(8)")
+    if result is not None and not (isinstance(result, Type) and result.scalar and not isinstance(result, TextType)):
+        raise refuse(
+            f"lookup: result={result!r} is not the type of one entry; write result=pf.Int(0, 7) or pf.UInt(8), also for a vector"
+        )
     wraps = result is not None and result.wraps
     if choice is None:
         tables, chosen = [_tabulated(table, value, wraps)], None  # type: ignore[arg-type]
@@ -330,6 +332,10 @@ def concat(*values: TfheValue) -> TfheValue:
             one = "x" if encrypted and encrypted[0].type.scalar else "x[:1]"
             given = f", as {one} - {one} + {value!r}" if encrypted and isinstance(value, int | float) else ""
             raise refuse(f"concat: an operand is {type(value).__name__}, but an encrypted value is needed{given}")
+    if any(isinstance(value, Text) for value in values):
+        raise refuse(
+            "concat: a text ends where its zeros begin, which only the key's owner sees; join the bytes, as pf.concat(x.encode(), y.encode())"
+        )
     if any(isinstance(value, SlotValue) for value in encrypted):
         raise refuse(
             "concat: a value of TFHE cannot be combined with one of CKKS or BGV; write one program for each scheme"

@@ -351,14 +351,12 @@ def _found_or_not(kind: TextType) -> str:
 
 
 TEXTS: dict[str, Entry] = {
-    "lower": "pf.where((x.encode() >= 65) & (x.encode() <= 90), x.encode() + 32, x.encode())",
-    "upper": "pf.where((x.encode() >= 97) & (x.encode() <= 122), x.encode() - 32, x.encode())",
     "find": _found_or_not,
     "index": _found,
     "count": "pf.sum(x.encode() == ord('a'))",
     "isdigit": "((x.encode() >= 48) & (x.encode() <= 57) | (x.encode() == 0)).all() & (x[0] != 0)",
 }
-"""For texts, whose bytes are x.encode(); case and digits are those of ASCII."""
+"""For texts, whose bytes are x.encode(); digits are those of ASCII."""
 
 
 def _flat(kind: Any, name: str = "x") -> str:  # noqa: ANN401 - any type

@@ -19,7 +19,7 @@ from .digits import Digits
 from .functions import concat
 from .instead import declared
 from .numpy_calls import Asked
-from .place import refuse, source, whole
+from .place import refuse, source, warn_user, whole
 from .reference import Reference, Wrapped
 from .shapes import Shapes, written
 from .slot_matrix import MoreSlots
@@ -69,7 +69,10 @@ class TfheProgram(TracedProgram):
         return self.reference.evaluate(inputs)
 
     def _evaluated(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
-        return self.reference_values(inputs)[0]
+        values, wrapped = self.reference_values(inputs)
+        for wrap in wrapped:
+            warn_user(f"{self.name}: {wrap}", RuntimeWarning)
+        return values
 
     @classmethod
     def _restored(cls, data: Mapping[str, Any]) -> Self:

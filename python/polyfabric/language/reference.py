@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import wraps
-from inspect import signature
+from inspect import Signature, signature
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -22,7 +22,7 @@ import numpy as np
 from .._native import ElementType
 from ..errors import InputError
 from .numpy_calls import Value
-from .place import place
+from .place import place, refuse
 from .rules import RULES, Numbers, Vast, centred, holds
 from .types import TextType, Type, needed_bits, text_bytes
 
@@ -201,8 +201,7 @@ def means(*ops: str, swapped: bool = False) -> Callable[[Callable[P, R]], Callab
         @wraps(function)
         def noted(*given: Any, **options: Any) -> Any:  # noqa: ANN401 - arguments and results of the function
             if options:
-                bound = parameters.bind(*given, **options)
-                given, options = bound.args, bound.kwargs
+                given, options = _bound(parameters, ops[0], given, options)
             # A user's generator records its own operations, before this one begins.
             operands = tuple(list(value) if _is_stream(value) else value for value in given)
             reference = _reference(operands)
@@ -221,6 +220,17 @@ def means(*ops: str, swapped: bool = False) -> Callable[[Callable[P, R]], Callab
         return noted  # type: ignore[return-value]
 
     return decorate
+
+
+def _bound(
+    parameters: Signature, op: str, given: tuple[Any, ...], options: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call by position and by name; rejects options that the function lacks, such as numpy's `axis`."""
+    lacking = next((name for name in options if name not in parameters.parameters), None)
+    if lacking is not None:
+        raise refuse(f"{SHOWN.get(op, op)} has no option {lacking}=; omit it")
+    bound = parameters.bind(*given, **options)
+    return bound.args, bound.kwargs
 
 
 def _is_stream(value: object) -> bool:

@@ -35,7 +35,7 @@ class Text(TfheValue):
     def _instead(self, name: str, operands: int) -> str:  # noqa: ARG002 - as of all values
         return (
             written(TEXTS, name, self.type)
-            or "a text has ==, <, .startswith, .endswith and .contains; compute on its bytes, x.encode()"
+            or "a text has ==, <, .startswith, .endswith, .contains, .upper and .lower; compute on its bytes, x.encode()"
         )
 
     def __contains__(self, part: object) -> bool:
@@ -46,6 +46,24 @@ class Text(TfheValue):
     def encode(self) -> TfheValue:
         """The bytes, as a vector of `pf.UInt(8)`; those after the end of the text are 0."""
         return self._taken(list(range(self.length)), scalar=False)
+
+    def upper(self) -> Text:
+        """The text with the letters a to z in upper case; other characters stay."""
+        return self._shifted("a", "z", ord("A") - ord("a"))
+
+    def lower(self) -> Text:
+        """The text with the letters A to Z in lower case; other characters stay."""
+        return self._shifted("A", "Z", ord("a") - ord("A"))
+
+    def _shifted(self, first: str, last: str, by: int) -> Text:
+        """The text with `by` added to the bytes from `first` to `last`."""
+        from .functions import where
+
+        own = self.encode()
+        chosen = where((own >= ord(first)) & (own <= ord(last)), own + by, own)
+        made = Text(cast(Digits, chosen.form))
+        made.meaning = chosen.meaning
+        return made
 
     def __getitem__(self, index: Any) -> TfheValue:  # noqa: ANN401 - see `TfheValue`
         if not isinstance(index, slice):

@@ -228,7 +228,7 @@ class Type(ElementKind):
         if self.kind == "integer" and self.bits is not None:
             name = f"{'sint' if self.signed else 'uint'}{self.bits}"
         elif self.kind == "boolean":
-            name = "uint1" if self.split else "boolean"
+            name = "boolean"
         elif self.kind == "torus":
             name = f"torus[{self.bits}]"
         else:

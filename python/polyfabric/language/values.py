@@ -85,7 +85,8 @@ class TfheValue(Value):
 
     def __int__(self) -> NoReturn:
         raise refuse(
-            f"an encrypted {self.type} cannot become a Python integer; keep computing on it, and decrypt the output"
+            f"an encrypted {self.type} cannot become a Python integer; keep computing on it, and decrypt the output. To take an entry of a "
+            "public table, as np.take does, write pf.lookup(x, table)"
         )
 
     def __float__(self) -> NoReturn:
@@ -96,7 +97,8 @@ class TfheValue(Value):
 
     def __index__(self) -> NoReturn:
         raise self._tracer.asked(
-            f"an encrypted {self.type} cannot be an index of a Python sequence; write pf.lookup(i, entries)"
+            f"an encrypted {self.type} cannot be an index of a Python sequence; write pf.lookup(i, entries) for public entries, or "
+            "pf.concat(x, y, ..)[i] for encrypted ones, which is 0 beyond both ends"
         )
 
     def __truediv__(self, _: object) -> NoReturn:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -67,7 +66,7 @@ def _simulation(d: dict[str, Any]) -> list[Rows]:
             "lower bound",
             f"{d['lower_bound_cycles']:,} cycles, set by {words(d['critical_resource'])}: the schedule reaches {percent(d['efficiency'])}",
         ),
-        ("area", scaled_area(d["area_mm2"])),
+        ("area", scaled_area(d["area_mm2"]) + (" with derived widths" if "widths" in d else "")),
         ("energy", f"{scaled(d['energy_j'], 'J')} (mean power {scaled(d['power_w'], 'W')})"),
         ("schedule", f"{d['events']:,} events, every rule checked; {d['replayed_events']:,} of them one by one"),
     ]
@@ -149,14 +148,6 @@ def circuit_privacy(noise: dict[str, Any]) -> str:
     )
 
 
-def undetected(outputs: list[dict[str, Any]]) -> str:
-    """Alterations of a result that decryption cannot detect, for the worst output."""
-    worst = max(outputs, key=lambda row: (row["undetected"]["anywhere"], row["undetected"]["bits"]))
-    found, bits = worst["undetected"], worst["spacing"]["torus_bits"]
-    passes = probability(math.log2(found["anywhere"]) if found["anywhere"] > 0 else None)
-    return f"another value by {found['bits']} of {bits} flipped bits, and by a random phase with probability {passes}"
-
-
 def _cost(d: dict[str, Any]) -> list[Rows]:
     facts = [
         ("parameters", f"{d['parameters']}, {security(d['security_bits'])} bits of security"),
@@ -169,8 +160,6 @@ def _cost(d: dict[str, Any]) -> list[Rows]:
         ("outputs", bytes_text(d["output_bytes"])),
         ("failure probability", f"{probability(d['noise']['log2_failure'])} at most, under nearly every key"),
     ]
-    if d["noise"].get("outputs"):
-        facts.append(("altered results", undetected(d["noise"]["outputs"])))
     if "circuit_privacy_bits" in d["noise"]:
         facts.append(("circuit privacy", circuit_privacy(d["noise"])))
     tables = [Rows(f"cost of {d['program']}", ("figure", "value"), facts, left=2)]
@@ -196,7 +185,7 @@ def _cost(d: dict[str, Any]) -> list[Rows]:
         if len(lines) > 1:
             most = sorted(lines.items(), key=lambda line: -line[1])
             tables.append(Rows("lookups by line", ("line", "lookups"), [(line, f"{count:,}") for line, count in most]))
-        tables.append(Rows("noise, as fractions of the torus", columns, rows, left=3, note=note))
+        tables.append(Rows("noise of each operation, as a fraction of the torus", columns, rows, left=3, note=note))
     return tables
 
 

@@ -25,7 +25,7 @@ def cost(d: dict[str, Any]) -> list[Rows]:
         *estimated_times(d),
         ("switching keys", f"{len(d['keys'])}, {bytes_text(d['key_bytes'])}"),
         ("memory", f"{bytes_text(d['memory_bytes'])} on the server"),
-        *_gpu(d["gpu"]),
+        *_gpu(None if "machine" in d else d["gpu"]),
         ("inputs", bytes_text(d["input_bytes"])),
         ("outputs", bytes_text(d["output_bytes"])),
         failure(d["scheme"], d["log2_failure"]),

@@ -43,7 +43,14 @@ def place(on: str, readings: Sequence[str] = ()) -> Machine | None:
         return None
     if accelerators.is_file(on):
         return accelerators.load(on, readings)
-    return accelerators.load(pick("place to run", on, [*HERE, *accelerators.names()]), readings)
+    return accelerators.load(pick("place to run", accelerators.built_in(on), [*HERE, *accelerators.names()]), readings)
+
+
+def estimated_place(on: str, readings: Sequence[str] = ()) -> Machine | None:
+    """The `place` of a cost estimate, which exists for the CPU and for machines."""
+    if on in HERE[1:]:
+        raise InputError(f"a cost is estimated for the CPU or a machine, not for {on!r}; omit on (--on)")
+    return place(on, readings)
 
 
 def plan(program: TracedProgram, parameters: str | Parameters | None = None, **options: Any) -> Plan:  # noqa: ANN401 - those of `PlanOptions`
@@ -54,7 +61,10 @@ def plan(program: TracedProgram, parameters: str | Parameters | None = None, **o
 def make_plan(program: TracedProgram, options: PlanOptions) -> Plan:
     """The plan of a program."""
     with memory.limited(options.memory):
-        return PLANS[program.kind].make(program, options.checked(program))
+        checked = options.checked(program)
+        if checked.machine is not None:
+            checked.machine.expect_executes(program.name, on_slots=program.kind == "slots")
+        return PLANS[program.kind].make(program, checked)
 
 
 def run(
@@ -212,7 +222,8 @@ def cost(program: TracedProgram, options: PlanOptions) -> Report:
     """See `Program.cost`."""
     begin = time.process_time()
     planned = make_plan(program, unguarded(options))
-    return planned.cost({"plan": time.process_time() - begin})
+    with memory.limited(options.memory):
+        return planned.cost({"plan": time.process_time() - begin})
 
 
 def unguarded(options: PlanOptions) -> PlanOptions:

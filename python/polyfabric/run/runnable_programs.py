@@ -25,7 +25,7 @@ from ..language.types import SlotType, Type
 from ..schemes.options import OWN, PlanOptions
 from . import execution
 from .client_server import decrypted, encrypted, executed
-from .execution import HERE, place
+from .execution import HERE, estimated_place, place
 from .file_steps import Steps
 from .keys import Keys, load_server_key, matching
 from .messages import Ciphertexts, EvaluationKey
@@ -177,18 +177,22 @@ class Program(TracedProgram):
         self,
         parameters: str | Parameters | None = None,
         *,
+        on: str = "cpu",
         max_failure: float | None = None,
         circuit_privacy: float | None = None,
         public: bool = False,
+        widths: str = OWN,
         memory: int | str | None = None,
     ) -> Report:
-        """Predicts the cost before running: CPU time, memory, sizes of keys and ciphertexts, and noise or error bounds; for TFHE lookups, for
-        CKKS and BGV levels and operations.
+        """Predicts the cost before running: time on this CPU, or of the schedule `on` a machine; memory, sizes of keys and ciphertexts, and
+        noise or error bounds; for TFHE lookups, for CKKS and BGV levels and operations.
 
         Options as in `run`, but nothing is encrypted, so any security is accepted.
         """
         options = PlanOptions(
             parameters=parameters,
+            machine=estimated_place(on),
+            widths=widths,
             max_failure=max_failure,
             circuit_privacy=circuit_privacy,
             public=public,

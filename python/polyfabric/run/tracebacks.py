@@ -52,7 +52,9 @@ def shorten(names: Iterable[str], namespace: dict[str, Any], others: Iterable[ty
         value = namespace[name]
         if isinstance(value, FunctionType):
             namespace[name] = own = short(value)
+            # The public place, where pickle finds it.
             own.__name__ = own.__qualname__ = name
+            own.__module__ = namespace["__name__"]
         elif isinstance(value, type) and not issubclass(value, BaseException):
             classes.add(value)
     for kind in {base for public in classes for base in public.__mro__ if base.__module__.startswith(__package__)}:

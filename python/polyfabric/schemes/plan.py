@@ -18,6 +18,7 @@ from ..host.units import bytes_text, probability, scaled
 from ..language.shapes import value_of
 from ..reports import Report
 from .context import Ciphertexts, ClientKey, Context, Parameters, ServerKey, Values
+from .not_a_value import NotAValue
 
 if TYPE_CHECKING:
     from .. import _native
@@ -150,17 +151,19 @@ class Plan(ABC):
         """Estimated processor seconds of key generation, encryption and decryption on this computer."""
 
     def cost(self, before: Mapping[str, float]) -> Report:
-        """Estimates the cost of a run on this computer. `before` is the processor time that this process has already spent, by
-        purpose."""
-        processor, client = self.processor_seconds(), self.client_seconds()
-        times = {"processor_seconds": processor, "seconds": processor / cores()}
-        whole = {
-            **before,
-            "keys": client.keys,
-            "encrypt": client.encrypt,
-            "execute": processor,
-            "decrypt": client.decrypt,
-        }
+        """Estimates the cost of a run on this computer, or on the plan's machine, whose time is that of its schedule. `before` is the processor
+        time that this process has already spent, by purpose."""
+        client = self.client_seconds()
+        whole = {**before, "keys": client.keys, "encrypt": client.encrypt}
+        times: dict[str, Any]
+        if self.machine is None:
+            processor = self.processor_seconds()
+            times = {"processor_seconds": processor, "seconds": processor / cores()}
+            whole["execute"] = processor
+        else:
+            schedule = self.machine.simulate(self)
+            times = {key: schedule[key] for key in ("machine", "seconds", "latency_s", "energy_j")}
+        whole["decrypt"] = client.decrypt
         data = {
             "program": self.program.name,
             "scheme": self.program.scheme,
@@ -240,8 +243,8 @@ class Plan(ABC):
         """Compares an execution with the expected outputs."""
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class RunResult(ABC):
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class RunResult(NotAValue, ABC):
     """The outputs of a run, the expected outputs, and the run's cost."""
 
     program: str

@@ -441,7 +441,7 @@ class SlotPlan(Plan):
         )
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class SlotResult(RunResult):
     """The result of an execution with CKKS or BGV."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf, log2
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import _native
-from ..errors import Error, InputError, MachineError, NoiseError, ParameterError, SecurityWarning
+from ..errors import Error, InputError, NoiseError, ParameterError, SecurityWarning
 from ..host import memory
 from ..host.units import bytes_text
 from ..host.units import security as security_text
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from ..accelerators.machine import Machine
     from ..host.progress import ProgressHook
     from ..language.reference import Wrapped
+
+DEFAULT_SETS = "polyfabric-"
+"""First part of the names of the default sets."""
 
 LIKELY = -20.0
 """log2 of the failure probability above which noise, not damage, most likely caused an invalid result."""
@@ -56,13 +60,45 @@ def expect_security(program: TfheProgram, parameters: _native.Parameters, option
         )
 
 
-def _with_derived_widths(program: TfheProgram, options: PlanOptions) -> PlanOptions:
-    """The options with a set, and with the machine's widths derived for it."""
+def _with_derived_widths(program: TfheProgram, options: PlanOptions, key_switch: str | None) -> ElementPlan:
+    """The plan with a set that suffices with exact products, on the machine with widths derived for it."""
+
+    def derived(parameters: _native.Parameters) -> ElementPlan:
+        machine = options.machine.with_derived_widths(parameters)
+        return ElementPlan.make(
+            program, replace(options, widths=OWN, machine=machine, parameters=parameters), key_switch
+        )
+
     # If any failure is accepted, the widths of the machine's file do not matter for the choice.
-    exact = ElementPlan.make(program, replace(options, widths=OWN, max_failure=0.0))
-    parameters = exact.kernel.parameters
-    machine = options.machine.with_derived_widths(parameters)
-    return replace(options, widths=OWN, machine=machine, parameters=parameters, security=options.security)
+    accepting = replace(options, widths=OWN, max_failure=0.0)
+    cheapest = ElementPlan.make(program, accepting, key_switch).parameters
+    try:
+        return derived(cheapest)
+    except NoiseError as error:
+        if options.parameters is not None:
+            raise
+        refused = error
+    # Derived widths use a part of the noise budget, which the cheapest set lacked.
+    for parameters in _surer(program, accepting, cheapest):
+        with suppress(NoiseError):
+            return derived(parameters)
+    raise refused
+
+
+def _surer(program: TfheProgram, options: PlanOptions, than: _native.Parameters) -> list[_native.Parameters]:
+    """The default sets that the machine supports and that fail less often than a set with exact products, the fastest first."""
+    here = replace(options, machine=None)
+    limit = ElementPlan.make(program, replace(here, parameters=than)).log2_failure
+    found: list[tuple[float, _native.Parameters]] = []
+    for name in _native.parameter_names():
+        if name.startswith(DEFAULT_SETS):
+            with suppress(Error):
+                parameters = _native.Parameters.named(name)
+                if ElementPlan.make(program, replace(here, parameters=parameters)).log2_failure < limit:
+                    planned = ElementPlan.make(program, replace(options, parameters=parameters))
+                    options.machine.map(planned)
+                    found.append((planned.processor_seconds(), parameters))
+    return [parameters for _, parameters in sorted(found, key=lambda one: one[0])]
 
 
 @dataclass(frozen=True)
@@ -172,7 +208,7 @@ class ElementPlan(Plan):
         products, and the plan's machine has the widths for it.
         """
         if options.widths == DERIVED:
-            options = _with_derived_widths(program, options)
+            return _with_derived_widths(program, options, key_switch)
         asked = options.parameters
         if asked is not None and not isinstance(asked, str | _native.Parameters):
             raise InputError(f"{program.name}: parameters={asked!r}; give the name of a set of TFHE")
@@ -204,11 +240,8 @@ class ElementPlan(Plan):
     ) -> ElementPlan:
         """The plan of a built-in program, `pbs`, `pbs+ks` or `keyswitch`, on `batch` ciphertexts, without a noise check."""
         chosen = named_parameters(parameters) if isinstance(parameters, str) else parameters
-        if machine is not None and machine.on_slots:
-            raise MachineError(
-                f"{machine.name} executes programs of CKKS and BGV, and {name} is of TFHE; name a machine of that family "
-                "(`polyfabric machines`)"
-            )
+        if machine is not None:
+            machine.expect_executes(name, on_slots=False)
         on = None if machine is None else machine.native
 
         def needed(count: int) -> int:
@@ -402,7 +435,7 @@ class ElementPlan(Plan):
         return ElementResult(**common(self, done), bound=self.bounds(), sizes=sizes, wrapped=done.expected.wrapped)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class ElementResult(RunResult):
     """The result of an execution with TFHE."""
 

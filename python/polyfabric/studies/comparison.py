@@ -117,7 +117,7 @@ def _row(
     """The machine's figures for the program, or the reason why there are none."""
     row: dict[str, Any] = {"title": machine.to_dict()["title"], "widths_are": OWN}
     try:
-        programs.expect_executes(machine, program, on_slots)
+        machine.expect_executes(program if isinstance(program, str) else program.name, on_slots=on_slots)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SecurityWarning)
             return {**row, **_timed(machine, program, parameters, batch)}

@@ -168,7 +168,7 @@ def _expect_programs(task: Task) -> None:
     machine = _machine(task)
     for name in task.programs:
         program, _, parameters = name.partition("@")
-        programs.expect_executes(machine, program, programs.is_on_slots(program))
+        machine.expect_executes(program, on_slots=programs.is_on_slots(program))
         if program in programs.MICROBENCHMARKS:
             programs.microbenchmark(program, parameters or None, 1)
         elif parameters and not machine.on_slots:

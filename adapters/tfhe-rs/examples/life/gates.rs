@@ -64,7 +64,7 @@ impl<'a> Gates<'a> {
         Self { place, sign: client.sign(), batches: Vec::new(), seconds: 0.0 }
     }
 
-    /// Look-ups of every batch so far.
+    /// Lookups of every batch so far.
     pub fn batches(&self) -> &[usize] {
         &self.batches
     }

@@ -95,7 +95,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 seconds += backend.count(&fpt, count, gates::ORDER)?.seconds;
             }
             let look_ups: usize = batches.sum();
-            println!("{look_ups} look-ups a generation; on fpt {:.1} ms, batch after batch", seconds * 1e3);
+            println!("{look_ups} lookups a generation; on fpt {:.1} ms, batch after batch", seconds * 1e3);
         }
     }
     Ok(())

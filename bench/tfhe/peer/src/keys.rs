@@ -1,4 +1,4 @@
-//! Keys and look-up tables of both of the peer's backends.
+//! Keys and lookup tables of both of the peer's backends.
 
 use crate::protocol::Dimensions;
 use crate::side::{MESSAGES, SLOT_BITS, table};

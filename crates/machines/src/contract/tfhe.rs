@@ -299,7 +299,7 @@ pub fn report(
     hold(machine, program, &mapped.labels, &mapped.schedule)?;
     drop(holding);
     let classes: Vec<String> = mapped.primary.iter().map(|&class| class.to_owned()).collect();
-    // A program without look-ups counts key switches instead.
+    // A program without lookups counts key switches instead.
     let products = count::program(program).key_switch_products;
     let per_switch = program
         .parameters
@@ -307,7 +307,7 @@ pub fn report(
         .map_or(1, |gadget| u64::from(gadget.levels) * program.parameters.large_lwe_dimension().get() as u64);
     let (operations, operation) = match program.lookups() as u64 {
         0 => (products / per_switch.max(1), "key switches"),
-        lookups => (lookups, "look-ups"),
+        lookups => (lookups, "lookups"),
     };
     let subject = Subject {
         machine,

@@ -73,7 +73,7 @@ pub struct SwitchPart<'a> {
     pub elements: u32,
 }
 
-/// A program and its look-ups; resolves the ciphertexts that operations read.
+/// A program and its lookups; resolves the ciphertexts that operations read.
 #[derive(Clone, Debug)]
 pub struct Definitions<'a> {
     pub program: &'a KernelProgram,
@@ -115,7 +115,7 @@ impl<V: Clone> Reads<V> {
     }
 }
 
-/// One iteration of a look-up, on a unit.
+/// One iteration of a lookup, on a unit.
 #[derive(Clone, Copy)]
 struct Iteration<'a> {
     body: &'a Body,

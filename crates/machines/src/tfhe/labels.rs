@@ -1,7 +1,7 @@
 //! Labels: the meaning of each value in a TFHE schedule.
 //!
 //! A value has a label and two coordinates that loops move: a ciphertext number and an iteration. The label is a list of [`Meaning`]s,
-//! since a wire may carry two digits side by side. For example, the digits of gadget levels 0 and 1 of look-up 5 in iteration 7 are one
+//! since a wire may carry two digits side by side. For example, the digits of gadget levels 0 and 1 of lookup 5 in iteration 7 are one
 //! value. Its label is "two body values, 0 and 0 apart", and its coordinates are 5 and 7. Rounds of a loop over iterations then share the
 //! label, and moving a value is two additions.
 //!
@@ -20,9 +20,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 pub enum Meaning {
     /// Item `element` of the LWE value that operation `op` defines: an operation that computes, or an input.
     Lwe { op: u32, element: u32 },
-    /// Rotation amounts of a look-up ([`Lookups`]).
+    /// Rotation amounts of a lookup ([`Lookups`]).
     Amounts { lookup: u32 },
-    /// A value of the body of a look-up's blind rotation. A carried value of iteration i is the yield of iteration i - 1.
+    /// A value of the body of a lookup's blind rotation. A carried value of iteration i is the yield of iteration i - 1.
     Body { value: BodyValue, lookup: u32, iteration: u32 },
     /// A polynomial of the bootstrapping key, by row and column of the iteration's GGSW ciphertext.
     Key { row: u32, column: u32, iteration: u32 },
@@ -103,15 +103,15 @@ impl Meaning {
     }
 }
 
-/// The look-ups of a program, numbered across all its blind rotations in program order.
+/// The lookups of a program, numbered across all its blind rotations in program order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lookups {
-    /// First look-up of each blind rotation, and its operation.
+    /// First lookup of each blind rotation, and its operation.
     rotations: Vec<(u32, u32)>,
 }
 
 impl Lookups {
-    /// The look-ups of `program`.
+    /// The lookups of `program`.
     pub fn new(program: &KernelProgram) -> Self {
         let (mut rotations, mut first) = (Vec::new(), 0);
         for (op, kernel) in (0..).zip(&program.ops) {
@@ -123,13 +123,13 @@ impl Lookups {
         Self { rotations }
     }
 
-    /// Number of the first look-up of blind rotation `op`.
+    /// Number of the first lookup of blind rotation `op`.
     pub fn first(&self, op: u32) -> u32 {
         let index = self.rotations.partition_point(|&(_, rotation)| rotation < op);
         self.rotations.get(index).map_or(0, |&(first, _)| first)
     }
 
-    /// The blind rotation of look-up `number`, and its element there.
+    /// The blind rotation of lookup `number`, and its element there.
     pub fn of(&self, number: u32) -> (u32, u32) {
         let index = self.rotations.partition_point(|&(first, _)| first <= number).saturating_sub(1);
         self.rotations.get(index).map_or((0, number), |&(first, op)| (op, number - first))
@@ -225,7 +225,7 @@ impl Labeler {
 pub struct Rotation<'a> {
     /// The operation.
     pub op: u32,
-    /// Its first look-up.
+    /// Its first lookup.
     pub first: u32,
     /// Its body.
     pub body: &'a Body,

@@ -42,7 +42,7 @@ pub fn both_reuses() -> TfheLowering {
     lowering(InputTransform::Shared, Accumulation::TransformDomain)
 }
 
-/// `levels` look-ups in sequence on `count` ciphertexts, each with a key switch if `switch`.
+/// `levels` lookups in sequence on `count` ciphertexts, each with a key switch if `switch`.
 pub fn lookups(
     parameters: &Parameters,
     choice: &TfheLowering,
@@ -84,7 +84,7 @@ pub fn lookups(
     }
 }
 
-/// A linear layer from `inputs` to `outputs` ciphertexts, then a look-up and a key switch on each.
+/// A linear layer from `inputs` to `outputs` ciphertexts, then a lookup and a key switch on each.
 pub fn network(parameters: &Parameters, choice: &TfheLowering, inputs: usize, outputs: usize) -> KernelProgram {
     let mut program = lookups(parameters, choice, outputs, 1, true);
     let n = parameters.lwe_dimension().get();

@@ -57,7 +57,7 @@ pub struct LinearLayer {
 /// A piece of work, in the program's order.
 #[derive(Clone, Debug)]
 pub enum Work {
-    /// Look-ups.
+    /// Lookups.
     Bootstraps(Bootstraps),
     /// Key switches.
     KeySwitches(KeySwitches),
@@ -84,7 +84,7 @@ impl Work {
         }
     }
 
-    /// The tables of elements `range`; none except for look-ups.
+    /// The tables of elements `range`; none except for lookups.
     pub fn tables(&self, range: Range<usize>) -> &[u32] {
         match self {
             Self::Bootstraps(work) => &work.tables[range],
@@ -143,7 +143,7 @@ pub enum WorkloadError {
         set: String,
     },
     /// A program without work.
-    #[error("the program `{name}` has no look-up, key switch or linear layer: there is nothing to time")]
+    #[error("the program `{name}` has no lookup, key switch or linear layer: there is nothing to time")]
     Empty {
         /// Its name.
         name: String,

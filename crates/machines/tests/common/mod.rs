@@ -30,7 +30,7 @@ pub fn all_machines() -> Vec<Machine> {
     descriptions().expect("every file is right").into_iter().chain(own).collect()
 }
 
-/// Two layers of gates: sums of several ciphertexts, look-ups, key switches.
+/// Two layers of gates: sums of several ciphertexts, lookups, key switches.
 pub fn gates() -> Program {
     let mut builder = Builder::new("gates").expect("a name");
     let x = builder.input("x", ElementType::Boolean, 5).expect("an input");
@@ -41,14 +41,14 @@ pub fn gates() -> Program {
     builder.finish().expect("a program")
 }
 
-/// Six tables of one ciphertext: look-ups that read the same value in sequence.
+/// Six tables of one ciphertext: lookups that read the same value in sequence.
 pub fn tables_of_one() -> Program {
     let range = Range::new(0, 3).expect("a range");
     let mut builder = Builder::new("tables-of-one").expect("a name");
     let x = builder.input("x", ElementType::Integer(range), 5).expect("an input");
     let one = builder.select(x, &[4]).expect("an element");
     let tables = (0..6).map(|more| Table::tabulate(range, |value| value + more).expect("a table")).collect();
-    let found = builder.lookup_each(one, tables, LookupResult::Integer).expect("look-ups");
+    let found = builder.lookup_each(one, tables, LookupResult::Integer).expect("lookups");
     builder.output("y", found).expect("an output");
     builder.finish().expect("a program")
 }

@@ -92,7 +92,7 @@ fn network() -> Program {
     let sums = builder.linear(x, matrix(6, 4), &[0, 1, 0, 1, 0, 1]).expect("sums");
     let found = Range::new(0, 7).expect("a range");
     let tables = (1..4).map(|by| Table::tabulate(found, |value| value / by % 2).expect("a table")).collect();
-    let hidden = builder.lookup(sums, tables, Some(vec![0, 1, 2, 2, 1, 0]), LookupResult::Integer).expect("look-ups");
+    let hidden = builder.lookup(sums, tables, Some(vec![0, 1, 2, 2, 1, 0]), LookupResult::Integer).expect("lookups");
     let last = builder.linear(hidden, matrix(2, 6), &[0, 0]).expect("sums");
     builder.output("y", last).expect("an output");
     builder.finish().expect("a program")

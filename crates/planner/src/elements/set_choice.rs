@@ -100,22 +100,30 @@ fn choose_on(program: &Program, request: &Request<'_>, machine: &Machine) -> Res
     }
     if let Some(error) = unmapped {
         let message = format!(
-            "{error}; this is true for every default parameter set, so name another with parameters (--params)"
+            "{error}; this is true for every default parameter set: declare wide integers as UInt(bits) or SInt(bits), which are computed digit by \
+             digit, or name another set with parameters (--params)"
         );
         return Err(PlanError::new(Fault::Machine, message));
     }
-    let remedy = match nearest(program, request, machine, refused) {
+    let message = match nearest(program, request, machine, refused) {
         Some(nearest) => nearest.description(program, request, machine),
-        None => "none of them runs there; name a set with parameters (--params)".to_owned(),
+        None => format!(
+            "{}; none of them runs there: name a set with parameters (--params)",
+            none_carries(program, request, machine)
+        ),
     };
-    let message = format!(
-        "no default parameter set carries {} on {} with failure probability 2^{:.1}{}; {remedy}",
+    Err(PlanError::new(Fault::Noise, message))
+}
+
+/// The statement that every default set fails too often.
+fn none_carries(program: &Program, request: &Request<'_>, machine: &Machine) -> String {
+    format!(
+        "no default parameter set carries {} on {} with failure probability 2^{:.1}{}",
         program.name(),
         machine.name(),
         request.max_failure,
         of_widths(machine)
-    );
-    Err(PlanError::new(Fault::Noise, message))
+    )
 }
 
 /// Whether an accepted set suffices when the machine's arithmetic is replaced by exact products.
@@ -171,9 +179,10 @@ fn nearest(
 }
 
 impl Nearest {
-    /// Describes the problem, and how to accept it.
+    /// Describes the remedy, then the problem, and how to accept it unless results would be wrong more often than right.
     fn description(&self, program: &Program, request: &Request<'_>, machine: &Machine) -> String {
         let (noise, set) = (&self.plan.noise, self.plan.kernel.parameters.name());
+        let (name, place) = (program.name(), machine.name());
         // Rounded up, so that the advice is accepted.
         let failure = ((noise.log2_failure * 10.0).ceil() / 10.0).min(0.0) + 0.0;
         let worst = noise.lookups.iter().max_by(|a, b| a.log2_failure.total_cmp(&b.log2_failure));
@@ -181,19 +190,32 @@ impl Nearest {
             let place = lookup.location.as_ref().map_or(String::new(), |at| format!("{at}: "));
             format!(", most often at {place}{} %{}, which reads {}", lookup.op, lookup.node, lookup.operand)
         });
-        let exact = match self.exact <= request.max_failure {
-            true => format!(
-                "which would suffice with exact products (2^{:.1}), and with the widths that are derived for it: give \
-                 widths=\"derived\" (--widths derived)",
-                self.exact
+        let (remedy, exact) = match self.exact <= request.max_failure {
+            true => (
+                format!(
+                    "{name} needs wider transforms than those of {place}: give widths=\"derived\" (--widths derived), or run it on the processor"
+                ),
+                "would suffice",
             ),
-            false => format!("which does not suffice with exact products either (2^{:.1})", self.exact),
+            false => (
+                format!(
+                    "{name} does not fit {place}: run it on the processor, or declare integers of more than 16 values as UInt(bits) or \
+                     SInt(bits), which are computed digit by digit"
+                ),
+                "does not suffice",
+            ),
+        };
+        let accepting = match failure <= TIME_ALONE {
+            true => format!(
+                "; to accept this, pass parameters=\"{set}\", max_failure={failure} (--params {set} --max-failure {failure})"
+            ),
+            false => String::new(),
         };
         format!(
-            "the nearest supported set is {set}, {exact}; on {} as it is, {} fails with probability 2^{failure:.1}{worst}; to accept this, pass \
-             parameters=\"{set}\", max_failure={failure} (--params {set} --max-failure {failure}), or run the program on the processor",
-            machine.name(),
-            program.name(),
+            "{remedy}; {}; the nearest supported set is {set}, which {exact} with exact products (2^{:.1}); with the machine's, it fails with \
+             probability 2^{failure:.1}{worst}{accepting}",
+            none_carries(program, request, machine),
+            self.exact,
         )
     }
 }

@@ -159,7 +159,7 @@ pub fn look_ups(
     lowering: &TfheLowering,
 ) -> Result<KernelProgram, LoweringError> {
     let mut kernel = KernelProgram {
-        name: "look-ups".into(),
+        name: "lookups".into(),
         parameters: parameters.clone(),
         choice: lowering.clone(),
         tables,

@@ -32,16 +32,16 @@ fn building() {
     let cases: [(Step, &str); 12] = [
         (
             |p, x, b| p.add(x, b),
-            "add: the operand is boolean, but an integer or a torus value is needed; use a gate, as x & y, or make an integer of each by a look-up, as pf.lookup(x, [0, 1])",
+            "add: the operand is boolean, but an integer or a torus value is needed; use a gate, as x & y, or make an integer of each by a lookup, as pf.lookup(x, [0, 1])",
         ),
         (|p, x, _| p.add_clear(x, &[1, 2]), "add_clear: the operands have 4 and 2 elements; make the lengths equal"),
         (
             |p, x, b| p.gate(Gate::And, b, x),
-            "and: the operand is integer[0..3], but a Boolean is needed; compare the value first, or use a look-up with Boolean result",
+            "and: the operand is integer[0..3], but a Boolean is needed; compare the value first, or use a lookup with Boolean result",
         ),
         (
             |p, x, _| p.lookup(x, vec![Table::new(0, vec![0, 1, 4]).unwrap()], None, LookupResult::Integer),
-            "look-up: the operand ranges from 0 to 3, but the table covers 0 to 2; extend the table or narrow the operand",
+            "lookup: the operand ranges from 0 to 3, but the table covers 0 to 2; extend the table or narrow the operand",
         ),
         (
             |p, x, _| p.lookup(x, vec![Table::new(0, vec![0, 1, 4, 9]).unwrap()], None, LookupResult::Boolean),
@@ -148,7 +148,7 @@ fn noise_budgets() {
     assert!(
         text.starts_with("sum.py:7: lookup %2 leaves its noise budget with parameter set strix-I: reading integer[0..60] fails with probability 2^-")
             && text.contains(", more than 2^-40.0 (noise 2^-")
-            && text.ends_with("sum of squared weights 20); use smaller weights or a narrower range, put a look-up before the sum, or accept this with max_failure (--max-failure)"),
+            && text.ends_with("sum of squared weights 20); use smaller weights or a narrower range, put a lookup before the sum, or accept this with max_failure (--max-failure)"),
         "{text}"
     );
     assert_eq!(
@@ -264,7 +264,7 @@ fn lowering() {
     let mut choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::F64);
     assert_eq!(
         refused("toy-256", &choice),
-        "chain.py:3: or %2 reads the result of another look-up, which needs a key switch between them; \
+        "chain.py:3: or %2 reads the result of another lookup, which needs a key switch between them; \
          choose a parameter set with a key-switching key, and with it a key switch before or after the blind rotation"
     );
     choice.key_switch = KeySwitchOrder::After;

@@ -141,7 +141,7 @@ fn errors_name_the_position_the_values_and_the_remedy() {
         ),
         (
             &format!("{input}%1 = lookup %0 {{0: [0, 1, 2]}} : integer[0..2] x 2 @ 1/4"),
-            "line 3, column 1: look-up: the operand ranges from 0 to 3, but the table covers 0 to 2; extend the table or narrow the operand",
+            "line 3, column 1: lookup: the operand ranges from 0 to 3, but the table covers 0 to 2; extend the table or narrow the operand",
         ),
         ("program \"p\"", "line 1, column 1: the program \"p\" has no output; return at least one value"),
     ];

@@ -21,13 +21,13 @@ fn program() -> Program {
     let range = Range::new(0, 5).expect("a range");
     let x = builder.input("x", ElementType::Integer(range), 3).expect("an input");
     let table = Table::tabulate(range, |value| (value + 2) % 6).expect("a table");
-    let y = builder.lookup(x, vec![table], None, LookupResult::Integer).expect("a look-up");
+    let y = builder.lookup(x, vec![table], None, LookupResult::Integer).expect("a lookup");
     builder.pin_step(y, 8).expect("a step");
     builder.output("y", y).expect("an output");
     let sign = builder.sign(x, true).expect("a sign");
     builder.output("sign", sign).expect("an output");
     let table = Table::tabulate(range, |value| value - 3).expect("a table");
-    let t = builder.lookup(x, vec![table], None, LookupResult::Torus { bits: 4 }).expect("a look-up");
+    let t = builder.lookup(x, vec![table], None, LookupResult::Torus { bits: 4 }).expect("a lookup");
     builder.output("t", t).expect("an output");
     builder.finish().expect("a program")
 }

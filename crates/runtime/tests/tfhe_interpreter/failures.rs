@@ -29,18 +29,18 @@ fn permuted(range: Range) -> Table {
     Table::tabulate(range, |value| (5 * value + 3) % count).expect("a table")
 }
 
-/// `depth` look-ups one after the other on messages of `bits` bits; with `mixed`, the last reads the sum of four others of the last but one.
+/// `depth` lookups one after the other on messages of `bits` bits; with `mixed`, the last reads the sum of four others of the last but one.
 fn program(bits: u32, depth: usize, mixed: bool) -> Program {
     let range = Range::new(0, (1 << bits) - 1).expect("a range");
     let mut builder = Builder::new("chain").expect("a name");
     let mut x = builder.input("x", ElementType::Integer(range), COUNT).expect("an input");
     for _ in 0..depth {
-        x = builder.lookup(x, vec![permuted(range)], None, LookupResult::Integer).expect("a look-up");
+        x = builder.lookup(x, vec![permuted(range)], None, LookupResult::Integer).expect("a lookup");
     }
     if mixed {
         // Elements i, i + 1, i + 2 and i + 3 of a vector of bits.
         let one = Table::tabulate(range, |value| value & 1).expect("a table");
-        let bit = builder.lookup(x, vec![one], None, LookupResult::Integer).expect("a look-up");
+        let bit = builder.lookup(x, vec![one], None, LookupResult::Integer).expect("a lookup");
         let turned = |builder: &mut Builder, by: usize| {
             let indices: Vec<u32> = (0..COUNT).map(|i| ((i + by) % COUNT) as u32).collect();
             builder.select(bit, &indices).expect("a selection")
@@ -52,7 +52,7 @@ fn program(bits: u32, depth: usize, mixed: bool) -> Program {
         }
         let range = Range::new(0, 4).expect("a range");
         let table = Table::tabulate(range, |value| (2 * value + 1) % 5).expect("a table");
-        x = builder.lookup(sum, vec![table], None, LookupResult::Integer).expect("a look-up");
+        x = builder.lookup(sum, vec![table], None, LookupResult::Integer).expect("a lookup");
     }
     builder.output("y", x).expect("an output");
     builder.finish().expect("a program")
@@ -64,7 +64,7 @@ fn two_tables() -> Program {
     let mut builder = Builder::new("two").expect("a name");
     let x = builder.input("x", ElementType::Integer(range), COUNT / 2).expect("an input");
     let tables = [0, 1].map(|more| Table::tabulate(range, |value| (value + more) % 4).expect("a table"));
-    let y = builder.lookup_each(x, tables.into(), LookupResult::Integer).expect("look-ups");
+    let y = builder.lookup_each(x, tables.into(), LookupResult::Integer).expect("lookups");
     builder.output("y", y).expect("an output");
     builder.finish().expect("a program")
 }
@@ -75,12 +75,12 @@ fn elements(builder: &mut Builder, x: NodeId, indices: impl Iterator<Item = usiz
     builder.select(x, &indices).expect("a selection")
 }
 
-/// The differences of neighbouring look-ups' results, `count` of them.
+/// The differences of neighbouring lookups' results, `count` of them.
 fn differences(count: usize) -> Program {
     let mut builder = Builder::new("differences").expect("a name");
     let x = builder.input("x", ElementType::Integer(Range::new(0, 3).expect("a range")), count).expect("an input");
     let table = Table::tabulate(Range::new(0, 3).expect("a range"), |value| value / 2).expect("a table");
-    let y = builder.lookup(x, vec![table], None, LookupResult::Integer).expect("a look-up");
+    let y = builder.lookup(x, vec![table], None, LookupResult::Integer).expect("a lookup");
     let next = elements(&mut builder, y, (0..count).map(|index| (index + 1) % count));
     let difference = builder.sub(y, next).expect("a difference");
     builder.output("y", difference).expect("an output");
@@ -93,7 +93,7 @@ fn one_rotation() -> Program {
     let mut builder = Builder::new("sum").expect("a name");
     let x = builder.input("x", ElementType::Integer(range), COUNT).expect("an input");
     let tables = [0, 1].map(|more| Table::tabulate(range, |value| (value + more) % 4).expect("a table"));
-    let both = builder.lookup_each(x, tables.into(), LookupResult::Integer).expect("look-ups");
+    let both = builder.lookup_each(x, tables.into(), LookupResult::Integer).expect("lookups");
     let [first, second] = [0, COUNT].map(|from| elements(&mut builder, both, from..from + COUNT));
     let sum = builder.add(first, second).expect("a sum");
     builder.output("y", sum).expect("an output");
@@ -106,7 +106,7 @@ fn upper_half(bits: u32) -> Program {
     let mut builder = Builder::new("upper").expect("a name");
     let x = builder.input("x", ElementType::Integer(range), COUNT).expect("an input");
     let table = Table::tabulate(range, |value| value % 2).expect("a table");
-    let y = builder.lookup(x, vec![table], None, LookupResult::Integer).expect("a look-up");
+    let y = builder.lookup(x, vec![table], None, LookupResult::Integer).expect("a lookup");
     builder.output("y", y).expect("an output");
     builder.finish().expect("a program")
 }
@@ -131,7 +131,7 @@ fn changed_of(set: &str, change: impl Fn(&mut ParametersLiteral)) -> Parameters 
     Parameters::check(&literal).expect("a usable set")
 }
 
-/// Expected failures an element: of all look-ups and the output that it depends on.
+/// Expected failures an element: of all lookups and the output that it depends on.
 fn rate(report: &NoiseReport) -> f64 {
     let lookups = report.lookups.iter().map(|lookup| lookup.count as f64 * lookup.log2_failure.exp2());
     let outputs = report.outputs.iter().map(|output| output.count as f64 * output.log2_failure.exp2());
@@ -175,7 +175,7 @@ struct Case<'a> {
     encryption: Encryption,
     /// How many elements of all are to come out wrong.
     rate: f64,
-    /// How many elements read one result of a look-up, and fail together.
+    /// How many elements read one result of a lookup, and fail together.
     together: f64,
 }
 
@@ -184,7 +184,7 @@ fn check(what: &str, program: &Program, choice: &TfheLowering, set: impl Fn(f64)
     check_sums(1.0, what, program, choice, set);
 }
 
-/// The same of a program in which each result of a look-up is part of `together` elements.
+/// The same of a program in which each result of a lookup is part of `together` elements.
 fn check_sums(together: f64, what: &str, program: &Program, choice: &TfheLowering, set: impl Fn(f64) -> Parameters) {
     let encryption = Encryption::Secret;
     let case = Case { what, program, choice: &|_| choice.clone(), encryption, rate: 0.03, together };
@@ -252,7 +252,7 @@ impl Case<'_> {
         }
         let elements = (keys() as usize * count) as f64;
         let measured = wrong as f64 / elements;
-        // The formula counts an element once for each failed look-up, and holds for the worst element: up to a tenth more than measured over many keys. It bounds
+        // The formula counts an element once for each failed lookup, and holds for the worst element: up to a tenth more than measured over many keys. It bounds
         // the common error of results of one rotation from above.
         let counted = |rate: f64| self.together * rate / elements;
         let more = if what.starts_with("one rotation") { 0.25 } else { 0.1 };
@@ -408,11 +408,11 @@ fn alone(order: KeySwitchOrder) -> TfheLowering {
 #[test]
 fn bootstrapped_programs_fail_as_often_as_is_said() {
     let (after, before, none) = (KeySwitchOrder::After, KeySwitchOrder::Before, KeySwitchOrder::None);
-    check("one look-up, key switch before it", &program(2, 1, false), &alone(before), key_switch_dominates);
-    check("one look-up, its result", &program(2, 1, false), &alone(none), rotation_dominates);
+    check("one lookup, key switch before it", &program(2, 1, false), &alone(before), key_switch_dominates);
+    check("one lookup, its result", &program(2, 1, false), &alone(none), rotation_dominates);
     // As processors run it, whose phases are centred, it is run below.
     if full() {
-        check("one look-up, modulus switch", &program(4, 1, false), &alone(after), modulus_switch_dominates);
+        check("one lookup, modulus switch", &program(4, 1, false), &alone(after), modulus_switch_dominates);
     }
 }
 
@@ -420,13 +420,13 @@ fn bootstrapped_programs_fail_as_often_as_is_said() {
 fn programs_on_64_bits_fail_as_often_as_is_said() {
     let (after, before) = (alone(KeySwitchOrder::After), alone(KeySwitchOrder::Before));
     let (switch, rotation) = (key_switch_dominates_in_64_bits, rotation_dominates_in_64_bits);
-    check("64 bits, three look-ups, key switch", &program(2, 3, false), &after, switch);
-    check("64 bits, three look-ups, rounding", &program(2, 3, false), &before, rounding_dominates_in_64_bits);
+    check("64 bits, three lookups, key switch", &program(2, 3, false), &after, switch);
+    check("64 bits, three lookups, rounding", &program(2, 3, false), &before, rounding_dominates_in_64_bits);
     check_sums(4.0, "64 bits, a sum of four, blind rotation", &program(2, 1, true), &before, rotation);
     if full() {
-        check("64 bits, one look-up, key switch before it", &program(2, 1, false), &before, switch);
-        check("64 bits, one look-up, blind rotation", &program(2, 1, false), &after, rotation);
-        check("64 bits, three look-ups, blind rotation", &program(2, 3, false), &before, rotation);
+        check("64 bits, one lookup, key switch before it", &program(2, 1, false), &before, switch);
+        check("64 bits, one lookup, blind rotation", &program(2, 1, false), &after, rotation);
+        check("64 bits, three lookups, blind rotation", &program(2, 3, false), &before, rotation);
         check_sums(4.0, "64 bits, a sum of four, key switch", &program(2, 1, true), &after, switch);
     }
 }
@@ -445,9 +445,9 @@ fn programs_on_processors_fail_as_often_as_is_said() {
 #[test]
 fn chained_programs_fail_as_often_as_is_said() {
     let (after, before) = (alone(KeySwitchOrder::After), alone(KeySwitchOrder::Before));
-    check("three look-ups, blind rotation", &program(2, 3, false), &before, rotation_dominates);
+    check("three lookups, blind rotation", &program(2, 3, false), &before, rotation_dominates);
     if full() {
-        check("three look-ups, key switch", &program(2, 3, false), &after, key_switch_dominates);
+        check("three lookups, key switch", &program(2, 3, false), &after, key_switch_dominates);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Is the measured noise, over many keys, what the program's noise report predicts: at the outputs, and where a look-up reads, also for
+//! Is the measured noise, over many keys, what the program's noise report predicts: at the outputs, and where a lookup reads, also for
 //! values that share ciphertexts?
 
 use super::common::{Keys, Values, clear, values};
@@ -26,7 +26,7 @@ const COUNT: usize = 300;
 const LWE_DIMENSION: usize = 64;
 
 /// f(x) = x of `COUNT` values, then 2·f(x) + f(x) + x - x, whose only independent sources are the f(x): weight 3.
-/// A second look-up reads the sum.
+/// A second lookup reads the sum.
 fn program() -> (Program, NodeId, NodeId) {
     let mut builder = Builder::new("shared").unwrap();
     let range = Range::new(0, 1).unwrap();
@@ -170,7 +170,7 @@ fn measure_outputs<T: Torus>(
     }
 }
 
-/// Measures the error of the phase `read` of both look-ups, whose inputs are `bits`.
+/// Measures the error of the phase `read` of both lookups, whose inputs are `bits`.
 fn measure_reads<T: Torus>(
     case: &Case,
     keys: &Keys<T>,

@@ -127,7 +127,7 @@ fn a_smaller_last_group_uses_its_own_patterns() {
     }
 }
 
-/// Mean square of the errors of `count` look-ups under each of `keys` keys, against the formula's over all keys: to 3 % and five deviations, either way. A key's mean square varies by
+/// Mean square of the errors of `count` lookups under each of `keys` keys, against the formula's over all keys: to 3 % and five deviations, either way. A key's mean square varies by
 /// √(2/count) and, as measured over keys, a tenth: they differ in weights and in the means of their rows' noise. Of a rotation's first iterations, on a polynomial that nobody
 /// has encrypted, some of the formula's noise is absent.
 fn noise_is_predicted<T: Torus>(parameters: &Parameters, (keys, count): (u64, usize)) {
@@ -175,7 +175,7 @@ fn noise_of_small_rings() {
     noise_is_predicted::<u64>(&small("toy-256-t64", -50.0), runs);
 }
 
-/// Few look-ups.
+/// Few lookups.
 #[test]
 fn full_size() {
     noise_is_predicted::<u32>(&sets::parameters("strix-I").unwrap(), (1, 64));

@@ -206,7 +206,7 @@ fn notes(entry: &Entry, parameters: &Parameters, without: Capacity, with: Option
     let lost = output.failure_log2(Boolean::MARGIN) > LOST_FAILURE_LOG2;
     if lost {
         notes.push(format!(
-            "a look-up's result has noise of 2^{:.1} of the torus: it does not carry even a Boolean at ±1/8 within 2^{LOST_FAILURE_LOG2}",
+            "a lookup's result has noise of 2^{:.1} of the torus: it does not carry even a Boolean at ±1/8 within 2^{LOST_FAILURE_LOG2}",
             output.second_moment().log2() / 2.0
         ));
     }

@@ -1,6 +1,6 @@
 //! Checks that every use of an operand has a separate read.
 //!
-//! Vectors pass through a unit one after the other. So two look-ups of the same ciphertext read it twice, and so does a sum that contains
+//! Vectors pass through a unit one after the other. So two lookups of the same ciphertext read it twice, and so does a sum that contains
 //! it twice. A register that receives it once has nothing for the second use.
 
 use super::super::AuditError;

@@ -86,7 +86,7 @@ fn renumbered(graph: &Graph, sequence: csr::Sequence) -> (Graph, csr::Sequence) 
 fn programs_that_fill_the_scratchpad_are_scheduled() {
     let small =
         |frames: u64| F1 { banks: 4, bank_bytes: frames * (4 << 10), register_file: 16 << 10, clusters: 2, ..paper() };
-    for (name, graph) in [("convolution", convolution(6, 150, 2)), ("look-up", comparisons(12, 9))] {
+    for (name, graph) in [("convolution", convolution(6, 150, 2)), ("lookup", comparisons(12, 9))] {
         for frames in [1, 3, 9, 20, 36] {
             let machine = small(frames);
             let geometry = geometry(&machine, 1024);

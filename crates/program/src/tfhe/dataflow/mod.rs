@@ -30,13 +30,13 @@ use thiserror::Error;
 /// Origin of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Source {
-    /// Level of the look-up; 0 for an input.
+    /// Level of the lookup; 0 for an input.
     pub level: u32,
     /// Index among the level's lookups, or among the elements of all inputs.
     pub index: u32,
 }
 
-/// One look-up of one ciphertext.
+/// One lookup of one ciphertext.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lookup {
     /// The combination that it reads, a row of the level.
@@ -83,7 +83,7 @@ pub(crate) struct Dataflow {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum DataflowError {
     #[error(
-        "{place}{op} {node}: composed with the linear operations before it, the weight of a ciphertext is {weight}, beyond 32 bits; put a look-up between them or use smaller weights"
+        "{place}{op} {node}: composed with the linear operations before it, the weight of a ciphertext is {weight}, beyond 32 bits; put a lookup between them or use smaller weights"
     )]
     Weight {
         /// "file:line: ", or nothing.

@@ -217,7 +217,7 @@ impl Builder {
                 op,
                 found: node.element,
                 expected: "an integer or a torus value",
-                remedy: "use a gate, as x & y, or make an integer of each by a look-up, as pf.lookup(x, [0, 1])",
+                remedy: "use a gate, as x & y, or make an integer of each by a lookup, as pf.lookup(x, [0, 1])",
             })),
             _ => Ok(node),
         }
@@ -439,7 +439,7 @@ impl Builder {
                 op,
                 found,
                 expected: "a Boolean",
-                remedy: "compare the value first, or use a look-up with Boolean result",
+                remedy: "compare the value first, or use a lookup with Boolean result",
             })),
         }
     }

@@ -49,7 +49,7 @@ pub enum ProgramErrorCause {
     TypeMismatch { op: &'static str, left: ElementType, right: ElementType },
     #[error("{op}: {lo} to {hi} is no range of integers within ±2^40; correct the bounds")]
     Range { op: &'static str, lo: i64, hi: i64 },
-    #[error("{op}: the result's range exceeds ±2^40; use smaller weights or narrow the operand with a look-up")]
+    #[error("{op}: the result's range exceeds ±2^40; use smaller weights or narrow the operand with a lookup")]
     Overflow { op: &'static str },
     #[error("{op}: value {value} at index {index} is no {element}; correct the value or widen the type")]
     Value { op: &'static str, value: i64, index: usize, element: ElementType },
@@ -59,7 +59,7 @@ pub enum ProgramErrorCause {
     TorusBits { bits: u32 },
     #[error("linear: {0}")]
     Matrix(#[from] MatrixError),
-    #[error("look-up: {0}")]
+    #[error("lookup: {0}")]
     Table(#[from] TableError),
     #[error("the {what} name {name:?} {problem}; choose another")]
     Name {

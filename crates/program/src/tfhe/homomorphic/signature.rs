@@ -186,7 +186,7 @@ mod tests {
         let mut builder = Builder::new("sample").expect("a name");
         let x = builder.input("x", ElementType::Integer(range), 2).expect("an input");
         let table = Table::tabulate(range, |value| 3 - value).expect("a table");
-        let y = builder.lookup(x, vec![table], None, LookupResult::Integer).expect("a look-up");
+        let y = builder.lookup(x, vec![table], None, LookupResult::Integer).expect("a lookup");
         let sign = builder.sign(x, true).expect("a sign");
         builder.output("y", y).expect("an output");
         builder.output("sign", sign).expect("an output");

@@ -8,16 +8,16 @@ pub struct Table {
     values: Vec<i64>,
 }
 
-/// Why a look-up table is refused.
+/// Why a lookup table is refused.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum TableError {
-    #[error("the look-up table is empty; give one entry for each value of the operand")]
+    #[error("the lookup table is empty; give one entry for each value of the operand")]
     Empty,
     #[error(
-        "the look-up table has {entries} entries, more than the {limit} that any parameter set can tell apart; narrow the operand's range"
+        "the lookup table has {entries} entries, more than the {limit} that any parameter set can tell apart; narrow the operand's range"
     )]
     TooLong { entries: usize, limit: usize },
-    #[error("the look-up table holds {value}, beyond ±2^40; no parameter set carries it")]
+    #[error("the lookup table holds {value}, beyond ±2^40; no parameter set carries it")]
     Beyond { value: i64 },
     #[error(
         "the operand ranges from {lo} to {hi}, but the lookup table covers {first} to {last}; extend the table or narrow the operand"

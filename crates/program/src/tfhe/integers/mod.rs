@@ -8,7 +8,7 @@
 //! - A lookup reads two packed digits, x · 4 + y: 16 values. A comparison reads differences from −15 to 15 on the whole torus.
 //! - A lookup of at most eight values gives two results (a digit and its carry) with one bootstrap.
 //!
-//! | operation on D digits | look-ups |
+//! | operation on D digits | lookups |
 //! |---|---|
 //! | `+`, `-`, negation | D |
 //! | `&`, `\|`, `^`; shift by a public odd amount | D |
@@ -125,14 +125,14 @@ pub enum IntegerError {
     #[error("the operand is {found}, but an integer is needed; declare it as one, as pf.Int(0, 15) or pf.UInt(8)")]
     Operand { found: String },
     #[error(
-        "the operand ranges from {lo} to {hi}, and one look-up makes digits of {most} values at most; give it as digits"
+        "the operand ranges from {lo} to {hi}, and one lookup makes digits of {most} values at most; give it as digits"
     )]
     Range {
         /// Smallest value.
         lo: i64,
         /// Greatest.
         hi: i64,
-        /// Values that one look-up reads.
+        /// Values that one lookup reads.
         most: i64,
     },
     /// A value of the program whose range the type does not hold.

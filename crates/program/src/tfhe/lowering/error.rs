@@ -19,7 +19,7 @@ pub enum LoweringError {
     #[error(transparent)]
     KeyUnrolling(#[from] UnrollingError),
     #[error(
-        "{place}{op} {node} reads the result of another look-up, which needs a key switch between them; choose a parameter set with a key-switching key, and with it a key switch before or after the blind rotation"
+        "{place}{op} {node} reads the result of another lookup, which needs a key switch between them; choose a parameter set with a key-switching key, and with it a key switch before or after the blind rotation"
     )]
     Chained {
         /// "file:line: ", or nothing.
@@ -28,7 +28,7 @@ pub enum LoweringError {
         node: NodeId,
     },
     #[error(
-        "{place}output {name:?} combines inputs with look-up results, which are under different keys without a key switch; choose a parameter set with a key-switching key, and with it a key switch before or after the blind rotation"
+        "{place}output {name:?} combines inputs with lookup results, which are under different keys without a key switch; choose a parameter set with a key-switching key, and with it a key switch before or after the blind rotation"
     )]
     MixedKeys {
         /// "file:line: ", or nothing.

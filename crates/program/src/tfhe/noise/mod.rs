@@ -109,7 +109,7 @@ pub enum NoiseError {
     #[error(
         "{}{} %{} leaves its noise budget with parameter set {parameters}: reading {} fails with probability 2^{:.1}, more than 2^{target:.1} \
          (noise 2^{:.2}, margin 2^{:.2} of the torus, sum of squared weights {}); \
-         use smaller weights or a narrower range, put a look-up before the sum, or accept this with max_failure (--max-failure)",
+         use smaller weights or a narrower range, put a lookup before the sum, or accept this with max_failure (--max-failure)",
         place_of(&.lookup.location), .lookup.op, .lookup.node, .lookup.operand, .lookup.log2_failure,
         .lookup.variance.log2() / 2.0, .lookup.margin.log2(), .lookup.squared_norm
     )]
@@ -160,7 +160,7 @@ pub enum NoiseError {
     #[error("{bits} bits of circuit privacy; ask for 0 to {MOST_BITS}")]
     PrivacyBits { bits: f64 },
     #[error(
-        "with parameter set {parameters} the program of {lookups} look-ups fails with probability 2^{log2_failure:.1}, more than 2^{target:.1}, though none does alone; use fewer look-ups, or accept this with max_failure (--max-failure)"
+        "with parameter set {parameters} the program of {lookups} lookups fails with probability 2^{log2_failure:.1}, more than 2^{target:.1}, though none does alone; use fewer lookups, or accept this with max_failure (--max-failure)"
     )]
     Program {
         parameters: String,

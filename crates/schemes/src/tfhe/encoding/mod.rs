@@ -40,7 +40,7 @@ pub enum EncodingError {
     )]
     PaddingUsed { phase: f64, max: u64 },
     #[error(
-        "{value} is even, but the sign look-up reads odd sums only (an even one could be zero, which has no sign); add one odd constant, or encode without the odd promise"
+        "{value} is even, but the sign lookup reads odd sums only (an even one could be zero, which has no sign); add one odd constant, or encode without the odd promise"
     )]
     EvenSum { value: i64 },
     #[error(

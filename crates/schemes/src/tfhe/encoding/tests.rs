@@ -113,7 +113,7 @@ fn messages() {
     let sum = SignedSum::odd(9).expect("small");
     assert_eq!(
         text(sum.encode::<u32>(4).expect_err("even")),
-        "4 is even, but the sign look-up reads odd sums only (an even one could be zero, which has no sign); add one odd constant, or encode without the odd promise"
+        "4 is even, but the sign lookup reads odd sums only (an even one could be zero, which has no sign); add one odd constant, or encode without the odd promise"
     );
     assert_eq!(
         text(sum.encode::<u32>(-11).expect_err("too large")),

@@ -372,7 +372,7 @@ fn measure_blind_rotation<T: Torus>(
     second_moment(&errors)
 }
 
-/// Second moment of a look-up's error over keys.
+/// Second moment of a lookup's error over keys.
 fn average_rotation(parameters: &Parameters, transform: Transform) -> f64 {
     Formulas::of(parameters, Keys::Average).blind_rotation(transform).second_moment()
 }

@@ -28,7 +28,7 @@ pub fn defaults_toml() -> String {
                 match derive(target) {
                     Ok(derived) => {
                         let note = format!(
-                            "{message_bits} message bits and padding; one look-up after a key switch and a sum of squared norm {SQUARED_NORM} fails with 2^{:.1}; {:.0} million operations",
+                            "{message_bits} message bits and padding; one lookup after a key switch and a sum of squared norm {SQUARED_NORM} fails with 2^{:.1}; {:.0} million operations",
                             derived.failure_log2,
                             derived.operations / 1e6
                         );
@@ -63,7 +63,7 @@ pub fn defaults_toml() -> String {
         match derive(Target::integers(message_bits)) {
             Ok(derived) => {
                 let note = format!(
-                    "for integers of any width on a processor: {message_bits} message bits and padding; one look-up, its phase centred, after a key switch and a sum of squared norm {INTEGERS_SQUARED_NORM} fails with 2^{:.1}, so that 65,536 of them together fail with 2^-128; {:.0} million operations",
+                    "for integers of any width on a processor: {message_bits} message bits and padding; one lookup, its phase centred, after a key switch and a sum of squared norm {INTEGERS_SQUARED_NORM} fails with 2^{:.1}, so that 65,536 of them together fail with 2^-128; {:.0} million operations",
                     derived.failure_log2,
                     derived.operations / 1e6
                 );
@@ -79,7 +79,7 @@ pub fn defaults_toml() -> String {
         let direct = RingDegree::new(degree).ok().and_then(|degree| derive_direct(1, degree));
         if let Some(derived) = direct {
             let note = format!(
-                "for one level of look-ups without a key switch on a 32-bit machine: inputs under the small key, results at ±1/8 under the large one, read wrong with 2^{:.1} after transforms on 32-bit words; {:.0} million operations",
+                "for one level of lookups without a key switch on a 32-bit machine: inputs under the small key, results at ±1/8 under the large one, read wrong with 2^{:.1} after transforms on 32-bit words; {:.0} million operations",
                 derived.failure_log2,
                 derived.operations / 1e6
             );
