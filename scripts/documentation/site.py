@@ -16,7 +16,6 @@ import os
 import posixpath
 import re
 import shutil
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -135,7 +134,7 @@ def _group(thing: object) -> str:
     if name.endswith("Type"):
         return "Types of inputs"
     if function:
-        return GROUPS[2] if ".language." in (thing.__module__ or "") else GROUPS[0]
+        return GROUPS[2] if ".language." in (inspect.unwrap(thing).__module__ or "") else GROUPS[0]
     return "Objects"
 
 
@@ -147,9 +146,7 @@ def public_names() -> str:
     for name in polyfabric.__all__:
         thing = getattr(polyfabric, name)
         if not inspect.ismodule(thing):
-            path = f"polyfabric.{name}"
-            # A function that hides a package of its name is found in the package.
-            found[_group(thing)].append(f"{path}.{name}" if path in sys.modules else path)
+            found[_group(thing)].append(f"polyfabric.{name}")
             continue
         for key in thing.__all__:
             if key not in polyfabric.__all__:

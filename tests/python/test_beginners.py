@@ -148,3 +148,17 @@ def test_the_list_of_machines_has_their_schemes(polyfabric: Any) -> None:
     lines = {line.split()[0]: line for line in polyfabric("machines").out.splitlines() if line.split()}
     for machine in pf.machines():
         assert ("CKKS" if machine.on_slots else "TFHE") in lines[machine.name]
+
+
+@pytest.mark.parametrize(
+    "trace",
+    [
+        lambda name: pf.program(x=pf.UInt(8))(lambda x: {name: x}),
+        lambda name: pf.program(name, x=pf.UInt(8))(lambda x: x),
+        lambda name: pf.program(**{name: pf.UInt(8)})(lambda **inputs: inputs[name]),
+    ],
+)
+@pytest.mark.parametrize("name", ["\udc80", "a b"])
+def test_names_that_no_file_can_have_are_refused(trace: Any, name: str) -> None:
+    with pytest.raises(ProgramError):
+        trace(name)

@@ -289,10 +289,10 @@ def test_a_change_that_no_law_follows_has_no_area_for_sweeps_and_for_a_changed_f
         (("f1", "--axis", f"{CLUSTERS}"), "is not KEY=V1,V2"),
         (("f1", "--axis", f"{CLUSTERS}=2,4;channels.hbm.count=1"), "has 1 and 2 values"),
         (("f1", "--axis", "network=torus"), "there is no network 'torus'"),
-        (("f1", "--programs", "pbs"), "pbs is a TFHE program"),
+        (("f1", "--programs", "pbs"), "morphling"),
         (
             ("morphling", "--programs", "permute@12"),
-            "morphling executes TFHE programs",
+            "osiris",
         ),
         (("f1", "--programs", "permute@12,none"), "there is no program 'none'"),
         (("f1", "--axis", f"{CLUSTERS}=2;{CLUSTERS}=4"), f"has {CLUSTERS} twice"),

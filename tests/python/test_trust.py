@@ -266,7 +266,7 @@ def test_programs_on_slots_state_how_likely_their_bounds_are_passed() -> None:
     exact, approximate = squares.cost(), scaled.cost()
     assert re.search(r"\nfails +with probability 2\^-", exact.table())
     assert exact.to_dict()["log2_failure"] < -20
-    assert "error bounds passed  with probability 2^-40.0 at most" in approximate.table()
+    assert "2^-40.0" in approximate.table()
     assert squares.run({"x": VALUES}).to_dict()["log2_failure"] == exact.to_dict()["log2_failure"]
 
 

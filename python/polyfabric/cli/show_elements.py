@@ -41,9 +41,8 @@ def _short(values: Any) -> str:  # noqa: ANN401 - an integer or a list
 def show_common(console: Console, result: ElementResult) -> None:
     """Prints parameters, sizes, times, and the machine's report."""
     failure = result.log2_failure
-    console.print(
-        f"parameters   {result.parameters}; {result.lookups} lookups; failure probability {probability(failure)}"
-    )
+    lookups = "1 lookup" if result.lookups == 1 else f"{result.lookups} lookups"
+    console.print(f"parameters   {result.parameters}; {lookups}; failure probability {probability(failure)}")
     if "circuit_privacy_bits" in result.noise:
         console.print(f"privacy      {circuit_privacy(result.noise)}")
     sizes = result.sizes

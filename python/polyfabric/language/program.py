@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from math import inf
@@ -101,6 +101,7 @@ def trace(
     own = function.__name__ if name is None else name
     if name is None and not re.fullmatch(r"[A-Za-z0-9_]+", own):
         own = "program"
+    _expect_encodable((own, *inputs))
     on_slots = {parameter: kind for parameter, kind in inputs.items() if isinstance(kind, SlotType)}
     if scheme is None:
         scheme = next((kind.scheme for kind in on_slots.values()), "tfhe")
@@ -318,6 +319,13 @@ def _check_signature(function: Callable[..., Any], inputs: Mapping[str, Type | S
             )
 
 
+def _expect_encodable(names: Iterable[str]) -> None:
+    """Rejects names with half a surrogate pair, which no text can hold; the lower layers check the rest."""
+    for name in names:
+        if any("\ud800" <= character <= "\udfff" for character in name):
+            raise refuse(f"the name {name!r} is not a text; use letters, digits and _ - + .")
+
+
 def named(result: Any, function: Callable[..., Any], tracer: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever the user's function returned
     """A function's results as outputs by name. With `tracer`, checks that they belong to its program."""
     if isinstance(result, TfheValue | SlotValue):
@@ -334,6 +342,7 @@ def named(result: Any, function: Callable[..., Any], tracer: Any) -> dict[str, A
         raise _refused(function, f"returned {result!r}; return an encrypted value, a tuple or a dictionary of them")
     if not found:
         raise _refused(function, "has no output; return at least one value")
+    _expect_encodable(found)
     for output, value in found.items():
         if isinstance(value, list | tuple):
             found[output] = value = _listed(function, output, value)

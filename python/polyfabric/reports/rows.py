@@ -91,12 +91,15 @@ def _simulation(d: dict[str, Any]) -> list[Rows]:
             left=2,
         )
     )
+    shares = utilisation(d)
+    busy = [(name, share) for name, share in shares if share >= 0.001]
     tables.append(
         Rows(
             "utilisation",
             ("resource", "", "busy"),
-            [(words(name), _bar(share), percent(share)) for name, share in utilisation(d)],
+            [(words(name), _bar(share), percent(share)) for name, share in busy],
             left=2,
+            note="" if len(busy) == len(shares) else f"{len(shares) - len(busy)} more are busy for less than 0.1 %",
         )
     )
     traffic = [(words(k), bytes_text(v)) for k, v in d["traffic_bytes"].items() if v and k != "total"]
@@ -214,7 +217,11 @@ def _lookups(noise: list[dict[str, Any]]) -> tuple[list[tuple[str, ...]], str]:
                 probability(worst["log2_failure"]),
             )
         )
-    return rows, "" if few else "of operations alike, the one that fails most often; --json lists all of them"
+    note = "noise is a standard deviation; an operation fails if its noise exceeds its margin"
+    return (
+        rows,
+        note if few else f"{note}. Of operations alike, the one that fails most often; --json lists all of them",
+    )
 
 
 def _log2(value: float) -> float:

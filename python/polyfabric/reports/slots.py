@@ -37,7 +37,7 @@ def cost(d: dict[str, Any]) -> list[Rows]:
 
 def failure(scheme: str, log2_failure: float) -> tuple[str, str]:
     """The failure probability of a BGV program; with CKKS, that an output exceeds its error bound or a bootstrap overflows."""
-    what = "fails" if scheme == "bgv" else "error bounds passed"
+    what = "fails" if scheme == "bgv" else "error bounds exceeded"
     return what, f"with probability {probability(log2_failure)} at most"
 
 

@@ -179,7 +179,7 @@ fn nearest(
 }
 
 impl Nearest {
-    /// Describes the remedy, then the problem, and how to accept it unless results would be wrong more often than right.
+    /// Describes the remedy, then the problem, and how to accept it.
     fn description(&self, program: &Program, request: &Request<'_>, machine: &Machine) -> String {
         let (noise, set) = (&self.plan.noise, self.plan.kernel.parameters.name());
         let (name, place) = (program.name(), machine.name());
@@ -205,15 +205,13 @@ impl Nearest {
                 "does not suffice",
             ),
         };
-        let accepting = match failure <= TIME_ALONE {
-            true => format!(
-                "; to accept this, pass parameters=\"{set}\", max_failure={failure} (--params {set} --max-failure {failure})"
-            ),
-            false => String::new(),
+        let accept = match failure <= TIME_ALONE {
+            true => "accept this",
+            false => "time it with wrong results",
         };
         format!(
             "{remedy}; {}; the nearest supported set is {set}, which {exact} with exact products (2^{:.1}); with the machine's, it fails with \
-             probability 2^{failure:.1}{worst}{accepting}",
+             probability 2^{failure:.1}{worst}; to {accept}, pass parameters=\"{set}\", max_failure={failure} (--params {set} --max-failure {failure})",
             none_carries(program, request, machine),
             self.exact,
         )
