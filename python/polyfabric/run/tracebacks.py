@@ -24,7 +24,8 @@ pass_over(__file__)
 SHOW_ALL = "POLYFABRIC_TRACEBACK"
 """Environment variable that keeps all frames."""
 
-_PACKAGE = str(Path(__file__).resolve().parent) + os.sep
+_PACKAGE = str(Path(__file__).resolve().parent.parent) + os.sep
+_NAME = __package__.partition(".")[0]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -57,7 +58,7 @@ def shorten(names: Iterable[str], namespace: dict[str, Any], others: Iterable[ty
             own.__module__ = namespace["__name__"]
         elif isinstance(value, type) and not issubclass(value, BaseException):
             classes.add(value)
-    for kind in {base for public in classes for base in public.__mro__ if base.__module__.startswith(__package__)}:
+    for kind in {base for public in classes for base in public.__mro__ if base.__module__.startswith(f"{_NAME}.")}:
         for name, value in list(vars(kind).items()):
             if name.startswith("_") and name not in ("__init__", "__call__"):
                 continue
