@@ -13,6 +13,7 @@ import pytest
 from polyfabric.apps import life
 from polyfabric.apps.life import GATES, drawn, following, play, prepare
 from polyfabric.cli import life_run
+from polyfabric.run.execution import plan
 from rich.console import Console
 
 pytestmark = pytest.mark.filterwarnings("ignore::polyfabric.errors.SecurityWarning")
@@ -65,7 +66,7 @@ def test_a_generation_leaves_the_input_of_the_next():
     for fact in ("step", "key", "length"):
         assert taken[fact] == left[fact], fact
     # The noise is that of two generations: the second takes what the first left.
-    two = pf.execution.plan(life.life(5, 5, 2), TOY, max_failure=0.0)
+    two = plan(life.life(5, 5, 2), TOY, max_failure=0.0)
     assert planned.key_switch == two.key_switch
     _, failure = prepare(5, 5, 8, parameters=TOY, max_failure=0.0)
     assert failure == pytest.approx(two.noise["log2_failure"] + 3)
