@@ -2,9 +2,11 @@
 
 use super::common::{Keys, clear, values};
 use polyfabric_program::tfhe::builtin;
+use polyfabric_program::tfhe::homomorphic::{Builder, ElementType, LookupResult, Range, Table};
 use polyfabric_program::tfhe::kernel::{ConstantRun, KernelProgram, TableChoice, TestPolynomial};
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_runtime::NoProgress;
+use polyfabric_runtime::tfhe::cpu::Executor;
 use polyfabric_runtime::tfhe::interpreter;
 use polyfabric_schemes::tfhe::LweKind;
 use polyfabric_schemes::tfhe::noise::Transform;
@@ -29,6 +31,43 @@ fn full_size_lookup_of_strix_i_in_exact_arithmetic() {
 fn full_size_default_sets_in_f64() {
     run("polyfabric-direct-t32", "pbs", 2, Arithmetic::F64);
     run("polyfabric-2-p64-t32", "pbs+ks", 2, Arithmetic::F64);
+}
+
+/// As processors run them: sums of earlier results, and random messages.
+#[test]
+fn full_size_sets_for_processors() {
+    let mut sets: Vec<u32> = vec![2, 4, 5];
+    // Its keys take 1 GiB.
+    sets.extend(std::env::var_os("POLYFABRIC_FULL").map(|_| 6));
+    for bits in sets {
+        let name = format!("polyfabric-{bits}-p136-t64");
+        let keys = Keys::<u64>::new(&name);
+        let range = |values: i64| Range::new(0, values - 1).unwrap();
+        let (count, values_of_a_part) = (8, 1 << (bits - 1));
+        let mut builder = Builder::new("sums").unwrap();
+        let x = builder.input("x", ElementType::Integer(range(1 << bits)), 2 * count).unwrap();
+        let half = Table::tabulate(range(1 << bits), |value| (value * value + 1) % values_of_a_part).unwrap();
+        let parts = builder.lookup(x, vec![half], None, LookupResult::Integer).unwrap();
+        let [first, second] = [0, count as u32]
+            .map(|from| builder.select(parts, &(from..from + count as u32).collect::<Vec<_>>()).unwrap());
+        let sum = builder.add(first, second).unwrap();
+        let table = Table::tabulate(range(2 * values_of_a_part - 1), |value| (5 * value + 3) % (1 << bits)).unwrap();
+        let y = builder.lookup(sum, vec![table], None, LookupResult::Integer).unwrap();
+        builder.output("y", y).unwrap();
+        let program = builder.finish().unwrap();
+        let lowered = keys.lower(&program, &TfheLowering::processor(KeySwitchOrder::Before));
+        let executor = Executor::new(&keys.server, 2).unwrap();
+        let mut random = 1u64;
+        let messages: Vec<i64> = (0..2 * count)
+            .map(|_| {
+                random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+                (random >> (64 - bits)) as i64
+            })
+            .collect();
+        let input = values(&[("x", &messages)]);
+        let outputs = executor.run(&lowered, &keys.encrypt(&program, &lowered, &input, 7), &NoProgress).unwrap();
+        assert_eq!(keys.decrypt(&program, &outputs), clear(&program, &input), "{name}");
+    }
 }
 
 #[test]

@@ -345,6 +345,14 @@ fn modulus_switch_dominates(more: f64) -> Parameters {
     })
 }
 
+/// The shape of a default set for processors, in which modulus switch and key switch matter alike; more noise and more key bits.
+fn set_for_processors(more: f64) -> Parameters {
+    changed_of("polyfabric-2-p136-t64", |literal| {
+        literal.lwe_dimension = 64 + (more * 40.0) as usize * 4;
+        literal.lwe_noise_log2 = -16.5 + more / 4.0;
+    })
+}
+
 /// The mean of the digits, −1 and 0, times the noise of the bootstrapping key's rows: half of all noise.
 fn rotations_mean_dominates(more: f64) -> Parameters {
     changed(|literal| {
@@ -437,6 +445,7 @@ fn programs_on_processors_fail_as_often_as_is_said() {
     let (after, before) = (KeySwitchOrder::After, KeySwitchOrder::Before);
     check("a centred phase", &program(4, 1, false), &TfheLowering::processor(after), modulus_switch_dominates);
     check("two tables, key switch", &two_tables(), &TfheLowering::processor(before), key_switch_dominates);
+    check("a set for processors", &program(5, 1, false), &TfheLowering::processor(before), set_for_processors);
     if full() {
         check("two tables, blind rotation", &two_tables(), &TfheLowering::processor(after), rotation_dominates);
     }

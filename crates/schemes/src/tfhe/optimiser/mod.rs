@@ -35,6 +35,12 @@ pub const WEIGHT_SUM: f64 = 16.0;
 /// ν² of the weights on fresh inputs for the direct set: a dot product with a row of small weights.
 pub const DIRECT_INPUT_SQUARED_NORM: f64 = 128.0;
 
+/// ν² of the weights in a set for programs on processors: a sum of eight results, or a gate's exclusive or.
+pub const PROCESSORS_SQUARED_NORM: f64 = 8.0;
+
+/// log2 of the failure probability of one PBS in a set for programs on processors: 256 of them together fail with 2^-128.
+pub const PROCESSORS_FAILURE_LOG2: f64 = -136.0;
+
 /// ν² of the weights in a PBS on integer digits: four signs of a comparison need 1 + 4 + 16 + 64 = 85.
 pub const INTEGERS_SQUARED_NORM: f64 = 88.0;
 
@@ -64,11 +70,17 @@ pub struct Target {
 }
 
 impl Target {
-    /// A set for integers of any width: centred phases, weights of [`INTEGERS_SQUARED_NORM`].
-    pub fn integers(message_bits: u32) -> Self {
+    /// A set for programs on processors, which center phases: weights of [`PROCESSORS_SQUARED_NORM`].
+    pub fn processors(message_bits: u32) -> Self {
         let rounding = PhaseRounding::Centred;
-        let (failure_log2, squared_norm) = (INTEGERS_FAILURE_LOG2, INTEGERS_SQUARED_NORM);
+        let (failure_log2, squared_norm) = (PROCESSORS_FAILURE_LOG2, PROCESSORS_SQUARED_NORM);
         Self { message_bits, failure_log2, torus_bits: 64, rounding, squared_norm, narrow: false }
+    }
+
+    /// The same for integers of any width: weights of [`INTEGERS_SQUARED_NORM`].
+    pub fn integers(message_bits: u32) -> Self {
+        let (failure_log2, squared_norm) = (INTEGERS_FAILURE_LOG2, INTEGERS_SQUARED_NORM);
+        Self { failure_log2, squared_norm, ..Self::processors(message_bits) }
     }
 
     /// A default set: phases rounded to nearest, weights of [`SQUARED_NORM`].
@@ -344,18 +356,19 @@ mod tests {
 
     #[test]
     fn targets_are_met_by_the_public_formulas() {
-        for (message_bits, failure_log2, torus_bits) in [(1, -128.0, 32), (4, -64.0, 64), (3, -128.0, 64)] {
-            let derived = derive(Target::plain(message_bits, failure_log2, torus_bits)).expect("feasible");
+        let plain = [Target::plain(1, -128.0, 32), Target::plain(4, -64.0, 64), Target::plain(3, -128.0, 64)];
+        for target in plain.into_iter().chain([Target::processors(4), Target::integers(3)]) {
+            let derived = derive(target).expect("feasible");
             let mut literal = derived.literal.clone();
             literal.name = "derived".to_owned();
             let parameters = Parameters::check(&literal).expect("usable");
             assert!(parameters.security_bits() >= 128.0);
             let total = noise::blind_rotation(&parameters)
-                .combined(SQUARED_NORM, WEIGHT_SUM, WEIGHT_SUM)
+                .combined(target.squared_norm, WEIGHT_SUM, WEIGHT_SUM)
                 .plus(noise::key_switch(&parameters).expect("a key switch"))
-                .plus(noise::modulus_switch(&parameters));
-            let failure = total.failure_log2((-f64::from(message_bits) - 2.0).exp2());
-            assert!(failure <= failure_log2, "{failure} > {failure_log2}");
+                .plus(noise::modulus_switch_with(&parameters, target.rounding, 0));
+            let failure = total.failure_log2((-f64::from(target.message_bits) - 2.0).exp2());
+            assert!(failure <= target.failure_log2, "{failure} > {}", target.failure_log2);
             assert!((failure - derived.failure_log2).abs() < 1e-6);
         }
     }

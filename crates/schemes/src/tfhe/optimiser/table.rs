@@ -4,20 +4,24 @@ use std::fmt::Write;
 
 use polyfabric_kernels::RingDegree;
 
-use super::{
-    DIRECT_INPUT_SQUARED_NORM, Derived, INTEGERS_FAILURE_LOG2, INTEGERS_SQUARED_NORM, SQUARED_NORM, Target, derive,
-    derive_direct,
-};
+use super::{DIRECT_INPUT_SQUARED_NORM, Derived, SQUARED_NORM, Target, derive, derive_direct};
+
+/// Message bits of the sets for programs on processors. For one and three bits, sets above are as cheap.
+const PROCESSORS_BITS: [u32; 4] = [2, 4, 5, 6];
+
+/// Message bits of the sets for integers.
+const INTEGERS_BITS: [u32; 2] = [3, 4];
 
 const HEADER: &str = "\
-# Our sets: 128 bits of security and a failure probability of 2^-64 or 2^-128 for one PBS, by the optimiser.
+# Our sets: 128 bits of security and a failure probability of 2^-64 to 2^-144 for one PBS, by the optimiser.
 # Written by `cargo run --release -p polyfabric-schemes --example derive-sets`; a test compares them. Do not edit.
 ";
 
 /// The text of `sets/defaults.toml`.
 ///
-/// Sets are called `polyfabric-<message bits>-p<failure>-t<torus bits>`, with `-narrow` for a machine's transforms. `polyfabric-direct-…` is
-/// for one level of PBSs without a key switch. An infeasible target becomes a comment with the reason.
+/// Sets are called `polyfabric-<message bits>-p<failure>-t<torus bits>`, with `-narrow` for a machine's transforms. Those of 2^-136 and
+/// `polyfabric-integers-…` assume centred phases. `polyfabric-direct-…` is for one level of PBSs without a key switch. An infeasible target
+/// becomes a comment with the reason.
 pub fn defaults_toml() -> String {
     let mut text = HEADER.to_owned();
     for torus_bits in [32, 64] {
@@ -58,22 +62,13 @@ pub fn defaults_toml() -> String {
             Err(reason) => text.push_str(&format!("\n# {name}: {reason}\n")),
         }
     }
-    for message_bits in [3, 4] {
+    for message_bits in PROCESSORS_BITS {
+        let name = format!("polyfabric-{message_bits}-p136-t64");
+        write_centred(&mut text, &name, "programs", Target::processors(message_bits), "256");
+    }
+    for message_bits in INTEGERS_BITS {
         let name = format!("polyfabric-integers-{message_bits}-t64");
-        match derive(Target::integers(message_bits)) {
-            Ok(derived) => {
-                let note = format!(
-                    "for integers of any width on a processor: {message_bits} message bits and padding; one lookup, its phase centred, after a key switch and a sum of squared norm {INTEGERS_SQUARED_NORM} fails with 2^{:.1}, so that 65,536 of them together fail with 2^-128; {:.0} million operations",
-                    derived.failure_log2,
-                    derived.operations / 1e6
-                );
-                let target = format!(
-                    "optimiser: {message_bits} message bits, centred phase, failure 2^{INTEGERS_FAILURE_LOG2}, 64-bit torus"
-                );
-                write_set(&mut text, &name, &note, &target, &derived);
-            }
-            Err(reason) => text.push_str(&format!("\n# {name}: {reason}\n")),
-        }
+        write_centred(&mut text, &name, "integers of any width", Target::integers(message_bits), "65,536");
     }
     for (name, degree) in [("polyfabric-direct-t32", 2048), ("polyfabric-direct-1024-t32", 1024)] {
         let direct = RingDegree::new(degree).ok().and_then(|degree| derive_direct(1, degree));
@@ -90,6 +85,25 @@ pub fn defaults_toml() -> String {
         }
     }
     text
+}
+
+/// A set for `what` on a processor, of which `lookups` together fail with 2^-128.
+fn write_centred(text: &mut String, name: &str, what: &str, target: Target, lookups: &str) {
+    let Target { message_bits, failure_log2, squared_norm, .. } = target;
+    match derive(target) {
+        Ok(derived) => {
+            let note = format!(
+                "for {what} on a processor: {message_bits} message bits and padding; one lookup, its phase centred, after a key switch and a sum of squared norm {squared_norm} fails with 2^{:.1}, so that {lookups} of them together fail with 2^-128; {:.0} million operations",
+                derived.failure_log2,
+                derived.operations / 1e6
+            );
+            let target = format!(
+                "optimiser: {message_bits} message bits, centred phase, failure 2^{failure_log2}, 64-bit torus"
+            );
+            write_set(text, name, &note, &target, &derived);
+        }
+        Err(reason) => text.push_str(&format!("\n# {name}: {reason}\n")),
+    }
 }
 
 fn write_set(text: &mut String, name: &str, note: &str, target: &str, derived: &Derived) {
