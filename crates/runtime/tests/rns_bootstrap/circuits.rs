@@ -87,3 +87,35 @@ fn polynomials_of_many_degrees() {
         }
     }
 }
+
+#[test]
+fn polynomials_in_powers_share_them() {
+    let slots = 1024;
+    let unit = |angle: f64| Complex::new(angle.cos(), angle.sin());
+    let input: Vec<Complex> = random_slots(slots, 4).iter().map(|value| unit(3.0 * value.re)).collect();
+    for degree in [1, 2, 5, 15, 22] {
+        let depth = (degree + 1usize).next_power_of_two().ilog2() as usize;
+        let client = client(Hoisting::Single, depth + 1);
+        let mut lowering = client.lowering("powers");
+        let a = lowering.input("x", depth + 1, 1.0).unwrap();
+        let polynomials: Vec<Vec<Complex>> = (0..3).map(|seed| random_slots(degree + 1, seed)).collect();
+        let slices: Vec<&[Complex]> = polynomials.iter().map(Vec::as_slice).collect();
+        let values = lowering.power_sums(&a, &slices, client.chain.scale(1).real()).unwrap();
+        for (index, value) in values.iter().enumerate() {
+            assert_eq!((value.level, value.scale), (1, client.chain.scale(1)));
+            lowering.output(&format!("y{index}"), value);
+        }
+        let program = lowering.finish().unwrap();
+        let keys = client.keys(&program, None, KeyStorage::BYTES);
+        let outputs = client.run(&program, &keys, &[&client.encrypt(&input, depth + 1, 7)]);
+        for ((polynomial, value), parts) in polynomials.iter().zip(&values).zip(outputs.chunks(2)) {
+            let wanted: Vec<Complex> = input
+                .iter()
+                .map(|&x| polynomial.iter().rev().fold(Complex::default(), |sum, &c| sum * x + c))
+                .collect();
+            let (worst, _) = precision(&client.decrypt(parts.to_vec(), value.scale.real(), slots), &wanted);
+            let [bound, _] = client.bounds(value);
+            assert!(worst > 16.0 && worst >= bound, "degree {degree}: {worst} bits, bound {bound}");
+        }
+    }
+}

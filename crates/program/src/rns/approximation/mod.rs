@@ -3,11 +3,13 @@
 //! - [`ChebyshevSeries`]: interpolation in the Chebyshev basis of an interval.
 //! - [`modular_reduction`]: functions that remove multiples of q_0 in CKKS bootstrapping.
 //! - [`minimax`]: composite odd polynomials for the sign and ReLU.
+//! - [`lookup`]: lookup tables of integers as trigonometric polynomials.
 //! - [`embedding`]: the encoding's transform as a product of sparse matrices.
 
 mod chebyshev;
 mod double_double;
 pub mod embedding;
+pub mod lookup;
 pub mod minimax;
 pub mod modular_reduction;
 

@@ -1,7 +1,7 @@
-//! Polynomials of a ciphertext, in the Chebyshev basis, by baby steps and giant steps.
+//! Polynomials of a ciphertext, in the Chebyshev basis or in powers, by baby steps and giant steps.
 //!
 //! A polynomial of degree d takes ceil(log2(d + 1)) levels, the minimum (J.-P. Bossuat et al., EUROCRYPT 2021, section 4). It is
-//! repeatedly divided by the largest possible T_(2^k) until the rest is a sum of multiples of T_i's available early enough. Scales are
+//! repeatedly divided by the largest possible T_(2^k) or x^(2^k) until the rest is a sum of multiples available early enough. Scales are
 //! exact: every sum has a target level and scale, and every constant in it is encoded at the scale that brings its term there. So
 //! nothing is lost to primes that differ from the scale, and each sum is rescaled once.
 
@@ -12,7 +12,7 @@ use super::{CiphertextValue, Lowering, LoweringError, Result};
 use crate::rns::homomorphic::{Basis, Complex, Polynomial, Values};
 use crate::rns::levels::Scale;
 use crate::rns::noise::F64_ROUNDING;
-use plan::{Node, Plan};
+use plan::{Family, Joint, Node};
 use std::collections::BTreeMap;
 
 /// Levels that a polynomial of degree `degree` (as written) takes on its interval.
@@ -129,7 +129,6 @@ impl Lowering<'_> {
     /// # Errors
     /// [`LoweringError::LevelExhausted`] if a has too few levels.
     pub fn chebyshev(&mut self, a: &CiphertextValue, coefficients: &[Complex], scale: f64) -> Result<CiphertextValue> {
-        let plan = Plan::new(coefficients);
         let whole = a.noise.profile.is_none();
         let mut a = a.clone();
         if whole {
@@ -138,20 +137,52 @@ impl Lowering<'_> {
             let points = Points::interval(coefficients.len() - 1).around(error, real);
             a.noise = a.noise.at_points(points, self.source());
         }
-        let level = a
-            .level
-            .checked_sub(plan.depth)
-            .ok_or(LoweringError::LevelExhausted { op: "polynomial", top: self.chain().top() })?;
-        let powers = self.chebyshev_powers(&a, &plan)?;
-        let above = scale * self.chain().dropped_product(level + 1);
-        let raw = self.sum_of(&plan.root, &powers, level + 1, above)?;
-        let raw = self.completed(raw, &powers, level + 1, above)?;
-        let mut result = self.relinearise_and_rescale(&raw)?;
-        result.scale = Scale::Real(scale);
+        let mut results = self.sums(&a, Family::Chebyshev, &[coefficients], scale)?;
+        let mut result = results.pop().expect("one result for one polynomial");
         if whole {
             result.noise = result.noise.settled();
         }
         Ok(result)
+    }
+
+    /// Σ c_k·a^k for |a| ≤ 1 and each of `polynomials`, with exactly the scale `scale`: each at ceil(log2(degree + 1)) levels below a's. The
+    /// polynomials share the powers of a. For complex a on the unit circle this basis is as stable as Chebyshev's on \[−1, 1].
+    ///
+    /// # Errors
+    /// [`LoweringError::LevelExhausted`] if a has too few levels.
+    pub fn power_sums(
+        &mut self,
+        a: &CiphertextValue,
+        polynomials: &[&[Complex]],
+        scale: f64,
+    ) -> Result<Vec<CiphertextValue>> {
+        self.sums(a, Family::Powers, polynomials, scale)
+    }
+
+    /// The polynomials of a, in members of `family`, with exactly the scale `scale`.
+    fn sums(
+        &mut self,
+        a: &CiphertextValue,
+        family: Family,
+        polynomials: &[&[Complex]],
+        scale: f64,
+    ) -> Result<Vec<CiphertextValue>> {
+        let joint = Joint::new(polynomials, family);
+        let exhausted = LoweringError::LevelExhausted { op: "polynomial", top: self.chain().top() };
+        if joint.plans.iter().any(|plan| plan.depth > a.level) {
+            return Err(exhausted);
+        }
+        let powers = self.powers(a, &joint)?;
+        let sum = |plan: &plan::Plan| {
+            let level = a.level - plan.depth;
+            let above = scale * self.chain().dropped_product(level + 1);
+            let raw = self.sum_of(&plan.root, &powers, level + 1, above)?;
+            let raw = self.completed(raw, &powers, level + 1, above)?;
+            let mut result = self.relinearise_and_rescale(&raw)?;
+            result.scale = Scale::Real(scale);
+            Ok(result)
+        };
+        joint.plans.iter().map(sum).collect()
     }
 
     /// 2a² − 1, rescaled: T_2, or the cosine of the doubled angle.
@@ -165,27 +196,33 @@ impl Lowering<'_> {
         self.relinearise_and_rescale(&shifted)
     }
 
-    /// T_1 and the T_i of the plan, each at the highest possible level.
-    fn chebyshev_powers(&mut self, a: &CiphertextValue, plan: &Plan) -> Result<BTreeMap<usize, CiphertextValue>> {
+    /// b_1 = a and the b_i of the plans, each at the highest possible level.
+    fn powers(&mut self, a: &CiphertextValue, joint: &Joint) -> Result<BTreeMap<usize, CiphertextValue>> {
         let mut powers = BTreeMap::from([(1, a.clone())]);
-        for &index in &plan.powers {
+        for &index in &joint.powers {
             let (left, right) = plan::factors(index);
             // In ascending order, both factors and their difference exist already.
-            let power = if left == right {
-                let root = powers[&left].clone();
-                self.double_angle(&root)?
-            } else {
-                let (a, b) = (powers[&left].clone(), powers[&right].clone());
-                let level = a.level.min(b.level);
-                let (a, b) = (self.lowered_near(&a, level, b.scale)?, self.lowered_near(&b, level, a.scale)?);
-                let product = self.multiply(&a, &b)?;
-                let twice = self.add(&product, &product)?;
-                let difference = self.drop_to(&powers[&(left - right)].clone(), level)?;
-                let scale = product.scale.real() / difference.scale.real();
-                let mut difference = self.multiply_real(&difference, 1.0, scale)?;
-                difference.scale = product.scale;
-                let power = self.sub(&twice, &difference)?;
-                self.relinearise_and_rescale(&power)?
+            let power = match joint.family {
+                Family::Chebyshev if left == right => self.double_angle(&powers[&left].clone())?,
+                Family::Powers if left == right => {
+                    let square = self.square(&powers[&left].clone())?;
+                    self.relinearise_and_rescale(&square)?
+                }
+                family => {
+                    let (a, b) = (powers[&left].clone(), powers[&right].clone());
+                    let level = a.level.min(b.level);
+                    let (a, b) = (self.lowered_near(&a, level, b.scale)?, self.lowered_near(&b, level, a.scale)?);
+                    let mut product = self.multiply(&a, &b)?;
+                    if family == Family::Chebyshev {
+                        let twice = self.add(&product, &product)?;
+                        let difference = self.drop_to(&powers[&(left - right)].clone(), level)?;
+                        let scale = product.scale.real() / difference.scale.real();
+                        let mut difference = self.multiply_real(&difference, 1.0, scale)?;
+                        difference.scale = product.scale;
+                        product = self.sub(&twice, &difference)?;
+                    }
+                    self.relinearise_and_rescale(&product)?
+                }
             };
             powers.insert(index, power);
         }
@@ -257,7 +294,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// c·T_i at `level` with `scale`.
+    /// c·b_i at `level` with `scale`.
     fn constant_multiple(
         &mut self,
         power: &CiphertextValue,
@@ -277,7 +314,7 @@ impl Lowering<'_> {
         Ok(term)
     }
 
-    /// Adds the constant of a sum. A sum that is only a constant starts from 0·T_1.
+    /// Adds the constant of a sum. A sum that is only a constant starts from 0·b_1.
     fn completed(
         &mut self,
         raw: Raw,
