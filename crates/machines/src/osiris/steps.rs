@@ -231,7 +231,7 @@ fn product(matrix: &MatrixProduct<'_>, width: i64) -> Result<KernelProgram, Lowe
     let choice = RnsLowering { steps: StepRule::Width(width), ..choice.clone() };
     // Errors are irrelevant here.
     let model =
-        NoiseModel { degree: chain.degree(), error_deviation: 3.2, secret_weight: 1.0, encryption: Encryption::Secret };
+        NoiseModel { secret_weight: 1.0, encryption: Encryption::Secret, ..NoiseModel::ternary(chain.degree()) };
     let empty = Empty(vec![0; chain.degree().get()].into());
     let mut lowering = Lowering::new("product", chain, choice, model, &empty)?;
     let by_offset = offsets.iter().map(|&offset| (offset, Values::Complex([Complex::from(1.0)].into()))).collect();

@@ -8,7 +8,7 @@ use crate::{Fault, PlanError};
 use polyfabric_program::rns::homomorphic::{NodeId, op_name};
 use polyfabric_program::rns::kernel::{Counts, KernelProgram, LimbSet, OpKind};
 use polyfabric_program::rns::lowering::{StepRule, TriedMatrix, TriedWidth, bgv};
-use polyfabric_program::rns::noise::{NodeReport, bgv_failure_log2, ckks_failure_log2};
+use polyfabric_program::rns::noise::{NodeReport, bgv_failure_log2};
 use polyfabric_runtime::rns::cpu::{Effort, Rehearsal, buffer_bytes, efforts};
 use polyfabric_schemes::rns::KeyId;
 use serde_json::{Value, json};
@@ -129,13 +129,13 @@ impl SlotPlan {
         matrices.iter().map(row).collect()
     }
 
-    /// log2 of the failure probability: for CKKS, that an output exceeds its error bound or a bootstrapping overflows.
+    /// log2 of the failure probability: for CKKS, that an output or a lookup exceeds its error bound or a bootstrapping overflows.
     ///
     /// # Errors
     /// [`Fault::Internal`] if the kernel program cannot be counted.
     pub fn failure_log2(&self) -> Result<f64, PlanError> {
         Ok(match &self.lowering {
-            Lowering::Ckks(plan) => ckks_failure_log2(self.program().outputs().count(), plan.lowered.overflow_log2),
+            Lowering::Ckks(plan) => plan.lowered.failure_log2,
             Lowering::Bgv(plan) => plan.failure_log2(self.program().inputs().count())?,
         })
     }

@@ -32,6 +32,7 @@ pub fn bootstrapping(
     }
     let sizes = program.nodes().iter().filter_map(|node| match node.op {
         Op::Bootstrap { slots } => Some(slots.unwrap_or_else(|| program.slots())),
+        Op::Lookup { .. } => Some(parameters.max_slots()),
         _ => None,
     });
     // Create the largest; the lowering derives smaller ones.
@@ -39,9 +40,14 @@ pub fn bootstrapping(
     ckks::bootstrapping(parameters, chain, choice, slots).map_err(parameter)
 }
 
-/// Number of bootstraps in a program.
+/// Number of bootstraps in a program, lookups included.
 pub fn bootstraps_of(program: &Program) -> usize {
-    program.nodes().iter().filter(|node| matches!(node.op, Op::Bootstrap { .. })).count()
+    program.nodes().iter().filter(|node| matches!(node.op, Op::Bootstrap { .. } | Op::Lookup { .. })).count()
+}
+
+/// Whether the program needs a set with tables. Such sets serve no other programs.
+fn has_lookups(program: &Program) -> bool {
+    program.nodes().iter().any(|node| matches!(node.op, Op::Lookup { .. }))
 }
 
 fn bootstraps(program: &Program) -> bool {
@@ -62,7 +68,9 @@ fn rules(parameters: &ckks_scheme::Parameters, chain: &Chain, bootstrapping: Opt
 fn candidates(program: &Program, security: f64) -> impl Iterator<Item = &'static ckks_scheme::Parameters> {
     use ckks_scheme::sets::{Family, all};
     let bootstraps = bootstraps(program);
+    let lookups = has_lookups(program);
     let suits = move |family, parameters: &ckks_scheme::Parameters| match family {
+        Family::Bootstrap if lookups != ckks::has_tables(parameters) => false,
         Family::Bootstrap => !bootstraps || parameters.literal().bootstrap.is_some(),
         Family::Default => !bootstraps,
         _ => false,
@@ -113,7 +121,8 @@ fn sets_of_words(program: &Program, word_bits: u32) -> Result<Vec<&'static ckks_
     let mut fitting = Vec::new();
     for (entry, parameters) in all() {
         let largest = parameters.moduli().iter().map(|modulus| modulus.value()).max().unwrap_or(0);
-        if matches!(entry.family, Family::Toy | Family::Benchmark) || largest >> word_bits != 0 {
+        let tables = ckks::has_tables(parameters) == has_lookups(program);
+        if matches!(entry.family, Family::Toy | Family::Benchmark) || largest >> word_bits != 0 || !tables {
             continue;
         }
         let chain = ckks::chain(parameters).map_err(parameter)?;

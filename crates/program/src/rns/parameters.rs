@@ -6,7 +6,7 @@ use crate::rns::kernel::{Conversion, PublicPolynomial};
 use crate::rns::levels::{Chain, ChainError, Scale};
 use crate::rns::lowering::bootstrap::{Bootstrapping, BootstrappingError, BootstrappingLiteral, BootstrappingSecret};
 use crate::rns::lowering::{Hoisting, PlaintextEncoder, Rescaling, RnsLowering};
-use crate::rns::noise::{Encryption, NoiseModel};
+use crate::rns::noise::{Encryption, INTEGER_FAILURE_LOG2, NoiseModel, USUAL_FAILURE_LOG2};
 use polyfabric_schemes::ckks::{Complex, Encoder, Parameters, PrimeKind};
 use polyfabric_schemes::rns::{KeyId, SecretDistribution};
 
@@ -26,7 +26,13 @@ pub fn model(parameters: &Parameters, encryption: Encryption) -> NoiseModel {
         error_deviation: parameters.literal().noise_std,
         secret_weight: parameters.secret().expected_weight(degree),
         encryption,
+        failure_log2: Some(if has_tables(parameters) { INTEGER_FAILURE_LOG2 } else { USUAL_FAILURE_LOG2 }),
     }
+}
+
+/// Whether the set's bootstrapping applies lookup tables.
+pub fn has_tables(parameters: &Parameters) -> bool {
+    parameters.literal().bootstrap.is_some_and(|bootstrap| bootstrap.method.table_levels() > 0)
 }
 
 /// The fastest lowering on a CPU, with the gadget of `parameters`. Bootstrapping sets hoist rotations twice, since linear transforms
@@ -71,8 +77,8 @@ pub fn bootstrapping(
             BootstrappingSecret::Dense { hamming_weight }
         }
     };
-    // Messages up to 1 have coefficients up to the scale.
-    let largest_message = (chain.scale(0).real().log2() - chain.log2_modulus(0)).exp2();
+    // Messages up to 1 have coefficients up to the scale. A quarter is the most; a prime may be a little less than its power of two.
+    let largest_message = (chain.scale(0).real().log2() - chain.log2_modulus(0)).exp2().min(0.25);
     let nodes =
         Nodes::Integers { radius: largest_message, hamming_weight: secret.hamming_weight(), floor_log2: RARE_LOG2 };
     let literal = BootstrappingLiteral {

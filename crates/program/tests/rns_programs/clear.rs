@@ -1,7 +1,7 @@
 //! Does evaluation in the clear follow the definitions of the operations?
 
 use polyfabric_program::rns::homomorphic::{
-    Basis, Builder, ClearError, Complex, Diagonals, Polynomial, Scheme, Values, evaluate,
+    Basis, Builder, ClearError, Complex, Diagonals, Polynomial, ProgramErrorCause, Scheme, Table, Values, evaluate,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -43,6 +43,29 @@ fn a_matrix_by_its_diagonals_is_the_matrix() {
     let program = b.finish().expect("a program");
     let evaluation = evaluate(&program, &inputs(Values::real(&[1.0, 10.0, 100.0, 1000.0]))).expect("values");
     assert_eq!(evaluation.outputs(&program)["y"], &Values::real(&[21.0, 430.0, 6500.0, 7008.0]));
+}
+
+#[test]
+fn lookups_apply_a_table_to_both_parts() {
+    let mut b = Builder::new("squares", Scheme::Ckks, 2).expect("a program");
+    let x = b.input("x").expect("an input");
+    let squares = Arc::new(Table::new(&[0, 1, 0, 1], 4).expect("a table"));
+    let y = b.lookup(x, squares.clone()).expect("a lookup");
+    b.output("y", y).expect("an output");
+    let program = b.finish().expect("a program");
+    // 3 and 2; −3 and 5, which are 1 modulo 4, with errors below half a step.
+    let input = Values::Complex([Complex::new(0.75, 0.5), Complex::new(-0.7, 1.3)].into());
+    let evaluation = evaluate(&program, &inputs(input)).expect("values");
+    let wanted = Values::Complex([Complex::new(0.25, 0.0), Complex::new(0.25, 0.25)].into());
+    assert_eq!(evaluation.outputs(&program)["y"], &wanted);
+
+    let mut bgv = Builder::new("squares", Scheme::Bgv { plaintext_modulus: 17 }, 2).expect("a program");
+    let x = bgv.input("x").expect("an input");
+    let error = bgv.lookup(x, squares).expect_err("a lookup of BGV");
+    assert!(matches!(error.cause, ProgramErrorCause::NotInScheme { .. }), "{error}");
+    for (entries, modulus) in [(&[0u32][..], 2), (&[0, 2], 2), (&[0, 0], 1)] {
+        assert_eq!(Table::new(entries, modulus), None);
+    }
 }
 
 #[test]

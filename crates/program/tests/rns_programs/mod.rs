@@ -4,6 +4,7 @@ mod clear;
 mod fit;
 mod kernel_text;
 mod levels;
+mod lookups;
 mod lowering;
 mod text;
 

@@ -2,7 +2,7 @@
 
 use polyfabric_program::Location;
 use polyfabric_program::rns::homomorphic::{
-    Basis, Builder, Complex, Diagonals, NodeId, Polynomial, Program, Scheme, Values,
+    Basis, Builder, Complex, Diagonals, NodeId, Polynomial, Program, Scheme, Table, Values,
 };
 use polyfabric_program::rns::text::parse_program;
 use proptest::prelude::*;
@@ -44,7 +44,7 @@ fn build(scheme: Scheme, steps: &[Step]) -> Program {
         let (a, b) = (nodes[a % nodes.len()], nodes[b % nodes.len()]);
         let file: Arc<str> = "dir/a \"file\".py".into();
         builder.at((*line > 0).then_some(Location { file, line: *line }));
-        let made: Result<NodeId, _> = match op % 13 {
+        let made: Result<NodeId, _> = match op % 14 {
             0 => builder.add(a, b),
             1 => builder.sub(a, b),
             2 => builder.mul(a, b),
@@ -66,6 +66,12 @@ fn build(scheme: Scheme, steps: &[Step]) -> Program {
                     _ => Basis::Monomial,
                 };
                 builder.polynomial(a, Arc::new(Polynomial { basis, coefficients: values.clone() }))
+            }
+            12 if scheme == Scheme::Ckks => {
+                let modulus = 2 + u32::from(*op);
+                let entries: Vec<u32> =
+                    (0..2 + line).map(|entry| number.unsigned_abs() as u32 % modulus * entry % modulus).collect();
+                builder.lookup(a, Arc::new(Table::new(&entries, modulus).expect("a table")))
             }
             _ => {
                 let constant = builder.constant(values.clone()).expect("a constant");

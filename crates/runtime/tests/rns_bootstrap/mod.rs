@@ -2,4 +2,5 @@
 
 mod circuits;
 mod common;
+mod lookups;
 mod rings;

@@ -69,6 +69,22 @@ pub enum BootstrapMethod {
     /// The imaginary part of the Taylor polynomial of the complex exponential after squarings (J. H. Cheon, K. Han, A. Kim, M. Kim and
     /// Y. Song, EUROCRYPT 2018).
     Exponential,
+    /// No reduction but lookup tables of integers: the complex exponential by Chebyshev interpolation and squarings, then polynomials of it
+    /// (A. Alexandru, A. Kim, Y. Polyakov, ePrint 2024/1623). Requires the order *slim*.
+    Tables {
+        /// Levels of a table: ⌈log2 p⌉ for integers modulo p.
+        levels: u32,
+    },
+}
+
+impl BootstrapMethod {
+    /// Levels of the tables; 0 for the other methods.
+    pub fn table_levels(self) -> u32 {
+        match self {
+            Self::Tables { levels } => levels,
+            Self::Cosine | Self::Exponential => 0,
+        }
+    }
 }
 
 /// Unchecked bootstrapping parameters: how the phases use the upper levels. The lowering derives polynomials and matrices from them.
@@ -403,7 +419,8 @@ impl Parameters {
         NoiseDistribution::new(self.0.literal.noise_std, 1)
     }
 
-    /// Levels left after bootstrapping, if the set has it: a polynomial of degree d uses ⌈log2(d + 1)⌉, a double-angle step one.
+    /// Levels left after bootstrapping, if the set has it: a polynomial of degree d uses ⌈log2(d + 1)⌉, a double-angle step one. In a set
+    /// with tables, linear operations between lookups can use them.
     pub fn levels_left(&self) -> Option<usize> {
         let taken = self.0.literal.bootstrap?;
         let depth = |degree: u32| u32::BITS - degree.leading_zeros();
@@ -412,6 +429,7 @@ impl Parameters {
             depth(taken.degree),
             taken.doublings,
             depth(taken.arcsine_degree),
+            taken.method.table_levels(),
             taken.slots_to_coefficients,
         ];
         let levels: u64 = levels.into_iter().map(u64::from).sum();

@@ -1,8 +1,8 @@
 //! Builds a homomorphic program node by node. Each method checks its operands and parameters.
 
 use super::{
-    Basis, Diagonals, Node, NodeId, Op, Polynomial, Program, ProgramError, ProgramErrorCause as Cause, Scheme, Values,
-    op_name,
+    Basis, Diagonals, Node, NodeId, Op, Polynomial, Program, ProgramError, ProgramErrorCause as Cause, Scheme, Table,
+    Values, op_name,
 };
 use crate::{Location, MemoryBudget};
 use polyfabric_kernels::cancel;
@@ -195,6 +195,10 @@ impl Builder {
                 }
             }
             Op::Polynomial { polynomial } => self.check_polynomial(polynomial)?,
+            Op::Lookup { .. } if self.scheme != Scheme::Ckks => {
+                let (scheme, remedy) = ("BGV", "use a polynomial modulo t, or CKKS");
+                return Err(self.refuse(Cause::NotInScheme { op: name, scheme, remedy }));
+            }
             Op::Bootstrap { slots: Some(slots) } => {
                 let limit = if self.scheme == Scheme::Ckks { self.slots } else { 0 };
                 if !slots.is_power_of_two() || *slots > limit {
@@ -438,6 +442,14 @@ impl Builder {
     /// [`Cause::Kind`] if `a` is public, [`Cause::Period`].
     pub fn bootstrap_slots(&mut self, a: NodeId, slots: usize) -> Result<NodeId> {
         self.push(Op::Bootstrap { slots: Some(slots) }, &[a])
+    }
+
+    /// Applies `table` to `a`, whose slots hold integers as fractions.
+    ///
+    /// # Errors
+    /// [`Cause::Kind`] if `a` is public, [`Cause::NotInScheme`] with BGV.
+    pub fn lookup(&mut self, a: NodeId, table: Arc<Table>) -> Result<NodeId> {
+        self.push(Op::Lookup { table }, &[a])
     }
 
     /// Declares `a` as the output `name`.

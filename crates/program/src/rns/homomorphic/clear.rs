@@ -1,6 +1,6 @@
 //! Evaluates a program in the clear, as the reference for encrypted execution.
 
-use super::{Basis, Complex, Diagonals, NodeId, Op, Polynomial, Program, Scheme, Values};
+use super::{Basis, Complex, Diagonals, NodeId, Op, Polynomial, Program, Scheme, Table, Values};
 use polyfabric_kernels::modular::Modulus;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -137,6 +137,7 @@ trait Slots {
     fn polynomial(&self, basis: Basis, coefficients: &[Self::Value], x: Self::Value) -> Self::Value;
     fn read_all(&self, values: &Values) -> Vec<Self::Value>;
     fn conjugate(&self, values: &[Self::Value]) -> Vec<Self::Value>;
+    fn lookup(&self, table: &Table, x: Self::Value) -> Self::Value;
 }
 
 fn run<S: Slots>(
@@ -177,6 +178,7 @@ fn run<S: Slots>(
             | Op::Relinearise
             | Op::Bootstrap { slots: None }
             | Op::Output { .. } => operand(0).to_vec(),
+            Op::Lookup { table } => operand(0).iter().map(|&x| slots.lookup(table, x)).collect(),
             Op::Bootstrap { slots: Some(period) } => repeated(slots, operand(0), *period),
         };
         change(id, &mut value);
@@ -272,6 +274,10 @@ impl Slots for ComplexSlots {
     fn conjugate(&self, values: &[Complex]) -> Vec<Complex> {
         values.iter().map(|value| value.conjugate()).collect()
     }
+
+    fn lookup(&self, table: &Table, x: Complex) -> Complex {
+        Complex::new(table.apply(x.re), table.apply(x.im))
+    }
 }
 
 struct ModularSlots {
@@ -314,5 +320,9 @@ impl Slots for ModularSlots {
     fn conjugate(&self, values: &[u64]) -> Vec<u64> {
         let (first, second) = values.split_at(values.len() / 2);
         second.iter().chain(first).copied().collect()
+    }
+
+    fn lookup(&self, _: &Table, x: u64) -> u64 {
+        unreachable!("the builder rejects lookups of BGV; the operand is {x}")
     }
 }

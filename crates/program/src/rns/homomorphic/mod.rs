@@ -22,7 +22,7 @@ pub use builder::{Builder, OBSERVED};
 pub use clear::{ClearError, Evaluation, centred, evaluate, evaluate_changed, evaluate_each};
 pub use error::{ProgramError, ProgramErrorCause};
 pub use polyfabric_schemes::ckks::Complex;
-pub use values::{Basis, Diagonals, Polynomial, Values};
+pub use values::{Basis, Diagonals, Polynomial, Table, Values};
 
 use crate::Location;
 use polyfabric_kernels::RingDegree;
@@ -151,6 +151,9 @@ pub enum Op {
         /// `None` for all slots of the program.
         slots: Option<usize>,
     },
+    /// CKKS: a table applied to the real and to the imaginary part of every slot, which are integers as fractions ([`Table`]). Restores the
+    /// levels of the operand. Tables of one operand share most of the work.
+    Lookup { table: Arc<Table> },
     /// One operand, returned to the caller.
     Output {
         /// Unique among the outputs.
@@ -165,6 +168,7 @@ impl Op {
             Self::Constant { values } => values.bytes(),
             Self::LinearTransform { diagonals } => diagonals.by_offset.values().map(Values::bytes).sum(),
             Self::Polynomial { polynomial } => polynomial.coefficients.bytes(),
+            Self::Lookup { table } => size_of_val(table.entries()),
             _ => 0,
         };
         bytes as u64
@@ -192,6 +196,7 @@ pub fn op_name(op: &Op) -> &'static str {
         Op::LinearTransform { .. } => "linear_transform",
         Op::Polynomial { .. } => "polynomial",
         Op::Bootstrap { .. } => "bootstrap",
+        Op::Lookup { .. } => "lookup",
         Op::Output { .. } => "output",
     }
 }

@@ -1,5 +1,6 @@
 //! Public values of a program: vectors, diagonals of matrices, polynomials.
 
+use super::clear::centred;
 use polyfabric_schemes::ckks::Complex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -59,6 +60,74 @@ impl Values {
 pub struct Diagonals {
     /// By offset; every diagonal has one value per slot, or one for all.
     pub by_offset: BTreeMap<i64, Values>,
+}
+
+/// A table from integers modulo its length to integers modulo `modulus`.
+///
+/// Slots hold an integer v modulo m as the fraction v/m; fractions that differ by an integer are equal.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Table {
+    entries: Arc<[u32]>,
+    modulus: u32,
+}
+
+impl Table {
+    /// Most entries, and largest modulus.
+    pub const MOST: usize = 1 << 12;
+
+    /// The table that maps k to `entries[k]`; `None` unless there are 2 to [`Self::MOST`] entries, each below `modulus`, which is in the same
+    /// range.
+    pub fn new(entries: &[u32], modulus: u32) -> Option<Self> {
+        let range = 2..=Self::MOST;
+        let sound = range.contains(&entries.len()) && range.contains(&(modulus as usize));
+        (sound && entries.iter().all(|&entry| entry < modulus)).then(|| Self { entries: entries.into(), modulus })
+    }
+
+    pub fn entries(&self) -> &[u32] {
+        &self.entries
+    }
+
+    /// Number of entries: p for integers modulo p.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Modulus of the results.
+    pub fn modulus(&self) -> u32 {
+        self.modulus
+    }
+
+    /// The fraction in (−1/2, 1/2] that stands for `value` modulo `modulus`.
+    pub fn fraction(value: u32, modulus: u32) -> f64 {
+        centred(u64::from(value % modulus), modulus.into()) as f64 / f64::from(modulus)
+    }
+
+    /// The integer modulo `modulus` nearest to a fraction, and the distance from it as a part of a step.
+    pub fn nearest(fraction: f64, modulus: u32) -> (u32, f64) {
+        let steps = fraction * f64::from(modulus);
+        let nearest = steps.round();
+        (nearest.rem_euclid(modulus.into()) as u32 % modulus, (steps - nearest).abs())
+    }
+
+    /// The fractions of the entries.
+    pub fn fractions(&self) -> Vec<f64> {
+        self.entries.iter().map(|&entry| Self::fraction(entry, self.modulus)).collect()
+    }
+
+    /// Largest absolute value of the entries' fractions.
+    pub fn largest_fraction(&self) -> f64 {
+        self.fractions().into_iter().fold(0.0, |largest, value| value.abs().max(largest))
+    }
+
+    /// The fraction of the entry of the integer nearest to the fraction `x`.
+    pub fn apply(&self, x: f64) -> f64 {
+        let (index, _) = Self::nearest(x, self.entries.len() as u32);
+        Self::fraction(self.entries[index as usize], self.modulus)
+    }
 }
 
 /// Basis of a polynomial.

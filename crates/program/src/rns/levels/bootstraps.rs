@@ -105,7 +105,7 @@ impl<'a> Cuts<'a> {
                 let level = match &node.op {
                     Op::Input { level, .. } => Some(level.unwrap_or(self.rules.top)),
                     Op::ModSwitch { level } => (*level <= available).then_some(*level),
-                    Op::Bootstrap { .. } => (available >= self.needed).then_some(self.restored),
+                    Op::Bootstrap { .. } | Op::Lookup { .. } => (available >= self.needed).then_some(self.restored),
                     _ => available.checked_sub(levels_used(self.program, id)),
                 };
                 match level {

@@ -203,7 +203,7 @@ pub(super) fn highest_levels(program: &Program, rules: &PlanRules) -> Result<Vec
             Op::Constant { .. } => 0,
             Op::ModSwitch { level } if *level > available => return Err(raised(*level, available)),
             Op::ModSwitch { level } => *level,
-            Op::Bootstrap { .. } => match rules.bootstrapping {
+            Op::Bootstrap { .. } | Op::Lookup { .. } => match rules.bootstrapping {
                 Some((operand, _)) if available < operand => return Err(raised(operand, available)),
                 Some((_, level)) => level,
                 None => return Err(LevelError::NoBootstrapping { place: place(), node: id }),
@@ -241,7 +241,7 @@ fn missing_levels(program: &Program, rules: &PlanRules) -> usize {
             (Op::Input { level, .. }, _) => level.unwrap_or(rules.top) as i64,
             (Op::Constant { .. }, _) => 0,
             (Op::ModSwitch { level }, _) => available.min(*level as i64),
-            (Op::Bootstrap { .. }, Some((_, level))) => level as i64,
+            (Op::Bootstrap { .. } | Op::Lookup { .. }, Some((_, level))) => level as i64,
             _ => available - levels_used(program, id) as i64,
         });
     }
@@ -260,7 +260,7 @@ fn lowest_levels(program: &Program, rules: &PlanRules, highest: &[usize], live: 
         let fixed = match &node.op {
             Op::Input { level, .. } => *level,
             Op::ModSwitch { level } => Some(*level),
-            Op::Bootstrap { .. } => rules.bootstrapping.map(|(_, level)| level),
+            Op::Bootstrap { .. } | Op::Lookup { .. } => rules.bootstrapping.map(|(_, level)| level),
             // A level chosen by the author determines the output's.
             Op::Output { .. } => Some(match program.node(node.operands[0]).op {
                 Op::ModSwitch { level } => level,
@@ -275,7 +275,7 @@ fn lowest_levels(program: &Program, rules: &PlanRules, highest: &[usize], live: 
             continue;
         }
         let needed = match &node.op {
-            Op::Bootstrap { .. } => rules.bootstrapping.map_or(0, |(operand, _)| operand),
+            Op::Bootstrap { .. } | Op::Lookup { .. } => rules.bootstrapping.map_or(0, |(operand, _)| operand),
             _ => levels[index] + levels_used(program, NodeId(index as u32)),
         };
         for operand in &node.operands {

@@ -25,6 +25,8 @@ pub enum LoweringError {
     Encoding { op: &'static str, magnitude: f64, scale: String, problem: String },
     #[error("{op}: {problem}")]
     NotLowered { op: &'static str, problem: &'static str },
+    #[error("lookup with {entries} integers: {problem}")]
+    Table { entries: usize, problem: String },
     #[error("bootstrap of values that repeat every {slots} slots: {cause}")]
     Bootstrapping { slots: usize, cause: String },
     #[error(transparent)]

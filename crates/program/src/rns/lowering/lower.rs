@@ -9,10 +9,10 @@ use super::{
     CiphertextValue, Lowering, LoweringError, PlaintextEncoder, Relinearisation, Rescaling, Result, RnsLowering,
 };
 use crate::location::place;
-use crate::rns::homomorphic::{NodeId, OBSERVED, Op, Program, Scheme, Values, op_name};
+use crate::rns::homomorphic::{Node, NodeId, OBSERVED, Op, Program, Scheme, Table, Values, op_name};
 use crate::rns::kernel::{KernelProgram, KeyUse, LimbSet, OpKind};
 use crate::rns::levels::{Chain, Plan, PlanRules, Scale, integer_factor, levels_used};
-use crate::rns::noise::{F64_ROUNDING, NoiseModel};
+use crate::rns::noise::{F64_ROUNDING, NoiseModel, ckks_failure_log2};
 use polyfabric_kernels::cancel;
 use polyfabric_schemes::rns::{KeyId, KeySet, MissingKey};
 use polyfabric_schemes::tfhe::noise::sum_log2;
@@ -62,9 +62,9 @@ pub struct Lowered {
     pub keys: BTreeMap<KeyId, KeyUse>,
     /// State of every live node that is not public.
     pub nodes: BTreeMap<NodeId, NodeState>,
-    /// log2 of a bound of the probability that a bootstrapping's modular reduction overflows
-    /// ([`Bootstrapping::failure_probability_log2`]); −∞ without bootstrapping.
-    pub overflow_log2: f64,
+    /// log2 of a bound of the probability that an output or a lookup exceeds its error bound, or that the integer parts of a bootstrapping or
+    /// lookup leave their range ([`Bootstrapping::failure_probability_log2`]).
+    pub failure_log2: f64,
 }
 
 /// The target of lowering a CKKS program.
@@ -129,6 +129,7 @@ pub fn lower_within(program: &Program, target: &Target<'_>, magnitudes: &[f64]) 
         inputs: Vec::new(),
         outputs: Vec::new(),
         nodes: BTreeMap::new(),
+        lookups: HashMap::new(),
         overflow_log2: f64::NEG_INFINITY,
     };
     let stage = cancel::stage("lowering", program.nodes().len());
@@ -150,7 +151,10 @@ pub fn lower_within(program: &Program, target: &Target<'_>, magnitudes: &[f64]) 
     let kernel = pass.lowering.finish()?;
     let keys = kernel.keys();
     let Pass { inputs, outputs, nodes, overflow_log2, .. } = pass;
-    Ok(Lowered { kernel, inputs, outputs, observed, choice: target.choice.clone(), keys, nodes, overflow_log2 })
+    let lookups = nodes.keys().filter(|&&id| matches!(program.node(id).op, Op::Lookup { .. })).count();
+    let beyond = target.model.failure_log2.unwrap_or(0.0);
+    let failure_log2 = ckks_failure_log2(outputs.len() + lookups * BOUNDS_OF_A_LOOKUP, beyond, overflow_log2);
+    Ok(Lowered { kernel, inputs, outputs, observed, choice: target.choice.clone(), keys, nodes, failure_log2 })
 }
 
 /// A switching key that a program needs is missing or incomplete.
@@ -196,6 +200,9 @@ pub fn check_keys(program: &Program, kernel: &KernelProgram, keys: &KeySet) -> s
     Ok(())
 }
 
+/// Bounds that a lookup relies on: its result's, and for both parts those of the angle and of the radius.
+const BOUNDS_OF_A_LOOKUP: usize = 5;
+
 struct Pass<'a> {
     program: &'a Program,
     plan: Plan,
@@ -216,6 +223,8 @@ struct Pass<'a> {
     inputs: Vec<Port>,
     outputs: Vec<Port>,
     nodes: BTreeMap<NodeId, NodeState>,
+    /// Results of lookups whose operand other tables were applied to before.
+    lookups: HashMap<NodeId, CiphertextValue>,
     overflow_log2: f64,
 }
 
@@ -315,21 +324,17 @@ impl Pass<'_> {
                 self.lowering.lower_to(&value, level)?
             }
             Op::Bootstrap { slots } => {
-                let Some(plan) = self.bootstrapping else {
-                    let problem = "the parameters have no bootstrapping; choose a set that has";
-                    return Err(LoweringError::NotLowered { op: op_name(&node.op), problem });
-                };
-                let a = self.at(operand(0), plan.input_level())?;
                 let slots = slots.unwrap_or_else(|| program.slots());
-                if slots == plan.literal().slots {
-                    self.overflow_log2 = sum_log2(self.overflow_log2, plan.failure_probability_log2());
-                    self.lowering.bootstrap(&a, plan)?
-                } else {
-                    let own = self.bootstrapping_of(slots, plan)?;
-                    self.overflow_log2 = sum_log2(self.overflow_log2, own.failure_probability_log2());
-                    let value = self.lowering.bootstrap(&a, &own)?;
-                    if value.level > level { self.lowering.lower_to(&value, level)? } else { value }
+                let value = self.refreshed(id, slots, |lowering, a, plan| lowering.bootstrap(a, plan))?;
+                if value.level > level { self.lowering.lower_to(&value, level)? } else { value }
+            }
+            Op::Lookup { .. } => {
+                if !self.lookups.contains_key(&id) {
+                    self.look_up(id)?;
                 }
+                let problem = "its operand was not looked up; build the program anew";
+                let value = self.lookups.remove(&id).ok_or(LoweringError::NotLowered { op: "lookup", problem })?;
+                if value.level > level { self.lowering.lower_to(&value, level)? } else { value }
             }
             Op::Output { name } => {
                 let value = self.at(operand(0), level)?;
@@ -358,6 +363,49 @@ impl Pass<'_> {
         );
         self.follow(id, &mut value);
         self.values[id.index()] = Some(value);
+        Ok(())
+    }
+
+    /// Applies `apply` to the operand of `id` and to the bootstrapping of `slots` slots.
+    fn refreshed<T>(
+        &mut self,
+        id: NodeId,
+        slots: usize,
+        apply: impl FnOnce(&mut Lowering<'_>, &CiphertextValue, &Bootstrapping) -> Result<T>,
+    ) -> Result<T> {
+        let node = self.program.node(id);
+        let Some(plan) = self.bootstrapping else {
+            let problem = "the parameters have no bootstrapping; choose a set that has";
+            return Err(LoweringError::NotLowered { op: op_name(&node.op), problem });
+        };
+        let a = self.at(node.operands[0], plan.input_level())?;
+        let own;
+        let plan = if slots == plan.literal().slots {
+            plan
+        } else {
+            own = self.bootstrapping_of(slots, plan)?;
+            &own
+        };
+        self.overflow_log2 = sum_log2(self.overflow_log2, plan.failure_probability_log2());
+        apply(&mut self.lowering, &a, plan)
+    }
+
+    /// Applies the tables of all lookups with the operand of `id` at once.
+    fn look_up(&mut self, id: NodeId) -> Result<()> {
+        let program = self.program;
+        let operands = &program.node(id).operands;
+        let lookup = |(other, node): (NodeId, &'_ Node)| match &node.op {
+            Op::Lookup { table } if node.operands == *operands && self.plan.node(other).live => {
+                Some((other, Arc::clone(table)))
+            }
+            _ => None,
+        };
+        let (ids, tables): (Vec<NodeId>, Vec<Arc<Table>>) = program.iter().filter_map(lookup).unzip();
+        let tables: Vec<&Table> = tables.iter().map(Arc::as_ref).collect();
+        // Shorter vectors repeat, so the bootstrapping of all slots is theirs too, and needs no level to join the parts.
+        let slots = self.lowering.ring_slots();
+        let found = self.refreshed(id, slots, |lowering, a, plan| lowering.lookup(a, plan, &tables))?;
+        self.lookups.extend(ids.into_iter().zip(found));
         Ok(())
     }
 

@@ -44,6 +44,8 @@ pub enum Points {
         /// −ln of the probability with which the mean square may be larger.
         beyond: f64,
     },
+    /// All values that the variable has; the summary is the maximum over them.
+    Each(Vec<Complex>),
 }
 
 /// Padding slots behind the end of a vector.
@@ -87,10 +89,11 @@ impl Points {
                 on(ends).into_iter().chain(behind.into_iter().flat_map(|behind| on(behind.ends))).collect()
             }
             Self::Random { values, .. } => values.iter().map(|&(value, _)| value.into()).collect(),
+            Self::Each(values) => values.clone(),
         }
     }
 
-    /// Bound of a polynomial of degree `degree` on the interval, from its magnitudes at the points; for random points, their maximum.
+    /// Bound of a polynomial of degree `degree` on the interval, from its magnitudes at the points; for other points, their maximum.
     ///
     /// On an interval, a polynomial of degree d is at most 1/cos(πd/2M) times its maximum over M points (H. Ehlich, K. Zeller, 1964).
     fn largest(&self, values: &[f64], degree: usize) -> f64 {
@@ -100,7 +103,7 @@ impl Points {
                 largest / (std::f64::consts::FRAC_PI_2 * degree as f64 / count as f64).cos()
             }
             Self::Interval { .. } => f64::INFINITY,
-            Self::Random { .. } => largest,
+            Self::Random { .. } | Self::Each(_) => largest,
         }
     }
 
@@ -108,7 +111,7 @@ impl Points {
     fn deviation(&self, squares: &[f64], degree: usize) -> f64 {
         let largest = largest_of(squares);
         match self {
-            Self::Interval { .. } => self.largest(squares, degree).sqrt(),
+            Self::Interval { .. } | Self::Each(_) => self.largest(squares, degree).sqrt(),
             Self::Random { values, count, beyond } => {
                 // Bernstein's inequality for the mean of independent numbers in [0, largest].
                 let mean: f64 =
@@ -126,7 +129,7 @@ impl Points {
             &Self::Interval { ends, behind, count, margin, whole } => {
                 behind.map(|behind| (border(ends, count, margin, whole).len(), behind.first))
             }
-            Self::Random { .. } => None,
+            Self::Random { .. } | Self::Each(_) => None,
         }
     }
 
@@ -295,7 +298,7 @@ impl Profile {
     /// Bound of the systematic error. For random points it is the mean over the points; the rest counts as random.
     pub fn systematic(&self) -> f64 {
         match &*self.points {
-            Points::Interval { .. } => {
+            Points::Interval { .. } | Points::Each(_) => {
                 self.points.largest(&self.sums(SYSTEMATIC, 1), self.term_degree) + self.entered(1)
             }
             Points::Random { values, .. } => self.marked(SYSTEMATIC).map(|term| mean(values, term).abs()).sum(),

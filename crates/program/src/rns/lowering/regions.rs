@@ -218,6 +218,7 @@ impl Regions {
             | Op::Rotate { .. }
             | Op::Conjugate
             | Op::LinearTransform { .. }
+            | Op::Lookup { .. }
             | Op::Bootstrap { slots: Some(_) } => return None,
         };
         let variable = self.variables.get_mut(&function.variable)?;

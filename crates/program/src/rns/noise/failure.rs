@@ -4,9 +4,9 @@
 //! model of `polyfabric_schemes::bgv`). Limbs are chosen for κ = [`KAPPA`]. Unused modulus bits permit a larger κ
 //! ([`polyfabric_schemes::bgv::Noise::kappa_within`]); the smallest along the way counts. Bootstrapping also rounds.
 //!
-//! *CKKS.* Each output's error exceeds its bound with probability at most 2^-40 ([`super::NoiseModel::tail`]). A bootstrapping also
-//! fails if an integer part leaves the range of its modular reduction
-//! ([`crate::rns::approximation::overflow_probability_log2`]).
+//! *CKKS.* The error of each output, and each error that a lookup relies on, exceeds its bound with probability at most
+//! 2^[`super::NoiseModel::failure_log2`]: 2^-40, for integers 2^-128. A bootstrapping or lookup also fails if an integer part leaves its range
+//! ([`crate::rns::approximation::modular_reduction::overflow_probability_log2`]).
 
 use crate::rns::lowering::bgv::Held;
 use polyfabric_schemes::bgv::KAPPA;
@@ -14,13 +14,10 @@ use polyfabric_schemes::gaussian::ln_erfc;
 use polyfabric_schemes::tfhe::noise::sum_log2;
 use std::f64::consts::{LOG2_E, SQRT_2};
 
-/// log2 of the probability that some slot of a CKKS ciphertext exceeds its bound.
-const CKKS_BEYOND_LOG2: f64 = -40.0;
-
-/// log2 of the probability that a CKKS program exceeds the bound of one of its outputs, or that one of its bootstrappings overflows
-/// (with probability 2^`overflow_log2`).
-pub fn ckks_failure_log2(outputs: usize, overflow_log2: f64) -> f64 {
-    sum_log2(CKKS_BEYOND_LOG2 + (outputs as f64).log2(), overflow_log2).min(0.0)
+/// log2 of the probability that a CKKS program exceeds one of `bounds` error bounds, each with probability 2^`beyond_log2`, or that one of
+/// its bootstrappings or lookups overflows (with probability 2^`overflow_log2`).
+pub fn ckks_failure_log2(bounds: usize, beyond_log2: f64, overflow_log2: f64) -> f64 {
+    sum_log2(beyond_log2 + (bounds as f64).log2(), overflow_log2).min(0.0)
 }
 
 /// log2 of the probability that a BGV program exceeds a bound, so that it decrypts wrongly or is rejected. `degree` is the ring degree
@@ -46,10 +43,11 @@ mod tests {
 
     #[test]
     fn outputs_and_overflows_of_ckks_both_count() {
-        assert_eq!(ckks_failure_log2(1, f64::NEG_INFINITY), -40.0);
-        assert_eq!(ckks_failure_log2(1 << 10, f64::NEG_INFINITY), -30.0);
-        assert!((ckks_failure_log2(1, -40.0) + 39.0).abs() < 1e-9 && (ckks_failure_log2(1, -20.0) + 20.0).abs() < 1e-5);
-        assert_eq!(ckks_failure_log2(1, 3.0), 0.0);
+        let of = |bounds, overflow| ckks_failure_log2(bounds, -40.0, overflow);
+        assert_eq!(of(1, f64::NEG_INFINITY), -40.0);
+        assert_eq!(of(1 << 10, f64::NEG_INFINITY), -30.0);
+        assert!((of(1, -40.0) + 39.0).abs() < 1e-9 && (of(1, -20.0) + 20.0).abs() < 1e-5);
+        assert_eq!(of(1, 3.0), 0.0);
     }
 
     #[test]

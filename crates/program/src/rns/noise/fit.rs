@@ -1,14 +1,14 @@
 //! Checks before encryption that given inputs keep all values within the noise analysis' assumptions.
 
 use crate::rns::folding::Folded;
-use crate::rns::homomorphic::{Basis, ClearError, Complex, NodeId, Op, Program, Values, evaluate_each};
+use crate::rns::homomorphic::{Basis, ClearError, Complex, NodeId, Op, Program, Table, Values, evaluate_each};
 use crate::rns::levels::Chain;
 use crate::rns::noise::{NodeReport, NoiseReport};
 use polyfabric_schemes::ckks::encoding::SpecialFft;
 use std::collections::{BTreeMap, HashMap};
 use thiserror::Error;
 
-/// Tolerated excess beyond an interval's end, as a fraction of its width, for rounding.
+/// Tolerated excess beyond an interval's end, as a fraction of its width, and distance from an integer, for rounding.
 const SLACK: f64 = 1.0 / (1 << 20) as f64;
 
 /// Why a program does not accept given inputs.
@@ -25,6 +25,20 @@ pub enum FitFailure {
         hi: f64,
         slot: usize,
         value: String,
+    },
+    #[error(
+        "{place}lookup {node}: with these inputs slot {slot} of its operand is {value}, which is {distance:.1e} of a step from an integer over \
+         {modulus}; give fractions v/{modulus}"
+    )]
+    NoInteger {
+        /// "file:line: ", or nothing.
+        place: String,
+        node: NodeId,
+        slot: usize,
+        value: f64,
+        /// Distance from the nearest multiple of 1/`modulus`, as a part of it.
+        distance: f64,
+        modulus: u32,
     },
     #[error(
         "{place}{op} {node}: with these inputs values up to {magnitude:.3e} have coefficients up to 2^{coefficient:.1} at scale 2^{scale:.1}, but half of the modulus at level {level} is 2^{half:.1}: they would wrap around; scale the inputs down, or keep it at a higher level with .at_level(l)"
@@ -122,6 +136,13 @@ pub fn expect_inputs(
             approximations.entry(interval.operand).or_default().push((node, interval));
         }
     }
+    let mut lookups: HashMap<NodeId, Vec<(&NodeReport, u32)>> = HashMap::new();
+    for node in &report.nodes {
+        let written = program.node(node.node);
+        if let Op::Lookup { table } = &written.op {
+            lookups.entry(written.operands[0]).or_default().push((node, table.len() as u32));
+        }
+    }
     let reports: HashMap<NodeId, &NodeReport> = report.nodes.iter().map(|node| (node.node, node)).collect();
     let transform = SpecialFft::new(program.slots());
     let mut failures = BTreeMap::new();
@@ -133,6 +154,11 @@ pub fn expect_inputs(
                 failures.insert(report.node, failure);
             }
         }
+        for &(report, modulus) in lookups.get(&id).into_iter().flatten() {
+            if let Err(failure) = expect_integers(report, &values, modulus) {
+                failures.insert(report.node, failure);
+            }
+        }
         if let Some(node) = reports.get(&id)
             && let Err(failure) = expect_coefficients_fit(node, &values, chain, &transform)
         {
@@ -140,6 +166,20 @@ pub fn expect_inputs(
         }
     })?;
     failures.into_values().next().map_or(Ok(()), Err)
+}
+
+/// Checks that both parts of all slots are fractions of integers over `modulus`.
+fn expect_integers(report: &NodeReport, values: &[Complex], modulus: u32) -> Result<(), FitFailure> {
+    for (slot, slot_value) in values.iter().enumerate() {
+        for value in [slot_value.re, slot_value.im] {
+            let (_, distance) = Table::nearest(value, modulus);
+            if distance.is_nan() || distance > SLACK {
+                let place = report.place.clone();
+                return Err(FitFailure::NoInteger { place, node: report.node, slot, value, distance, modulus });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Checks that the coefficients of `values` fit the modulus at a node.

@@ -8,7 +8,7 @@
 //! Most errors are not Gaussian: they are a Gaussian times the secret's value in the slot, or times another random value, so large
 //! errors are more frequent. A *deviation* here is therefore that of a Gaussian for which the same bound is valid: each kind of error
 //! exceeds [`NoiseModel::tail`] deviations with at most the stated probability. For a Gaussian it is √E|error in a slot|², for a
-//! product more ([`NoiseModel::product`]).
+//! product more ([`NoiseModel::product`]). Without a stated probability it is √E|error in a slot|² for all of them.
 
 use crate::rns::kernel::Conversion;
 use polyfabric_kernels::RingDegree;
@@ -26,7 +26,15 @@ pub struct NoiseModel {
     /// Expected Hamming weight of the secret, which equals E|·|² of its value at a root.
     pub secret_weight: f64,
     pub encryption: Encryption,
+    /// log2 of the probability that some slot of a ciphertext exceeds its bound. `None` for expected deviations, which bound nothing.
+    pub failure_log2: Option<f64>,
 }
+
+/// log2 of the usual probability that some slot exceeds its bound.
+pub const USUAL_FAILURE_LOG2: f64 = -40.0;
+
+/// log2 of that probability for integers: decryption returns them without their errors, so a wrong one is worse than an inexact real number.
+pub const INTEGER_FAILURE_LOG2: f64 = -128.0;
 
 /// The key that encrypts inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +53,7 @@ impl NoiseModel {
             error_deviation: 3.2,
             secret_weight: degree.get() as f64 * 2.0 / 3.0,
             encryption: Encryption::Public,
+            failure_log2: Some(USUAL_FAILURE_LOG2),
         }
     }
 
@@ -113,28 +122,30 @@ impl NoiseModel {
         self.error_deviation * (self.n() * self.product(1) * squares.sum::<f64>()).sqrt()
     }
 
-    /// Number of deviations that an error exceeds in any slot with probability 2^-40; |error|² of a Gaussian is exponentially
-    /// distributed.
+    /// Number of deviations that an error exceeds in any slot with probability 2^[`Self::failure_log2`]; |error|² of a Gaussian is
+    /// exponentially distributed. 1 for expected deviations.
     pub fn tail(&self) -> f64 {
-        self.log_slots_beyond().sqrt()
+        self.failure_log2.map_or(1.0, |failure| self.log_slots_beyond(failure).sqrt())
     }
 
-    /// −ln of 2^-40/N.
-    fn log_slots_beyond(&self) -> f64 {
-        (40.0 + self.n().log2()) * std::f64::consts::LN_2
+    /// −ln of 2^`failure_log2`/N.
+    fn log_slots_beyond(&self, failure_log2: f64) -> f64 {
+        (self.n().log2() - failure_log2) * std::f64::consts::LN_2
     }
 
     /// Factor by which the squared deviation of g·σ^`power` must exceed E|g|²·(E|σ|²)^`power`, for independent complex Gaussians g and σ.
     /// σ is the secret's value, common to all errors, or a digit's.
     ///
     /// With E|g|² = E|σ|² = 1 the squares u and w are exponentially distributed, and u·w^k ≤ k^k·((u + w)/(k + 1))^(k + 1) by the
-    /// inequality of means for u and k times w/k. u + w exceeds y with probability (1 + y)·e^-y. Choose y so that this is 2^-40/N: then
-    /// |g·σ^k|² exceeds k^k·(y/(k + 1))^(k + 1) at most that often. The factor is this value over tail².
+    /// inequality of means for u and k times w/k. u + w exceeds y with probability (1 + y)·e^-y. Choose y so that this is the stated
+    /// probability over N: then |g·σ^k|² exceeds k^k·(y/(k + 1))^(k + 1) at most that often. The factor is this value over tail². For expected
+    /// deviations it is E w^k = k!.
     fn product(&self, power: i32) -> f64 {
         if power == 0 {
             return 1.0;
         }
-        let beyond = self.log_slots_beyond();
+        let Some(failure) = self.failure_log2 else { return (1..=power).map(f64::from).product() };
+        let beyond = self.log_slots_beyond(failure);
         // y = beyond + ln(1 + y): a contraction by 1/(1 + y).
         let y = (0..20).fold(beyond, |y, _| beyond + (1.0 + y).ln());
         let k = f64::from(power);

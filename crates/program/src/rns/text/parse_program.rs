@@ -3,7 +3,7 @@
 use super::{TextError, TextErrorCause};
 use crate::lexer::{Lexer, Place, SyntaxError};
 use crate::rns::homomorphic::{
-    Basis, Builder, Complex, Diagonals, NodeId, Op, Polynomial, Program, ProgramError, Scheme, Values,
+    Basis, Builder, Complex, Diagonals, NodeId, Op, Polynomial, Program, ProgramError, Scheme, Table, Values,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -105,6 +105,16 @@ fn node(lexer: &mut Lexer<'_>, scheme: Scheme) -> Result<(Op, Vec<NodeId>)> {
         "polynomial" => {
             let basis = basis(lexer)?;
             Op::Polynomial { polynomial: Arc::new(Polynomial { basis, coefficients: values(lexer, scheme)? }) }
+        }
+        "lookup" => {
+            lexer.expect("modulo")?;
+            let modulus = lexer.u32()?;
+            let place = lexer.here();
+            let entries = lexer.numbers(Lexer::u32)?;
+            let expected = || format!("2 to {} entries below the modulus, which is in the same range", Table::MOST);
+            let table = Table::new(&entries, modulus);
+            let table = table.ok_or_else(|| place.expected(expected(), format!("{} entries", entries.len())))?;
+            Op::Lookup { table: Arc::new(table) }
         }
         "bootstrap" => Op::Bootstrap { slots: if lexer.accept("slots")? { Some(lexer.usize()?) } else { None } },
         "output" => Op::Output { name },

@@ -57,6 +57,10 @@ fn attributes(f: &mut fmt::Formatter<'_>, op: &Op) -> fmt::Result {
         Op::Rotate { steps } => write!(f, " by {steps}"),
         Op::ModSwitch { level } => write!(f, " to {level}"),
         Op::Bootstrap { slots: Some(slots) } => write!(f, " slots {slots}"),
+        Op::Lookup { table } => {
+            let entries: Vec<String> = table.entries().iter().map(u32::to_string).collect();
+            write!(f, " modulo {} [{}]", table.modulus(), entries.join(", "))
+        }
         Op::LinearTransform { diagonals } => {
             f.write_str(" {")?;
             for (index, (offset, values)) in diagonals.by_offset.iter().enumerate() {

@@ -84,7 +84,11 @@ pub(super) fn encode(parameters: &Parameters) -> Vec<u8> {
             bootstrap.degree,
             bootstrap.doublings,
             bootstrap.arcsine_degree,
-            u32::from(bootstrap.method == BootstrapMethod::Exponential),
+            match bootstrap.method {
+                BootstrapMethod::Cosine => 0,
+                BootstrapMethod::Exponential => 1,
+                BootstrapMethod::Tables { levels } => levels.saturating_add(1),
+            },
         ]
     });
     push(&mut block, &bootstrap);
@@ -94,6 +98,9 @@ pub(super) fn encode(parameters: &Parameters) -> Vec<u8> {
     parameters.moduli().iter().for_each(|modulus| block.extend(modulus.value().to_le_bytes()));
     block
 }
+
+/// Methods from 2 on are tables of one level, two levels and so on.
+const MOST_TABLE_LEVELS_AND_1: u32 = 17;
 
 pub(super) fn decode(block: &[u8]) -> Result<Parameters, FormatError> {
     let mut fields = Fields(block);
@@ -136,7 +143,8 @@ pub(super) fn decode(block: &[u8]) -> Result<Parameters, FormatError> {
     let method = match fields.u32()? {
         0 => BootstrapMethod::Cosine,
         1 => BootstrapMethod::Exponential,
-        _ => return Err(FormatError::ParameterBlock("the method of the bootstrapping is neither 0 nor 1")),
+        after @ 2..=MOST_TABLE_LEVELS_AND_1 => BootstrapMethod::Tables { levels: after - 1 },
+        _ => return Err(FormatError::ParameterBlock("the bootstrapping has tables of more than 16 levels")),
     };
     let bootstrap = BootstrapLiteral { method, ..bootstrap };
     let literal = ParametersLiteral {

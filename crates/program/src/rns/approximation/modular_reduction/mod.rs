@@ -8,6 +8,8 @@
 //! [`Method::Exponential`], the first published method (Cheon, Han et al.), uses the imaginary part of e^(2πix) instead: the Taylor
 //! polynomial at a 2^r-th of the angle, squared r times. It needs no fit, but a conjugation and more levels for the same error.
 //!
+//! [`Method::Tables`] does not reduce: it stops at e^(2πix), which does not depend on I, for [lookup tables](super::lookup).
+//!
 //! The cosine's polynomial must be accurate only near integers (Han and Ki), and most so near frequent ones. For a secret of Hamming
 //! weight h, I is a sum of h + 1 rounded uniform numbers with standard deviation √((h + 1)/12), so large |I| are rare.
 //! [`Nodes::Integers`] is a least-squares fit weighted by the probability of I, with a floor so that rare I keep fewer bits.
@@ -18,6 +20,7 @@ pub use overflow::overflow_probability_log2;
 
 use super::chebyshev::check_parameter;
 use super::double_double::least_squares;
+use super::lookup::{exponential, exponential_error};
 use super::{ApproximationError, ChebyshevSeries};
 use crate::rns::homomorphic::Complex;
 pub use polyfabric_schemes::ckks::BootstrapMethod as Method;
@@ -39,6 +42,9 @@ pub enum Nodes {
         floor_log2: f64,
     },
 }
+
+/// Most levels of a table: 2^12 integers.
+const MOST_TABLE_LEVELS: u32 = 12;
 
 /// An approximation of x modulo 1, not checked.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,6 +79,8 @@ pub enum Base {
     Cosine(ChebyshevSeries),
     /// e^(2πiK·t/2^r), t = x/K: the coefficients of 1, t, t², ….
     Exponential(Vec<Complex>),
+    /// The same function: the coefficients of T_0, T_1, T_2, ….
+    Circle(Vec<Complex>),
 }
 
 impl ModularReduction {
@@ -91,6 +99,16 @@ impl ModularReduction {
         let cosine = move |t: f64| (TAU * range * t / turns).cos();
         let base = match (literal.method, literal.nodes) {
             (Method::Exponential, _) => Base::Exponential(taylor(TAU * range / turns, literal.degree)),
+            (Method::Tables { levels }, _) => {
+                check_parameter("levels of tables", levels.into(), 1.0, f64::from(MOST_TABLE_LEVELS))?;
+                check_parameter(
+                    "degree of the arcsine's polynomial before tables",
+                    literal.arcsine_degree as f64,
+                    0.0,
+                    0.0,
+                )?;
+                Base::Circle(exponential(TAU * range / turns, literal.degree)?)
+            }
             (Method::Cosine, Nodes::Interval) => {
                 let degree = literal.degree / 2 * 2;
                 Base::Cosine(ChebyshevSeries::interpolate(cosine, -1.0, 1.0, degree)?.even())
@@ -110,6 +128,12 @@ impl ModularReduction {
             }
         };
         Ok(Self { literal, base, arcsine })
+    }
+
+    /// Bound of the error of e^(2πix) after the doublings, relative to 1, for [`Method::Tables`].
+    pub fn circle_error(&self) -> f64 {
+        let turns = 2f64.powi(self.literal.doublings as i32);
+        turns * exponential_error(TAU * self.literal.range as f64 / turns, self.literal.degree)
     }
 
     pub fn literal(&self) -> &ReductionLiteral {
@@ -134,6 +158,12 @@ impl ModularReduction {
             Base::Exponential(taylor) => {
                 let t = Complex::from(x / range);
                 let start = taylor.iter().rev().fold(Complex::default(), |sum, &coefficient| sum * t + coefficient);
+                (0..self.literal.doublings).fold(start, |value, _| value * value).im
+            }
+            Base::Circle(coefficients) => {
+                let angle = (x / range).acos();
+                let terms = coefficients.iter().enumerate();
+                let start = terms.fold(Complex::default(), |sum, (k, &c)| sum + c * (k as f64 * angle).cos().into());
                 (0..self.literal.doublings).fold(start, |value, _| value * value).im
             }
         };

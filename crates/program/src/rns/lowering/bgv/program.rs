@@ -183,10 +183,10 @@ pub fn lower(
     let encoder = SlotEncoder(encoder);
     let model = rules.model();
     let slots = SlotModel {
-        degree: model.degree,
         error_deviation: model.error_deviation,
         secret_weight: model.secret_weight,
         encryption: Encryption::Secret,
+        ..SlotModel::ternary(model.degree)
     };
     let mut lowering = Lowering::new(program.name(), &chain, choice.clone(), slots, &encoder)?;
     let mut evaluator = Evaluator::emitting(&mut lowering, &rules)?;
@@ -271,7 +271,7 @@ impl Walk<'_> {
                 self.plan.inputs.push(BgvPort { name: name.to_string(), state: value.state });
                 Ok(value)
             }
-            Op::Constant { .. } | Op::MulPlainScaled { .. } => Err(BgvError::NotBgv),
+            Op::Constant { .. } | Op::MulPlainScaled { .. } | Op::Lookup { .. } => Err(BgvError::NotBgv),
             Op::Add => evaluator.add(operand(0)?, operand(1)?, false),
             Op::Sub => evaluator.add(operand(0)?, operand(1)?, true),
             Op::Neg => evaluator.negate(operand(0)?),

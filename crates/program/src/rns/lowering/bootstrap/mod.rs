@@ -17,7 +17,10 @@
 //! cheap. With fewer than N/2 slots the ciphertext is packed sparsely: after the raising, a trace maps it into the subring of X^(N/2n),
 //! one vector of 2n slots contains both parts, and one modular reduction handles them. With one slot, this is the non-packed
 //! bootstrapping that F1 measures (J. H. Cheon et al., EUROCRYPT 2018): each transform is one product.
+//!
+//! Functional bootstrapping applies tables to integers instead ([`Lowering::lookup`]).
 
+mod lookup;
 mod parameters;
 mod raise;
 mod reduce;
@@ -48,7 +51,7 @@ impl Lowering<'_> {
             BootstrapOrder::Full => {
                 let raised = self.raise_modulus(&start, plan)?;
                 let scale = start.scale.real();
-                let target = plan.reduction_scale(self.chain(), plan.reduced_scale(self.chain(), scale));
+                let target = plan.transformed_scale(self.chain(), scale);
                 let parts = self.coefficients_to_slots(raised, plan, target)?;
                 let parts = self.reduce_parts(parts, plan, scale)?;
                 let joined = self.join_parts(parts, plan)?;
@@ -58,7 +61,7 @@ impl Lowering<'_> {
                 let coefficients = self.slots_to_coefficients(&start, plan)?;
                 let scale = coefficients.scale.real();
                 let raised = self.raise_modulus(&coefficients, plan)?;
-                let target = plan.reduction_scale(self.chain(), plan.reduced_scale(self.chain(), scale));
+                let target = plan.transformed_scale(self.chain(), scale);
                 let parts = self.coefficients_to_slots(raised, plan, target)?;
                 let parts = self.reduce_parts(parts, plan, scale)?;
                 self.join_parts(parts, plan)?

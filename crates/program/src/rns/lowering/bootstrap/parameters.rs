@@ -6,7 +6,7 @@ use super::super::{
 use crate::rns::approximation::ApproximationError;
 use crate::rns::approximation::embedding::{Factor, Packing, coefficients_to_slots, slots_to_coefficients};
 use crate::rns::approximation::modular_reduction::{
-    Base, ModularReduction, ReductionLiteral, overflow_probability_log2,
+    Base, Method, ModularReduction, ReductionLiteral, overflow_probability_log2,
 };
 use crate::rns::homomorphic::{Complex, Diagonals, Values};
 use crate::rns::kernel::LimbSet;
@@ -98,6 +98,8 @@ pub enum BootstrappingError {
         /// log2 of what the reduction is made for.
         wanted: f64,
     },
+    #[error("tables with the order full; take the order slim, which leaves results in slots")]
+    TablesOrder,
     #[error(transparent)]
     Approximation(#[from] ApproximationError),
     #[error(transparent)]
@@ -141,6 +143,9 @@ impl Bootstrapping {
             }
         }
         let reduction = ModularReduction::new(literal.reduction)?;
+        if matches!(literal.reduction.method, Method::Tables { .. }) && literal.order != BootstrapOrder::Slim {
+            return Err(BootstrappingError::TablesOrder);
+        }
         let reduction_levels = reduction_levels(&reduction);
         let joining = usize::from(literal.order == BootstrapOrder::Slim && packing == Packing::Sparse);
         let taken = literal.coefficients_to_slots + reduction_levels + joining + literal.slots_to_coefficients;
@@ -249,6 +254,34 @@ impl Bootstrapping {
         self.scale_above(chain, target, self.reduction_level() - self.reduction_levels, self.reduction_level())
     }
 
+    /// Level of e^(2πix), where the tables start.
+    pub(super) fn table_level(&self) -> usize {
+        let levels = self.literal.reduction.method.table_levels() as usize;
+        self.reduction_level - self.reduction_levels + levels
+    }
+
+    /// Scale of the result of slots to coefficients. For tables it is q_0, so that a slot is an angle in turns.
+    pub(super) fn coefficient_scale(&self, chain: &Chain) -> f64 {
+        match (self.literal.reduction.method, self.literal.order) {
+            (Method::Tables { .. }, _) => chain.log2_modulus(0).exp2(),
+            (_, BootstrapOrder::Full) => chain.scale(self.output_level()).real(),
+            (_, BootstrapOrder::Slim) => chain.scale(0).real(),
+        }
+    }
+
+    /// Scale of the result of coefficients to slots, for a message that was raised at scale `message_scale`.
+    pub(super) fn transformed_scale(&self, chain: &Chain, message_scale: f64) -> f64 {
+        match self.literal.reduction.method {
+            Method::Tables { .. } => {
+                let (level, from) = (self.table_level(), self.reduction_level);
+                self.scale_above(chain, chain.scale(level).real(), level, from)
+            }
+            Method::Cosine | Method::Exponential => {
+                self.reduction_scale(chain, self.reduced_scale(chain, message_scale))
+            }
+        }
+    }
+
     /// The scale at level `from` whose repeated square is `target` at level `to`.
     pub(super) fn scale_above(&self, chain: &Chain, target: f64, to: usize, from: usize) -> f64 {
         (to + 1..=from).fold(target, |scale, level| (scale * chain.dropped_product(level)).sqrt())
@@ -297,10 +330,13 @@ impl Bootstrapping {
     }
 }
 
-/// Levels of the first polynomial, the doublings, and the arcsine.
+/// Levels of the first polynomial, the doublings, and the arcsine or the tables.
 fn reduction_levels(reduction: &ModularReduction) -> usize {
     let arcsine = reduction.arcsine().map_or(0, |arcsine| polynomial_depth(arcsine.coefficients().len() - 1));
-    polynomial_depth(base_coefficients(reduction).len() - 1) + reduction.literal().doublings + arcsine
+    polynomial_depth(base_coefficients(reduction).len() - 1)
+        + reduction.literal().doublings
+        + arcsine
+        + reduction.literal().method.table_levels() as usize
 }
 
 fn complex(values: &[f64]) -> Vec<Complex> {
@@ -312,6 +348,7 @@ pub(super) fn base_coefficients(reduction: &ModularReduction) -> Vec<Complex> {
     match reduction.base() {
         Base::Cosine(series) => complex(series.coefficients()),
         Base::Exponential(taylor) => monomial_to_chebyshev(taylor),
+        Base::Circle(coefficients) => coefficients.clone(),
     }
 }
 

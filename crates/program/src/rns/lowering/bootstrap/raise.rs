@@ -5,6 +5,7 @@ use crate::rns::approximation::embedding::Packing;
 use crate::rns::kernel::{Conversion, LimbSet, ValueId};
 use crate::rns::levels::Scale;
 use crate::rns::lowering::{CiphertextValue, Lowering, Noise, Result};
+use crate::rns::noise::{DigitSize, NoiseModel};
 use polyfabric_schemes::rns::KeyId;
 
 /// log2 of the largest mean scale of the matrices of coefficients to slots. Entries are f64 with 53 bits, so larger scales are useless.
@@ -51,7 +52,7 @@ impl Lowering<'_> {
         // An exact integer factor, if the matrices would otherwise need a larger scale than encodings support.
         let levels = plan.reduction_level() + 1..=plan.top();
         let dropped: f64 = levels.clone().map(|level| self.chain().dropped_product(level).log2()).sum();
-        let wanted = plan.reduction_scale(self.chain(), plan.reduced_scale(self.chain(), real(a.scale))).log2();
+        let wanted = plan.transformed_scale(self.chain(), real(a.scale)).log2();
         let excess = dropped + wanted - real(raised.scale).log2() - MOST_BITS * levels.count() as f64;
         let factor = excess.max(0.0).exp2().ceil();
         let mut result = self.multiply_integer(&raised, factor as i128)?;
@@ -88,6 +89,18 @@ impl Lowering<'_> {
         let (more, mask) = self.builder().inner_product_of_rows(KeyId::Encapsulate, &rows, &digits)?;
         let (more, mask) = (self.divide(more, special)?, self.divide(mask, special)?);
         Ok((self.builder().add(parts[0], more)?, mask))
+    }
+
+    /// Deviation of the error of the switch to the sparse secret, in units of the phase modulo q_0.
+    pub(super) fn encapsulation_noise(&self, plan: &Bootstrapping) -> f64 {
+        let Some(gadget) = plan.encapsulation() else { return 0.0 };
+        let special = self.chain().log2_product(&LimbSet::new(gadget.special.iter().copied()));
+        let digit =
+            |limb| DigitSize::Limbs { log2: self.chain().log2_product(&LimbSet::one(limb)) - special, primes: 1 };
+        let digits: Vec<DigitSize> = self.chain().limbs(0).iter().map(digit).collect();
+        let model = NoiseModel { secret_weight: plan.literal().secret.hamming_weight() as f64, ..*self.model() };
+        let rounding = model.division(gadget.special.len(), self.choice().division, 2);
+        model.inner_product(&digits, Conversion::Centred).hypot(rounding)
     }
 
     /// The sum of rotations by n, 2n, …: N/2n times the component of period n.

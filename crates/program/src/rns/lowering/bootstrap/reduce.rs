@@ -4,7 +4,7 @@ use super::{Bootstrapping, real};
 use crate::rns::approximation::modular_reduction::Method;
 use crate::rns::homomorphic::Complex;
 use crate::rns::levels::Scale;
-use crate::rns::lowering::{CiphertextValue, Lowering, Points, Result, monomial_to_chebyshev};
+use crate::rns::lowering::{CiphertextValue, Lowering, LoweringError, Points, Result, monomial_to_chebyshev};
 
 impl Lowering<'_> {
     /// Reduces every part. `message_scale` is the scale of the ciphertext before raising; the result encrypts its coefficients.
@@ -54,6 +54,10 @@ impl Lowering<'_> {
                     value = self.relinearise_and_rescale(&square)?;
                 }
                 self.imaginary_part(&value)?
+            }
+            Method::Tables { .. } => {
+                let problem = "the parameters have lookup tables and no modular reduction; choose another set";
+                return Err(LoweringError::NotLowered { op: "bootstrap", problem });
             }
         };
         if let Some(coefficients) = arcsine {

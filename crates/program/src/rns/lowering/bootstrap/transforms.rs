@@ -68,17 +68,13 @@ impl Lowering<'_> {
         self.add(&product, &rotated)
     }
 
-    /// The transform, ending with the chain's scale.
+    /// The transform, ending with [`Bootstrapping::coefficient_scale`].
     pub(super) fn slots_to_coefficients(
         &mut self,
         a: &CiphertextValue,
         plan: &Bootstrapping,
     ) -> Result<CiphertextValue> {
-        let level = match plan.literal().order {
-            BootstrapOrder::Full => plan.output_level(),
-            BootstrapOrder::Slim => 0,
-        };
-        let target = self.chain().scale(level).real();
+        let target = plan.coefficient_scale(self.chain());
         let fold = match (plan.packing(), plan.literal().order) {
             (Packing::Sparse, BootstrapOrder::Full) => Some(plan.literal().slots),
             _ => None,

@@ -1,0 +1,78 @@
+//! Do named sets keep the error bounds of lookups that they were chosen for?
+
+use polyfabric_program::rns::homomorphic::{Builder, Scheme, Table, Values};
+use polyfabric_program::rns::kernel::PublicPolynomial;
+use polyfabric_program::rns::levels::Scale;
+use polyfabric_program::rns::lowering::{LoweringError, NodeState, PlaintextEncoder, Target, lower};
+use polyfabric_program::rns::noise::Encryption;
+use polyfabric_program::rns::parameters;
+use polyfabric_schemes::ckks::sets;
+use std::sync::Arc;
+
+/// Encodes everything as zero: bounds do not depend on values.
+#[derive(Debug)]
+struct Zeros(Arc<[i64]>);
+
+impl PlaintextEncoder for Zeros {
+    fn encode(&self, _: &Values, _: Scale) -> Result<PublicPolynomial, String> {
+        Ok(PublicPolynomial::Narrow(Arc::clone(&self.0)))
+    }
+}
+
+/// Bounds of the errors of lookups after each other, in steps, with the set `name`.
+fn bounds(name: &str, encryption: Encryption, entries: &[u32], rounds: usize) -> Result<Vec<f64>, LoweringError> {
+    let set = sets::parameters(name).unwrap();
+    let (chain, choice) = (parameters::chain(&set).unwrap(), parameters::choice(&set));
+    let slots = set.max_slots();
+    let plan = parameters::bootstrapping(&set, &chain, &choice, slots).unwrap().unwrap();
+    let model = parameters::model(&set, encryption);
+    assert_eq!(model.failure_log2, Some(-128.0));
+    let encoder = Zeros(vec![0; chain.degree().get()].into());
+    let target = Target {
+        chain: &chain,
+        choice: &choice,
+        model,
+        encoder: &encoder,
+        bootstrapping: Some(&plan),
+        observed: false,
+    };
+    let table = Arc::new(Table::new(entries, 16).unwrap());
+    let mut builder = Builder::new("chained", Scheme::Ckks, slots).unwrap();
+    let mut x = builder.input("x").unwrap();
+    let mut results = Vec::new();
+    for _ in 0..rounds {
+        x = builder.lookup(x, Arc::clone(&table)).unwrap();
+        results.push(x);
+    }
+    builder.output("y", x).unwrap();
+    let lowered = lower(&builder.finish().unwrap(), &target)?;
+    assert!(lowered.failure_log2 < -120.0);
+    let bound = |state: &NodeState| 16.0 * (model.tail() * state.deviation + state.systematic);
+    Ok(results.iter().map(|id| bound(&lowered.nodes[id])).collect())
+}
+
+#[test]
+fn named_sets_keep_their_bounds() {
+    // One entry at the other end of the range: all others have the largest difference from it.
+    let mut sensitive = [9; 16];
+    sensitive[0] = 8;
+    let (secret, public) = (Encryption::Secret, Encryption::Public);
+    for (name, encryption, rounds, limit) in [
+        ("ckks-lookup-762", secret, 4, -6.0),
+        ("ckks-lookup-865", secret, 12, -9.0),
+        ("ckks-lookup-865", public, 12, -6.0),
+        ("toy-10-lookup", public, 12, -6.0),
+    ] {
+        let bounds: Vec<f64> =
+            bounds(name, encryption, &sensitive, rounds).unwrap().into_iter().map(f64::log2).collect();
+        println!("{name}, {encryption:?}: {bounds:.2?}");
+        assert!(bounds.iter().all(|&bound| bound < limit), "{name}: {bounds:?}");
+    }
+    // Longer chains are rejected before they could go wrong; other tables are less sensitive.
+    let rejected = bounds("ckks-lookup-762", secret, &sensitive, 20);
+    assert!(matches!(rejected, Err(LoweringError::Node { .. })), "{rejected:?}");
+    let other = [11, 2, 7, 14, 0, 9, 4, 13, 1, 6, 15, 3, 10, 5, 12, 8];
+    let other = bounds("ckks-lookup-762", secret, &other, 20).unwrap();
+    println!("a permutation: {:.2?}", other.iter().map(|bound| bound.log2()).collect::<Vec<f64>>());
+    assert!(other[19] < 1.01 * other[18] && other[19].log2() < -7.0, "{other:?}");
+}
