@@ -36,6 +36,8 @@ fn costs_match_the_documented_table() {
         found.push((bits, "less", two(&|i, b, x, y| i.compare(b, Comparison::Less, x, y))));
         found.push((bits, "max", two(&|i, b, x, y| i.extreme(b, x, y, false))));
         found.push((bits, "multiply", two(&|i, b, x, y| i.mul(b, x, y))));
+        let square = Compiled::new(2, 1, &[kind], |i, b, x| Ok(vec![i.mul(b, x[0], x[0])?]));
+        found.push((bits, "square", cost(&square)));
         found.push((bits, "divide", two(&|i, b, x, y| Ok(i.divide(b, x, y)?.0))));
         let shift = Compiled::new(2, 1, &[kind, amount], |i, b, x| {
             Ok(vec![i.shift(b, Direction::Left, x[0], Amount::Encrypted(x[1]))?])
@@ -49,7 +51,7 @@ fn costs_match_the_documented_table() {
     assert_eq!(text, include_str!("costs.txt"), "{text}");
 }
 
-/// A digit is read for its carry and for a selection; one torus step fits both, so the set with the smaller ring suffices.
+/// A digit is read for its carry and for a selection, or times itself; one torus step fits all, so the set with the smaller ring suffices.
 #[test]
 fn carries_and_choices_of_one_number_need_no_larger_set() {
     let kind = IntegerType::unsigned(8);
@@ -59,7 +61,8 @@ fn carries_and_choices_of_one_number_need_no_larger_set() {
         let most = i.extreme(b, sum, x[0], false)?;
         Ok(vec![i.add(b, most, sum)?])
     });
-    for made in [quotient, greater] {
+    let square = Compiled::new(2, 1, &[kind], |i, b, x| Ok(vec![i.mul(b, x[0], x[0])?]));
+    for made in [quotient, greater, square] {
         let chosen =
             choose_parameters(&made.program, -128.0, KeyUnrolling::ONE, Transform::F64, (Encryption::Secret, None))
                 .unwrap();

@@ -11,7 +11,7 @@ use polyfabric_schemes::tfhe::KeyUnrolling;
 use polyfabric_schemes::tfhe::noise::Transform;
 use std::collections::BTreeMap;
 
-/// Sum, product, order, choice and shift of two bytes, one carried by a prefix.
+/// Sum, product, square, order, choice and shift of two bytes, one carried by a prefix.
 #[test]
 fn bytes_decrypt_right() {
     let (kind, amount) = (IntegerType::unsigned(8), IntegerType::unsigned(3));
@@ -21,12 +21,14 @@ fn bytes_decrypt_right() {
     let y = integers.input(&mut builder, "y", kind, 1).unwrap();
     let by = integers.input(&mut builder, "by", amount, 1).unwrap();
     let product = integers.mul(&mut builder, x, y).unwrap();
+    let square = integers.mul(&mut builder, x, x).unwrap();
     let less = integers.compare(&mut builder, Comparison::Less, x, y).unwrap();
     let chosen = integers.select(&mut builder, less, x, y).unwrap();
     let shifted = integers.shift(&mut builder, Direction::Left, chosen, Amount::Encrypted(by)).unwrap();
     integers.set_lanes(64);
     let sum = integers.add(&mut builder, x, y).unwrap();
-    for (name, value) in [("sum", sum), ("product", product), ("less", less), ("shifted", shifted)] {
+    let results = [("sum", sum), ("product", product), ("square", square), ("less", less), ("shifted", shifted)];
+    for (name, value) in results {
         integers.output(&mut builder, name, value).unwrap();
     }
     let program = builder.finish().unwrap();
@@ -44,6 +46,7 @@ fn bytes_decrypt_right() {
         let expected: BTreeMap<String, Vec<i64>> = [
             ("sum", digits((x + y) % 256, 4)),
             ("product", digits(x * y % 256, 4)),
+            ("square", digits(x * x % 256, 4)),
             ("less", vec![i64::from(x < y)]),
             ("shifted", digits((x.min(y) << by) % 256, 4)),
         ]

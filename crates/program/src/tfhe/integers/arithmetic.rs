@@ -1,7 +1,7 @@
 //! Sums, differences, products, powers, and operations built from them.
 
 use super::carry::Columns;
-use super::digit::{Circuit, Digit};
+use super::digit::{Circuit, Digit, Function};
 use super::{BASE, BitOperation, CAPACITY, Integer, IntegerError, IntegerId, IntegerType, Integers, Operands, Result};
 use crate::tfhe::homomorphic::Builder;
 use std::collections::BTreeMap;
@@ -370,14 +370,15 @@ impl Circuit<'_> {
 
     /// Adds x · y, or twice that, to `columns`.
     fn times(&mut self, columns: &mut Columns, at: usize, x: &Digit, y: &Digit, twice: bool) -> Result<()> {
-        let both = self.read(&[(BASE, x), (1, y)], 0)?;
-        let factor = if twice { 2 } else { 1 };
-        let product = |value: i64| (value / BASE) * (value % BASE) * factor;
-        for (index, power) in [1, BASE, BASE * BASE].into_iter().enumerate() {
-            if columns.has(at + index) {
-                let digit = self.lookup(&both, &|value| product(value) / power % BASE)?;
-                columns.add(at + index, digit);
-            }
+        // A digit times itself is a table of that digit alone, whose noise is not amplified.
+        let (own, factor) = (x == y, if twice { 2 } else { 1 });
+        let both = if own { self.read(&[(1, x)], 0)? } else { self.read(&[(BASE, x), (1, y)], 0)? };
+        let product = |value: i64| factor * if own { value * value } else { (value / BASE) * (value % BASE) };
+        let places = (0..3).filter(|place| columns.has(at + place)).collect::<Vec<_>>();
+        let digits = [1, BASE, BASE * BASE].map(|power| move |value: i64| product(value) / power % BASE);
+        let functions: Vec<Function<'_>> = places.iter().map(|&place| &digits[place] as Function<'_>).collect();
+        for (place, digit) in places.iter().zip(self.lookup_each(&both, &functions)?) {
+            columns.add(at + place, digit);
         }
         Ok(())
     }
