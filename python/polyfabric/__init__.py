@@ -114,4 +114,4 @@ def __getattr__(name: str) -> object:
         from importlib.metadata import version
 
         return version("polyfabric")
-    raise _instead.function(name)
+    raise _instead.function(name, __all__)

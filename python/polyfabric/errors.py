@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 __all__ = [
+    "AbsentError",
     "CancelledError",
     "Error",
     "FileError",
@@ -24,6 +25,10 @@ class Error(Exception):
 
 class ProgramError(Error):
     """A program that cannot be built, or whose text cannot be read."""
+
+
+class AbsentError(ProgramError, AttributeError):
+    """A name that an encrypted value or the package lacks. Also an `AttributeError`, as `hasattr` and other libraries expect."""
 
 
 class ParameterError(Error):

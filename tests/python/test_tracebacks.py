@@ -38,6 +38,11 @@ CALLS = {
         3,
         "ProgramError",
     ),
+    "misspelt": (
+        "def root(x):\n    return pf.lookpu(x, [1])\n\n\npf.program(x=pf.Int(0, 7))(root)\n",
+        2,
+        "AbsentError",
+    ),
 }
 
 

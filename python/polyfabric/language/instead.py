@@ -6,14 +6,15 @@ are values of that type, and all other names are public. A test compares each en
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NoReturn, Self, TypeAlias
 
 import numpy as np
 
 from .. import errors
-from ..errors import ProgramError
-from .place import AbsentError, refuse
+from ..errors import AbsentError, ProgramError
+from .place import refuse
 from .types import MOST_BITS, SlotType, TextType, Type, holding
 
 
@@ -487,8 +488,8 @@ FUNCTIONS = {
 """Names of other libraries, with this package's equivalents. The types' widths are arguments, `pf.UInt(8)`."""
 
 
-def function(name: str) -> AttributeError:
-    """The error for a missing `name` of this package, with its equivalent."""
+def function(name: str, public: list[str]) -> AbsentError:
+    """The error for a missing `name` of this package, with its equivalent, or the most similar of the `public` names."""
     kind = name.rstrip("0123456789")
     bits = name.removeprefix(kind)
     wide = {
@@ -503,7 +504,9 @@ def function(name: str) -> AttributeError:
     known = f"pf.{wide[kind]}({bits})" if kind in wide and bits else FUNCTIONS.get(name)
     if isinstance(getattr(errors, name, None), type):
         known = f"pf.errors.{name}"
-    return AttributeError(f"polyfabric has no {name!r}" + (f"; write {known}" if known else ""))
+    near = difflib.get_close_matches(name, public, n=1, cutoff=0.7)
+    hint = f"; write {known}" if known else f"; did you mean pf.{near[0]}?" if near else ""
+    return AbsentError(f"polyfabric has no {name!r}{hint}")
 
 
 def declared(kind: object) -> str | None:

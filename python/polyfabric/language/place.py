@@ -60,10 +60,6 @@ def _short(file: str, folder: str) -> str:
     return path.name
 
 
-class AbsentError(ProgramError, AttributeError):
-    """An encrypted value lacks this method. Also an `AttributeError`, as `hasattr` and other libraries expect."""
-
-
 def refuse(message: str) -> ProgramError:
     """The error `message`, prefixed with the user's file and line."""
     file, line = place()

@@ -14,8 +14,8 @@ from typing import Literal, NoReturn, Self
 import numpy as np
 
 from .._native import ElementType
-from ..errors import shown
-from .place import AbsentError, expect_unmasked, refuse, whole
+from ..errors import AbsentError, shown
+from .place import expect_unmasked, refuse, whole
 
 MOST_ELEMENTS = 1 << 24
 """Limit for a vector of TFHE, where each element is a ciphertext."""

@@ -236,10 +236,8 @@ class Program(TracedProgram):
     ) -> Ciphertexts:
         """Encrypts inputs, by keyword or in one dictionary, with the secret key of `keys`, which are necessary."""
         if keys is None:
-            call = written_call(self.name, "encrypt", named or dict.fromkeys(self.inputs))
-            raise InputError(
-                f"{self.name}: keys are missing; write keys = {self.name}.keygen(), and give them first in {call}"
-            )
+            call = written_call(self.name, "encrypt", named or dict.fromkeys(self.inputs)).replace("(", "(keys, ", 1)
+            raise InputError(f"{self.name}: keys are missing; write keys = {self.name}.keygen(), and {call}")
         planned = self._planned(keys)
         flat = self.flatten(gathered(self.name, self.inputs, inputs, named, "encrypt"))
         # Reports values that break a promise of the program, which decrypt to others.

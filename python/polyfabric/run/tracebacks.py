@@ -17,6 +17,7 @@ from types import FunctionType, TracebackType
 from typing import Any, TypeVar
 
 from ..errors import Error
+from ..language.numpy_calls import Value
 from ..language.place import pass_over
 
 pass_over(__file__)
@@ -60,7 +61,9 @@ def shorten(names: Iterable[str], namespace: dict[str, Any], others: Iterable[ty
             classes.add(value)
     for kind in {base for public in classes for base in public.__mro__ if base.__module__.startswith(f"{_NAME}.")}:
         for name, value in list(vars(kind).items()):
-            if name.startswith("_") and name not in ("__init__", "__call__"):
+            # Operators of values are called within a program, whose own call shortens their errors.
+            special = name.startswith("__") and not (issubclass(kind, Value) and name not in ("__init__", "__call__"))
+            if name.startswith("_") and not special:
                 continue
             if isinstance(value, FunctionType):
                 setattr(kind, name, short(value))

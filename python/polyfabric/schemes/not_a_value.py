@@ -24,6 +24,11 @@ class NotAValue:
             return self is other
         return _refused("result.value == ..")(self)
 
+    def __ne__(self, other: object) -> bool:
+        if isinstance(other, NotAValue):
+            return self is not other
+        return _refused("result.value != ..")(self)
+
     def __format__(self, form: str) -> str:
         return str(self) if not form else _refused(f"f'{{result.value:{form}}}'")(self)
 
@@ -39,6 +44,10 @@ def _refused(form: str) -> Callable[..., NoReturn]:
 
 _FORMS = {
     "__array__": "np.asarray(result.value)",
+    "__complex__": "complex(result.value)",
+    "__divmod__": "divmod(result.value, ..)",
+    "__invert__": "~result.value",
+    "__pos__": "+result.value",
     "__bool__": "if result.value, or if result.correct",
     "__contains__": ".. in result.value",
     "__float__": "float(result.value)",
@@ -55,11 +64,13 @@ _OPERATORS = {
     "add": "+",
     "and": "&",
     "floordiv": "//",
+    "lshift": "<<",
     "matmul": "@",
     "mod": "%",
     "mul": "*",
     "or": "|",
     "pow": "**",
+    "rshift": ">>",
     "sub": "-",
     "truediv": "/",
     "xor": "^",
