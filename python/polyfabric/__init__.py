@@ -31,6 +31,7 @@ from .language.functions import maximum as max  # noqa: A004 - as pf.max
 from .language.functions import minimum as min  # noqa: A004 - as pf.min
 from .language.functions import total as sum  # noqa: A004 - as pf.sum
 from .language.numpy_calls import Value
+from .language.place import pass_over as _pass_over
 from .language.slot_functions import chebyshev, polynomial
 from .language.sorting import sort
 from .language.types import Bool, Complex, Int, Mod, Real, SInt, Text, Torus, UInt
@@ -105,6 +106,7 @@ __all__ = [
     "xnor",
 ]
 
+_pass_over(__file__)
 _tracebacks.shorten(__all__, globals(), (_Type, _SlotType))
 _tracebacks.shorten(models.__all__, vars(models))
 

@@ -506,7 +506,7 @@ def function(name: str, public: list[str]) -> AbsentError:
         known = f"pf.errors.{name}"
     near = difflib.get_close_matches(name, public, n=1, cutoff=0.7)
     hint = f"; write {known}" if known else f"; did you mean pf.{near[0]}?" if near else ""
-    return AbsentError(f"polyfabric has no {name!r}{hint}")
+    return AbsentError(str(refuse(f"polyfabric has no {name!r}{hint}")))
 
 
 def declared(kind: object) -> str | None:
