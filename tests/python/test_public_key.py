@@ -102,7 +102,7 @@ def test_the_noise_of_a_public_key_is_counted() -> None:
     assert public["inputs"] == "public"
     pairs = list(zip(own["lookups"], public["lookups"], strict=True))
     assert all(more["variance"] >= less["variance"] for less, more in pairs)
-    # Of what lookups read before the switches, which outweigh it with this set.
+    # The noise that lookups read before the switches. With this set the switches add more than that.
     assert any(more["operand_variance"] > 100 * less["operand_variance"] for less, more in pairs)
     assert own["log2_failure"] <= public["log2_failure"] <= -128
     run = elements.run(CASES["tfhe"][1], public=True)
