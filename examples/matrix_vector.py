@@ -1,7 +1,7 @@
 """A banded matrix times an encrypted vector, whose way through Osiris' units docs/osiris-matrix.md follows.
 
 polyfabric run examples/matrix_vector.py:banded --params osiris-I
-polyfabric simulate examples/matrix_vector.py:banded --machine osiris --params osiris-I --timeline banded.json
+polyfabric simulate examples/matrix_vector.py:banded --on osiris --params osiris-I --timeline banded.json
 """
 
 import numpy as np

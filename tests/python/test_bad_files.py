@@ -91,7 +91,7 @@ def test_keys_of_another_set(polyfabric, tmp_path, encrypted):
 
 def test_a_folder_that_cannot_be_made(polyfabric, tmp_path):
     (tmp_path / "taken").write_text("a file")
-    done = polyfabric("simulate", "pbs", "--machine", "morphling", "--report", "taken/report")
+    done = polyfabric("simulate", "pbs", "--on", "morphling", "--report", "taken/report")
     assert done.status == 2
     check(done.err, "taken/report")
 
@@ -215,7 +215,7 @@ def test_bad_machine_file(polyfabric, tmp_path, old, new, values):
     text, count = re.subn(old, new, MACHINE.read_text(), count=1, flags=re.MULTILINE)
     assert count == 1
     (tmp_path / "mine.toml").write_text(text)
-    done = polyfabric("simulate", "pbs", "--machine", "mine.toml", "--report", "report", "--json")
+    done = polyfabric("simulate", "pbs", "--on", "mine.toml", "--report", "report", "--json")
     assert done.status == 2
     assert done.out == ""
     assert not (tmp_path / "report").exists()
@@ -227,7 +227,7 @@ def test_a_custom_machine_file_is_simulated(polyfabric, tmp_path):
     text = MACHINE.read_text().replace('name = "morphling"', 'name = "half-clock"', 1)
     text = text.replace("clock = { value = 1.2,", "clock = { value = 0.6,", 1)
     (tmp_path / "mine.toml").write_text(text)
-    common = ("simulate", "pbs", "--params", "morphling-I", "--max-failure", "0", "--json", "--machine")
+    common = ("simulate", "pbs", "--params", "morphling-I", "--max-failure", "0", "--json", "--on")
     mine, theirs = (json.loads(polyfabric(*common, name).out) for name in ("mine.toml", "morphling"))
     assert mine["machine"] == "half-clock"
     # A slower chip meets a memory that is twice as fast a cycle.

@@ -18,14 +18,14 @@ LATER = 4
 
 COMMANDS = {
     # In the choice of a set, in lowering, in the scheduler, in the check.
-    "simulate vgg-9 --machine morphling --max-failure 0": (2, 7, 11, 16),
-    "simulate vgg-9 --machine strix --params strix-III --max-failure 0": (2, 4, 9),
-    "simulate ckks-bootstrapping --machine osiris --params osiris-bootstrap": (2, 5),
-    "simulate lola-cifar --machine f1": (2, 9),
+    "simulate vgg-9 --on morphling --max-failure 0": (2, 7, 11, 16),
+    "simulate vgg-9 --on strix --params strix-III --max-failure 0": (2, 4, 9),
+    "simulate ckks-bootstrapping --on osiris --params osiris-bootstrap": (2, 5),
+    "simulate lola-cifar --on f1": (2, 9),
     "explore morphling --programs vgg-9 --axis units.xpu.count=2,4": (2, 4),
     "reproduce strix": (2,),
     "compare deepcnn-100": (2,),
-    "widths --params polyfabric-5-p128-t32 --machine fpt": (1,),
+    "widths --params polyfabric-5-p128-t32 --on fpt": (1,),
 }
 
 

@@ -42,7 +42,7 @@ def process(folder: Path, command: str, **more: str) -> subprocess.CompletedProc
     "line",
     [
         "run pbs --batch",
-        "simulate pbs --machine strix --batch",
+        "simulate pbs --on strix --batch",
         "compare pbs --batch",
         "explore strix --batch",
         "params toy-256 --on fpt --replay 2 --message-bits",

@@ -315,11 +315,11 @@ def test_files_of_another_program_are_reported_as_such_before_levels_and_sets(
         "explore strix --results",
         "compare pbs --plot",
         "reproduce strix --plot",
-        "widths --params strix-I --machine strix --plot",
-        "widths --params strix-I --machine strix --out",
-        "simulate pbs --machine strix --timeline",
-        "simulate permute --machine f1 --streams",
-        "simulate permute --machine f1 --save",
+        "widths --params strix-I --on strix --plot",
+        "widths --params strix-I --on strix --out",
+        "simulate pbs --on strix --timeline",
+        "simulate permute --on f1 --streams",
+        "simulate permute --on f1 --save",
     ],
 )
 def test_a_file_that_cannot_be_written_is_refused_before_the_work(polyfabric, monkeypatch, tmp_path, line):
@@ -340,7 +340,7 @@ def test_a_plot_of_no_kind_is_refused_before_the_work(polyfabric):
         assert [part for part in (name, kind, ".svg", ".pdf", ".png") if part not in done.err] == []
 
 
-@pytest.mark.parametrize("line", ["explore strix", "compare pbs", "reproduce strix", "simulate pbs --machine strix"])
+@pytest.mark.parametrize("line", ["explore strix", "compare pbs", "reproduce strix", "simulate pbs --on strix"])
 def test_a_report_that_cannot_be_written_is_refused_before_the_work(polyfabric, tmp_path, line):
     (tmp_path / "file").touch()
     done = polyfabric(*line.split(), "--report", "file/r")
@@ -432,7 +432,7 @@ def test_results_are_read_without_expected_values(polyfabric, tmp_path):
 
 def test_simulate(polyfabric, tmp_path):
     done = polyfabric(
-        "simulate", "pbs", "--machine", "morphling", "--params", "morphling-I", "--batch", "16", "--max-failure", "0",
+        "simulate", "pbs", "--on", "morphling", "--params", "morphling-I", "--batch", "16", "--max-failure", "0",
         "--report", "report", "--timeline", "line.json", "--json",
     )  # fmt: skip
     assert done.status == 0, done.err
@@ -454,14 +454,14 @@ def test_simulate(polyfabric, tmp_path):
 
 
 def test_simulate_for_people(polyfabric):
-    done = polyfabric("simulate", "pbs", "--machine", "morphling", "--batch", "16")
+    done = polyfabric("simulate", "pbs", "--on", "morphling", "--batch", "16")
     assert done.status == 0, done.err
     for words in ("throughput", "lower bound", "where the cycles of", "traffic to memory", "energy"):
         assert words in done.out
 
 
 def test_a_reading_changes_the_result(polyfabric):
-    common = ("simulate", "pbs", "--machine", "morphling", "--params", "morphling-I", "--max-failure", "0", "--json")
+    common = ("simulate", "pbs", "--on", "morphling", "--params", "morphling-I", "--max-failure", "0", "--json")
     published = json.loads(polyfabric(*common).out)
     literal = json.loads(polyfabric(*common, "--reading", "fft_rate=literal").out)
     assert literal["cycles"] > 1.5 * published["cycles"]
@@ -572,8 +572,8 @@ def test_reproduce(polyfabric):
 
 
 def test_simulate_rejects_the_same_options_as_run(polyfabric):
-    for command, place in (("run", "--on"), ("simulate", "--machine")):
-        done = polyfabric(command, "pbs", place, "morphling", "--params", "morphling-I", "--batch", "1")
+    for command in ("run", "simulate"):
+        done = polyfabric(command, "pbs", "--on", "morphling", "--params", "morphling-I", "--batch", "1")
         assert done.status == 2, done.out
         assert "accept it with --max-failure -1" in " ".join(done.err.split())
 
@@ -600,14 +600,14 @@ def test_a_custom_machine_file_is_run_on(polyfabric, tmp_path):
         ("run pbs --params strix-1", ('"strix-1"', "strix-I")),
         ("run none.py:f", ("none.py",)),
         ("run pbs --step encrypt", ("--step", "--keys")),
-        ("simulate pbs --machine morpling", ("'morpling'", "morphling")),
-        ("simulate pbs --machine none.toml", ("none.toml",)),
-        ("simulate pbs --machine morphling --reading literal", ("'literal'", "morphling")),
+        ("simulate pbs --on morpling", ("'morpling'", "morphling")),
+        ("simulate pbs --on none.toml", ("none.toml",)),
+        ("simulate pbs --on morphling --reading literal", ("'literal'", "morphling")),
         (
-            "simulate pbs --machine morphling --reading fft_rate=other",
+            "simulate pbs --on morphling --reading fft_rate=other",
             ("fft_rate", "other", "literal", "published"),
         ),
-        ("simulate pbs --machine morphling --params morphling-IV", ("morphling-IV", "64", "morphling", "32")),
+        ("simulate pbs --on morphling --params morphling-IV", ("morphling-IV", "64", "morphling", "32")),
         ("machines stricks", ("'stricks'", "strix")),
         ("params strixI", ('"strixI"', "strix-I")),
         ("rum digits", ("'rum'", "run")),

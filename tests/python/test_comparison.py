@@ -91,7 +91,7 @@ def test_an_unknown_set_is_reported_once_for_all_machines():
 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_a_set_of_one_machine_that_is_none_ends_the_command_though_the_others_stand(polyfabric, as_json):
-    asked = ("compare", "pbs", "--machines", "strix,fpt", "--params", "strix=none,fpt=fpt-I", "--batch", "8")
+    asked = ("compare", "pbs", "--on", "strix,fpt", "--params", "strix=none,fpt=fpt-I", "--batch", "8")
     done = polyfabric(*asked, *(["--json"] if as_json else []))
     assert done.status == 2
     assert 'error: --params: strix: no parameter set of TFHE is called "none"; known sets: ' in done.err
@@ -103,7 +103,7 @@ def test_a_set_of_one_machine_that_is_none_ends_the_command_though_the_others_st
         assert re.search(r"^fpt +[\d,]+ ", done.out, re.MULTILINE)
     # A machine that cannot hold a set has said so, and the call was right.
     held = polyfabric(
-        "compare", "pbs", "--machines", "strix,fpt", "--params", "strix=strix-I,fpt=strix-IV-t64", "--batch", "8"
+        "compare", "pbs", "--on", "strix,fpt", "--params", "strix=strix-I,fpt=strix-IV-t64", "--batch", "8"
     )
     assert (held.status, held.err) == (0, "")
     assert "not held" in held.out
@@ -191,7 +191,7 @@ def test_each_machine_may_have_its_own_set(polyfabric):
     with rejects(pf.errors.InputError, "'strix'"):
         pf.compare("lola-mnist", ["f1"], parameters={"strix": "x"})
     for asked in ("f1=", "f1=a,b"):
-        done = polyfabric("compare", "lola-mnist", "--machines", "f1", "--params", asked)
+        done = polyfabric("compare", "lola-mnist", "--on", "f1", "--params", asked)
         assert done.status == 2
         assert "is not MACHINE=SET" in done.err
 
@@ -209,7 +209,7 @@ def test_a_whole_program_is_measured_in_runs(tmp_path, monkeypatch):
 
 
 def test_an_empty_list_of_machines_is_not_all_of_them(polyfabric):
-    done = polyfabric("compare", "pbs", "--machines", "")
+    done = polyfabric("compare", "pbs", "--on", "")
     assert done.status == 2
     assert "there is no machine ''; known are" in done.err
 
@@ -252,7 +252,7 @@ def test_it_is_drawn(side_by_side, tmp_path):
 
 
 def test_the_command(polyfabric):
-    done = polyfabric("compare", "pbs", "--machines", ",".join(TORUS), "--params", SET, "--batch", "12", "--json")
+    done = polyfabric("compare", "pbs", "--on", ",".join(TORUS), "--params", SET, "--batch", "12", "--json")
     assert done.status == 0, done.err
     assert [row["machine"] for row in json.loads(done.out)["machines"]] == TORUS
     done = polyfabric("compare", "pbs", "--params", SET, "--batch", "12", "--plot", "sides.svg")

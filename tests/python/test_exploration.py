@@ -202,7 +202,7 @@ def test_ones_own_machine_is_swept_and_a_changed_file_agrees(polyfabric, tmp_pat
         'count = { value = 8, unit = "units", source = "mine" }',
     )
     (tmp_path / "fewer.toml").write_text(fewer)
-    done = polyfabric("simulate", "ntt", "--machine", "fewer.toml", "--params", "12", "--json")
+    done = polyfabric("simulate", "ntt", "--on", "fewer.toml", "--params", "12", "--json")
     assert done.status == 0, done.err
     report = json.loads(done.out)
     assert report["area_mm2"] == pytest.approx(other["area_mm2"])
@@ -273,7 +273,7 @@ def test_a_change_that_no_law_follows_has_no_area_for_sweeps_and_for_a_changed_f
         )
     )
     common = ("--params", "toy-256", "--batch", "640", "--max-failure", "0", "--json")
-    four, eight = (polyfabric("simulate", "pbs", "--machine", machine, *common) for machine in ("four.toml", name))
+    four, eight = (polyfabric("simulate", "pbs", "--on", machine, *common) for machine in ("four.toml", name))
     assert cause in " ".join(four.err.split())
     four, eight = json.loads(four.out), json.loads(eight.out)
     assert [four[key] for key in ("area_mm2", "power_w", "energy_j")] == [None, None, None]

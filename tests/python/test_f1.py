@@ -129,7 +129,7 @@ def test_the_compiler_takes_no_key_switch_that_fails_too_often():
     assert "it may fail with probability 2^-38" in rows["listing1"]["refused"]
 
 
-PERMUTE = ("simulate", "permute", "--machine", "f1", "--params", "12", "--batch", "4", "--json")
+PERMUTE = ("simulate", "permute", "--on", "f1", "--params", "12", "--batch", "4", "--json")
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +159,7 @@ def test_a_microbenchmark_is_timed(permuted):
 
 
 def test_streams_and_groups_are_shown(polyfabric, tmp_path):
-    common = ("simulate", "permute", "--machine", "f1", "--params", "12", "--batch", "2")
+    common = ("simulate", "permute", "--on", "f1", "--params", "12", "--batch", "2")
     done = polyfabric(*common, "--streams", "streams.txt", "--groups", "--json")
     assert done.status == 0, done.err
     text = (tmp_path / "streams.txt").read_text()
@@ -318,12 +318,12 @@ def test_table_5_is_relative_to_the_full_machine():
 
 
 def test_a_compiled_program_is_saved_and_loaded(polyfabric, tmp_path):
-    common = ("simulate", "permute", "--machine", "f1", "--params", "12", "--batch", "2", "--json", "--groups")
+    common = ("simulate", "permute", "--on", "f1", "--params", "12", "--batch", "2", "--json", "--groups")
     compiled = polyfabric(*common, "--save", "permute.compiled")
     loaded = polyfabric(*common, "--load", "permute.compiled")
     assert (loaded.status, loaded.err) == (0, "")
     assert json.loads(loaded.out) == json.loads(compiled.out)
-    other = polyfabric("simulate", "permute", "--machine", "f1", "--params", "13", "--load", "permute.compiled")
+    other = polyfabric("simulate", "permute", "--on", "f1", "--params", "13", "--load", "permute.compiled")
     assert other.status == 2
     assert "compiled from another program" in " ".join(other.err.split())
     data = (tmp_path / "permute.compiled").read_bytes()
@@ -335,7 +335,7 @@ def test_a_compiled_program_is_saved_and_loaded(polyfabric, tmp_path):
 
 
 def test_the_comparisons_scheduler_is_chosen(polyfabric):
-    common = ("simulate", "multiply", "--machine", "f1", "--params", "12", "--batch", "2", "--json")
+    common = ("simulate", "multiply", "--on", "f1", "--params", "12", "--batch", "2", "--json")
     priority, csr = (json.loads(polyfabric(*common, *more).out) for more in ((), ("--scheduler", "csr")))
     assert csr["traffic_bytes"]["hints"] == priority["traffic_bytes"]["hints"]
     assert csr["lower_bound_cycles"] <= csr["cycles"] != priority["cycles"]
@@ -345,18 +345,18 @@ def test_the_comparisons_scheduler_is_chosen(polyfabric):
     ("arguments", "message"),
     [
         (
-            ("simulate", "permute", "--machine", "f1", "--scheduler", "csr", "--time-limit", "1e-9"),
+            ("simulate", "permute", "--on", "f1", "--scheduler", "csr", "--time-limit", "1e-9"),
             "CSR is intractable",
         ),
         (
-            ("simulate", "permute", "--machine", "f1", "--load", "x", "--scheduler", "csr"),
+            ("simulate", "permute", "--on", "f1", "--load", "x", "--scheduler", "csr"),
             "--load reads a compiled program",
         ),
-        (("simulate", "permute", "--machine", "f1", "--time-limit", "5"), "--time-limit is of --scheduler csr"),
-        (("simulate", "pbs", "--machine", "f1"), "morphling"),
+        (("simulate", "permute", "--on", "f1", "--time-limit", "5"), "--time-limit is of --scheduler csr"),
+        (("simulate", "pbs", "--on", "f1"), "morphling"),
         (("run", "matvec", "--on", "morphling"), "osiris"),
-        (("simulate", "permute", "--machine", "f1", "--params", "17"), "log2 of the ring degree"),
-        (("simulate", "permute", "--machine", "morphling", "--batch", "1"), "executes programs of TFHE"),
+        (("simulate", "permute", "--on", "f1", "--params", "17"), "log2 of the ring degree"),
+        (("simulate", "permute", "--on", "morphling", "--batch", "1"), "executes programs of TFHE"),
     ],
 )
 def test_programs_that_do_not_fit_are_reported(polyfabric, arguments, message):
@@ -392,7 +392,7 @@ def test_every_key_switch_replays_and_decrypts(key_switch):
 
 @pytest.mark.full
 def test_the_compilers_choice_is_reported(polyfabric):
-    done = json.loads(polyfabric("simulate", "matvec", "--machine", "f1", "--json").out)
+    done = json.loads(polyfabric("simulate", "matvec", "--on", "f1", "--json").out)
     choice = done["key_switch"]
     assert choice["by"] == "compiler"
     names = [row["name"] for row in choice["considered"]]
@@ -401,7 +401,7 @@ def test_the_compilers_choice_is_reported(polyfabric):
     assert choice["name"] == "listing1"
     assert all("bits of security" in row["refused"] for row in choice["considered"][1:])
     # Where several variants are secure, the one of the least estimate is taken.
-    loaded = json.loads(polyfabric("simulate", "lola-mnist", "--machine", "f1", "--json").out)
+    loaded = json.loads(polyfabric("simulate", "lola-mnist", "--on", "f1", "--json").out)
     estimates = {row["name"]: row["seconds"] for row in loaded["key_switch"]["considered"] if "seconds" in row}
     assert len(estimates) > 1
     assert min(estimates, key=estimates.__getitem__) == loaded["key_switch"]["name"]
@@ -411,9 +411,9 @@ def test_the_compilers_choice_is_reported(polyfabric):
         (("--key-switch", "set"), "listing1", "set"),
         (("--key-switch", "d2"), "d2", "user"),
     ):
-        done = json.loads(polyfabric("simulate", "matvec", "--machine", "f1", *more, "--json").out)
+        done = json.loads(polyfabric("simulate", "matvec", "--on", "f1", *more, "--json").out)
         assert (done["key_switch"]["name"], done["key_switch"]["by"]) == (name, by)
-    text = polyfabric("simulate", "matvec", "--machine", "f1").out
+    text = polyfabric("simulate", "matvec", "--on", "f1").out
     assert "the compiler's choice" in text
     assert f"{choice['name']}*" in text
 
@@ -430,13 +430,13 @@ def test_a_key_switch_that_swamps_the_scale_is_refused_and_never_chosen():
     ("call", "message"),
     [
         (
-            ("simulate", "matvec", "--machine", "f1", "--key-switch", "d7"),
+            ("simulate", "matvec", "--on", "f1", "--key-switch", "d7"),
             '"d7" for 16 limbs; choose from: listing1, d16',
         ),
         (("run", "digits", "--key-switch", "d4"), "--key-switch does not apply to digits"),
-        (("simulate", "permute", "--machine", "f1", "--key-switch", "d4"), "leave it out"),
+        (("simulate", "permute", "--on", "f1", "--key-switch", "d4"), "leave it out"),
         (
-            ("simulate", "pbs", "--machine", "morphling", "--key-switch", "d4"),
+            ("simulate", "pbs", "--on", "morphling", "--key-switch", "d4"),
             "pbs: key_switch='d4' (--key-switch) applies to programs of CKKS and BGV; planning places TFHE's",
         ),
         (("run", "database-lookup", "--on", "f1", "--key-switch", "d4"), "leave it out"),

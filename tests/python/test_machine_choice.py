@@ -92,7 +92,7 @@ def logistic(x: pf.Value) -> pf.Value:
 @pytest.mark.parametrize("program", [square, affine, logistic], ids=lambda program: program.name)
 @pytest.mark.parametrize("machine", ON_SLOTS)
 def test_a_program_of_reals_that_names_no_set_gets_one_of_128_bits(program: pf.Program, machine: str) -> None:
-    plan = program.plan(machine=pf.load_machine(machine))
+    plan = program.plan(on=machine)
     assert plan.parameter_figures["security_bits"] >= 128
     magnitudes = [node["magnitude"] for node in plan.facts["nodes"] if node["op"] == "output"]
     # By its bound a thousandth of the numbers, or less.
@@ -130,7 +130,7 @@ def test_the_command_line_takes_the_advice(polyfabric: Callable[..., Finished], 
     (tmp_path / "sum.py").write_text(
         "import polyfabric as pf\n\n\n@pf.program(x=pf.UInt(8), y=pf.UInt(8))\ndef added(x, y):\n    return x + y\n"
     )
-    simulate = ("simulate", "sum.py:added", "--machine", MACHINES[0])
+    simulate = ("simulate", "sum.py:added", "--on", MACHINES[0])
     refusal = polyfabric(*simulate)
     advised = re.search(r"\((--params \S+ --max-failure \S+)\)", refusal.err)
     assert refusal.status == 2

@@ -92,7 +92,7 @@ def test_mlp_runs_at_full_size():
 
 
 def test_a_machine_without_instructions_is_simulated(polyfabric):
-    done = polyfabric("simulate", "multiply", "--machine", "osiris", "--params", "12", "--json")
+    done = polyfabric("simulate", "multiply", "--on", "osiris", "--params", "12", "--json")
     assert done.status == 0, done.err
     assert json.loads(done.out)["cycles"] > 0
 

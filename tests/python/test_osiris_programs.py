@@ -279,13 +279,13 @@ def test_the_whole_network_is_timed_and_not_run(polyfabric):
     done = polyfabric("run", "sorting", "--params", bitonic_sorting.PAPER_SET)
     assert done.status != 0
     assert "sorting is a sequence of stages that can only be timed" in done.err
-    done = polyfabric("simulate", "sorting", "--machine", "osiris", "--steps")
+    done = polyfabric("simulate", "sorting", "--on", "osiris", "--steps")
     assert "--steps needs a schedule without loops, but here the rounds of sorting are loops" in done.err
-    done = polyfabric("simulate", "sorting", "--machine", "osiris", "--security", "200")
+    done = polyfabric("simulate", "sorting", "--on", "osiris", "--security", "200")
     assert "osiris-bootstrap-IV has 128.0 bits of security" in " ".join(done.err.split())
-    done = polyfabric("simulate", "sorting", "--machine", "osiris", "--schedule", "flat")
+    done = polyfabric("simulate", "sorting", "--on", "osiris", "--schedule", "flat")
     assert "sorting is too long for a schedule without loops; leave --schedule out" in done.err
-    done = polyfabric("simulate", "mlp", "--machine", "osiris", "--schedule", "flat")
+    done = polyfabric("simulate", "mlp", "--on", "osiris", "--schedule", "flat")
     assert "--schedule applies to programs with repeated rounds (resnet20, sorting)" in done.err
 
 
@@ -293,7 +293,7 @@ def test_steps_have_the_shortest_schedule_of_those_tried(polyfabric):
     given = (
         "simulate",
         f"{EXAMPLES}/matrix_vector.py:banded",
-        "--machine",
+        "--on",
         "osiris",
         "--params",
         "osiris-I",

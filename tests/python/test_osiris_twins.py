@@ -257,5 +257,5 @@ def test_the_commands_take_that_set(polyfabric):
     found = json.loads(done.out)
     assert found["correct"] is True
     assert found["parameters"] == REDUCED_SET
-    timed = json.loads(polyfabric("simulate", "ckks-bootstrapping", "--machine", "osiris", "--json").out)
+    timed = json.loads(polyfabric("simulate", "ckks-bootstrapping", "--on", "osiris", "--json").out)
     assert FULL_SET in timed["parameters"]

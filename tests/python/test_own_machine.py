@@ -30,7 +30,7 @@ def test_it_is_listed_timed_and_priced(polyfabric):
     done = polyfabric("machines", str(TORUS))
     assert done.status == 0, done.err
     assert "units.multiply.accumulates" in done.out
-    common = ("simulate", "pbs+ks", "--params", "strix-I", "--max-failure", "0", "--batch", "64", "--json", "--machine")
+    common = ("simulate", "pbs+ks", "--params", "strix-I", "--max-failure", "0", "--batch", "64", "--json", "--on")
     report = json.loads(polyfabric(*common, str(TORUS)).out)
     assert report["area_mm2"] == pytest.approx(pf.load_machine(str(TORUS)).native.area())
     assert report["energy_j"] > report["off_chip_energy_j"] > 0
@@ -133,7 +133,7 @@ def test_a_path_is_as_good_as_its_text():
 def test_a_machine_of_unknown_parts_has_no_table_of_them(polyfabric, tmp_path):
     text = TORUS.read_text()
     (tmp_path / "bare.toml").write_text(text[: text.index("[component_clock]")])
-    simulate = ("simulate", "pbs", "--params", "toy-256", "--max-failure", "0", "--batch", "4", "--machine")
+    simulate = ("simulate", "pbs", "--params", "toy-256", "--max-failure", "0", "--batch", "4", "--on")
     assert "area and energy by component" in polyfabric(*simulate, str(TORUS)).out
     done = polyfabric(*simulate, "bare.toml")
     assert "area unknown" in " ".join(done.out.split())
@@ -168,7 +168,7 @@ def test_its_area_and_energy_follow_a_sweep(polyfabric):
 
 @pytest.mark.full
 def test_half_an_f1_runs_a_program_and_reports_reloaded_data(polyfabric):
-    common = ("simulate", "permute", "--machine", str(RNS), "--params", "12", "--batch", "8")
+    common = ("simulate", "permute", "--on", str(RNS), "--params", "12", "--batch", "8")
     report = json.loads(polyfabric(*common, "--json").out)
     traffic = report["traffic_bytes"]
     again = ("hints_again", "inputs_again", "intermediate_loads", "intermediate_stores")
@@ -227,7 +227,7 @@ def test_a_wrong_file_is_refused_with_place_values_and_remedy(polyfabric, tmp_pa
     text = file.read_text()
     assert change[0] in text
     (tmp_path / "mine.toml").write_text(text.replace(*change, 1))
-    done = polyfabric("simulate", "pbs", "--machine", "mine.toml", "--params", "strix-I", "--max-failure", "0")
+    done = polyfabric("simulate", "pbs", "--on", "mine.toml", "--params", "strix-I", "--max-failure", "0")
     assert done.status == 2
     assert done.out == ""
     assert expected in " ".join(done.err.split())
@@ -257,21 +257,21 @@ def test_texts_of_files_are_printed_without_markup(polyfabric, tmp_path):
     assert done.status == 0, done.err
     assert "[red]king[green]  [/bold] x" in done.out
     assert "[see 3] chosen" in done.out
-    simulated = polyfabric("simulate", "pbs+ks", "--params", "strix-I", "--max-failure", "0", "--machine", "mine.toml")
+    simulated = polyfabric("simulate", "pbs+ks", "--params", "strix-I", "--max-failure", "0", "--on", "mine.toml")
     assert simulated.status == 0, simulated.err
     assert "[red]king[green]" in simulated.out
 
 
 def test_without_a_set_a_built_in_program_takes_one_that_the_machine_holds(polyfabric):
     # The usual set has ciphertexts of three polynomials, and this machine multiplies two columns.
-    usual = polyfabric("simulate", "pbs", "--machine", str(TORUS), "--params", programs.DEFAULT_SET_ON_MACHINE)
+    usual = polyfabric("simulate", "pbs", "--on", str(TORUS), "--params", programs.DEFAULT_SET_ON_MACHINE)
     assert usual.status == 2
     assert "the accumulator has 3 polynomials" in usual.err
-    for command in (("simulate", "pbs", "--machine"), ("run", "pbs", "--on")):
-        done = polyfabric(*command, str(TORUS), "--json")
+    for command in ("simulate", "run"):
+        done = polyfabric(command, "pbs", "--on", str(TORUS), "--json")
         assert done.status == 0, done.err
         found = json.loads(done.out)
-        report = found.get("machine", found) if command[0] == "run" else found
+        report = found.get("machine", found) if command == "run" else found
         assert report["machine"] == "kingfisher"
         assert report["parameters"].startswith("polyfabric-")
         assert found.get("correct", True) is True

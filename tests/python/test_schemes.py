@@ -180,7 +180,7 @@ def test_a_plan_is_executed_where_it_is_for() -> None:
     program, inputs = CASES["tfhe"]
     with rejects(pf.errors.InputError, "elements", "cpu", "morphling"):
         run_plan(program.plan(), inputs, on="morphling")
-    planned = program.plan(machine=pf.load_machine("morphling"))
+    planned = program.plan(on="morphling")
     with rejects(pf.errors.InputError, "elements", "morphling", "interpreter"):
         run_plan(planned, inputs, on="interpreter")
     assert run_plan(planned, inputs).on == "morphling"

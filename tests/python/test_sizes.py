@@ -181,8 +181,8 @@ def test_more_ciphertexts_than_a_mapper_has_memory_for_are_refused(
     polyfabric: Callable[..., Finished], machine: str, program: str, parameters: str
 ) -> None:
     arguments = [program, "--params", parameters, "--batch", str(MOST), "--memory", "2G"]
-    for command, option in (("simulate", "--machine"), ("compare", "--machines")):
-        found = polyfabric(command, *arguments, option, machine)
+    for command in ("simulate", "compare"):
+        found = polyfabric(command, *arguments, "--on", machine)
         assert found.status != 0
         assert "2.0 GiB" in found.err
 

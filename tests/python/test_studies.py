@@ -53,7 +53,6 @@ def test_the_function_reproduce_hides_its_package() -> None:
         lambda: pf.compare(None),
         lambda: pf.compare(lambda x: x),
         lambda: pf.compare("pbs", "morphling"),
-        lambda: pf.compare("pbs", [pf.load_machine("morphling")]),
         lambda: pf.compare("pbs", ["morphling"], widths="x"),
         lambda: pf.explore("morphling", "units.xpu.count"),
         lambda: pf.explore("morphling", {"units.xpu.count": 4}),

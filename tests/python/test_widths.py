@@ -24,7 +24,7 @@ def test_sums_of_results_are_right_with_the_file_that_widths_writes(name, polyfa
         assert json.loads(done.out)["encrypted_scores"] is False
     else:
         assert "leaves its noise budget" in done.err
-    done = polyfabric("widths", "--params", SET, "--machine", name, "--out", "derived.toml")
+    done = polyfabric("widths", "--params", SET, "--on", name, "--out", "derived.toml")
     assert done.status == 0, done.err
     done = polyfabric(*asked, "--on", "derived.toml")
     assert done.status == 0, done.err
@@ -37,7 +37,7 @@ def test_sums_of_results_are_right_with_the_file_that_widths_writes(name, polyfa
 def test_a_machine_file_has_a_name_by_which_commands_know_it(polyfabric, monkeypatch, tmp_path):
     monkeypatch.setattr("polyfabric.accelerators.machine.load", lambda *_: pytest.fail("a machine is read"))
     for name in ("wide.txt", "wide"):
-        done = polyfabric("widths", "--params", SET, "--machine", "strix", "--out", name)
+        done = polyfabric("widths", "--params", SET, "--on", "strix", "--out", name)
         assert done.status == 2
         assert f"{name}: the name of a machine file ends in .toml; name it wide.toml" in done.err
         assert not (tmp_path / name).exists()
@@ -54,7 +54,7 @@ def with_width(bits: int) -> str:
 def test_widths_that_no_transform_has_are_refused(polyfabric, tmp_path):
     for bits in (3, 61):
         (tmp_path / "own.toml").write_text(with_width(bits))
-        done = polyfabric("simulate", "pbs", "--machine", "own.toml", "--params", SET, "--max-failure", "0")
+        done = polyfabric("simulate", "pbs", "--on", "own.toml", "--params", SET, "--max-failure", "0")
         assert done.status == 2
         assert f'"machine.arithmetic.forward"` = {bits}' in done.err
         assert "lies between 8 and 58 bits" in done.err
@@ -70,14 +70,14 @@ def test_widths_too_small_for_a_message_are_reported(polyfabric, tmp_path):
         "so it is the machine's widths, in bits: forward 8, forward twiddle 31, inverse 36, inverse twiddle 32, key 32"
         in done.err
     )
-    assert f"polyfabric widths --machine own.toml --params {SET} --out FILE.toml" in done.err
+    assert f"polyfabric widths --on own.toml --params {SET} --out FILE.toml" in done.err
     assert "choose another set, or accept it with --max-failure 0" in done.err
     # Accepted, results are wrong, or no message at all: then the reason is the machine's arithmetic, not damage.
     done = polyfabric(*asked, "--max-failure", "0")
     assert done.status in (1, 2)
     if done.status == 2:
         assert "which the caller accepted" in done.err
-        assert f"polyfabric widths --machine own.toml --params {SET}" in done.err
+        assert f"polyfabric widths --on own.toml --params {SET}" in done.err
 
 
 @pytest.mark.parametrize(
@@ -100,9 +100,7 @@ def test_widths_too_small_for_a_message_are_reported(polyfabric, tmp_path):
 )
 def test_a_set_that_does_not_fit_is_reported(name, parameters, cause, remedy, polyfabric):
     assert name in accelerators.names()
-    done = polyfabric(
-        "simulate", "pbs", "--machine", name, "--params", parameters, "--max-failure", "0", "--batch", "12"
-    )
+    done = polyfabric("simulate", "pbs", "--on", name, "--params", parameters, "--max-failure", "0", "--batch", "12")
     assert done.status == 2
     assert cause in done.err
     assert remedy in done.err
@@ -113,7 +111,7 @@ def test_an_impossible_look_up_is_reported(polyfabric, tmp_path):
         "import polyfabric as pf\n\n\n@pf.program(x=pf.Int(0, 2**16))\ndef wide(x):\n    return pf.lookup(x, lambda v: v % 4)\n"
     )
     for asked in (
-        ("simulate", "own.py:wide", "--machine", "fpt"),
+        ("simulate", "own.py:wide", "--on", "fpt"),
         ("run", "own.py:wide", "--on", "fpt", "--input", "x=3"),
     ):
         done = polyfabric(*asked, "--params", "fpt-I")

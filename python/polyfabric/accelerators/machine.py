@@ -72,6 +72,19 @@ def load(name: str | Path, readings: Sequence[str] = ()) -> Machine:
     return Machine(_native.Machine.named(pick("machine", built_in(name), names()), choices))
 
 
+Place: TypeAlias = "str | Path | Machine"
+"""Where a program runs: a machine, by name, file or loaded, or a word for this computer."""
+
+
+def chosen(machine: str | Path | Machine, readings: Sequence[str] = ()) -> Machine:
+    """The machine of that name or file with these readings, or the loaded machine itself."""
+    if not isinstance(machine, Machine):
+        return load(machine, readings)
+    if expect_list(readings):
+        raise InputError(f"{machine.name} is loaded with its readings; give its name, or load it with {readings[0]}")
+    return machine
+
+
 def text_of(file: str | Path) -> str:
     """Reads the text of a machine file."""
     return _native.Machine.text_of(Path(file))
@@ -272,7 +285,7 @@ class Machine:
         what = repr(planned) if isinstance(planned, str) else f"of the type {type(planned).__name__}"
         raise InputError(
             f"{self.name} times plans, not {what}; write program.simulate({self.argument!r}) for your own program, program.plan(..) for its "
-            f"plan, or `polyfabric simulate NAME --machine {self.argument}` for a built-in one"
+            f"plan, or `polyfabric simulate NAME --on {self.argument}` for a built-in one"
         )
 
 

@@ -118,7 +118,7 @@ def on_slots(name: str | Program, parameters: str | None = None) -> SlotProgram 
         return build(parameters or own)
     if name in ONLY_ROUNDS:
         raise InputError(
-            f"{name} is a sequence of stages that can only be timed: `polyfabric simulate {name} --machine M`; `polyfabric run {name}-stages` runs two of them"
+            f"{name} is a sequence of stages that can only be timed: `polyfabric simulate {name} --on M`; `polyfabric run {name}-stages` runs two of them"
         )
     found = load(name) if ":" in name or name.endswith((".pf", ".py")) else None
     return found if isinstance(found, SlotProgram) else None
@@ -352,5 +352,5 @@ def _too_narrow(made: ElementPlan, accepted: float) -> str:
     own = ", ".join(f"{part.replace('_', ' ')} {bits}" for part, bits in widths.items())
     return (
         f"on this computer with 2^{here.log2_failure:.1f}, so it is the machine's widths, in bits: {own} (`machine.arithmetic` in its file). Derive "
-        f"wider ones (polyfabric widths --machine {made.machine.argument} --params {made.parameters.name} --out FILE.toml), "
+        f"wider ones (polyfabric widths --on {made.machine.argument} --params {made.parameters.name} --out FILE.toml), "
     )

@@ -20,8 +20,7 @@ from .console import out, print_json
 @click.command()
 @click.argument("program")
 @click.option(
-    "--machines",
-    "names",
+    "--on",
     metavar="M1,M2,..",
     help="Machines by name, or files.toml of yours; default: all that support its scheme.",
 )
@@ -65,7 +64,7 @@ from .console import out, print_json
 def compare(
     program: str,
     *,
-    names: str | None,
+    on: str | None,
     parameters: str | None,
     batch: int | None,
     readings: tuple[str, ...],
@@ -82,7 +81,7 @@ def compare(
     with bars() as progress:
         report = compared(
             program,
-            () if names is None else names.split(","),
+            () if on is None else on.split(","),
             parameters=_by_machine(parameters),
             batch=batch,
             readings=readings,

@@ -32,7 +32,10 @@ BATCH = 64
 @click.command()
 @click.argument("program")
 @click.option(
-    "--machine", "machine_name", required=True, metavar="M", help="A machine's name, or a file.toml of yours."
+    "--on",
+    required=True,
+    metavar="MACHINE",
+    help="A machine (polyfabric machines lists them), by name or as a file.toml of yours.",
 )
 @click.option(
     "--params",
@@ -134,7 +137,7 @@ BATCH = 64
 def simulate(
     program: str,
     *,
-    machine_name: str,
+    on: str,
     parameters: str | None,
     batch: int | None,
     readings: tuple[str, ...],
@@ -162,9 +165,9 @@ def simulate(
     """
     if load_file is not None and choices.get("scheduler") is not None:
         raise InputError("--load reads a compiled program, and --scheduler affects compilation; leave one out")
-    machine = load(machine_name, readings)
+    machine = load(on, readings)
     if (cause := machine.native.area_cause()) is not None:
-        warning_line(f"{machine_name}: area, power and energy are unknown: {cause}")
+        warning_line(f"{on}: area, power and energy are unknown: {cause}")
     _expect_rounds(program, schedule)
     asked = _Asked(timeline, folder, stream_file, save_file, show_groups, show_operations, show_steps)
     if program in programs.ROUNDS and schedule != "flat":

@@ -24,7 +24,7 @@ NAMES = {"key": "bootstrapping key", "forward": "forward FFT", "inverse": "inver
 
 @click.command()
 @click.option("--params", "set_name", required=True, metavar="SET", help="The parameter set.")
-@click.option("--machine", required=True, metavar="MACHINE", help="A machine of TFHE, or a file of one.")
+@click.option("--on", required=True, metavar="MACHINE", help="A machine of TFHE, or a file of one.")
 @click.option(
     "--judge",
     type=click.Choice(["phase", "coefficient"]),
@@ -48,14 +48,14 @@ NAMES = {"key": "bootstrapping key", "forward": "forward FFT", "inverse": "inver
     help="Plot noise against bits (figure 5).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
-def widths(set_name: str, *, machine: str, judge: str, file: Path | None, plot: Path | None, as_json: bool) -> None:
+def widths(set_name: str, *, on: str, judge: str, file: Path | None, plot: Path | None, as_json: bool) -> None:
     """Derive fixed-point formats for key, forward and inverse transform.
 
     The most significant bits follow from measured variances and the machine's overflow probability. The least significant bits are swept
     until each of the three takes a third of half of the noise bound.
     """
     with bars() as progress:
-        found, text = load(machine).derive_widths(named(set_name).native, judge, progress)
+        found, text = load(on).derive_widths(named(set_name).native, judge, progress)
     if file is not None:
         write_text(file, text)
     if plot is not None:

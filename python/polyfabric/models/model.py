@@ -20,6 +20,7 @@ from .network import Network
 from .reading import Reading
 
 if TYPE_CHECKING:
+    from ..accelerators.machine import Place
     from ..host.progress import ProgressHook
     from ..reports import Report
 
@@ -157,7 +158,7 @@ class Model(ABC):
         self,
         rows: Rows,
         *,
-        on: str = "cpu",
+        on: Place = "cpu",
         parameters: str | None = None,
         keys: Keys | None = None,
         threads: int | None = None,

@@ -23,7 +23,7 @@ from ..schemes.tfhe import ElementPlan
 from .keys import Keys, matching
 
 if TYPE_CHECKING:
-    from ..accelerators.machine import Machine
+    from ..accelerators.machine import Machine, Place
     from ..schemes.context import Parameters
 
 HERE = ("cpu", "gpu", "interpreter")
@@ -33,20 +33,25 @@ PLANS: Mapping[str, type[Plan]] = {"elements": ElementPlan, "slots": SlotPlan}
 """Plan classes by language."""
 
 
-def place(on: str, readings: Sequence[str] = ()) -> Machine | None:
-    """The machine called `on`, or in the file `on`, with these readings; `None` if `on` is this computer (`HERE`)."""
+def place(on: Place, readings: Sequence[str] = ()) -> Machine | None:
+    """The machine `on`, by name, file or loaded, with these readings; `None` if `on` is this computer (`HERE`)."""
     if on in HERE:
         if readings:
             raise InputError(
                 f"readings apply to machines, but {on} is this computer; name a machine, or omit {readings[0]}"
             )
         return None
-    if accelerators.is_file(on):
-        return accelerators.load(on, readings)
-    return accelerators.load(pick("place to run", accelerators.built_in(on), [*HERE, *accelerators.names()]), readings)
+    if isinstance(on, str) and not accelerators.is_file(on):
+        pick("place to run", accelerators.built_in(on), [*HERE, *accelerators.names()])
+    return accelerators.chosen(on, readings)
 
 
-def estimated_place(on: str, readings: Sequence[str] = ()) -> Machine | None:
+def named_place(on: Place) -> str:
+    """`on` as results and messages name it."""
+    return on.argument if isinstance(on, accelerators.Machine) else str(on)
+
+
+def estimated_place(on: Place, readings: Sequence[str] = ()) -> Machine | None:
     """The `place` of a cost estimate, which exists for the CPU and for machines."""
     if on in HERE[1:]:
         raise InputError(f"a cost is estimated for the CPU or a machine, not for {on!r}; omit on (--on)")
@@ -72,7 +77,7 @@ def run(
     inputs: Mapping[str, Any],
     options: PlanOptions,
     *,
-    on: str = "cpu",
+    on: Place = "cpu",
     keys: Keys | None = None,
     threads: int | None = None,
     flood: float | None = None,
@@ -106,7 +111,7 @@ def run_plan(
     planned: Plan,
     inputs: Mapping[str, Any],
     *,
-    on: str | None = None,
+    on: Place | None = None,
     keys: Keys | None = None,
     threads: int | None = None,
     flood: float | None = None,
@@ -161,7 +166,7 @@ def execute(
     server: ServerKey,
     ciphertexts: Ciphertexts,
     *,
-    on: str | None = None,
+    on: Place | None = None,
     threads: int | None = None,
     progress: ProgressHook | None = None,
     lap: Callable[[str], None] = lambda _: None,
@@ -188,12 +193,13 @@ def expect_threads(on: str, threads: int | None) -> None:
         raise InputError(f"threads={threads} (--threads) applies to {HERE[0]}, but this runs on {on}; omit it")
 
 
-def _place_of(planned: Plan, on: str | None) -> str:
+def _place_of(planned: Plan, on: Place | None) -> str:
     """The target of a plan: `on`, which must match the plan, or by default the CPU or the plan's machine."""
     own = HERE[0] if planned.machine is None else planned.machine.name
-    if on is not None and (on in HERE) != (planned.machine is None):
-        raise InputError(f"the plan of {planned.program.name} is for {own}, not for {on}; plan it for {on}")
-    return on or own
+    asked = own if on is None else named_place(on)
+    if on is not None and (asked in HERE) != (planned.machine is None):
+        raise InputError(f"the plan of {planned.program.name} is for {own}, not for {asked}; plan it for {asked}")
+    return asked
 
 
 class Laps:

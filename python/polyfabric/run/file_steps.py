@@ -21,7 +21,7 @@ from ..language.shapes import gathered, value_of
 from ..schemes.context import STANDARD_SECURITY, Ciphertexts, ClientKey, Context, ServerKey, Values
 from ..schemes.options import PlanOptions
 from ..schemes.plan import Expected, Plan, Verdict, finite_or_none, plain, problem, verdicts
-from .execution import execute
+from .execution import execute, named_place
 from .keys import (
     CLIENT,
     PUBLIC,
@@ -35,6 +35,7 @@ from .keys import (
 )
 
 if TYPE_CHECKING:
+    from ..accelerators.machine import Place
     from ..host.progress import ProgressHook
     from ..language.traced import TracedProgram
 
@@ -149,7 +150,7 @@ class Steps:
     plan: Callable[[PlanOptions], Plan]
     """Plans the program."""
     progress: ProgressHook | None = None
-    on: str = "cpu"
+    on: Place = "cpu"
     """Where `execute` runs. If it is a machine, `options` has it too, since it changes the plan of every step."""
 
     def make_keys(self) -> KeysMade:
@@ -257,7 +258,7 @@ class Steps:
                 for name in planned.program.outputs
             },
         )
-        return Executed(planned.parameters.name, self.on, planned.work)
+        return Executed(planned.parameters.name, named_place(self.on), planned.work)
 
     def decrypt(self, *, flood: float | None = None) -> Decrypted:
         """Decrypts the outputs with the client key, with `flood` for sharing them. Compares with the expected results if this client saved

@@ -9,9 +9,8 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..accelerators.machine import Machine, expect_list
-from ..accelerators.machine import load as load_machine
-from ..errors import InputError, shown
+from ..accelerators.machine import chosen
+from ..errors import InputError
 from ..host.files import path_of
 from ..host.names import suggestion
 from ..host.progress import watched
@@ -32,6 +31,7 @@ from .messages import Ciphertexts, EvaluationKey
 from .tracebacks import short
 
 if TYPE_CHECKING:
+    from ..accelerators.machine import Machine, Place
     from ..host.progress import ProgressHook
     from ..reports import Report
     from ..reports.graph import Picture
@@ -55,9 +55,15 @@ class Program(TracedProgram):
         """The program that `text()` printed, of any scheme. With TFHE every input and output is a vector."""
         return (SlotProgram if _ON_SLOTS_HEADER.search(text) else TfheProgram).parse(text)
 
-    def plan(self, parameters: str | Parameters | None = None, **options: Any) -> Plan:  # noqa: ANN401 - those of `run`
+    def plan(
+        self,
+        parameters: str | Parameters | None = None,
+        *,
+        on: Place = "cpu",
+        **options: Any,  # noqa: ANN401 - those of `run`
+    ) -> Plan:
         """Plans the program, with the planning options of `run`: parameter set, noise and kernel program."""
-        return execution.plan(self, parameters, **options)
+        return execution.plan(self, parameters, machine=place(on), **options)
 
     def kernel_text(self, parameters: str | Parameters | None = None) -> str:
         """The kernel program as text, as a runtime or machine executes it."""
@@ -75,7 +81,7 @@ class Program(TracedProgram):
         inputs: Mapping[str, Any] | None = None,
         /,
         *,
-        on: str = "cpu",
+        on: Place = "cpu",
         parameters: str | Parameters | None = None,
         keys: Keys | None = None,
         threads: int | None = None,
@@ -96,7 +102,8 @@ class Program(TracedProgram):
 
         Inputs are given by keyword, `run(x=3)`, or in one dictionary, `run({"x": 3})`; in a dictionary if one has the name of an option.
 
-        `on` is "cpu", "gpu", "interpreter", or a machine, by name or file, whose schedule is executed on the ciphertexts with its arithmetic.
+        `on` is "cpu", "gpu", "interpreter", or a machine, by name, file or loaded, whose schedule is executed on the ciphertexts with its
+        arithmetic.
         By default, `parameters` is the cheapest sufficient set; user-defined CKKS and BGV sets are `pf.SlotParameters` or a file.
         `max_failure` is the accepted log2 failure probability, by default -128; for CKKS it concerns the error bounds, by default 2^-20.
         `security` is the minimum security in bits; by default user-defined sets need 128. With `public`, inputs are encrypted with the
@@ -135,7 +142,7 @@ class Program(TracedProgram):
 
     def simulate(
         self,
-        machine: str | Machine,
+        on: str | Path | Machine,
         *,
         parameters: str | Parameters | None = None,
         readings: Sequence[str] = (),
@@ -148,22 +155,13 @@ class Program(TracedProgram):
     ) -> Report:
         """Time, stalls, traffic and energy of a machine's checked schedule for this program.
 
-        `machine` is a name, a file, or a loaded machine; `readings` are choices `fact=option` where its paper is ambiguous. Other options are as
+        `on` is a machine, by name, file or loaded; `readings` are choices `fact=option` where its paper is ambiguous. Other options are as
         in `run`, but nothing is encrypted, so any security is accepted. `progress(stage, done, total)` is called occasionally; its exceptions
         cancel the simulation.
         """
-        if not isinstance(machine, str | Machine):
-            raise InputError(
-                f"{shown(machine)} is not a machine; give its name, a file, or the result of pf.load_machine"
-            )
-        if not isinstance(machine, str) and expect_list(readings):
-            raise InputError(
-                f"{machine.name} is loaded with its readings; give its name, or load it with {readings[0]}"
-            )
-        target = load_machine(machine, readings) if isinstance(machine, str) else machine
         options = PlanOptions(
             parameters=parameters,
-            machine=target,
+            machine=chosen(on, readings),
             max_failure=max_failure,
             security=security,
             key_switch=key_switch,
@@ -177,7 +175,7 @@ class Program(TracedProgram):
         self,
         parameters: str | Parameters | None = None,
         *,
-        on: str = "cpu",
+        on: Place = "cpu",
         max_failure: float | None = None,
         circuit_privacy: float | None = None,
         public: bool = False,
@@ -283,7 +281,7 @@ class Program(TracedProgram):
         self,
         folder: str | Path,
         *,
-        on: str = "cpu",
+        on: Place = "cpu",
         progress: ProgressHook | None = None,
         **options: Any,  # noqa: ANN401 - those of `run`
     ) -> Steps:

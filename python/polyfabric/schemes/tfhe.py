@@ -404,7 +404,7 @@ class ElementPlan(Plan):
             remedy, place = "choose another parameter set", ""
             if self.machine is not None:
                 place = f" on {self.machine.name}"
-                remedy += f", or widths that suffice for this one: polyfabric widths --machine {self.machine.argument} --params {self.parameters.name}"
+                remedy += f", or widths that suffice for this one: polyfabric widths --on {self.machine.argument} --params {self.parameters.name}"
             raise NoiseError(
                 f"{self.program.name}: a result decrypts to no value of its range. With parameter set {self.parameters.name}{place} the "
                 f"program fails with probability 2^{self.log2_failure:.1f}, which the caller accepted; {remedy}. If it did not fail: {error}"

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ..accelerators.machine import Machine
 from ..errors import InputError, shown
 from ..host.files import path_of
 from ..language.traced import TracedProgram
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 def compare(
     program: str | Program,
-    machines: Sequence[str] = (),
+    on: Sequence[str | Path | Machine] = (),
     *,
     parameters: str | Mapping[str, str] | None = None,
     batch: int | None = None,
@@ -31,7 +32,7 @@ def compare(
     widths: str = OWN,
     progress: ProgressHook | None = None,
 ) -> Report:
-    """Times `program`, a built-in name, `FILE.py:FUNCTION` or a `pf.Program`, on machines, given by name or file; by default, on all machines
+    """Times `program`, a built-in name, `FILE.py:FUNCTION` or a `pf.Program`, on machines, by name, file or loaded; by default, on all
     for its scheme. The report has throughput, latency, ratios per mm², W and GB/s, and what bounds each machine.
 
     `parameters` is a set for all machines, or a set by machine. Nothing is encrypted, so any security and noise is accepted; the failure
@@ -47,18 +48,23 @@ def compare(
         )
     if widths not in WIDTHS:
         raise InputError(f"compare: widths={shown(widths)}; give {' or '.join(map(repr, WIDTHS))}")
-    names = _listed("machines", machines)
     return compared(
-        program, names, parameters=parameters, batch=batch, readings=readings, widths=widths, progress=progress
+        program,
+        _listed("on", on, Machine),
+        parameters=parameters,
+        batch=batch,
+        readings=readings,
+        widths=widths,
+        progress=progress,
     )
 
 
-def _listed(what: str, given: Sequence[str]) -> Sequence[str]:
-    """Names in a list; anything else is refused."""
+def _listed(what: str, given: Sequence[Any], *others: type) -> Sequence[Any]:
+    """Names, or values of the types `others`, in a list; anything else is refused."""
     if (
         isinstance(given, str)
         or not isinstance(given, Sequence)
-        or not all(isinstance(one, str | Path) for one in given)
+        or not all(isinstance(one, (str, Path, *others)) for one in given)
     ):
         raise InputError(f"{what}={shown(given)}; give a list of names or files")
     return given

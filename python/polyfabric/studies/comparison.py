@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from .. import _native
@@ -26,7 +27,7 @@ BATCH = 1920
 
 def compared(
     program: str | Program,
-    machines: Sequence[str] = (),
+    on: Sequence[str | Path | Machine] = (),
     *,
     parameters: str | Mapping[str, str] | None = None,
     batch: int | None = None,
@@ -36,7 +37,7 @@ def compared(
 ) -> Report:
     """See `studies.compare`."""
     on_slots = programs.is_on_slots(program)
-    chosen = [_load(name, readings) for name in machines] or _all_of(on_slots, readings)
+    chosen = [_load(machine, readings) for machine in on] or _all_of(on_slots, readings)
     _expect_known(readings, chosen)
     labels = _labels(chosen)
     sets = _sets(parameters, labels)
@@ -77,10 +78,10 @@ def _all_of(on_slots: bool, readings: Sequence[str]) -> list[Machine]:
     ]
 
 
-def _load(name: str, readings: Sequence[str]) -> Machine:
+def _load(machine: str | Path | Machine, readings: Sequence[str]) -> Machine:
     """Loads the machine with the readings that it has."""
-    facts = accelerators.load(name).readings
-    return accelerators.load(name, [reading for reading in readings if reading.partition("=")[0] in facts])
+    facts = accelerators.chosen(machine).readings
+    return accelerators.chosen(machine, [reading for reading in readings if reading.partition("=")[0] in facts])
 
 
 def _expect_known(readings: Sequence[str], chosen: Sequence[Machine]) -> None:
