@@ -560,7 +560,7 @@ def machine(name: str, source: str, wrong: Changes, values: tuple[str, ...], rig
 
 
 def on_f1(program: Any = REALS) -> Any:
-    return program.plan("f1-12-L3", machine=accelerators.load("f1"), security=0)
+    return program.plan("f1-12-L3", on="f1", security=0)
 
 
 def compiled(at: Path, change: Callable[[bytes], bytes] = bytes) -> Any:

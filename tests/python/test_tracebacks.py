@@ -66,6 +66,14 @@ def test_an_error_shows_the_users_frames_alone(tmp_path: Path, name: str) -> Non
     assert shown.splitlines()[-1].startswith(f"polyfabric.errors.{kind}: ")
 
 
+def test_an_error_of_a_tables_function_shows_the_users_frames_alone(tmp_path: Path) -> None:
+    shown = printed(tmp_path, HEAD + "pf.program(x=pf.Int(0, 7))(lambda x: pf.lookup(x, lambda v: 1 // v))\n")
+    files = [line for line in shown.splitlines() if line.startswith("  File ")]
+    assert len(files) == 3
+    assert all("program.py" in line for line in files)
+    assert shown.splitlines()[-1].startswith("ZeroDivisionError: ")
+
+
 def test_a_variable_of_the_environment_keeps_all_frames(tmp_path: Path) -> None:
     shown = printed(tmp_path, HEAD + CALLS["run"][0], POLYFABRIC_TRACEBACK="1")
     assert shown.count("  File ") > 3

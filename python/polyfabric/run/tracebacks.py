@@ -1,4 +1,5 @@
 """Short tracebacks: an error that leaves the package shows the user's lines and its message, without the package's own frames.
+So does an error of a user's function that the package called, such as a table's.
 
 `POLYFABRIC_TRACEBACK=1` in the environment shows all frames. For example, `larger.run(x=9)` outside 0..7 raises
 
@@ -10,6 +11,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import sysconfig
 from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
@@ -19,6 +22,7 @@ from typing import Any, TypeVar
 from ..errors import Error
 from ..language.numpy_calls import Value
 from ..language.place import pass_over
+from .wrong_calls import wrong_call
 
 pass_over(__file__)
 
@@ -26,6 +30,7 @@ SHOW_ALL = "POLYFABRIC_TRACEBACK"
 """Environment variable that keeps all frames."""
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent) + os.sep
+_LIBRARIES = tuple(str(Path(sysconfig.get_path(name))) + os.sep for name in ("stdlib", "purelib", "platlib"))
 _NAME = __package__.partition(".")[0]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -37,9 +42,19 @@ def short(function: Function) -> Function:
     @wraps(function)
     def called(*operands: Any, **options: Any) -> Any:  # noqa: ANN401 - those of the function
         try:
-            return function(*operands, **options)
-        except Error as error:
-            if os.environ.get(SHOW_ALL, "0") in ("", "0"):
+            try:
+                return function(*operands, **options)
+            except (TypeError, AttributeError) as problem:
+                # Within the package, the outermost public call is the user's.
+                if isinstance(problem, Error) or sys._getframe(1).f_code.co_filename.startswith(_PACKAGE):
+                    raise
+                wrong = wrong_call(function, called.__qualname__, operands, options, problem)
+                if wrong is None:
+                    raise
+                raise wrong from None
+        except Exception as error:
+            shortened = isinstance(error, Error) or _is_users(error.__traceback__)
+            if shortened and os.environ.get(SHOW_ALL, "0") in ("", "0"):
                 _trim(error)
             # Python adds no frame of this function for a bare `raise`.
             raise
@@ -90,6 +105,19 @@ def _trim(error: BaseException) -> None:
                 setattr(one, attribute, None)
     for one in errors.values():
         one.__traceback__ = _outside(one.__traceback__)
+
+
+def _is_users(frames: TracebackType | None) -> bool:
+    """Whether a function of the user, called by this package, raised an error: no package frame is behind the user's."""
+    found = False
+    while frames is not None:
+        file = frames.tb_frame.f_code.co_filename
+        if file.startswith(_PACKAGE):
+            found = False
+        elif not file.startswith(_LIBRARIES):
+            found = True
+        frames = frames.tb_next
+    return found
 
 
 def _outside(frames: TracebackType | None) -> TracebackType | None:
