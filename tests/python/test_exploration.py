@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -470,6 +471,17 @@ def test_a_point_that_fails_makes_the_status_1_and_the_rest_is_printed(polyfabri
     assert done.status == 1
     assert "1 of 3 points have no result" in " ".join(done.err.split())
     assert "the file's own" in done.out
+
+
+def test_a_script_explores_at_its_top_level(tmp_path):
+    script = tmp_path / "sweep.py"
+    script.write_text(
+        "import polyfabric as pf\n"
+        f"report = pf.explore('f1', {{{CLUSTERS!r}: [8]}}, ['permute@12'], jobs=1)\n"
+        "print(len(report['points']))\n"
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "2\n", "")
 
 
 def test_the_installed_command_starts_processes(polyfabric_process):

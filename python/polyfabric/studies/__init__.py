@@ -88,8 +88,8 @@ def explore(
     `FILE.py:FUNCTION`. By default both are those of the machine file's own sweep. `batch` is the number of ciphertexts of a built-in TFHE program.
 
     `results` is a file that each point is appended to when it is done; points in it are not computed again. `jobs` processes (by default one per
-    core), or the Dask cluster with its scheduler at the address `dask`, do the work; a script calls this below
-    `if __name__ == "__main__":`, since each process imports it. A point that is impossible has its cause as `error`.
+    core), or the Dask cluster with its scheduler at the address `dask`, do the work. An impossible point has its
+    cause as `error`.
     """
     from .exploration import Task, own_axes, sweep
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import multiprocessing
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
@@ -15,8 +16,10 @@ from functools import cache
 from importlib.metadata import version
 from itertools import product
 from math import isfinite
+from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
 from statistics import geometric_mean
+from types import ModuleType
 from typing import Any, TypeVar
 
 from .. import _native
@@ -255,13 +258,30 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+class _Worker(SpawnProcess):
+    """A process that does not import the main module, since it needs none: a script would start there again."""
+
+    def start(self) -> None:
+        """Starts it."""
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            super().start()
+        finally:
+            sys.modules["__main__"] = main
+
+
+class _WorkerContext(SpawnContext):
+    """Starts workers. A forked process would inherit locks of threads that do not exist in it."""
+
+    Process = _Worker
+
+
 @contextmanager
 def _workers(jobs: int | None, dask: str | None) -> Iterator[Executor]:
     if dask is None:
-        # A forked process would inherit locks of threads that do not exist in it.
-        context = multiprocessing.get_context("spawn")
         before = set(multiprocessing.active_children())
-        with ProcessPoolExecutor(jobs or _cores(), mp_context=context) as pool:
+        with ProcessPoolExecutor(jobs or _cores(), mp_context=_WorkerContext()) as pool:
             try:
                 yield pool
             except BaseException:
