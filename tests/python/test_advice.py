@@ -9,6 +9,7 @@ import ast
 import functools
 import operator
 import random
+import re
 from typing import Any
 
 import numpy as np
@@ -218,3 +219,35 @@ def test_a_program_within_another() -> None:
     kinds = {"x": pf.UInt(13)}
     code = suggested(kinds, "inner(x=x)", "x.cast(", inner=inner)
     assert computed(kinds, f"inner(x={code})", {"x": 200}, inner=inner) == 201
+
+
+def test_advice_names_types_that_exist() -> None:
+    for lo in (0, -3, 7, "x"):
+        with pytest.raises(pf.errors.ProgramError) as found:
+            pf.Int(lo)  # type: ignore[arg-type]
+        for kind in re.findall(r"pf\.\w+\([^)]*\)", str(found.value))[1:]:
+            assert eval(kind, PUBLIC)
+
+
+@pytest.mark.parametrize("given", [(0, 7), (-7, 2), (7,)])
+@pytest.mark.parametrize("kind", [pf.Real, pf.Complex, pf.Real.vector(4)])
+def test_a_range_of_reals_is_declared_by_its_bound(kind: Any, given: tuple[int, ...]) -> None:
+    with pytest.raises(pf.errors.ProgramError) as found:
+        kind(*given)
+    assert f"{kind!r}.bounded(7)" in str(found.value)
+
+
+@pytest.mark.parametrize(("refused", "meant"), [("x << -1", ">> by 1"), ("x >> -2", "<< by 2")])
+def test_a_shift_by_a_negative_number_is_the_other_shift(refused: str, meant: str) -> None:
+    with pytest.raises(pf.errors.ProgramError) as found:
+        pf.program(x=pf.UInt(8))(eval(f"lambda x: {refused}"))
+    assert meant in str(found.value)
+
+
+def test_an_index_is_only_that_of_a_vectors_element() -> None:
+    sums = pf.program(x=pf.Int(0, 7), v=pf.Int(0, 7).vector(2))(lambda x, v: x + v)
+    for inputs, shown in (({"x": 9, "v": [0, 0]}, False), ({"x": 0, "v": [0, 9]}, True)):
+        with pytest.raises(pf.errors.InputError) as found:
+            sums.clear(inputs)
+        assert "9" in str(found.value)
+        assert ("index" in str(found.value)) == shown

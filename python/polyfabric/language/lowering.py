@@ -261,9 +261,15 @@ def checked(op: str, a: Encrypted, b: Operand) -> tuple[Digits, Digits]:
 # -- shifts ---------------------------------------------------------------------------------------------------------------
 
 
+_OPPOSITE = {"<<": ">>", ">>": "<<", "rotate_left": "rotate_right", "rotate_right": "rotate_left"}
+
+
 def shifted(op: str, a: Operand, b: Operand) -> Encrypted:
     """<<, >> and rotations by amounts that are not negative."""
     lo, hi = _span(b)
+    if lo < 0 and isinstance(b, Public):
+        other = _OPPOSITE[op]
+        raise refuse(f"{op} by {lo}: the amount may not be negative; use {other} by {-lo} instead")
     if lo < 0:
         raise refuse(
             f"{op} by {lo} to {hi}: the amount may not be negative; if it is not, declare that with .assume(pf.Int(0, {max(0, hi)}))"

@@ -24,6 +24,7 @@ from ..errors import InputError
 from .numpy_calls import Value
 from .place import place, refuse
 from .rules import RULES, Numbers, Vast, centred, holds
+from .shapes import wrong_value
 from .types import TextType, Type, needed_bits, text_bytes
 
 P = ParamSpec("P")
@@ -310,9 +311,7 @@ def _read(name: str, kind: Type, given: Sequence[int]) -> Numbers:
         numbers = [kind.number(given[element :: kind.length]) for element in range(kind.length)]
     for at, value in enumerate(numbers):
         if not holds(kind, value):
-            raise InputError(
-                f'input "{name}": value {value} at index {at} is not of type {kind.one}; correct the value'
-            )
+            raise wrong_value(name, kind, at, value)
     return numbers
 
 

@@ -116,6 +116,14 @@ def written(kind: type[T], value: object, what: str) -> T:
     return value
 
 
+def wrong_value(name: str, kind: Type, at: int, value: int) -> InputError:
+    """The error for a value of an input that is not of its type."""
+    where = "" if kind.scalar else f" at index {at}"
+    return InputError(
+        f"input {name!r} is {shown(value)}{where}, but {kind.one} is needed; correct the value, or widen the type"
+    )
+
+
 Clear = int | Sequence[int] | NDArray[np.integer]
 Outputs = dict[str, "int | list[int] | str"]
 
@@ -225,9 +233,7 @@ class Shapes:
         expect_count(self._name, name, len(numbers), kind)
         for at, number in enumerate(numbers if wide else []):
             if not -(1 << 63) <= number < 1 << 63:
-                raise InputError(
-                    f"{self._name}: input {name!r}: value {shown(number)} at index {at} is not of type {kind.one}; correct the value"
-                )
+                raise wrong_value(name, kind, at, number)
         return numbers
 
     def _digits(self, name: str, kind: Type, values: Any) -> list[int]:  # noqa: ANN401 - whatever the user gave

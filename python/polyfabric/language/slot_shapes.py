@@ -94,7 +94,8 @@ class SlotShapes:
             held = f"{largest:.12g}"
             if float(held) <= kind.bound:
                 held = f"{largest:.17g}"
-            remedy = f"scale it, or declare it with .bounded({wider:g})" if wider < inf else "scale it"
+            widened = f", or widen its type: .bounded({wider:g}) in Python, magnitude {wider:g} in a .pf file"
+            remedy = "scale it" + (widened if wider < inf else "")
             raise InputError(
                 f"{self.name}: input {name!r} holds {held}, beyond the bound {kind.bound:.12g} of its type; {remedy}"
             )

@@ -62,12 +62,11 @@ class NotCalled:
 
     def __call__(self, *given: object) -> NoReturn:
         """Always an error."""
-        more = (
-            ""
-            if not isinstance(self, SlotType) or self.modulus
-            else f", or .bounded({given[0] if given else 10}) for numbers beyond 1"
-        )
-        raise refuse(f"the type {self} cannot be called; remove the (), and use .vector(10) for a vector{more}")
+        if isinstance(self, SlotType) and self.modulus is None:
+            most = max((abs(end) for end in given if isinstance(end, int | float)), default=0) or 10
+            larger = "" if most <= self.bound else f", or {self!r}.bounded({most:g}) for up to {most:g}"
+            raise refuse(f"{self!r} takes no range; write {self!r} for magnitudes up to {self.bound:g}{larger}")
+        raise refuse(f"{self!r} takes nothing in parentheses; write {self!r}, or {self!r}.vector(10) for a vector")
 
 
 def expect_single(kind: Type | SlotType) -> None:
@@ -259,8 +258,10 @@ MOST_BITS = 4096
 def Int(lo: int, hi: int | None = None, *, step: int = 1) -> Type:  # noqa: N802 - used like a type
     """An integer from `lo` to `hi`; with `step`, one of lo, lo + step, .. Results are exact."""
     if hi is None:
+        known = isinstance(lo, int) and 0 < lo <= MOST_BITS
+        hi, bits = (lo, lo) if known else (7, 8)
         raise refuse(
-            f"pf.Int({lo}) has one end; give both, as pf.Int(0, {lo}), or a width, as pf.UInt({lo}) or pf.SInt({lo})"
+            f"pf.Int({shown(lo)}) has one end; give both, as pf.Int(0, {hi}), or a width, as pf.UInt({bits}) or pf.SInt({bits})"
         )
     ends = (whole("the lower end of pf.Int", lo), whole("the upper end of pf.Int", hi))
     of = whole("the step of pf.Int", step, 1, FARTHEST)

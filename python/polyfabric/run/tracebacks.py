@@ -5,7 +5,7 @@ So does an error of a user's function that the package called, such as a table's
 
     File "bids.py", line 12, in <module>
       larger.run(x=9)
-    polyfabric.errors.InputError: input "x": value 9 at index 0 is not of type integer[0..7]; correct the value
+    polyfabric.errors.InputError: input 'x' is 9, but integer[0..7] is needed; correct the value, or widen the type
 """
 
 from __future__ import annotations

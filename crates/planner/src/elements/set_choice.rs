@@ -190,19 +190,13 @@ impl Nearest {
             let place = lookup.location.as_ref().map_or(String::new(), |at| format!("{at}: "));
             format!(", most often at {place}{} %{}, which reads {}", lookup.op, lookup.node, lookup.operand)
         });
-        let (remedy, exact) = match self.exact <= request.max_failure {
-            true => (
-                format!(
-                    "{name} needs wider transforms than those of {place}: give widths=\"derived\" (--widths derived), or run it on the processor"
-                ),
-                "would suffice",
+        let remedy = match self.exact <= request.max_failure {
+            true => format!(
+                "{name} needs wider transforms than those of {place}: give widths=\"derived\" (--widths derived), or run it on the processor"
             ),
-            false => (
-                format!(
-                    "{name} does not fit {place}: run it on the processor, or declare integers of more than 16 values as UInt(bits) or \
-                     SInt(bits), which are computed digit by digit"
-                ),
-                "does not suffice",
+            false => format!(
+                "{name} does not fit {place}: run it on the processor, or declare integers of more than 16 values as UInt(bits) or \
+                 SInt(bits), which are computed digit by digit"
             ),
         };
         let accept = match failure <= TIME_ALONE {
@@ -210,10 +204,8 @@ impl Nearest {
             false => "time it with wrong results",
         };
         format!(
-            "{remedy}; {}; the nearest supported set is {set}, which {exact} with exact products (2^{:.1}); with the machine's, it fails with \
-             probability 2^{failure:.1}{worst}; to {accept}, pass parameters=\"{set}\", max_failure={failure} (--params {set} --max-failure {failure})",
-            none_carries(program, request, machine),
-            self.exact,
+            "{remedy}; with parameter set {set} it fails there with probability 2^{failure:.1}{worst}; to {accept}, pass \
+             parameters=\"{set}\", max_failure={failure} (--params {set} --max-failure {failure})"
         )
     }
 }

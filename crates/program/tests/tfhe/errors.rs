@@ -185,12 +185,7 @@ fn choosing_a_set() {
     let refused = chosen(1000).unwrap_err();
     assert!(matches!(&refused, NoiseError::NoSet { target, .. } if *target == -64.0), "{refused}");
     let text = refused.to_string();
-    assert!(
-        text.starts_with(
-            "no default parameter set carries the program with failure probability 2^-64.0; the nearest is polyfabric-"
-        ),
-        "{text}"
-    );
+    assert!(text.contains("failure probability 2^-64.0, the nearest is polyfabric-"), "{text}");
 }
 
 /// Flooding noise counts in the failure of the output and the program; an error states the bits that would fit.
