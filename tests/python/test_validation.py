@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,17 @@ def test_the_command_reads_recorded_rows():
     assert CliRunner().invoke(validate, files).exit_code == 0
     assert CliRunner().invoke(validate, [files[0], files[0]]).exit_code != 0
     assert CliRunner().invoke(validate, [files[0], "--applications"]).exit_code != 0
+
+
+def test_without_files_the_command_first_says_what_it_computes(monkeypatch):
+    module = sys.modules[validate.callback.__module__]
+    monkeypatch.setattr(module, "PAPERS", ["fpt", "strix"])
+    monkeypatch.setattr(module, "reproduce", lambda paper, **_: {"rows": [row("predicted", 0.01, paper=paper)]})
+    done = CliRunner().invoke(validate, ["--json"])
+    assert list(json.loads(done.stdout)["papers"]) == ["fpt", "strix"]
+    first, *papers = done.stderr.splitlines()
+    assert "minutes" in first
+    assert [line.split()[1] for line in papers] == ["fpt", "strix"]
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,11 @@ def warning_line(message: str) -> None:
     _line(("warning:", "bold yellow"), message)
 
 
+def note_line(message: str) -> None:
+    """What a long command does, on the error stream."""
+    _line(("note:", "bold"), message)
+
+
 def _line(what: tuple[str, str], message: str) -> None:
     Console(stderr=True, highlight=False, soft_wrap=True).print(styled(what, f" {message}"))
 

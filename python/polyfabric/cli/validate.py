@@ -10,7 +10,7 @@ from ..errors import FileError
 from ..host.progress import bars
 from ..papers import PAPERS, reproduce
 from ..papers import validation as validated
-from .console import out, print_json
+from .console import note_line, out, print_json
 
 
 @click.command()
@@ -25,7 +25,7 @@ def validate(files: tuple[Path, ...], *, applications: bool, as_json: bool) -> N
     """Count the published figures of all papers by kind, and the predictions by deviation.
 
     Each FILE holds the rows of one paper, as `polyfabric reproduce PAPER --json` prints them. Without files, all papers are reproduced, which
-    takes minutes. `polyfabric reproduce --help` explains the kinds.
+    takes about ten minutes. `polyfabric reproduce --help` explains the kinds.
     """
     papers: dict[str, list[validated.Row]] = {}
     if files:
@@ -37,9 +37,15 @@ def validate(files: tuple[Path, ...], *, applications: bool, as_json: bool) -> N
                 raise FileError(f"{path}: another file has rows of {paper} too; give one of them")
             papers[paper] = rows
     else:
-        with bars() as progress:
-            reports = [reproduce(paper, applications=applications, progress=progress) for paper in PAPERS]
-        papers = {report["rows"][0]["paper"]: report["rows"] for report in reports}
+        took = "up to two hours" if applications else "about ten minutes"
+        note_line(
+            f"reproducing {len(PAPERS)} papers, {took}; to count recorded rows instead, give their files, as results/reproduce-*.json"
+        )
+        for at, paper in enumerate(PAPERS, 1):
+            note_line(f"{paper} ({at} of {len(PAPERS)})")
+            with bars() as progress:
+                rows = reproduce(paper, applications=applications, progress=progress)["rows"]
+            papers[rows[0]["paper"]] = rows
     report = validated.validation(papers)
     if as_json:
         print_json(report.to_dict())
