@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import polyfabric as pf
 import pytest
+from calls import Finished
 
 FILE = Path(__file__).resolve().parents[2] / "machines" / "morphling.toml"
 
@@ -52,3 +55,16 @@ def test_a_loaded_machine_already_has_its_readings() -> None:
 def test_other_values_are_no_machines(on: object) -> None:
     with pytest.raises(pf.errors.InputError):
         both.simulate(on)
+
+
+def test_the_command_line_takes_a_file_with_a_model(polyfabric: Callable[..., Finished], tmp_path: Path) -> None:
+    (tmp_path / "stump.py").write_text(
+        "import polyfabric as pf\n"
+        "from sklearn.tree import DecisionTreeClassifier\n"
+        "rows = [[0.0], [1.0], [2.0], [3.0]]\n"
+        "stump = pf.from_sklearn(DecisionTreeClassifier(max_depth=1).fit(rows, [0, 0, 1, 1]), rows)\n"
+    )
+    for program in ("stump.py", "stump.py:stump"):
+        done = polyfabric("run", program, "--json")
+        assert done.status == 0, done.err
+        assert json.loads(done.out)["correct"] is True

@@ -18,6 +18,7 @@ from ..errors import Error, FileError, InputError, MachineError, NoiseError, Pro
 from ..host import memory
 from ..host.files import read_bytes
 from ..host.names import suggestion
+from ..models.model import Model
 from ..run.execution import make_plan
 from ..run.repeated_rounds import RoundProgram
 from ..run.runnable_programs import Program, SlotProgram
@@ -171,7 +172,10 @@ def rns_kernel(name: str, parameters: str | None, machine: Machine) -> _native.R
 
 @cache
 def load(name: str | Program) -> Program:
-    """Loads the program `FILE.py:FUNCTION` or `FILE.pf`; `FILE.py` alone if it has one program. A loaded program is itself."""
+    """Loads the program `FILE.py:FUNCTION` or `FILE.pf`; `FILE.py` alone if it has one program. A loaded program is itself.
+
+    The program of an encrypted model has the model's name.
+    """
     if isinstance(name, Program):
         return name
     if name in known():
@@ -216,7 +220,8 @@ def load(name: str | Program) -> Program:
         raise ProgramError(f"{place}: {type(error).__name__}: {error}; correct the file") from error
     finally:
         sys.path.pop(0)
-    programs = {key: value for key, value in vars(module).items() if isinstance(value, Program)}
+    models = {key: value.program for key, value in vars(module).items() if isinstance(value, Model)}
+    programs = models | {key: value for key, value in vars(module).items() if isinstance(value, Program)}
     found = programs.get(function) if function or len(programs) != 1 else next(iter(programs.values()))
     if found is None:
         if programs and not function:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..apps import programs
 from ..errors import InputError
-from ..host.progress import bars
+from ..host.progress import bars, working
 from ..language.traced import TracedProgram
 from ..language.types import TextType
 from ..run.execution import estimated_place, run_plan, unguarded
@@ -25,7 +25,8 @@ from .show_elements import SHOWN
 
 def run(options: RunOptions) -> int:
     """Runs, prints and returns the exit status: 0 if the result equals the clear program's."""
-    scheme = programs.scheme_of(options.program, options.parameters)
+    with working(f"loading {options.program}"):
+        scheme = programs.scheme_of(options.program, options.parameters)
     options.take_only(*(name for name in FLAGS if name not in OWNERS))
     if options.cost:
         of_runs = {"--threads": options.threads, "--report": options.report_to}
