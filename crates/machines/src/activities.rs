@@ -13,9 +13,6 @@ const RINGS: [u32; 7] = [10, 11, 12, 13, 14, 15, 16];
 
 /// Checks that every `activity` of the components exists for some parameter set or ring that `machine` supports. If unknown figures leave
 /// no resources to compare with, the check passes.
-///
-/// # Errors
-/// [`MachineError::Simulation`] with the name and the existing ones.
 pub fn expect(machine: &Machine) -> Result<(), MachineError> {
     if machine.components().iter().all(|part| part.activity.is_empty()) {
         return Ok(());

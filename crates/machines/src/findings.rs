@@ -38,9 +38,6 @@ pub struct Finding {
 }
 
 /// The sets on the machine's torus, each with the lookup of program `pbs`.
-///
-/// # Errors
-/// [`MachineError`] if a figure of the machine is unknown or impossible.
 pub fn findings(machine: &Machine) -> Result<Vec<Finding>, MachineError> {
     let width = torus_bits(machine, "a lookup")?;
     let paper_sets = sets::all().filter(|(_, parameters)| parameters.torus_bits() == width);

@@ -8,7 +8,7 @@ use crate::{activities, f1, fpt, morphling, osiris, torus_pipeline};
 use polyfabric_sim::description::{Description, DescriptionLiteral, FigureSpec};
 
 /// Every mapper, by name.
-pub static MAPPERS: &[&dyn Mapper] = &[
+pub static MAPPERS: &[&Mapper] = &[
     &fpt::contract::MAPPER,
     &morphling::contract::MAPPER,
     &osiris::contract::MAPPER,
@@ -29,10 +29,10 @@ fn known() -> String {
     names().join(", ")
 }
 
-fn mapper(file: &str, name: &str) -> Result<&'static dyn Mapper, MachineError> {
-    let found = MAPPERS.iter().find(|mapper| mapper.name() == name).copied();
+fn mapper(file: &str, name: &str) -> Result<&'static Mapper, MachineError> {
+    let found = MAPPERS.iter().find(|mapper| mapper.name == name).copied();
     found.ok_or_else(|| {
-        let known = MAPPERS.iter().map(|mapper| mapper.name()).collect::<Vec<_>>().join(", ");
+        let known = MAPPERS.iter().map(|mapper| mapper.name).collect::<Vec<_>>().join(", ");
         MachineError::Mapper { file: file.to_owned(), mapper: name.to_owned(), known }
     })
 }
@@ -43,17 +43,11 @@ pub fn names() -> Vec<&'static str> {
 }
 
 /// Every built-in machine, with default readings.
-///
-/// # Errors
-/// [`MachineError`] of the first invalid file.
 pub fn descriptions() -> Result<Vec<Machine>, MachineError> {
     names().into_iter().map(description).collect()
 }
 
 /// The built-in machine `name`, with default readings.
-///
-/// # Errors
-/// [`MachineError::Name`] with the existing names.
 pub fn description(name: &str) -> Result<Machine, MachineError> {
     match MACHINES.iter().find(|(known, _)| *known == name) {
         Some((_, text)) => parse(&format!("machines/{name}.toml"), text),
@@ -62,21 +56,15 @@ pub fn description(name: &str) -> Result<Machine, MachineError> {
 }
 
 /// Reads the machine file `text`; errors name it `file`.
-///
-/// # Errors
-/// [`MachineError`] with the place and the fix.
 pub fn parse(file: &str, text: &str) -> Result<Machine, MachineError> {
     let literal = DescriptionLiteral::from_toml(file, text)?;
     let mapper = mapper(file, &literal.mapper)?;
-    let machine = Machine::new(Description::check(file, &literal, mapper.specs())?, mapper)?;
+    let machine = Machine::new(Description::check(file, &literal, mapper.specs)?, mapper)?;
     activities::expect(&machine)?;
     Ok(machine)
 }
 
 /// The figures that a mapper reads.
-///
-/// # Errors
-/// [`MachineError::Mapper`] if there is no such mapper.
 pub fn specs(file: &str, mapper: &str) -> Result<&'static [FigureSpec], MachineError> {
-    Ok(self::mapper(file, mapper)?.specs())
+    Ok(self::mapper(file, mapper)?.specs)
 }

@@ -53,10 +53,10 @@ fn every_machine_has_a_file_of_its_own_name_for_a_mapper_that_exists() {
     let machines = descriptions().expect("every file is right");
     assert_eq!(machines.iter().map(|machine| machine.name()).collect::<Vec<_>>(), names());
     for machine in &machines {
-        assert_eq!(machine.mapped_by().name(), machine.mapper());
+        assert_eq!(machine.mapped_by().name, machine.mapper());
     }
     let used = |mapper: &str| machines.iter().any(|machine| machine.mapper() == mapper);
-    assert!(MAPPERS.iter().all(|mapper| used(mapper.name())), "a mapper without a machine is tested by nobody");
+    assert!(MAPPERS.iter().all(|mapper| used(mapper.name)), "a mapper without a machine is tested by nobody");
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_file_that_names_no_mapper_or_an_unknown_machine_is_refused_with_those_that_
         let text = text.replace(&format!("mapper = \"{}\"", own.mapper()), "mapper = \"another\"");
         let message = parse("mine.toml", &text).expect_err("no such mapper").to_string();
         assert!(message.contains("mine.toml: there is no mapper \"another\""), "{message}");
-        assert!(MAPPERS.iter().all(|mapper| message.contains(mapper.name())), "{message}");
+        assert!(MAPPERS.iter().all(|mapper| message.contains(mapper.name)), "{message}");
     }
     let message = description("another").expect_err("no such machine").to_string();
     assert!(names().into_iter().all(|name| message.contains(name)), "{message}");
@@ -93,7 +93,7 @@ fn an_option_that_a_machine_does_not_have_or_that_takes_something_else_is_refuse
     for machine in all_machines() {
         let kind = machine.mapped_by();
         if machine.family() == Family::Tfhe {
-            assert!(kind.options().is_empty(), "options of {} are read by nobody", kind.name());
+            assert!(kind.options.is_empty(), "options of {} are read by nobody", kind.name);
             continue;
         }
         let refused = |name: &str, value: &str| {
@@ -102,7 +102,7 @@ fn an_option_that_a_machine_does_not_have_or_that_takes_something_else_is_refuse
         };
         let unknown = refused("colour", "blue");
         assert!(unknown.contains("has no option \"colour\""), "{unknown}");
-        for spec in kind.options() {
+        for spec in kind.options {
             let takes = match spec.values {
                 OptionValues::Words(words) => words[0],
                 OptionValues::Seconds => "seconds",

@@ -73,8 +73,8 @@ pub fn machine_names() -> Vec<&'static str> {
 /// JSON of all mappers' options: values and help by name, with the mapper.
 #[pyfunction]
 pub fn machine_options() -> PyResult<String> {
-    let of = |mapper: &&dyn machines::contract::Mapper| {
-        let rows = mapper.options().iter().map(|spec| json!({ "machine": mapper.name(), "option": spec }));
+    let of = |mapper: &&machines::contract::Mapper| {
+        let rows = mapper.options.iter().map(|spec| json!({ "machine": mapper.name, "option": spec }));
         rows.collect::<Vec<_>>()
     };
     Ok(json(&machines::registry::MAPPERS.iter().flat_map(of).collect::<Vec<_>>())?)
@@ -83,7 +83,7 @@ pub fn machine_options() -> PyResult<String> {
 /// Properties besides figures that sweeps can vary on machines: values by name.
 #[pyfunction]
 pub fn machine_exchanges() -> BTreeMap<&'static str, Vec<&'static str>> {
-    let specs = machines::registry::MAPPERS.iter().flat_map(|mapper| mapper.exchanges());
+    let specs = machines::registry::MAPPERS.iter().flat_map(|mapper| mapper.exchanges);
     let words = |spec: &OptionSpec| match spec.values {
         OptionValues::Words(words) => words.to_vec(),
         OptionValues::Seconds => Vec::new(),
@@ -151,7 +151,7 @@ impl PyMachine {
 
     /// What follows from its figures, by name, as JSON: counts of parts and bytes that they hold.
     fn quantities(&self) -> PyResult<String> {
-        let found = self.0.mapped_by().quantities(&self.0).map_err(|error| refused(error.into()))?;
+        let found = (self.0.mapped_by().quantities)(&self.0).map_err(|error| refused(error.into()))?;
         Ok(json(&found)?)
     }
 

@@ -41,7 +41,6 @@ pub struct ComponentEnergy {
 /// Energy of a schedule.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Energy {
-    /// By component.
     pub components: Vec<ComponentEnergy>,
     /// Off-chip memory, in J. Absent if its energy a bit is unknown or not in the file, for example because a component
     /// includes it.
@@ -55,22 +54,11 @@ pub struct Energy {
 /// Why the energy cannot be computed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum EnergyError {
-    /// A component's activity names a class or memory that the schedule does not have.
     #[error(
         "{file}, `components.{component}.activity`: the schedule has no unit class, channel class or memory {name:?}. \
          Choose from: {known}"
     )]
-    Activity {
-        /// Machine file.
-        file: String,
-        /// Component.
-        component: String,
-        /// Name as written.
-        name: String,
-        /// Names that exist.
-        known: String,
-    },
-    /// A figure of the machine file that is needed is unknown.
+    Activity { file: String, component: String, name: String, known: String },
     #[error(transparent)]
     Description(#[from] DescriptionError),
 }
@@ -110,9 +98,6 @@ pub fn utilisation(resources: &Resources, totals: &Totals, cycles: u64) -> BTree
 }
 
 /// Checks that the classes and memories in the components' `activity` exist in a machine of these resources.
-///
-/// # Errors
-/// [`EnergyError::Activity`] for the first that does not.
 pub fn expect_activities(machine: &Description, resources: &Resources) -> Result<(), EnergyError> {
     let idle = utilisation(resources, &Totals::none(resources), 1);
     machine.components().iter().try_for_each(|part| activity(machine, part, &idle).map(|_| ()))
@@ -120,9 +105,6 @@ pub fn expect_activities(machine: &Description, resources: &Resources) -> Result
 
 impl Energy {
     /// Energy of a checked schedule of `cycles` cycles on a machine of these resources.
-    ///
-    /// # Errors
-    /// [`EnergyError`], if the file names an activity that the schedule does not have, or its clock is unknown.
     pub fn of(
         machine: &Description,
         (resources, totals): (&Resources, &Totals),

@@ -78,7 +78,6 @@ pub struct BodyUnit {
 }
 
 impl Function {
-    /// Moves bytes.
     pub const MOVE: Self = Self::Move { element_bytes: 1 };
 
     /// A unit of a blind rotation's data path that does `steps`.

@@ -52,7 +52,6 @@ pub struct Instructions {
 pub enum Source<'a> {
     /// A tree of loops.
     Loops(&'a Schedule),
-    /// A list.
     List(&'a dyn EventList),
 }
 
@@ -124,7 +123,6 @@ pub fn each(items: &[Item], times: u64, visit: &mut dyn FnMut(&Event, u64)) {
     }
 }
 
-/// Start of the first event that `counts`.
 fn first_start(items: &[Item], counts: &impl Fn(&Event) -> bool) -> Option<i64> {
     let start = |item: &Item| match item {
         Item::Event(event) => counts(event).then_some(event.start),

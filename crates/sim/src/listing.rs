@@ -6,7 +6,6 @@ use serde::Serialize;
 /// An access of an event to a memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Passage {
-    /// The memory.
     pub memory: String,
     /// Whether it is written.
     pub writes: bool,

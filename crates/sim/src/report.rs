@@ -15,7 +15,6 @@ use std::collections::BTreeMap;
 /// The input of a simulation.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
-    /// Machine.
     pub machine: &'a Description,
     /// The mapper's schedule.
     pub schedule: Source<'a>,
@@ -52,7 +51,6 @@ impl From<&ClassStalls> for StallReport {
 /// Result of a simulation. Absent numbers are unknown.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SimulationReport {
-    /// Machine.
     pub machine: String,
     /// Chosen option of every open fact of the machine file.
     pub readings: BTreeMap<String, String>,
@@ -102,7 +100,6 @@ pub struct SimulationReport {
     pub energy_j: Option<f64>,
     /// Energy of off-chip memory that is not part of a component's.
     pub off_chip_energy_j: Option<f64>,
-    /// By component.
     pub components: Vec<ComponentEnergy>,
     /// Events of the schedule when unrolled.
     pub events: u64,
@@ -113,29 +110,16 @@ pub struct SimulationReport {
 /// Why there is no report.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SimulationError {
-    /// The mapper's schedule is illegal.
     #[error("the schedule of `{program}` on `{machine}` is illegal, {violation}. This is a fault of the mapper")]
-    Schedule {
-        /// Program.
-        program: String,
-        /// Machine.
-        machine: String,
-        /// First hazard.
-        violation: Box<Violation>,
-    },
-    /// A figure is missing or unknown.
+    Schedule { program: String, machine: String, violation: Box<Violation> },
     #[error(transparent)]
     Description(#[from] DescriptionError),
-    /// The energy cannot be computed.
     #[error(transparent)]
     Energy(#[from] EnergyError),
 }
 
 impl SimulationReport {
     /// Checks a schedule and reports on it.
-    ///
-    /// # Errors
-    /// [`SimulationError`]: an illegal schedule, or an unknown figure.
     pub fn of(subject: &Subject) -> Result<Self, SimulationError> {
         let Subject { machine, schedule, .. } = *subject;
         let checking = cancel::stage("checking every event", 0);

@@ -109,7 +109,6 @@ pub enum MemoryKind {
     /// it was written, and cannot wait. Each value is read exactly once. There is no capacity, because the registers
     /// are part of the units.
     Wire {
-        /// Bytes a cycle.
         bytes_per_cycle: f64,
         /// Cycles from a write to its read; at least 1.
         delay: u32,
@@ -126,7 +125,6 @@ pub struct Lines {
     pub capacity: u64,
     /// Bytes of a vector.
     pub line: u64,
-    /// Banks.
     pub banks: u32,
     /// Parts of a bank over which each of its vectors is striped. With s parts, a stream that begins in cycle c is in
     /// part (t + s - c) mod s in cycle t. So two streams meet only if their starts differ by a multiple of s.
@@ -165,7 +163,6 @@ impl MemoryKind {
     }
 }
 
-/// One memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Memory {
     /// Unique name.
@@ -206,7 +203,6 @@ pub struct OpKind {
 pub enum Traffic {
     /// Bootstrapping key.
     BootstrapKey,
-    /// Key-switching key.
     KeySwitchKey,
     /// LWE and GLWE ciphertexts, and everything derived from one.
     Ciphertexts,
@@ -255,11 +251,9 @@ pub struct Resources {
     pub units: Vec<Unit>,
     /// Channels; as a [`Resource`], channel `i` is `units.len() + i`.
     pub channels: Vec<Channel>,
-    /// Memories.
     pub memories: Vec<Memory>,
     /// Operation kinds.
     pub kinds: Vec<OpKind>,
-    /// Value classes.
     pub value_classes: Vec<ValueClass>,
     /// Whether units take instructions from memory. Then a schedule must have instructions.
     pub instructed: bool,
@@ -419,7 +413,6 @@ impl OpRef {
 /// A range of a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Place {
-    /// Memory.
     pub memory: MemoryId,
     /// First byte. Ignored in a memory that is addressed by value.
     pub offset: u64,

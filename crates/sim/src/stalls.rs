@@ -113,7 +113,6 @@ impl Tally {
         self.0.iter().sum()
     }
 
-    /// `self += times · other`.
     pub(crate) fn accumulate(&mut self, other: &Self, times: i64) {
         self.0.iter_mut().zip(&other.0).for_each(|(cycles, other)| *cycles += times * other);
     }

@@ -31,7 +31,6 @@ impl Default for TraceOptions {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Trace {
-    /// Unit of display.
     pub display_time_unit: &'static str,
     /// Slices and names.
     pub trace_events: Vec<TraceEvent>,

@@ -22,9 +22,6 @@ pub use tfhe::audit;
 use polyfabric_sim::schedule::Resources;
 
 /// Checks that a schedule has exactly the machine's `own` resources.
-///
-/// # Errors
-/// [`AuditError::Resources`].
 pub(crate) fn same_resources(own: &Resources, given: &Resources) -> Result<(), AuditError> {
     let parts = [
         ("units", own.units == given.units),
@@ -43,40 +40,28 @@ pub(crate) fn same_resources(own: &Resources, given: &Resources) -> Result<(), A
 /// Why a schedule does not compute its program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AuditError {
-    /// A value that does not follow from the values that the event reads.
     #[error("{event} writes {result}, for which {missing} is needed: it is neither read nor computed there")]
     Operand { event: String, result: String, missing: String },
-    /// A value that the program computes, but that was there from the start.
     #[error("{event} takes {what} for something that lies off the chip from the start, and the program computes it")]
     Given { event: String, what: String },
-    /// A step that the unit does not support.
     #[error("{event} writes {result}, which takes a step that `{kind}` does not do: {step}")]
     Step { event: String, result: String, kind: String, step: String },
-    /// An access, or a place, with fewer bytes than its value.
     #[error("{event}: {value} is {needed} bytes, and {given} are moved or have a place")]
     Size { event: String, value: String, given: u64, needed: u64 },
-    /// Less or more work than the results need.
     #[error("{event} is given {given} elements of work, and its results are {needed}")]
     Work { event: String, given: u64, needed: u64 },
-    /// A part of the program that is computed never, or more than once.
     #[error("{what} is computed {times}, and the program asks for it exactly once")]
     Times { what: String, times: String },
-    /// A result of the program that stays on the chip.
     #[error("{what} is a result of the program and never stored")]
     Lost { what: String },
-    /// A stored result with another value than the program's.
     #[error("what is stored as {what} is something else than the program computes")]
     Output { what: String },
-    /// A value that is computed and never read.
     #[error("{what} is computed, and nothing reads it")]
     InVain { what: String },
-    /// The program itself is inconsistent.
     #[error("the program is not consistent: {cause}")]
     Program { cause: String },
-    /// Rounds that differ from the program's.
     #[error("the rounds of the schedule are not those of the program: {cause}")]
     Rounds { cause: String },
-    /// Units, channels or memories that differ from the machine file's.
     #[error("the schedule's {what} are not those that the machine file describes")]
     Resources { what: &'static str },
 }

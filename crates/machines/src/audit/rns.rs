@@ -84,9 +84,6 @@ impl Residue {
 }
 
 /// Audits `list` against `program`.
-///
-/// # Errors
-/// The first [`AuditError`].
 pub fn audit(program: &KernelProgram, list: &dyn EventList, meaning: &dyn Meaning) -> Result<(), AuditError> {
     let expected = Expected::of(program, meaning)?;
     let mut audit = Audit {

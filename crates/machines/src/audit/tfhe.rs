@@ -19,9 +19,6 @@ use std::fmt;
 use work::Work;
 
 /// Audits `schedule` against `program`.
-///
-/// # Errors
-/// The first [`AuditError`].
 pub fn audit(program: &KernelProgram, schedule: &Schedule, labels: &Labels) -> Result<(), AuditError> {
     let mut audit = Audit {
         program,

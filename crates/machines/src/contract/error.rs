@@ -31,114 +31,48 @@ pub type Cause = Box<dyn Error + Send + Sync>;
 /// An error of a machine or mapper.
 #[derive(Debug, thiserror::Error)]
 pub enum MachineError {
-    /// No built-in machine of that name.
     #[error("there is no machine {name:?}; the project has {known}, and takes the path of a machine file")]
-    Name {
-        name: String,
-        /// The existing names.
-        known: String,
-    },
-    /// No mapper of that name.
+    Name { name: String, known: String },
     #[error("{file}: there is no mapper {mapper:?}; choose from: {known}")]
-    Mapper {
-        file: String,
-        /// The mapper that it names.
-        mapper: String,
-        /// The existing mappers.
-        known: String,
-    },
-    /// An error in the machine file.
+    Mapper { file: String, mapper: String, known: String },
     #[error(transparent)]
     Description(#[from] DescriptionError),
-    /// Contradictory figures in the machine file.
     #[error(transparent)]
     Figures(#[from] FigureError),
-    /// A rejected option.
     #[error(transparent)]
     Option(#[from] OptionError),
-    /// The program does not fit the machine.
     #[error("`{program}` does not run on `{machine}`: {cause}")]
-    Mapping {
-        program: String,
-        machine: String,
-        /// The reason.
-        cause: Cause,
-    },
-    /// No schedule of the program was found within the time limit.
+    Mapping { program: String, machine: String, cause: Cause },
+    /// No schedule was found within the time limit; `cause` is the progress so far.
     #[error("`{program}` does not run on `{machine}`: {cause}")]
-    Intractable {
-        program: String,
-        machine: String,
-        /// The progress so far.
-        cause: Cause,
-    },
-    /// The machine belongs to another family than the program.
+    Intractable { program: String, machine: String, cause: Cause },
     #[error(
         "`{machine}` executes programs of {runs}, and `{program}` is of {is}: name a machine of that family (`polyfabric machines`)"
     )]
-    Family {
-        machine: String,
-        /// The machine's family.
-        runs: Family,
-        program: String,
-        /// The program's family.
-        is: Family,
-    },
-    /// A saved program was rejected.
+    Family { machine: String, runs: Family, program: String, is: Family },
     #[error("the compiled `{program}` cannot be used: {cause}")]
-    Saved {
-        program: String,
-        /// The reason.
-        cause: Cause,
-    },
-    /// The machine has no instructions.
+    Saved { program: String, cause: Cause },
     #[error(
         "`{machine}` has no instructions: there are no streams, no groups by key, and no compiled program to write or to read; leave that out"
     )]
-    NoInstructions {
-        /// Machine.
-        machine: String,
-    },
-    /// The machine's schedules have no loops.
+    NoInstructions { machine: String },
     #[error(
         "schedules of `{machine}` do not repeat: map the rounds of `{program}` as one program, or take another machine"
     )]
-    NoRounds {
-        /// Machine.
-        machine: String,
-        /// Program.
-        program: String,
-    },
-    /// No variant of the key switch can be used.
+    NoRounds { machine: String, program: String },
     #[error(transparent)]
     KeySwitch(Box<NoVariant>),
-    /// The schedule does not compute the program.
     #[error("the schedule of `{program}` on `{machine}` does not compute it: {cause}. This is a fault of the mapper")]
-    Audit {
-        program: String,
-        machine: String,
-        /// The first difference.
-        cause: Box<AuditError>,
-    },
-    /// The simulation failed.
+    Audit { program: String, machine: String, cause: Box<AuditError> },
     #[error(transparent)]
     Simulation(Box<SimulationError>),
-    /// The replay failed.
     #[error("{0}")]
     Replay(Cause),
-    /// The machine's words cannot hold the set's torus.
     #[error(
         "set `{set}` is on a torus of {torus_bits} bits and `{machine}` computes on {machine_bits}: choose a set of the \
          machine's width"
     )]
-    Torus {
-        set: String,
-        /// The set's width.
-        torus_bits: u32,
-        machine: String,
-        /// The machine's width.
-        machine_bits: u32,
-    },
+    Torus { set: String, torus_bits: u32, machine: String, machine_bits: u32 },
 }
 
 impl From<SimulationError> for MachineError {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Machine {
     description: Arc<Description>,
-    mapper: &'static dyn Mapper,
+    mapper: &'static Mapper,
     target: Target,
 }
 
@@ -39,12 +39,9 @@ impl PartialEq for Machine {
 
 impl Machine {
     /// Reads the figures of `description` for `mapper`.
-    ///
-    /// # Errors
-    /// [`MachineError`] if two figures contradict each other.
-    pub fn new(description: Description, mapper: &'static dyn Mapper) -> Result<Self, MachineError> {
+    pub fn new(description: Description, mapper: &'static Mapper) -> Result<Self, MachineError> {
         let description = Arc::new(description);
-        let target = mapper.build(&description)?;
+        let target = (mapper.build)(&description)?;
         Ok(Self { description, mapper, target })
     }
 
@@ -53,20 +50,18 @@ impl Machine {
         &self.target
     }
 
-    /// Its mapper.
-    pub fn mapped_by(&self) -> &'static dyn Mapper {
+    pub fn mapped_by(&self) -> &'static Mapper {
         self.mapper
     }
 
-    /// Its family.
     pub fn family(&self) -> Family {
-        self.mapper.family()
+        match self.target {
+            Target::Tfhe(_) => Family::Tfhe,
+            Target::Rns(_) => Family::Rns,
+        }
     }
 
     /// The machine, if it executes TFHE; the error names `program`.
-    ///
-    /// # Errors
-    /// [`MachineError::Family`] if it does not.
     pub(super) fn tfhe(&self, program: &str) -> Result<&dyn TfheMachine, MachineError> {
         match &self.target {
             Target::Tfhe(machine) => Ok(&**machine),
@@ -75,9 +70,6 @@ impl Machine {
     }
 
     /// The machine, if it executes CKKS and BGV; the error names `program`.
-    ///
-    /// # Errors
-    /// [`MachineError::Family`] if it does not.
     pub(super) fn rns(&self, program: &str) -> Result<&dyn RnsMachine, MachineError> {
         match &self.target {
             Target::Rns(machine) => Ok(&**machine),
@@ -86,35 +78,23 @@ impl Machine {
     }
 
     /// The same machine with other options of some readings: pairs of reading and option.
-    ///
-    /// # Errors
-    /// [`MachineError`] with the readings that exist.
     pub fn choose(&self, choices: &[(&str, &str)]) -> Result<Self, MachineError> {
-        Self::new(self.description.choose(self.mapper.specs(), choices)?, self.mapper)
+        Self::new(self.description.choose(self.mapper.specs, choices)?, self.mapper)
     }
 
     /// The same machine with other values of some figures, in the units of its file. Area and power are adapted.
-    ///
-    /// # Errors
-    /// [`MachineError`] for a key that is not in the file, a value out of range, or a figure that no component's area depends on.
     pub fn changed(&self, changes: &[(String, f64)]) -> Result<Self, MachineError> {
-        Self::new(self.description.changed(self.mapper.specs(), changes)?, self.mapper)
+        Self::new(self.description.changed(self.mapper.specs, changes)?, self.mapper)
     }
 
     /// The same machine with other values of any figures. Its area and power are unknown.
-    ///
-    /// # Errors
-    /// [`MachineError`] for a key that the mapper does not have, a value out of range, or figures that contradict each other.
     pub fn varied(&self, changes: &[(String, f64)]) -> Result<Self, MachineError> {
-        Self::new(self.description.varied(self.mapper.specs(), changes)?, self.mapper)
+        Self::new(self.description.varied(self.mapper.specs, changes)?, self.mapper)
     }
 
     /// The same machine with `value` for `name`, an exchange that the mapper lists. Exchanges are not figures; one example is the network.
-    ///
-    /// # Errors
-    /// [`MachineError::Option`] if the mapper does not list it; the mapper's own errors.
     pub fn exchanged(&self, name: &str, value: &str) -> Result<Self, MachineError> {
-        check_against(self.mapper.exchanges(), self, &Given::from([(name.to_owned(), value.to_owned())]))?;
-        Self::new(self.mapper.exchanged(self, name, value)?, self.mapper)
+        check_against(self.mapper.exchanges, self, &Given::from([(name.to_owned(), value.to_owned())]))?;
+        Self::new((self.mapper.exchanged)(self, name, value)?, self.mapper)
     }
 }

@@ -22,48 +22,42 @@ use tfhe::TfheMachine;
 pub use error::{Cause, Family, MachineError};
 pub use machine::Machine;
 
-/// Maps programs onto the machines of one kind. Each machine is a file that names the mapper.
-pub trait Mapper: Sync {
+/// Maps programs onto the machines of one kind: a row of the [registry](crate::registry). Each machine is a file that names the mapper.
+#[derive(Clone, Copy)]
+pub struct Mapper {
     /// Name in machine files.
-    fn name(&self) -> &'static str;
-
-    /// The figures that a machine file for it must give.
-    fn specs(&self) -> &'static [FigureSpec];
-
-    /// Quantities that follow from the figures of `machine`, by name: numbers of parts, and their bytes.
-    ///
-    /// # Errors
-    /// [`FigureError`] if a figure is unknown or two contradict each other.
-    fn quantities(&self, _machine: &Description) -> Result<BTreeMap<&'static str, f64>, FigureError> {
-        Ok(BTreeMap::new())
-    }
-
+    pub name: &'static str,
+    /// The figures that a machine file for it must or may give.
+    pub specs: &'static [FigureSpec],
+    /// Reads and checks the figures of a machine file once. An unknown figure is an error for the command that needs it.
+    pub build: fn(&Arc<Description>) -> Result<Target, FigureError>,
+    /// Quantities that follow from the figures, by name: numbers of parts, and their bytes.
+    pub quantities: fn(&Description) -> Result<BTreeMap<&'static str, f64>, FigureError>,
     /// Options in addition to the file's figures.
-    fn options(&self) -> &'static [OptionSpec] {
-        &[]
-    }
-
+    pub options: &'static [OptionSpec],
     /// Exchanges: design choices other than figures that a sweep may change, with their values.
-    fn exchanges(&self) -> &'static [OptionSpec] {
-        &[]
+    pub exchanges: &'static [OptionSpec],
+    /// A machine with the given value for the exchange of the given name.
+    pub exchanged: fn(&Description, &str, &str) -> Result<Description, MachineError>,
+}
+
+impl Mapper {
+    /// A mapper without quantities, options and exchanges.
+    pub const fn new(
+        name: &'static str,
+        specs: &'static [FigureSpec],
+        build: fn(&Arc<Description>) -> Result<Target, FigureError>,
+    ) -> Self {
+        Self {
+            name,
+            specs,
+            build,
+            quantities: |_| Ok(BTreeMap::new()),
+            options: &[],
+            exchanges: &[],
+            exchanged: |machine, _, _| Ok(machine.clone()),
+        }
     }
-
-    /// `machine` with `value`, one of those that [`Mapper::exchanges`] lists for `name`.
-    ///
-    /// # Errors
-    /// [`MachineError`] if this takes a figure out of its range.
-    fn exchanged(&self, machine: &Description, _name: &str, _value: &str) -> Result<Description, MachineError> {
-        Ok(machine.clone())
-    }
-
-    /// The family of the programs that its machines execute.
-    fn family(&self) -> Family;
-
-    /// Reads and checks the figures of a machine file once.
-    ///
-    /// # Errors
-    /// [`FigureError`] if two figures contradict each other. An unknown figure is an error for the command that needs it.
-    fn build(&self, description: &Arc<Description>) -> Result<Target, FigureError>;
 }
 
 /// A machine, by the family of its programs.
@@ -83,9 +77,6 @@ pub struct Figures<T> {
 
 impl<T> Figures<T> {
     /// Reads the figures of `description`.
-    ///
-    /// # Errors
-    /// [`FigureError`] if two figures contradict each other.
     pub fn read(
         description: &Arc<Description>,
         read: fn(&Description) -> Result<T, FigureError>,
@@ -101,9 +92,6 @@ impl<T> Figures<T> {
     }
 
     /// The figures.
-    ///
-    /// # Errors
-    /// [`MachineError`] if one is unknown.
     pub fn get(&self) -> Result<&T, MachineError> {
         self.figures.as_ref().map_err(|error| error.clone().into())
     }

@@ -8,7 +8,6 @@ use polyfabric_sim::description::Description;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The values of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OptionValues {
@@ -34,40 +33,20 @@ pub type Given = BTreeMap<String, String>;
 /// A rejected option.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionError {
-    /// The machine has no such option.
     #[error("`{machine}` has no option {name:?}; {known}")]
-    Unknown {
-        machine: String,
-        name: String,
-        /// The machine's options.
-        known: String,
-    },
-    /// The option does not have this value.
+    Unknown { machine: String, name: String, known: String },
     #[error("option {name} of `{machine}` takes {takes}, not {value:?}")]
-    Value {
-        machine: String,
-        name: String,
-        /// The allowed values.
-        takes: String,
-        value: String,
-    },
-    /// Options that cannot be combined.
+    Value { machine: String, name: String, takes: String, value: String },
     #[error("{0}")]
     Together(&'static str),
 }
 
 /// Checks `given` against the options of mapper `kind`; errors name `machine`.
-///
-/// # Errors
-/// [`OptionError`] for an unknown option or value.
-pub fn check(kind: &dyn Mapper, machine: &Description, given: &Given) -> Result<(), OptionError> {
-    check_against(kind.options(), machine, given)
+pub fn check(kind: &Mapper, machine: &Description, given: &Given) -> Result<(), OptionError> {
+    check_against(kind.options, machine, given)
 }
 
 /// Checks `given` against `specs`; errors name `machine`.
-///
-/// # Errors
-/// As [`check`].
 pub fn check_against(specs: &[OptionSpec], machine: &Description, given: &Given) -> Result<(), OptionError> {
     for (name, value) in given {
         let machine = || machine.name().to_owned();

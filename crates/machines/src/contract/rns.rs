@@ -28,40 +28,21 @@ pub trait RnsMachine: Send + Sync {
     fn description(&self) -> &Description;
 
     /// Bits of a machine word, which a residue must fit.
-    ///
-    /// # Errors
-    /// [`MachineError`] if a figure is unknown or impossible.
     fn word_bits(&self) -> Result<u32, MachineError>;
 
     /// How BGV programs are lowered for the machine; `gadget` is the decomposition of key switches.
-    ///
-    /// # Errors
-    /// [`MachineError`] if a figure is unknown.
     fn bgv_lowering(&self, gadget: GadgetLiteral) -> Result<RnsLowering, MachineError>;
 
     /// The same for CKKS.
-    ///
-    /// # Errors
-    /// As [`Self::bgv_lowering`].
     fn ckks_lowering(&self, gadget: GadgetLiteral) -> Result<RnsLowering, MachineError>;
 
     /// The estimated cost of `program`, from the order of its operations alone. It serves to compare lowerings.
-    ///
-    /// # Errors
-    /// [`MachineError`] if the program does not fit.
     fn estimate(&self, program: &KernelProgram) -> Result<Estimate, MachineError>;
 
     /// The units, channels and memories of the machine with `options`, for rings like that of `program`: rates, latencies, ports and
     /// bandwidths. They follow from the file alone, and every schedule has exactly these.
-    ///
-    /// # Errors
-    /// [`MachineError`] if a figure is unknown or impossible, or the ring does not fit.
     fn resources(&self, program: &KernelProgram, options: &Given) -> Result<Resources, MachineError>;
 
-    /// Maps `program`.
-    ///
-    /// # Errors
-    /// [`MachineError`] if the program does not fit.
     fn map(&self, program: &KernelProgram, options: &Given) -> Result<Box<dyn MappedRns>, MachineError>;
 
     /// Unit classes whose stalls are reported, the headline first; the same for all schedules.
@@ -69,9 +50,6 @@ pub trait RnsMachine: Send + Sync {
 
     /// Maps `program` as a body that the rounds of a longer program repeat. Assumes an empty chip before and an idle chip after. `changes`
     /// returns whether rounds may have different leaves; `keys` numbers the leaves that all rounds share.
-    ///
-    /// # Errors
-    /// [`MachineError`] if the program does not fit; [`MachineError::NoRounds`] if the machine's schedules have no loops.
     fn body(
         &self,
         program: &Arc<KernelProgram>,
@@ -85,10 +63,6 @@ pub trait RnsMachine: Send + Sync {
 
     /// Replays `schedule`, that of `rounds` or a changed one, in the units' own arithmetic. `bodies` are the results of [`Self::body`].
     /// Returns the outputs of the last round, in order.
-    ///
-    /// # Errors
-    /// [`MachineError::Replay`] if a key or an input is missing, the units do not support a modulus, or the schedule is wrong.
-    /// [`MachineError::NoRounds`] if the machine's schedules have no loops.
     fn replay_rounds(
         &self,
         rounds: &Rounds,
@@ -102,10 +76,6 @@ pub trait RnsMachine: Send + Sync {
     }
 
     /// Reads a program that [`Instructed::save`] wrote; `program` is its kernel program.
-    ///
-    /// # Errors
-    /// [`MachineError::Saved`] if the bytes belong to another program, or the schedule breaks a rule. [`MachineError::NoInstructions`] if
-    /// the mapper writes none.
     fn load(
         &self,
         _program: &KernelProgram,
@@ -126,9 +96,6 @@ pub trait MappedRns: Send + Sync {
 
     /// Replays `events`, the program's own or changed ones, in the units' own arithmetic. `inputs` are in the order of
     /// [`KernelProgram::inputs`]. Returns the outputs of `program`, in order.
-    ///
-    /// # Errors
-    /// [`MachineError::Replay`] if a key or an input is missing, the units do not support a modulus, or the schedule is wrong.
     fn replay(
         &self,
         events: &dyn EventList,
@@ -180,9 +147,6 @@ impl Simulated {
     }
 
     /// The program's instructions.
-    ///
-    /// # Errors
-    /// [`MachineError::NoInstructions`] if the machine has none.
     pub fn instructed(&self) -> Result<&dyn Instructed, MachineError> {
         let none = || MachineError::NoInstructions { machine: self.report.machine.clone() };
         self.mapped.instructed().ok_or_else(none)
@@ -199,9 +163,6 @@ impl Simulated {
     }
 
     /// Replays the schedule. `inputs` are in the order of [`KernelProgram::inputs`]. Returns the outputs of `program`, in order.
-    ///
-    /// # Errors
-    /// [`MachineError::Replay`] if a key or an input is missing.
     pub fn replay(
         &self,
         program: &KernelProgram,
@@ -214,9 +175,6 @@ impl Simulated {
 
 /// Audits events against `program` and `machine`: they use exactly the machine's resources, and compute each operation of the program once,
 /// from the right operands.
-///
-/// # Errors
-/// [`MachineError::Audit`] with the first difference.
 pub fn hold(
     machine: &Machine,
     program: &KernelProgram,
@@ -287,33 +245,21 @@ pub struct Group {
 }
 
 /// [`RnsMachine::word_bits`] of `machine`; also checks that its parts fit together.
-///
-/// # Errors
-/// As there; [`MachineError::Family`] for a machine of another family.
 pub fn word_bits(machine: &Machine, program: &str) -> Result<u32, MachineError> {
     machine.rns(program)?.word_bits()
 }
 
 /// [`RnsMachine::bgv_lowering`] of `machine`.
-///
-/// # Errors
-/// [`MachineError::Family`] for a machine of another family.
 pub fn bgv_lowering(machine: &Machine, program: &str, gadget: GadgetLiteral) -> Result<RnsLowering, MachineError> {
     machine.rns(program)?.bgv_lowering(gadget)
 }
 
 /// [`RnsMachine::ckks_lowering`] of `machine`.
-///
-/// # Errors
-/// [`MachineError::Family`] for a machine of another family.
 pub fn ckks_lowering(machine: &Machine, program: &str, gadget: GadgetLiteral) -> Result<RnsLowering, MachineError> {
     machine.rns(program)?.ckks_lowering(gadget)
 }
 
 /// [`RnsMachine::estimate`] of `program` on `machine`.
-///
-/// # Errors
-/// As there; [`MachineError::Family`] for a machine of another family.
 pub fn estimate(machine: &Machine, program: &KernelProgram) -> Result<Estimate, MachineError> {
     machine.rns(&program.name)?.estimate(program)
 }
@@ -332,9 +278,6 @@ pub fn mapping_bytes(program: &KernelProgram) -> u64 {
 }
 
 /// Maps `program` onto `machine` with `options`, checks and audits the schedule, and reports on it.
-///
-/// # Errors
-/// [`MachineError`] if the program or an option does not fit, or the schedule breaks a rule.
 pub fn map(
     machine: &Machine,
     program: &KernelProgram,
@@ -350,9 +293,6 @@ pub fn map(
 }
 
 /// Reads a program that [`Instructed::save`] wrote for `machine`, and checks it again.
-///
-/// # Errors
-/// [`MachineError::Saved`] if the bytes belong to another program, or the schedule breaks a rule.
 pub fn load(
     machine: &Machine,
     program: &KernelProgram,

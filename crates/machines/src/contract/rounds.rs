@@ -118,9 +118,6 @@ impl SimulatedRounds {
 
 impl RoundsMapper {
     /// For `rounds` of bodies, which [`Self::body`] adds one by one.
-    ///
-    /// # Errors
-    /// [`MachineError`] if an option is wrong, or the machine does not execute RNS programs.
     pub fn new(
         machine: &Machine,
         name: &str,
@@ -153,9 +150,6 @@ impl RoundsMapper {
     }
 
     /// Adds the next body: maps `program`, audits the schedule, and keeps only its events.
-    ///
-    /// # Errors
-    /// [`MachineError`] if it does not fit, or the machine's schedules have no loops.
     pub fn body(&mut self, program: &Arc<KernelProgram>) -> Result<(), MachineError> {
         let number = self.bodies.len();
         let rns = self.machine.rns(&program.name)?;
@@ -215,9 +209,6 @@ impl RoundsMapper {
     }
 
     /// The schedule of all rounds, checked.
-    ///
-    /// # Errors
-    /// [`MachineError`] if a body is missing, a round's inputs do not match the previous round's outputs, or the schedule breaks a rule.
     pub fn finish(self) -> Result<SimulatedRounds, MachineError> {
         let order: Vec<usize> = self.rounds.iter().map(|round| round.body).collect();
         let ports: Vec<Ports> = self.bodies.iter().map(|body| body.ports.clone()).collect();
@@ -270,9 +261,6 @@ pub struct WholeRounds {
 
 impl WholeRounds {
     /// Maps every body of `rounds` and composes their schedules. Nothing is audited yet.
-    ///
-    /// # Errors
-    /// [`MachineError`] if a body does not fit, the rounds do not form a program, or the machine's schedules have no loops.
     pub fn map(machine: &Machine, rounds: Rounds, options: &Given) -> Result<Self, MachineError> {
         let rns = machine.rns(&rounds.name)?;
         check_options(machine.mapped_by(), machine, options)?;
@@ -307,9 +295,6 @@ impl WholeRounds {
 
     /// Audits `schedule`, the program's own or another one, against program and machine. [`super::rns::hold`] does the same for a list of
     /// events.
-    ///
-    /// # Errors
-    /// [`MachineError::Audit`] with the first difference.
     pub fn hold(&self, schedule: &Schedule) -> Result<(), MachineError> {
         let rns = self.machine.rns(&self.rounds.name)?;
         let own = rns.resources(&self.rounds.bodies[0], &self.options)?;
@@ -325,9 +310,6 @@ impl WholeRounds {
 
     /// Replays `schedule`, the program's own or another one. `inputs` are in the order of the first round's body. Returns the outputs of
     /// the last round, in order.
-    ///
-    /// # Errors
-    /// [`MachineError::Replay`] if a key or an input is missing, or the schedule is wrong.
     pub fn replay(
         &self,
         schedule: &Schedule,

@@ -24,36 +24,23 @@ pub trait TfheMachine: Send + Sync {
     /// The machine file.
     fn description(&self) -> &Description;
 
-    /// Bits of the machine's torus.
-    ///
-    /// # Errors
-    /// [`MachineError`] if the figure is unknown.
     fn torus_bits(&self) -> Result<u32, MachineError> {
         Ok(self.description().count("machine.arithmetic.coefficient")? as u32)
     }
 
     /// The structure of the machine's fixed-point transforms.
-    ///
-    /// # Errors
-    /// [`MachineError`] if the figure is unknown.
     fn structure(&self) -> Result<Structure, MachineError> {
         Ok(Structure::Merged)
     }
 
     /// The arithmetic with the machine's widths for a parameter set. A program lowered with it gives the same bits in the replay and in the
     /// interpreter.
-    ///
-    /// # Errors
-    /// [`MachineError::Torus`] for a set that is wider than the machine's words; another error if a figure is unknown.
     fn arithmetic(&self, parameters: &Parameters) -> Result<Arithmetic, MachineError> {
         self.holds(parameters)?;
         Ok(Arithmetic::Fixed(Box::new(fixed_point(self.description(), parameters)?)))
     }
 
     /// Checks that the machine's words hold the torus of a parameter set.
-    ///
-    /// # Errors
-    /// [`MachineError::Torus`] if they do not.
     fn holds(&self, parameters: &Parameters) -> Result<(), MachineError> {
         let bits = self.torus_bits()?;
         if parameters.torus_bits() != bits {
@@ -69,15 +56,9 @@ pub trait TfheMachine: Send + Sync {
 
     /// The units, channels and memories of the machine for programs with `parameters`: rates, latencies, ports and bandwidths. They follow
     /// from the file alone, and every schedule has exactly these.
-    ///
-    /// # Errors
-    /// [`MachineError`] if a figure is unknown or impossible.
     fn resources(&self, parameters: &Parameters) -> Result<Resources, MachineError>;
 
     /// How programs for a parameter set are lowered for the machine; `key_switch` is the position of the key switch.
-    ///
-    /// # Errors
-    /// As [`Self::arithmetic`].
     fn lowering(&self, parameters: &Parameters, key_switch: KeySwitchOrder) -> Result<TfheLowering, MachineError> {
         Ok(TfheLowering::new(key_switch, self.arithmetic(parameters)?))
     }
@@ -88,15 +69,9 @@ pub trait TfheMachine: Send + Sync {
     }
 
     /// Maps `program` onto the machine.
-    ///
-    /// # Errors
-    /// [`MachineError`] if the program does not fit.
     fn map(&self, program: &KernelProgram) -> Result<MappedTfhe, MachineError>;
 
     /// The mapper's decisions for `program`, to be reported.
-    ///
-    /// # Errors
-    /// [`MachineError`] if the program does not fit.
     fn decisions(&self, program: &KernelProgram) -> Result<Decisions, MachineError>;
 }
 
@@ -134,17 +109,11 @@ pub struct MappedTfhe {
 }
 
 /// [`TfheMachine::arithmetic`] of `machine`.
-///
-/// # Errors
-/// As there; [`MachineError::Family`] for a machine of another family.
 pub fn arithmetic(machine: &Machine, parameters: &Parameters) -> Result<Arithmetic, MachineError> {
     machine.tfhe(parameters.name())?.arithmetic(parameters)
 }
 
 /// [`TfheMachine::lowering`] of `machine`.
-///
-/// # Errors
-/// As there; [`MachineError::Family`] for a machine of another family.
 pub fn lowering(
     machine: &Machine,
     parameters: &Parameters,
@@ -154,9 +123,6 @@ pub fn lowering(
 }
 
 /// [`TfheMachine::torus_bits`] of `machine`.
-///
-/// # Errors
-/// As there; [`MachineError::Family`] for a machine of another family.
 pub fn torus_bits(machine: &Machine, program: &str) -> Result<u32, MachineError> {
     machine.tfhe(program)?.torus_bits()
 }
@@ -178,9 +144,6 @@ pub fn derive_widths(
 }
 
 /// The text of `machine`'s file with derived widths in place of the file's. Named alternatives that set only these widths are dropped.
-///
-/// # Errors
-/// [`MachineError::Mapping`] if it cannot be written as text.
 pub fn with_widths(machine: &Machine, derived: &Derived) -> Result<String, MachineError> {
     let mut literal: DescriptionLiteral = machine.literal().clone();
     let widths = derived.widths();
@@ -229,9 +192,6 @@ const MAPPER_BYTES: u64 = 192 << 20;
 const CIPHERTEXT_BYTES: u64 = 900;
 
 /// An upper bound of the bytes that mapping `program` onto `machine` and checking it take.
-///
-/// # Errors
-/// [`MachineError::Family`] for a machine of another family.
 pub fn mapping_bytes(machine: &Machine, program: &KernelProgram) -> Result<u64, MachineError> {
     let rotation = machine.tfhe(&program.name)?.rotation_bytes(&program.parameters);
     let bytes = program.ops.iter().map(|op| {
@@ -242,35 +202,23 @@ pub fn mapping_bytes(machine: &Machine, program: &KernelProgram) -> Result<u64, 
 }
 
 /// Maps `program` onto `machine`.
-///
-/// # Errors
-/// [`MachineError`] if the program does not fit.
 pub fn map(machine: &Machine, program: &KernelProgram) -> Result<MappedTfhe, MachineError> {
     let _stage = cancel::stage("scheduling", 0);
     machine.tfhe(&program.name)?.map(program)
 }
 
 /// [`TfheMachine::decisions`] of `machine`.
-///
-/// # Errors
-/// As there; [`MachineError::Family`] for a machine of another family.
 pub fn decisions(machine: &Machine, program: &KernelProgram) -> Result<Decisions, MachineError> {
     machine.tfhe(&program.name)?.decisions(program)
 }
 
 /// Maps `program` onto `machine`, checks the schedule and reports on it.
-///
-/// # Errors
-/// [`MachineError`] if the program does not fit, or the schedule breaks a rule.
 pub fn simulate(machine: &Machine, program: &KernelProgram) -> Result<SimulationReport, MachineError> {
     report(machine, program, &map(machine, program)?)
 }
 
 /// Audits a schedule against `program` and `machine`: it uses exactly the machine's resources, and computes each operation of the program
 /// once, from the right operands.
-///
-/// # Errors
-/// [`MachineError::Audit`] with the first difference.
 pub fn hold(
     machine: &Machine,
     program: &KernelProgram,
@@ -287,9 +235,6 @@ pub fn hold(
 }
 
 /// Audits the schedule against `program` and `machine`, and reports on it.
-///
-/// # Errors
-/// [`MachineError`] if the schedule breaks a rule or does not compute the program.
 pub fn report(
     machine: &Machine,
     program: &KernelProgram,
@@ -323,9 +268,6 @@ pub fn report(
 
 /// Cycles of the schedule of `program` on `machine`. The schedule is checked but not audited, for lowerings that compute a value several
 /// times.
-///
-/// # Errors
-/// [`MachineError`] if the program does not fit, or the schedule breaks a rule.
 pub fn cycles(machine: &Machine, program: &KernelProgram) -> Result<u64, MachineError> {
     let illegal = |violation| SimulationError::Schedule {
         program: program.name.to_string(),
@@ -336,9 +278,6 @@ pub fn cycles(machine: &Machine, program: &KernelProgram) -> Result<u64, Machine
 }
 
 /// Replays the schedule of `program` on real ciphertexts, event by event in the schedule's order.
-///
-/// # Errors
-/// [`MachineError::Replay`] if program, key and inputs do not fit together, or the schedule is wrong.
 pub fn replay(
     program: &KernelProgram,
     mapped: &MappedTfhe,

@@ -21,7 +21,6 @@ use polyfabric_kernels::ntt::four_step::FourStep;
 use polyfabric_kernels::ntt::{EvaluationOrder, Ntt};
 use polyfabric_schemes::rns::{Domain, LimbId};
 
-/// A limb's units.
 struct LimbUnits {
     modulus: Modulus,
     multiplier: PrimeForm,
@@ -60,11 +59,6 @@ pub struct Units {
 }
 
 impl Units {
-    /// For `machine` and `moduli`.
-    ///
-    /// # Errors
-    /// [`ReplayError`] if the multiplier does not support a modulus, or the modulus has no transform of the
-    /// ring.
     pub fn new(machine: &F1, geometry: &Geometry, moduli: &[Modulus]) -> Result<Self, ReplayError> {
         let subpolynomials = geometry.subpolynomials();
         let limb = |&modulus: &Modulus| {

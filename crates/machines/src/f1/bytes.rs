@@ -70,9 +70,6 @@ impl<'a> Reader<'a> {
     }
 
     /// Checks that everything has been decoded.
-    ///
-    /// # Errors
-    /// [`BytesError`] if bytes remain.
     pub fn finish(&self) -> Result<(), BytesError> {
         if self.at == self.bytes.len() { Ok(()) } else { self.fail("unexpected bytes after the end") }
     }

@@ -73,7 +73,6 @@ impl Compiled {
         streams(&self.translation.graph, &self.actions, machine, &self.geometry)
     }
 
-    /// All events on `machine`.
     pub fn events<'a>(&'a self, machine: &'a F1) -> Expansion<'a> {
         Expansion::of_existing(&self.translation.graph, &self.actions, machine, &self.geometry)
     }
@@ -97,35 +96,24 @@ impl Compiled {
 /// Why a program does not run on F1.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CompileError {
-    /// The machine does not support the ring.
     #[error(transparent)]
     Geometry(#[from] GeometryError),
-    /// No unit supports an operation or a modulus.
     #[error(transparent)]
     Translation(#[from] TranslationError),
-    /// The register files are too small.
     #[error(transparent)]
     Cycle(#[from] CycleError),
-    /// The scheduler exceeds its time limit.
     #[error(transparent)]
     Intractable(#[from] Intractable),
-    /// The checker rejects the schedule.
     #[error("the schedule is illegal, {0}. This is a bug in the compiler")]
     Violation(#[from] Violation),
 }
 
 /// Compiles and checks `program` as in the paper.
-///
-/// # Errors
-/// [`CompileError`].
 pub fn compile(machine: &F1, program: &KernelProgram) -> Result<Accepted, CompileError> {
     compile_with(machine, program, Scheduler::Priority)
 }
 
 /// Compiles and checks `program` with `scheduler` as phase 2.
-///
-/// # Errors
-/// [`CompileError`].
 pub fn compile_with(machine: &F1, program: &KernelProgram, scheduler: Scheduler) -> Result<Accepted, CompileError> {
     let compiled = scheduled(machine, program, scheduler)?;
     let checked = check(&compiled.translation.graph, &compiled.actions, machine, &compiled.geometry)?;
@@ -133,9 +121,6 @@ pub fn compile_with(machine: &F1, program: &KernelProgram, scheduler: Scheduler)
 }
 
 /// Compiles `program` without the checker; the caller checks and audits the schedule.
-///
-/// # Errors
-/// [`CompileError`].
 pub fn scheduled(machine: &F1, program: &KernelProgram, scheduler: Scheduler) -> Result<Compiled, CompileError> {
     let geometry = machine.geometry(program.degree)?;
     let translation = translate(program, geometry.subpolynomials())?;

@@ -6,33 +6,41 @@ use super::arithmetic::Units;
 use super::compile::{CompileError, Compiled, Scheduler, scheduled};
 use super::estimate::{Estimate as GroupEstimate, RESOURCES};
 use super::expand;
+use super::machine;
 use super::machine::{F1, GeometryError, LowThroughput, WORD_BYTES};
 use super::network::{Network, with_network};
 use super::order::order;
 use super::saved::{SavedError, load as load_saved, save};
-use super::specs;
 use super::stream::{encode, text};
 use super::translate::translate;
 use crate::contract::estimate::Estimate;
 use crate::contract::options::{Given, OptionError, OptionSpec, OptionValues, seconds};
 use crate::contract::rns::{Group, Instructed, MappedRns, RnsMachine};
-use crate::contract::{Family, Figures, MachineError, Mapper, Target};
+use crate::contract::{Figures, MachineError, Mapper, Target};
 use crate::rns::meaning::Meaning;
 use crate::rns::replay::{Given as Operands, replay};
 use polyfabric_program::rns::kernel::{Conversion, KernelProgram};
 use polyfabric_program::rns::lowering::{Hoisting, Rescaling, RnsLowering, RotationOrder};
 use polyfabric_schemes::rns::{GadgetLiteral, KeySet, RnsPolynomial};
-use polyfabric_sim::description::{Description, FigureError, FigureSpec};
+use polyfabric_sim::description::Description;
 use polyfabric_sim::list::EventList;
 use polyfabric_sim::schedule::Resources;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Machines of clusters of vector units.
-pub static MAPPER: RnsVector = RnsVector;
-
-/// See [`MAPPER`].
-pub struct RnsVector;
+pub static MAPPER: Mapper = Mapper {
+    quantities: |machine| Ok(BTreeMap::from([("ntt_multipliers", F1::new(machine)?.ntt_multipliers() as f64)])),
+    options: OPTIONS,
+    exchanges: EXCHANGES,
+    exchanged: |machine, name, value| match Network::named(value) {
+        Some(network) if name == NETWORK => with_network(machine, network),
+        _ => Ok(machine.clone()),
+    },
+    ..Mapper::new("rns-vector", machine::SPECS, |description| {
+        Ok(Target::Rns(Arc::new(Figures::read(description, F1::new)?)))
+    })
+};
 
 /// Name of the option for the algorithm of phase 2.
 pub const SCHEDULER: &str = "scheduler";
@@ -103,43 +111,6 @@ pub struct Mapped {
     /// The compiled program.
     pub compiled: Compiled,
     machine: F1,
-}
-
-impl Mapper for RnsVector {
-    fn name(&self) -> &'static str {
-        "rns-vector"
-    }
-
-    fn specs(&self) -> &'static [FigureSpec] {
-        specs::SPECS
-    }
-
-    fn quantities(&self, machine: &Description) -> Result<BTreeMap<&'static str, f64>, FigureError> {
-        Ok(BTreeMap::from([("ntt_multipliers", F1::new(machine)?.ntt_multipliers() as f64)]))
-    }
-
-    fn options(&self) -> &'static [OptionSpec] {
-        OPTIONS
-    }
-
-    fn exchanges(&self) -> &'static [OptionSpec] {
-        EXCHANGES
-    }
-
-    fn exchanged(&self, machine: &Description, name: &str, value: &str) -> Result<Description, MachineError> {
-        match Network::named(value) {
-            Some(network) if name == NETWORK => with_network(machine, network),
-            _ => Ok(machine.clone()),
-        }
-    }
-
-    fn family(&self) -> Family {
-        Family::Rns
-    }
-
-    fn build(&self, description: &Arc<Description>) -> Result<Target, FigureError> {
-        Ok(Target::Rns(Arc::new(Figures::read(description, F1::new)?)))
-    }
 }
 
 /// The lowering of programs for F1; `gadget` is the decomposition of key switches. Rotations start with the automorphism, each with

@@ -83,9 +83,6 @@ struct Scheduler<'a> {
 }
 
 /// The order of all loads and instructions of `graph`.
-///
-/// # Errors
-/// [`Intractable`] after `limit`.
 pub fn order(
     graph: &Graph,
     machine: &F1,

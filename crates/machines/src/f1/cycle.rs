@@ -57,15 +57,12 @@ struct Held {
 /// Why there is no schedule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CycleError {
-    /// Operands occupy all registers of a cluster.
     #[error("instruction {instruction} finds no register in cluster {cluster}: its register file has too few vectors")]
     Registers { instruction: u32, cluster: usize },
-    /// An instruction's operands and its result conflict in every cycle; a bug in the compiler.
     #[error(
         "instruction {instruction} finds no cycle in cluster {cluster}, although nothing is reserved. This is a bug in the compiler"
     )]
     Ports { instruction: u32, cluster: usize },
-    /// Phase 2 exceeds the capacity, or refers to an absent value; a bug in the compiler.
     #[error("phase 2 schedules value {value} wrongly: {what}. This is a bug in the compiler")]
     Movement { value: u32, what: &'static str },
 }
@@ -118,9 +115,6 @@ struct Scheduler<'a> {
 
 /// Determines the cycles of all steps and the registers of instructions in their clusters, `home`. Instructions
 /// of `runs` that the scratchpad cannot serve are scheduled like all others.
-///
-/// # Errors
-/// [`CycleError`] if the register files are too small.
 pub fn schedule(
     graph: &Graph,
     home: &[u16],

@@ -182,9 +182,6 @@ fn memories(builder: &mut ScheduleBuilder, machine: &F1, geometry: &Geometry) {
 }
 
 /// Checks untrusted `actions`.
-///
-/// # Errors
-/// The first [`Violation`].
 pub fn check(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &Geometry) -> Result<Checked, Violation> {
     polyfabric_sim::check(polyfabric_sim::list::Source::List(&Expansion::new(graph, actions, machine, geometry)?), &[])
 }
@@ -369,7 +366,6 @@ impl<'a> Expansion<'a> {
         }
     }
 
-    /// Fills `event` with a part that starts in `start`.
     fn fill(&self, action: Action, part: Part, start: i64, event: &mut Event) {
         event.reads.clear();
         event.writes.clear();

@@ -5,6 +5,9 @@ use super::graph::{Function, UnitKind};
 use super::units::{AutomorphismUnit, Shape, ShapeError, Transpose};
 use crate::rns::subpolynomials::Subpolynomials;
 use polyfabric_kernels::RingDegree;
+use polyfabric_sim::description::Dimension::{Bandwidth, Bytes, Count, Cycles, Frequency};
+use polyfabric_sim::description::{Description, FigureError, energy, figure, flag};
+use polyfabric_sim::figures;
 
 /// Bytes of a residue (section 3: 32-bit words).
 pub const WORD_BYTES: u64 = 4;
@@ -50,35 +53,45 @@ impl LowThroughput {
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub struct F1 {
-    pub clock_hz: f64,
-    pub clusters: usize,
-    /// Lanes E of a functional unit; also words per cycle of every port.
-    pub lanes: usize,
-    /// Units of each kind in a cluster, in the order of [`UnitKind::ALL`].
-    pub units: [usize; 4],
-    /// Bytes of a cluster's register file.
-    pub register_file: u64,
-    /// Banks of a register file; each vector is striped over all of them.
-    pub register_banks: usize,
-    /// Accesses per cycle of a register or scratchpad bank (memories are double-pumped).
-    pub accesses_per_cycle: usize,
-    /// Whether a crossbar can send one read of a bank or of a register file to several clusters.
-    pub multicast: bool,
-    pub banks: usize,
-    /// Bytes of a scratchpad bank.
-    pub bank_bytes: u64,
-    /// HBM2 stacks, with one channel each.
-    pub stacks: usize,
-    /// Bytes per cycle of a stack.
-    pub stack_bytes: f64,
-    /// Maximum number of cycles from a request to its first byte.
-    pub memory_latency: u64,
-    /// Pipeline registers of the arithmetic units.
-    pub depth: PipelineDepth,
-    /// The kind of unit with low throughput, if any.
-    pub low_throughput: Option<LowThroughput>,
+figures! {
+    pub struct F1, SPECS {
+        figure("clock", Frequency, 1e6, 1e11, "the clock") => clock_hz: f64;
+        figure("units.cluster.count", Count, 1.0, 32.0, "the number of compute clusters") => clusters: usize;
+        figure("units.cluster.lanes", Count, 2.0, 1024.0, "the lanes of a functional unit") => lanes: usize;
+        figure("units.ntt.count", Count, 1.0, 64.0, "the NTT units of a cluster");
+        figure("units.automorphism.count", Count, 1.0, 64.0, "the automorphism units of a cluster");
+        figure("units.multiply.count", Count, 1.0, 64.0, "the multipliers of a cluster");
+        figure("units.add.count", Count, 1.0, 64.0, "the adders of a cluster");
+        figure("units.pipeline.multiplier", Cycles, 1.0, 64.0, "the registers of a multiplier");
+        figure("units.pipeline.adder", Cycles, 1.0, 64.0, "the registers of an adder");
+        figure("units.pipeline.network", Cycles, 1.0, 64.0, "the registers of a crossbar");
+        flag("units.crossbar.multicast", "whether several clusters can receive one read") => multicast: bool;
+        figure("memories.register_file.capacity", Bytes, 1024.0, 268435456.0, "a cluster's register file") => register_file: u64;
+        figure("memories.register_file.banks", Count, 1.0, 64.0, "the banks of a register file") => register_banks: usize;
+        figure("memories.register_file.accesses", Count, 1.0, 8.0, "the accesses of a memory bank per cycle") => accesses_per_cycle: usize;
+        figure("memories.scratchpad.bank", Bytes, 1024.0, 134217728.0, "a scratchpad bank") => bank_bytes: u64;
+        figure("memories.scratchpad.banks", Count, 1.0, 256.0, "the scratchpad banks") => banks: usize;
+        figure("channels.hbm.count", Count, 1.0, 64.0, "the memory stacks") => stacks: usize;
+        figure("channels.hbm.bandwidth", Bandwidth, 1e6, 1e15, "the bandwidth of all stacks");
+        figure("channels.hbm.latency", Cycles, 1.0, 1e6, "the latency of the memory") => memory_latency: u64;
+        energy("channels.hbm.energy");
+    }
+    d => {
+        /// Units of each kind in a cluster, in the order of [`UnitKind::ALL`].
+        units: [usize; 4] = {
+            let count = |kind: &str| d.count(&format!("units.{kind}.count")).map(|value| value as usize);
+            [count("ntt")?, count("automorphism")?, count("multiply")?, count("add")?]
+        },
+        /// Bytes per cycle of a stack.
+        stack_bytes: f64 = d.bytes_per_cycle("channels.hbm.bandwidth")? / d.value("channels.hbm.count")?,
+        depth: PipelineDepth = PipelineDepth {
+            multiplier: d.count("units.pipeline.multiplier")?,
+            adder: d.count("units.pipeline.adder")?,
+            network: d.count("units.pipeline.network")?,
+        },
+        /// The kind of unit with low throughput, if any.
+        low_throughput: Option<LowThroughput> = None,
+    }
 }
 
 /// Maximum number of registers in a cluster, or of frames in a bank, as their numbers have 16 bits.
@@ -119,44 +132,40 @@ pub struct Geometry {
 pub enum GeometryError {
     #[error("the ring does not fit the units: {0}")]
     Shape(#[from] ShapeError),
-    /// Too few vectors fit a memory.
     #[error(
         "{memory} of {bytes} bytes has space for {vectors} vectors of {degree} residues, and at least {needed} are needed: use a \
          smaller ring, or enlarge it in the machine file"
     )]
-    Capacity {
-        memory: &'static str,
-        bytes: u64,
-        vectors: u64,
-        /// N.
-        degree: usize,
-        needed: u64,
-    },
-    /// More vectors than the numbering or the checker supports.
+    Capacity { memory: &'static str, bytes: u64, vectors: u64, degree: usize, needed: u64 },
     #[error(
         "{memory} of {bytes} bytes has space for {vectors} vectors of {degree} residues, and schedules place {most} at most: use a \
          larger ring, or reduce it in the machine file"
     )]
-    Many {
-        memory: &'static str,
-        bytes: u64,
-        /// Vectors that fit.
-        vectors: u64,
-        /// Elements of a vector.
-        degree: usize,
-        /// Maximum number of vectors that schedules place there.
-        most: u64,
-    },
-    /// More units than the numbering supports.
+    Many { memory: &'static str, bytes: u64, vectors: u64, degree: usize, most: u64 },
     #[error("{units} {kind} units of low throughput in a cluster; at most 255 are supported: use fewer full units")]
     Units { kind: &'static str, units: usize },
 }
 
 impl F1 {
+    /// Reads and checks the figures.
+    pub fn new(d: &Description) -> Result<Self, FigureError> {
+        let machine = Self::read(d)?;
+        d.together(
+            "units.cluster.lanes",
+            "memories.register_file.banks",
+            "lanes are a power of two, as the transforms are, and the banks divide them",
+            machine.lanes.is_power_of_two() && machine.lanes.is_multiple_of(machine.register_banks),
+        )?;
+        d.together(
+            "memories.register_file.banks",
+            "memories.register_file.accesses",
+            "two operands and a result of one instruction need three accesses per cycle",
+            machine.register_banks * machine.accesses_per_cycle >= 3 && machine.accesses_per_cycle >= 2,
+        )?;
+        Ok(machine)
+    }
+
     /// The machine on rings of `degree`.
-    ///
-    /// # Errors
-    /// [`GeometryError`] if vectors of that length do not fit the units, the register files or the scratchpad.
     pub fn geometry(&self, degree: RingDegree) -> Result<Geometry, GeometryError> {
         let vector = self.vector(degree);
         let shape = Shape::new(vector, self.lanes)?;
@@ -215,9 +224,6 @@ impl F1 {
 
     /// The machine with low-throughput units, in the number that preserves the throughput on vectors of
     /// `degree`.
-    ///
-    /// # Errors
-    /// [`GeometryError::Units`] if a cluster has too many of them.
     pub fn with_low_throughput(&self, variant: LowThroughput, degree: RingDegree) -> Result<Self, GeometryError> {
         let mut machine = Self { low_throughput: Some(variant), ..self.clone() };
         let (kind, units) = (variant.kind(), &mut machine.units[variant.kind() as usize]);
@@ -253,7 +259,6 @@ impl Geometry {
         self.latency_of(function.unit())
     }
 
-    /// The latency of a kind of unit.
     pub fn latency_of(&self, kind: UnitKind) -> u64 {
         self.latency[kind as usize]
     }

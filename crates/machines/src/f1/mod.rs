@@ -28,7 +28,6 @@ pub mod network;
 pub mod order;
 mod reservations;
 pub mod saved;
-pub mod specs;
 pub mod stream;
 pub mod translate;
 pub mod units;

@@ -2,7 +2,7 @@
 //! with their latency, area and power. Area and power are proportional to the crosspoints of all switches.
 
 use super::machine::F1;
-use super::specs::SPECS;
+use super::machine::SPECS;
 use crate::contract::MachineError;
 use polyfabric_sim::description::{
     ComponentLiteral, Description, DescriptionLiteral, FigureLiteral, HeldLiteral, Written,
@@ -78,9 +78,6 @@ fn crosspoints(network: Network, machine: &F1) -> f64 {
 }
 
 /// `description`, whose file describes crossbars, with another network.
-///
-/// # Errors
-/// [`MachineError`] if the description is for another mapper, or a figure leaves its range.
 pub fn with_network(description: &Description, network: Network) -> Result<Description, MachineError> {
     let machine = F1::new(description)?;
     let mut literal = description.literal().clone();

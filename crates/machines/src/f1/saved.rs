@@ -43,17 +43,14 @@ pub enum SavedError {
     Version(u8),
     #[error("{0}; the compiled program is damaged: compile it again")]
     Bytes(#[from] BytesError),
-    /// It was compiled from another program.
     #[error("it has {found} {what}, but the program has {expected}: it was compiled from another program")]
     Program { what: &'static str, found: u64, expected: u64 },
-    /// Its order is not a permutation of the program's instructions that respects dependences.
     #[error("position {place} of its order is invalid: it was compiled from another program, or is damaged")]
     Order { place: usize },
     #[error(transparent)]
     Geometry(#[from] GeometryError),
     #[error(transparent)]
     Translation(#[from] TranslationError),
-    /// The checker rejects the schedule.
     #[error("the schedule is illegal on this machine: {0}")]
     Violation(#[from] Violation),
 }
@@ -121,9 +118,6 @@ fn fields(action: Action) -> (u8, [Option<u64>; 7]) {
 }
 
 /// Reads and checks a program written by [`save`]. Phase 2's steps are not included.
-///
-/// # Errors
-/// [`SavedError`].
 pub fn load(bytes: &[u8], machine: &F1, program: &KernelProgram) -> Result<Accepted, SavedError> {
     let [header @ .., version] = bytes.get(..5).ok_or(SavedError::Magic)? else { return Err(SavedError::Magic) };
     if header != MAGIC {

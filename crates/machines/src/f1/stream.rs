@@ -247,9 +247,6 @@ fn code(operation: Operation) -> (u8, [Option<u64>; 2]) {
 }
 
 /// Decodes the output of [`encode`].
-///
-/// # Errors
-/// [`StreamError`].
 pub fn decode(bytes: &[u8]) -> Result<Vec<Stream>, StreamError> {
     let mut reader = Reader::new(bytes);
     let streams = reader.count(5)?;

@@ -46,34 +46,21 @@ pub struct Translation {
 /// Why a program has no translation.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TranslationError {
-    /// The multiplier does not support the modulus.
     #[error(
         "limb {limb} is modulo {modulus}; the machine's multipliers support primes below 2^32 that are 1 modulo 2^16: choose a set of \
          that class, in a file `primes = \"1-mod-2^16\"`"
     )]
     Modulus { limb: usize, modulus: u64 },
-    /// No unit supports the operation.
     #[error("operation `{op}`: {what}; lower the program with another choice")]
-    Operation {
-        op: &'static str,
-        /// The unsupported property.
-        what: &'static str,
-    },
-    /// More instructions or leaves than the numbering supports.
+    Operation { op: &'static str, what: &'static str },
     #[error(
         "the program has {count} {what} or more, but F1's compiler supports {MOST}: split it into programs that run in sequence"
     )]
-    Large {
-        what: &'static str,
-        /// Count at which the translation stops.
-        count: usize,
-    },
+    Large { what: &'static str, count: usize },
     #[error(transparent)]
     Program(#[from] KernelError),
-    /// The modulus has no transform of a ring with several vectors per polynomial.
     #[error(transparent)]
     Ntt(#[from] NttError),
-    /// A permutation that is not an automorphism.
     #[error(transparent)]
     Element(#[from] GaloisElementError),
 }
@@ -92,9 +79,6 @@ struct Translator<'a> {
 }
 
 /// Translates `program`; its polynomials are split into `subpolynomials`.
-///
-/// # Errors
-/// [`TranslationError`] for unsupported moduli or operations.
 pub fn translate(program: &KernelProgram, subpolynomials: Subpolynomials) -> Result<Translation, TranslationError> {
     for (limb, modulus) in program.moduli.iter().enumerate() {
         if modulus.bits() > 32 || PrimeForm::new(*modulus).is_err() {

@@ -2,42 +2,22 @@
 
 use super::emit::chip::Chip;
 use super::machine::Fpt;
-use super::{Mapped, map, specs};
+use super::{Mapped, machine, map};
 use crate::contract::tfhe::{Decisions, MappedTfhe, TfheMachine};
-use crate::contract::{Family, Figures, MachineError, Mapper, Target};
+use crate::contract::{Figures, MachineError, Mapper, Target};
 use crate::tfhe::figures::fixed_point;
 use polyfabric_kernels::fixed::Structure;
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::Arithmetic;
 use polyfabric_schemes::tfhe::Parameters;
-use polyfabric_sim::description::{Description, FigureError, FigureSpec};
+use polyfabric_sim::description::Description;
 use polyfabric_sim::schedule::{Resources, ScheduleBuilder};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// FPT.
-pub static MAPPER: FptMapper = FptMapper;
-
-/// See [`MAPPER`].
-pub struct FptMapper;
-
-impl Mapper for FptMapper {
-    fn name(&self) -> &'static str {
-        "fpt"
-    }
-
-    fn specs(&self) -> &'static [FigureSpec] {
-        specs::SPECS
-    }
-
-    fn family(&self) -> Family {
-        Family::Tfhe
-    }
-
-    fn build(&self, description: &Arc<Description>) -> Result<Target, FigureError> {
-        Ok(Target::Tfhe(Arc::new(Figures::read(description, Fpt::new)?)))
-    }
-}
+pub static MAPPER: Mapper =
+    Mapper::new("fpt", machine::SPECS, |description| Ok(Target::Tfhe(Arc::new(Figures::read(description, Fpt::new)?))));
 
 /// Bytes of the events of one iteration of one blind rotation, which has them to itself. Measured: 160.
 const ITERATION_BYTES: u64 = 240;

@@ -1,9 +1,13 @@
 //! FPT's figures, and the pipeline that they imply for a parameter set.
 
 use crate::tfhe::channels;
+use crate::tfhe::figures::{SCALING, STAGES, depth, stage_spec, stage_widths};
 use crate::tfhe::pipeline::PipelineDepth;
 use polyfabric_kernels::fixed::{StageWidths, Structure};
 use polyfabric_schemes::tfhe::Parameters;
+use polyfabric_sim::description::Dimension::{Bandwidth, Bits as Width, Bytes, Count, Cycles, Frequency, Rate};
+use polyfabric_sim::description::{Description, FigureError, FigureSpec, energy, figure, flag, joined};
+use polyfabric_sim::figures;
 
 /// The two designs of the external product (section 3.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,58 +19,56 @@ pub enum Balance {
     DotProductUnrolled,
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub struct Fpt {
-    pub clock_hz: f64,
-    pub balance: Balance,
-    /// Complex points per cycle of the forward kernel, if FFT-unrolled.
-    pub forward_points: u64,
-    /// Complex points per cycle of each kernel, if dot-product-unrolled.
-    pub kernel_points: u64,
-    /// Minimum batch size; registers extend the pipeline to this depth.
-    pub batch: u64,
-    /// k of the transforms' radix 2^k.
-    pub log2_radix: u32,
-    pub largest_ring: u64,
-    /// Pipeline registers of the arithmetic units.
-    pub depth: PipelineDepth,
-    /// Cycles per stage of the barrel shifter.
-    pub multiplexer: u64,
-    /// Bits of the real or imaginary part of a key point.
-    pub key_bits: u64,
-    /// Likewise for digits' points, by stage.
-    pub forward: StageWidths,
-    /// Likewise for sums of products and the inverse transform, by stage.
-    pub inverse: StageWidths,
-    pub forward_twiddle: u64,
-    pub inverse_twiddle: u64,
-    /// Bytes of the input FIFO.
-    pub fifo: u64,
-    /// Bytes of the test polynomials' RAM.
-    pub tables: u64,
-    /// Bytes of the output buffer.
-    pub outputs: u64,
-    /// Bytes of the HBM pseudo-channel for ciphertexts.
-    pub hbm: u64,
-    /// HBM pseudo-channels for the bootstrapping key.
-    pub key_channels: u64,
-    /// Bytes per cycle of one pseudo-channel.
-    pub channel_bytes: f64,
-    /// Cycles from a request to HBM to its first byte.
-    pub memory_latency: u64,
-    /// Bytes per cycle of the host link, in each direction.
-    pub link_bytes: f64,
-    /// Cycles from a call by the host to the first byte at the other end.
-    pub link_latency: u64,
-    /// Multiplications and additions per cycle of the host.
-    pub host_rate: f64,
-    /// Whether the host starts a batch before the previous batch returns.
-    pub overlap: bool,
-    /// Bytes of the host's buffer for ciphertexts in transit.
-    pub host_buffer: u64,
-    /// Bytes per cycle of the host's memory.
-    pub host_memory: f64,
+figures! {
+    pub struct Fpt, OWN {
+        figure("clock", Frequency, 1e6, 1e11, "the clock") => clock_hz: f64;
+        flag("units.cmux.fft_unrolled", "whether the transform or the dot product is unrolled");
+        figure("units.cmux.forward_points", Rate, 2.0, 4096.0, "the forward kernel's width, FFT-unrolled") => forward_points: u64;
+        figure("units.cmux.kernel_points", Rate, 2.0, 4096.0, "each kernel's width, dot-product-unrolled") => kernel_points: u64;
+        figure("units.cmux.batch", Count, 1.0, 128.0, "the ciphertexts that the pipeline is deep enough for") => batch: u64;
+        figure("units.cmux.log2_radix", Count, 1.0, 8.0, "k of the transforms' radix 2^k") => log2_radix: u32;
+        figure("units.cmux.largest_ring", Count, 32.0, 32768.0, "the largest ring degree of the pipeline") => largest_ring: u64;
+        figure("units.pipeline.adder", Cycles, 1.0, 64.0, "the registers of an adder");
+        figure("units.pipeline.multiplier", Cycles, 1.0, 64.0, "the registers of a multiplier");
+        figure("units.pipeline.memory", Cycles, 1.0, 64.0, "the registers of a reordering block");
+        figure("units.pipeline.multiplexer", Cycles, 1.0, 64.0, "the registers of a stage of the barrel shifter") => multiplexer: u64;
+        flag("units.host.overlap", "whether the host starts a batch before the previous batch returns") => overlap: bool;
+        figure("units.host.rate", Rate, 0.01, 1e6, "the multiplications and additions of the host") => host_rate: f64;
+        figure("memories.fifo.capacity", Bytes, 64.0, 1e12, "the size of the input FIFO") => fifo: u64;
+        figure("memories.tables.capacity", Bytes, 64.0, 1e12, "the size of the test polynomials' RAM") => tables: u64;
+        figure("memories.outputs.capacity", Bytes, 64.0, 1e12, "the size of the output buffer") => outputs: u64;
+        figure("memories.hbm.capacity", Bytes, 64.0, 1e12, "the size of the ciphertexts' pseudo-channel") => hbm: u64;
+        figure("memories.host.capacity", Bytes, 64.0, 1e12, "the size of the host's buffer for ciphertexts in transit") => host_buffer: u64;
+        figure("channels.hbm.key_channels", Count, 1.0, 1024.0, "the pseudo-channels of the bootstrapping key") => key_channels: u64;
+        figure("channels.hbm.bandwidth", Bandwidth, 1e6, 1e15, "the bandwidth of one pseudo-channel") => channel_bytes: f64;
+        figure("channels.hbm.latency", Cycles, 0.0, 1e6, "the latency of the memory") => memory_latency: u64;
+        energy("channels.hbm.energy");
+        figure("channels.host_link.bandwidth", Bandwidth, 1e6, 1e15, "the bandwidth of the host link, each way") => link_bytes: f64;
+        figure("channels.host_link.latency", Cycles, 0.0, 1e9, "the latency of the host link") => link_latency: u64;
+        figure("channels.host_memory.bandwidth", Bandwidth, 1e6, 1e15, "the bandwidth of the host's memory") => host_memory: f64;
+        figure("machine.arithmetic.coefficient", Width, 32.0, 32.0, "the width of an element of a ciphertext outside the pipeline");
+        figure("machine.arithmetic.key", Width, 8.0, 58.0, "the width of a key point's part") => key_bits: u64;
+        figure("machine.arithmetic.forward", Width, 8.0, 58.0, "the width of a part in the forward transform");
+        figure("machine.arithmetic.inverse", Width, 8.0, 60.0, "the width of a part in the inverse transform");
+        stage_spec(STAGES[0]);
+        stage_spec(STAGES[1]);
+        figure("machine.arithmetic.forward_twiddle", Width, 4.0, 52.0, "the forward twiddle factors' width") => forward_twiddle: u64;
+        figure("machine.arithmetic.inverse_twiddle", Width, 4.0, 52.0, "the inverse twiddle factors' width") => inverse_twiddle: u64;
+    }
+    d => {
+        balance: Balance = match d.flag("units.cmux.fft_unrolled")? {
+            true => Balance::FftUnrolled,
+            false => Balance::DotProductUnrolled,
+        },
+        depth: PipelineDepth = depth(d)?,
+        /// Bits of the real or imaginary part of a digits' point, by stage.
+        forward: StageWidths = stage_widths(d, STAGES[0], d.count("machine.arithmetic.forward")? as u32)?,
+        /// Likewise for sums of products and the inverse transform.
+        inverse: StageWidths = stage_widths(d, STAGES[1], d.count("machine.arithmetic.inverse")? as u32)?,
+    }
 }
+
+pub const SPECS: &[FigureSpec] = &joined::<{ OWN.len() + SCALING.len() }>(&[OWN, SCALING]);
 
 /// Bytes of a rotation amount, at most 16 bits.
 pub const AMOUNT_BYTES: u64 = 2;
@@ -168,6 +170,19 @@ pub enum ShapeError {
 }
 
 impl Fpt {
+    /// Reads and checks the figures.
+    pub fn new(d: &Description) -> Result<Self, FigureError> {
+        let machine = Self::read(d)?;
+        for (key, width) in
+            [("units.cmux.forward_points", machine.forward_points), ("units.cmux.kernel_points", machine.kernel_points)]
+        {
+            let cause = "the transforms need powers of two as points per cycle and ring degrees";
+            let holds = width.is_power_of_two() && machine.largest_ring.is_power_of_two();
+            d.together(key, "units.cmux.largest_ring", cause, holds)?;
+        }
+        Ok(machine)
+    }
+
     /// Bits of the real or imaginary part of a transformed digit, for a transform of `points` points.
     pub fn spectrum_bits(&self, points: u64) -> u64 {
         self.forward.stage(points.trailing_zeros() as usize - 1).into()
@@ -235,9 +250,6 @@ impl Fpt {
         }
     }
 
-    ///
-    /// # Errors
-    /// [`ShapeError`] if the set does not fit.
     pub fn shape(&self, parameters: &Parameters) -> Result<Shape, ShapeError> {
         let set = || parameters.name().to_owned();
         let ring_degree = parameters.ring_degree().get() as u64;

@@ -10,7 +10,6 @@ pub(crate) mod emit;
 pub mod hardware;
 pub mod machine;
 pub mod software;
-pub mod specs;
 
 #[cfg(test)]
 mod tests;
@@ -33,9 +32,6 @@ pub struct Mapped {
     pub(crate) chip: emit::chip::Chip,
 }
 
-///
-/// # Errors
-/// [`SoftwareError`] if the program does not fit the machine.
 pub fn map(machine: &Fpt, program: &KernelProgram) -> Result<Mapped, SoftwareError> {
     let tasks = software::schedule(machine, program)?;
     let timeline = hardware::run(machine, &tasks);

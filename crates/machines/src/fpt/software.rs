@@ -130,19 +130,11 @@ pub enum SoftwareError {
     Plan(#[from] PlanError),
     #[error(transparent)]
     Shape(#[from] ShapeError),
-    /// The accumulators cannot form these sums.
     #[error(
         "the blind rotation has {forwards} forward transforms and {chains} sums in the transform domain, and the pipeline forms one sum \
          per column of {rows} rows: lower the program for the machine (accumulation `transform-domain`, shared input transforms)"
     )]
-    Sums {
-        /// Forward transforms of the body.
-        forwards: usize,
-        /// Sums of the body.
-        chains: usize,
-        /// Rows of the key.
-        rows: u64,
-    },
+    Sums { forwards: usize, chains: usize, rows: u64 },
 }
 
 /// Entries of each double buffer.
@@ -166,9 +158,6 @@ struct Writer<'a> {
     key_switch_work: u64,
 }
 
-///
-/// # Errors
-/// [`SoftwareError`] if the program does not fit the machine.
 pub fn schedule(machine: &Fpt, program: &KernelProgram) -> Result<Tasks, SoftwareError> {
     let works = read(program)?;
     let parameters = &program.parameters;

@@ -3,39 +3,19 @@
 use super::emit::resources::Chip;
 use super::machine::Morphling;
 use super::software::Unit;
-use super::{Mapped, map, specs};
+use super::{Mapped, machine, map};
 use crate::contract::tfhe::{Decisions, Instruction, MappedTfhe, TfheMachine};
-use crate::contract::{Family, Figures, MachineError, Mapper, Target};
+use crate::contract::{Figures, MachineError, Mapper, Target};
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_schemes::tfhe::Parameters;
-use polyfabric_sim::description::{Description, FigureError, FigureSpec};
+use polyfabric_sim::description::Description;
 use polyfabric_sim::schedule::{Resources, ScheduleBuilder};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Morphling.
-pub static MAPPER: MorphlingMapper = MorphlingMapper;
-
-/// See [`MAPPER`].
-pub struct MorphlingMapper;
-
-impl Mapper for MorphlingMapper {
-    fn name(&self) -> &'static str {
-        "morphling"
-    }
-
-    fn specs(&self) -> &'static [FigureSpec] {
-        specs::SPECS
-    }
-
-    fn family(&self) -> Family {
-        Family::Tfhe
-    }
-
-    fn build(&self, description: &Arc<Description>) -> Result<Target, FigureError> {
-        Ok(Target::Tfhe(Arc::new(Figures::read(description, Morphling::new)?)))
-    }
-}
+pub static MAPPER: Mapper = Mapper::new("morphling", machine::SPECS, |description| {
+    Ok(Target::Tfhe(Arc::new(Figures::read(description, Morphling::new)?)))
+});
 
 impl TfheMachine for Figures<Morphling> {
     fn description(&self) -> &Description {

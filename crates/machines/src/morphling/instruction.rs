@@ -109,28 +109,13 @@ pub struct Instruction {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InstructionError {
     #[error("instruction {position}: opcode {found} is not defined")]
-    Opcode {
-        /// Index of the word or line.
-        position: usize,
-        found: String,
-    },
-    /// The stream ends inside a word.
+    Opcode { position: usize, found: String },
     #[error("the instruction stream of {bytes} bytes is not a whole number of {WORD_BYTES}-byte words")]
     Length { bytes: usize },
     #[error("instruction {position}: reserved bytes are not zero")]
-    Reserved {
-        /// Index of the word.
-        position: usize,
-    },
-    /// A field is missing, unknown or out of range.
+    Reserved { position: usize },
     #[error("instruction {position}: field `{field}` is {found}")]
-    Field {
-        /// Index of the line.
-        position: usize,
-        field: String,
-        /// The value, or the problem.
-        found: String,
-    },
+    Field { position: usize, field: String, found: String },
 }
 
 impl Instruction {
@@ -250,9 +235,6 @@ pub fn encode(instructions: &[Instruction]) -> Vec<u8> {
 }
 
 /// Parses the output of [`encode`].
-///
-/// # Errors
-/// [`InstructionError`] for the first invalid word.
 pub fn decode(bytes: &[u8]) -> Result<Vec<Instruction>, InstructionError> {
     if !bytes.len().is_multiple_of(WORD_BYTES) {
         return Err(InstructionError::Length { bytes: bytes.len() });
@@ -266,9 +248,6 @@ pub fn print(instructions: &[Instruction]) -> String {
 }
 
 /// Parses the output of [`print()`]; ignores empty lines.
-///
-/// # Errors
-/// [`InstructionError`] for the first invalid line.
 pub fn parse(text: &str) -> Result<Vec<Instruction>, InstructionError> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     lines.map(|(position, line)| parse_line(position, line)).collect()

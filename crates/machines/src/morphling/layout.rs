@@ -57,7 +57,6 @@ pub struct Layout {
     pub small_in: Ring,
     /// Sets of banks of Private-B, one per lane group.
     pub sets: u64,
-    /// Bytes per set.
     pub set_bytes: u64,
     /// Bytes per bank of Private-A2.
     pub key_bank: u64,
@@ -91,9 +90,6 @@ pub struct KeyPiece {
 impl Layout {
     /// Divides the memories of `machine` for groups whose waves use at most `tables` distinct tables, with or without
     /// linear layers.
-    ///
-    /// # Errors
-    /// [`LayoutError`] if not even one ciphertext per row fits.
     pub fn new(
         machine: &Morphling,
         parameters: &Parameters,

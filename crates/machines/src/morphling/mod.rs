@@ -16,7 +16,6 @@ pub mod layout;
 pub mod machine;
 pub mod rotator;
 pub mod software;
-pub mod specs;
 
 #[cfg(test)]
 pub(crate) mod test_support;
@@ -41,9 +40,6 @@ pub struct Mapped {
     pub labels: Labels,
 }
 
-///
-/// # Errors
-/// [`SoftwareError`] if the program does not fit the machine.
 pub fn map(machine: &Morphling, program: &KernelProgram) -> Result<Mapped, SoftwareError> {
     let mut streams = software::schedule(machine, program)?;
     let mut builder = ScheduleBuilder::new();

@@ -11,14 +11,14 @@ use crate::contract::estimate::Estimate;
 use crate::contract::options::Given;
 use crate::contract::rns::{MappedRns, RnsMachine};
 use crate::contract::rounds::MappedBody;
-use crate::contract::{Family, Figures, MachineError, Mapper, Target};
+use crate::contract::{Figures, MachineError, Mapper, Target};
 use crate::rns::leaf::Leaf;
 use crate::rns::meaning::Meaning;
 use crate::rns::rounds::SharedKeys;
 use polyfabric_program::rns::kernel::{KernelProgram, Rounds};
 use polyfabric_program::rns::lowering::RnsLowering;
 use polyfabric_schemes::rns::{GadgetLiteral, KeySet, RnsPolynomial};
-use polyfabric_sim::description::{Description, FigureError, FigureSpec};
+use polyfabric_sim::description::Description;
 use polyfabric_sim::list::EventList;
 use polyfabric_sim::schedule::{Item, Resources, Schedule, ScheduleBuilder};
 use std::any::Any;
@@ -26,38 +26,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Osiris, and machines of systolic units like its own.
-pub static MAPPER: OsirisMapper = OsirisMapper;
-
-/// See [`MAPPER`].
-pub struct OsirisMapper;
-
-/// A program on a machine.
-#[derive(Clone, Debug)]
-pub struct Mapped {
-    /// The schedule, with the meaning of its names.
-    pub scheduled: Scheduled,
-    program: KernelProgram,
-    machine: Osiris,
-}
-
-impl Mapper for OsirisMapper {
-    fn name(&self) -> &'static str {
-        "rns-systolic"
-    }
-
-    fn specs(&self) -> &'static [FigureSpec] {
-        SPECS
-    }
-
-    fn family(&self) -> Family {
-        Family::Rns
-    }
-
-    fn build(&self, description: &Arc<Description>) -> Result<Target, FigureError> {
-        Ok(Target::Rns(Arc::new(Figures::read(description, Osiris::new)?)))
-    }
-
-    fn quantities(&self, machine: &Description) -> Result<BTreeMap<&'static str, f64>, FigureError> {
+pub static MAPPER: Mapper = Mapper {
+    quantities: |machine| {
         let of = Osiris::new(machine)?.structure();
         Ok(BTreeMap::from([
             ("ntt_multipliers", of.ntt_multipliers as f64),
@@ -76,7 +46,19 @@ impl Mapper for OsirisMapper {
             ("skew_bytes", of.skew_bytes),
             ("scratchpad_bytes", of.scratchpad_bytes),
         ]))
-    }
+    },
+    ..Mapper::new("rns-systolic", SPECS, |description| {
+        Ok(Target::Rns(Arc::new(Figures::read(description, Osiris::new)?)))
+    })
+};
+
+/// A program on a machine.
+#[derive(Clone, Debug)]
+pub struct Mapped {
+    /// The schedule, with the meaning of its names.
+    pub scheduled: Scheduled,
+    program: KernelProgram,
+    machine: Osiris,
 }
 
 impl RnsMachine for Figures<Osiris> {

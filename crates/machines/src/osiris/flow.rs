@@ -80,9 +80,6 @@ pub struct Flow {
 
 impl Flow {
     /// From `tasks`; `planner` lays them out.
-    ///
-    /// # Errors
-    /// [`MapError`] if no unit can execute a task.
     pub fn of(tasks: &Tasks, planner: &Planner<'_>) -> Result<Self, MapError> {
         let operands = Lists::of(tasks.tasks.iter().map(|task| task.kernel.operands()));
         let results = Lists::of(tasks.tasks.iter().map(|task| task.kernel.results()));

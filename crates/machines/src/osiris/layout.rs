@@ -185,9 +185,6 @@ impl Planner<'_> {
     }
 
     /// All alternatives to execute `task`.
-    ///
-    /// # Errors
-    /// [`MapError`] if no unit can.
     pub fn layouts(&self, task: &Task) -> Result<Vec<Layout>, MapError> {
         cancel::check();
         self.machine.holds(task)?;

@@ -14,75 +14,10 @@ use polyfabric_kernels::RingDegree;
 use polyfabric_program::rns::kernel::Conversion;
 use polyfabric_program::rns::lowering::{Hoisting, RnsLowering, RotationOrder, Search, StepRates, StepRule, SumOrder};
 use polyfabric_schemes::rns::GadgetLiteral;
-use polyfabric_sim::description::{Description, Dimension, FigureError, FigureSpec, energy, figure};
+use polyfabric_sim::description::Dimension::{Bandwidth, Bits, Bytes, Count, Cycles, Frequency};
+use polyfabric_sim::description::{Description, FigureError, energy, figure, flag};
+use polyfabric_sim::figures;
 use std::sync::Arc;
-
-pub const SPECS: &[FigureSpec] = &[
-    figure("clock", Dimension::Frequency, 1e6, 1e11, "the clock"),
-    figure("units.ntt.lanes", Dimension::Count, 2.0, 65536.0, "the lanes of every unit"),
-    figure("units.ntt.stages", Dimension::Count, 1.0, 24.0, "the stages of an NTT unit"),
-    figure("units.ntt.limbs", Dimension::Count, 1.0, 256.0, "the limbs that an NTT unit's delays can interleave"),
-    figure("units.base_conversion.height", Dimension::Count, 1.0, 256.0, "the rows of the base conversion array"),
-    figure("units.hadamard.count", Dimension::Count, 1.0, 2.0, "the Hadamard units"),
-    figure("units.hadamard.height", Dimension::Count, 2.0, 64.0, "the cells of a column of a Hadamard unit"),
-    figure("units.pipeline.multiplier", Dimension::Cycles, 1.0, 64.0, "the registers of a multiplier"),
-    figure("memories.scratchpad.capacity", Dimension::Bytes, 1024.0, 1e12, "the scratchpads"),
-    figure("memories.scratchpad.reads", Dimension::Count, 1.0, 256.0, "the tiles read per cycle"),
-    figure("memories.scratchpad.writes", Dimension::Count, 1.0, 256.0, "the tiles written per cycle"),
-    figure("channels.hbm.bandwidth", Dimension::Bandwidth, 1e6, 1e15, "the bandwidth of the memory"),
-    figure("channels.hbm.latency", Dimension::Cycles, 1.0, 1e6, "the latency of the memory"),
-    energy("channels.hbm.energy"),
-    figure("machine.arithmetic.word", Dimension::Bits, 8.0, 60.0, "the width of a residue"),
-    figure(
-        "machine.dataflow.hoisting",
-        Dimension::Count,
-        0.0,
-        (HOISTING.len() - 1) as f64,
-        "what rotations share: 0 nothing, 1 digits, 2 digits and divisions",
-    ),
-    figure(
-        "machine.dataflow.limb_extension",
-        Dimension::Flag,
-        0.0,
-        1.0,
-        "whether diagonals are extended from one limb",
-    ),
-    figure(
-        "machine.dataflow.steps",
-        Dimension::Count,
-        0.0,
-        (STEPS.len() - 1) as f64,
-        "how steps are chosen: 0 by products, 1 by rates of units and memory, 2 by schedules, 3 one rotation per diagonal",
-    ),
-    figure(
-        "machine.dataflow.products",
-        Dimension::Count,
-        0.0,
-        (DATAFLOW.len() - 1) as f64,
-        "the order of a matrix's products: 0 by giant steps, 1 by baby steps, 2 by groups of limbs",
-    ),
-    figure(
-        "machine.dataflow.sums_in_place",
-        Dimension::Flag,
-        0.0,
-        1.0,
-        "whether a result overwrites an operand that nothing else reads",
-    ),
-    figure(
-        "machine.dataflow.fused_rescale",
-        Dimension::Flag,
-        0.0,
-        1.0,
-        "whether the division by P is fused with the rescaling",
-    ),
-    figure(
-        "machine.dataflow.limb_interleaving",
-        Dimension::Flag,
-        0.0,
-        1.0,
-        "whether limbs pass interleaved instead of in sequence",
-    ),
-];
 
 /// Indexed by figure `machine.dataflow.hoisting`.
 const HOISTING: [Hoisting; 3] = [Hoisting::None, Hoisting::Single, Hoisting::Double];
@@ -93,7 +28,6 @@ const STEPS: [StepsBy; 4] = [StepsBy::Products, StepsBy::Rates, StepsBy::Schedul
 /// Indexed by figure `machine.dataflow.products`.
 const DATAFLOW: [Dataflow; 3] = [Dataflow::GiantsInTurn, Dataflow::BabySteps, Dataflow::LimbGroups];
 
-/// The only figure in [`Osiris::new`]'s pair checks that is not a count.
 const BANDWIDTH: &str = "channels.hbm.bandwidth";
 
 /// Criterion for the numbers of baby and giant steps of a matrix.
@@ -120,87 +54,52 @@ pub enum Dataflow {
     LimbGroups,
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub struct Osiris {
-    pub clock_hz: f64,
-    /// Lanes of every unit, p.
-    pub lanes: usize,
-    /// Stages of an NTT unit: log2 of the largest ring.
-    pub stages: u32,
-    /// Maximum number of limbs that the delays of an NTT unit interleave.
-    pub limbs: usize,
-    /// Rows of the base conversion array.
-    pub height: usize,
-    pub hadamard_units: usize,
-    /// Cells per column of a Hadamard unit: the maximum number of digits in a key switch.
-    pub hadamard_height: usize,
-    /// Pipeline registers of the arithmetic.
-    pub depth: PipelineDepth,
-    /// Bits of a residue.
-    pub word_bits: u64,
-    /// Bytes of the scratchpads.
-    pub scratchpad: u64,
-    /// Tiles read from and written to the scratchpads per cycle.
-    pub port_tiles: (u64, u64),
-    /// Bytes per cycle from memory.
-    pub memory_bytes: f64,
-    /// Cycles from a request to its first byte.
-    pub memory_latency: u64,
-    pub hoisting: Hoisting,
-    /// Whether public factors are extended from one limb on the fly.
-    pub limb_extension: bool,
-    pub steps: StepsBy,
-    pub dataflow: Dataflow,
-    /// Whether a result overwrites an operand that nothing else reads.
-    pub sums_in_place: bool,
-    /// Whether a division by P after a product also rescales.
-    pub fused_rescale: bool,
-    pub tiling: Tiling,
+figures! {
+    pub struct Osiris, SPECS {
+        figure("clock", Frequency, 1e6, 1e11, "the clock") => clock_hz: f64;
+        figure("units.ntt.lanes", Count, 2.0, 65536.0, "the lanes of every unit") => lanes: usize;
+        figure("units.ntt.stages", Count, 1.0, 24.0, "the stages of an NTT unit") => stages: u32;
+        figure("units.ntt.limbs", Count, 1.0, 256.0, "the limbs that an NTT unit's delays can interleave") => limbs: usize;
+        figure("units.base_conversion.height", Count, 1.0, 256.0, "the rows of the base conversion array") => height: usize;
+        figure("units.hadamard.count", Count, 1.0, 2.0, "the Hadamard units") => hadamard_units: usize;
+        figure("units.hadamard.height", Count, 2.0, 64.0, "the cells of a column of a Hadamard unit") => hadamard_height: usize;
+        figure("units.pipeline.multiplier", Cycles, 1.0, 64.0, "the registers of a multiplier");
+        figure("memories.scratchpad.capacity", Bytes, 1024.0, 1e12, "the scratchpads") => scratchpad: u64;
+        figure("memories.scratchpad.reads", Count, 1.0, 256.0, "the tiles read per cycle");
+        figure("memories.scratchpad.writes", Count, 1.0, 256.0, "the tiles written per cycle");
+        figure("channels.hbm.bandwidth", Bandwidth, 1e6, 1e15, "the bandwidth of the memory") => memory_bytes: f64;
+        figure("channels.hbm.latency", Cycles, 1.0, 1e6, "the latency of the memory") => memory_latency: u64;
+        energy("channels.hbm.energy");
+        figure("machine.arithmetic.word", Bits, 8.0, 60.0, "the width of a residue") => word_bits: u64;
+        figure("machine.dataflow.hoisting", Count, 0.0, (HOISTING.len() - 1) as f64, "what rotations share: 0 nothing, 1 digits, 2 digits and divisions");
+        flag("machine.dataflow.limb_extension", "whether diagonals are extended from one limb") => limb_extension: bool;
+        figure("machine.dataflow.steps", Count, 0.0, (STEPS.len() - 1) as f64,
+            "how steps are chosen: 0 by products, 1 by rates of units and memory, 2 by schedules, 3 one rotation per diagonal");
+        figure("machine.dataflow.products", Count, 0.0, (DATAFLOW.len() - 1) as f64,
+            "the order of a matrix's products: 0 by giant steps, 1 by baby steps, 2 by groups of limbs");
+        flag("machine.dataflow.sums_in_place", "whether a result overwrites an operand that nothing else reads") => sums_in_place: bool;
+        flag("machine.dataflow.fused_rescale", "whether the division by P is fused with the rescaling") => fused_rescale: bool;
+        flag("machine.dataflow.limb_interleaving", "whether limbs pass interleaved instead of in sequence");
+    }
+    d => {
+        depth: PipelineDepth = PipelineDepth { multiplier: d.count("units.pipeline.multiplier")? as usize },
+        /// Tiles read from and written to the scratchpads per cycle.
+        port_tiles: (u64, u64) = (d.count("memories.scratchpad.reads")?, d.count("memories.scratchpad.writes")?),
+        hoisting: Hoisting = HOISTING[d.count("machine.dataflow.hoisting")? as usize],
+        steps: StepsBy = STEPS[d.count("machine.dataflow.steps")? as usize],
+        dataflow: Dataflow = DATAFLOW[d.count("machine.dataflow.products")? as usize],
+        tiling: Tiling = match d.flag("machine.dataflow.limb_interleaving")? {
+            true => Tiling::Interleaved,
+            false => Tiling::LimbByLimb,
+        },
+    }
 }
 
 impl Osiris {
-    ///
-    /// # Errors
-    /// [`FigureError`] if a figure is unknown or two contradict each other.
+    /// Reads and checks the figures.
     pub fn new(d: &Description) -> Result<Self, FigureError> {
-        let count = |key| d.count(key).map(|value| value as usize);
-        let machine = Self {
-            clock_hz: d.clock_hz()?,
-            lanes: count("units.ntt.lanes")?,
-            stages: d.count("units.ntt.stages")? as u32,
-            limbs: count("units.ntt.limbs")?,
-            height: count("units.base_conversion.height")?,
-            hadamard_units: count("units.hadamard.count")?,
-            hadamard_height: count("units.hadamard.height")?,
-            depth: PipelineDepth { multiplier: count("units.pipeline.multiplier")? },
-            word_bits: d.count("machine.arithmetic.word")?,
-            scratchpad: d.count("memories.scratchpad.capacity")?,
-            port_tiles: (d.count("memories.scratchpad.reads")?, d.count("memories.scratchpad.writes")?),
-            memory_bytes: d.bytes_per_cycle("channels.hbm.bandwidth")?,
-            memory_latency: d.count("channels.hbm.latency")?,
-            hoisting: HOISTING[count("machine.dataflow.hoisting")?],
-            limb_extension: d.flag("machine.dataflow.limb_extension")?,
-            steps: STEPS[count("machine.dataflow.steps")?],
-            dataflow: DATAFLOW[count("machine.dataflow.products")?],
-            sums_in_place: d.flag("machine.dataflow.sums_in_place")?,
-            fused_rescale: d.flag("machine.dataflow.fused_rescale")?,
-            tiling: match d.flag("machine.dataflow.limb_interleaving")? {
-                true => Tiling::Interleaved,
-                false => Tiling::LimbByLimb,
-            },
-        };
-        let together = |first, second, cause, holds: bool| {
-            if holds {
-                return Ok(());
-            }
-            let second_value = match second {
-                BANDWIDTH => (machine.memory_bytes * machine.clock_hz) as u64,
-                count => d.count(count)?,
-            };
-            let (file, first_value) = (d.file().to_owned(), d.count(first)?);
-            Err(FigureError::Together { file, first, first_value, second, second_value, cause })
-        };
-        together(
+        let machine = Self::read(d)?;
+        d.together(
             "units.ntt.lanes",
             "units.ntt.stages",
             "lanes must be a power of two and at most the degree of the largest ring",
@@ -232,25 +131,19 @@ impl Osiris {
             ),
         ];
         for ((figure, tiles, of_units), structure, units_cause, memory_cause) in ports {
-            together(figure, structure, units_cause, tiles >= of_units)?;
-            together(figure, BANDWIDTH, memory_cause, tiles >= of_units + memory)?;
+            d.together(figure, structure, units_cause, tiles >= of_units)?;
+            d.together(figure, BANDWIDTH, memory_cause, tiles >= of_units + memory)?;
         }
         Ok(machine)
     }
 
     /// The machine's units for rings of `degree`.
-    ///
-    /// # Errors
-    /// [`ShapeError`] if the ring does not fit.
     pub fn units(&self, degree: RingDegree) -> Result<ModChangeUnits, ShapeError> {
         let shape = Shape::new(degree, self.lanes, self.stages)?;
         Ok(ModChangeUnits { shape, height: self.height, depth: self.depth })
     }
 
     /// Whether the array and the Hadamard units have enough rows for `task`.
-    ///
-    /// # Errors
-    /// [`MapError::Height`], [`MapError::Digits`].
     pub fn holds(&self, task: &Task) -> Result<(), MapError> {
         match &task.kernel {
             Kernel::ModChange { sources, .. } | Kernel::Convert { sources, .. } if sources.len() > self.height => {

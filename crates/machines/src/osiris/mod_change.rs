@@ -31,25 +31,14 @@ pub struct ModChangeUnits {
 /// Why a change of modulus fails.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModChangeError {
-    /// More source limbs than rows.
     #[error(transparent)]
     Height(#[from] HeightError),
-    /// A modulus without a transform.
     #[error(transparent)]
     Ntt(#[from] NttError),
-    /// Tiles do not meet; the schedule is wrong.
     #[error(transparent)]
     Lockstep(#[from] LockstepError),
-    /// A unit reads a tile before it is written to a buffer; the schedule is wrong.
     #[error("cycle {cycle}: tile {index} of limb {limb} is not in the buffer before {unit}")]
-    Missing {
-        cycle: u64,
-        /// Unit that reads.
-        unit: &'static str,
-        limb: usize,
-        /// Index of the tile.
-        index: usize,
-    },
+    Missing { cycle: u64, unit: &'static str, limb: usize, index: usize },
 }
 
 /// The cycles in which the tiles of one change of modulus enter the units, relative to the first.
@@ -187,9 +176,6 @@ impl ModChangeSchedule {
 
     /// Executes the change on `values`, in the units, each tile at its cycle. A limb is the concatenation of
     /// its tiles. Returns the target limbs and the cycle after the last tile out.
-    ///
-    /// # Errors
-    /// [`ModChangeError`] if the array has too few rows, a modulus has no transform, or tiles do not meet.
     ///
     /// # Panics
     /// If the table or the values do not match the schedule's limbs.

@@ -35,27 +35,20 @@ use std::sync::Arc;
 pub enum ReplayError {
     #[error(transparent)]
     Key(#[from] MissingKey),
-    /// The key's masks have no seed.
     #[error("{key} has no seed, but the machine generates masks from one: generate the keys again")]
     Seed { key: KeyId },
     #[error("limb {limb} of an input or key is missing: generate keys and inputs for the program's parameter set")]
     Limb { limb: LimbId },
-    /// An event reads data that is absent.
     #[error("cycle {cycle}: {unit} reads data that is absent. This is a bug in the mapper")]
     NotThere { cycle: i64, unit: String },
-    /// Tiles do not meet.
     #[error(transparent)]
     Lockstep(#[from] LockstepError),
-    /// A modulus without a transform.
     #[error(transparent)]
     Ntt(#[from] NttError),
-    /// The lanes do not support the ring.
     #[error(transparent)]
     Streaming(#[from] StreamingError),
-    /// The limbs are not a basis.
     #[error(transparent)]
     Basis(#[from] RnsBasisError),
-    /// A conversion from too many limbs.
     #[error(transparent)]
     Height(#[from] HeightError),
 }
@@ -117,9 +110,6 @@ struct Replay<'a> {
 }
 
 /// Executes `events`, those of `scheduled` or modified ones, and returns the outputs of `program` in order.
-///
-/// # Errors
-/// [`ReplayError`] if a key or an input is missing, or the schedule is wrong.
 pub fn replay(
     machine: &Osiris,
     scheduled: &Scheduled,
@@ -141,9 +131,6 @@ pub fn replay(
 
 /// Executes a schedule of `rounds`, theirs or a modified one, with `bodies` mapped to `machine`. Returns the
 /// outputs of the last round in order.
-///
-/// # Errors
-/// [`ReplayError`] if a key or an input is missing, or the schedule is wrong.
 ///
 /// # Panics
 /// If there is no body, or a round has a body that is not among `bodies`.
@@ -532,7 +519,6 @@ impl Replay<'_> {
         (0..end).filter_map(step).collect()
     }
 
-    /// The masks of one limb of one row.
     fn masks(&mut self, event: &Event, key: KeyId, row: u16, limb: LimbId) -> Result<(), ReplayError> {
         let key = self.key(key);
         if !self.seeded.contains_key(&key) {

@@ -40,9 +40,6 @@ fn form(first: bool) -> usize {
 
 impl Body {
     /// `program` as a body; `own` selects the keys that differ between rounds.
-    ///
-    /// # Errors
-    /// [`MapError`] if it does not fit, or returns an input unchanged.
     pub fn new(
         machine: &Osiris,
         program: &Arc<KernelProgram>,

@@ -132,10 +132,6 @@ struct Scheduler<'a> {
     current: usize,
 }
 
-/// Schedules `program` on `machine`.
-///
-/// # Errors
-/// [`MapError`] if the program does not fit.
 pub fn schedule(machine: &Osiris, program: &KernelProgram) -> Result<Scheduled, MapError> {
     let units = machine.units(program.degree)?;
     for (limb, modulus) in program.moduli.iter().enumerate() {

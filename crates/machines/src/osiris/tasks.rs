@@ -280,7 +280,6 @@ pub struct Tasks {
     pub tasks: Vec<Task>,
     /// By residue, its source unless a task computes it.
     pub leaves: Vec<Option<Leaf>>,
-    /// Residues of each output, by limb.
     pub outputs: Vec<Vec<(LimbId, Residue)>>,
 }
 
@@ -289,54 +288,36 @@ pub struct Tasks {
 pub enum MapError {
     #[error(transparent)]
     Shape(#[from] ShapeError),
-    /// A conversion from more limbs than the array has rows.
     #[error("operation {op}: {cause}")]
     Height { op: u32, cause: HeightError },
-    /// A modulus wider than the words.
     #[error(
         "limb {limb} is modulo {modulus}, of {bits} bits, and the machine's words have {word_bits}: choose a set of smaller primes, such \
          as osiris-III"
     )]
     Word { limb: usize, modulus: u64, bits: u32, word_bits: u64 },
-    /// More limbs in one stream than the delays interleave.
     #[error(
         "operation {op} interleaves {limbs} limbs, but the delays of the NTT units support {most}: choose a set with fewer limbs, or \
          longer delays in the machine file (`units.ntt.limbs`)"
     )]
-    Interleaved {
-        op: u32,
-        limbs: usize,
-        /// Maximum that the delays support.
-        most: usize,
-    },
-    /// More digits than a column of the Hadamard unit has cells.
+    Interleaved { op: u32, limbs: usize, most: usize },
     #[error(
         "operation {op} multiplies {digits} digits by a key, and the Hadamard unit's columns have {height} cells: choose a set with fewer \
          digits, or higher columns in the machine file (`units.hadamard.height`)"
     )]
     Digits { op: u32, digits: usize, height: usize },
-    /// An operation that the units do not support.
     #[error(
         "operation {op}, `{name}`, {cause}: run the program on the processor, or on another machine (`polyfabric machines`)"
     )]
     Operation { op: u32, name: &'static str, cause: &'static str },
-    /// A body whose next round gets a limb that it did not compute, or one limb twice.
     #[error(
         "a limb of `{output}` is an unchanged input, or occurs twice: pass only computed limbs to the next round, each once"
     )]
     Given { output: String },
-    /// The scratchpads are too small for one operation.
     #[error(
         "operation {op} needs more than the {frames} limbs of {bytes} bytes that fit the scratchpads: choose a smaller ring or level, or \
          enlarge them in the machine file (`memories.scratchpad.capacity`)"
     )]
-    Capacity {
-        op: u32,
-        /// Limbs that fit.
-        frames: usize,
-        /// Bytes per limb.
-        bytes: u64,
-    },
+    Capacity { op: u32, frames: usize, bytes: u64 },
 }
 
 /// State while a program is translated.
@@ -363,10 +344,6 @@ struct Reader<'a> {
 }
 
 impl Tasks {
-    /// The kernels of `program` on `machine`.
-    ///
-    /// # Errors
-    /// [`MapError::Operation`] for an operation that the units do not support.
     pub fn of(program: &KernelProgram, machine: &Osiris) -> Result<Self, MapError> {
         let tiling = machine.tiling;
         let tasks = Self { tasks: Vec::new(), leaves: Vec::new(), outputs: Vec::new() };
@@ -473,7 +450,6 @@ impl Reader<'_> {
         &self.program.value(value).limbs
     }
 
-    /// The residue of one limb of a value.
     fn of(&self, value: ValueId, limb: LimbId) -> Option<Residue> {
         self.values[value.index()].get(self.limbs(value).position(limb)?).copied()
     }
@@ -486,7 +462,6 @@ impl Reader<'_> {
         self.tasks.tasks.push(Task { op, kernel });
     }
 
-    /// The residues of the results of `op`.
     fn op(&mut self, index: u32, op: &Op) -> Result<Vec<Vec<Residue>>, MapError> {
         let refuse = |cause| Err(MapError::Operation { op: index, name: op.kind.name(), cause });
         let value = |result: usize| self.program.value(op.results[result]);

@@ -26,9 +26,6 @@ pub type Words = Arc<[u64]>;
 /// The arithmetic of a machine's units.
 pub trait Arithmetic {
     /// The result of `function`. A unary function ignores `b`; callers pass `a` twice.
-    ///
-    /// # Errors
-    /// [`ReplayError::Arithmetic`] if no unit computes `function`.
     fn execute(&self, function: Function, a: &[u64], b: &[u64]) -> Result<Words, ReplayError>;
 
     /// Converts the program's residues to the units' representation, for off-chip memory.
@@ -40,10 +37,8 @@ pub trait Arithmetic {
 
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// The machine's units lack the function or the modulus.
     #[error(transparent)]
     Arithmetic(Box<dyn std::error::Error + Send + Sync>),
-    /// The modulus has no root of unity of the ring's order.
     #[error(transparent)]
     Ntt(#[from] NttError),
     #[error(transparent)]
@@ -52,13 +47,10 @@ pub enum ReplayError {
     Hint { limb: usize },
     #[error("input {index} has no limb {limb} of the program's ring; pass the program's inputs in order")]
     Input { index: usize, limb: usize },
-    /// The checker rejects such schedules.
     #[error("cycle {cycle}: an event reads a place before any write; check the schedule first")]
     Empty { cycle: i64 },
-    /// The audit rejects such schedules.
     #[error("cycle {cycle}: an event has no meaning; audit the schedule first")]
     Meaning { cycle: i64 },
-    /// The audit rejects such schedules.
     #[error("output {output} is not stored completely; audit the schedule first")]
     Lost { output: usize },
 }
@@ -146,9 +138,6 @@ struct Replay<'a> {
 }
 
 /// Executes a schedule and returns the program's outputs in order.
-///
-/// # Errors
-/// [`ReplayError`].
 pub fn replay(
     list: &dyn EventList,
     meaning: &dyn Meaning,

@@ -34,9 +34,6 @@ impl Subpolynomials {
     }
 
     /// The transform of the whole ring; its root yields the subpolynomials' roots.
-    ///
-    /// # Errors
-    /// [`NttError`] if the modulus has no such root.
     pub fn transform(self, modulus: Modulus) -> Result<Ntt<u64>, NttError> {
         Ntt::new(self.degree, modulus)
     }

@@ -127,15 +127,11 @@ struct Iteration<'a> {
 }
 
 impl<'a> Definitions<'a> {
-    /// For `program`.
     pub fn new(program: &'a KernelProgram) -> Self {
         Self { program, lookups: Lookups::new(program) }
     }
 
     /// The value that an event with function `function` writes as `result`, from the values that it reads.
-    ///
-    /// # Errors
-    /// [`Undefined`] if an operand is missing, or the unit does not compute it; errors of the domain.
     pub fn define<D: Domain>(
         &self,
         domain: &D,
@@ -275,9 +271,6 @@ impl<'a> Definitions<'a> {
     }
 
     /// The furthest sum of row `row` that is read, and the columns from there to `done`, with their weights.
-    ///
-    /// # Errors
-    /// [`Undefined`] if there is no such row.
     pub fn columns<V: Clone>(
         &self,
         reads: &Reads<V>,

@@ -27,7 +27,6 @@ impl Wait {
 /// Priority among tasks that are ready for the same unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Priority {
-    /// The key-switch key.
     KeySwitchKey,
     /// A blind rotation waits for it.
     Rotation,

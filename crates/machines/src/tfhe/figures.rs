@@ -67,9 +67,6 @@ pub(crate) const FIXED_POINT: &[FigureSpec] = {
 };
 
 /// The registers in the arithmetic units.
-///
-/// # Errors
-/// [`DescriptionError`] if a figure is unknown.
 pub(crate) fn depth(machine: &Description) -> Result<PipelineDepth, DescriptionError> {
     Ok(PipelineDepth {
         adder: machine.count("units.pipeline.adder")?,
@@ -79,9 +76,6 @@ pub(crate) fn depth(machine: &Description) -> Result<PipelineDepth, DescriptionE
 }
 
 /// `width` for every stage of a transform, except those that the file's figures `stages` override.
-///
-/// # Errors
-/// [`DescriptionError`] if a figure is unknown.
 pub(crate) fn stage_widths(
     machine: &Description,
     stages: &'static str,
@@ -99,9 +93,6 @@ pub(crate) fn stage_widths(
 
 /// Fixed-point arithmetic by the figures `machine.arithmetic.*`: widths of the transforms and of their twiddle factors, and the scaling of
 /// steps. A key with a separate width is transformed in advance and rounded once. Otherwise the machine's own transform computes it.
-///
-/// # Errors
-/// [`DescriptionError`] if a figure is unknown.
 pub(crate) fn fixed_point(machine: &Description, parameters: &Parameters) -> Result<FixedFftSpec, DescriptionError> {
     let named = |key: &str| machine.figures().contains_key(key);
     let width = |key: &str, general: &str| {

@@ -11,7 +11,6 @@ pub struct GroupRun {
     pub first: usize,
     /// Groups per round.
     pub span: usize,
-    /// Rounds.
     pub rounds: usize,
 }
 

@@ -46,7 +46,6 @@ pub struct Inverse {
     pub order: u32,
 }
 
-/// One iteration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IterationPlan {
     /// Polynomials of the accumulator: k + 1.
@@ -67,27 +66,13 @@ pub struct IterationPlan {
 /// Why a body cannot run on a pipeline.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// The data path does not deliver the operand of an operation.
     #[error("the blind-rotation body's operation {operation} ({primitive}) does not follow the data path: {expected}")]
-    OffThePath {
-        /// Index in the body.
-        operation: usize,
-        /// Its name.
-        primitive: String,
-        /// The operand that the data path needs.
-        expected: &'static str,
-    },
-    /// The accumulator has more polynomials than the machine multiplies in parallel.
+    OffThePath { operation: usize, primitive: String, expected: &'static str },
     #[error(
         "the accumulator has {polynomials} polynomials (k + 1) and the machine multiplies {columns} columns side by side: \
          choose a parameter set with a smaller GLWE dimension, or a machine with more columns"
     )]
-    TooWide {
-        /// k + 1.
-        polynomials: u32,
-        /// Columns of the machine.
-        columns: u32,
-    },
+    TooWide { polynomials: u32, columns: u32 },
 }
 
 #[derive(Clone, Copy)]
@@ -219,10 +204,6 @@ impl Reader {
 }
 
 /// Reads `body` for a machine of `columns` columns of multipliers.
-///
-/// # Errors
-/// [`PlanError`] if the body is not a sequence of rotate, subtract, decompose, transform, multiply, inverse transform and add, or needs
-/// more columns than `columns`.
 pub fn plan(body: &Body, columns: u32) -> Result<IterationPlan, PlanError> {
     if body.carried > columns {
         return Err(PlanError::TooWide { polynomials: body.carried, columns });

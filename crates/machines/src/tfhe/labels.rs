@@ -227,7 +227,6 @@ pub struct Rotation<'a> {
     pub op: u32,
     /// Its first lookup.
     pub first: u32,
-    /// Its body.
     pub body: &'a Body,
 }
 

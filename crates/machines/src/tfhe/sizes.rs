@@ -12,9 +12,7 @@ pub const ROTATION_BYTES: u64 = 4;
 pub struct Ring {
     /// Byte offset of the first entry in its memory.
     pub offset: u64,
-    /// Bytes of an entry.
     pub entry_bytes: u64,
-    /// Entries.
     pub entries: u64,
 }
 
@@ -45,7 +43,6 @@ pub struct Sizes {
     pub polynomial: u64,
     /// One polynomial in the transform domain.
     pub spectrum: u64,
-    /// One accumulator.
     pub accumulator: u64,
     /// The rotation amounts of one ciphertext.
     pub rotations: u64,

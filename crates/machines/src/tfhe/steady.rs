@@ -42,7 +42,6 @@ pub struct Settled<T> {
     pub epilogue: Vec<T>,
 }
 
-/// Runs `iterations` iterations of `run`.
 pub fn settle<L: Iterate>(run: &mut L, iterations: usize) -> Settled<L::Times> {
     let mut times: Vec<L::Times> = Vec::new();
     let mut steady = None;

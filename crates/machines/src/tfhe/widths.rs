@@ -181,23 +181,11 @@ impl Derived {
 /// No width up to [`WIDE`] meets the limit.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum WidthsError {
-    /// One part is too coarse at all widths.
     #[error(
         "set `{set}`: at {WIDE} bits the {part} still adds 2^{noise:.1} to the variance, and may add 2^{limit:.1}: its torus of \
          {torus_bits} bits and base of 2^{log2_base} leave no room for a fixed-point transform; choose a set on the torus of 32 bits"
     )]
-    TooCoarse {
-        set: String,
-        part: &'static str,
-        /// log2 of its variance at the widest format.
-        noise: f64,
-        /// log2 of the limit.
-        limit: f64,
-        /// Bits of the torus.
-        torus_bits: u32,
-        /// log2 of the base.
-        log2_base: u32,
-    },
+    TooCoarse { set: String, part: &'static str, noise: f64, limit: f64, torus_bits: u32, log2_base: u32 },
 }
 
 /// A machine's transform.
@@ -320,9 +308,6 @@ impl<T: Torus> Samples<T> {
 }
 
 /// Derives widths for `parameters`.
-///
-/// # Errors
-/// [`WidthsError`] for a set whose torus is too coarse for its base.
 pub fn derive(
     parameters: &Parameters,
     judge: Judge,

@@ -20,7 +20,6 @@ pub struct Item {
 pub struct Bootstraps {
     /// The modulus switch, for reports.
     pub modulus_switch: u32,
-    /// The blind rotation.
     pub blind_rotation: u32,
     /// Input ciphertext of each element.
     pub sources: Vec<Item>,
@@ -43,7 +42,6 @@ pub struct KeySwitches {
     pub results: Vec<Item>,
 }
 
-/// A linear layer.
 #[derive(Clone, Debug)]
 pub struct LinearLayer {
     /// The operation, for its matrix and bias.
@@ -59,7 +57,6 @@ pub struct LinearLayer {
 pub enum Work {
     /// Lookups.
     Bootstraps(Bootstraps),
-    /// Key switches.
     KeySwitches(KeySwitches),
     /// Linear combinations.
     Linear(LinearLayer),
@@ -107,47 +104,21 @@ pub fn distinct(tables: &[u32]) -> Vec<u32> {
 /// Why a program cannot be mapped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WorkloadError {
-    /// A rotated ciphertext whose constant coefficient is not extracted exactly once.
     #[error(
         "operation %{blind_rotation} (blind rotation) feeds {readers} sample extractions; its result goes to exactly \
          one: extract once and gather the copies"
     )]
-    Extractions {
-        /// The blind rotation.
-        blind_rotation: u32,
-        /// Number of readers.
-        readers: usize,
-    },
-    /// A blind rotation whose rotation amounts do not come from a modulus switch.
+    Extractions { blind_rotation: u32, readers: usize },
     #[error("operation %{blind_rotation} (blind rotation) reads %{operand}, which no modulus switch computes")]
-    NotSwitched {
-        /// The blind rotation.
-        blind_rotation: u32,
-        /// Its operand.
-        operand: u32,
-    },
-    /// Key unrolling needs a sum of several key elements, which the multipliers do not compute.
+    NotSwitched { blind_rotation: u32, operand: u32 },
     #[error(
         "the program is lowered with {unrolling} secret bits an iteration; the machine takes one: lower it with key_unrolling = 1"
     )]
-    Unrolled {
-        /// Secret bits per iteration.
-        unrolling: u32,
-    },
-    /// A key switch without its key.
+    Unrolled { unrolling: u32 },
     #[error("operation %{operation} is a key switch, and set `{set}` has no key-switch key: choose a set that has one")]
-    NoKeySwitchKey {
-        /// The operation.
-        operation: u32,
-        /// Name of the set.
-        set: String,
-    },
-    /// A program without work.
+    NoKeySwitchKey { operation: u32, set: String },
     #[error("the program `{name}` has no lookup, key switch or linear layer: there is nothing to time")]
-    Empty {
-        /// Its name.
-        name: String,
-    },
+    Empty { name: String },
 }
 
 /// Items of an operation's operands as one batch, with gathers resolved.
@@ -181,9 +152,6 @@ fn readers(program: &KernelProgram) -> HashMap<u32, Vec<(u32, u32)>> {
 }
 
 /// The work of `program`, in its order.
-///
-/// # Errors
-/// [`WorkloadError`] if the chip does not support an operation.
 pub fn read(program: &KernelProgram) -> Result<Vec<Work>, WorkloadError> {
     if program.choice.key_unrolling != 1 {
         return Err(WorkloadError::Unrolled { unrolling: program.choice.key_unrolling });

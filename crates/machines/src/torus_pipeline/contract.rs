@@ -3,40 +3,21 @@
 use super::emit::resources::Chip;
 use super::machine::Pipeline;
 use super::streams::accumulation;
-use super::{Mapped, map, specs};
+use super::{Mapped, machine, map};
 use crate::contract::tfhe::{Decisions, MappedTfhe, TfheMachine};
-use crate::contract::{Family, Figures, MachineError, Mapper, Target};
+use crate::contract::{Figures, MachineError, Mapper, Target};
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::{KeySwitchOrder, TfheLowering};
 use polyfabric_schemes::tfhe::Parameters;
-use polyfabric_sim::description::{Description, FigureError, FigureSpec};
+use polyfabric_sim::description::Description;
 use polyfabric_sim::schedule::{Resources, ScheduleBuilder};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Machines composed of streaming cores.
-pub static MAPPER: TorusPipeline = TorusPipeline;
-
-/// See [`MAPPER`].
-pub struct TorusPipeline;
-
-impl Mapper for TorusPipeline {
-    fn name(&self) -> &'static str {
-        "torus-pipeline"
-    }
-
-    fn specs(&self) -> &'static [FigureSpec] {
-        specs::SPECS
-    }
-
-    fn family(&self) -> Family {
-        Family::Tfhe
-    }
-
-    fn build(&self, description: &Arc<Description>) -> Result<Target, FigureError> {
-        Ok(Target::Tfhe(Arc::new(Figures::read(description, Pipeline::new)?)))
-    }
-}
+pub static MAPPER: Mapper = Mapper::new("torus-pipeline", machine::SPECS, |description| {
+    Ok(Target::Tfhe(Arc::new(Figures::read(description, Pipeline::new)?)))
+});
 
 impl TfheMachine for Figures<Pipeline> {
     fn description(&self) -> &Description {

@@ -69,9 +69,6 @@ const TILE_BYTES: u64 = 1 << 20;
 const OPERAND_BYTES: u64 = 1 << 20;
 
 impl Layout {
-    ///
-    /// # Errors
-    /// [`LayoutError`] if not even one ciphertext per core fits.
     pub fn new(machine: &Pipeline, parameters: &Parameters, needs: Needs) -> Result<Self, LayoutError> {
         let ring_degree = parameters.ring_degree().get() as u64;
         let sizes = machine.sizes(parameters);

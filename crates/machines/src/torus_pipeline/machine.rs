@@ -2,10 +2,14 @@
 
 use super::streams::accumulation;
 use crate::tfhe::channels;
+use crate::tfhe::figures::{FIXED_POINT, WIDTHS, depth};
 use crate::tfhe::pipeline::{self, PipelineDepth};
 use crate::tfhe::sizes::{COEFFICIENT_BYTES, Sizes};
 use polyfabric_program::tfhe::lowering::Accumulation;
 use polyfabric_schemes::tfhe::Parameters;
+use polyfabric_sim::description::Dimension::{Bandwidth, Bits, Bytes, Count, Cycles, Flag, Frequency, PortRate};
+use polyfabric_sim::description::{Description, FigureError, FigureSpec, energy, figure, flag, joined, optional};
+use polyfabric_sim::figures;
 
 /// Cycles of a bank's read without a crossbar.
 const BANK_READ: u64 = 1;
@@ -37,63 +41,105 @@ pub struct Stages {
     pub accumulator: Stage,
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub struct Pipeline {
-    pub clock_hz: f64,
-    /// Streaming cores: TvLP.
-    pub cores: u64,
-    /// Complex points per cycle of a transform, and of every path in the transform domain: CLP.
-    pub lanes: u64,
-    /// Polynomials transformed in parallel, with one FFT unit each: PLP.
-    pub rows: u64,
-    /// Columns of the key multiplied in parallel, with one VMA, IFFT and accumulator each: CoLP.
-    pub columns: u64,
-    /// Whether N coefficients become N/2 complex points.
-    pub folding: bool,
-    pub stages: Stages,
-    /// Whether the multipliers accumulate all rows of the key in the transform domain, in buffers for running sums and
-    /// two sets of complete sums. Otherwise they sum only the rows of each step.
-    pub accumulates: bool,
-    /// Inverse transforms after accumulating multipliers, each with an accumulator; default: the number of columns.
-    pub inverses: Option<u64>,
-    /// Pipeline registers of the arithmetic units.
-    pub depth: PipelineDepth,
-    /// Largest ring degree that the transforms and buffers support.
-    pub largest_ring: u64,
-    /// Bytes of a complex point of the bootstrapping key.
-    pub point_bytes: u64,
-    /// Bytes of a core's local scratchpad.
-    pub local: u64,
-    /// Bytes of the global scratchpad.
-    pub global: u64,
-    /// Bytes per cycle of the read and write ports of the local and the global scratchpad, if the file has them.
-    pub ports: [(Option<u64>, Option<u64>); 2],
-    /// Entries of the global scratchpad for keys of an iteration, and for tiles of the key-switch key.
-    pub key_buffers: u64,
-    /// Whether one bus multicasts to all cores. Otherwise every core has a separate bus.
-    pub multicast: bool,
-    /// Bytes per cycle, in total, of the buses that carry the bootstrapping key to a core.
-    pub key_bus: u64,
-    /// Bytes per cycle of the bus that carries the key-switch key to a core.
-    pub switch_bus: u64,
-    /// Bytes per cycle between the global scratchpad and one core, in each direction.
-    pub link: u64,
-    /// Maximum number of ciphertexts per core that share an iteration's key.
-    pub batch: u64,
-    /// Digits that a key-switch cluster multiplies in parallel: its CLP.
-    pub switch_lanes: u64,
-    /// Result elements that a key-switch cluster sums in parallel: its CoLP.
-    pub switch_columns: u64,
-    /// The first channels, for the bootstrapping key.
-    pub key_channels: u64,
-    /// The next channels, for the key-switch key.
-    pub switch_channels: u64,
-    /// The last channels, for all other data.
-    pub ciphertext_channels: u64,
-    /// Bytes per cycle of one channel.
-    pub channel_bytes: f64,
-    /// Cycles from a request to its first byte.
-    pub memory_latency: u64,
+const ACCUMULATES: &str = "units.multiply.accumulates";
+const INVERSES: &str = "units.inverse.count";
+
+const fn lanes(key: &'static str, meaning: &'static str) -> FigureSpec {
+    optional(key, Count, 1.0, 65536.0, meaning)
+}
+
+const fn latency(key: &'static str) -> FigureSpec {
+    let meaning = "the latency of the stage, if it does not follow from the stage's structure";
+    optional(key, Cycles, 1.0, 1e6, meaning)
+}
+
+const fn port(key: &'static str) -> FigureSpec {
+    optional(key, PortRate, 1.0, 1e9, "the width of a memory's port, if not as wide as its units need")
+}
+
+figures! {
+    pub struct Pipeline, OWN {
+        figure("clock", Frequency, 1e6, 1e11, "the clock") => clock_hz: f64;
+        figure("units.core.count", Count, 1.0, 64.0, "the streaming cores, TvLP") => cores: u64;
+        figure("units.core.lanes", Count, 2.0, 256.0, "the complex points per cycle of a transform, CLP") => lanes: u64;
+        figure("units.core.rows", Count, 1.0, 16.0, "the polynomials in parallel, PLP: FFT units") => rows: u64;
+        figure("units.core.columns", Count, 1.0, 16.0, "the key's columns in parallel, CoLP: IFFT units") => columns: u64;
+        flag("units.core.folding", "whether N coefficients become N/2 points") => folding: bool;
+        figure("units.core.largest_ring", Count, 16.0, 65536.0, "the largest ring degree of the transforms") => largest_ring: u64;
+        figure("units.core.batch", Count, 1.0, 128.0, "the largest number of ciphertexts per core that share a key") => batch: u64;
+        lanes("units.rotator.lanes", "the coefficients per cycle of a rotator, if not those of a transform");
+        lanes("units.decomposer.lanes", "the coefficients per cycle of a decomposer, if not those of a transform");
+        lanes("units.forward.lanes", "the points per cycle of a forward transform, if not CLP");
+        lanes("units.multiply.lanes", "the points per cycle of a multiplier, if not CLP");
+        lanes("units.inverse.lanes", "the points per cycle of an inverse transform, if not CLP");
+        lanes("units.accumulator.lanes", "the coefficients per cycle of an accumulator, if not those of a transform");
+        latency("units.rotator.latency");
+        latency("units.decomposer.latency");
+        latency("units.forward.latency");
+        latency("units.multiply.latency");
+        latency("units.inverse.latency");
+        latency("units.accumulator.latency");
+        optional(ACCUMULATES, Flag, 0.0, 1.0, "whether the multipliers accumulate all rows of the key in buffers (default: only the rows of a step)");
+        optional(INVERSES, Count, 1.0, 16.0, "the inverse transforms, each with an accumulator, after accumulating multipliers (default: the number of columns)") => inverses: Option<u64>;
+        figure("units.pipeline.adder", Cycles, 1.0, 64.0, "the registers of an adder");
+        figure("units.pipeline.multiplier", Cycles, 1.0, 64.0, "the registers of a multiplier");
+        figure("units.pipeline.memory", Cycles, 1.0, 64.0, "the registers between a unit and a bank");
+        figure("units.switch.lanes", Count, 1.0, 256.0, "the digits in parallel in a key-switch cluster, CLP") => switch_lanes: u64;
+        figure("units.switch.columns", Count, 1.0, 256.0, "the sums in parallel in a key-switch cluster, CoLP") => switch_columns: u64;
+        figure("memories.local.capacity", Bytes, 1024.0, 1e12, "the size of a core's local scratchpad") => local: u64;
+        figure("memories.global.capacity", Bytes, 1024.0, 1e12, "the size of the global scratchpad") => global: u64;
+        figure("memories.global.buffers", Count, 1.0, 2.0, "the keys of an iteration in the global scratchpad: two for a double buffer") => key_buffers: u64;
+        port("memories.local.read_rate") => local_read: Option<u64>;
+        port("memories.local.write_rate") => local_write: Option<u64>;
+        port("memories.global.read_rate") => global_read: Option<u64>;
+        port("memories.global.write_rate") => global_write: Option<u64>;
+        figure("channels.key_bus.rate", PortRate, 1.0, 65536.0, "the width of the bootstrapping key's bus to a core") => key_bus: u64;
+        optional("channels.key_bus.multicast", Flag, 0.0, 1.0, "whether one read of a key goes to all cores (default), instead of a separate bus per core");
+        figure("channels.switch_bus.rate", PortRate, 1.0, 65536.0, "the width of the key-switch key's bus to a core") => switch_bus: u64;
+        figure("channels.link.rate", PortRate, 1.0, 65536.0, "the width between global scratchpad and a core") => link: u64;
+        figure("channels.hbm.key_channels", Count, 1.0, 1024.0, "the channels for the bootstrapping key") => key_channels: u64;
+        figure("channels.hbm.switch_channels", Count, 1.0, 1024.0, "the channels for the key-switch key") => switch_channels: u64;
+        figure("channels.hbm.ciphertext_channels", Count, 1.0, 1024.0, "the channels for everything else") => ciphertext_channels: u64;
+        figure("channels.hbm.bandwidth", Bandwidth, 1e6, 1e15, "the bandwidth of all channels");
+        figure("channels.hbm.latency", Cycles, 0.0, 1e6, "the latency of the memory") => memory_latency: u64;
+        energy("channels.hbm.energy");
+        figure("machine.arithmetic.coefficient", Bits, 32.0, 32.0, "the width of a coefficient on the data path");
+        figure("machine.arithmetic.point", Bits, 16.0, 128.0, "the width of a complex point of the key");
+    }
+    d => {
+        stages: Stages = Stages::read(d)?,
+        accumulates: bool = d.figures().contains_key(ACCUMULATES) && d.flag(ACCUMULATES)?,
+        depth: PipelineDepth = depth(d)?,
+        point_bytes: u64 = d.count("machine.arithmetic.point")?.div_ceil(8),
+        multicast: bool = !d.figures().contains_key("channels.key_bus.multicast") || d.flag("channels.key_bus.multicast")?,
+        /// Bytes per cycle of one channel.
+        channel_bytes: f64 = {
+            let of = |class: &str| d.count(&format!("channels.hbm.{class}_channels"));
+            d.bytes_per_cycle("channels.hbm.bandwidth")? / (of("key")? + of("switch")? + of("ciphertext")?) as f64
+        },
+    }
+}
+
+pub const SPECS: &[FigureSpec] = &joined::<{ OWN.len() + FIXED_POINT.len() }>(&[OWN, FIXED_POINT]);
+
+impl Stages {
+    fn read(d: &Description) -> Result<Self, FigureError> {
+        let stage = |name: &str| -> Result<Stage, FigureError> {
+            let of = |what: &str| {
+                let key = format!("units.{name}.{what}");
+                d.figures().contains_key(&key).then(|| d.count(&key)).transpose()
+            };
+            Ok(Stage { lanes: of("lanes")?, latency: of("latency")? })
+        };
+        Ok(Self {
+            rotator: stage("rotator")?,
+            decomposer: stage("decomposer")?,
+            forward: stage("forward")?,
+            multiply: stage("multiply")?,
+            inverse: stage("inverse")?,
+            accumulator: stage("accumulator")?,
+        })
+    }
 }
 
 /// Durations and latencies for one ring degree. A latency counts from the first input element to the first output
@@ -149,6 +195,50 @@ impl StepCycles {
 }
 
 impl Pipeline {
+    /// Reads and checks the figures.
+    pub fn new(d: &Description) -> Result<Self, FigureError> {
+        let machine = Self::read(d)?;
+        machine.fits_together(d)?;
+        Ok(machine)
+    }
+
+    fn fits_together(&self, d: &Description) -> Result<(), FigureError> {
+        let (forward, inverse) = (self.points_of(self.stages.forward), self.points_of(self.stages.inverse));
+        let widths =
+            [("units.core.lanes", self.lanes), ("units.forward.lanes", forward), ("units.inverse.lanes", inverse)];
+        for (key, width) in widths {
+            let cause = "the transforms need powers of two as points per cycle and ring degrees";
+            let holds = width.is_power_of_two() && self.largest_ring.is_power_of_two();
+            d.together(key, "units.core.largest_ring", cause, holds)?;
+        }
+        if let Some(inverses) = self.inverses {
+            let cause = "multipliers that do not accumulate need one inverse transform per column: remove the count, or \
+                         let the multipliers accumulate";
+            d.together(INVERSES, ACCUMULATES, cause, self.accumulates)?;
+            let cause = "an inverse transform without a column would idle: use at most one per column";
+            d.together(INVERSES, "units.core.columns", cause, inverses <= self.columns)?;
+        }
+        let key = if d.figures().contains_key(WIDTHS[0]) { WIDTHS[0] } else { "machine.arithmetic.transform" };
+        let cause = "a point of the key has a real and an imaginary part of this width: use at least twice the bits";
+        let holds = d.count("machine.arithmetic.point")? >= 2 * d.count(key)?;
+        d.together("machine.arithmetic.point", key, cause, holds)?;
+        let [local, global] = self.working_ports();
+        let ports = [
+            ("memories.local.read_rate", self.local_read, local.0),
+            ("memories.local.write_rate", self.local_write, local.1),
+            ("memories.global.read_rate", self.global_read, global.0),
+            ("memories.global.write_rate", self.global_write, global.1),
+        ];
+        for (key, own, needed) in ports {
+            if let Some(own) = own.filter(|&own| own < needed) {
+                let (file, key, value, needed) = (d.file().to_owned(), key.to_owned(), own as f64, needed as f64);
+                let cause = "bytes per cycle: its units, buses and links would collide. Use a wider port, fewer lanes or slower links";
+                return Err(FigureError::TooSmall { file, key, value, needed, cause });
+            }
+        }
+        Ok(())
+    }
+
     /// Complex points of a polynomial with N coefficients.
     pub fn points(&self, ring_degree: u64) -> u64 {
         if self.folding { ring_degree / 2 } else { ring_degree }
@@ -198,8 +288,9 @@ impl Pipeline {
     /// Bytes per cycle of the scratchpads' ports: from the file, or as many as the units need.
     pub fn port_widths(&self) -> [(u64, u64); 2] {
         let needed = self.working_ports();
+        let ports = [(self.local_read, self.local_write), (self.global_read, self.global_write)];
         [0, 1].map(|memory| {
-            let ((read, write), (own_read, own_write)) = (needed[memory], self.ports[memory]);
+            let ((read, write), (own_read, own_write)) = (needed[memory], ports[memory]);
             (own_read.unwrap_or(read), own_write.unwrap_or(write))
         })
     }
@@ -213,7 +304,6 @@ impl Pipeline {
         (8 * self.points(self.largest_ring) * self.point_bytes / self.largest_ring) as u32
     }
 
-    /// Cycles of `bytes` on one channel.
     pub fn channel_cycles(&self, bytes: u64) -> i64 {
         channels::cycles(bytes, self.channel_bytes)
     }

@@ -16,7 +16,6 @@ pub mod hardware;
 pub mod layout;
 pub mod machine;
 pub mod software;
-pub mod specs;
 pub mod streams;
 
 #[cfg(test)]
@@ -42,9 +41,6 @@ pub struct Mapped {
     pub(crate) chip: emit::resources::Chip,
 }
 
-///
-/// # Errors
-/// [`SoftwareError`] if the program does not fit the machine.
 pub fn map(machine: &Pipeline, program: &KernelProgram) -> Result<Mapped, SoftwareError> {
     let tasks = software::schedule(machine, program)?;
     let timeline = hardware::run(machine, &program.parameters, &tasks);

@@ -189,9 +189,6 @@ struct Writer<'a> {
     operands: u64,
 }
 
-///
-/// # Errors
-/// [`SoftwareError`] if the program does not fit the machine.
 pub fn schedule(machine: &Pipeline, program: &KernelProgram) -> Result<Tasks, SoftwareError> {
     let works = read(program)?;
     let mut needs = Needs::default();

@@ -87,47 +87,22 @@ impl Step {
 /// Why a body does not fit the PBS cluster.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StepsError {
-    /// The steps do not form these sums.
     #[error(
         "the blind rotation sums {rows} rows of the key in the transform domain, and its steps pass {expected}: lower the \
          program for the machine (accumulation `split`, {polynomials} polynomials and {levels} levels at a time, shared input \
          transforms)"
     )]
-    Sums {
-        /// Rows of a sum.
-        rows: usize,
-        /// Rows of a step.
-        expected: usize,
-        /// Polynomials of a step.
-        polynomials: u32,
-        /// Levels of a step.
-        levels: u32,
-    },
-    /// The buffers after the multipliers do not form these sums.
+    Sums { rows: usize, expected: usize, polynomials: u32, levels: u32 },
     #[error(
         "the blind rotation has {forwards} forward transforms and {chains} sums in the transform domain, and the machine forms one sum \
          per column of {rows} rows: lower the program for the machine (accumulation `transform-domain`, shared input transforms)"
     )]
-    Whole {
-        /// Forward transforms of the body.
-        forwards: usize,
-        /// Sums of the body.
-        chains: usize,
-        /// Rows of the key.
-        rows: u32,
-    },
-    /// The pipeline's latency is shorter than the stream of a polynomial.
+    Whole { forwards: usize, chains: usize, rows: u32 },
     #[error(
         "a polynomial of set `{set}` takes {stream} cycles on its path, and {path} pass from the rotator's read to the accumulator's write: \
          the sum would overwrite coefficients that the rotator still reads. Use more lanes, or a latency of at least {stream} cycles"
     )]
-    Short {
-        set: String,
-        /// Cycles of a polynomial.
-        stream: i64,
-        /// Latency of the path.
-        path: i64,
-    },
+    Short { set: String, stream: i64, path: i64 },
 }
 
 /// Where `machine` sums the products of k + 1 = `width` polynomials with l = `levels`. Accumulating multipliers sum all
@@ -143,9 +118,6 @@ pub fn accumulation(machine: &Pipeline, width: u32, levels: u32) -> Accumulation
 }
 
 /// Whether a polynomial leaves the rotator before its sum is written to the same place.
-///
-/// # Errors
-/// [`StepsError::Short`] if not.
 pub fn passes(cycles: &StepCycles, set: &str) -> Result<(), StepsError> {
     let path = cycles.rotate + cycles.to_accumulator() + cycles.accumulate;
     if path >= cycles.polynomial {
@@ -155,9 +127,6 @@ pub fn passes(cycles: &StepCycles, set: &str) -> Result<(), StepsError> {
 }
 
 /// Arranges `plan` in steps of `machine`.
-///
-/// # Errors
-/// [`StepsError`] if the body and the steps form different sums.
 pub fn steps(machine: &Pipeline, plan: &IterationPlan) -> Result<Steps, StepsError> {
     let width = plan.polynomials;
     let levels = plan.forwards.iter().map(|forward| forward.level + 1).max().unwrap_or(1);

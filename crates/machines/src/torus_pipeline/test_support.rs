@@ -3,14 +3,13 @@
 use super::contract::MAPPER;
 use super::machine::Pipeline;
 use super::streams::accumulation;
-use crate::contract::Mapper;
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_schemes::tfhe::Parameters;
 
 /// The first built-in machine with streaming cores.
 pub fn machine() -> Pipeline {
     let machines = crate::descriptions().expect("every file is right");
-    let own = machines.iter().find(|machine| machine.mapper() == MAPPER.name()).expect("a machine of the mapper");
+    let own = machines.iter().find(|machine| machine.mapper() == MAPPER.name).expect("a machine of the mapper");
     Pipeline::new(own).expect("its figures fit")
 }
 

@@ -9,7 +9,6 @@ use super::test_support::{lowering, machine};
 use super::{Mapped, map};
 use crate::MachineError;
 use crate::audit::audit;
-use crate::contract::Mapper;
 use crate::registry::parse;
 use crate::tfhe::test_support::{Scene, lookups, network, parameters, shape};
 use polyfabric_program::tfhe::kernel::KernelProgram;
@@ -254,5 +253,5 @@ fn too_short_a_path_is_rejected() {
 #[test]
 fn example_uses_this_mapper() {
     let machine = parse("own.toml", OWN).expect("the example is right");
-    assert_eq!(machine.mapper(), MAPPER.name());
+    assert_eq!(machine.mapper(), MAPPER.name);
 }

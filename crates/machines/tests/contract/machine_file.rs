@@ -32,9 +32,9 @@ fn units(spec: &FigureSpec) -> String {
 fn markdown() -> String {
     let mut text = String::new();
     for mapper in MAPPERS {
-        write!(text, "## {}\n\n| key | units | range | required | meaning |\n|---|---|---|---|---|\n", mapper.name())
+        write!(text, "## {}\n\n| key | units | range | required | meaning |\n|---|---|---|---|---|\n", mapper.name)
             .expect("a String takes all");
-        for spec in mapper.specs() {
+        for spec in mapper.specs {
             let key = spec.numbered.map_or(spec.key.to_owned(), |most| format!("{}1` to `{most}", spec.key));
             let required = if spec.optional { "no" } else { "yes" };
             writeln!(text, "| `{key}` | {} | {} | {required} | {} |", units(spec), range(spec), spec.meaning)

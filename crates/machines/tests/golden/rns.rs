@@ -75,7 +75,7 @@ pub fn small(machine: &Machine) -> Vec<Small> {
     // More values than the registers hold.
     let many = Shape { log2_degree: 11, limbs: 3, special: 1, ciphertexts: 4, rounds: 2 };
     small.push(benchmark("four multiplications", Operation::Multiply, many, Given::new()));
-    for option in machine.mapped_by().options() {
+    for option in machine.mapped_by().options {
         let chosen = match option.name {
             "scheduler" => "csr",
             "low-throughput" => "ntt",

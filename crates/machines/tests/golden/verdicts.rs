@@ -118,7 +118,6 @@ pub fn of_rns() -> Verdicts {
     verdicts
 }
 
-/// Adds a change of an event to its verdict.
 fn add(verdicts: &mut Program, event: &str, verdict: String, change: &str) {
     let changes = verdicts.entry(event.to_owned()).or_default().entry(verdict).or_default();
     *changes += if changes.is_empty() { "" } else { ", " };

@@ -229,9 +229,6 @@ impl<O: Observer> Judge<'_, O> {
     }
 
     /// Checks a read by value in a booked round.
-    ///
-    /// # Errors
-    /// The hazard, if the value is missing or is read too early.
     pub fn book_read(&self, read: &ByValue<O>) -> Result<(), Violation> {
         let (who, cycle) = (read.who, read.who.start);
         let (event, wanted) = (self.describe(who), self.name(read.value));

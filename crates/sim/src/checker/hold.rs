@@ -5,9 +5,6 @@ use crate::schedule::{Access, Event, Lines, Memory, MemoryKind, OpKind, Order, P
 use polyfabric_kernels::cancel;
 
 /// Checks that every rate and bandwidth is a positive number.
-///
-/// # Errors
-/// A [`Violation`] that names the first that is not.
 pub(super) fn hold_resources(resources: &Resources) -> Result<(), Violation> {
     for channel in &resources.channels {
         if !(channel.bytes_per_cycle.is_finite() && channel.bytes_per_cycle > 0.0) {
@@ -35,9 +32,6 @@ pub(super) fn hold_resources(resources: &Resources) -> Result<(), Violation> {
 }
 
 /// Checks an event against its unit or channel, and its accesses against their memories.
-///
-/// # Errors
-/// The first rule that the event breaks by itself.
 pub(super) fn hold_event(resources: &Resources, event: &Event) -> Result<(), Violation> {
     cancel::check();
     let (kind, needed) = hold_unit(resources, event)?;

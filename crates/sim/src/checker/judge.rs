@@ -144,7 +144,6 @@ impl<'a, O: Observer> Judge<'a, O> {
         if cycle < self.due.now() { self.late(due) } else { self.due.push(cycle, due) }
     }
 
-    /// The access that is due.
     pub fn due_access(&self, due: &Due) -> &Access {
         &self.accesses[due.in_flight][due.number as usize]
     }

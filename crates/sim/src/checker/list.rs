@@ -10,9 +10,6 @@ use crate::schedule::{Event, MemoryKind, Resources};
 use std::ops::ControlFlow;
 
 /// Layout of the memories of a list's machine. Reads the list only if a memory is addressed by byte.
-///
-/// # Errors
-/// A [`Violation`] of the machine or of a single event.
 pub(super) fn layout(list: &dyn EventList) -> Result<Layout, Violation> {
     let resources = list.resources();
     let mut cuts = Cuts::new(resources);

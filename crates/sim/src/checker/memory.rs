@@ -317,9 +317,6 @@ impl Ports {
     }
 
     /// Loads the ports of an access from cycle `first` to `last`, all of them or none.
-    ///
-    /// # Errors
-    /// The first port that is too narrow, with the load that it would have.
     pub fn pass(
         &mut self,
         layout: &Layout,

@@ -51,17 +51,11 @@ pub struct Checked {
 }
 
 /// Checks a schedule, and counts stalls of the given unit classes. Loops are folded.
-///
-/// # Errors
-/// The first hazard.
 pub fn check<'a>(schedule: impl Into<Source<'a>>, primary_classes: &[String]) -> Result<Checked, Violation> {
     run(schedule.into(), primary_classes, true)
 }
 
 /// Like [`check`], without folding: for tests, and to confirm a result.
-///
-/// # Errors
-/// The first hazard.
 pub fn check_every_round(schedule: &Schedule, primary_classes: &[String]) -> Result<Checked, Violation> {
     run(schedule.into(), primary_classes, false)
 }

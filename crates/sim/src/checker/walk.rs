@@ -61,9 +61,6 @@ type Bodies = HashMap<*const Vec<Item>, (Range<usize>, Rc<Footprint>)>;
 
 impl<'a> Tree<'a> {
     /// The tree of a schedule, and the layout of its memories.
-    ///
-    /// # Errors
-    /// A [`Violation`] of a single event or loop.
     pub fn new(schedule: &'a Schedule) -> Result<(Self, Layout), Violation> {
         let resources = &schedule.resources;
         let mut cuts = Cuts::new(resources);

@@ -31,7 +31,6 @@ pub fn sum_of_parts(values: impl IntoIterator<Item = Option<f64>>) -> Option<f64
 /// A part of the chip.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Component {
-    /// Name.
     pub name: String,
     /// Number of such parts.
     pub count: f64,
@@ -70,8 +69,6 @@ pub(super) struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// # Errors
-    /// The first thing that is wrong with `component`.
     pub fn component(&self, name: &str, component: &ComponentLiteral) -> Result<Component, DescriptionError> {
         let count = match &component.count {
             None => 1.0,

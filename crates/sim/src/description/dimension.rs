@@ -9,15 +9,12 @@ use serde::{Deserialize, Serialize};
 pub enum Dimension {
     /// Hz.
     Frequency,
-    /// Cycles.
     Cycles,
     /// A plain number: of units, lanes, banks or ciphertexts.
     Count,
     /// Elements, points or coefficients a cycle.
     Rate,
-    /// Bytes.
     Bytes,
-    /// Bits.
     Bits,
     /// Bytes a cycle of the machine's clock.
     PortRate,
@@ -31,7 +28,6 @@ pub enum Dimension {
     EnergyPerBit,
     /// s.
     Time,
-    /// A ratio.
     Ratio,
     /// 0 or 1.
     Flag,

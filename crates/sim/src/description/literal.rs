@@ -106,7 +106,6 @@ pub struct ComponentLiteral {
     /// unknown.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub holds_for: BTreeMap<String, HeldLiteral>,
-    /// Area of one.
     pub area: FigureLiteral,
     /// Power of one at full activity.
     pub power: FigureLiteral,
@@ -155,7 +154,6 @@ pub struct DescriptionLiteral {
     pub title: String,
     /// Place of publication.
     pub paper: String,
-    /// Clock.
     pub clock: FigureLiteral,
     /// The clock that the power of the components is for, and that their pipelines are known to reach. The machine's
     /// own if not given.
@@ -236,9 +234,6 @@ impl DescriptionLiteral {
     }
 
     /// Reads TOML text.
-    ///
-    /// # Errors
-    /// [`super::DescriptionError::Size`] or [`super::DescriptionError::Form`], with line and column.
     pub fn from_toml(file: &str, text: &str) -> Result<Self, super::DescriptionError> {
         if text.len() > LARGEST_FILE {
             return Err(super::DescriptionError::Size { file: file.to_owned() });

@@ -9,6 +9,7 @@ mod component;
 mod dimension;
 mod error;
 mod literal;
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +20,7 @@ pub use literal::{
     ComponentLiteral, CountLiteral, DescriptionLiteral, FigureLiteral, HeldLiteral, LARGEST_FILE, OptionLiteral,
     ReadingLiteral, SizeLiteral, Written,
 };
+pub use table::FigureValue;
 
 use component::Maker;
 use dimension::decimal;
@@ -30,7 +32,6 @@ use std::collections::BTreeMap;
 pub struct FigureSpec {
     /// Key, for example `units.fft.points`. For numbered figures, the part before the number.
     pub key: &'static str,
-    /// Dimension.
     pub dimension: Dimension,
     /// Smallest possible value in the base unit.
     pub least: f64,
@@ -70,6 +71,11 @@ pub const fn figure(
     FigureSpec { key, dimension, least, most, meaning, optional: false, numbered: None }
 }
 
+/// A choice that every file of a mapper must make.
+pub const fn flag(key: &'static str, meaning: &'static str) -> FigureSpec {
+    figure(key, Dimension::Flag, 0.0, 1.0, meaning)
+}
+
 /// The energy of a channel's off-chip memory: at least a thousandth of a pJ a bit, because no memory takes none.
 pub const fn energy(key: &'static str) -> FigureSpec {
     figure(key, Dimension::EnergyPerBit, 1e-15, 1e-6, "the memory's energy")
@@ -107,9 +113,7 @@ pub const fn joined<const N: usize>(parts: &[&[FigureSpec]]) -> [FigureSpec; N] 
 pub struct Figure {
     /// Value; `None` if unknown.
     pub value: Option<f64>,
-    /// Dimension.
     pub dimension: Dimension,
-    /// As written.
     pub written: FigureLiteral,
 }
 
@@ -145,9 +149,6 @@ impl Description {
     }
 
     /// The same machine with some readings chosen: pairs of reading and option.
-    ///
-    /// # Errors
-    /// [`DescriptionError::Reading`] with the names that exist.
     pub fn choose(&self, specs: &[FigureSpec], choices: &[(&str, &str)]) -> Result<Self, DescriptionError> {
         let mut readings = self.readings.clone();
         for &(name, option) in choices {
@@ -223,9 +224,6 @@ impl Description {
 
     /// The same machine with some figures changed. A change is a key and a value in the file's unit; 1 and 0 are yes
     /// and no. A figure that a reading sets is changed in all of its options.
-    ///
-    /// # Errors
-    /// [`DescriptionError`] for a key that is not in the file, and as [`Description::check`].
     pub fn changed(&self, specs: &[FigureSpec], changes: &[(String, f64)]) -> Result<Self, DescriptionError> {
         self.with_values(specs, changes, |key| self.not_followed(key))
     }
@@ -264,9 +262,6 @@ impl Description {
     }
 
     /// The same machine with any figures changed, in the file's units. Area and power of its components become unknown.
-    ///
-    /// # Errors
-    /// [`DescriptionError`] for a key that is not in the file, or a value out of range.
     pub fn varied(&self, specs: &[FigureSpec], changes: &[(String, f64)]) -> Result<Self, DescriptionError> {
         let mut varied = self.with_values(specs, changes, |_| None)?;
         for part in &mut varied.components {
@@ -382,25 +377,33 @@ impl Description {
     }
 
     /// A yes or no.
-    ///
-    /// # Errors
-    /// As [`Description::value`].
     pub fn flag(&self, key: &str) -> Result<bool, DescriptionError> {
         self.value(key).map(|value| value != 0.0)
     }
 
-    /// Clock in Hz.
+    /// Requires that two figures fit together; the error has their values and `cause`. A figure that is left out counts as 0.
     ///
     /// # Errors
-    /// As [`Description::value`].
+    /// [`FigureError::Together`] unless `holds`.
+    pub fn together(
+        &self,
+        first: &'static str,
+        second: &'static str,
+        cause: &'static str,
+        holds: bool,
+    ) -> Result<(), FigureError> {
+        let value = |key: &str| self.figures.get(key).and_then(|figure| figure.value).map_or(0, |it| it.round() as u64);
+        let (first_value, second_value) = (value(first), value(second));
+        let error =
+            || FigureError::Together { file: self.file.clone(), first, first_value, second, second_value, cause };
+        if holds { Ok(()) } else { Err(error()) }
+    }
+
     pub fn clock_hz(&self) -> Result<f64, DescriptionError> {
         self.value("clock")
     }
 
     /// A bandwidth, or the width of a port, in bytes a cycle of the machine's clock.
-    ///
-    /// # Errors
-    /// As [`Description::value`].
     pub fn bytes_per_cycle(&self, key: &str) -> Result<f64, DescriptionError> {
         let value = self.value(key)?;
         match self.figures.get(key).map(|figure| figure.dimension) {

@@ -132,7 +132,6 @@ impl ScheduleBuilder {
         self.item(Item::Repeat(Repeat { start, count: 1, period: 1, origin, shift: Shift::default(), body }));
     }
 
-    /// The schedule.
     pub fn finish(mut self) -> Schedule {
         Schedule { items: self.open.pop().unwrap_or_default(), resources: self.resources }
     }

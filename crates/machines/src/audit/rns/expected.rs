@@ -93,9 +93,6 @@ impl<'a> Given<'a> {
 
 impl Expected {
     /// Evaluates `program`. `meaning` divides its polynomials into vectors, and decides whether composite operations stay whole.
-    ///
-    /// # Errors
-    /// [`AuditError::Program`] if the program is not consistent, or a modulus has no transform.
     pub fn of(program: &KernelProgram, meaning: &dyn Meaning) -> Result<Self, AuditError> {
         let mut keys = Keys::default();
         let outputs = evaluate(program, meaning, &mut keys)?;
@@ -227,7 +224,6 @@ impl Evaluation<'_> {
             .collect()
     }
 
-    /// The result of `op`.
     fn op(&mut self, op: &Op, given: Given<'_>) -> Result<Vec<Residue>, NttError> {
         let ValueType { limbs, domain } = given.type_of(op.results[0]);
         let values = *domain == Domain::Evaluation;
@@ -284,7 +280,6 @@ impl Evaluation<'_> {
         })
     }
 
-    /// The leaf of each limb.
     fn leaves(&self, limbs: &LimbSet, leaf: impl Fn(LimbId) -> Leaf) -> Vec<Residue> {
         self.each(limbs, |_, limb, subpolynomial| {
             Residue::leaf(LeafSubpolynomial { leaf: leaf(limb), subpolynomial }, &self.program.moduli)
@@ -321,7 +316,6 @@ impl Evaluation<'_> {
         })
     }
 
-    /// σ of an element.
     fn permuted(&self, op: &Op, element: GaloisElement, given: Given<'_>) -> Vec<Residue> {
         let ValueType { limbs, domain } = given.type_of(op.results[0]);
         let values = *domain == Domain::Evaluation;

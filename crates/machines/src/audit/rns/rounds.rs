@@ -104,9 +104,6 @@ fn wrong(cause: impl Into<String>) -> AuditError {
 impl HeldBody {
     /// Audits `items` against body `number` of a program. `changes(leaf)`: another round may have a different leaf there, so its name has
     /// the round's number.
-    ///
-    /// # Errors
-    /// The first [`AuditError`].
     pub fn new(
         (number, program): (usize, &KernelProgram),
         resources: &Resources,
@@ -160,10 +157,6 @@ impl HeldBody {
 }
 
 /// Audits a `schedule` of rounds whose bodies were audited.
-///
-/// # Errors
-/// [`AuditError::Rounds`] if a round is missing, is repeated, has another body, or does not read the results that the previous round
-/// stored.
 pub fn audit_rounds(order: &[usize], schedule: &Schedule, held: &[HeldBody]) -> Result<(), AuditError> {
     let mut found = Vec::with_capacity(order.len());
     collect(&schedule.items, 0, Shift::default(), order.len(), &mut found)?;
@@ -222,9 +215,6 @@ fn collect(items: &[Item], base: i64, shift: Shift, most: usize, found: &mut Vec
 }
 
 /// Audits a schedule of rounds, including its bodies.
-///
-/// # Errors
-/// The first [`AuditError`].
 pub fn audit_whole(rounds: &Rounds, schedule: &Schedule, bodies: &[&dyn BodyMeaning]) -> Result<(), AuditError> {
     rounds.check().map_err(|error| AuditError::Program { cause: error.to_string() })?;
     let order: Vec<usize> = rounds.rounds.iter().map(|round| round.body).collect();

@@ -131,7 +131,6 @@ impl Columns {
         usize::from(self.outside[index as usize])
     }
 
-    /// The cluster of an operation in a column.
     pub fn cluster(&self, operation: usize, column: usize) -> usize {
         operation * self.count + column
     }

@@ -145,7 +145,6 @@ pub enum SoftwareError {
     Plan(#[from] PlanError),
     #[error(transparent)]
     Layout(#[from] LayoutError),
-    /// A count exceeds a field of an instruction.
     #[error(
         "operation %{operation} needs {count} {what}, and an instruction can number at most {most}: enlarge \
          `memories.private_b.capacity` in the machine file, or use a smaller program or parameter set"
@@ -154,9 +153,6 @@ pub enum SoftwareError {
 }
 
 /// Part `number` of the `count` parts, called `what`, of operation `operation`, as a field of an instruction.
-///
-/// # Errors
-/// [`SoftwareError::Parts`] if the number exceeds the field.
 fn part(operation: u32, what: &'static str, number: u64, count: u64) -> Result<u16, SoftwareError> {
     let most = 1 + u64::from(u16::MAX);
     u16::try_from(number).map_err(|_| SoftwareError::Parts { operation, what, count, most })
@@ -204,9 +200,6 @@ struct Writer<'a> {
     has_twiddles: bool,
 }
 
-///
-/// # Errors
-/// [`SoftwareError`] if the program does not fit the machine.
 pub fn schedule(machine: &Morphling, program: &KernelProgram) -> Result<Streams, SoftwareError> {
     let works = read(program)?;
     let (mut plans, mut plan_of) = (Vec::new(), HashMap::new());

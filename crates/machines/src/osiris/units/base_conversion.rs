@@ -85,7 +85,6 @@ impl BaseTable {
     }
 }
 
-/// A conversion that does not fit the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a base conversion from {sources} limbs does not fit an array of {height} rows: choose a set whose digits and special primes \
@@ -143,9 +142,6 @@ pub struct BaseConversionArray {
 
 impl BaseConversionArray {
     /// An array of `height` rows and `lanes` columns for `table`.
-    ///
-    /// # Errors
-    /// [`HeightError`] if there are more source limbs than rows.
     pub fn new(height: usize, lanes: usize, table: BaseTable, depth: PipelineDepth) -> Result<Self, HeightError> {
         if table.source_count() > height {
             return Err(HeightError { sources: table.source_count(), height });

@@ -120,7 +120,6 @@ impl HadamardUnit {
     }
 }
 
-/// sums ← sums + a·b.
 fn accumulate(modulus: Modulus, sums: &mut [u64], a: &[u64], b: &[u64]) {
     for ((sum, &a), &b) in sums.iter_mut().zip(a).zip(b) {
         *sum = modulus.add(*sum, modulus.multiply(a, b));

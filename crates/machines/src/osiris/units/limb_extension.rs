@@ -18,7 +18,6 @@ pub struct LimbExtension {
 }
 
 impl LimbExtension {
-    /// From `source` to `targets`.
     pub fn new(source: Modulus, targets: Vec<Modulus>, depth: PipelineDepth) -> Self {
         Self { source, targets, registers: DelayLine::new(Self::latency(depth) as usize) }
     }
@@ -28,7 +27,6 @@ impl LimbExtension {
         depth.multiplier as u64 + 1
     }
 
-    /// One multiplier per lane.
     pub fn multipliers(lanes: usize) -> usize {
         lanes
     }

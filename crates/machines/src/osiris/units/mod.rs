@@ -109,63 +109,31 @@ impl Shape {
 /// Tiles that arrive when a unit cannot accept them: units run in lockstep and cannot wait.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LockstepError {
-    /// The halves of two tiles that an NTT unit's butterflies combine do not arrive together.
     #[error(
         "cycle {cycle}: stage {stage} of the NTT unit lacks the partner of tile {index} of limb {limb}: tiles of a limb must be \
          {spacing} cycles apart, without a gap"
     )]
-    Partner {
-        /// Cycle of the unit.
-        cycle: u64,
-        /// Stage of butterflies.
-        stage: u32,
-        limb: usize,
-        index: usize,
-        /// Cycles between tiles of a limb.
-        spacing: usize,
-    },
-    /// A tile arrived at the base conversion out of its block's order.
+    Partner { cycle: u64, stage: u32, limb: usize, index: usize, spacing: usize },
     #[error(
         "cycle {cycle}: the base conversion expects limb {awaited} of its block but gets tile {index} of limb {limb}: the limbs of \
          a block must arrive in order"
     )]
-    Block {
-        /// Cycle of the unit.
-        cycle: u64,
-        /// Expected limb.
-        awaited: usize,
-        limb: usize,
-        index: usize,
-    },
-    /// A block arrived at the base conversion before the last one was read out.
+    Block { cycle: u64, awaited: usize, limb: usize, index: usize },
     #[error(
         "cycle {cycle}: a block of the base conversion begins {since} cycles after the last one, which takes {period}: begin \
          blocks as many cycles apart as the larger of its source and target limbs"
     )]
-    Early {
-        /// Cycle of the unit.
-        cycle: u64,
-        /// Cycles since the start of the last block.
-        since: u64,
-        /// Cycles per block.
-        period: u64,
-    },
+    Early { cycle: u64, since: u64, period: u64 },
 }
 
 /// A unit that accepts and produces at most one tile per cycle.
 pub trait StreamingUnit {
     /// One cycle.
-    ///
-    /// # Errors
-    /// [`LockstepError`] if the unit cannot accept `tile` now.
     fn step(&mut self, tile: Option<Tile>) -> Result<Option<Tile>, LockstepError>;
 }
 
 /// The output of `unit`, with cycles, if `tiles`, in order of their cycles, enter; then it drains for `drain`
 /// cycles.
-///
-/// # Errors
-/// [`LockstepError`] of the first tile that the unit cannot accept.
 pub fn stream(
     unit: &mut impl StreamingUnit,
     tiles: impl IntoIterator<Item = (u64, Tile)>,

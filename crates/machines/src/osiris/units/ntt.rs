@@ -140,9 +140,6 @@ pub struct NttUnit {
 impl NttUnit {
     /// The unit for limbs modulo `moduli` with tiles `spacing` cycles apart: the number of interleaved limbs,
     /// or 1 for limbs in sequence.
-    ///
-    /// # Errors
-    /// [`NttError`] if a modulus has no transform of the ring's degree.
     pub fn new(
         shape: Shape,
         direction: Direction,

@@ -23,19 +23,14 @@ pub use words::Datum;
 /// Why a replay stopped: wrong inputs, or a schedule that does not compute its program.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ReplayError {
-    /// Program, key and inputs do not fit together.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// An event reads a place without a whole value.
     #[error("replay: in cycle {cycle} an event reads byte {offset} of memory {}, where nothing has been written", memory.0)]
     Empty { memory: MemoryId, offset: u64, cycle: i64 },
-    /// An event reads a value that is not in off-chip memory.
     #[error("replay: in cycle {cycle} an event reads {what} from off-chip memory, where it has not been written")]
     Missing { what: String, cycle: i64 },
-    /// An event finds another kind of data than it needs.
     #[error("replay: in cycle {cycle} an event needs {expected} and finds {found}")]
     Kind { cycle: i64, expected: &'static str, found: &'static str },
-    /// The program does not define a value that an event writes from the values that it reads.
     #[error("replay: in cycle {cycle} an event cannot compute its result: {undefined}")]
     Undefined { cycle: i64, undefined: Undefined },
 }

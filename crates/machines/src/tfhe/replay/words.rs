@@ -94,9 +94,6 @@ takes! {
 
 impl Context<'_> {
     /// Spectra of two polynomials of digits, through one complex transform.
-    ///
-    /// # Errors
-    /// [`Wrong`] if an operand is not digits.
     pub fn merged(&self, pair: [&Datum; 2]) -> Result<[Datum; 2], Wrong> {
         let [first, second] = pair.map(digits);
         let spectra = self.primitives.forward_merged([first?, second?]);

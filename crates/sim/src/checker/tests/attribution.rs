@@ -55,7 +55,6 @@ fn access(memory: MemoryId, offset: u64, value: Value, span: (u32, u32), order: 
     Access { place, value, first: span.0, last: span.1, order, bytes: 4 }
 }
 
-/// An event of `cycles` cycles on a unit.
 fn event(unit: Resource, start: i64, cycles: u32, reads: Vec<Access>, writes: Vec<Access>) -> Event {
     let op = OpRef {
         kind: KindId(unit.0 as u16),
