@@ -199,28 +199,38 @@ def _free_gibibytes() -> float:
 
 
 def differences(shown: tuple[str, ...], printed: str) -> list[str]:
-    """Expected lines that the command did not print; times and noise are not compared.
+    """Expected lines that the command did not print, and printed lines that are not shown; times and noise are not compared.
 
-    A line that ends with `..` may continue. Blanks are not compared.
+    A line that ends with `..` may continue, and a line `..` stands for others. Blanks are not compared.
     """
     bare = [" ".join(line.split()) for line in printed.splitlines()]
     masked = {_masked(line) for line in bare}
     missing = []
     for line in shown:
         text = " ".join(line.split())
-        if not text or text in bare:
+        if text in ("", "..") or text in bare:
             continue
         begin = text.removesuffix("..").rstrip(" ,")
         if text.endswith("..") and any(row.startswith(begin) for row in bare):
             continue
-        if text.startswith(_VARYING) and _masked(text) in masked:
+        if (text.startswith(_VARYING) or _TIMES in text) and _masked(text) in masked:
             continue
         missing.append(text)
+    printed_lines = [line for line in bare if line and not line.endswith(_PROGRESS)]
+    shown_lines = [line for line in shown if line.strip()]
+    if len(printed_lines) > len(shown_lines) > 0 and ".." not in [line.strip() for line in shown]:
+        missing.append(f"{len(printed_lines)} lines are printed, but {len(shown_lines)} are shown; add a line ..")
     return missing
 
 
 _VARYING = ("this run", "result", "probabilities", "held-out rows", "clear results")
 """Beginnings of lines whose numbers differ between runs: times of this computer, and noise."""
+
+
+_TIMES = ": correct; keys "
+"""In lines that give the times of a run."""
+_PROGRESS = "s since the start"
+"""Ends of lines that only slow computers print."""
 
 
 def _masked(line: str) -> str:
