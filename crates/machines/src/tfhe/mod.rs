@@ -7,6 +7,7 @@
 //! files share.
 
 pub mod channels;
+pub(crate) mod declared;
 pub mod definition;
 pub mod dispatcher;
 pub mod figures;

@@ -107,7 +107,7 @@ impl Emitter<'_> {
     }
 
     fn lwe(&self, item: Item) -> Value {
-        self.labels.ciphertext(self.program, self.chip.classes.ciphertexts(), item)
+        self.labels.ciphertext(self.program, (self.chip.classes.input, self.chip.classes.lwe), item)
     }
 
     fn table(&self, index: u32) -> Value {

@@ -137,7 +137,7 @@ impl<'a> Places<'a> {
     }
 
     pub fn lwe(&self, item: Item) -> Value {
-        self.labels.ciphertext(self.program, self.chip.classes.ciphertexts(), item)
+        self.labels.ciphertext(self.program, (self.chip.classes.input, self.chip.classes.lwe), item)
     }
 
     pub(super) fn lwe_bytes(&self, i: &Instruction) -> u64 {

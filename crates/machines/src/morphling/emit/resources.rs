@@ -3,6 +3,7 @@
 use crate::morphling::array::{KEY_HOP, StepCycles};
 use crate::morphling::latency;
 use crate::morphling::machine::{Morphling, POINT_BYTES};
+use crate::tfhe::declared::declared;
 use crate::tfhe::sizes::COEFFICIENT_BYTES;
 use polyfabric_sim::function::{BodyUnit, Function, Step};
 use polyfabric_sim::schedule::{
@@ -33,63 +34,6 @@ pub struct Row {
 }
 
 #[derive(Clone, Debug)]
-pub struct Kinds {
-    pub decompose: KindId,
-    pub forward: KindId,
-    pub multiply: KindId,
-    pub inverse: KindId,
-    pub accumulate: KindId,
-    pub link_load: KindId,
-    pub link_store: KindId,
-    pub modulus_switch: KindId,
-    pub sample_extract: KindId,
-    pub key_switch: KindId,
-    pub linear: KindId,
-    pub transfer: KindId,
-    pub key: KindId,
-    pub multicast: KindId,
-    pub load_twiddles: KindId,
-    pub fill_twiddles: KindId,
-    pub load_operands: KindId,
-    pub return_results: KindId,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Classes {
-    /// LWE ciphertext of an input.
-    pub input: ClassId,
-    /// LWE ciphertext of any other operation.
-    pub lwe: ClassId,
-    pub rotations: ClassId,
-    /// One polynomial of an accumulator; `iteration` counts completed iterations.
-    pub accumulator: ClassId,
-    /// Digits of one level.
-    pub digits: ClassId,
-    /// Transform of the digits.
-    pub spectrum: ClassId,
-    /// Content of a POLY-ACC register.
-    pub sum: ClassId,
-    /// A product in the coefficient domain.
-    pub product: ClassId,
-    /// Sum of a key switch after a tile.
-    pub key_switch_sum: ClassId,
-    /// Sum of a linear layer after a block of operands.
-    pub linear_sum: ClassId,
-    /// Bootstrapping key of one iteration.
-    pub bootstrap_key: ClassId,
-    /// Tile of the key-switch key.
-    pub key_switch_key: ClassId,
-    /// A stream of vectors through a vector register or the result register of a lane group.
-    pub operands: ClassId,
-    pub table: ClassId,
-    pub twiddles: ClassId,
-    /// Instruction words of a group.
-    pub words: ClassId,
-    /// Token that a wave's accumulators are loaded. A rotation is dispatched when all its waves have theirs.
-    pub loaded: ClassId,
-}
-
-#[derive(Clone, Debug)]
 pub struct Chip {
     pub rows: Vec<Vec<Row>>,
     /// Twiddle buffer of each XPU.
@@ -116,35 +60,45 @@ pub struct Chip {
     pub classes: Classes,
 }
 
-impl Classes {
-    /// Classes of inputs and of all other ciphertexts off the chip.
-    pub fn ciphertexts(&self) -> (ClassId, ClassId) {
-        (self.input, self.lwe)
-    }
-
-    fn declare(b: &mut ScheduleBuilder) -> Self {
+declared! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Classes, declare(b: &mut ScheduleBuilder) {
         // A coefficient has half the bits of a point, and a polynomial has N/2 points.
         let bits = 8 * COEFFICIENT_BYTES as u32;
         let ciphertexts = |b: &mut ScheduleBuilder, name| b.value_class(name, Traffic::Ciphertexts, false, bits);
         let parts = |b: &mut ScheduleBuilder, name| b.value_class(name, Traffic::Ciphertexts, false, 0);
         Self {
-            input: b.value_class("input ciphertext", Traffic::Ciphertexts, true, bits),
-            lwe: ciphertexts(b, "ciphertext"),
-            rotations: ciphertexts(b, "rotation amounts"),
-            accumulator: ciphertexts(b, "accumulator"),
-            digits: ciphertexts(b, "digits"),
-            spectrum: ciphertexts(b, "spectrum"),
-            sum: ciphertexts(b, "transform-domain sum"),
-            product: ciphertexts(b, "product"),
-            key_switch_sum: ciphertexts(b, "key-switch sum"),
-            linear_sum: ciphertexts(b, "linear sum"),
-            operands: parts(b, "operands in a register"),
-            bootstrap_key: b.value_class("bootstrapping key", Traffic::BootstrapKey, true, bits),
-            key_switch_key: b.value_class("key-switch key", Traffic::KeySwitchKey, true, bits),
-            table: b.value_class("test polynomial", Traffic::Tables, true, bits),
-            twiddles: b.value_class("twiddle factors", Traffic::Tables, true, 0),
-            words: b.value_class("instruction words", Traffic::Instructions, true, 0),
-            loaded: parts(b, "loaded wave"),
+            /// LWE ciphertext of an input.
+            input: ClassId = b.value_class("input ciphertext", Traffic::Ciphertexts, true, bits),
+            /// LWE ciphertext of any other operation.
+            lwe: ClassId = ciphertexts(b, "ciphertext"),
+            rotations: ClassId = ciphertexts(b, "rotation amounts"),
+            /// One polynomial of an accumulator; `iteration` counts completed iterations.
+            accumulator: ClassId = ciphertexts(b, "accumulator"),
+            /// Digits of one level.
+            digits: ClassId = ciphertexts(b, "digits"),
+            /// Transform of the digits.
+            spectrum: ClassId = ciphertexts(b, "spectrum"),
+            /// Content of a POLY-ACC register.
+            sum: ClassId = ciphertexts(b, "transform-domain sum"),
+            /// A product in the coefficient domain.
+            product: ClassId = ciphertexts(b, "product"),
+            /// Sum of a key switch after a tile.
+            key_switch_sum: ClassId = ciphertexts(b, "key-switch sum"),
+            /// Sum of a linear layer after a block of operands.
+            linear_sum: ClassId = ciphertexts(b, "linear sum"),
+            /// A stream of vectors through a vector register or the result register of a lane group.
+            operands: ClassId = parts(b, "operands in a register"),
+            /// Bootstrapping key of one iteration.
+            bootstrap_key: ClassId = b.value_class("bootstrapping key", Traffic::BootstrapKey, true, bits),
+            /// Tile of the key-switch key.
+            key_switch_key: ClassId = b.value_class("key-switch key", Traffic::KeySwitchKey, true, bits),
+            table: ClassId = b.value_class("test polynomial", Traffic::Tables, true, bits),
+            twiddles: ClassId = b.value_class("twiddle factors", Traffic::Tables, true, 0),
+            /// Instruction words of a group.
+            words: ClassId = b.value_class("instruction words", Traffic::Instructions, true, 0),
+            /// Token that a wave's accumulators are loaded. A rotation is dispatched when all its waves have theirs.
+            loaded: ClassId = parts(b, "loaded wave"),
         }
     }
 }
@@ -154,11 +108,12 @@ fn channel_classes(machine: &Morphling) -> (&'static str, &'static str) {
     if machine.shares_channels() { ("hbm", "hbm") } else { ("hbm.key", "hbm.vector") }
 }
 
-impl Kinds {
-    /// A unit with L registers writes in cycle L − 1 after its input, so the next unit reads in cycle L.
-    fn declare(b: &mut ScheduleBuilder, machine: &Morphling, steps: &StepCycles) -> Self {
-        let path = machine.path();
+declared! {
+    #[derive(Clone, Debug)]
+    pub struct Kinds, declare(b: &mut ScheduleBuilder, machine: &Morphling, steps: &StepCycles) {
+        // A unit with L registers writes in cycle L − 1 after its input, so the next unit reads in cycle L.
         let after = |cycles: i64| (cycles - 1).max(0) as u64;
+        let path = machine.path();
         let row = path.row_points as f64;
         let merged = if path.merge_split { path.rows_per_fft as f64 } else { 1.0 };
         let back = path.inverse_points as f64;
@@ -176,60 +131,54 @@ impl Kinds {
         let columns = machine.columns as u32;
         let points = row * machine.columns as f64;
         let (key_class, vector_class) = channel_classes(machine);
+        let (memory, hop) = (machine.memory_latency, (KEY_HOP - 1) as u64);
         let multiply = b.kind_in_parts("multiply-accumulate", "vpe", points, after(steps.multiply), columns);
-        let kinds = Self {
-            decompose: b.kind(
-                "rotate and decompose",
-                "decomposition",
-                2.0 * row.min(stream),
-                after(steps.decomposition),
-            ),
-            forward: b.kind_in_parts("forward transform", "fft", row * merged, after(steps.forward), merged as u32),
-            multiply: b.with_addends(multiply),
-            inverse: b.kind("inverse transform", "ifft", back, after(steps.backward)),
-            accumulate: b.kind("accumulate", "accumulator", 2.0 * back.min(returned), after(steps.accumulate)),
-            link_load: b.kind("load accumulators", "link", link_rate, link),
-            link_store: b.kind("store accumulators", "link", link_rate, link),
-            load_operands: b.kind("load operands", "vrf", elements(load_rate), load),
-            return_results: b.kind("return results", "results", elements(network.vector_write), 0),
-            modulus_switch: b.kind("modulus switch", "lanes", lanes, lane),
-            sample_extract: b.kind("sample extract", "lanes", lanes, lane),
-            key_switch: b.kind("key switch", "lanes", lanes, lane),
-            linear: b.kind("linear", "lanes", lanes, lane),
-            transfer: b.kind("transfer", vector_class, 1.0, machine.memory_latency),
-            key: b.kind("bootstrapping key", key_class, 1.0, machine.memory_latency),
-            multicast: b.kind_in_parts("multicast key", "multicast", key_points, (KEY_HOP - 1) as u64, columns),
-            load_twiddles: b.kind("twiddle factors", key_class, 1.0, machine.memory_latency),
-            fill_twiddles: b.kind_in_parts(
-                "fill twiddle buffers",
-                "multicast",
-                key_points,
-                (KEY_HOP - 1) as u64,
-                columns,
-            ),
-        };
+        Self {
+            decompose: KindId =
+                b.kind("rotate and decompose", "decomposition", 2.0 * row.min(stream), after(steps.decomposition)),
+            forward: KindId =
+                b.kind_in_parts("forward transform", "fft", row * merged, after(steps.forward), merged as u32),
+            multiply: KindId = b.with_addends(multiply),
+            inverse: KindId = b.kind("inverse transform", "ifft", back, after(steps.backward)),
+            accumulate: KindId = b.kind("accumulate", "accumulator", 2.0 * back.min(returned), after(steps.accumulate)),
+            link_load: KindId = b.kind("load accumulators", "link", link_rate, link),
+            link_store: KindId = b.kind("store accumulators", "link", link_rate, link),
+            load_operands: KindId = b.kind("load operands", "vrf", elements(load_rate), load),
+            return_results: KindId = b.kind("return results", "results", elements(network.vector_write), 0),
+            modulus_switch: KindId = b.kind("modulus switch", "lanes", lanes, lane),
+            sample_extract: KindId = b.kind("sample extract", "lanes", lanes, lane),
+            key_switch: KindId = b.kind("key switch", "lanes", lanes, lane),
+            linear: KindId = b.kind("linear", "lanes", lanes, lane),
+            transfer: KindId = b.kind("transfer", vector_class, 1.0, memory),
+            key: KindId = b.kind("bootstrapping key", key_class, 1.0, memory),
+            multicast: KindId = b.kind_in_parts("multicast key", "multicast", key_points, hop, columns),
+            load_twiddles: KindId = b.kind("twiddle factors", key_class, 1.0, memory),
+            fill_twiddles: KindId = b.kind_in_parts("fill twiddle buffers", "multicast", key_points, hop, columns),
+        }
+    }
+}
+
+impl Kinds {
+    fn functions(&self, machine: &Morphling) -> [(KindId, Function); 14] {
         let transform = |step, merged| Function::Body(BodyUnit { steps: step, twiddles: true, merged });
         let coefficients = Function::Move { element_bytes: COEFFICIENT_BYTES };
         let points = Function::Move { element_bytes: POINT_BYTES };
-        for (kind, function) in [
-            (kinds.decompose, Function::body(&[Step::Rotate, Step::Subtract, Step::Digit])),
-            (kinds.forward, transform(&[Step::ForwardTransform], machine.merges)),
-            (kinds.multiply, Function::body(&[Step::Multiply])),
-            (kinds.inverse, transform(&[Step::InverseTransform], false)),
-            (kinds.accumulate, Function::body(&[Step::Add])),
-            (kinds.link_load, Function::Initialise),
-            (kinds.modulus_switch, Function::ModulusSwitch),
-            (kinds.sample_extract, Function::SampleExtract),
-            (kinds.key_switch, Function::KeySwitch),
-            (kinds.linear, Function::Linear),
-            (kinds.multicast, points),
-            (kinds.load_operands, coefficients),
-            (kinds.return_results, coefficients),
-            (kinds.fill_twiddles, points),
-        ] {
-            b.does(kind, function);
-        }
-        kinds
+        [
+            (self.decompose, Function::body(&[Step::Rotate, Step::Subtract, Step::Digit])),
+            (self.forward, transform(&[Step::ForwardTransform], machine.merges)),
+            (self.multiply, Function::body(&[Step::Multiply])),
+            (self.inverse, transform(&[Step::InverseTransform], false)),
+            (self.accumulate, Function::body(&[Step::Add])),
+            (self.link_load, Function::Initialise),
+            (self.modulus_switch, Function::ModulusSwitch),
+            (self.sample_extract, Function::SampleExtract),
+            (self.key_switch, Function::KeySwitch),
+            (self.linear, Function::Linear),
+            (self.multicast, points),
+            (self.load_operands, coefficients),
+            (self.return_results, coefficients),
+            (self.fill_twiddles, points),
+        ]
     }
 }
 
@@ -238,6 +187,7 @@ impl Chip {
     pub fn declare(b: &mut ScheduleBuilder, machine: &Morphling, steps: &StepCycles) -> Self {
         let classes = Classes::declare(b);
         let kinds = Kinds::declare(b, machine, steps);
+        kinds.functions(machine).into_iter().for_each(|(kind, function)| _ = b.does(kind, function));
         let xpus: Vec<Xpu> = (0..machine.xpus).map(|number| Xpu::declare(b, machine, number)).collect();
         let lanes = each_group(b, machine, |b, g| b.unit(format!("vpu.lanes{g}"), "lanes", WaitCategory::VectorUnit));
         let loads = each_group(b, machine, |b, g| b.unit(format!("vpu.vrf{g}.load"), "vrf", WaitCategory::VectorUnit));

@@ -115,7 +115,7 @@ impl Emitter<'_> {
     }
 
     fn lwe(&self, item: Item) -> Value {
-        self.labels.ciphertext(self.program, self.chip.classes.ciphertexts(), item)
+        self.labels.ciphertext(self.program, (self.chip.classes.input, self.chip.classes.lwe), item)
     }
 
     fn amounts(&self, operation: u32, element: u32) -> Value {

@@ -3,6 +3,7 @@
 use super::super::cluster::{KEY_HOP, SUM_BUFFERS};
 use super::super::hardware::link_latency;
 use super::super::machine::{Pipeline, Stages, StepCycles};
+use crate::tfhe::declared::declared;
 use crate::tfhe::sizes::{COEFFICIENT_BYTES, Sizes};
 use polyfabric_schemes::tfhe::Parameters;
 use polyfabric_sim::function::Function;
@@ -10,145 +11,68 @@ use polyfabric_sim::schedule::{
     ClassId, KindId, MemoryId, MemoryKind, Resource, ScheduleBuilder, Traffic, WaitCategory,
 };
 
-#[derive(Clone, Debug)]
-pub struct Core {
-    pub rotator: Resource,
-    pub decomposer: Resource,
-    pub fft: Resource,
-    pub vma: Resource,
-    pub ifft: Resource,
-    pub accumulator: Resource,
-    pub extractor: Resource,
-    pub switch: Resource,
-    pub admission: Resource,
-    pub returns: Resource,
-    /// Local scratchpad.
-    pub local: MemoryId,
-    /// The decomposer's buffer, from which it extracts the next levels.
-    pub rotated: MemoryId,
-    /// The accumulators' buffers.
-    pub sums: MemoryId,
-    /// Wire from decomposer to FFT.
-    pub digits: MemoryId,
-    /// Wire from FFT to multipliers.
-    pub spectrum: MemoryId,
-    /// Wire from global scratchpad to multipliers.
-    pub key: MemoryId,
-    /// Adder trees to IFFT: a wire, or the buffers of accumulating multipliers.
-    pub sum: MemoryId,
-    /// Wire from IFFT to accumulators.
-    pub product: MemoryId,
-    /// Wire from global scratchpad to key-switch cluster.
-    pub tile: MemoryId,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub struct Kinds {
-    pub rotate: KindId,
-    pub decompose: KindId,
-    pub forward: KindId,
-    pub multiply: KindId,
-    pub inverse: KindId,
-    pub accumulate: KindId,
-    pub extract: KindId,
-    pub key_switch: KindId,
-    pub linear: KindId,
-    pub modulus_switch: KindId,
-    pub load_accumulators: KindId,
-    pub admit: KindId,
-    pub send: KindId,
-    pub transfer: KindId,
-    pub key: KindId,
-    pub switch_key: KindId,
-    pub multicast: KindId,
-    pub multicast_switch: KindId,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Classes {
-    /// LWE ciphertext of an input.
-    pub input: ClassId,
-    /// LWE ciphertext of any other operation.
-    pub lwe: ClassId,
-    pub rotations: ClassId,
-    /// One polynomial of an accumulator; `iteration` counts completed iterations.
-    pub accumulator: ClassId,
-    /// A rotated polynomial minus the original.
-    pub rotated: ClassId,
-    /// Digits of a step.
-    pub digits: ClassId,
-    /// Transforms of the digits.
-    pub spectrum: ClassId,
-    /// Sums of a drain, in the transform domain.
-    pub sum: ClassId,
-    /// Sums of all columns up to a step, if the multipliers accumulate.
-    pub running: ClassId,
-    /// Sums in the coefficient domain.
-    pub product: ClassId,
-    /// Sum of a column over drains.
-    pub partial: ClassId,
-    pub switch_sum: ClassId,
-    pub linear_sum: ClassId,
-    /// Bootstrapping key of one step of an iteration.
-    pub bootstrap_key: ClassId,
-    /// Tile of the key-switch key.
-    pub switch_key: ClassId,
-    pub table: ClassId,
-    /// Operands of a pass of a linear layer.
-    pub operands: ClassId,
-}
-
-#[derive(Clone, Debug)]
-pub struct Chip {
-    pub cores: Vec<Core>,
-    /// Buses for the bootstrapping key: one to all cores, or one per core.
-    pub key_buses: Vec<Resource>,
-    /// Buses for the key-switch key and operands.
-    pub switch_buses: Vec<Resource>,
-    /// Memory channels for the bootstrapping key, the key-switch key, and other data, in this order.
-    pub channels: Vec<Resource>,
-    pub hbm: MemoryId,
-    pub global: MemoryId,
-    pub kinds: Kinds,
-    pub classes: Classes,
-}
-
-impl Classes {
-    /// Classes of inputs and of all other ciphertexts off the chip.
-    pub fn ciphertexts(&self) -> (ClassId, ClassId) {
-        (self.input, self.lwe)
-    }
-
-    /// `spectrum`: bits of a transformed polynomial per coefficient.
-    fn declare(b: &mut ScheduleBuilder, spectrum: u32) -> Self {
-        let bits = 8 * COEFFICIENT_BYTES as u32;
-        let ciphertexts = |b: &mut ScheduleBuilder, name| b.value_class(name, Traffic::Ciphertexts, false, bits);
-        let transformed = |b: &mut ScheduleBuilder, name| b.value_class(name, Traffic::Ciphertexts, false, spectrum);
+declared! {
+    #[derive(Clone, Debug)]
+    pub struct Core, declare(b: &mut ScheduleBuilder, machine: &Pipeline, c: u64) {
+        let Stages { rotator, decomposer, forward, multiply, inverse, accumulator } = machine.stages;
+        let coefficients = |stage, units: u64| units * machine.coefficients_of(stage) * COEFFICIENT_BYTES;
+        let points = |stage, units: u64| units * machine.points_of(stage) * machine.point_bytes;
+        let (rows, columns, inverses) = (machine.rows, machine.columns, machine.inverses());
+        let ports = machine.port_widths()[0];
+        let wire = |bytes: u64| MemoryKind::Wire { bytes_per_cycle: bytes as f64, delay: 1 };
+        let polynomial = machine.largest_ring * COEFFICIENT_BYTES;
+        let largest_sum = machine.points(machine.largest_ring) * machine.point_bytes * columns;
+        let sum_of = match machine.accumulates {
+            false => wire(points(multiply, columns)),
+            true => on_chip(
+                (1 + u64::from(SUM_BUFFERS)) * largest_sum,
+                points(multiply, columns) + points(inverse, inverses),
+                points(multiply, columns),
+            ),
+        };
+        let back = coefficients(accumulator, inverses);
+        let name = |unit: &str| format!("core{c}.{unit}");
+        let unit = |b: &mut ScheduleBuilder, of: &str| b.unit(name(of), of, WaitCategory::Pipeline);
         Self {
-            input: b.value_class("input ciphertext", Traffic::Ciphertexts, true, bits),
-            lwe: ciphertexts(b, "ciphertext"),
-            rotations: ciphertexts(b, "rotation amounts"),
-            accumulator: ciphertexts(b, "accumulator"),
-            rotated: ciphertexts(b, "rotated difference"),
-            digits: ciphertexts(b, "digits"),
-            spectrum: transformed(b, "spectra"),
-            sum: transformed(b, "transform-domain sums"),
-            running: transformed(b, "transform-domain sums so far"),
-            product: ciphertexts(b, "products"),
-            partial: ciphertexts(b, "coefficient-domain sum"),
-            switch_sum: ciphertexts(b, "key-switch sum"),
-            linear_sum: ciphertexts(b, "linear sum"),
-            bootstrap_key: b.value_class("bootstrapping key", Traffic::BootstrapKey, true, spectrum),
-            switch_key: b.value_class("key-switch key", Traffic::KeySwitchKey, true, bits),
-            table: b.value_class("test polynomial", Traffic::Tables, true, bits),
-            operands: ciphertexts(b, "operands"),
+            rotator: Resource = unit(b, "rotator"),
+            decomposer: Resource = unit(b, "decomposer"),
+            fft: Resource = unit(b, "fft"),
+            vma: Resource = unit(b, "vma"),
+            ifft: Resource = unit(b, "ifft"),
+            accumulator: Resource = unit(b, "accumulator"),
+            extractor: Resource = unit(b, "extractor"),
+            switch: Resource = b.unit(name("key_switch"), "key_switch", WaitCategory::VectorUnit),
+            admission: Resource = unit(b, "link.in"),
+            returns: Resource = unit(b, "link.out"),
+            /// Local scratchpad.
+            local: MemoryId = b.memory(name("local"), on_chip(machine.local, ports.0, ports.1)),
+            /// The decomposer's buffer, from which it extracts the next levels.
+            rotated: MemoryId = b.memory(
+                name("decomposer.buffer"),
+                on_chip(rows * polynomial, coefficients(decomposer, rows), coefficients(rotator, rows)),
+            ),
+            /// The accumulators' buffers.
+            sums: MemoryId = b.memory(name("accumulator.buffer"), on_chip(columns * polynomial, back, back)),
+            /// Wire from decomposer to FFT.
+            digits: MemoryId = b.memory(name("digits"), wire(coefficients(decomposer, rows))),
+            /// Wire from FFT to multipliers.
+            spectrum: MemoryId = b.memory(name("spectrum"), wire(points(forward, rows))),
+            /// Wire from global scratchpad to multipliers.
+            key: MemoryId = b.memory(name("key"), wire(points(multiply, rows * columns))),
+            /// Adder trees to IFFT: a wire, or the buffers of accumulating multipliers.
+            sum: MemoryId = b.memory(name("sum"), sum_of),
+            /// Wire from IFFT to accumulators.
+            product: MemoryId = b.memory(name("product"), wire(back)),
+            /// Wire from global scratchpad to key-switch cluster.
+            tile: MemoryId = b.memory(name("tile"), wire(machine.switch_bus)),
         }
     }
 }
 
-impl Kinds {
-    /// A unit with L registers writes in cycle L − 1 after its input, so the next unit reads in cycle L.
-    fn declare(b: &mut ScheduleBuilder, machine: &Pipeline, steps: &StepCycles, sizes: &Sizes) -> Self {
+declared! {
+    #[derive(Clone, Copy, Debug)]
+    pub struct Kinds, declare(b: &mut ScheduleBuilder, machine: &Pipeline, steps: &StepCycles, sizes: &Sizes) {
+        // A unit with L registers writes in cycle L − 1 after its input, so the next unit reads in cycle L.
         let after = |cycles: i64| (cycles - 1).max(0) as u64;
         let Stages { rotator, decomposer, forward, multiply, inverse, accumulator } = machine.stages;
         let (rows, columns, inverses) = (machine.rows as u32, machine.columns as u32, machine.inverses() as u32);
@@ -162,121 +86,128 @@ impl Kinds {
         let products = (machine.switch_lanes * machine.switch_columns) as f64;
         let link = link_latency(machine) as u64;
         let rate = machine.link as f64;
-        let memory = machine.memory_latency;
-        let switch = after(steps.switch);
-        let kinds = Self {
-            rotate: b.kind_in_parts(
-                "rotate and subtract",
-                "rotator",
-                coefficients(rotator, rows),
-                after(steps.rotate),
-                rows,
+        let (memory, switch, hop) = (machine.memory_latency, after(steps.switch), (KEY_HOP - 1) as u64);
+        Self {
+            rotate: KindId =
+                b.kind_in_parts("rotate and subtract", "rotator", coefficients(rotator, rows), after(steps.rotate), rows),
+            decompose: KindId =
+                b.kind_in_parts("decompose", "decomposer", coefficients(decomposer, rows), after(steps.decompose), rows),
+            forward: KindId =
+                b.kind_in_parts("forward transform", "fft", points(forward, rows), after(steps.forward), rows),
+            multiply: KindId = b.kind_in_parts(
+                "multiply and add", "vma", points(multiply, multipliers), after(steps.multiply), multipliers,
             ),
-            decompose: b.kind_in_parts(
-                "decompose",
-                "decomposer",
-                coefficients(decomposer, rows),
-                after(steps.decompose),
-                rows,
+            inverse: KindId =
+                b.kind_in_parts("inverse transform", "ifft", points(inverse, inverses), after(steps.backward), inverses),
+            accumulate: KindId = b.kind_in_parts(
+                "accumulate", "accumulator", coefficients(accumulator, inverses), after(steps.accumulate), inverses,
             ),
-            forward: b.kind_in_parts("forward transform", "fft", points(forward, rows), after(steps.forward), rows),
-            multiply: b.kind_in_parts(
-                "multiply and add",
-                "vma",
-                points(multiply, multipliers),
-                after(steps.multiply),
-                multipliers,
-            ),
-            inverse: b.kind_in_parts(
-                "inverse transform",
-                "ifft",
-                points(inverse, inverses),
-                after(steps.backward),
-                inverses,
-            ),
-            accumulate: b.kind_in_parts(
-                "accumulate",
-                "accumulator",
-                coefficients(accumulator, inverses),
-                after(steps.accumulate),
-                inverses,
-            ),
-            extract: b.kind("sample extract", "extractor", coefficients(accumulator, columns), 1),
-            key_switch: b.kind("key switch", "key_switch", digits, switch),
-            linear: b.kind("linear", "key_switch", products, switch),
-            modulus_switch: b.kind("modulus switch", "link.in", rate / COEFFICIENT_BYTES as f64, link),
-            // One polynomial is transferred and initializes all polynomials of the accumulator.
-            load_accumulators: b.kind("load accumulators", "link.in", rate * sizes.polynomials as f64, link),
-            admit: b.kind("load ciphertext", "link.in", rate, link),
-            send: b.kind("store ciphertext", "link.out", rate, link),
-            transfer: b.kind("transfer", "hbm.ciphertexts", 1.0, memory),
-            key: b.kind("bootstrapping key", "hbm.key", 1.0, memory),
-            switch_key: b.kind("key-switch key", "hbm.switch", 1.0, memory),
-            multicast: b.kind("multicast key", "key_bus", machine.key_bus as f64, (KEY_HOP - 1) as u64),
-            multicast_switch: b.kind("multicast tile", "switch_bus", machine.switch_bus as f64, (KEY_HOP - 1) as u64),
-        };
-        let Self { rotate, decompose, forward, multiply, inverse, accumulate, .. } = kinds;
-        let pipeline = [rotate, decompose, forward, multiply, inverse, accumulate];
-        let others = [
-            (kinds.extract, Function::SampleExtract),
-            (kinds.key_switch, Function::KeySwitch),
-            (kinds.linear, Function::Linear),
-            (kinds.modulus_switch, Function::ModulusSwitch),
-            (kinds.load_accumulators, Function::Initialise),
-        ];
-        for (kind, function) in pipeline.into_iter().zip(Function::CMUX).chain(others) {
-            b.does(kind, function);
+            extract: KindId = b.kind("sample extract", "extractor", coefficients(accumulator, columns), 1),
+            key_switch: KindId = b.kind("key switch", "key_switch", digits, switch),
+            linear: KindId = b.kind("linear", "key_switch", products, switch),
+            modulus_switch: KindId = b.kind("modulus switch", "link.in", rate / COEFFICIENT_BYTES as f64, link),
+            /// One polynomial is transferred and initializes all polynomials of the accumulator.
+            load_accumulators: KindId = b.kind("load accumulators", "link.in", rate * sizes.polynomials as f64, link),
+            admit: KindId = b.kind("load ciphertext", "link.in", rate, link),
+            send: KindId = b.kind("store ciphertext", "link.out", rate, link),
+            transfer: KindId = b.kind("transfer", "hbm.ciphertexts", 1.0, memory),
+            key: KindId = b.kind("bootstrapping key", "hbm.key", 1.0, memory),
+            switch_key: KindId = b.kind("key-switch key", "hbm.switch", 1.0, memory),
+            multicast: KindId = b.kind("multicast key", "key_bus", machine.key_bus as f64, hop),
+            multicast_switch: KindId = b.kind("multicast tile", "switch_bus", machine.switch_bus as f64, hop),
         }
-        kinds
     }
 }
 
-impl Core {
-    fn declare(b: &mut ScheduleBuilder, machine: &Pipeline, c: u64) -> Self {
-        let pipeline = WaitCategory::Pipeline;
-        let Stages { decomposer, forward, multiply, inverse, accumulator, .. } = machine.stages;
-        let coefficients = |stage, units: u64| units * machine.coefficients_of(stage) * COEFFICIENT_BYTES;
-        let points = |stage, units: u64| units * machine.points_of(stage) * machine.point_bytes;
-        let (rows, columns, inverses) = (machine.rows, machine.columns, machine.inverses());
-        let ports = machine.port_widths()[0];
-        let wire = |bytes: u64| MemoryKind::Wire { bytes_per_cycle: bytes as f64, delay: 1 };
-        let polynomial = machine.largest_ring * COEFFICIENT_BYTES;
-        let largest_sum = machine.points(machine.largest_ring) * machine.point_bytes * columns;
-        let sum = match machine.accumulates {
-            false => wire(points(multiply, columns)),
-            true => on_chip(
-                (1 + u64::from(SUM_BUFFERS)) * largest_sum,
-                points(multiply, columns) + points(inverse, inverses),
-                points(multiply, columns),
-            ),
-        };
-        let name = |unit: &str| format!("core{c}.{unit}");
+impl Kinds {
+    fn functions(&self) -> impl Iterator<Item = (KindId, Function)> + use<> {
+        let &Self { rotate, decompose, forward, multiply, inverse, accumulate, .. } = self;
+        let others = [
+            (self.extract, Function::SampleExtract),
+            (self.key_switch, Function::KeySwitch),
+            (self.linear, Function::Linear),
+            (self.modulus_switch, Function::ModulusSwitch),
+            (self.load_accumulators, Function::Initialise),
+        ];
+        [rotate, decompose, forward, multiply, inverse, accumulate].into_iter().zip(Function::CMUX).chain(others)
+    }
+}
+
+declared! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Classes, declare(b: &mut ScheduleBuilder, spectrum_bits: u32) {
+        let bits = 8 * COEFFICIENT_BYTES as u32;
+        let ciphertexts = |b: &mut ScheduleBuilder, name| b.value_class(name, Traffic::Ciphertexts, false, bits);
+        let transformed = |b: &mut ScheduleBuilder, name| b.value_class(name, Traffic::Ciphertexts, false, spectrum_bits);
         Self {
-            rotator: b.unit(name("rotator"), "rotator", pipeline),
-            decomposer: b.unit(name("decomposer"), "decomposer", pipeline),
-            fft: b.unit(name("fft"), "fft", pipeline),
-            vma: b.unit(name("vma"), "vma", pipeline),
-            ifft: b.unit(name("ifft"), "ifft", pipeline),
-            accumulator: b.unit(name("accumulator"), "accumulator", pipeline),
-            extractor: b.unit(name("extractor"), "extractor", pipeline),
-            switch: b.unit(name("key_switch"), "key_switch", WaitCategory::VectorUnit),
-            admission: b.unit(name("link.in"), "link.in", pipeline),
-            returns: b.unit(name("link.out"), "link.out", pipeline),
-            local: b.memory(name("local"), on_chip(machine.local, ports.0, ports.1)),
-            rotated: b.memory(
-                name("decomposer.buffer"),
-                on_chip(rows * polynomial, coefficients(decomposer, rows), coefficients(machine.stages.rotator, rows)),
-            ),
-            sums: b.memory(
-                name("accumulator.buffer"),
-                on_chip(columns * polynomial, coefficients(accumulator, inverses), coefficients(accumulator, inverses)),
-            ),
-            digits: b.memory(name("digits"), wire(coefficients(decomposer, rows))),
-            spectrum: b.memory(name("spectrum"), wire(points(forward, rows))),
-            key: b.memory(name("key"), wire(points(multiply, rows * columns))),
-            sum: b.memory(name("sum"), sum),
-            product: b.memory(name("product"), wire(coefficients(accumulator, inverses))),
-            tile: b.memory(name("tile"), wire(machine.switch_bus)),
+            /// LWE ciphertext of an input.
+            input: ClassId = b.value_class("input ciphertext", Traffic::Ciphertexts, true, bits),
+            /// LWE ciphertext of any other operation.
+            lwe: ClassId = ciphertexts(b, "ciphertext"),
+            rotations: ClassId = ciphertexts(b, "rotation amounts"),
+            /// One polynomial of an accumulator; `iteration` counts completed iterations.
+            accumulator: ClassId = ciphertexts(b, "accumulator"),
+            /// A rotated polynomial minus the original.
+            rotated: ClassId = ciphertexts(b, "rotated difference"),
+            /// Digits of a step.
+            digits: ClassId = ciphertexts(b, "digits"),
+            /// Transforms of the digits.
+            spectrum: ClassId = transformed(b, "spectra"),
+            /// Sums of a drain, in the transform domain.
+            sum: ClassId = transformed(b, "transform-domain sums"),
+            /// Sums of all columns up to a step, if the multipliers accumulate.
+            running: ClassId = transformed(b, "transform-domain sums so far"),
+            /// Sums in the coefficient domain.
+            product: ClassId = ciphertexts(b, "products"),
+            /// Sum of a column over drains.
+            partial: ClassId = ciphertexts(b, "coefficient-domain sum"),
+            switch_sum: ClassId = ciphertexts(b, "key-switch sum"),
+            linear_sum: ClassId = ciphertexts(b, "linear sum"),
+            /// Bootstrapping key of one step of an iteration.
+            bootstrap_key: ClassId = b.value_class("bootstrapping key", Traffic::BootstrapKey, true, spectrum_bits),
+            /// Tile of the key-switch key.
+            switch_key: ClassId = b.value_class("key-switch key", Traffic::KeySwitchKey, true, bits),
+            table: ClassId = b.value_class("test polynomial", Traffic::Tables, true, bits),
+            /// Operands of a pass of a linear layer.
+            operands: ClassId = ciphertexts(b, "operands"),
+        }
+    }
+}
+
+declared! {
+    #[derive(Clone, Debug)]
+    pub struct Chip, declare(b: &mut ScheduleBuilder, machine: &Pipeline, parameters: &Parameters) {
+        let buses = |b: &mut ScheduleBuilder, name: &str| -> Vec<Resource> {
+            let mut bus = |number: &dyn std::fmt::Display| {
+                b.unit(format!("global.{name}{number}"), name, WaitCategory::Pipeline)
+            };
+            if machine.multicast { vec![bus(&"")] } else { (0..machine.cores).map(|core| bus(&core)).collect() }
+        };
+        let channels_of = |b: &mut ScheduleBuilder, name: &str, count: u64| -> Vec<Resource> {
+            let channel = |index| b.channel(format!("hbm.{name}{index}"), format!("hbm.{name}"), machine.channel_bytes);
+            (0..count).map(channel).collect()
+        };
+        let ports = machine.port_widths()[1];
+        Self {
+            cores: Vec<Core> = (0..machine.cores).map(|c| Core::declare(b, machine, c)).collect(),
+            /// Buses for the bootstrapping key: one to all cores, or one per core.
+            key_buses: Vec<Resource> = buses(b, "key_bus"),
+            /// Buses for the key-switch key and operands.
+            switch_buses: Vec<Resource> = buses(b, "switch_bus"),
+            /// Memory channels for the bootstrapping key, the key-switch key, and other data, in this order.
+            channels: Vec<Resource> = [
+                channels_of(b, "key", machine.key_channels),
+                channels_of(b, "switch", machine.switch_channels),
+                channels_of(b, "ciphertexts", machine.ciphertext_channels),
+            ].concat(),
+            hbm: MemoryId = b.memory("hbm", MemoryKind::OffChip),
+            global: MemoryId = b.memory("global", on_chip(machine.global, ports.0, ports.1)),
+            kinds: Kinds = {
+                let kinds = Kinds::declare(b, machine, &machine.steps(parameters), &machine.sizes(parameters));
+                kinds.functions().for_each(|(kind, function)| _ = b.does(kind, function));
+                kinds
+            },
+            classes: Classes = Classes::declare(b, machine.spectrum_bits()),
         }
     }
 }
@@ -284,42 +215,4 @@ impl Core {
 /// A memory of one bank on the chip.
 fn on_chip(capacity: u64, read: u64, write: u64) -> MemoryKind {
     MemoryKind::OnChip { capacity, banks: 1, read_bytes_per_cycle: read as f64, write_bytes_per_cycle: write as f64 }
-}
-
-impl Chip {
-    pub fn declare(b: &mut ScheduleBuilder, machine: &Pipeline, parameters: &Parameters) -> Self {
-        let steps = &machine.steps(parameters);
-        let classes = Classes::declare(b, machine.spectrum_bits());
-        let kinds = Kinds::declare(b, machine, steps, &machine.sizes(parameters));
-        let pipeline = WaitCategory::Pipeline;
-        let cores = (0..machine.cores).map(|c| Core::declare(b, machine, c)).collect();
-        let mut buses = |name: &str| match machine.multicast {
-            true => vec![b.unit(format!("global.{name}"), name, pipeline)],
-            false => (0..machine.cores).map(|c| b.unit(format!("global.{name}{c}"), name, pipeline)).collect(),
-        };
-        let (key_buses, switch_buses) = (buses("key_bus"), buses("switch_bus"));
-        let classes_of = [
-            ("key", "hbm.key", machine.key_channels),
-            ("switch", "hbm.switch", machine.switch_channels),
-            ("ciphertexts", "hbm.ciphertexts", machine.ciphertext_channels),
-        ];
-        let mut channels = Vec::new();
-        for (name, class, count) in classes_of {
-            for index in 0..count {
-                channels.push(b.channel(format!("hbm.{name}{index}"), class, machine.channel_bytes));
-            }
-        }
-        let ports = machine.port_widths()[1];
-        let global = on_chip(machine.global, ports.0, ports.1);
-        Self {
-            cores,
-            key_buses,
-            switch_buses,
-            channels,
-            hbm: b.memory("hbm", MemoryKind::OffChip),
-            global: b.memory("global", global),
-            kinds,
-            classes,
-        }
-    }
 }
