@@ -2,7 +2,6 @@
 
 use polyfabric_kernels::Torus;
 use polyfabric_machines::f1::{compile::compile, machine::F1, saved};
-use polyfabric_machines::morphling::instruction::{Instruction, Opcode, decode, encode, parse, print};
 use polyfabric_program::rns::builtin::microbenchmark;
 use polyfabric_program::rns::signature as slots;
 use polyfabric_program::tfhe::homomorphic::{Builder, ElementType, LookupResult, Range, Signature, Table};
@@ -312,9 +311,6 @@ fn machines() -> Vec<Target> {
     let description = polyfabric_machines::description("f1").expect("a machine");
     let f1 = F1::new(&description).expect("its figures");
     let saved = saved::save(&compile(&f1, &program).expect("it compiles"));
-    let line = "vpu.ms op=1 group=0 wave=0 part=0 unit=0 entry=0 first=0 count=1 length=2 amount=3";
-    let first = parse(line).expect("an instruction")[0];
-    let stream: Vec<Instruction> = Opcode::ALL.iter().map(|&opcode| Instruction { opcode, ..first }).collect();
     vec![
         text("machine", owned(&files), |text| {
             let machine = polyfabric_machines::parse("machine.toml", text).map_err(drop)?;
@@ -322,8 +318,6 @@ fn machines() -> Vec<Target> {
             Ok::<(), ()>(())
         }),
         raw("f1-compiled", saved, move |bytes| saved::load(bytes, &f1, &program)),
-        text("morphling-instructions", vec![print(&stream)], parse),
-        raw("morphling-words", encode(&stream), decode),
     ]
 }
 

@@ -30,10 +30,7 @@ pub struct Timeline {
     pub rotations: HashMap<u32, Rc<Rotation>>,
     /// For each node, the order in which it reads rows of a key.
     pub(crate) rows: Vec<KeyRows>,
-    /// Cycles that instructions and parts of transfers waited for banks.
-    pub bank_waits: i64,
     pub steps: StepCycles,
-    pub cycles: i64,
 }
 
 /// The parts of all transfers. Networks have millions of nodes but few distinct part lists, so these are shared.
@@ -81,7 +78,6 @@ pub(crate) fn run(places: &Places<'_>) -> Timeline {
         rows: vec![KeyRows::OWN; streams.nodes.len()],
         multicast: None,
         switches: (0, HashMap::new()),
-        bank_waits: 0,
         machine,
         streams,
         steps: machine.steps(sizes),
@@ -93,9 +89,8 @@ pub(crate) fn run(places: &Places<'_>) -> Timeline {
         rotations: HashMap::new(),
     };
     let times = dispatcher::run(&streams.nodes, |node| streams.waits.of(node), |node, now| chip.start(node, now));
-    let cycles = times.ends.iter().copied().max().unwrap_or(0);
-    let Chip { parts, rotations, rows, bank_waits, steps, .. } = chip;
-    Timeline { starts: times.starts, ends: times.ends, parts, rotations, rows, bank_waits, steps, cycles }
+    let Chip { parts, rotations, rows, steps, .. } = chip;
+    Timeline { starts: times.starts, ends: times.ends, parts, rotations, rows, steps }
 }
 
 /// The latest multicast: its cycle, its readers, and its group and tile.
@@ -117,7 +112,6 @@ struct Chip<'a> {
     /// Cached bank demands of one group's key switches, by lane group, the tile's entry, whether earlier sums are read,
     /// and order of rows. A group has hundreds of tiles.
     switches: (u32, SwitchDemands),
-    bank_waits: i64,
     machine: &'a Morphling,
     streams: &'a Streams,
     steps: StepCycles,
@@ -158,7 +152,6 @@ impl Chip<'_> {
         }
         let Some((start, demands, rows)) = best else { unreachable!("an instruction has an order of rows") };
         self.banks.book(&demands, start, now);
-        self.bank_waits += start - now;
         if info.instruction.opcode == Opcode::KeySwitch {
             self.order(node, start, rows);
         }
@@ -223,12 +216,10 @@ impl Chip<'_> {
         let places = self.places;
         let transfer = places.transfer(&places.place(node), &info.instruction);
         let banks = &mut self.banks;
-        let waits = &mut self.bank_waits;
         let in_banks = |part: &Part| {
             let demands = banks.demands([&places.part(info, &transfer, part, items.bytes)]);
             let start = banks.earliest(&demands, part.start);
             if start > part.start {
-                *waits += start - part.start;
                 return Err(start);
             }
             banks.book(&demands, start, now);

@@ -4,7 +4,7 @@
 use super::emit::resources::Chip;
 use super::machine::{Morphling, Network};
 use super::test_support::machine;
-use super::{Mapped, instruction, map};
+use super::{Mapped, map};
 use crate::audit::audit;
 use crate::tfhe::labels::Meaning;
 use crate::tfhe::replay::replay;
@@ -226,15 +226,6 @@ fn sums_of_many_operations_have_distinct_values() {
         }
     });
     assert!(sums > 0, "all operands fit one block");
-}
-
-#[test]
-fn instructions_come_back() {
-    let program = lookups(&parameters("toy-256"), &both_reuses(), 100, 2, true);
-    let instructions = map(&machine(), &program).expect("the program fits").streams.instructions();
-    assert!(instructions.len() > 100);
-    assert_eq!(instruction::decode(&instruction::encode(&instructions)).expect("own words"), instructions);
-    assert_eq!(instruction::parse(&instruction::print(&instructions)).expect("own text"), instructions);
 }
 
 #[test]

@@ -130,10 +130,6 @@ impl Streams {
     pub fn plan(&self, operation: u32) -> &IterationPlan {
         &self.plans[self.plan_of[&operation]]
     }
-
-    pub fn instructions(&self) -> Vec<Instruction> {
-        self.nodes.iter().map(|node| node.instruction).collect()
-    }
 }
 
 /// Why no streams exist for a program.
