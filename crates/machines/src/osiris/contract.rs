@@ -22,31 +22,11 @@ use polyfabric_sim::description::Description;
 use polyfabric_sim::list::EventList;
 use polyfabric_sim::schedule::{Item, Resources, Schedule, ScheduleBuilder};
 use std::any::Any;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Osiris, and machines of systolic units like its own.
 pub static MAPPER: Mapper = Mapper {
-    quantities: |machine| {
-        let of = Osiris::new(machine)?.structure();
-        Ok(BTreeMap::from([
-            ("ntt_multipliers", of.ntt_multipliers as f64),
-            ("base_conversion_multipliers", of.base_conversion_multipliers as f64),
-            ("hadamard_multipliers", of.hadamard_multipliers as f64),
-            ("hadamard_multipliers_at_work", of.hadamard_multipliers_at_work as f64),
-            ("limb_extension_multipliers", of.limb_extension_multipliers as f64),
-            ("switches", of.switches as f64),
-            ("mask_blocks", of.mask_blocks as f64),
-            ("setting_bytes", of.setting_bytes),
-            ("mask_ring_bytes", of.mask_ring_bytes),
-            ("delay_bytes", of.delay_bytes),
-            ("twiddle_bytes", of.twiddle_bytes),
-            ("stage_twiddle_bytes", of.stage_twiddle_bytes),
-            ("whole_twiddle_bytes", of.whole_twiddle_bytes),
-            ("skew_bytes", of.skew_bytes),
-            ("scratchpad_bytes", of.scratchpad_bytes),
-        ]))
-    },
+    quantities: |machine| Ok(Osiris::new(machine)?.quantities()),
     ..Mapper::new("rns-systolic", SPECS, |description| {
         Ok(Target::Rns(Arc::new(Figures::read(description, Osiris::new)?)))
     })

@@ -17,6 +17,7 @@ use polyfabric_schemes::rns::GadgetLiteral;
 use polyfabric_sim::description::Dimension::{Bandwidth, Bits, Bytes, Count, Cycles, Frequency};
 use polyfabric_sim::description::{Description, FigureError, energy, figure, flag};
 use polyfabric_sim::figures;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Indexed by figure `machine.dataflow.hoisting`.
@@ -217,31 +218,44 @@ impl Osiris {
         }
     }
 
-    /// Quantities of components.
-    pub fn structure(&self) -> Structure {
+    /// Multipliers, switches and bytes of storage that the units imply, by name.
+    pub fn quantities(&self) -> BTreeMap<&'static str, f64> {
         let word_bytes = |words: usize| words as f64 * self.word_bits as f64 / 8.0;
         let largest = RingDegree::new(1 << self.stages).ok();
         let largest_shape = largest.and_then(|degree| Shape::new(degree, self.lanes, self.stages).ok());
-        let words = |words: fn(Shape) -> usize| largest_shape.map_or(0, words);
-        Structure {
-            ntt_multipliers: 2 * NttUnit::multipliers(self.lanes, self.stages),
-            base_conversion_multipliers: BaseConversionArray::multipliers(self.height, self.lanes),
-            hadamard_multipliers: self.hadamard_units * HadamardUnit::multipliers(self.lanes, self.hadamard_height),
-            hadamard_multipliers_at_work: self.hadamard_units
-                * HadamardUnit::multipliers_at_work(self.lanes, self.hadamard_height),
-            limb_extension_multipliers: self.hadamard_units * LimbExtension::multipliers(self.lanes),
-            switches: Routing::switch_count(self.lanes),
-            setting_bytes: largest_shape.map_or(0.0, AutomorphismUnit::setting_bytes),
-            mask_ring_bytes: (self.hadamard_units * self.hadamard_height) as f64
-                * word_bytes(KeyGenerator::ring_words(self.lanes)),
-            mask_blocks: self.hadamard_units * self.hadamard_height * KeyGenerator::blocks(self.lanes),
-            delay_bytes: 2.0 * word_bytes(self.limbs * words(|shape| NttUnit::buffer_words(shape, 1))),
-            twiddle_bytes: 2.0 * word_bytes(self.limbs * words(NttUnit::table_words)),
-            stage_twiddle_bytes: 2.0 * 2.0 * word_bytes(self.limbs * words(NttUnit::table_words_by_stage)),
-            whole_twiddle_bytes: word_bytes(self.limbs * words(|shape| shape.degree().get())),
-            skew_bytes: word_bytes(BaseConversionArray::skew_words(self.lanes)),
-            scratchpad_bytes: self.scratchpad as f64,
-        }
+        let by_limb = |words: fn(Shape) -> usize| word_bytes(self.limbs * largest_shape.map_or(0, words));
+        let (units, cells) = (self.hadamard_units, self.hadamard_units * self.hadamard_height);
+        let at_work = HadamardUnit::multipliers_at_work(self.lanes, self.hadamard_height);
+        BTreeMap::from([
+            ("ntt_multipliers", (2 * NttUnit::multipliers(self.lanes, self.stages)) as f64),
+            ("base_conversion_multipliers", BaseConversionArray::multipliers(self.height, self.lanes) as f64),
+            ("hadamard_multipliers", (units * HadamardUnit::multipliers(self.lanes, self.hadamard_height)) as f64),
+            ("hadamard_multipliers_at_work", (units * at_work) as f64),
+            // Before the NTT units; the paper does not count them.
+            ("limb_extension_multipliers", (units * LimbExtension::multipliers(self.lanes)) as f64),
+            ("switches", Routing::switch_count(self.lanes) as f64),
+            // Of all switches for one rotation of the largest ring; the paper has no memory for them.
+            ("setting_bytes", largest_shape.map_or(0.0, AutomorphismUnit::setting_bytes)),
+            // Of all key generators; the paper gives no parts of a generator.
+            ("mask_ring_bytes", cells as f64 * word_bytes(KeyGenerator::ring_words(self.lanes))),
+            // ChaCha blocks per cycle of all key generators.
+            ("mask_blocks", (cells * KeyGenerator::blocks(self.lanes)) as f64),
+            ("delay_bytes", 2.0 * by_limb(|shape| NttUnit::buffer_words(shape, 1))),
+            // Two tables of factors per limb and direction, stored once; then with a copy for each stage of both units.
+            ("twiddle_bytes", 2.0 * by_limb(NttUnit::table_words)),
+            ("stage_twiddle_bytes", 2.0 * 2.0 * by_limb(NttUnit::table_words_by_stage)),
+            // Tables of all factors of one direction, for comparison.
+            ("whole_twiddle_bytes", by_limb(|shape| shape.degree().get())),
+            // Registers before and after the base conversion array.
+            ("skew_bytes", word_bytes(BaseConversionArray::skew_words(self.lanes))),
+            ("scratchpad_bytes", self.scratchpad as f64),
+        ])
+    }
+
+    /// All modular multipliers that the paper counts.
+    pub fn multipliers(&self) -> f64 {
+        let of = self.quantities();
+        of["ntt_multipliers"] + of["base_conversion_multipliers"] + of["hadamard_multipliers"]
     }
 
     /// Cycles from a seed to its first residues.
@@ -252,46 +266,5 @@ impl Osiris {
     /// Latency of the automorphism unit on rings of `shape`.
     pub fn automorphism_latency(&self, shape: Shape) -> u64 {
         AutomorphismUnit::latency(shape)
-    }
-}
-
-/// Multipliers, switches and storage that the units imply.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Structure {
-    /// Modular multipliers of both NTT units.
-    pub ntt_multipliers: usize,
-    /// Modular multipliers of the base conversion array.
-    pub base_conversion_multipliers: usize,
-    /// Modular multipliers of the Hadamard units.
-    pub hadamard_multipliers: usize,
-    /// Multipliers of the Hadamard units that can be busy.
-    pub hadamard_multipliers_at_work: usize,
-    /// Multipliers for limb extension before the NTT units; the paper does not count them.
-    pub limb_extension_multipliers: usize,
-    /// Two-by-two switches of the automorphism unit.
-    pub switches: usize,
-    /// Settings of all switches for one rotation of the largest ring; the paper has no memory for them.
-    pub setting_bytes: f64,
-    /// The rings of all key generators; the paper gives no parts of a generator.
-    pub mask_ring_bytes: f64,
-    /// ChaCha blocks per cycle of all key generators.
-    pub mask_blocks: usize,
-    /// Delays of both NTT units.
-    pub delay_bytes: f64,
-    /// Two tables of factors per limb and direction, stored once.
-    pub twiddle_bytes: f64,
-    /// The same with a separate copy for each stage of both NTT units.
-    pub stage_twiddle_bytes: f64,
-    /// Tables of all factors of one direction, for comparison.
-    pub whole_twiddle_bytes: f64,
-    /// Registers before and after the base conversion array.
-    pub skew_bytes: f64,
-    pub scratchpad_bytes: f64,
-}
-
-impl Structure {
-    /// All modular multipliers that the paper counts.
-    pub fn multipliers(&self) -> usize {
-        self.ntt_multipliers + self.base_conversion_multipliers + self.hadamard_multipliers
     }
 }

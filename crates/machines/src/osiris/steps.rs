@@ -148,7 +148,7 @@ impl StepSchedules {
         let keys = scheduled.tasks.leaves.iter().flatten().filter(|leaf| matches!(leaf, Leaf::Hint { .. })).count();
         let key_bytes = (keys as u64 * self.machine.limb_bytes(program.degree)) as f64;
         let traffic = Totals::of(&scheduled.schedule).traffic_bytes() as f64;
-        let multipliers = self.machine.structure().multipliers() as f64;
+        let multipliers = self.machine.multipliers();
         let figures = vec![
             ("multiplications", work.total()),
             ("decompose", work.decompose),

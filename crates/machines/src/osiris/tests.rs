@@ -25,7 +25,7 @@ use polyfabric_schemes::rns::{
     Domain, Gadget, GadgetLiteral, KeyId, KeyMaker, KeySet, NoiseDistribution, Ring, RnsPolynomial, SecretKey,
 };
 use polyfabric_sim::checker::check;
-use polyfabric_sim::description::{Description, DescriptionLiteral};
+use polyfabric_sim::description::{Component, Description, DescriptionLiteral};
 use polyfabric_sim::schedule::{Item, ScheduleBuilder};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -515,54 +515,51 @@ fn contradicting_figures_are_rejected() {
 
 #[test]
 fn parts_follow_from_the_units() {
-    let structure = paper().structure();
+    let of = paper().quantities();
     // 16 stages of 256 butterflies with two multipliers, twice; 17 rows of 512; four in each of 2·512·3 cells.
-    assert_eq!(structure.ntt_multipliers, 2 * 16 * 256 * 2);
-    assert_eq!(structure.base_conversion_multipliers, 17 * 512);
-    assert_eq!(structure.hadamard_multipliers, 2 * 512 * 3 * 4);
+    assert_eq!(of["ntt_multipliers"], f64::from(2 * 16 * 256 * 2));
+    assert_eq!(of["base_conversion_multipliers"], f64::from(17 * 512));
+    assert_eq!(of["hadamard_multipliers"], f64::from(2 * 512 * 3 * 4));
     // 40 limbs of N − p words of five bytes, twice; √N + √N factors per limb, in both directions.
-    assert_eq!(structure.delay_bytes, 2.0 * 40.0 * (65536.0 - 512.0) * 5.0);
-    assert_eq!(structure.twiddle_bytes, 2.0 * 40.0 * 512.0 * 5.0);
+    assert_eq!(of["delay_bytes"], 2.0 * 40.0 * (65536.0 - 512.0) * 5.0);
+    assert_eq!(of["twiddle_bytes"], 2.0 * 40.0 * 512.0 * 5.0);
     // Stage s has the 2^(16 − s) powers that it multiplies by, as products of two entries: 256 + 256, 256 +
     // 128, 128 + 128, .., 2 + 1.
     let by_stage: u32 = (1..=16).map(|bits: u32| (1 << bits.div_ceil(2)) + (1 << (bits / 2))).sum();
-    assert_eq!((by_stage, structure.stage_twiddle_bytes), (1785, 2.0 * 2.0 * 40.0 * 1785.0 * 5.0));
+    assert_eq!((by_stage, of["stage_twiddle_bytes"]), (1785, 2.0 * 2.0 * 40.0 * 1785.0 * 5.0));
     // Two per cell for keys in three cells, and those of one cell for diagonals; one before each NTT unit.
-    assert_eq!(structure.hadamard_multipliers_at_work, 2 * 512 * 8);
-    assert_eq!(structure.limb_extension_multipliers, 2 * 512);
+    assert_eq!(of["hadamard_multipliers_at_work"], f64::from(2 * 512 * 8));
+    assert_eq!(of["limb_extension_multipliers"], f64::from(2 * 512));
     // 128 tiles, 17 columns of 256 switches.
-    assert_eq!(structure.setting_bytes, 128.0 * 17.0 * 256.0 / 8.0);
+    assert_eq!(of["setting_bytes"], 128.0 * 17.0 * 256.0 / 8.0);
     // Ten groups of sixteen in each of six generators.
-    assert_eq!(structure.mask_blocks, 6 * 160);
+    assert_eq!(of["mask_blocks"], f64::from(6 * 160));
     // 4,096 words in each of six generators: two cycles of 1,280 numbers and a tile of 512.
-    assert_eq!(structure.mask_ring_bytes, 6.0 * 4096.0 * 5.0);
+    assert_eq!(of["mask_ring_bytes"], 6.0 * 4096.0 * 5.0);
     // N factors of one direction.
-    assert_eq!(structure.whole_twiddle_bytes, 40.0 * 65536.0 * 5.0);
+    assert_eq!(of["whole_twiddle_bytes"], 40.0 * 65536.0 * 5.0);
 }
 
 #[test]
 fn file_parts_outside_the_papers_count_match_the_units() {
-    let (machine, structure) = (described(TEXT), paper().structure());
+    let (machine, of) = (described(TEXT), paper().quantities());
     let part = |name: &str| machine.components().iter().find(|part| part.name == name).expect("a part").clone();
     let (multiplier, extension) = (part("ntt_multipliers"), part("limb_extension"));
-    assert_eq!(extension.count, structure.limb_extension_multipliers as f64);
-    let each =
-        |of: &polyfabric_sim::description::Component| (of.area_mm2.unwrap() / of.count, of.power_w.unwrap() / of.count);
+    assert_eq!(extension.count, of["limb_extension_multipliers"]);
+    let each = |part: &Component| (part.area_mm2.unwrap() / part.count, part.power_w.unwrap() / part.count);
     assert_eq!(each(&extension), each(&multiplier));
     // A ChaCha block has the area of a multiplier times the ratio of their transistors after synthesis
     // (docs/rtl.md).
     let (blocks, ratio) = (part("mask_blocks"), 485_976.0 / 179_936.0);
-    let times = structure.mask_blocks as f64 * ratio;
+    let times = of["mask_blocks"] * ratio;
     assert!((blocks.area_mm2.unwrap() / (times * each(&multiplier).0) - 1.0).abs() < 0.01, "{blocks:?}");
     assert!((blocks.power_w.unwrap() / (times * each(&multiplier).1) - 1.0).abs() < 0.01, "{blocks:?}");
     // Settings of two rotations and rings of masks, with the density of the scratchpads.
     let scratchpad = part("scratchpad");
-    for (name, bytes) in
-        [("automorphism_settings", 2.0 * structure.setting_bytes), ("mask_rings", structure.mask_ring_bytes)]
-    {
+    for (name, bytes) in [("automorphism_settings", 2.0 * of["setting_bytes"]), ("mask_rings", of["mask_ring_bytes"])] {
         let memory = part(name);
         assert!((memory.area_mm2.unwrap() / (0.45e-6 * bytes) - 1.0).abs() < 0.01, "{memory:?}");
-        let power = scratchpad.power_w.unwrap() * bytes / structure.scratchpad_bytes;
+        let power = scratchpad.power_w.unwrap() * bytes / of["scratchpad_bytes"];
         assert!((memory.power_w.unwrap() / power - 1.0).abs() < 0.01, "{memory:?}");
     }
 }
