@@ -10,6 +10,8 @@ mod machine_file;
 mod modes;
 #[path = "contract/moved.rs"]
 mod moved;
+#[path = "contract/one_error.rs"]
+mod one_error;
 #[path = "contract/operands.rs"]
 mod operands;
 #[path = "contract/rns_machines.rs"]

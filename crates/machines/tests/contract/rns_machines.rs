@@ -1,6 +1,10 @@
 //! RNS machines: do schedules compute their programs, and is every schedule with one error rejected?
 
 use crate::common::{Listed, SHAPE, all_machines, keys_and_inputs};
+use crate::one_error::{
+    self, Altered, BETTER, missing_duplicate_or_halved_events_are_rejected,
+    shifts_by_a_cycle_are_rejected_or_compute_the_same, simultaneous_events_are_rejected, wrong_operands_are_rejected,
+};
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_machines::Machine;
@@ -20,8 +24,8 @@ use polyfabric_runtime::rns::interpreter;
 use polyfabric_schemes::rns::{Gadget, GadgetLiteral, KeySet, Ring, RnsPolynomial};
 use polyfabric_sim::checker::{Hazard, check};
 use polyfabric_sim::list::Source;
-use polyfabric_sim::schedule::{Access, Event, Lines, MemoryKind, OpRef, Place, Resources, Traffic, Value};
-use std::collections::{BTreeSet, HashMap};
+use polyfabric_sim::schedule::{Event, OpRef, Resources, Traffic, Value};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A program on a machine, with keys and inputs, and the interpreter's outputs.
@@ -57,21 +61,44 @@ impl Case {
         own.flat_map(|machine| [Operation::Permute, Operation::Multiply].map(|of| Self::new(machine, of))).collect()
     }
 
-    /// The verdict of the audit, then of the checker.
-    pub fn judged(&self, listed: &Listed) -> Result<(), String> {
-        let meaning = self.simulated.mapped().meaning();
-        hold(&self.machine, &self.program, &Given::new(), &*meaning, listed).map_err(|error| error.to_string())?;
-        check(Source::List(listed), &[]).map(|_| ()).map_err(|violation| violation.to_string())
-    }
-
     fn replayed(&self, listed: &Listed) -> Result<Vec<RnsPolynomial>, String> {
         let inputs: Vec<&RnsPolynomial> = self.inputs.iter().collect();
         let replayed = self.simulated.mapped().replay(listed, &self.program, &self.keys, &inputs);
         replayed.map_err(|error| error.to_string())
     }
+}
 
-    pub fn name(&self) -> String {
+impl Altered for Case {
+    type Schedule = Listed;
+
+    fn name(&self) -> String {
         format!("`{}` on {}", self.program.name, self.machine.name())
+    }
+    fn resources(&self) -> &Resources {
+        &self.listed.resources
+    }
+    fn events(&self) -> Vec<Event> {
+        self.listed.events.clone()
+    }
+    fn samples(&self) -> Vec<usize> {
+        self.listed.samples()
+    }
+    fn with(&self, change: impl FnOnce(&mut Vec<Event>)) -> Listed {
+        let mut changed = self.listed.clone();
+        change(&mut changed.events);
+        changed.events.sort_by_key(|event| event.start);
+        changed
+    }
+    fn judged(&self, listed: &Listed) -> Result<(), String> {
+        let meaning = self.simulated.mapped().meaning();
+        hold(&self.machine, &self.program, &Given::new(), &*meaning, listed).map_err(|error| error.to_string())?;
+        check(Source::List(listed), &[]).map(|_| ()).map_err(|violation| violation.to_string())
+    }
+    fn is_legal(&self, listed: &Listed) -> bool {
+        check(Source::List(listed), &[]).is_ok()
+    }
+    fn is_right(&self, listed: &Listed) -> bool {
+        self.replayed(listed).expect("it is legal") == self.expected
     }
 }
 
@@ -87,52 +114,19 @@ fn schedules_compute_their_programs_and_no_others() {
 }
 
 #[test]
-fn missing_or_duplicate_events_of_any_kind_are_rejected() {
+fn events_with_an_error_are_rejected() {
     for case in Case::all() {
-        for index in case.listed.samples() {
-            let kind = case.listed.kind(index);
-            assert!(case.judged(&case.listed.without(index)).is_err(), "{} without one {kind}", case.name());
-            let mut doubled = case.listed.clone();
-            doubled.events.insert(index, case.listed.events[index].clone());
-            assert!(case.judged(&doubled).is_err(), "{} with a second {kind}", case.name());
-        }
+        missing_duplicate_or_halved_events_are_rejected(&case);
+        wrong_operands_are_rejected(&case);
+        shifts_by_a_cycle_are_rejected_or_compute_the_same(&case);
+        simultaneous_events_are_rejected(&case, |event| case.listed.resources.class(event.resource).to_owned());
     }
 }
 
 #[test]
-fn events_with_half_the_work_are_rejected() {
-    for case in Case::all() {
-        for index in case.listed.samples() {
-            let changed = case.listed.with(index, |event| event.work /= 2);
-            assert!(case.judged(&changed).is_err(), "{}: half a {}", case.name(), case.listed.kind(index));
-        }
-    }
-}
-
-#[test]
-fn wrong_operands_are_rejected() {
-    for case in Case::all() {
-        let mut refused = 0;
-        for index in case.listed.samples() {
-            for place in 0..case.listed.events[index].reads.len() {
-                // Another value of its class, at any place.
-                let own = case.listed.events[index].reads[place];
-                let other = |read: &&Access| {
-                    read.value.class == own.value.class
-                        && read.value != own.value
-                        && read.place.memory == own.place.memory
-                };
-                let reads = case.listed.events.iter().flat_map(|event| &event.reads);
-                let Some(&Access { value, place: lies, .. }) = reads.clone().find(other) else { continue };
-                let changed = case.listed.with(index, |event| {
-                    (event.reads[place].value, event.reads[place].place) = (value, lies);
-                });
-                assert!(case.judged(&changed).is_err(), "{}: {}", case.name(), case.listed.kind(index));
-                refused += 1;
-            }
-        }
-        assert!(refused > 10);
-    }
+fn early_reads_and_early_overwrites_are_rejected() {
+    let early = |case: Case| one_error::early_reads_and_early_overwrites_are_rejected(&case, 20, |of, changed| !of.is_legal(changed));
+    assert!(Case::all().into_iter().map(early).sum::<usize>() > 0);
 }
 
 /// A mapper that confuses two leaves.
@@ -210,100 +204,6 @@ fn wrong_key_rows_halves_or_inputs_are_rejected() {
     }
 }
 
-#[test]
-fn shifts_by_a_cycle_are_rejected_or_compute_the_same() {
-    for case in Case::all() {
-        let mut refused = [0; 2];
-        for index in case.listed.samples() {
-            for (side, by) in [-1, 1].into_iter().enumerate() {
-                let changed = case.listed.with(index, |event| event.start += by);
-                match case.judged(&changed) {
-                    Err(_) => refused[side] += 1,
-                    Ok(()) => assert_eq!(case.replayed(&changed).expect("it is legal"), case.expected),
-                }
-            }
-        }
-        // Chains of events are tight: most cannot move.
-        assert!(refused.iter().all(|&refused| refused > 8), "{}: {refused:?}", case.name());
-    }
-}
-
-#[test]
-fn conflicts_on_a_unit_port_or_channel_are_rejected() {
-    for case in Case::all() {
-        let mut last: HashMap<u32, usize> = HashMap::new();
-        let mut moved = BTreeSet::new();
-        for index in 0..case.listed.events.len() {
-            let resource = case.listed.events[index].resource.0;
-            let Some(before) = last.insert(resource, index) else { continue };
-            let class = case.listed.resources.class(case.listed.events[index].resource).to_owned();
-            if moved.insert(class) {
-                let start = case.listed.events[before].start;
-                let changed = case.listed.with(index, |event| event.start = start);
-                let name = case.listed.resources.name(case.listed.events[index].resource);
-                assert!(check(Source::List(&changed), &[]).is_err(), "{}: two at once on {name}", case.name());
-            }
-        }
-        assert!(moved.len() > 4);
-    }
-}
-
-/// For every place, the cycles of its reads and writes, whether it is written, and the event.
-type Uses = HashMap<(u16, u64), Vec<(i64, bool, usize)>>;
-
-/// The uses of every place on the chip.
-fn by_place(listed: &Listed) -> Uses {
-    let mut uses = Uses::new();
-    for (index, event) in listed.events.iter().enumerate() {
-        let mut note = |access: &Access, write: bool| {
-            let Place { memory, offset, .. } = access.place;
-            if matches!(
-                listed.resources.memories[usize::from(memory.0)].kind,
-                MemoryKind::Lines(_) | MemoryKind::OnChip { .. }
-            ) {
-                uses.entry((memory.0, offset)).or_default().push((event.start + i64::from(access.first), write, index));
-            }
-        };
-        event.reads.iter().for_each(|read| note(read, false));
-        event.writes.iter().for_each(|write| note(write, true));
-    }
-    uses.values_mut().for_each(|uses| uses.sort_unstable());
-    uses
-}
-
-#[test]
-fn early_reads_and_early_overwrites_are_rejected() {
-    let mut overwrites = 0;
-    for case in Case::all() {
-        let (mut early, mut over) = (0, 0);
-        for uses in by_place(&case.listed).into_values() {
-            for pair in uses.windows(2) {
-                let [(first, write, before), (second, again, index)] = [pair[0], pair[1]];
-                if before == index {
-                    continue;
-                }
-                let to = match (write, again) {
-                    // The reader starts in the cycle of the write, so its operand arrives too late.
-                    (true, false) if early < 20 => first,
-                    // The next value is written one cycle before the last read.
-                    (false, true) if over < 20 => first - 1,
-                    _ => continue,
-                };
-                let changed = case.listed.with(index, |event| event.start += to - second);
-                if changed.events[0].start < 0 {
-                    continue;
-                }
-                *(if again { &mut over } else { &mut early }) += 1;
-                assert!(check(Source::List(&changed), &[]).is_err(), "{}", case.name());
-            }
-        }
-        assert!(early > 5, "{}: {early} reads", case.name());
-        overwrites += over;
-    }
-    // A machine whose memories fit a small program completely overwrites nothing.
-    assert!(overwrites > 0);
-}
-
 /// Generated values, such as a key generator's masks: a limb starts only after the previous one, and is
 /// available only after the latency.
 #[test]
@@ -351,20 +251,8 @@ fn events_wait_for_their_instructions() {
 #[test]
 fn machines_that_differ_from_the_file_are_rejected() {
     for case in Case::all() {
-        let changes: [fn(&mut Resources); 4] = [
-            |resources| resources.kinds[0].elements_per_cycle *= 2.0,
-            |resources| resources.kinds[0].latency -= 1,
-            |resources| resources.channels[0].bytes_per_cycle *= 2.0,
-            |resources| {
-                let memory = resources.memories.iter_mut().find_map(|memory| match &mut memory.kind {
-                    MemoryKind::Lines(Lines { capacity, .. }) | MemoryKind::OnChip { capacity, .. } => Some(capacity),
-                    _ => None,
-                });
-                *memory.expect("a memory on the chip") *= 2;
-            },
-        ];
         let meaning = case.simulated.mapped().meaning();
-        for change in changes {
+        for change in BETTER {
             let mut kinder = case.listed.clone();
             change(&mut kinder.resources);
             let refused = hold(&case.machine, &case.program, &Given::new(), &*meaning, &kinder).expect_err("kinder");

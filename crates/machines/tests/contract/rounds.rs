@@ -2,6 +2,11 @@
 //! loops? Is every schedule with one error rejected, in one round or in all?
 
 use super::loops;
+use crate::one_error::{
+    Altered, BETTER, early_reads_and_early_overwrites_are_rejected, missing_duplicate_or_halved_events_are_rejected,
+    operands_of_other_rounds_are_rejected, shifts_by_a_cycle_are_rejected_or_compute_the_same,
+    simultaneous_events_are_rejected, wrong_operands_are_rejected,
+};
 use crate::common::{LIMBS, all_machines, body, keys_and_inputs, next, polynomial, ring};
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_machines::audit::rns::audit;
@@ -20,10 +25,8 @@ use polyfabric_runtime::rns::interpreter;
 use polyfabric_schemes::rns::{Gadget, KeySet, Ring, RnsPolynomial};
 use polyfabric_sim::checker::{check, check_every_round};
 use polyfabric_sim::description::{Dimension, Figure};
-use polyfabric_sim::schedule::{
-    Access, Event, Item, Lines, MemoryKind, OpRef, Place, Repeat, Resources, Schedule, Shift, Value,
-};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use polyfabric_sim::schedule::{Event, Item, OpRef, Repeat, Resources, Schedule, Shift, Value};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// Rounds of three bodies.
@@ -139,10 +142,6 @@ impl Case {
     /// Whether a replay matches the interpreter.
     fn is_right(&self, schedule: &Schedule) -> bool {
         self.replayed(schedule).is_some_and(|words| words == self.expected)
-    }
-
-    fn kind(&self, event: &Event) -> &str {
-        &self.schedule().resources.kinds[usize::from(event.op.kind.0)].name
     }
 }
 
@@ -275,10 +274,6 @@ fn random_rounds(ring: &Ring, length: usize, state: &mut u64) -> Vec<Round> {
     }
     rounds
 }
-
-/// For every place, by memory and offset: the cycles of its reads and writes, whether it is written, and the
-/// event.
-type Uses = BTreeMap<(u16, u64), Vec<(i64, bool, usize)>>;
 
 /// A change of a loop, with its description.
 type Change<'a> = (&'a str, &'a dyn Fn(&mut Repeat));
@@ -450,21 +445,9 @@ fn keys_that_differ_between_rounds_are_not_shared() {
 #[test]
 fn machines_that_differ_from_the_file_are_rejected() {
     let (ring, gadget) = ring();
-    let changes: [fn(&mut Resources); 4] = [
-        |resources| resources.kinds[0].elements_per_cycle *= 2.0,
-        |resources| resources.kinds[0].latency -= 1,
-        |resources| resources.channels[0].bytes_per_cycle *= 2.0,
-        |resources| {
-            let memory = resources.memories.iter_mut().find_map(|memory| match &mut memory.kind {
-                MemoryKind::Lines(Lines { capacity, .. }) | MemoryKind::OnChip { capacity, .. } => Some(capacity),
-                _ => None,
-            });
-            *memory.expect("a memory on the chip") *= 2;
-        },
-    ];
     for machine in machines() {
         let case = Case::new(&machine, (&ring, &gadget), rounds_of(&ring, &[0, 1, 1, 1]));
-        for change in changes {
+        for change in BETTER {
             let mut kinder = case.schedule().clone();
             change(&mut kinder.resources);
             let refused = case.whole.hold(&kinder).expect_err("kinder");
@@ -483,22 +466,17 @@ impl Looped {
         let of = move |machine| Case::crowded(&machine, (&ring, &gadget), rounds_of(&ring, &[0, 1, 1, 1]));
         machines().into_iter().map(move |machine| Self(of(machine)))
     }
+}
 
-    fn with(&self, change: impl FnOnce(&mut Vec<Item>)) -> Schedule {
-        let mut changed = self.0.schedule().clone();
-        let Some(Item::Repeat(repeat)) = changed.items.last_mut() else { panic!("a loop") };
-        assert_eq!(repeat.count, 3);
-        change(Arc::make_mut(&mut repeat.body));
-        changed
+impl Altered for Looped {
+    type Schedule = Schedule;
+
+    fn name(&self) -> String {
+        self.0.name().to_owned()
     }
-
-    fn with_event(&self, index: usize, change: impl FnOnce(&mut Event)) -> Schedule {
-        self.with(|items| {
-            let Item::Event(event) = &mut items[index] else { panic!("an event") };
-            change(event);
-        })
+    fn resources(&self) -> &Resources {
+        &self.0.schedule().resources
     }
-
     /// The events of the loop's body.
     fn events(&self) -> Vec<Event> {
         let Some(Item::Repeat(repeat)) = self.0.schedule().items.last() else { panic!("a loop") };
@@ -508,10 +486,8 @@ impl Looped {
         };
         repeat.body.iter().map(event).collect()
     }
-
-    /// The first, the middle and the last event of every kind.
     /// One event of each kind; with `POLYFABRIC_FULL` in the environment three.
-    fn samples(&self) -> BTreeSet<usize> {
+    fn samples(&self) -> Vec<usize> {
         let full = std::env::var_os("POLYFABRIC_FULL").is_some();
         let mut kinds: BTreeMap<u16, Vec<usize>> = BTreeMap::new();
         for (index, event) in self.events().iter().enumerate() {
@@ -519,147 +495,52 @@ impl Looped {
         }
         let chosen = |own: Vec<usize>| {
             let (middle, last) = (own[own.len() / 2], own[own.len() - 1]);
-            if full { vec![own[0], middle, last] } else { vec![middle] }
+            if full { BTreeSet::from([own[0], middle, last]) } else { BTreeSet::from([middle]) }
         };
         kinds.into_values().flat_map(chosen).collect()
     }
-
-    fn on_chip(&self, place: &Place) -> bool {
-        let memory = &self.0.schedule().resources.memories[usize::from(place.memory.0)];
-        matches!(memory.kind, MemoryKind::Lines(_) | MemoryKind::OnChip { .. })
+    fn with(&self, change: impl FnOnce(&mut Vec<Event>)) -> Schedule {
+        let mut changed = self.0.schedule().clone();
+        let Some(Item::Repeat(repeat)) = changed.items.last_mut() else { panic!("a loop") };
+        assert_eq!(repeat.count, 3);
+        let mut events = self.events();
+        change(&mut events);
+        repeat.body = Arc::new(events.into_iter().map(Item::Event).collect());
+        changed
+    }
+    fn judged(&self, schedule: &Schedule) -> Result<(), String> {
+        self.0.judged(schedule)
+    }
+    fn is_legal(&self, schedule: &Schedule) -> bool {
+        check(schedule, &[]).is_ok()
+    }
+    fn is_right(&self, schedule: &Schedule) -> bool {
+        self.0.is_right(schedule)
     }
 }
 
 #[test]
-fn missing_duplicate_or_halved_loop_events_are_rejected_and_give_wrong_words() {
+fn loop_events_with_an_error_are_rejected() {
     for looped in Looped::all() {
-        let (case, events) = (&looped.0, looped.events());
+        missing_duplicate_or_halved_events_are_rejected(&looped);
         for index in looped.samples() {
-            let kind = case.kind(&events[index]);
-            let without = looped.with(|items| _ = items.remove(index));
-            assert!(case.judged(&without).is_err(), "{} without one {kind}", case.name());
-            assert!(!case.is_right(&without), "{}: words without one {kind}", case.name());
-            let doubled = looped.with(|items| items.push(items[index].clone()));
-            assert!(case.judged(&doubled).is_err(), "{}: a second {kind}", case.name());
-            let half = looped.with_event(index, |event| event.work /= 2);
-            assert!(case.judged(&half).is_err(), "{}: half a {kind}", case.name());
+            let without = looped.with(|events| _ = events.remove(index));
+            assert!(!looped.is_right(&without), "{}: words without event {index}", looped.name());
         }
-    }
-}
-
-#[test]
-fn wrong_operands_in_a_loop_are_rejected() {
-    for looped in Looped::all() {
-        let (case, events) = (&looped.0, looped.events());
-        let (mut others, mut before) = (0, 0);
-        for index in looped.samples() {
-            let kind = case.kind(&events[index]);
-            for (place, own) in events[index].reads.iter().enumerate() {
-                // Another value of its class, at any place.
-                let other = |read: &&Access| {
-                    read.value.class == own.value.class
-                        && read.value != own.value
-                        && read.place.memory == own.place.memory
-                };
-                if let Some(&Access { value, place: lies, .. }) =
-                    events.iter().flat_map(|event| &event.reads).find(other)
-                {
-                    let wrong = looped.with_event(index, |event| {
-                        (event.reads[place].value, event.reads[place].place) = (value, lies);
-                    });
-                    assert!(case.judged(&wrong).is_err(), "{}: another operand of {kind}", case.name());
-                    others += 1;
-                }
-                if own.value.ciphertext != Value::NONE {
-                    // The same value of another round.
-                    for ciphertext in [own.value.ciphertext.checked_sub(1), Some(own.value.ciphertext + 1)] {
-                        let Some(ciphertext) = ciphertext else { continue };
-                        let wrong = looped.with_event(index, |event| event.reads[place].value.ciphertext = ciphertext);
-                        assert!(case.judged(&wrong).is_err(), "{}: another round's, for {kind}", case.name());
-                        before += 1;
-                    }
-                }
-            }
-        }
-        assert!(others > 10 && before > 10, "{}: {others} and {before}", case.name());
-    }
-}
-
-#[test]
-fn shifted_loop_events_are_rejected_or_compute_the_same() {
-    for looped in Looped::all() {
-        let case = &looped.0;
-        let mut refused = [0; 2];
-        for index in looped.samples() {
-            for (side, by) in [-1, 1].into_iter().enumerate() {
-                let changed = looped.with_event(index, |event| event.start += by);
-                match case.judged(&changed) {
-                    Err(_) => refused[side] += 1,
-                    Ok(()) => assert!(case.is_right(&changed), "{}", case.name()),
-                }
-            }
-        }
-        assert!(refused.iter().all(|&refused| refused > 8), "{}: {refused:?}", case.name());
-    }
-}
-
-#[test]
-fn simultaneous_loop_events_are_rejected_on_every_unit_and_channel() {
-    for looped in Looped::all() {
-        let (case, events) = (&looped.0, looped.events());
-        let mut last: HashMap<u32, usize> = HashMap::new();
-        let mut at_once = HashSet::new();
-        for (index, event) in events.iter().enumerate() {
-            if let Some(before) = last.insert(event.resource.0, index) {
-                let start = events[before].start;
-                let changed = looped.with_event(index, |event| event.start = start);
-                let name = case.schedule().resources.name(event.resource);
-                assert!(check(&changed, &[]).is_err(), "{}: two at once on {name}", case.name());
-                at_once.insert(event.resource);
-            }
-        }
-        assert!(at_once.len() > 4, "{}: {at_once:?}", case.name());
+        wrong_operands_are_rejected(&looped);
+        operands_of_other_rounds_are_rejected(&looped);
+        shifts_by_a_cycle_are_rejected_or_compute_the_same(&looped);
+        // Every pair of successive events.
+        let mut pairs = 0..;
+        simultaneous_events_are_rejected(&looped, |_| pairs.next());
     }
 }
 
 #[test]
 fn early_reads_and_early_overwrites_in_a_loop_are_rejected() {
     for looped in Looped::all() {
-        let (case, events) = (&looped.0, looped.events());
-        let mut uses = Uses::new();
-        for (index, event) in events.iter().enumerate() {
-            let mut note = |access: &Access, write: bool| {
-                if looped.on_chip(&access.place) {
-                    let of_place = uses.entry((access.place.memory.0, access.place.offset)).or_default();
-                    of_place.push((event.start + i64::from(access.first), write, index));
-                }
-            };
-            event.reads.iter().for_each(|read| note(read, false));
-            event.writes.iter().for_each(|write| note(write, true));
-        }
-        let (mut early, mut over) = (0, 0);
-        for mut of_place in uses.into_values() {
-            of_place.sort_unstable();
-            for pair in of_place.windows(2) {
-                let [(first, write, before), (second, again, index)] = [pair[0], pair[1]];
-                if before == index {
-                    continue;
-                }
-                let to = match (write, again) {
-                    // The reader starts in the cycle of the write, so its operand arrives too late.
-                    (true, false) => first,
-                    // The next value is written one cycle before the last read.
-                    (false, true) => first - 1,
-                    _ => continue,
-                };
-                if events[index].start + to - second < 0 {
-                    continue;
-                }
-                let changed = looped.with_event(index, |event| event.start += to - second);
-                assert!(case.judged(&changed).is_err(), "{}: {}", case.name(), case.kind(&events[index]));
-                *(if again { &mut over } else { &mut early }) += 1;
-            }
-        }
-        assert!(early > 5 && over > 0, "{}: {early} reads, {over} overwrites", case.name());
+        let rejected = |of: &Looped, changed: &Schedule| of.judged(changed).is_err();
+        let overwrites = early_reads_and_early_overwrites_are_rejected(&looped, usize::MAX, rejected);
+        assert!(overwrites > 0, "{}", looped.name());
     }
 }
