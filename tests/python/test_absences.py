@@ -114,6 +114,7 @@ COMMON: dict[str, Callable[[Any, Any], Any]] = {
     "bitxor": each(operator.xor),
     "concatenate": joined,
     "count": lambda x, y: sum(map(operator.eq, x, y)),
+    "count_nonzero": own(lambda x: sum(a != 0 for a in x)),
     "cumsum": own(itertools.accumulate),
     "diff": own(lambda x: [b - a for a, b in itertools.pairwise(x)]),
     "div": divided,

@@ -37,6 +37,21 @@ def test_an_unknown_entry_is_an_error_never_0(simulation):
         simulation["stall"]
 
 
+def test_an_entry_is_no_attribute_and_the_error_names_it(simulation):
+    with pytest.raises(AttributeError) as found:
+        _ = simulation.seconds
+    assert isinstance(found.value, pf.Error)
+    assert "['seconds']" in str(found.value)
+    assert not hasattr(simulation, "minutes")
+
+
+def test_a_machine_of_unknown_area_has_no_table_of_it(simulation):
+    unknown = {"area_mm2": None, "full_power_w": None, "energy_j": None}
+    components = [component | unknown for component in simulation["components"]]
+    tables = [len(rows.of(pf.Report("simulation", simulation.data | own))) for own in ({}, {"components": components})]
+    assert tables[1] == tables[0] - 1
+
+
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_a_narrow_terminal_splits_no_number(simulation, width):
     drawn = io.StringIO()

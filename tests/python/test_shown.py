@@ -10,6 +10,7 @@ import polyfabric as pf
 import pytest
 from polyfabric.cli.show_elements import show
 from rich.console import Console
+from sklearn.tree import DecisionTreeClassifier
 
 
 @pf.program(x=pf.Mod(65537).vector(300))
@@ -89,3 +90,11 @@ def test_plans_machines_and_the_package_have_descriptive_reprs() -> None:
     assert re.fullmatch(r"<plan of plus with polyfabric-\S+, for this computer>", repr(plus.plan()))
     assert repr(pf.load_machine("f1")) == "<machine f1>"
     assert re.match(r"\d+\.\d+", pf.__version__)
+
+
+def test_a_run_of_a_model_shows_its_predictions_and_not_its_tables() -> None:
+    model = pf.from_sklearn(DecisionTreeClassifier(max_depth=1).fit([[0.0], [1.0]], [4, 5]), [[0.0], [1.0]])
+    shown = repr(model.run([[0.0], [1.0]]))
+    assert shown.startswith("[4 5]\n")
+    assert "correct" in shown
+    assert len(shown) < 300

@@ -223,6 +223,7 @@ COMMON: dict[str, Entry] = {
     "concatenate": "pf.concat(x, y)",
     "convolve": CONVOLVED,
     "count": "pf.sum(x == y)",
+    "count_nonzero": "pf.sum(x != 0)",
     "cumsum": lambda kind: f"list(itertools.accumulate({_summed(kind)}))",
     "diff": _differences,
     "eq": "x == y",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, shown
+from ..host.units import scaled
 from ..run.execution import make_plan, place, run_plan, with_keys
 from ..run.keys import Keys
 from ..run.runnable_programs import Program
@@ -58,20 +59,26 @@ class Fidelity:
         return asdict(self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ModelRun:
     """Predictions of an encrypted execution, and its cost."""
 
     predictions: NDArray[Any]
-    scores: Floats = field(repr=False)
-    expected: NDArray[Any] = field(repr=False)
+    scores: Floats
+    expected: NDArray[Any]
     """Predictions of the quantised model in the clear."""
     problem: str | None
     """Why the run is not `correct`, with figures and a remedy."""
     parameters: str
     seconds: dict[str, float]
     """Seconds of each step, for all rows."""
-    keys: Keys = field(repr=False)
+    keys: Keys
+
+    def __repr__(self) -> str:
+        seconds = ", ".join(f"{step} {scaled(taken, 's')}" for step, taken in self.seconds.items())
+        verdict = "correct" if self.problem is None else f"not correct: {self.problem}"
+        rows = f"{len(self.predictions)} row{'' if len(self.predictions) == 1 else 's'}"
+        return f"{self.predictions}\n{rows} with {self.parameters}: {verdict}; {seconds}"
 
     @property
     def correct(self) -> bool:

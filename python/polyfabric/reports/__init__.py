@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from ..errors import InputError
+from ..errors import AbsentError, InputError
 from ..host.files import made_folder, path_of, write_text
 
 if TYPE_CHECKING:
@@ -55,6 +55,11 @@ class Report:
         if key not in self.data:
             raise InputError(f"this {self.kind} report has no entry {key!r}; it has {', '.join(self.data)}")
         return self.data[key]
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in vars(self).get("data", ()):
+            raise AbsentError(f"a {self.kind} report has no .{name}; write report[{name!r}]")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __contains__(self, key: object) -> bool:
         return key in self.data

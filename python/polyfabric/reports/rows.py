@@ -109,7 +109,7 @@ def _simulation(d: dict[str, Any]) -> list[Rows]:
         # Caused by limited memory on the chip: reloaded data, and intermediate values.
         traffic.append(("not compulsory", f"{bytes_text(again)} ({percent(again / max(total, 1))})"))
     tables.append(Rows("traffic to memory", ("class", "bytes"), traffic))
-    if d["components"]:
+    if any(c["area_mm2"] is not None or c["energy_j"] is not None for c in d["components"]):
         columns = ("component", "area", "full power", "kind", "active", "energy")
         tables.append(Rows("area and energy by component", columns, [_component(c) for c in d["components"]]))
     return tables
