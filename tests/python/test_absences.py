@@ -699,6 +699,7 @@ FUNCTIONS: dict[str, Callable[[Values, Values], Any]] = {
     "all": own(all),
     "array": joined,
     "cond": chosen,
+    "if_else": chosen,
     "mux": chosen,
     "sorted": own(sorted),
     "stack": joined,
@@ -723,6 +724,13 @@ def test_functions_of_other_libraries_are_named_here(name: str) -> None:
         for (x, y), computed in zip(given, found, strict=True):
             meaning = FUNCTIONS.get(name) or COMMON.get(name) or dot
             assert list(computed) == flat(meaning(x, y)), (name, kind)
+
+
+@pytest.mark.parametrize("name", ["exp", "mean", "sqrt", "cumsum"])
+def test_functions_of_numpy_are_named_there(name: str) -> None:
+    with pytest.raises(AttributeError) as refused:
+        getattr(pf, name)
+    assert f"np.{name}(x)" in str(refused.value)
 
 
 def test_types_of_other_libraries_are_named_here() -> None:

@@ -476,6 +476,7 @@ FUNCTIONS = {
     "array": "pf.concat(x, y)",
     "concatenate": "pf.concat(x, y)",
     "cond": "pf.where(condition, x, y)",
+    "if_else": "pf.where(condition, x, y)",
     "if_then_else": "pf.where(condition, x, y)",
     "inner": "pf.dot(x, y)",
     "matmul": "pf.dot(x, y)",
@@ -505,6 +506,8 @@ def function(name: str, public: list[str]) -> AbsentError:
     known = f"pf.{wide[kind]}({bits})" if kind in wide and bits else FUNCTIONS.get(name)
     if isinstance(getattr(errors, name, None), type):
         known = f"pf.errors.{name}"
+    elif known is None and callable(getattr(np, name, None)):
+        known = f"np.{name}(x), which works, or names what to write"
     near = difflib.get_close_matches(name, public, n=1, cutoff=0.7)
     hint = f"; write {known}" if known else f"; did you mean pf.{near[0]}?" if near else ""
     return AbsentError(str(refuse(f"polyfabric has no {name!r}{hint}")))
@@ -526,7 +529,8 @@ def declared(kind: object) -> str | None:
 
 BRANCHES = (
     "cannot decide a branch, because its value is unknown; for `if` use pf.where(condition, a, b), for `and`, `or` and `not` &, | and ~, "
-    "for 3 < x < 9 (3 < x) & (x < 9), for x in [1, 2] (x == 1) | (x == 2), for max, min and sorted pf.max, pf.min and pf.sort"
+    "for 3 < x < 9 (3 < x) & (x < 9), for x in [1, 2] (x == 1) | (x == 2), for max, min and sorted pf.max, pf.min and pf.sort, "
+    "for any and all x.any() and x.all()"
 )
 """The error of `bool(x)`, which Python calls for all of these."""
 

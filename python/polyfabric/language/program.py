@@ -11,6 +11,8 @@ from math import inf
 from traceback import extract_tb
 from typing import Any, Self, TypeVar
 
+import numpy as np
+
 from .. import _native
 from ..errors import Error, ProgramError
 from . import ranges, slot_program
@@ -339,7 +341,10 @@ def named(result: Any, function: Callable[..., Any], tracer: Any) -> dict[str, A
     elif isinstance(result, tuple | list):
         found = {f"result{i}": value for i, value in enumerate(result)}
     else:
-        raise _refused(function, f"returned {result!r}; return an encrypted value, a tuple or a dictionary of them")
+        also = ", or the array's .tolist()" if isinstance(result, np.ndarray) and result.dtype == object else ""
+        raise _refused(
+            function, f"returned {result!r}; return an encrypted value, a tuple or a dictionary of them{also}"
+        )
     if not found:
         raise _refused(function, "has no output; return at least one value")
     _expect_encodable(found)

@@ -47,8 +47,10 @@ class Public:
 def public(other: object, kind: Type) -> Public:
     """Public numbers next to a value of type `kind`."""
     if not isinstance(other, int | np.integer | np.bool_ | np.ndarray | Sequence) or isinstance(other, str | bytes):
-        text = f", as list({text_bytes(other)!r})" if isinstance(other, str) else ""
-        raise refuse(f"an encrypted {kind} cannot be combined with {type(other).__name__}; give integers{text}")
+        more = ", or declare the inputs as pf.Real" if isinstance(other, float) else ""
+        if isinstance(other, str):
+            more = f", as ord({other!r})" if len(other) == 1 else f", as list({text_bytes(other)!r})"
+        raise refuse(f"an encrypted {kind} cannot be combined with {type(other).__name__}; give integers{more}")
     expect_unmasked(other)
     array = _array(other)
     if array.ndim > 1:
@@ -121,6 +123,8 @@ def tabulated(table: Table, span: Span, stride: int = 1) -> tuple[int, list[int]
     for operand in range(lo, hi + 1, stride):
         result = table(operand)
         if not isinstance(result, int | np.integer | np.bool_):
-            raise refuse(f"the function of a lookup returned {result!r} for {operand}; it must return an integer")
+            raise refuse(
+                f"the function of a lookup returned {result!r} for {operand}; it must return an integer, as round(..) does"
+            )
         entries[operand - lo] = int(result)
     return lo, entries

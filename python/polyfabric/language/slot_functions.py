@@ -50,7 +50,7 @@ def chebyshev(
     series = np.polynomial.chebyshev
     if callable(function):
         if degree is None:
-            raise refuse("chebyshev: a function needs a degree of at least 1")
+            raise refuse("chebyshev: the degree is missing; write for example pf.chebyshev(x, np.exp, 15)")
         highest = whole("chebyshev: the degree", degree, 1, MOST_DEGREES)
         values = _on_nodes(function, lo + (series.chebpts1(highest + 1) + 1) * (hi - lo) / 2)
         coefficients = series.chebinterpolate(lambda _nodes: values, highest)
