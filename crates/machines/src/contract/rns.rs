@@ -2,13 +2,12 @@
 
 use super::estimate::Estimate;
 use super::options::{Given, check};
-use super::rounds::MappedBody;
 use super::{Machine, MachineError};
 use crate::audit::rns::audit;
 use crate::audit::same_resources;
 use crate::rns::leaf::Leaf;
 use crate::rns::meaning::Meaning;
-use crate::rns::rounds::SharedKeys;
+use crate::rns::rounds::{MappedBody, SharedKeys};
 use crate::rns::traffic::Traffic;
 use polyfabric_kernels::cancel;
 use polyfabric_program::rns::kernel::{KernelProgram, OpKind, Rounds};

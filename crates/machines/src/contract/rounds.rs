@@ -6,10 +6,10 @@
 
 use super::options::{Given, check as check_options};
 use super::{Machine, MachineError};
-use crate::audit::rns::rounds::{BodyMeaning, HeldBody, audit_rounds, audit_whole, changes};
+use crate::audit::rns::rounds::{HeldBody, audit_rounds, audit_whole, changes};
 use crate::audit::{AuditError, same_resources};
 use crate::rns::leaf::Leaf;
-use crate::rns::rounds::{SharedKeys, Timed, schedule};
+use crate::rns::rounds::{MappedBody, SharedKeys, Timed, schedule};
 use crate::rns::traffic::{RoundTraffic, Traffic};
 use polyfabric_kernels::cancel;
 use polyfabric_program::rns::kernel::{KernelProgram, OpKind, Ports, Round, Rounds};
@@ -17,25 +17,12 @@ use polyfabric_schemes::rns::{KeySet, RnsPolynomial};
 use polyfabric_sim::energy::{Energy, utilisation};
 use polyfabric_sim::list::Source;
 use polyfabric_sim::report::{SimulationError, SimulationReport, Subject};
-use polyfabric_sim::schedule::{Item, Resources, Schedule};
+use polyfabric_sim::schedule::{Resources, Schedule};
 use polyfabric_sim::totals::Totals;
 use polyfabric_sim::trace::{Trace, TraceOptions, trace};
 use serde::Serialize;
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// A mapped body. Mappers downcast it to their own type on replay.
-pub trait MappedBody: BodyMeaning + Any {
-    /// Its events with the names of round 0, in the form of a program's first round or of a later one.
-    fn items(&self, first: bool) -> Arc<Vec<Item>>;
-
-    /// Cycles from the first load until all events have ended.
-    fn cycles(&self) -> u64;
-
-    /// Units, channels and memories of its schedule.
-    fn resources(&self) -> &Resources;
-}
 
 /// Index of a round's form: 0 for a program's first round, 1 for later rounds.
 fn form(round: usize) -> usize {
@@ -171,7 +158,7 @@ impl RoundsMapper {
         let mut forms = [None, None];
         for (form, first) in [(0, true), (1, false)].into_iter().filter(|&(form, _)| wanted[form]) {
             let items = body.items(first);
-            let held = HeldBody::new((number, program), &own, &items, (&*body as &dyn BodyMeaning, first), &changes);
+            let held = HeldBody::new((number, program), &own, &items, (&*body, first), &changes);
             self.held.push(held.map_err(|cause| self.failed(cause))?);
             let traffic = RoundTraffic::of(&own, &items);
             forms[form] = Some(((items, body.cycles()), traffic));
@@ -298,7 +285,7 @@ impl WholeRounds {
     pub fn hold(&self, schedule: &Schedule) -> Result<(), MachineError> {
         let rns = self.machine.rns(&self.rounds.name)?;
         let own = rns.resources(&self.rounds.bodies[0], &self.options)?;
-        let bodies: Vec<&dyn BodyMeaning> = self.bodies.iter().map(|body| &**body as &dyn BodyMeaning).collect();
+        let bodies: Vec<&dyn MappedBody> = self.bodies.iter().map(|body| &**body).collect();
         let held =
             same_resources(&own, &schedule.resources).and_then(|()| audit_whole(&self.rounds, schedule, &bodies));
         held.map_err(|cause| MachineError::Audit {

@@ -10,17 +10,16 @@ use super::tasks::{Kernel, MapError, Tasks};
 use crate::contract::estimate::Estimate;
 use crate::contract::options::Given;
 use crate::contract::rns::{MappedRns, RnsMachine};
-use crate::contract::rounds::MappedBody;
 use crate::contract::{Figures, MachineError, Mapper, Target};
 use crate::rns::leaf::Leaf;
 use crate::rns::meaning::Meaning;
-use crate::rns::rounds::SharedKeys;
+use crate::rns::rounds::{MappedBody, SharedKeys};
 use polyfabric_program::rns::kernel::{KernelProgram, Rounds};
 use polyfabric_program::rns::lowering::RnsLowering;
 use polyfabric_schemes::rns::{GadgetLiteral, KeySet, RnsPolynomial};
 use polyfabric_sim::description::Description;
 use polyfabric_sim::list::EventList;
-use polyfabric_sim::schedule::{Item, Resources, Schedule, ScheduleBuilder};
+use polyfabric_sim::schedule::{Resources, Schedule, ScheduleBuilder};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -153,20 +152,6 @@ impl RnsMachine for Figures<Osiris> {
         };
         let replayed = replay_rounds(self.get()?, (rounds, &own), schedule, keys, inputs);
         replayed.map_err(|error| MachineError::Replay(Box::new(error)))
-    }
-}
-
-impl MappedBody for Body {
-    fn items(&self, first: bool) -> Arc<Vec<Item>> {
-        Body::items(self, first)
-    }
-
-    fn cycles(&self) -> u64 {
-        self.cycles
-    }
-
-    fn resources(&self) -> &Resources {
-        Body::resources(self)
     }
 }
 

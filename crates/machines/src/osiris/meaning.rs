@@ -1,6 +1,7 @@
 //! The meaning of a schedule's values and operations, for the audit.
 
 use super::chip::Does;
+use super::rounds::{Body, Form};
 use super::schedule::Scheduled;
 use super::tasks::{Half, Kernel, Pointwise, Residue, inverse_of_product, read_at_once};
 use crate::rns::function::Function;
@@ -20,6 +21,8 @@ pub struct Names<'a> {
     /// Index of each stream's first vector, then the total.
     streams: Vec<usize>,
     outputs: HashSet<Residue>,
+    /// The limbs' values in round 0 of a program that repeats.
+    form: Option<&'a Form>,
 }
 
 fn times(factor: u64, a: usize) -> Term {
@@ -39,7 +42,24 @@ impl<'a> Names<'a> {
             streams.push(next);
         }
         let outputs = scheduled.tasks.outputs.iter().flatten().map(|&(_, residue)| residue).collect();
-        Self { scheduled, program, streams, outputs }
+        Self { scheduled, program, streams, outputs, form: None }
+    }
+
+    /// Of the values in round 0 of `body`.
+    pub fn of_round(body: &'a Body, first: bool) -> Self {
+        Self { form: Some(body.form(first)), ..Self::new(&body.scheduled, &body.program) }
+    }
+
+    fn name(&self, residue: Residue) -> Value {
+        let own = || self.scheduled.chip.value(&self.scheduled.tasks, residue);
+        self.form.map_or_else(own, |form| form.names[residue.0 as usize])
+    }
+
+    /// The limb with value `value`.
+    fn residue(&self, value: Value) -> Option<Residue> {
+        let index = self.form.map_or(Some(value.index), |form| form.residues.get(&value).copied());
+        let known = index.filter(|&index| (index as usize) < self.scheduled.tasks.leaves.len()).map(Residue);
+        known.filter(|&residue| self.name(residue) == value)
     }
 
     fn modulus(&self, limb: LimbId) -> Modulus {
@@ -166,13 +186,9 @@ impl Meaning for Names<'_> {
 
     fn number(&self, value: Value) -> Option<usize> {
         match self.scheduled.chip.stream_number(value) {
+            Some(_) if self.form.is_some() && value.ciphertext != 0 => None,
             Some(number) => self.streams[..self.streams.len() - 1].get(number).copied(),
-            None => {
-                let number = value.index as usize;
-                let known = number < self.scheduled.tasks.leaves.len();
-                let named = known.then(|| self.scheduled.chip.value(&self.scheduled.tasks, Residue(value.index)));
-                (named == Some(value)).then_some(number)
-            }
+            None => self.residue(value).map(|residue| residue.0 as usize),
         }
     }
 
@@ -189,11 +205,12 @@ impl Meaning for Names<'_> {
 
     fn output(&self, output: usize, position: usize, _subpolynomial: usize) -> Option<Value> {
         let &(_, residue) = self.scheduled.tasks.outputs.get(output)?.get(position)?;
-        Some(self.scheduled.chip.value(&self.scheduled.tasks, residue))
+        Some(self.name(residue))
     }
 
     fn is_output(&self, value: Value) -> bool {
-        self.scheduled.chip.stream_number(value).is_none() && self.outputs.contains(&Residue(value.index))
+        let limb = self.scheduled.chip.stream_number(value).is_none().then(|| self.residue(value)).flatten();
+        limb.is_some_and(|residue| self.outputs.contains(&residue))
     }
 
     fn subpolynomials(&self) -> Subpolynomials {

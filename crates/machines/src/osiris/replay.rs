@@ -15,7 +15,6 @@ use super::units::{
     AutomorphismUnit, BaseConversionArray, BaseTable, DiagonalProduct, Direction, HadamardUnit, KeyGenerator,
     KeyProduct, LimbExtension, LockstepError, NttUnit, Shape, Tile, stream,
 };
-use crate::audit::rns::rounds::BodyMeaning;
 use crate::rns::leaf::Leaf;
 use polyfabric_kernels::base_conversion::{BaseConverter, RnsBasis, RnsBasisError};
 use polyfabric_kernels::cancel;
@@ -361,7 +360,7 @@ impl Replay<'_> {
             None => name.index,
             Some(round) => {
                 let in_round_0 = name.shifted(Shift::ciphertexts(-(round.number as i64)));
-                round.body.residue(round.first(), in_round_0)?.0
+                *round.body.form(round.first()).residues.get(&in_round_0)?
             }
         };
         let leaf = self.scheduled.tasks.leaves.get(residue as usize).copied().flatten()?;
@@ -669,11 +668,10 @@ impl Replay<'_> {
 
     /// The value of a limb in the schedule.
     fn name(&self, residue: Residue) -> Option<Value> {
-        let own = self.scheduled.chip.value(&self.scheduled.tasks, residue);
         match self.round {
-            None => Some(own),
+            None => Some(self.scheduled.chip.value(&self.scheduled.tasks, residue)),
             Some(round) => {
-                let name = round.body.name(round.first(), own)?;
+                let name = round.body.form(round.first()).names.get(residue.0 as usize)?;
                 Some(name.shifted(Shift::ciphertexts(round.number as i64)))
             }
         }

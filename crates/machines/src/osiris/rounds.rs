@@ -8,10 +8,9 @@ use super::machine::Osiris;
 use super::meaning::Names;
 use super::schedule::{Scheduled, schedule};
 use super::tasks::{MapError, Residue};
-use crate::audit::rns::rounds::BodyMeaning;
 use crate::rns::leaf::Leaf;
 use crate::rns::meaning::Meaning;
-use crate::rns::rounds::SharedKeys;
+use crate::rns::rounds::{MappedBody, SharedKeys};
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_sim::schedule::{Item, Resources, Value};
 use std::collections::HashMap;
@@ -25,17 +24,19 @@ pub struct Body {
     pub program: Arc<KernelProgram>,
     /// Cycles from its first load to its last store.
     pub cycles: u64,
-    /// By residue, the values of the limbs in round 0: as a program's first round, and as a later one.
-    names: [Vec<Value>; 2],
-    /// The inverse of `names`.
-    residues: [HashMap<Value, u32>; 2],
+    /// The values of the limbs in round 0: as a program's first round, and as a later one.
+    forms: [Form; 2],
     /// Events in order of the schedule, with the values of later rounds.
     items: Arc<Vec<Item>>,
 }
 
-/// Index for a first round, or for later ones.
-fn form(first: bool) -> usize {
-    usize::from(!first)
+/// The values of the limbs in round 0.
+#[derive(Debug)]
+pub struct Form {
+    /// By residue.
+    pub names: Vec<Value>,
+    /// The inverse of `names`.
+    pub residues: HashMap<Value, u32>,
 }
 
 impl Body {
@@ -48,54 +49,42 @@ impl Body {
     ) -> Result<Self, MapError> {
         let mut scheduled = schedule(machine, program)?;
         let cycles = scheduled.schedule.cycles().max(0) as u64;
-        let names = [true, false].map(|first| names(&scheduled, program, first, own, keys));
-        let [first, other] = names;
-        let names = [first?, other?];
-        let residues = [0, 1].map(|form| (0..).zip(&names[form]).map(|(residue, &name)| (name, residue)).collect());
+        let [first, other] = [true, false].map(|first| form(&scheduled, program, first, own, keys));
+        let forms = [first?, other?];
         let items = std::mem::take(&mut scheduled.schedule.items);
-        let mut body = Self { scheduled, program: Arc::clone(program), cycles, names, residues, items: Arc::default() };
-        body.items = Arc::new(body.renamed(items, |body, own| body.name(false, own)));
-        Ok(body)
+        let name = |own: Value| match scheduled.chip.stream_number(own) {
+            Some(_) => Some(Value { ciphertext: 0, ..own }),
+            None => forms[1].names.get(own.index as usize).copied(),
+        };
+        let items = Arc::new(renamed(items, name));
+        Ok(Self { scheduled, program: Arc::clone(program), cycles, forms, items })
     }
 
-    fn renamed(&self, mut items: Vec<Item>, name: impl Fn(&Self, Value) -> Option<Value>) -> Vec<Item> {
-        for item in &mut items {
-            let Item::Event(event) = item else { continue };
-            event.op.ciphertext = 0;
-            for access in event.reads.iter_mut().chain(&mut event.writes) {
-                // Every value of the schedule has a replacement.
-                access.value = name(self, access.value).unwrap_or(access.value);
-            }
-        }
-        items
-    }
-
-    /// The events of a program's first round, or of later rounds.
-    pub fn items(&self, first: bool) -> Arc<Vec<Item>> {
-        match first {
-            false => Arc::clone(&self.items),
-            true => Arc::new(self.renamed(self.items.to_vec(), |body, name| body.name(true, body.own(false, name)?))),
-        }
-    }
-
-    pub fn resources(&self) -> &Resources {
-        &self.scheduled.schedule.resources
-    }
-
-    /// The limb with value `name`; `None` for a stream.
-    pub fn residue(&self, first: bool, name: Value) -> Option<Residue> {
-        self.residues[form(first)].get(&name).copied().map(Residue)
+    /// The values of a program's first round, or of later rounds.
+    pub fn form(&self, first: bool) -> &Form {
+        &self.forms[usize::from(!first)]
     }
 }
 
-/// The value of every limb in round 0.
-fn names(
+/// The events of `items` in round 0, with the values that `name` gives.
+fn renamed(mut items: Vec<Item>, name: impl Fn(Value) -> Option<Value>) -> Vec<Item> {
+    for item in &mut items {
+        let Item::Event(event) = item else { continue };
+        event.op.ciphertext = 0;
+        for access in event.reads.iter_mut().chain(&mut event.writes) {
+            access.value = name(access.value).unwrap_or(access.value);
+        }
+    }
+    items
+}
+
+fn form(
     scheduled: &Scheduled,
     program: &KernelProgram,
     first: bool,
     own: &dyn Fn(&Leaf) -> bool,
     keys: &mut SharedKeys,
-) -> Result<Vec<Value>, MapError> {
+) -> Result<Form, MapError> {
     let (chip, tasks) = (&scheduled.chip, &scheduled.tasks);
     // The limbs of all parts are numbered consecutively.
     let mut inputs: Vec<(u32, _)> = Vec::new();
@@ -125,28 +114,27 @@ fn names(
             None => given.get(&residue).map_or(of_round, |&number| chip.carried(number, true)),
         }
     };
-    Ok((0..).zip(&tasks.leaves).map(name).collect())
+    let names: Vec<Value> = (0..).zip(&tasks.leaves).map(name).collect();
+    let residues = names.iter().copied().zip(0..).collect();
+    Ok(Form { names, residues })
 }
 
-impl BodyMeaning for Body {
-    fn meaning(&self) -> Box<dyn Meaning + '_> {
-        Box::new(Names::new(&self.scheduled, &self.program))
+impl MappedBody for Body {
+    fn meaning(&self, first: bool) -> Box<dyn Meaning + '_> {
+        Box::new(Names::of_round(self, first))
     }
 
-    fn name(&self, first: bool, own: Value) -> Option<Value> {
-        match self.scheduled.chip.stream_number(own) {
-            Some(_) => Some(Value { ciphertext: 0, ..own }),
-            None => self.names[form(first)].get(own.index as usize).copied(),
-        }
+    fn items(&self, first: bool) -> Arc<Vec<Item>> {
+        let [of_first, other] = &self.forms;
+        let name = |name| of_first.names.get(*other.residues.get(&name)? as usize).copied();
+        if first { Arc::new(renamed(self.items.to_vec(), name)) } else { Arc::clone(&self.items) }
     }
 
-    fn own(&self, first: bool, name: Value) -> Option<Value> {
-        match self.scheduled.chip.stream_number(name) {
-            Some(_) => Some(Value { ciphertext: Value::NONE, ..name }),
-            None => {
-                let residue = self.residue(first, name)?;
-                Some(self.scheduled.chip.value(&self.scheduled.tasks, residue))
-            }
-        }
+    fn cycles(&self) -> u64 {
+        self.cycles
+    }
+
+    fn resources(&self) -> &Resources {
+        &self.scheduled.schedule.resources
     }
 }

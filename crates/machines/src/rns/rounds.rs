@@ -4,7 +4,9 @@
 //! previous round ends. Repeated sequences of bodies become loops.
 
 use crate::rns::leaf::Leaf;
+use crate::rns::meaning::Meaning;
 use polyfabric_sim::schedule::{Item, Repeat, Resources, Schedule, Shift};
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -18,6 +20,22 @@ impl SharedKeys {
         let next = self.0.len() as u32;
         *self.0.entry(leaf).or_insert(next)
     }
+}
+
+/// A mapped body of a program that repeats. Mappers downcast it to their own type on replay.
+pub trait MappedBody: Any {
+    /// The meaning of the values in round 0, of a program's first round or of a later one. Inputs of the first round lie in memory from
+    /// the start, so they have other values.
+    fn meaning(&self, first: bool) -> Box<dyn Meaning + '_>;
+
+    /// Its events with the values of round 0, likewise.
+    fn items(&self, first: bool) -> Arc<Vec<Item>>;
+
+    /// Cycles from the first load until all events have ended.
+    fn cycles(&self) -> u64;
+
+    /// Units, channels and memories of its schedule.
+    fn resources(&self) -> &Resources;
 }
 
 /// Events of a body, and its length in cycles.

@@ -45,9 +45,7 @@ pub fn wrong_operands_are_rejected(of: &impl Altered) {
         for (place, own) in events[index].reads.iter().enumerate() {
             // Another value of its class, at any place.
             let other = |read: &&Access| {
-                read.value.class == own.value.class
-                    && read.value != own.value
-                    && read.place.memory == own.place.memory
+                read.value.class == own.value.class && read.value != own.value && read.place.memory == own.place.memory
             };
             let Some(other) = events.iter().flat_map(|event| &event.reads).find(other) else { continue };
             let changed = of.with_event(index, |event| {

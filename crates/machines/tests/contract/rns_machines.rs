@@ -125,7 +125,9 @@ fn events_with_an_error_are_rejected() {
 
 #[test]
 fn early_reads_and_early_overwrites_are_rejected() {
-    let early = |case: Case| one_error::early_reads_and_early_overwrites_are_rejected(&case, 20, |of, changed| !of.is_legal(changed));
+    let early = |case: Case| {
+        one_error::early_reads_and_early_overwrites_are_rejected(&case, 20, |of, changed| !of.is_legal(changed))
+    };
     assert!(Case::all().into_iter().map(early).sum::<usize>() > 0);
 }
 

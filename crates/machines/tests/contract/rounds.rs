@@ -2,12 +2,12 @@
 //! loops? Is every schedule with one error rejected, in one round or in all?
 
 use super::loops;
+use crate::common::{LIMBS, all_machines, body, keys_and_inputs, next, polynomial, ring};
 use crate::one_error::{
     Altered, BETTER, early_reads_and_early_overwrites_are_rejected, missing_duplicate_or_halved_events_are_rejected,
     operands_of_other_rounds_are_rejected, shifts_by_a_cycle_are_rejected_or_compute_the_same,
     simultaneous_events_are_rejected, wrong_operands_are_rejected,
 };
-use crate::common::{LIMBS, all_machines, body, keys_and_inputs, next, polynomial, ring};
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_machines::audit::rns::audit;
 use polyfabric_machines::contract::Target;
@@ -148,8 +148,8 @@ impl Case {
 /// The meaning of the values in all events of a schedule of rounds.
 struct Unrolled<'a> {
     whole: &'a WholeRounds,
-    /// By body.
-    names: Vec<Box<dyn Meaning + 'a>>,
+    /// By body, in a program's first round and in later ones.
+    names: Vec<[Box<dyn Meaning + 'a>; 2]>,
     /// For every value, its number, its number of vectors, and its leaf, if any.
     values: HashMap<Value, (usize, usize, Option<LeafSubpolynomial>)>,
     count: usize,
@@ -157,7 +157,7 @@ struct Unrolled<'a> {
 
 impl<'a> Unrolled<'a> {
     fn new(whole: &'a WholeRounds, unrolled: &Schedule) -> Option<Self> {
-        let names = whole.bodies().iter().map(|body| body.meaning()).collect();
+        let names = whole.bodies().iter().map(|body| [true, false].map(|first| body.meaning(first))).collect();
         let mut made = Self { whole, names, values: HashMap::new(), count: 0 };
         for item in &unrolled.items {
             let Item::Event(event) = item else { return None };
@@ -175,11 +175,12 @@ impl<'a> Unrolled<'a> {
     fn learn(&mut self, event: &Event, name: Value) -> Option<()> {
         let number = event.op.ciphertext as usize;
         let round = self.round(number)?;
-        let body = &self.whole.bodies()[round.body];
-        let own = body.own(number == 0, name.shifted(Shift::ciphertexts(-(number as i64))))?;
-        let leaf = self.names[round.body].leaf(own).map(|leaf| self.in_round(number, leaf));
+        let meaning = &self.names[round.body][usize::from(number > 0)];
+        let in_round_0 = name.shifted(Shift::ciphertexts(-(number as i64)));
+        meaning.number(in_round_0)?;
+        let leaf = meaning.leaf(in_round_0).map(|leaf| self.in_round(number, leaf));
         let leaf = leaf.filter(|leaf| number == 0 || !matches!(leaf.leaf, Leaf::Input { .. }));
-        let vectors = self.names[round.body].vectors(own);
+        let vectors = meaning.vectors(in_round_0);
         let next = self.count;
         let entry = self.values.entry(name).or_insert((next, vectors, leaf));
         if entry.0 == next {
@@ -213,7 +214,7 @@ impl Meaning for Unrolled<'_> {
     fn step(&self, op: OpRef) -> Option<Step> {
         let number = op.ciphertext as usize;
         let round = self.round(number)?;
-        Some(match self.names[round.body].step(OpRef { ciphertext: Value::NONE, ..op })? {
+        Some(match self.names[round.body][0].step(OpRef { ciphertext: Value::NONE, ..op })? {
             Step::One(Function::Automorphism { limb, element, subpolynomial, values }) => {
                 let own = GaloisElement::new(self.whole.rounds().bodies[0].degree, element as usize).ok()?;
                 let element = round.element(own).value() as u32;
@@ -227,7 +228,7 @@ impl Meaning for Unrolled<'_> {
         })
     }
     fn composites(&self) -> bool {
-        self.names[0].composites()
+        self.names[0][0].composites()
     }
     fn values(&self) -> usize {
         self.count
@@ -244,8 +245,7 @@ impl Meaning for Unrolled<'_> {
     fn output(&self, output: usize, position: usize, subpolynomial: usize) -> Option<Value> {
         let last = self.whole.rounds().rounds.len() - 1;
         let number = self.whole.rounds().rounds[last].body;
-        let own = self.names[number].output(output, position, subpolynomial)?;
-        let name = self.whole.bodies()[number].name(last == 0, own)?;
+        let name = self.names[number][usize::from(last > 0)].output(output, position, subpolynomial)?;
         Some(name.shifted(Shift::ciphertexts(last as i64)))
     }
     fn is_output(&self, value: Value) -> bool {
@@ -254,7 +254,7 @@ impl Meaning for Unrolled<'_> {
         (0..vectors).flat_map(all).any(|(output, limb, vector)| self.output(output, limb, vector) == Some(value))
     }
     fn subpolynomials(&self) -> Subpolynomials {
-        self.names[0].subpolynomials()
+        self.names[0][0].subpolynomials()
     }
 }
 

@@ -162,13 +162,14 @@ fn of_rounds(machine: &Machine, whole: &WholeRounds) -> Record {
     let mut mapper = RoundsMapper::new(machine, name, "", &Given::new(), rounds.clone()).expect("rounds");
     bodies.iter().for_each(|body| mapper.body(body).expect("it fits"));
     let mut record = Record::of(&mapper.finish().expect("it is legal").report);
-    let meanings: Vec<_> = whole.bodies().iter().map(|body| body.meaning()).collect();
+    let meanings: Vec<_> = whole.bodies().iter().map(|body| [true, false].map(|first| body.meaning(first))).collect();
     let events = whole.schedule().events().map(|placed| placed.to_event());
     record.schedule = Some(labels::hash(&whole.schedule().resources, events, |event, value| {
         let number = event.op.ciphertext as usize;
         let round = &rounds[number];
-        let own = whole.bodies()[round.body].own(number == 0, value.shifted(Shift::ciphertexts(-(number as i64))))?;
-        let LeafSubpolynomial { leaf, subpolynomial } = meanings[round.body].leaf(own)?;
+        let meaning = &meanings[round.body][usize::from(number > 0)];
+        let in_round_0 = value.shifted(Shift::ciphertexts(-(number as i64)));
+        let LeafSubpolynomial { leaf, subpolynomial } = meaning.leaf(in_round_0)?;
         match leaf {
             Leaf::Input { .. } if number > 0 => None,
             Leaf::Input { .. } => Some(leaf_text(leaf, subpolynomial)),

@@ -4,79 +4,29 @@
 //! as symbols, so its result holds for every round. The rest is checked here: rounds come in the program's order, each once. A round's
 //! results carry its number, its inputs are the outputs of the round before, and a value shared by several rounds is one limb of one key.
 
-use super::{AuditError, Meaning, audit};
+use super::{AuditError, audit};
 use crate::rns::leaf::Leaf;
+use crate::rns::rounds::MappedBody;
 use polyfabric_program::rns::kernel::{KernelProgram, Round, Rounds};
 use polyfabric_sim::list::EventList;
 use polyfabric_sim::schedule::{ClassId, Event, Item, Resources, Schedule, Shift, Value};
-use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// The meaning of a body's values. The first round has other names for its inputs, which lie in memory from the start.
-pub trait BodyMeaning {
-    /// The meaning of the events as a separate program.
-    fn meaning(&self) -> Box<dyn Meaning + '_>;
-
-    /// The name in round 0 of a schedule, for the body's own name.
-    fn name(&self, first: bool, own: Value) -> Option<Value>;
-
-    /// The body's own name, for the name in round 0.
-    fn own(&self, first: bool, name: Value) -> Option<Value>;
-}
-
-/// The events of a body, in its own names.
-pub(crate) struct OwnNames<'a> {
+/// The events of a body, in order of time.
+struct InOrder<'a> {
     resources: &'a Resources,
     events: Vec<&'a Event>,
-    body: &'a dyn BodyMeaning,
-    first: bool,
-    /// Whether every name was known.
-    known: Cell<bool>,
 }
 
-impl<'a> OwnNames<'a> {
-    /// For `items`; `None` if they contain a loop.
-    pub fn new(
-        resources: &'a Resources,
-        items: &'a [Item],
-        (body, first): (&'a dyn BodyMeaning, bool),
-    ) -> Option<Self> {
-        let event = |item: &'a Item| match item {
-            Item::Event(event) => Some(event),
-            Item::Repeat(_) => None,
-        };
-        let mut events: Vec<&Event> = items.iter().map(event).collect::<Option<_>>()?;
-        events.sort_by_key(|event| event.start);
-        Some(Self { resources, events, body, first, known: Cell::new(true) })
-    }
-
-    fn in_own_names(&self, event: &Event) -> Option<Event> {
-        let mut event = event.clone();
-        for access in event.reads.iter_mut().chain(&mut event.writes) {
-            let own = self.body.own(self.first, access.value)?;
-            // No value has two names.
-            self.body.name(self.first, own).filter(|&name| name == access.value)?;
-            access.value = own;
-        }
-        (event.op.ciphertext == 0).then(|| event.op.ciphertext = Value::NONE)?;
-        Some(event)
-    }
-}
-
-impl EventList for OwnNames<'_> {
+impl EventList for InOrder<'_> {
     fn resources(&self) -> &Resources {
         self.resources
     }
 
     fn visit(&self, visit: &mut dyn FnMut(&Event) -> ControlFlow<()>) {
-        for event in &self.events {
-            let Some(own) = self.in_own_names(event) else { return self.known.set(false) };
-            if visit(&own).is_break() {
-                return;
-            }
-        }
+        let _ = self.events.iter().try_for_each(|event| visit(event));
     }
 }
 
@@ -108,35 +58,35 @@ impl HeldBody {
         (number, program): (usize, &KernelProgram),
         resources: &Resources,
         items: &Arc<Vec<Item>>,
-        (body, first): (&dyn BodyMeaning, bool),
+        (body, first): (&dyn MappedBody, bool),
         changes: &dyn Fn(&Leaf) -> bool,
     ) -> Result<Self, AuditError> {
-        let Some(list) = OwnNames::new(resources, items, (body, first)) else {
-            return Err(wrong("a loop in the body of a loop"));
-        };
-        let meaning = body.meaning();
+        let events = items.iter().map(|item| if let Item::Event(event) = item { Some(event) } else { None });
+        let events: Option<Vec<&Event>> = events.collect();
+        let mut list = InOrder { resources, events: events.ok_or_else(|| wrong("a loop in the body of a loop"))? };
+        list.events.sort_by_key(|event| event.start);
+        let meaning = body.meaning(first);
         audit(program, &list, &*meaning)?;
-        if !list.known.get() {
-            return Err(wrong("a name that is none of the body's"));
-        }
         let inputs: Vec<_> = program.inputs().map(|(.., value)| value.limbs.clone()).collect();
         let mut gives = Vec::with_capacity(program.outputs.len());
         for (output, value) in program.outputs.iter().enumerate() {
             let limbs = 0..program.value(value.value).limbs.len();
             let name = |position| {
-                let own = meaning.output(output, position, 0)?;
-                body.name(first, own).filter(|name| meaning.leaf(own).is_none() && name.ciphertext == 1)
+                meaning.output(output, position, 0).filter(|&name| meaning.leaf(name).is_none() && name.ciphertext == 1)
             };
             let names: Option<Vec<Value>> = limbs.map(name).collect();
             gives.push(names.ok_or_else(|| wrong("a body gives a limb that it was given"))?);
         }
         let given: HashSet<Value> = gives.iter().flatten().copied().collect();
         let (mut takes, mut shared, mut inner) = (BTreeMap::new(), HashMap::new(), HashSet::new());
-        for event in items.iter().filter_map(|item| if let Item::Event(event) = item { Some(event) } else { None }) {
+        for event in list.events {
+            if event.op.ciphertext != 0 {
+                return Err(wrong("an event is named as of another round"));
+            }
             for access in event.reads.iter().chain(&event.writes) {
                 let name = access.value;
-                let own = body.own(first, name).ok_or_else(|| wrong("a name that is none of the body's"))?;
-                let leaf = meaning.leaf(own).map(|leaf| leaf.leaf);
+                meaning.number(name).ok_or_else(|| wrong("a name that is none of the body's"))?;
+                let leaf = meaning.leaf(name).map(|leaf| leaf.leaf);
                 if let Some(Leaf::Input { index, limb }) = leaf {
                     let position = inputs.get(index).and_then(|limbs| limbs.position(limb));
                     let position = position.ok_or_else(|| wrong(format!("limb {limb} of input {index}")))?;
@@ -215,7 +165,7 @@ fn collect(items: &[Item], base: i64, shift: Shift, most: usize, found: &mut Vec
 }
 
 /// Audits a schedule of rounds, including its bodies.
-pub fn audit_whole(rounds: &Rounds, schedule: &Schedule, bodies: &[&dyn BodyMeaning]) -> Result<(), AuditError> {
+pub fn audit_whole(rounds: &Rounds, schedule: &Schedule, bodies: &[&dyn MappedBody]) -> Result<(), AuditError> {
     rounds.check().map_err(|error| AuditError::Program { cause: error.to_string() })?;
     let order: Vec<usize> = rounds.rounds.iter().map(|round| round.body).collect();
     let mut found = Vec::new();

@@ -9,7 +9,7 @@ use crate::osiris::replay::{replay, replay_rounds};
 use crate::osiris::rounds::Body;
 use crate::osiris::schedule::schedule;
 use crate::rns::leaf::Leaf;
-use crate::rns::rounds::{SharedKeys, schedule as rounds_schedule};
+use crate::rns::rounds::{MappedBody, SharedKeys, schedule as rounds_schedule};
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_program::rns::homomorphic::{Builder, Diagonals, NodeId, Program, Scheme, Values, evaluate};
 use polyfabric_program::rns::kernel::{Round, Rounds};
