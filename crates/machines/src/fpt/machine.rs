@@ -204,41 +204,6 @@ impl Fpt {
         products * self.product() + i64::from(stages) * self.depth.adder as i64 + (points / width) as i64 - 1
     }
 
-    /// The kernels for `polynomials` polynomials of `levels` digits each (section 3.3), and the figure that sets their
-    /// width.
-    fn kernels(&self, polynomials: u64, levels: u64) -> (Kernels, &'static str) {
-        match self.balance {
-            Balance::FftUnrolled => {
-                let inverse = self.forward_points.div_ceil(levels).next_power_of_two();
-                let widths = (self.forward_points, inverse);
-                (Kernels { widths, side: 1, side_rows: 1 }, "units.cmux.forward_points")
-            }
-            Balance::DotProductUnrolled => {
-                let widths = (self.kernel_points, self.kernel_points);
-                (Kernels { widths, side: polynomials, side_rows: polynomials * levels }, "units.cmux.kernel_points")
-            }
-        }
-    }
-
-    /// Latency of each part of the pipeline, if a group of polynomials takes `group` cycles.
-    fn latencies(&self, points: u64, kernels: &Kernels, group: i64) -> Latencies {
-        let adder = self.depth.adder as i64;
-        let memory = self.depth.memory as i64;
-        // The barrel shifter needs all of a polynomial, and its output is reordered back, so a group is buffered.
-        let shifter = i64::from((2 * points).ilog2() + 1) * self.multiplexer as i64;
-        Latencies {
-            rotate: memory + group + shifter + adder,
-            // The decomposition keeps all bits of the accumulator (section 3.5), so it needs no rounding: one addition
-            // for the digits' carries.
-            decompose: adder,
-            forward: self.transform(points, kernels.widths.0),
-            multiply: self.product(),
-            add: adder * i64::from(kernels.side_rows.next_power_of_two().ilog2().max(1)),
-            inverse: self.transform(points, kernels.widths.1),
-            accumulate: memory + adder,
-        }
-    }
-
     fn bits(&self, parameters: &Parameters, points: u64) -> Bits {
         let gadget = parameters.bootstrap_gadget();
         Bits {
@@ -259,8 +224,18 @@ impl Fpt {
         let points = ring_degree / 2;
         let polynomials = parameters.glwe_dimension().get() as u64 + 1;
         let levels = u64::from(parameters.bootstrap_gadget().levels);
-        let (kernels, figure) = self.kernels(polynomials, levels);
-        let Kernels { widths, side, side_rows } = kernels;
+        // The kernels' complex points per cycle (section 3.3); polynomials of the accumulator and rows of the key that
+        // they process in parallel; the figure that sets their width.
+        let (widths, side, side_rows, figure) = match self.balance {
+            Balance::FftUnrolled => {
+                let inverse = self.forward_points.div_ceil(levels).next_power_of_two();
+                ((self.forward_points, inverse), 1, 1, "units.cmux.forward_points")
+            }
+            Balance::DotProductUnrolled => {
+                let widths = (self.kernel_points, self.kernel_points);
+                (widths, polynomials, polynomials * levels, "units.cmux.kernel_points")
+            }
+        };
         let (width, inverse_width) = widths;
         if width > points {
             return Err(ShapeError::Width { figure, width, set: set(), points });
@@ -268,8 +243,16 @@ impl Fpt {
         let step = (points / width) as i64;
         let group = if side == 1 { levels as i64 * step } else { step };
         let cmux = group * (polynomials / side) as i64;
-        let latencies = self.latencies(points, &kernels, group);
-        let Latencies { rotate, decompose, forward, multiply, add, inverse, accumulate } = latencies;
+        let (adder, memory) = (self.depth.adder as i64, self.depth.memory as i64);
+        // The barrel shifter needs all of a polynomial, and its output is reordered back, so a group is buffered.
+        let shifter = i64::from((2 * points).ilog2() + 1) * self.multiplexer as i64;
+        let rotate = memory + group + shifter + adder;
+        // The decomposition keeps all bits of the accumulator (section 3.5), so it needs no rounding: one addition for
+        // the digits' carries.
+        let decompose = adder;
+        let (forward, inverse) = (self.transform(points, width), self.transform(points, inverse_width));
+        let (multiply, accumulate) = (self.product(), memory + adder);
+        let add = adder * i64::from(side_rows.next_power_of_two().ilog2().max(1));
         let steps = (polynomials * levels / side_rows) as i64;
         let to_multiply = rotate + group - 1 + decompose + forward;
         let to_accumulate = to_multiply + (steps - 1) * step + multiply + add + inverse;
@@ -313,26 +296,6 @@ impl Fpt {
             bits,
         })
     }
-}
-
-struct Kernels {
-    /// Complex points per cycle of a forward and of an inverse kernel.
-    widths: (u64, u64),
-    /// Polynomials of the accumulator processed in parallel.
-    side: u64,
-    /// Rows of the key processed in parallel.
-    side_rows: u64,
-}
-
-/// Latencies of the parts, as in [`Shape`].
-struct Latencies {
-    rotate: i64,
-    decompose: i64,
-    forward: i64,
-    multiply: i64,
-    add: i64,
-    inverse: i64,
-    accumulate: i64,
 }
 
 impl Shape {
