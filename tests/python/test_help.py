@@ -54,3 +54,20 @@ def test_doctor_shows_this_computer(polyfabric) -> None:
     text = polyfabric("doctor").out
     assert found["instruction_set"] in text
     assert "verilator" in text
+
+
+@pytest.mark.parametrize(
+    ("command", "choice"),
+    [
+        (("run",), "FILE.py:FUNCTION"),
+        (("compare",), "FILE.py:FUNCTION"),
+        (("simulate", "pbs"), "morphling"),
+        (("widths", "--params", "fpt-I"), "morphling"),
+        (("explore",), "morphling"),
+        (("reproduce",), "morphling"),
+    ],
+)
+def test_a_missing_argument_is_reported_with_its_choices(polyfabric, command, choice):
+    done = polyfabric(*command)
+    assert done.status == 2
+    assert choice in done.err

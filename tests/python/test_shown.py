@@ -98,3 +98,13 @@ def test_a_run_of_a_model_shows_its_predictions_and_not_its_tables() -> None:
     assert shown.startswith("[4 5]\n")
     assert "correct" in shown
     assert len(shown) < 300
+
+
+def test_a_name_that_a_result_lacks_is_reported_with_those_that_it_has() -> None:
+    result = plus.run({"x": 2})
+    with pytest.raises(AttributeError) as found:
+        _ = result.output
+    assert isinstance(found.value, pf.Error)
+    assert all(
+        f"result.{name}" in str(found.value) and hasattr(result, name) for name in ("value", "outputs", "seconds")
+    )

@@ -13,12 +13,12 @@ from ..language.types import MOST_ELEMENTS
 from ..schemes.options import OWN, WIDTHS
 from ..studies import compare as compared
 from ..studies.comparison import BATCH
-from . import machine_choices, memory_option, places
+from . import machine_choices, memory_option, named, places
 from .console import out, print_json
 
 
 @click.command()
-@click.argument("program")
+@click.argument("program", type=named.PROGRAM)
 @click.option(
     "--on",
     metavar="M1,M2,..",

@@ -11,14 +11,14 @@ from ..accelerators.sweep_axes import EXCHANGES, axis
 from ..host.progress import bars
 from ..language.types import MOST_ELEMENTS
 from ..studies import explore as explored
-from . import memory_option, places
+from . import memory_option, named, places
 from .console import error_line, out, print_json
 
 _EXCHANGES = " or ".join(f"{name}={','.join(values)}" for name, values in EXCHANGES.items())
 
 
 @click.command()
-@click.argument("machine")
+@click.argument("machine", type=named.MACHINE)
 @click.option(
     "--programs",
     metavar="LIST",

@@ -9,12 +9,12 @@ import click
 
 from ..host.progress import bars
 from ..papers import reproduce as reproduced
-from . import places
+from . import named, places
 from .console import error_line, out, print_json
 
 
 @click.command()
-@click.argument("paper")
+@click.argument("paper", type=named.PAPER)
 @click.option(
     "--plot",
     type=click.Path(path_type=Path, dir_okay=False),

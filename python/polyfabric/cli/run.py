@@ -10,7 +10,7 @@ import click
 from ..host.computer import MOST_THREADS
 from ..language.types import MOST_ELEMENTS
 from ..run import file_steps
-from . import machine_choices, memory_option, run_applications, run_program
+from . import machine_choices, memory_option, named, run_applications, run_program
 from .grouped import Grouped
 from .run_options import RunOptions
 
@@ -30,7 +30,7 @@ EXAMPLES = (
 
 @click.command(cls=Grouped, headings=HEADINGS, examples=EXAMPLES, context_settings={"allow_extra_args": True})
 @click.pass_context
-@click.argument("program")
+@click.argument("program", type=named.PROGRAM)
 @click.option(
     "--on",
     default="cpu",

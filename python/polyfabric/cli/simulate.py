@@ -21,7 +21,7 @@ from ..schemes.options import PlanOptions
 from ..schemes.plan import Plan
 from ..schemes.rns import SlotPlan
 from ..schemes.tfhe import ElementPlan
-from . import machine_choices, memory_option, places
+from . import machine_choices, memory_option, named, places
 from .console import grid, out, print_json, security_warnings, warning_line
 from .simulate_rounds import folded, is_given, steps
 
@@ -30,9 +30,10 @@ BATCH = 64
 
 
 @click.command()
-@click.argument("program")
+@click.argument("program", type=named.PROGRAM)
 @click.option(
     "--on",
+    type=named.MACHINE,
     required=True,
     metavar="MACHINE",
     help="A machine (polyfabric machines lists them), by name or as a file.toml of yours.",

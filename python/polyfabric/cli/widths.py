@@ -15,6 +15,7 @@ from ..reports.tables import print_table
 from ..schemes.parameters import named
 from . import places
 from .console import grid, out, print_json
+from .named import MACHINE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,7 +25,7 @@ NAMES = {"key": "bootstrapping key", "forward": "forward FFT", "inverse": "inver
 
 @click.command()
 @click.option("--params", "set_name", required=True, metavar="SET", help="The parameter set.")
-@click.option("--on", required=True, metavar="MACHINE", help="A machine of TFHE, or a file of one.")
+@click.option("--on", type=MACHINE, required=True, metavar="MACHINE", help="A machine of TFHE, or a file of one.")
 @click.option(
     "--judge",
     type=click.Choice(["phase", "coefficient"]),

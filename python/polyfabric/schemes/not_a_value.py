@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from ..errors import InputError
+from ..errors import AbsentError, InputError
 
 
 class NotAValue:
@@ -28,6 +28,15 @@ class NotAValue:
         if isinstance(other, NotAValue):
             return self is not other
         return _refused("result.value != ..")(self)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        # Python and libraries probe for names with an underscore.
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        raise AbsentError(
+            f"a result of {vars(self).get('program')} has no .{name}; its value is result.value, its outputs are result.outputs, and the "
+            "times of its steps result.seconds"
+        )
 
     def __format__(self, form: str) -> str:
         return str(self) if not form else _refused(f"f'{{result.value:{form}}}'")(self)

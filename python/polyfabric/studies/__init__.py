@@ -93,6 +93,8 @@ def explore(
     """
     from .exploration import Task, own_axes, sweep
 
+    if isinstance(machine, Machine):
+        raise InputError(f"explore: its processes load the machine themselves; give {machine.argument!r}")
     task = Task.of(machine, _listed("programs", programs), batch)
     given = [{key: values} for key, values in axes.items()] if isinstance(axes, Mapping) else axes
     well_formed = isinstance(given, Sequence) and all(isinstance(axis, Mapping) for axis in given)
