@@ -45,7 +45,7 @@ def warning_line(message: str) -> None:
 
 
 def note_line(message: str) -> None:
-    """What a long command does, on the error stream."""
+    """A note on a long command, on the error stream."""
     _line(("note:", "bold"), message)
 
 

@@ -19,7 +19,7 @@ class Named(click.ParamType):
         self.choices = choices
 
     def get_missing_message(self, *_: Any, **__: Any) -> str:  # noqa: ANN401 - click's own, which depend on its version
-        """What can be given."""
+        """The choices."""
         return self.choices()
 
 

@@ -72,7 +72,7 @@ def _name(receiver: Any, public_name: str) -> str:  # noqa: ANN401 - any object 
 def _unbound(
     own: Signature, name: str, receiver: object, operands: Sequence[Any], options: Mapping[str, Any]
 ) -> str | None:
-    """What is wrong with the number or the names of the arguments."""
+    """The error in the number or the names of the arguments."""
     try:
         own.bind(*operands, **options)
     except TypeError as problem:
