@@ -50,6 +50,14 @@ impl PyProgramBuilder {
         })
     }
 
+    /// Sets whether the following comparisons may use lookups on the whole torus.
+    fn integer_whole_torus(&mut self, whole: bool) -> PyResult<()> {
+        self.with(|integers, _| {
+            integers.set_whole_torus(whole);
+            Ok(())
+        })
+    }
+
     fn integer_type(&mut self, a: u32) -> PyResult<(u32, bool, usize)> {
         self.with(|integers, _| {
             let kind = integers.kind(IntegerId(a))?;

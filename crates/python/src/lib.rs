@@ -8,6 +8,7 @@ mod integers;
 mod isa;
 mod kernel;
 mod keys;
+mod lanes;
 mod machine;
 mod parameters;
 mod program;

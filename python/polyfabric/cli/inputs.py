@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..apps.programs import read as read_file
 from ..errors import InputError
+from ..language.lane_program import LaneProgram
 from ..language.traced import TracedProgram
 from ..language.types import SlotType, TextType, Type
 
@@ -70,8 +71,20 @@ def of(program: TracedProgram, given: tuple[str, ...]) -> dict[str, Any]:
     if given:
         return inputs(program, given)
     generator = np.random.default_rng()
-    draw = _drawn_elements if program.kind == "elements" else _drawn_slots
-    return {name: draw(kind, generator) for name, kind in program.inputs.items()}
+    batch, drawn = _batch(program), {}
+    for name, kind in program.inputs.items():
+        if isinstance(kind, SlotType):
+            drawn[name] = _drawn_slots(kind, generator)
+        elif batch is None:
+            drawn[name] = _drawn_elements(kind, generator)
+        else:
+            drawn[name] = [_drawn_elements(kind, generator) for _ in range(batch)]
+    return drawn
+
+
+def _batch(program: TracedProgram) -> int | None:
+    """Number of inputs that an execution takes; `None` if it takes one."""
+    return program.batch if isinstance(program, LaneProgram) else None
 
 
 def _drawn_elements(kind: Type, generator: np.random.Generator) -> int | list[int]:
@@ -94,7 +107,7 @@ def _drawn_slots(kind: SlotType, generator: np.random.Generator) -> NDArray[Any]
 
 def _read(program: TracedProgram, name: str, text: str) -> Any:  # noqa: ANN401 - of the input's type
     kind = program.inputs.get(name)
-    if isinstance(kind, TextType):
+    if isinstance(kind, TextType) and _batch(program) is None:
         return text
     if text.lstrip().startswith("["):
         try:
@@ -105,7 +118,7 @@ def _read(program: TracedProgram, name: str, text: str) -> Any:  # noqa: ANN401 
             ) from None
     if isinstance(kind, Type) and kind.kind == "boolean":
         text = ",".join(BOOLEANS.get(part.strip().lower(), part) for part in text.split(","))
-    return _integers(name, text) if program.kind == "elements" else _numbers(name, text)
+    return _integers(name, text) if isinstance(kind, Type) else _numbers(name, text)
 
 
 def _numbers(name: str, text: str) -> complex | list[complex]:

@@ -335,8 +335,8 @@ def extreme(op: str, a: Operand, b: Operand) -> Encrypted:
     """The greater or the lesser of each pair: "max" or "min"."""
     if isinstance(a, Public):
         a, b = b, a
-    if isinstance(b, Public) and not _torus(a):
-        # A number beyond the end where it never is the result may as well be that end.
+    if isinstance(b, Public) and not _torus(a) and not (isinstance(a, Digits) and a.span is None):
+        # A number beyond the end where it never is the result may as well be that end. It counts for the width of a result that has one.
         lo, hi = _span(a)
         b = Public([min(n, hi) if op == "min" else max(n, lo) for n in b.numbers], scalar=b.scalar)
     if _in_cells(a, b):

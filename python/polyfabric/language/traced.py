@@ -14,6 +14,7 @@ from .shapes import expect_inputs, gathered, value_of, written_call
 
 if TYPE_CHECKING:
     from .. import _native
+    from .lane_shapes import LaneShapes
     from .shapes import Shapes
     from .slot_shapes import SlotShapes
     from .types import SlotType, Type
@@ -23,16 +24,16 @@ class TracedProgram(ABC):
     """A program on encrypted data, traced from a function or parsed from text."""
 
     kind: ClassVar[str]
-    """Its operands: "elements" with TFHE, "slots" with CKKS and BGV."""
+    """Its operands: "elements" with TFHE, "slots" with CKKS and BGV, "lanes" for integers with CKKS."""
     native: _native.Program | _native.SlotProgram
     """The homomorphic program."""
-    shapes: Shapes | SlotShapes
+    shapes: Shapes | SlotShapes | LaneShapes
     """The types of its inputs and outputs."""
     function: Callable[..., Any] | None = None
     """The traced function; `None` for a program that was parsed from text."""
 
     def _begin(
-        self, native: _native.Program | _native.SlotProgram, shapes: Shapes | SlotShapes, doc: str | None
+        self, native: _native.Program | _native.SlotProgram, shapes: Shapes | SlotShapes | LaneShapes, doc: str | None
     ) -> None:
         self.native = native
         self.shapes = shapes

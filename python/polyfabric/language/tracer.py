@@ -52,9 +52,20 @@ class InDigits(Unfit):
 class Tracer(Asked):
     """One program being traced."""
 
-    def __init__(self, name: str, form: Form = "free", digits: Collection[str] = (), *, again: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        form: Form = "free",
+        digits: Collection[str] = (),
+        *,
+        again: bool = False,
+        whole_torus: bool = True,
+    ) -> None:
         self.name = name
         self.builder = ProgramBuilder(name, most())
+        self.builder.integer_whole_torus(whole_torus)
+        self.signs = SIGNS if whole_torus else MOST_CAST
+        """Number of differences whose sign one lookup reads. Tables on slots have no whole torus."""
         self.reference = Reference()
         self.made: dict[tuple[str, int, int, bool], Cells] = {}
         self.looked_up: dict[int, tuple[Cells, list[Table], list[int] | None]] = {}
@@ -109,7 +120,7 @@ class Tracer(Asked):
 
     def reads(self, values: int, *, signs: bool = False) -> bool:
         """Whether an operator may read this many values with one lookup. With `signs`, only the sign matters."""
-        if values <= (SIGNS if signs else MOST_CAST):
+        if values <= (self.signs if signs else MOST_CAST):
             return True
         if self.form == "split" or (values > MOST_LOOKED_UP and not signs):
             return False

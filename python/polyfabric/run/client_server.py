@@ -103,7 +103,7 @@ class Client:
         context = self._context
         given = _gathered(self.specification, inputs, named)
         flat = context.shapes.flatten(given, partly=context.public)
-        if len(flat) < len(context.shapes.inputs):
+        if len(flat) < len(context.names(outputs=False)):
             return Encryptor(self.specification, self.public_key, security=0).encrypt(given)
         return encrypted(context, self._key, flat)
 
@@ -282,7 +282,7 @@ class Server:
 def encrypted(context: Context, key: ClientKey, values: Values) -> Ciphertexts:
     """Encrypts all inputs, given in the form of the lower layers."""
     ciphertexts = context.encrypt(key, values)
-    names = context.shapes.inputs
+    names = context.names(outputs=False)
     return Ciphertexts({name: content(context.write(ciphertexts, name, outputs=False)) for name in names}, ".in.ct")
 
 
@@ -306,7 +306,7 @@ def executed(
     planned.check_memory(held_bytes(key))
     inputs = context.read(dict(request.parts), outputs=False, server=key)
     results, _ = execute(planned, key, inputs, on=on, threads=threads, progress=progress)
-    names = context.shapes.outputs
+    names = context.names(outputs=True)
     return Ciphertexts({name: content(context.write(results, name, outputs=True)) for name in names}, ".out.ct")
 
 

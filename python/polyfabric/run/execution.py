@@ -16,6 +16,7 @@ from ..host.progress import ProgressHook
 from ..language.traced import TracedProgram
 from ..reports import Report
 from ..schemes.context import Ciphertexts, ServerKey
+from ..schemes.lanes import LanePlan
 from ..schemes.options import PlanOptions
 from ..schemes.plan import Execution, Plan, RunResult
 from ..schemes.rns import SlotPlan
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 HERE = ("cpu", "gpu", "interpreter")
 """Values of `on` that mean this computer."""
 
-PLANS: Mapping[str, type[Plan]] = {"elements": ElementPlan, "slots": SlotPlan}
+PLANS: Mapping[str, type[Plan]] = {"elements": ElementPlan, "slots": SlotPlan, "lanes": LanePlan}
 """Plan classes by language."""
 
 
@@ -68,7 +69,7 @@ def make_plan(program: TracedProgram, options: PlanOptions) -> Plan:
     with memory.limited(options.memory):
         checked = options.checked(program)
         if checked.machine is not None:
-            checked.machine.expect_executes(program.name, on_slots=program.kind == "slots")
+            checked.machine.expect_executes(program.name, on_slots=program.kind != "elements")
         return PLANS[program.kind].make(program, checked)
 
 

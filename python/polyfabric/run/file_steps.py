@@ -201,10 +201,9 @@ class Steps:
         ciphertexts = planned.context.encrypt(keys.client, flat)
         if made:
             keys.save(self.folder)
-        self._forget_outputs(program)
+        self._forget_outputs(planned)
         files: dict[str, Callable[[Path], object]] = {
-            self._input(name).name: partial(_write, planned.context, ciphertexts, name, outputs=False)
-            for name in program.inputs
+            self._input(name).name: partial(_write, planned.context, ciphertexts, name, outputs=False) for name in flat
         }
         noted = {"values": expected.values, "magnitudes": expected.magnitudes}
         files[EXPECTED] = partial(write_text, text=json.dumps(noted), private=True)
@@ -229,9 +228,9 @@ class Steps:
             )
         program = planned.program
         flat = program.flatten(inputs(program), partly=True)
-        if len(flat) == len(program.inputs):
+        if len(flat) == len(planned.context.names(outputs=False)):
             planned.evaluate(flat)
-        self._forget_outputs(program)
+        self._forget_outputs(planned)
         write_together(
             self.folder,
             {
@@ -247,7 +246,7 @@ class Steps:
         server = load_server_key(self.scheme, path, self.progress)
         planned = self._plan_of_files(server, outputs=False)
         first = "encrypt first (--step encrypt, encrypt), or copy the encryptor's"
-        files = {name: _there(self._input(name), first) for name in planned.program.inputs}
+        files = {name: _there(self._input(name), first) for name in planned.context.names(outputs=False)}
         planned.check_memory(server.bytes)
         ciphertexts = planned.context.read(files, outputs=False, server=server)
         results, _ = execute(planned, server, ciphertexts, on=self.on, threads=threads, progress=self.progress)
@@ -255,7 +254,7 @@ class Steps:
             self.folder,
             {
                 self._output(name).name: partial(_write, planned.context, results, name, outputs=True)
-                for name in planned.program.outputs
+                for name in planned.context.names(outputs=True)
             },
         )
         return Executed(planned.parameters.name, named_place(self.on), planned.work)
@@ -268,7 +267,7 @@ class Steps:
         planned = self._plan_of_files(client, outputs=True)
         planned.check_flood(flood)
         first = "execute first (--step execute, execute), or copy it from the server"
-        files = {name: _there(self._output(name), first) for name in planned.program.outputs}
+        files = {name: _there(self._output(name), first) for name in planned.context.names(outputs=True)}
         found = planned.decrypt(client, planned.context.read(files, outputs=True), flood)
         outputs = planned.program.shaped(found)
         if not (self.folder / EXPECTED).exists():
@@ -303,16 +302,16 @@ class Steps:
             own = self.plan(replace(self.options, parameters=None, security=0))
         except Error:
             return
-        names, path = (own.program.outputs, self._output) if outputs else (own.program.inputs, self._input)
+        names, path = own.context.names(outputs=outputs), self._output if outputs else self._input
         own.context.expect_own({name: path(name) for name in names if path(name).exists()}, outputs=outputs)
 
     def _plan_of_client(self, key: ClientKey) -> Plan:
         """The client's plan: if a public key exists, inputs may be encrypted with it."""
         return self._plan_of(key, public=PUBLIC in present(self.folder))
 
-    def _forget_outputs(self, program: TracedProgram) -> None:
+    def _forget_outputs(self, planned: Plan) -> None:
         """Removes the outputs of previous inputs, which would otherwise be taken for those of the new inputs."""
-        for path in map(self._output, program.outputs):
+        for path in map(self._output, planned.context.names(outputs=True)):
             try:
                 path.unlink(missing_ok=True)
             except OSError as problem:

@@ -14,6 +14,7 @@ from ..errors import InputError
 from ..host.files import path_of
 from ..host.names import suggestion
 from ..host.progress import watched
+from ..language import lane_program as written_on_lanes
 from ..language import program as written
 from ..language import slot_program as written_on_slots
 from ..language.place import pass_over, refuse
@@ -291,7 +292,7 @@ class Program(TracedProgram):
         every scheme the same machine `on`.
         """
         asked = PlanOptions(machine=place(on), **options)
-        if asked.measure and self.kind == "slots":
+        if asked.measure and self.kind != "elements":
             raise InputError(f"{self.name}: measure=True needs a whole run with all keys; omit it in a step")
         return Steps(path_of(folder), self.scheme, asked, partial(execution.make_plan, self), progress, on)
 
@@ -304,7 +305,11 @@ class SlotProgram(written_on_slots.SlotProgram, Program):
     """A CKKS or BGV program."""
 
 
-traced = partial(written.trace, kinds=(TfheProgram, SlotProgram))
+class LaneProgram(written_on_lanes.LaneProgram, Program):
+    """A program on integers with CKKS."""
+
+
+traced = partial(written.trace, kinds=(TfheProgram, SlotProgram, LaneProgram))
 """Traces a function on inputs of given types."""
 
 finished = partial(written_on_slots.finish, kind=SlotProgram)
@@ -318,6 +323,7 @@ def program(
     scheme: str | Type | SlotType | None = None,
     slots: int | Type | SlotType | None = None,
     lanes: int | Type | SlotType | None = None,
+    batch: int | Type | SlotType | None = None,
     **inputs: Type | SlotType,
 ) -> Callable[[Callable[..., Any]], Program]:
     """Turns a function into a `pf.Program`. Keywords or annotations give the types of its parameters,
@@ -329,6 +335,9 @@ def program(
     `scheme` is "tfhe", "ckks" or "bgv"; by default the types determine it. With CKKS and BGV, every vector has `slots` slots, a power of two; by
     default as many as the longest input needs. `lanes` is the number of lookups that take the time of one on the target, for integers in
     digits, by default 2; with many, as on an accelerator, carries use a parallel prefix.
+
+    With scheme="ckks", integers are computed by lookup tables on slots. One execution takes a list of `batch` inputs, at most 65,536, in about the
+    time of one; a program without `batch` takes one.
     """
     # The function may have parameters with these names.
     if isinstance(scheme, Type | SlotType):
@@ -337,6 +346,8 @@ def program(
         inputs["slots"], slots = slots, None  # type: ignore[assignment]
     if isinstance(lanes, Type | SlotType):
         inputs["lanes"], lanes = lanes, None  # type: ignore[assignment]
+    if isinstance(batch, Type | SlotType):
+        inputs["batch"], batch = batch, None  # type: ignore[assignment]
     if callable(name):
         raise refuse(
             "@pf.program needs parentheses, and the types of the parameters; write @pf.program(x=pf.Int(0, 7)), or @pf.program() over "
@@ -347,6 +358,6 @@ def program(
 
     @short
     def decorate(function: Callable[..., Any]) -> Program:
-        return traced(function, inputs, name, scheme=scheme, slots=slots, lanes=lanes)
+        return traced(function, inputs, name, scheme=scheme, slots=slots, lanes=lanes, batch=batch)
 
     return decorate

@@ -19,6 +19,7 @@ from ..host.units import security as security_text
 from ..language.shapes import written
 from ..language.traced import TracedProgram
 from ..schemes.context import LARGEST_KEY, Context
+from ..schemes.lanes import LaneContext
 from ..schemes.options import PlanOptions, expect_bits
 from ..schemes.plan import Plan
 from ..schemes.rns import SlotContext
@@ -162,4 +163,6 @@ class Specification:
         """The scheme-specific operations of clients and servers."""
         if self.scheme not in SCHEMES:
             raise ValueError(f"there is no scheme {self.scheme:.80}")
-        return ElementContext.of(self.data) if self.scheme == "tfhe" else SlotContext.of(self.data, self.scheme)
+        if self.scheme == "tfhe":
+            return ElementContext.of(self.data)
+        return (LaneContext if "batch" in self.data["shapes"] else SlotContext).of(self.data, self.scheme)

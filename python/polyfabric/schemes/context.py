@@ -13,6 +13,7 @@ from .slot_parameters import SlotParameters
 
 if TYPE_CHECKING:
     from ..host.progress import ProgressHook
+    from ..language.lane_shapes import LaneShapes
     from ..language.shapes import Shapes
     from ..language.slot_shapes import SlotShapes
 
@@ -49,7 +50,7 @@ class Context(ABC):
 
     signature: Any
     """The native signature: names, encodings and bounds."""
-    shapes: Shapes | SlotShapes
+    shapes: Shapes | SlotShapes | LaneShapes
     """Types of inputs and outputs."""
 
     scheme: str
@@ -64,6 +65,10 @@ class Context(ABC):
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """The fields of a specification except the program's name and scheme."""
+
+    def names(self, *, outputs: bool) -> list[str]:
+        """Names of the ciphertexts that hold the inputs or outputs."""
+        return list(self.shapes.outputs if outputs else self.shapes.inputs)
 
     # -- keys -----------------------------------------------------------------------------------------------------
 

@@ -53,19 +53,25 @@ class SlotContext(Context):
         signature = _native.SlotSignature.from_json(json.dumps(data["signature"]))
         if signature.scheme != scheme:
             raise ValueError(f"the scheme is {scheme}, the signature's {signature.scheme}")
-        shapes = SlotShapes.of(data["shapes"], signature.name, signature.slots, signature.plaintext_modulus)
-        if (set(shapes.inputs), set(shapes.outputs)) != (set(signature.inputs), set(signature.outputs)):
-            raise ValueError("the types differ from those of the program's inputs and outputs")
-        for own in data["signature"]["inputs"]:
-            encoding = own["encoding"]
-            if scheme == "ckks" and shapes.inputs[own["name"]].bound != encoding["ckks"]["magnitude"]:
-                raise ValueError("the program's plan has other bounds of its inputs")
+        shapes = cls._shapes_of(data, signature)
         stated = written(int, data["key_bytes"], "the size of the keys")
         if stated != signature.key_bytes:
             raise ValueError(f"the keys take {signature.key_bytes} bytes, but {stated} are stated")
         return cls(
             signature, shapes, written(bool, data["public"], "whether inputs may be encrypted with a public key")
         )
+
+    @classmethod
+    def _shapes_of(cls, data: Mapping[str, Any], signature: _native.SlotSignature) -> Any:  # noqa: ANN401 - of the program's kind
+        """The types from `to_dict`, which must be those of the signature."""
+        shapes = SlotShapes.of(data["shapes"], signature.name, signature.slots, signature.plaintext_modulus)
+        if (set(shapes.inputs), set(shapes.outputs)) != (set(signature.inputs), set(signature.outputs)):
+            raise ValueError("the types differ from those of the program's inputs and outputs")
+        for own in data["signature"]["inputs"]:
+            encoding = own["encoding"]
+            if signature.scheme == "ckks" and shapes.inputs[own["name"]].bound != encoding["ckks"]["magnitude"]:
+                raise ValueError("the program's plan has other bounds of its inputs")
+        return shapes
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of a specification except the program's name and scheme."""

@@ -34,8 +34,8 @@ use polyfabric_schemes::rns::{KeyId, KeyStorage, LimbId};
 use polyfabric_schemes::set_file::ParameterSet;
 use polyfabric_schemes::{bgv as bgv_scheme, ckks as ckks_scheme};
 use set_choice::{
-    bgv_choice, bootstrapping, choose_bgv, choose_ckks, choose_ckks_on, named_bgv, named_ckks, other_modulus,
-    other_scheme, with_bootstraps,
+    bgv_choice, bootstrapping, choose_bgv, choose_ckks, choose_ckks_on, has_lookups, named_bgv, named_ckks,
+    other_modulus, other_scheme, surer_tables, with_bootstraps,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
@@ -327,7 +327,11 @@ impl SlotPlan {
                             };
                             choose_ckks_on(&program, machine, security, takes)?
                         }
-                        None => (choose_ckks(&program, security, 0.0)?, Vec::new()),
+                        None => {
+                            let chosen = choose_ckks(&program, security, 0.0)?;
+                            let surer = surer_tables(&program, &chosen, security);
+                            (chosen, surer)
+                        }
                     },
                 };
                 if let Some(placed) = with_bootstraps(&program, &parameters)? {
@@ -357,7 +361,8 @@ impl SlotPlan {
                 };
                 let mut found = of(parameters);
                 for set in larger {
-                    if error(&found) <= FINE_ERROR {
+                    // Lookups are exact, or refused.
+                    if error(&found) <= FINE_ERROR || (has_lookups(program) && found.is_ok()) {
                         break;
                     }
                     let next = of(set);

@@ -46,7 +46,7 @@ pub fn bootstraps_of(program: &Program) -> usize {
 }
 
 /// Whether the program needs a set with tables. Such sets serve no other programs.
-fn has_lookups(program: &Program) -> bool {
+pub fn has_lookups(program: &Program) -> bool {
     program.nodes().iter().any(|node| matches!(node.op, Op::Lookup { .. }))
 }
 
@@ -107,6 +107,18 @@ pub fn choose_ckks(program: &Program, security: f64, log2_modulus: f64) -> Resul
     }
     let none = || format!("no default parameter set of CKKS has {security} bits of security; ask for fewer");
     Err(reason.map_or_else(|| parameter(none()), refused))
+}
+
+/// The larger sets with tables, in case the errors of lookups are too large with `chosen`; none for programs without lookups.
+pub fn surer_tables(
+    program: &Program,
+    chosen: &ckks_scheme::Parameters,
+    security: f64,
+) -> Vec<ckks_scheme::Parameters> {
+    if !has_lookups(program) {
+        return Vec::new();
+    }
+    candidates(program, security).skip_while(|set| set.name() != chosen.name()).skip(1).cloned().collect()
 }
 
 /// Maximum number of sets that an error names.

@@ -154,7 +154,7 @@ pub(super) fn infer(nodes: &[Node]) -> Result<Vec<u32>, ProgramError> {
 }
 
 /// Whether the operation's result has its operands' step.
-fn is_linear(op: &Op) -> bool {
+pub(crate) fn is_linear(op: &Op) -> bool {
     match op {
         Op::Add
         | Op::Sub

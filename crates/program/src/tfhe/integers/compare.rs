@@ -2,7 +2,8 @@
 //!
 //! A lookup on the whole torus reads the difference of two packed digits, from −15 to 15, and gives its sign −1, 0 or 1: values half a
 //! torus (16) apart have negated signs. Signs s_j, from the least significant up, have the sign of Σ 2^j s_j. So further lookups
-//! combine four signs at a time, and the last one combines three and gives the answer.
+//! combine four signs at a time, and the last one combines three and gives the answer. Without the whole torus, a lookup reads the difference of
+//! single digits, and combines three signs.
 
 use super::digit::{Circuit, Digit};
 use super::{BASE, CAPACITY, IntegerId, IntegerType, Integers, Operands, Result};
@@ -20,7 +21,7 @@ pub enum Comparison {
 
 /// Signs that one lookup on the whole torus combines.
 const SIGNS: usize = 4;
-/// Signs that the last lookup combines; its answers are not negatives of each other, so it uses half the torus.
+/// Signs that one lookup on half the torus combines, as the last one: its answers are not negatives of each other.
 const LAST_SIGNS: usize = 3;
 
 impl Integers {
@@ -62,15 +63,15 @@ impl Integers {
     }
 }
 
-/// Differences of packed pairs of digits (the last may be single), as weighted terms.
-fn differences(x: &[Digit], y: &[Digit]) -> Vec<Vec<(i64, Digit)>> {
+/// Differences of `packed` digits each (the last may have fewer), as weighted terms.
+fn differences(x: &[Digit], y: &[Digit], packed: usize) -> Vec<Vec<(i64, Digit)>> {
     let side_by_side = |(x, y): (&[Digit], &[Digit])| {
         let weight = |index: usize| BASE.pow(index as u32);
         let left = x.iter().enumerate().map(|(index, digit)| (weight(index), digit.clone()));
         let right = y.iter().enumerate().map(|(index, digit)| (-weight(index), digit.clone()));
         left.chain(right).collect()
     };
-    x.chunks(2).zip(y.chunks(2)).map(side_by_side).collect()
+    x.chunks(packed).zip(y.chunks(packed)).map(side_by_side).collect()
 }
 
 fn borrowed(parts: &[(i64, Digit)]) -> Vec<(i64, &Digit)> {
@@ -81,7 +82,7 @@ impl Circuit<'_> {
     /// 1 if all digits are equal.
     pub(super) fn equal(&mut self, x: &[Digit], y: &[Digit]) -> Result<Digit> {
         let mut equal = Vec::new();
-        for parts in differences(x, y) {
+        for parts in differences(x, y, 2) {
             let difference = self.read(&borrowed(&parts), 0)?;
             equal.push(self.lookup_whole(&difference, &|value| i64::from(value == 0))?);
         }
@@ -137,10 +138,11 @@ impl Circuit<'_> {
             let signed = move |value: i64| if value >= base / 2 { value - base } else { value };
             top = Some((both, signed));
         }
+        let (packed, most_signs) = if self.whole_torus { (2, SIGNS) } else { (1, LAST_SIGNS) };
         let alone = x.is_empty();
-        let only = x.len() <= 2 && top.is_none();
+        let only = x.len() <= packed && top.is_none();
         let mut signs = Vec::new();
-        for parts in differences(&x, &y) {
+        for parts in differences(&x, &y, packed) {
             let difference = self.read(&borrowed(&parts), 0)?;
             if only && difference.hi() - difference.lo() < CAPACITY {
                 return self.lookup(&difference, &|value| i64::from(answer(value.signum())));
@@ -159,7 +161,7 @@ impl Circuit<'_> {
             let mut next = Vec::new();
             let mut rest = &signs[..];
             while !rest.is_empty() {
-                let (group, after) = rest.split_at((surplus + 1).min(SIGNS).min(rest.len()));
+                let (group, after) = rest.split_at((surplus + 1).min(most_signs).min(rest.len()));
                 surplus -= (group.len() - 1).min(surplus);
                 next.push(if let [one] = group {
                     one.clone()

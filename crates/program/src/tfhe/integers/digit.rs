@@ -91,6 +91,8 @@ pub(super) struct Circuit<'a> {
     /// Σ w² of nodes that are sums of elements; all other nodes have 1.
     pub norms: &'a mut HashMap<NodeId, f64>,
     pub count: usize,
+    /// Whether lookups may use the whole torus.
+    pub whole_torus: bool,
 }
 
 type Result<T> = std::result::Result<T, IntegerError>;

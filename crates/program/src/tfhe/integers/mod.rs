@@ -182,17 +182,25 @@ pub struct Integers {
     public: HashMap<IntegerId, Vec<Vec<u8>>>,
     norms: HashMap<NodeId, f64>,
     lanes: usize,
+    whole_torus: bool,
 }
 
 impl Integers {
     /// For hardware that runs `lanes` lookups in the time of one. Carries use a parallel prefix if it saves time.
     pub fn new(lanes: usize) -> Self {
-        Self { values: Vec::new(), public: HashMap::new(), norms: HashMap::new(), lanes: lanes.max(1) }
+        let (values, public, norms) = (Vec::new(), HashMap::new(), HashMap::new());
+        Self { values, public, norms, lanes: lanes.max(1), whole_torus: true }
     }
 
     /// Sets the `lanes` of [`Self::new`] for the following operations.
     pub fn set_lanes(&mut self, lanes: usize) {
         self.lanes = lanes.max(1);
+    }
+
+    /// Whether the following comparisons may read signs of up to 2·[`CAPACITY`] − 1 values with one lookup, on the whole torus. Tables on slots
+    /// have at most [`CAPACITY`] entries. The default is true.
+    pub fn set_whole_torus(&mut self, whole: bool) {
+        self.whole_torus = whole;
     }
 
     fn get(&self, id: IntegerId) -> Result<&Integer> {
@@ -217,7 +225,7 @@ impl Integers {
     }
 
     fn circuit<'a>(&'a mut self, builder: &'a mut Builder, count: usize) -> Circuit<'a> {
-        Circuit { builder, norms: &mut self.norms, count }
+        Circuit { builder, norms: &mut self.norms, count, whole_torus: self.whole_torus }
     }
 
     /// An encrypted input of `count` integers: all first digits, then all second digits, and so on.

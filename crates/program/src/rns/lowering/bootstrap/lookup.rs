@@ -42,7 +42,8 @@ impl Lowering<'_> {
         tables: &[&Table],
     ) -> Result<Vec<CiphertextValue>> {
         let Method::Tables { levels } = plan.literal().reduction.method else {
-            let problem = "the parameters have no lookup tables; choose a set that has";
+            let problem =
+                "the parameters have no lookup tables; omit the set, or name one with tables, as ckks-lookup-762";
             return Err(LoweringError::NotLowered { op: "lookup", problem });
         };
         let a = if a.rescale_due { self.relinearise_and_rescale(a)? } else { a.clone() };

@@ -1,0 +1,118 @@
+//! Programs on integers, for CKKS: lookup tables on slots.
+//!
+//! [`convert`] turns a program on integers ([`tfhe`](crate::tfhe)) into one on slots ([`rns`](crate::rns)) that computes the same on a batch of
+//! inputs. Every element of a vector becomes a vector of slots, and the batch lies in its *lanes*, the real and the imaginary parts of the
+//! slots. Linear operations stay linear, selections and concatenations cost nothing, and tables, signs and gates become lookups
+//! ([`Op::Lookup`](crate::rns::homomorphic::Op::Lookup)).
+//!
+//! The integers that linear operations connect are represented modulo one p, the smallest with which every lookup and every output is unique
+//! (`modulus.rs`). Example: the sum s of two digits from 0 to 3 with the lookups s mod 4 and ⌊s/4⌋ has p = 7, a slot of 2/7 + i·5/7
+//! holds the sums 2 and 5 of two inputs of the batch, and tables of 7 entries give their digits and carries.
+
+mod elements;
+mod emit;
+mod modulus;
+
+use crate::rns::homomorphic::{Program as SlotProgram, ProgramError as SlotProgramError};
+use crate::tfhe::homomorphic::{ElementType, Node, NodeId, Program};
+use crate::{Location, MemoryBudget};
+use elements::Elements;
+use emit::Emitter;
+use modulus::Moduli;
+use std::fmt;
+use thiserror::Error;
+
+/// Largest modulus p of integers on slots: that of the tables of the built-in parameter sets.
+pub const MOST_MODULUS: u32 = 16;
+
+/// Largest batch: the lanes of the largest ring of the built-in sets with tables.
+pub const MOST_BATCH: usize = 1 << 16;
+
+/// The program on slots, and how its inputs and outputs hold those of the program on integers.
+#[derive(Clone, Debug)]
+pub struct OnSlots {
+    pub program: SlotProgram,
+    pub inputs: Vec<Terminal>,
+    pub outputs: Vec<Terminal>,
+}
+
+/// An input or output of the program on integers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Terminal {
+    pub name: String,
+    /// p. The values of the input's or output's type differ modulo p.
+    pub modulus: u32,
+    pub elements: Vec<Element>,
+}
+
+/// One element of an input or output.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Element {
+    /// In the vector of slots of this name.
+    Vector(String),
+    /// A public element of an output, the same for the whole batch.
+    Public(i64),
+}
+
+/// Why a program on integers has no form on slots.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub struct LaneError {
+    #[source]
+    pub cause: LaneErrorCause,
+    pub location: Option<Location>,
+}
+
+impl fmt::Display for LaneError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.location {
+            Some(location) => write!(f, "{location}: {}", self.cause),
+            None => self.cause.fmt(f),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum LaneErrorCause {
+    #[error("a batch of {batch} inputs, but a ciphertext of CKKS holds at most {most}; run several batches")]
+    TooManyInputs { batch: usize, most: usize },
+    #[error("fractions of a turn have no lookup tables on slots; use TFHE")]
+    Torus,
+    #[error(
+        "{op} of values of {element}, but tables on slots have at most {most} entries; narrow the range, or declare a width, as pf.UInt(8), which has \
+         digits"
+    )]
+    TooManyValues { op: &'static str, element: ElementType, most: u32 },
+    #[error("{name}: all outputs are public; return at least one encrypted value")]
+    AllPublic { name: String },
+    #[error(transparent)]
+    Slots(#[from] SlotProgramError),
+}
+
+type Result<T> = std::result::Result<T, LaneError>;
+
+fn refuse<T>(cause: LaneErrorCause, location: Option<&Location>) -> Result<T> {
+    Err(LaneError { cause, location: location.cloned() })
+}
+
+/// The program on slots that computes `program` on `batch` inputs at once.
+///
+/// # Errors
+/// [`LaneErrorCause`].
+pub fn convert(program: &Program, batch: usize, memory: MemoryBudget) -> Result<OnSlots> {
+    if batch > MOST_BATCH {
+        return refuse(LaneErrorCause::TooManyInputs { batch, most: MOST_BATCH }, None);
+    }
+    let torus = program.nodes().iter().find(|node| matches!(node.element, ElementType::Torus { .. }));
+    if let Some(node) = torus {
+        return refuse(LaneErrorCause::Torus, node.location.as_ref());
+    }
+    let elements = Elements::new(program);
+    let moduli = Moduli::new(program, &elements)?;
+    let slots = batch.div_ceil(2).next_power_of_two();
+    Emitter::new(program, &elements, &moduli, slots, memory)?.run()
+}
+
+/// The nodes of `program` with their indices.
+fn nodes(program: &Program) -> impl DoubleEndedIterator<Item = (NodeId, &Node)> {
+    program.nodes().iter().enumerate().map(|(index, node)| (NodeId(index as u32), node))
+}

@@ -1,0 +1,283 @@
+"""Converts values of a program on integers with CKKS between the user's form and slots.
+
+Every element of an input or output is a vector of slots. Its lanes, the real and the imaginary parts, hold the inputs of a batch. An integer v
+modulo p in a lane is the fraction v/p, in (-1/2, 1/2].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._native import ElementType
+from ..errors import InputError
+from .shapes import Shapes, expect_inputs, written
+
+if TYPE_CHECKING:
+    from .types import Type
+
+MOST_BATCH = 1 << 16
+"""Largest batch: the lanes of the largest ring."""
+
+MOST_MODULUS = 1 << 12
+"""Largest modulus of a lookup table on slots."""
+
+HALF = 0.5
+"""Distance from an integer, in steps of 1/p, from which on a fraction may stand for another one."""
+
+Vector = tuple[list[float], list[float]]
+"""Real and imaginary parts of all slots."""
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """How vectors of slots hold an input or output."""
+
+    name: str
+    modulus: int
+    """The values of its type differ modulo this number."""
+    elements: list[str | int]
+    """For each element the vector of slots that holds it, or its value if it is public."""
+
+    @classmethod
+    def of(cls, data: Sequence[Any]) -> Terminal:
+        """From three values, which may come from others."""
+        name, modulus, elements = data
+        if not 2 <= written(int, modulus, "a modulus") <= MOST_MODULUS:
+            raise ValueError(f"{modulus} is not a modulus")
+        if not all(type(one) in (str, int) for one in elements):
+            raise ValueError("an element is neither in a vector nor public")
+        return cls(written(str, name, "a name"), modulus, list(elements))
+
+    @property
+    def vectors(self) -> list[str]:
+        """The vectors of slots that hold it."""
+        return [one for one in self.elements if isinstance(one, str)]
+
+
+class _Ends(NamedTuple):
+    """Names, element types and lengths of inputs and outputs, as a native program has them."""
+
+    name: str
+    inputs: list[tuple[str, ElementType, int]]
+    outputs: list[tuple[str, ElementType, int]]
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any], name: str) -> _Ends:
+        """From `to_dict`."""
+        made: list[list[tuple[str, ElementType, int]]] = []
+        for which in ("inputs", "outputs"):
+            own = []
+            for terminal, bounds, length in data[which]:
+                kind = ElementType.boolean() if bounds is None else ElementType.integer(*bounds)
+                own.append((written(str, terminal, "a name"), kind, written(int, length, "a length")))
+            made.append(own)
+        return cls(name, *made)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As data."""
+
+        def bounds(kind: ElementType) -> list[int] | None:
+            return None if kind.kind == "boolean" else list(kind.bounds)
+
+        return {
+            which: [[name, bounds(kind), length] for name, kind, length in own]
+            for which, own in (("inputs", self.inputs), ("outputs", self.outputs))
+        }
+
+
+def _by_residue(kind: ElementType, terminal: Terminal) -> NDArray[np.int64]:
+    """The value of the type with each residue. Where there is none, the least value: only damaged ciphertexts decrypt to such residues."""
+    (lo, hi, stride), modulus = kind.bounds, terminal.modulus
+    if not terminal.vectors:
+        return np.zeros(0, dtype=np.int64)
+    if (hi - lo) // stride >= modulus:
+        raise ValueError(f"{kind} has more than {modulus} values")
+    values = np.arange(lo, hi + 1, stride)
+    found = np.full(modulus, lo, dtype=np.int64)
+    found[values % modulus] = values
+    if not (found[values % modulus] == values).all():
+        raise ValueError(f"values of {kind} are equal modulo {modulus}")
+    return found
+
+
+class LaneShapes:
+    """The types of a program's inputs and outputs, and the vectors of slots that hold them."""
+
+    def __init__(
+        self,
+        integers: Shapes,
+        ends: Any,  # noqa: ANN401 - a native program, or `_Ends`
+        slots: int,
+        batch: int | None,
+        inputs: Iterable[Sequence[Any]],
+        outputs: Iterable[Sequence[Any]],
+    ) -> None:
+        self._integers = integers
+        self._ends = _Ends(ends.name, list(ends.inputs), list(ends.outputs))
+        self._slots = slots
+        self.batch = batch
+        """Number of inputs that one execution takes; `None` for a single one, which is not in a list."""
+        self._given = [Terminal.of(data) for data in inputs]
+        self._returned = [Terminal.of(data) for data in outputs]
+        self._values = [
+            [_by_residue(kind, terminal) for terminal, (_, kind, _) in zip(terminals, own, strict=True)]
+            for terminals, own in ((self._given, self._ends.inputs), (self._returned, self._ends.outputs))
+        ]
+        self._bounds: dict[str, float] = {}
+        """By vector of the outputs: the largest distance from an integer, in steps, in any run of a plan."""
+
+    @property
+    def inputs(self) -> Mapping[str, Type]:
+        """Type of each input, in one item of the batch."""
+        return self._integers.inputs
+
+    @property
+    def outputs(self) -> Mapping[str, Type]:
+        """Type of each output, in one item of the batch."""
+        return self._integers.outputs
+
+    def to_dict(self) -> dict[str, Any]:
+        """As data."""
+        terminals = {"inputs": self._given, "outputs": self._returned}
+        return {
+            "integers": self._integers.to_dict(),
+            "ends": self._ends.to_dict(),
+            "batch": self.batch,
+            **{which: [[one.name, one.modulus, one.elements] for one in own] for which, own in terminals.items()},
+            "bounds": self._bounds,
+        }
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any], name: str, slots: int) -> LaneShapes:
+        """From `to_dict`, which may come from others."""
+        ends = _Ends.of(data["ends"], name)
+        batch = None if data["batch"] is None else written(int, data["batch"], "the number of inputs")
+        if batch is not None and not 1 <= batch <= min(MOST_BATCH, 2 * slots):
+            raise ValueError(f"{batch} inputs do not fit {slots} slots")
+        made = cls(Shapes.of(data["integers"], ends), ends, slots, batch, data["inputs"], data["outputs"])  # type: ignore[arg-type]
+        for terminals, own in ((made._given, ends.inputs), (made._returned, ends.outputs)):
+            if [(one.name, len(one.elements)) for one in terminals] != [(name, length) for name, _, length in own]:
+                raise ValueError("the vectors do not hold the inputs and outputs")
+        if any(one.vectors != one.elements for one in made._given):
+            raise ValueError("an input is public")
+        bounds = {written(str, vector, "a name"): float(bound) for vector, bound in data["bounds"].items()}
+        if set(bounds) != set(made.vectors(outputs=True)) or not all(0 <= bound < HALF for bound in bounds.values()):
+            raise ValueError("the bounds are not those of the outputs")
+        return made.within(bounds)
+
+    def within(self, bounds: Mapping[str, float]) -> Self:
+        """The same, with the bounds of a plan."""
+        made = object.__new__(type(self))
+        made.__dict__ = {**self.__dict__, "_bounds": dict(bounds)}
+        return made
+
+    def vectors(self, *, outputs: bool) -> dict[str, int]:
+        """The vectors of the inputs or outputs, and their moduli."""
+        terminals = self._returned if outputs else self._given
+        return {vector: terminal.modulus for terminal in terminals for vector in terminal.vectors}
+
+    # -- values -----------------------------------------------------------------------------------------------------
+
+    def flatten(self, inputs: Mapping[str, Any], *, partly: bool = False) -> dict[str, Vector]:
+        """Inputs as vectors of slots, checked against names, lengths and types. With `partly`, inputs may be missing."""
+        items = [self._integers.flatten(item, partly=partly) for item in self._items(inputs)]
+        vectors: dict[str, Vector] = {}
+        for terminal, (name, kind, _) in zip(self._given, self._ends.inputs, strict=True):
+            if name in items[0]:
+                values = np.array([item[name] for item in items], dtype=np.int64)
+                self._expect_values(name, kind, values)
+                vectors |= self._packed(terminal, values)
+        return vectors
+
+    def _items(self, inputs: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        """The inputs of each item of the batch."""
+        if self.batch is None:
+            return [inputs]
+        expect_inputs(self._ends.name, inputs, self.inputs)
+        for name, given in inputs.items():
+            if isinstance(given, str | bytes) or not hasattr(given, "__len__"):
+                raise InputError(
+                    f"{self._ends.name}: input {name!r} is {given!r:.80}, but a batch has {self.batch} of {self.inputs[name]}; give a list of them"
+                )
+            if len(given) != self.batch:
+                raise InputError(
+                    f"{self._ends.name}: input {name!r} is a list of {len(given)}, but a batch has {self.batch} of {self.inputs[name]}; give as many"
+                )
+        columns = {
+            name: given.tolist() if isinstance(given, np.ndarray) else list(given) for name, given in inputs.items()
+        }
+        return [{name: column[at] for name, column in columns.items()} for at in range(self.batch)]
+
+    def _expect_values(self, name: str, kind: ElementType, values: NDArray[np.int64]) -> None:
+        """Rejects values outside the type of their input."""
+        lo, hi, stride = kind.bounds
+        wrong = (values < lo) | (values > hi) | ((values - lo) % stride != 0)
+        if wrong.any():
+            raise InputError(
+                f"{self._ends.name}: input {name!r} holds {values[wrong][0]}, but {self.inputs[name]} is needed; correct the value"
+            )
+
+    def _packed(self, terminal: Terminal, values: NDArray[np.int64]) -> dict[str, Vector]:
+        residues = values % terminal.modulus
+        fractions = np.where(residues > terminal.modulus // 2, residues - terminal.modulus, residues) / terminal.modulus
+        lanes = np.zeros((len(terminal.vectors), 2 * self._slots))
+        lanes[:, : len(values)] = fractions.T
+        return {
+            vector: (own[: self._slots].tolist(), own[self._slots :].tolist())
+            for vector, own in zip(terminal.vectors, lanes, strict=True)
+        }
+
+    def integers(self, vectors: Mapping[str, Vector], *, outputs: bool) -> list[dict[str, list[int]]]:
+        """The elements in vectors of slots, whose fractions are exact, for each item of the batch."""
+        terminals = self._returned if outputs else self._given
+        columns = {
+            terminal.name: self._unpacked(terminal, values, vectors).tolist()
+            for terminal, values in zip(terminals, self._values[outputs], strict=True)
+        }
+        return [{name: own[at] for name, own in columns.items()} for at in range(self.batch or 1)]
+
+    def _unpacked(
+        self, terminal: Terminal, values: NDArray[np.int64], vectors: Mapping[str, Vector]
+    ) -> NDArray[np.int64]:
+        found = np.empty((self.batch or 1, len(terminal.elements)), dtype=np.int64)
+        for column, one in enumerate(terminal.elements):
+            if isinstance(one, int):
+                found[:, column] = one
+            else:
+                lanes = np.concatenate(vectors[one])[: len(found)]
+                found[:, column] = values[np.rint(lanes * terminal.modulus).astype(np.int64) % terminal.modulus]
+        return found
+
+    def rounded(self, outputs: Mapping[str, Vector]) -> dict[str, list[int]]:
+        """The integers of decrypted outputs, item by item. Rejects a value that is farther from an integer than in any run."""
+        for vector, modulus in self.vectors(outputs=True).items():
+            steps = np.concatenate(outputs[vector]) * modulus
+            farthest = float(np.abs(steps - np.rint(steps)).max())
+            if not farthest <= self._bounds[vector]:
+                raise InputError(
+                    f"output {vector!r}: a value is {farthest:.3f} from the nearest integer, but at most {self._bounds[vector]:.3f} in every run "
+                    "of this program. The ciphertext was damaged or altered, or belongs to another computation or other keys, so its values are not "
+                    "shown; use the outputs of one execution of this program"
+                )
+        return joined(self.integers(outputs, outputs=True))
+
+    def shaped(self, outputs: Mapping[str, list[int]]) -> dict[str, Any]:
+        """Outputs in the user's form: with a batch, a list of those of its items."""
+        if self.batch is None:
+            return dict(self._integers.shaped(outputs))
+        items: dict[str, list[Any]] = {name: [] for name in self.outputs}
+        for at in range(self.batch):
+            item = {name: own[at * len(own) // self.batch :][: len(own) // self.batch] for name, own in outputs.items()}
+            for name, value in self._integers.shaped(item).items():
+                items[name].append(value)
+        return items
+
+
+def joined(items: Sequence[Mapping[str, list[int]]]) -> dict[str, list[int]]:
+    """The outputs of a batch, item by item."""
+    return {name: [value for item in items for value in item[name]] for name in items[0]}

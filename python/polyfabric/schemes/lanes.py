@@ -1,0 +1,148 @@
+"""Contexts and plans of programs on integers with CKKS. A client rounds what it decrypts, so results are exact."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from .. import _native
+from ..errors import InputError, NoiseError
+from ..language.lane_program import LaneProgram
+from ..language.lane_shapes import HALF, LaneShapes
+from ..language.reference import Wrapped
+from .context import Values
+from .options import PlanOptions
+from .plan import Execution, Expected, common
+from .rns import SlotContext, SlotPlan, SlotResult
+
+
+@dataclass(frozen=True)
+class LaneContext(SlotContext):
+    """A client's operations on integers with CKKS."""
+
+    shapes: LaneShapes  # type: ignore[assignment]
+
+    @classmethod
+    def _shapes_of(cls, data: Mapping[str, Any], signature: _native.SlotSignature) -> LaneShapes:
+        shapes = LaneShapes.of(data["shapes"], signature.name, signature.slots)
+        for outputs, own in ((False, signature.inputs), (True, signature.outputs)):
+            if set(shapes.vectors(outputs=outputs)) != set(own):
+                raise ValueError("the vectors differ from those of the program's inputs and outputs")
+        return shapes
+
+    def names(self, *, outputs: bool) -> list[str]:
+        """Names of the vectors of slots that hold the inputs or outputs."""
+        return list(self.shapes.vectors(outputs=outputs))
+
+    @property
+    def real_outputs(self) -> list[str]:
+        """None: imaginary parts are integers too."""
+        return []
+
+    def decrypt(self, client: _native.SlotClient, results: _native.SlotCiphertexts) -> Values:
+        """Decrypts the outputs and rounds them to integers. Fails if a value is farther from an integer than in any run of the program."""
+        return self.shapes.rounded(super().decrypt(client, results))
+
+
+@dataclass(frozen=True, repr=False)
+class LanePlan(SlotPlan):
+    """A program on integers with CKKS, its parameter set, and the cost of a run."""
+
+    program: LaneProgram  # type: ignore[assignment]
+
+    @classmethod
+    def make(cls, program: LaneProgram, options: PlanOptions) -> LanePlan:  # type: ignore[override]
+        """As `SlotPlan.make`; refuses a set with which an output may round to another integer."""
+        if options.measure:
+            raise InputError(
+                f"{program.name}: measure={options.measure!r} (--measure) measures errors of real numbers; integers are exact: leave it out"
+            )
+        made = super().make(program, options)  # type: ignore[arg-type]
+        for vector, bound in made._error_steps.items():
+            if bound >= HALF:
+                chosen = made.facts["parameters"]["name"]
+                raise NoiseError(
+                    f"{program.name}: with parameter set {chosen} output {vector} may be {bound:.2f} from its integer, so that it would be "
+                    "wrong; return fewer sums of values, or name a set with more bits"
+                )
+        return made
+
+    @cached_property
+    def _error_steps(self) -> dict[str, float]:
+        """By vector of the outputs: the largest distance from an integer."""
+        nodes = [node.get("bound") or 0.0 for node in self.facts["nodes"] if node["op"] == "output"]
+        moduli = self.program.shapes.vectors(outputs=True)
+        bounds = dict(zip(self.program.native.outputs, nodes, strict=True))
+        return {vector: bounds[vector] * modulus for vector, modulus in moduli.items()}
+
+    @cached_property
+    def context(self) -> LaneContext:
+        """The client's operations."""
+        return LaneContext(self.native.signature(), self.program.shapes.within(self._error_steps), self.public)
+
+    @property
+    def work(self) -> dict[str, int]:
+        """Number of lookups per execution, each on the whole batch."""
+        return {"lookups": sum(node["op"] == "lookup" for node in self.facts["nodes"])}
+
+    def check_flood(self, flood: float | None) -> None:
+        """Refuses every value: rounding removes the noise."""
+        if flood is not None:
+            raise InputError(
+                f"flood={flood!r} hides the noise of real numbers; integers are rounded, and show none: leave it out"
+            )
+
+    def evaluate(self, inputs: Values) -> Expected:
+        """The outputs of the traced function on Python's integers, and the results that wrapped."""
+        _, magnitudes = self.native.evaluate(inputs, {})
+        values, wrapped = self.program.reference_values(inputs)
+        return Expected(values, magnitudes, wrapped)
+
+    def decrypt(
+        self, client: _native.SlotClient, results: _native.SlotCiphertexts, flood: float | None = None
+    ) -> Values:
+        """Decrypts the outputs and rounds them to integers."""
+        self.check_flood(flood)
+        return self.context.decrypt(client, results)
+
+    def errors(self, found: Values, expected: Values) -> dict[str, float]:
+        """Number of wrong values by output."""
+        return {
+            name: float(sum(a != b for a, b in zip(values, expected[name], strict=True)))
+            for name, values in found.items()
+        }
+
+    def bounds(self, flood: float | None = None, expected: Expected | None = None) -> dict[str, float]:  # noqa: ARG002 - integers are exact
+        """0: no value may be wrong."""
+        return dict.fromkeys(self.program.outputs, 0.0)
+
+    def result(self, done: Execution) -> LaneResult:
+        """Compares an execution with the expected outputs."""
+        return LaneResult(
+            **common(self, done),
+            bound=self.bounds(),
+            sizes={"keys": done.keys.server.bytes, "inputs": done.ciphertext_bytes, "outputs": done.results.bytes},
+            distance={},
+            bound_for="any inputs",
+            reference="function",
+            nodes=list(self.facts["nodes"]),
+            wrapped=done.expected.wrapped,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class LaneResult(SlotResult):
+    """The result of an execution on integers with CKKS."""
+
+    plan: LanePlan
+    wrapped: list[Wrapped]
+    """Results outside their declared type's range, which were reduced modulo 2^bits."""
+
+    def __repr__(self) -> str:
+        return super().__repr__() + "".join(f"; wrapped: {wrap}" for wrap in self.wrapped)
+
+    def facts(self) -> dict[str, Any]:
+        """Operations and wrapped results."""
+        return {**super().facts(), "wrapped": [wrap.to_dict() for wrap in self.wrapped]}

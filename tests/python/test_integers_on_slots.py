@@ -1,0 +1,243 @@
+"""Integers with CKKS: are results exact, and does a client see integers alone?"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import warnings
+
+import numpy as np
+import polyfabric as pf
+import pytest
+from damage import flipped
+from random_programs import Writer
+from rejects import rejects
+
+TOY = "toy-10-lookup"
+
+
+@pytest.fixture(autouse=True)
+def _toy_sets_warn():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pf.errors.SecurityWarning)
+        yield
+
+
+def digits(x, y):
+    """Sums, products, comparisons and choices."""
+    return {
+        "sum": x + y,
+        "product": x * y,
+        "larger": pf.max(x, y),
+        "less": x < y,
+        "equal": x == y,
+        "quotient": x // (y + 1),
+    }
+
+
+def meant(x: int, y: int, bits: int) -> dict[str, int]:
+    """The same on Python's integers."""
+    wrapped = 1 << bits
+    return {
+        "sum": (x + y) % wrapped,
+        "product": x * y % wrapped,
+        "larger": max(x, y),
+        "less": int(x < y),
+        "equal": int(x == y),
+        "quotient": x // ((y + 1) % wrapped) if (y + 1) % wrapped else wrapped - 1,
+    }
+
+
+def in_lanes(program: pf.Program, inputs: dict) -> dict:
+    """The outputs of the program on slots, evaluated in the clear."""
+    shapes = program.shapes.within(dict.fromkeys(program.shapes.vectors(outputs=True), 1e-6))
+    return program.shaped(shapes.rounded(program.native.evaluate(program.flatten(inputs))))
+
+
+def test_batches_decrypt_to_pythons_integers() -> None:
+    draw = np.random.default_rng(5)
+    for bits, batch in ((2, 5), (3, 9)):
+        program = pf.program(scheme="ckks", batch=batch, x=pf.UInt(bits), y=pf.UInt(bits))(digits)
+        x, y = draw.integers(0, 1 << bits, (2, batch))
+        result = program.run(x=x, y=y.tolist(), parameters=TOY)
+        for at in range(batch):
+            found = {name: values[at] for name, values in result.outputs.items()}
+            assert found == meant(int(x[at]), int(y[at]), bits)
+        assert result.correct
+        assert result.error == dict.fromkeys(program.outputs, 0)
+        assert result.to_dict()["scheme"] == "ckks"
+        sums = x + y
+        first = int(np.flatnonzero(sums >> bits)[0])
+        wrap = next(wrap for wrap in result.wrapped if wrap.operation == "+" and wrap.exact == sums[first])
+        assert (wrap.index, wrap.count) == (first, (sums >> bits).sum())
+
+
+def test_random_programs_are_pythons() -> None:
+    taken = 0
+    for seed in range(150):
+        written = Writer(seed).write()
+        try:
+            program = written.program(scheme="ckks")
+        except pf.errors.ProgramError as error:
+            print(seed, error)
+            continue
+        taken += 1
+        assert in_lanes(program, written.inputs) == written.expected, f"seed {seed}\n{written.source}{written.inputs}"
+    assert taken > 130
+
+
+def test_random_programs_decrypt_right() -> None:
+    run = 0
+    for seed in range(60):
+        written = Writer(seed, cheap=True).write()
+        try:
+            program = written.program(scheme="ckks")
+        except pf.errors.ProgramError:
+            continue
+        if not 0 < program.text().count("lookup") < 12:
+            continue
+        run += 1
+        result = program.run(written.inputs, parameters=TOY)
+        assert result.outputs == written.expected, f"seed {seed}\n{written.source}{written.inputs}"
+        if run == 5:
+            return
+    pytest.fail(f"only {run} programs ran")
+
+
+@pf.program(scheme="ckks", batch=3, x=pf.Int(-3, 4).vector(2), k=pf.Int(0, 3), b=pf.Bool, name=pf.Text(2))
+def mixed(x, k, b, name):
+    return pf.where(b, x - k, x), (x[0] > k) ^ b, pf.sum(x), name == "ab"
+
+
+INPUTS = {"x": [[-3, -1], [0, 1], [2, 4]], "k": [2, 0, 1], "b": [1, 0, 1], "name": ["ab", "ba", "a"]}
+OUTPUTS = ([[-5, -3], [0, 1], [1, 3]], [1, 0, 0], [-4, 1, 6], [1, 0, 0])
+
+
+def test_vectors_texts_and_truth_values_in_a_batch() -> None:
+    result = mixed.run(INPUTS, parameters=TOY)
+    assert result.value == OUTPUTS
+    assert result.correct
+    assert mixed.clear(INPUTS) == OUTPUTS
+    assert in_lanes(pickle.loads(pickle.dumps(mixed)), INPUTS) == result.outputs
+    assert mixed.draw().svg
+
+
+def test_public_elements_are_no_ciphertexts() -> None:
+    @pf.program(scheme="ckks", x=pf.UInt(6))
+    def quarter(x):
+        return x >> 2
+
+    result = quarter.run(x=63, parameters=TOY)
+    assert result.value == 15
+    # The highest digit is 0.
+    assert len(quarter.native.outputs) == 2
+
+
+def test_a_client_and_a_server_need_the_specification_alone() -> None:
+    spec = pf.Specification.from_bytes(pf.Specification.of(mixed, parameters=TOY, public=True).to_bytes())
+    client = pf.Client(spec, security=0)
+    server = pf.Server(mixed, client.evaluation_key, parameters=TOY, public=True)
+    theirs = pf.Encryptor(spec, client.public_key, security=0).encrypt(k=INPUTS["k"], b=INPUTS["b"])
+    answer = server.execute(client.encrypt(x=INPUTS["x"], name=INPUTS["name"]) | theirs)
+    assert client.decrypt(answer) == OUTPUTS
+    other = pf.Client(spec, security=0)
+    with rejects(pf.errors.Error):
+        other.decrypt(answer)
+
+
+def test_the_steps_in_a_folder(tmp_path) -> None:
+    steps = mixed.in_folder(tmp_path / "keys", parameters=TOY)
+    steps.make_keys()
+    steps.encrypt(INPUTS)
+    steps.execute()
+    found = steps.decrypt()
+    assert found.correct
+    assert found.value == OUTPUTS
+
+
+def test_values_between_integers_are_refused() -> None:
+    shapes = mixed.shapes.within(dict.fromkeys(mixed.shapes.vectors(outputs=True), 0.01))
+    found = mixed.native.evaluate(mixed.flatten(INPUTS))
+    assert shapes.rounded(found)
+    name, (re, im) = next(iter(found.items()))
+    modulus = mixed.shapes.vectors(outputs=True)[name]
+    moved = [re[0] + 0.02 / modulus, *re[1:]]
+    with rejects(pf.errors.InputError, repr(name), "0.020"):
+        shapes.rounded({**found, name: (moved, im)})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda shapes: shapes.update(batch=1 << 40),
+        lambda shapes: shapes.update(batch=0),
+        lambda shapes: shapes.pop("batch"),
+        lambda shapes: shapes["bounds"].update(dict.fromkeys(shapes["bounds"], 0.6)),
+        lambda shapes: shapes["bounds"].clear(),
+        lambda shapes: shapes["inputs"][0].__setitem__(1, 1 << 40),
+        lambda shapes: shapes["inputs"][0].__setitem__(1, 2),
+        lambda shapes: shapes["inputs"][0][2].pop(),
+        lambda shapes: shapes["inputs"][0][2].__setitem__(0, 1),
+        lambda shapes: shapes["ends"]["inputs"][0].__setitem__(2, 10**12),
+        lambda shapes: shapes["ends"]["inputs"][0].__setitem__(1, [0, 1 << 39, 1]),
+        lambda shapes: shapes.pop("ends"),
+    ],
+)
+def test_damaged_specifications_are_refused(change) -> None:
+    data = json.loads(pf.Specification.of(mixed, parameters=TOY).to_bytes())
+    change(data["shapes"])
+    with rejects(pf.errors.FileError):
+        pf.Specification.from_bytes(json.dumps(data).encode())
+
+
+def test_a_damaged_answer_shows_no_values() -> None:
+    keys = mixed.keygen(TOY, security=0)
+    answer = mixed.execute(keys.evaluation_key, mixed.encrypt(keys, INPUTS))
+    data = dict(answer.parts)
+    name = next(iter(data))
+    data[name] = flipped(data[name], len(data[name]) // 2, 6)
+    with rejects(pf.errors.Error):
+        mixed.decrypt(keys, pf.Ciphertexts(data, ".out.ct"))
+
+
+def test_what_slots_lack_is_refused_at_the_users_line() -> None:
+    with rejects(pf.errors.ProgramError, __file__.rpartition("/")[2], "70000"):
+        pf.program(scheme="ckks", batch=70000, x=pf.UInt(4))(lambda x: x)
+    with rejects(pf.errors.ProgramError, "'x'"):
+        pf.program(scheme="ckks", x=pf.UInt(4), y=pf.Real)(lambda x, y: x)
+    with rejects(pf.errors.ProgramError, "slots=8"):
+        pf.program(scheme="ckks", slots=8, x=pf.UInt(4))(lambda x: x)
+    with rejects(pf.errors.ProgramError):
+        pf.program(scheme="ckks", x=pf.Torus(4))(lambda x: x)
+    for options in ({"x": pf.UInt(4)}, {"x": pf.Real}, {"x": pf.Real, "scheme": "ckks"}):
+        with rejects(pf.errors.ProgramError, "batch=9"):
+            pf.program(batch=9, **options)(lambda x: x)
+
+
+def test_inputs_of_a_batch_are_lists_of_its_length() -> None:
+    for wrong in ([[1, 2]], 3, "abc", [[1, 2], [1, 2], [1, 2, 3]], [[1, 2], [1, 2], [1, 5]]):
+        with rejects(pf.errors.InputError, "'x'"):
+            mixed.flatten({**INPUTS, "x": wrong})
+
+
+def test_options_without_meaning_are_refused() -> None:
+    for options in ({"flood": 1.0}, {"measure": True}, {"unroll": 2}):
+        with rejects(pf.errors.InputError, next(iter(options))):
+            mixed.run(INPUTS, parameters=TOY, **options)
+    # This set has no tables.
+    with rejects(pf.errors.ProgramError):
+        mixed.run(INPUTS, parameters="ckks-boot-1519")
+
+
+@pytest.mark.full
+def test_a_batch_in_all_lanes_of_a_secure_set() -> None:
+    batch = 1 << 15
+
+    @pf.program(scheme="ckks", batch=batch, x=pf.UInt(8), y=pf.UInt(8))
+    def sums(x, y):
+        return x + y
+
+    x, y = np.random.default_rng(7).integers(0, 256, (2, batch)).tolist()
+    result = sums.run(x=x, y=y, security=128)
+    assert result.value == [(a + b) % 256 for a, b in zip(x, y, strict=True)]
+    assert result.log2_failure < -120
