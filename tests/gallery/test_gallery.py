@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from polyfabric.language.shapes import value_of
 
 FOLDER = Path(__file__).resolve().parent
 NAMES = sorted(path.stem for path in FOLDER.glob("*.py") if not path.stem.startswith("test_"))
@@ -57,6 +58,20 @@ def test_a_program_runs_encrypted(name: str) -> None:
     done = example["program"].run(example["GIVEN"])
     assert done.correct
     check(example, done.value)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_program_on_integers_says_the_same_on_slots(name: str) -> None:
+    example = load(name)
+    program = example["program"]
+    if program.scheme != "tfhe":
+        pytest.skip("it has slots already")
+    batch = program.in_batches(2)
+    given = batch.flatten({name: [value, value] for name, value in example["GIVEN"].items()})
+    shapes = batch.shapes.within(dict.fromkeys(batch.shapes.vectors(outputs=True), 1e-6))
+    found = batch.shaped(shapes.rounded(batch.native.evaluate(given)))
+    for at in range(2):
+        check(example, value_of({name: values[at] for name, values in found.items()}))
 
 
 def test_the_page_lists_every_program() -> None:

@@ -677,25 +677,21 @@ class Written:
     inputs: dict[str, Any]
     expected: dict[str, Any]
 
-    def program(self, form: Form | None = None, *, scheme: str | None = None) -> pf.Program:
-        """The program; in a form, that of its values, and else in the one that is planned. With a scheme, it has that one."""
-        traced = pf if form is None and scheme is None else _In(form, scheme)
-        scope: dict[str, Any] = {"pf": traced, "np": np}
+    def program(self, form: Form | None = None) -> pf.Program:
+        """The program; in a form, that of its values, and else in the one that is planned."""
+        scope: dict[str, Any] = {"pf": pf if form is None else _In(form), "np": np}
         exec(compile(self.source, "written.py", "exec"), scope)
         return scope["f"]
 
 
 class _In:
-    """The package, of which programs are traced in one form or for one scheme."""
+    """The package, of which programs are traced in one form."""
 
-    def __init__(self, form: Form | None, scheme: str | None) -> None:
+    def __init__(self, form: Form) -> None:
         self._form = form
-        self._scheme = scheme
 
     def __getattr__(self, name: str) -> Any:
         return getattr(pf, name)
 
     def program(self, **inputs: Type) -> Any:
-        if self._form is None:
-            return pf.program(scheme=self._scheme, **inputs)
         return lambda function: traced_in(Tracer("f", self._form), function, inputs, None, TfheProgram)[0]

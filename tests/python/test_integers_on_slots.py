@@ -1,4 +1,4 @@
-"""Integers with CKKS: are results exact, and does a client see integers alone?"""
+"""Batches of integers with CKKS: are results exact, and does a client see integers alone?"""
 
 from __future__ import annotations
 
@@ -48,6 +48,11 @@ def meant(x: int, y: int, bits: int) -> dict[str, int]:
     }
 
 
+def twice(values: dict) -> dict:
+    """A batch of two equal items."""
+    return {name: [value, value] for name, value in values.items()}
+
+
 def in_lanes(program: pf.Program, inputs: dict) -> dict:
     """The outputs of the program on slots, evaluated in the clear."""
     shapes = program.shapes.within(dict.fromkeys(program.shapes.vectors(outputs=True), 1e-6))
@@ -56,20 +61,19 @@ def in_lanes(program: pf.Program, inputs: dict) -> dict:
 
 def test_batches_decrypt_to_pythons_integers() -> None:
     draw = np.random.default_rng(5)
-    for bits, batch in ((2, 5), (3, 9)):
-        program = pf.program(scheme="ckks", batch=batch, x=pf.UInt(bits), y=pf.UInt(bits))(digits)
-        x, y = draw.integers(0, 1 << bits, (2, batch))
-        result = program.run(x=x, y=y.tolist(), parameters=TOY)
-        for at in range(batch):
-            found = {name: values[at] for name, values in result.outputs.items()}
-            assert found == meant(int(x[at]), int(y[at]), bits)
-        assert result.correct
-        assert result.error == dict.fromkeys(program.outputs, 0)
-        assert result.to_dict()["scheme"] == "ckks"
-        sums = x + y
-        first = int(np.flatnonzero(sums >> bits)[0])
-        wrap = next(wrap for wrap in result.wrapped if wrap.operation == "+" and wrap.exact == sums[first])
-        assert (wrap.index, wrap.count) == (first, (sums >> bits).sum())
+    bits, batch = 2, 9
+    program = pf.program(x=pf.UInt(bits), y=pf.UInt(bits))(digits).in_batches(batch)
+    x, y = draw.integers(0, 1 << bits, (2, batch))
+    result = program.run(x=x, y=y.tolist(), parameters=TOY)
+    for at in range(batch):
+        assert {name: values[at] for name, values in result.outputs.items()} == meant(int(x[at]), int(y[at]), bits)
+    assert result.correct
+    assert result.error == dict.fromkeys(program.outputs, 0)
+    assert result.to_dict()["scheme"] == "ckks"
+    sums = x + y
+    first = int(np.flatnonzero(sums >> bits)[0])
+    wrap = next(wrap for wrap in result.wrapped if wrap.operation == "+" and wrap.exact == sums[first])
+    assert (wrap.index, wrap.count) == (first, (sums >> bits).sum())
 
 
 def test_random_programs_are_pythons() -> None:
@@ -77,12 +81,13 @@ def test_random_programs_are_pythons() -> None:
     for seed in range(150):
         written = Writer(seed).write()
         try:
-            program = written.program(scheme="ckks")
+            program = written.program().in_batches(2)
         except pf.errors.ProgramError as error:
             print(seed, error)
             continue
         taken += 1
-        assert in_lanes(program, written.inputs) == written.expected, f"seed {seed}\n{written.source}{written.inputs}"
+        inputs, expected = (twice(values) for values in (written.inputs, written.expected))
+        assert in_lanes(program, inputs) == expected, f"seed {seed}\n{written.source}{written.inputs}"
     assert taken > 130
 
 
@@ -91,22 +96,28 @@ def test_random_programs_decrypt_right() -> None:
     for seed in range(60):
         written = Writer(seed, cheap=True).write()
         try:
-            program = written.program(scheme="ckks")
+            program = written.program().in_batches(2)
         except pf.errors.ProgramError:
             continue
         if not 0 < program.text().count("lookup") < 12:
             continue
         run += 1
-        result = program.run(written.inputs, parameters=TOY)
-        assert result.outputs == written.expected, f"seed {seed}\n{written.source}{written.inputs}"
+        result = program.run(twice(written.inputs), parameters=TOY)
+        assert result.outputs == twice(written.expected), f"seed {seed}\n{written.source}{written.inputs}"
         if run == 5:
             return
     pytest.fail(f"only {run} programs ran")
 
 
-@pf.program(scheme="ckks", batch=3, x=pf.Int(-3, 4).vector(2), k=pf.Int(0, 3), b=pf.Bool, name=pf.Text(2))
-def mixed(x, k, b, name):
+@pf.program(x=pf.Int(-3, 4).vector(2), k=pf.Int(0, 3), b=pf.Bool, name=pf.Text(2))
+def one(x, k, b, name):
     return pf.where(b, x - k, x), (x[0] > k) ^ b, pf.sum(x), name == "ab"
+
+
+mixed = one.in_batches(3)
+
+small = pf.program(x=pf.Int(0, 3), y=pf.Int(0, 3))(lambda x, y: x * y % 5).in_batches(3)
+SMALL, RESULT = {"x": [0, 2, 3], "y": [3, 2, 3]}, [0, 4, 4]
 
 
 INPUTS = {"x": [[-3, -1], [0, 1], [2, 4]], "k": [2, 0, 1], "b": [1, 0, 1], "name": ["ab", "ba", "a"]}
@@ -123,36 +134,33 @@ def test_vectors_texts_and_truth_values_in_a_batch() -> None:
 
 
 def test_public_elements_are_no_ciphertexts() -> None:
-    @pf.program(scheme="ckks", x=pf.UInt(6))
-    def quarter(x):
-        return x >> 2
-
-    result = quarter.run(x=63, parameters=TOY)
-    assert result.value == 15
+    quarter = pf.program(x=pf.UInt(6))(lambda x: x >> 2).in_batches(1)
+    result = quarter.run(x=[63], parameters=TOY)
+    assert result.value == [15]
     # The highest digit is 0.
     assert len(quarter.native.outputs) == 2
 
 
 def test_a_client_and_a_server_need_the_specification_alone() -> None:
-    spec = pf.Specification.from_bytes(pf.Specification.of(mixed, parameters=TOY, public=True).to_bytes())
+    spec = pf.Specification.from_bytes(pf.Specification.of(small, parameters=TOY, public=True).to_bytes())
     client = pf.Client(spec, security=0)
-    server = pf.Server(mixed, client.evaluation_key, parameters=TOY, public=True)
-    theirs = pf.Encryptor(spec, client.public_key, security=0).encrypt(k=INPUTS["k"], b=INPUTS["b"])
-    answer = server.execute(client.encrypt(x=INPUTS["x"], name=INPUTS["name"]) | theirs)
-    assert client.decrypt(answer) == OUTPUTS
+    server = pf.Server(small, client.evaluation_key, parameters=TOY, public=True)
+    theirs = pf.Encryptor(spec, client.public_key, security=0).encrypt(y=SMALL["y"])
+    answer = server.execute(client.encrypt(x=SMALL["x"]) | theirs)
+    assert client.decrypt(answer) == RESULT
     other = pf.Client(spec, security=0)
     with rejects(pf.errors.Error):
         other.decrypt(answer)
 
 
 def test_the_steps_in_a_folder(tmp_path) -> None:
-    steps = mixed.in_folder(tmp_path / "keys", parameters=TOY)
+    steps = small.in_folder(tmp_path / "keys", parameters=TOY)
     steps.make_keys()
-    steps.encrypt(INPUTS)
+    steps.encrypt(SMALL)
     steps.execute()
     found = steps.decrypt()
     assert found.correct
-    assert found.value == OUTPUTS
+    assert found.value == RESULT
 
 
 def test_values_between_integers_are_refused() -> None:
@@ -184,34 +192,37 @@ def test_values_between_integers_are_refused() -> None:
     ],
 )
 def test_damaged_specifications_are_refused(change) -> None:
-    data = json.loads(pf.Specification.of(mixed, parameters=TOY).to_bytes())
+    data = json.loads(pf.Specification.of(small, parameters=TOY).to_bytes())
     change(data["shapes"])
     with rejects(pf.errors.FileError):
         pf.Specification.from_bytes(json.dumps(data).encode())
 
 
 def test_a_damaged_answer_shows_no_values() -> None:
-    keys = mixed.keygen(TOY, security=0)
-    answer = mixed.execute(keys.evaluation_key, mixed.encrypt(keys, INPUTS))
+    keys = small.keygen(TOY, security=0)
+    answer = small.execute(keys.evaluation_key, small.encrypt(keys, SMALL))
     data = dict(answer.parts)
     name = next(iter(data))
     data[name] = flipped(data[name], len(data[name]) // 2, 6)
     with rejects(pf.errors.Error):
-        mixed.decrypt(keys, pf.Ciphertexts(data, ".out.ct"))
+        small.decrypt(keys, pf.Ciphertexts(data, ".out.ct"))
 
 
-def test_what_slots_lack_is_refused_at_the_users_line() -> None:
-    with rejects(pf.errors.ProgramError, __file__.rpartition("/")[2], "70000"):
-        pf.program(scheme="ckks", batch=70000, x=pf.UInt(4))(lambda x: x)
-    with rejects(pf.errors.ProgramError, "'x'"):
-        pf.program(scheme="ckks", x=pf.UInt(4), y=pf.Real)(lambda x, y: x)
-    with rejects(pf.errors.ProgramError, "slots=8"):
-        pf.program(scheme="ckks", slots=8, x=pf.UInt(4))(lambda x: x)
+def test_what_slots_lack_is_refused() -> None:
+    for batch in (0, 70_000, 2.5):
+        with rejects(pf.errors.ProgramError, str(batch)):
+            one.in_batches(batch)
     with rejects(pf.errors.ProgramError):
-        pf.program(scheme="ckks", x=pf.Torus(4))(lambda x: x)
-    for options in ({"x": pf.UInt(4)}, {"x": pf.Real}, {"x": pf.Real, "scheme": "ckks"}):
-        with rejects(pf.errors.ProgramError, "batch=9"):
-            pf.program(batch=9, **options)(lambda x: x)
+        pf.program(x=pf.Torus(4))(lambda x: x).in_batches(2)
+    with rejects(pf.errors.InputError):
+        pf.program(x=pf.Real)(lambda x: x).in_batches(2)
+    with rejects(pf.errors.InputError):
+        mixed.in_batches(2)
+
+
+def test_a_program_of_text_or_of_another_is_batched_too() -> None:
+    text = pf.Program.parse(pf.program(x=pf.Int(0, 7), y=pf.Int(0, 7))(lambda x, y: x + y).text()).in_batches(2)
+    assert in_lanes(text, {"x": [[3], [7]], "y": [[5], [7]]}) == {"result": [[8], [14]]}
 
 
 def test_inputs_of_a_batch_are_lists_of_its_length() -> None:
@@ -223,20 +234,17 @@ def test_inputs_of_a_batch_are_lists_of_its_length() -> None:
 def test_options_without_meaning_are_refused() -> None:
     for options in ({"flood": 1.0}, {"measure": True}, {"unroll": 2}):
         with rejects(pf.errors.InputError, next(iter(options))):
-            mixed.run(INPUTS, parameters=TOY, **options)
+            small.run(SMALL, parameters=TOY, **options)
     # This set has no tables.
     with rejects(pf.errors.ProgramError):
-        mixed.run(INPUTS, parameters="ckks-boot-1519")
+        small.run(SMALL, parameters="ckks-boot-1519")
 
 
 @pytest.mark.full
 def test_a_batch_in_all_lanes_of_a_secure_set() -> None:
     batch = 1 << 15
 
-    @pf.program(scheme="ckks", batch=batch, x=pf.UInt(8), y=pf.UInt(8))
-    def sums(x, y):
-        return x + y
-
+    sums = pf.program(x=pf.UInt(8), y=pf.UInt(8))(lambda x, y: x + y).in_batches(batch)
     x, y = np.random.default_rng(7).integers(0, 256, (2, batch)).tolist()
     result = sums.run(x=x, y=y, security=128)
     assert result.value == [(a + b) % 256 for a, b in zip(x, y, strict=True)]

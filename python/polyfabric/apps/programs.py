@@ -103,6 +103,10 @@ MICROBENCHMARK_ROUNDS = 8
 """Consecutive operations on each ciphertext."""
 
 
+REPEATED = frozenset({"adder", "digits", *_native.built_in_names()})
+"""Built-in programs that a batch repeats with TFHE."""
+
+
 def known() -> list[str]:
     """Names of the built-in programs."""
     own = [*DEEP_NN, *NETWORKS, *TREES, *TRAINED]
@@ -134,10 +138,12 @@ def is_on_slots(name: str | Program) -> bool:
     return False
 
 
-def scheme_of(name: str, parameters: str | None = None) -> str:
+def scheme_of(name: str, parameters: str | None = None, batch: int | None = None) -> str:
     """The scheme of a program for `planned`: "tfhe", "ckks" or "bgv"."""
     own = on_slots(name, parameters)
-    return "tfhe" if own is None else own.scheme
+    if own is None:
+        return "tfhe" if batch is None or name in REPEATED else "ckks"
+    return own.scheme
 
 
 def microbenchmark(name: str, parameters: str | None, batch: int) -> _native.RnsKernel:
@@ -290,7 +296,7 @@ def planned_to_time(name: str | Program, options: PlanOptions, batch: int | None
 
 
 def planned(name: str | Program, options: PlanOptions, batch: int | None = None, *, to_run: bool = False) -> Plan:
-    """Plans a program, except those that run only with their data; a built-in one on `batch` ciphertexts, or one.
+    """Plans a program, except those that run only with their data: a built-in one on `batch` ciphertexts, your own in batches with CKKS.
 
     A program of a paper has the paper's parameter set by default; `to_run`: it is planned for execution, not for timing.
     """
@@ -302,12 +308,13 @@ def planned(name: str | Program, options: PlanOptions, batch: int | None = None,
         from .adder import adder
 
         return make_plan(adder(8, batch or 1), options)
-    if batch is not None:
-        raise InputError(f"--batch repeats a built-in program; {name} takes the inputs that it declares")
+    if own is not None and batch is not None:
+        raise InputError(f"--batch is for programs on integers; {name} takes many values in its vectors")
     if own is not None:
         return _of_paper(name, own, options, to_run) if name in PAPERS else make_plan(own, options)
     application = {**DEEP_NN, **NETWORKS, **TREES, **TRAINED, "life": life}.get(name)
-    return make_plan(load(name) if application is None else application(), options)
+    program = load(name) if application is None else application()
+    return make_plan(program if batch is None else program.in_batches(batch), options)
 
 
 def _of_paper(name: str | Program, program: SlotProgram, options: PlanOptions, to_run: bool) -> Plan:

@@ -44,7 +44,12 @@ EXAMPLES = (
     metavar="SET",
     help="Parameter set, of CKKS and BGV also a file.toml of yours; default: chosen automatically.",
 )
-@click.option("--batch", type=click.IntRange(1, MOST_ELEMENTS), metavar="N", help="Ciphertexts of a built-in program.")
+@click.option(
+    "--batch",
+    type=click.IntRange(1, MOST_ELEMENTS),
+    metavar="N",
+    help="Ciphertexts of a built-in program; inputs of your own on integers, at once with CKKS.",
+)
 @click.option(
     "--image", type=click.IntRange(0), metavar="INDEX", help="digits, resnet20 and trained models: this held-out image."
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from functools import partial
 from typing import Any
@@ -26,7 +27,7 @@ from .show_elements import SHOWN
 def run(options: RunOptions) -> int:
     """Runs, prints and returns the exit status: 0 if the result equals the clear program's."""
     with working(f"loading {options.program}"):
-        scheme = programs.scheme_of(options.program, options.parameters)
+        scheme = programs.scheme_of(options.program, options.parameters, options.batch)
     options.take_only(*(name for name in FLAGS if name not in OWNERS))
     if options.cost:
         of_runs = {"--threads": options.threads, "--report": options.report_to}
@@ -62,7 +63,11 @@ def run(options: RunOptions) -> int:
 def _as_given(program: TracedProgram, drawn: dict[str, Any]) -> dict[str, Any]:
     """Drawn inputs as a user gives them: texts instead of their bytes."""
     texts = (name for name, kind in program.inputs.items() if isinstance(kind, TextType))
-    return drawn | {name: bytes(drawn[name]).decode() for name in texts}
+
+    def text(value: Any) -> Any:  # noqa: ANN401 - the bytes of a text, or a batch of them
+        return [text(own) for own in value] if isinstance(value[0], list) else bytes(value).decode()
+
+    return drawn | {name: text(drawn[name]) for name in texts}
 
 
 def _data(drawn: dict[str, Any]) -> dict[str, Any]:
@@ -78,6 +83,8 @@ def _drawn(value: Any) -> str:  # noqa: ANN401 - numbers of any type
     """A drawn input as text; a long one is cut."""
     if isinstance(value, str):
         return value
+    if isinstance(value, list) and isinstance(value[0], list | str):
+        return json.dumps(value)
     numbers = np.atleast_1d(np.asarray(value)).tolist()
     text = ",".join(
         f"{number:.6g}" if isinstance(number, float | complex) else str(number) for number in numbers[:SHOWN]

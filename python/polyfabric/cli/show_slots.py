@@ -19,7 +19,7 @@ SHOWN = 6
 def show(console: Console, result: SlotResult) -> None:
     """Prints the outputs, the clear outputs, the errors, and the cost of the run."""
     console.print(styled((result.program, "bold"), f" with {result.scheme.upper()} on {result.on}"))
-    exact = result.scheme == "bgv"
+    exact = result.exact
     table = grid(
         "output", "decrypted", "expected", "wrong" if exact else "error", *([] if exact else ["bound"]), left=3
     )
@@ -50,7 +50,7 @@ def _row(values: list[complex], size: str) -> str:
 
 
 def _number(value: complex) -> str:
-    if isinstance(value, int):
+    if isinstance(value, int | str):
         return str(value)
     # Small nonzero numbers need an exponent, or they would print as 0.
     return f"{value:.5f}" if value == 0 or 0.01 <= abs(value) < 1e7 else f"{value:.3e}"
@@ -61,8 +61,8 @@ def show_common(console: Console, result: SlotResult, *, operations: bool = True
 
     With `tolerated`, the application's own tolerance decides, even if the bound of the run exceeds the expected values.
     """
-    if result.scheme == "bgv":
-        verdict = "equal to the clear program in every slot"
+    if result.exact:
+        verdict = "equal to the clear program in every value"
     else:
         name = max(result.error, key=lambda output: result.error[output])
         of = "" if result.bound_for == "any inputs" else f" for {result.bound_for}"
@@ -82,9 +82,7 @@ def show_common(console: Console, result: SlotResult, *, operations: bool = True
         + (", encrypted with a public key" if result.plan.public else "")
     )
     _, how_often = failure(result.scheme, facts["log2_failure"])
-    console.print(
-        f"fails             {how_often}" if result.scheme == "bgv" else f"bound             exceeded {how_often}"
-    )
+    console.print(f"fails             {how_often}" if result.exact else f"bound             exceeded {how_often}")
     sizes = result.sizes
     console.print(
         f"sizes             {len(facts['keys'])} switching keys {bytes_text(sizes['keys'])}, "

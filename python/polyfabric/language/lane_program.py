@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from .. import _native
+from ..errors import ProgramError
 from ..host.memory import most
 from .lane_shapes import MOST_BATCH, LaneShapes, Vector, joined
-from .place import warn_user, whole
-from .program import TfheProgram
+from .place import refuse, traced_again, warn_user, whole
+from .program import TfheProgram, traced_in
 from .reference import Wrapped
 from .slots import Approximated
 from .traced import TracedProgram
+from .tracer import Form, InDigits, Tracer
+
+L = TypeVar("L", bound="LaneProgram")
 
 
 class LaneProgram(TracedProgram):
@@ -28,10 +32,9 @@ class LaneProgram(TracedProgram):
     mapped: Mapping[int, tuple[int, float, float, int]] = {}
     functions: Mapping[int, Approximated] = {}
 
-    def __init__(self, integers: TfheProgram, batch: int | None = None) -> None:
+    def __init__(self, integers: TfheProgram, batch: int) -> None:
         self.integers = integers
-        count = 1 if batch is None else whole("batch", batch, 1, MOST_BATCH)
-        native, inputs, outputs = integers.native.on_slots(count, most())
+        native, inputs, outputs = integers.native.on_slots(batch, most())
         shapes = LaneShapes(integers.shapes, integers.native, native.slots, batch, inputs, outputs)
         self._begin(native, shapes, integers.__doc__)
         self.function = integers.function
@@ -39,8 +42,8 @@ class LaneProgram(TracedProgram):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The program on integers of a TFHE program's text."""
-        return cls(TfheProgram.parse(text))
+        """The program of a TFHE program's text, on batches of one input."""
+        return cls(TfheProgram.parse(text), 1)
 
     def _stored(self) -> dict[str, Any]:
         return {**self.integers._stored(), "batch": self.batch}
@@ -50,11 +53,11 @@ class LaneProgram(TracedProgram):
         return cls(TfheProgram._restored(data), data["batch"])
 
     def __repr__(self) -> str:
-        return super().__repr__() if self.batch is None else f"{super().__repr__()[:-1]}, in batches of {self.batch}>"
+        return f"{super().__repr__()[:-1]}, in batches of {self.batch}>"
 
     @property
-    def batch(self) -> int | None:
-        """Number of inputs that one execution takes; `None` for a single one, which is not in a list."""
+    def batch(self) -> int:
+        """Number of inputs that one execution takes."""
         return self.shapes.batch
 
     @property
@@ -70,7 +73,7 @@ class LaneProgram(TracedProgram):
             items.append(values)
             for wrap in own:
                 key = (wrap.location, wrap.operation, wrap.type)
-                first = wrapped.get(key) or replace(wrap, index=wrap.index if self.batch is None else at, count=0)
+                first = wrapped.get(key) or replace(wrap, index=at, count=0)
                 wrapped[key] = replace(first, count=first.count + wrap.count)
         return joined(items), list(wrapped.values())
 
@@ -79,3 +82,29 @@ class LaneProgram(TracedProgram):
         for wrap in wrapped:
             warn_user(f"{self.name}: {wrap}", RuntimeWarning)
         return values
+
+
+def batched(program: TfheProgram, batch: int, kind: Callable[[TfheProgram, int], L]) -> L:
+    """The program on batches of inputs: with one vector of slots a value if the tables suffice, otherwise with digits."""
+    whole("batch", batch, 1, MOST_BATCH)
+    if program.function is None or program.declared is None:
+        return kind(program, batch)
+    refused, widths = None, None
+    integers = [name for name, declared in program.declared.items() if declared.kind == "integer"]
+    forms: list[tuple[Form, Collection[str]]] = [("free", ()), ("split", ()), ("split", integers)]
+    for form, digits in forms:
+        tracer = Tracer(program.name, form, digits, whole_torus=False)
+        try:
+            with traced_again(program.function):
+                made, _ = traced_in(tracer, program.function, program.declared, None, TfheProgram)
+            # Another lowering may have wider results, which wrap at another width.
+            widths = widths or tracer.reference.widths
+            if tracer.reference.widths == widths:
+                return kind(made, batch)
+        except InDigits:
+            continue
+        except ProgramError as error:
+            refused = error
+    raise refused or refuse(
+        f"{program.name}: a table on slots would read more than 16 values; declare its inputs with widths, as pf.UInt(8)"
+    )

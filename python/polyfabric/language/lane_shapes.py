@@ -113,7 +113,7 @@ class LaneShapes:
         integers: Shapes,
         ends: Any,  # noqa: ANN401 - a native program, or `_Ends`
         slots: int,
-        batch: int | None,
+        batch: int,
         inputs: Iterable[Sequence[Any]],
         outputs: Iterable[Sequence[Any]],
     ) -> None:
@@ -121,7 +121,7 @@ class LaneShapes:
         self._ends = _Ends(ends.name, list(ends.inputs), list(ends.outputs))
         self._slots = slots
         self.batch = batch
-        """Number of inputs that one execution takes; `None` for a single one, which is not in a list."""
+        """Number of inputs that one execution takes."""
         self._given = [Terminal.of(data) for data in inputs]
         self._returned = [Terminal.of(data) for data in outputs]
         self._values = [
@@ -156,8 +156,8 @@ class LaneShapes:
     def of(cls, data: Mapping[str, Any], name: str, slots: int) -> LaneShapes:
         """From `to_dict`, which may come from others."""
         ends = _Ends.of(data["ends"], name)
-        batch = None if data["batch"] is None else written(int, data["batch"], "the number of inputs")
-        if batch is not None and not 1 <= batch <= min(MOST_BATCH, 2 * slots):
+        batch = written(int, data["batch"], "the number of inputs")
+        if not 1 <= batch <= min(MOST_BATCH, 2 * slots):
             raise ValueError(f"{batch} inputs do not fit {slots} slots")
         made = cls(Shapes.of(data["integers"], ends), ends, slots, batch, data["inputs"], data["outputs"])  # type: ignore[arg-type]
         for terminals, own in ((made._given, ends.inputs), (made._returned, ends.outputs)):
@@ -196,8 +196,6 @@ class LaneShapes:
 
     def _items(self, inputs: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         """The inputs of each item of the batch."""
-        if self.batch is None:
-            return [inputs]
         expect_inputs(self._ends.name, inputs, self.inputs)
         for name, given in inputs.items():
             if isinstance(given, str | bytes) or not hasattr(given, "__len__"):
@@ -239,12 +237,12 @@ class LaneShapes:
             terminal.name: self._unpacked(terminal, values, vectors).tolist()
             for terminal, values in zip(terminals, self._values[outputs], strict=True)
         }
-        return [{name: own[at] for name, own in columns.items()} for at in range(self.batch or 1)]
+        return [{name: own[at] for name, own in columns.items()} for at in range(self.batch)]
 
     def _unpacked(
         self, terminal: Terminal, values: NDArray[np.int64], vectors: Mapping[str, Vector]
     ) -> NDArray[np.int64]:
-        found = np.empty((self.batch or 1, len(terminal.elements)), dtype=np.int64)
+        found = np.empty((self.batch, len(terminal.elements)), dtype=np.int64)
         for column, one in enumerate(terminal.elements):
             if isinstance(one, int):
                 found[:, column] = one
@@ -267,9 +265,7 @@ class LaneShapes:
         return joined(self.integers(outputs, outputs=True))
 
     def shaped(self, outputs: Mapping[str, list[int]]) -> dict[str, Any]:
-        """Outputs in the user's form: with a batch, a list of those of its items."""
-        if self.batch is None:
-            return dict(self._integers.shaped(outputs))
+        """Outputs in the user's form: lists of those of all items."""
         items: dict[str, list[Any]] = {name: [] for name in self.outputs}
         for at in range(self.batch):
             item = {name: own[at * len(own) // self.batch :][: len(own) // self.batch] for name, own in outputs.items()}

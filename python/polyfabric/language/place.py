@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from operator import index
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -30,11 +32,29 @@ def pass_over(file: str) -> None:
     _PASSED.append(str(Path(file).resolve()))
 
 
+_ORIGIN: ContextVar[tuple[str, int] | None] = ContextVar("origin", default=None)
+"""Location of what a command traces, since no frame of the user's calls it."""
+
+
+@contextmanager
+def traced_again(function: Callable[..., Any]) -> Iterator[None]:
+    """Locations outside of a user's code are the function's."""
+    code = function.__code__
+    token = _ORIGIN.set(source(code.co_filename, code.co_firstlineno))
+    try:
+        yield
+    finally:
+        _ORIGIN.reset(token)
+
+
 def place() -> tuple[str, int]:
     """File and line of the innermost frame outside this package's language and numpy."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(tuple(_PASSED)):
         frame = frame.f_back
+    origin = _ORIGIN.get()
+    if origin is not None and frame.f_code.co_filename.startswith(str(_PACKAGE)):
+        return origin
     return source(frame.f_code.co_filename, frame.f_lineno)
 
 

@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from .. import _native
-from ..errors import Error, ProgramError, shown
+from ..errors import Error, ProgramError
 from . import ranges, slot_program
 from .cells import Cells
 from .digits import Digits
@@ -34,7 +34,6 @@ from .values import TfheValue
 
 P = TypeVar("P", bound="TfheProgram")
 S = TypeVar("S", bound=SlotProgram)
-L = TypeVar("L", bound=TracedProgram)
 
 
 class TfheProgram(TracedProgram):
@@ -44,6 +43,8 @@ class TfheProgram(TracedProgram):
     native: _native.Program
     shapes: Shapes
     scheme = "tfhe"
+    declared: Mapping[str, Type] | None = None
+    """The types of the traced function's parameters; `None` without a function."""
     reference: Reference | None = None
     """The meaning of the traced function; `None` for a program that was parsed from text or restored from a file."""
 
@@ -96,11 +97,9 @@ def trace(
     scheme: str | None = None,
     slots: int | None = None,
     lanes: int | None = None,
-    batch: int | None = None,
-    kinds: tuple[type[P], type[S], Callable[[TfheProgram, int | None], L]],
-) -> P | S | L:
-    """Traces `function` on inputs of the given types. The program's class is the first of `kinds` with TFHE, the third for integers with CKKS,
-    else the second."""
+    kinds: tuple[type[P], type[S]],
+) -> P | S:
+    """Traces `function` on inputs of the given types. The program's class is the first of `kinds` with TFHE, else the second."""
     inputs = with_annotations(function, inputs)
     _check_signature(function, inputs)
     own = function.__name__ if name is None else name
@@ -110,10 +109,6 @@ def trace(
     on_slots = {parameter: kind for parameter, kind in inputs.items() if isinstance(kind, SlotType)}
     if scheme is None:
         scheme = next((kind.scheme for kind in on_slots.values()), "tfhe")
-    if batch is not None and (scheme != "ckks" or on_slots):
-        raise refuse(
-            f"{own}: batch={shown(batch)} is for integers with scheme='ckks'; vectors take many values with other types and schemes"
-        )
     if scheme == "tfhe":
         if on_slots:
             parameter, kind = next(iter(on_slots.items()))
@@ -127,12 +122,6 @@ def trace(
         raise refuse(
             f"{own}: lanes={lanes} is for the parallel lookups of TFHE's integers, which {scheme.upper()} lacks; omit it"
         )
-    if scheme == "ckks" and inputs and not on_slots:
-        if slots is not None:
-            raise refuse(
-                f"{own}: slots={slots} is for real and complex numbers; for integers, batch=1000 is the number of inputs"
-            )
-        return _trace_lanes(function, own, inputs, batch, kinds[2])
     for parameter, kind in inputs.items():
         if parameter not in on_slots:
             fitting = "pf.Mod(t)" if scheme == "bgv" else "pf.Real or pf.Complex"
@@ -183,35 +172,6 @@ def _trace_elements(
     return found[0]
 
 
-def _trace_lanes(
-    function: Callable[..., Any],
-    own: str,
-    inputs: Mapping[str, Type],
-    batch: int | None,
-    kind: Callable[[TfheProgram, int | None], L],
-) -> L:
-    """The program with tables on slots: with one ciphertext a value if their tables suffice, otherwise with digits."""
-    refused, widths = None, None
-    integers = [name for name, declared in inputs.items() if declared.kind == "integer"]
-    forms: list[tuple[Form, Collection[str]]] = [("free", ()), ("split", ()), ("split", integers)]
-    for form, digits in forms:
-        try:
-            program, tracer = traced_in(
-                Tracer(own, form, digits, whole_torus=False), function, inputs, None, TfheProgram
-            )
-            # Another lowering may have wider results, which wrap at another width.
-            widths = widths or tracer.reference.widths
-            if tracer.reference.widths == widths:
-                return kind(program, batch)
-        except InDigits:
-            continue
-        except ProgramError as error:
-            refused = error
-    raise refused or refuse(
-        f"{own}: a table on slots would read more than 16 values; declare its inputs with widths, as pf.UInt(8)"
-    )
-
-
 def _multiplications(program: TfheProgram) -> float:
     """Multiplications of an execution with the cheapest parameter set; infinite if no set fits the program."""
     try:
@@ -248,6 +208,7 @@ def traced_in(
         tracer.reference.output(output, value)
     program = kind(tracer.builder.finish(), frozenset(scalars), function.__doc__, integers)
     program.function = function
+    program.declared = inputs
     program.reference = tracer.reference.finish()
     return program, tracer
 

@@ -17,6 +17,7 @@ from ..host.progress import watched
 from ..language import lane_program as written_on_lanes
 from ..language import program as written
 from ..language import slot_program as written_on_slots
+from ..language.lane_program import batched
 from ..language.place import pass_over, refuse
 from ..language.program import SCHEMES
 from ..language.shapes import gathered, written_call
@@ -209,6 +210,18 @@ class Program(TracedProgram):
 
         return picture(self)
 
+    def in_batches(self, batch: int) -> Program:
+        """The same program with CKKS, for `batch` inputs at once, at most 65,536: each input and output is a list.
+
+        Tables are lookups on the slots of a ciphertext, which take about the same time for one input as for all lanes of a ring. Only for programs
+        on integers, truth values and texts, whose results are as exact as with TFHE.
+        """
+        if not isinstance(self, TfheProgram):
+            raise InputError(
+                f"{self.name}: in_batches is for programs on integers, but this one has {self.scheme.upper()}; its vectors take many values"
+            )
+        return batched(self, batch, LaneProgram)
+
     # -- step by step, in memory or through files ---------------------------------------------------------------------
 
     def keygen(
@@ -306,10 +319,10 @@ class SlotProgram(written_on_slots.SlotProgram, Program):
 
 
 class LaneProgram(written_on_lanes.LaneProgram, Program):
-    """A program on integers with CKKS."""
+    """A program on batches of integers with CKKS."""
 
 
-traced = partial(written.trace, kinds=(TfheProgram, SlotProgram, LaneProgram))
+traced = partial(written.trace, kinds=(TfheProgram, SlotProgram))
 """Traces a function on inputs of given types."""
 
 finished = partial(written_on_slots.finish, kind=SlotProgram)
@@ -323,7 +336,6 @@ def program(
     scheme: str | Type | SlotType | None = None,
     slots: int | Type | SlotType | None = None,
     lanes: int | Type | SlotType | None = None,
-    batch: int | Type | SlotType | None = None,
     **inputs: Type | SlotType,
 ) -> Callable[[Callable[..., Any]], Program]:
     """Turns a function into a `pf.Program`. Keywords or annotations give the types of its parameters,
@@ -335,9 +347,6 @@ def program(
     `scheme` is "tfhe", "ckks" or "bgv"; by default the types determine it. With CKKS and BGV, every vector has `slots` slots, a power of two; by
     default as many as the longest input needs. `lanes` is the number of lookups that take the time of one on the target, for integers in
     digits, by default 2; with many, as on an accelerator, carries use a parallel prefix.
-
-    With scheme="ckks", integers are computed by lookup tables on slots. One execution takes a list of `batch` inputs, at most 65,536, in about the
-    time of one; a program without `batch` takes one.
     """
     # The function may have parameters with these names.
     if isinstance(scheme, Type | SlotType):
@@ -346,8 +355,6 @@ def program(
         inputs["slots"], slots = slots, None  # type: ignore[assignment]
     if isinstance(lanes, Type | SlotType):
         inputs["lanes"], lanes = lanes, None  # type: ignore[assignment]
-    if isinstance(batch, Type | SlotType):
-        inputs["batch"], batch = batch, None  # type: ignore[assignment]
     if callable(name):
         raise refuse(
             "@pf.program needs parentheses, and the types of the parameters; write @pf.program(x=pf.Int(0, 7)), or @pf.program() over "
@@ -358,6 +365,6 @@ def program(
 
     @short
     def decorate(function: Callable[..., Any]) -> Program:
-        return traced(function, inputs, name, scheme=scheme, slots=slots, lanes=lanes, batch=batch)
+        return traced(function, inputs, name, scheme=scheme, slots=slots, lanes=lanes)
 
     return decorate

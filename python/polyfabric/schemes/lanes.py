@@ -140,6 +140,11 @@ class LaneResult(SlotResult):
     wrapped: list[Wrapped]
     """Results outside their declared type's range, which were reduced modulo 2^bits."""
 
+    @property
+    def exact(self) -> bool:
+        """True: decryption rounds."""
+        return True
+
     def __repr__(self) -> str:
         return super().__repr__() + "".join(f"; wrapped: {wrap}" for wrap in self.wrapped)
 

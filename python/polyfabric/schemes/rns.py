@@ -463,6 +463,11 @@ class SlotResult(RunResult):
     """Every operation: place, level, scale, bound of its error, and the measured error if measured."""
 
     @property
+    def exact(self) -> bool:
+        """Whether decryption gives integers without error."""
+        return self.scheme == "bgv"
+
+    @property
     def first_beyond(self) -> SlotNode | None:
         """The first operation whose measured error exceeds its bound."""
         return next((node for node in self.nodes if node.get("measured", 0.0) > node.get("bound", 0.0)), None)

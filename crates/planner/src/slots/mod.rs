@@ -43,7 +43,7 @@ use std::sync::{Arc, OnceLock};
 /// Relative error bound of outputs with which no larger set is tried for a machine.
 const FINE_ERROR: f64 = 1.0 / 1024.0;
 
-/// Default log2 of the accepted failure probability of a CKKS program: one run in a million. Each output contributes 2^-40; a bootstrap of
+/// Default log2 of the accepted failure probability of a CKKS program on numbers that are no integers: one run in a million. Each output contributes 2^-40; a bootstrap of
 /// many slots with a sparse secret and the range used in papers contributes up to 2^-27.
 const CKKS_FAILURE_LOG2: f64 = -20.0;
 
@@ -422,6 +422,11 @@ impl SlotPlan {
     /// Rejects a plan with an unacceptable failure probability.
     fn expect_failure(&self, max_failure: Option<f64>) -> Result<(), PlanError> {
         let (what, default, other) = match &self.lowering {
+            Lowering::Ckks(_) if has_lookups(self.program()) => (
+                "may be wrong",
+                DEFAULT_FAILURE_LOG2,
+                "each lookup and each output adds 2^-144 and what its set leaves: use fewer".to_owned(),
+            ),
             Lowering::Ckks(_) => (
                 "may be wrong",
                 CKKS_FAILURE_LOG2,

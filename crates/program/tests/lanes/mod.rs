@@ -123,7 +123,7 @@ fn integers_of_eight_bits_agree_with_those_of_rust() {
     ];
     for (found, &(x, y)) in evaluated(&program, &batch).iter().zip(&pairs) {
         for (name, function) in functions {
-            assert_eq!(number(&found[name]), function(x as u8, y as u8).into(), "{name} of {x} and {y}");
+            assert_eq!(number(&found[name]), i64::from(function(x as u8, y as u8)), "{name} of {x} and {y}");
         }
     }
 }

@@ -59,8 +59,8 @@ fn named_sets_keep_their_bounds() {
     let (secret, public) = (Encryption::Secret, Encryption::Public);
     for (name, encryption, rounds, limit) in [
         ("ckks-lookup-762", secret, 4, -6.0),
-        ("ckks-lookup-865", secret, 12, -9.0),
-        ("ckks-lookup-865", public, 12, -6.0),
+        ("ckks-lookup-897", secret, 12, -8.0),
+        ("ckks-lookup-897", public, 12, -6.0),
         ("toy-10-lookup", public, 12, -6.0),
     ] {
         let bounds: Vec<f64> =

@@ -5,7 +5,7 @@
 //! ([`polyfabric_schemes::bgv::Noise::kappa_within`]); the smallest along the way counts. Bootstrapping also rounds.
 //!
 //! *CKKS.* The error of each output, and each error that a lookup relies on, exceeds its bound with probability at most
-//! 2^[`super::NoiseModel::failure_log2`]: 2^-40, for integers 2^-128. A bootstrapping or lookup also fails if an integer part leaves its range
+//! 2^[`super::NoiseModel::failure_log2`]: 2^-40, for integers 2^-144. A bootstrapping or lookup also fails if an integer part leaves its range
 //! ([`crate::rns::approximation::modular_reduction::overflow_probability_log2`]).
 
 use crate::rns::lowering::bgv::Held;

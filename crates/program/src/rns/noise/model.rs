@@ -34,7 +34,8 @@ pub struct NoiseModel {
 pub const USUAL_FAILURE_LOG2: f64 = -40.0;
 
 /// log2 of that probability for integers: decryption returns them without their errors, so a wrong one is worse than an inexact real number.
-pub const INTEGER_FAILURE_LOG2: f64 = -128.0;
+/// A program of 2^16 bounds then fails with 2^-128.
+pub const INTEGER_FAILURE_LOG2: f64 = -144.0;
 
 /// The key that encrypts inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
