@@ -157,7 +157,7 @@ fn every_operation_is_the_same_on_slots() {
     let y = builder.input("y", integer(0, 3), 3).unwrap();
     let turned = builder.select(y, &[2, 0, 1]).unwrap();
     let difference = builder.sub(x, y).unwrap();
-    let shifted = builder.add_clear(difference, &[5, 0, -2]).unwrap();
+    let shifted = builder.add_clear(difference, &[3, 0, -2]).unwrap();
     let negated = builder.neg(y).unwrap();
     let sum = builder.add(negated, turned).unwrap();
     let square = IntegerTable::tabulate(Range::new(-6, 6).unwrap(), |value| value * value % 11 - 5).unwrap();

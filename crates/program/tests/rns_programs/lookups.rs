@@ -4,7 +4,7 @@ use polyfabric_program::rns::homomorphic::{Builder, Scheme, Table, Values};
 use polyfabric_program::rns::kernel::PublicPolynomial;
 use polyfabric_program::rns::levels::Scale;
 use polyfabric_program::rns::lowering::{LoweringError, NodeState, PlaintextEncoder, Target, lower};
-use polyfabric_program::rns::noise::Encryption;
+use polyfabric_program::rns::noise::{Encryption, INTEGER_FAILURE_LOG2};
 use polyfabric_program::rns::parameters;
 use polyfabric_schemes::ckks::sets;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ fn bounds(name: &str, encryption: Encryption, entries: &[u32], rounds: usize) ->
     let slots = set.max_slots();
     let plan = parameters::bootstrapping(&set, &chain, &choice, slots).unwrap().unwrap();
     let model = parameters::model(&set, encryption);
-    assert_eq!(model.failure_log2, Some(-128.0));
+    assert_eq!(model.failure_log2, Some(INTEGER_FAILURE_LOG2));
     let encoder = Zeros(vec![0; chain.degree().get()].into());
     let target = Target {
         chain: &chain,
