@@ -9,6 +9,7 @@
 mod activities;
 pub mod audit;
 pub mod contract;
+mod declared;
 pub mod f1;
 mod findings;
 pub mod fpt;

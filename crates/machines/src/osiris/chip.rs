@@ -4,73 +4,12 @@ use super::machine::Osiris;
 use super::mod_change::ModChangeUnits;
 use super::tasks::{Residue, Tasks};
 use super::units::{BaseConversionArray, Direction, HadamardUnit, LimbExtension, NttUnit};
+use crate::declared::declared;
 use crate::rns::leaf::Leaf;
 use polyfabric_sim::function::Function;
 use polyfabric_sim::schedule::{
     ClassId, KindId, MemoryId, MemoryKind, Mode, OpRef, Resource, ScheduleBuilder, Traffic, Value, WaitCategory,
 };
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct Chip {
-    /// The two NTT units of a change of modulus: inverse, then forward.
-    pub ntt: [Resource; 2],
-    pub array: Resource,
-    /// For each Hadamard unit, the half of each cell's multipliers that multiplies digits by keys. The first
-    /// unit follows the second NTT unit.
-    pub keys: Vec<Resource>,
-    /// The other half, for diagonals and all other arithmetic.
-    pub diagonals: Vec<Resource>,
-    /// Key generators of each Hadamard unit, one per cell.
-    pub generators: Vec<Vec<Resource>>,
-    pub automorphism: Resource,
-    pub channel: Resource,
-    pub scratchpad: MemoryId,
-    pub off_chip: MemoryId,
-    /// From the first NTT unit to the array, to the second NTT unit, to the Hadamard unit.
-    pub wires: [MemoryId; 3],
-    /// From each generator.
-    pub mask_wires: Vec<Vec<MemoryId>>,
-    /// To each Hadamard unit from its NTT unit: diagonals extended from one limb.
-    pub diagonal_wires: Vec<MemoryId>,
-    pub kinds: Kinds,
-    classes: Classes,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Classes {
-    input: ClassId,
-    key: ClassId,
-    table: ClassId,
-    computed: ClassId,
-    stream: ClassId,
-    carried: ClassId,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct Kinds {
-    /// By number of interleaved limbs, minus one.
-    inverse: Vec<KindId>,
-    forward: Vec<KindId>,
-    /// Limbs extended from one limb, then transformed.
-    extension: Vec<KindId>,
-    /// By number of source limbs, minus one.
-    conversion: Vec<KindId>,
-    /// The unit's mode for each kind.
-    modes: Vec<Option<Mode>>,
-    /// The division at the end of a change of modulus.
-    pub division: KindId,
-    /// Of digits and key rows.
-    pub inner_product: KindId,
-    /// Other element-wise arithmetic on one polynomial.
-    pub pointwise: KindId,
-    /// The same on two polynomials with a common factor.
-    pub both: KindId,
-    /// Masks of a key's rows.
-    pub masks: KindId,
-    pub automorphism: KindId,
-    pub load: KindId,
-    pub store: KindId,
-}
 
 /// The operation of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,62 +33,78 @@ pub enum Does {
     Move,
 }
 
-impl Kinds {
-    fn declare(builder: &mut ScheduleBuilder, machine: &Osiris, units: &ModChangeUnits) -> Self {
+declared! {
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Kinds, declare(b: &mut ScheduleBuilder, machine: &Osiris, units: &ModChangeUnits) {
         let ModChangeUnits { shape, height, depth } = *units;
         let lanes = machine.lanes as f64;
-        let mut transforms = |what: &str, direction: Direction, ahead: u64| -> Vec<KindId> {
-            let interleaved = 1..=machine.limbs;
+        let transforms = |b: &mut ScheduleBuilder, what: &str, direction: Direction, ahead: u64| -> Vec<KindId> {
             let of = |interleaved| {
                 let latency = ahead + NttUnit::latency(shape, interleaved, depth);
-                let kind = builder.kind(format!("{what}, {interleaved} limbs interleaved"), "ntt", lanes, latency);
+                let kind = b.kind(format!("{what}, {interleaved} limbs interleaved"), "ntt", lanes, latency);
                 // The direction and the length of the delays.
-                builder.in_mode(kind, Mode((interleaved << 1 | usize::from(direction == Direction::Forward)) as u16))
+                b.in_mode(kind, Mode((interleaved << 1 | usize::from(direction == Direction::Forward)) as u16))
             };
-            interleaved.map(of).collect()
+            (1..=machine.limbs).map(of).collect()
         };
-        let inverse = transforms("inverse transform", Direction::Inverse, 0);
-        let forward = transforms("transform", Direction::Forward, 0);
-        let extension = transforms("limb extension and transform", Direction::Forward, LimbExtension::latency(depth));
-        let mut kind = |name: String, class: &str, latency| builder.kind(name, class, lanes, latency);
-        let conversion = |alpha| {
+        let conversions = |b: &mut ScheduleBuilder, alpha: usize| {
             let latency = BaseConversionArray::latency(height, shape.lanes(), alpha, depth);
-            kind(format!("base conversion, {alpha} source limbs"), "base_conversion", latency)
+            b.kind(format!("base conversion, {alpha} source limbs"), "base_conversion", lanes, latency)
         };
-        let conversion = (1..=height).map(conversion).collect();
         let key_latency = HadamardUnit::key_latency(machine.hadamard_height, depth);
         let diagonal_latency = HadamardUnit::diagonal_latency(depth);
-        let mut kinds = Self {
-            inverse,
-            forward,
-            extension,
-            conversion,
-            modes: Vec::new(),
-            division: kind("division".to_owned(), "hadamard.keys", key_latency),
-            inner_product: kind("inner product".to_owned(), "hadamard.keys", key_latency),
-            pointwise: kind("pointwise".to_owned(), "hadamard.diagonals", diagonal_latency),
-            both: kind("pointwise, two polynomials".to_owned(), "hadamard.diagonals", diagonal_latency),
-            masks: kind("masks".to_owned(), "key_generator", machine.generator_latency()),
-            automorphism: kind("automorphism".to_owned(), "automorphism", machine.automorphism_latency(shape)),
-            load: kind("load".to_owned(), "hbm", machine.memory_latency),
-            store: kind("store".to_owned(), "hbm", 0),
-        };
-        kinds.modes = builder.resources().kinds.iter().map(|kind| kind.mode).collect();
-        let sums = |together, terms| Function::Sums { together, terms };
-        for (of, function) in [
-            (&*kinds.inverse, Function::Compute(&["intt"])),
-            (&*kinds.forward, Function::Compute(&["ntt"])),
-            (&*kinds.extension, Function::Compute(&["extension"])),
-            (&*kinds.conversion, Function::Compute(&["conversion"])),
-            (&[kinds.division, kinds.pointwise], sums(1, 2)),
-            (&[kinds.both], sums(2, 2)),
-            (&[kinds.inner_product], sums(2, machine.hadamard_height)),
-            (&[kinds.masks], Function::Compute(&["mask"])),
-            (&[kinds.automorphism], Function::Compute(&["aut"])),
-        ] {
-            of.iter().for_each(|&kind| _ = builder.does(kind, function));
+        Self {
+            /// By number of interleaved limbs, minus one.
+            inverse: Vec<KindId> = transforms(b, "inverse transform", Direction::Inverse, 0),
+            forward: Vec<KindId> = transforms(b, "transform", Direction::Forward, 0),
+            /// Limbs extended from one limb, then transformed.
+            extension: Vec<KindId> =
+                transforms(b, "limb extension and transform", Direction::Forward, LimbExtension::latency(depth)),
+            /// By number of source limbs, minus one.
+            conversion: Vec<KindId> = (1..=height).map(|alpha| conversions(b, alpha)).collect(),
+            /// The division at the end of a change of modulus.
+            division: KindId = b.kind("division", "hadamard.keys", lanes, key_latency),
+            /// Of digits and key rows.
+            inner_product: KindId = b.kind("inner product", "hadamard.keys", lanes, key_latency),
+            /// Other element-wise arithmetic on one polynomial.
+            pointwise: KindId = b.kind("pointwise", "hadamard.diagonals", lanes, diagonal_latency),
+            /// The same on two polynomials with a common factor.
+            both: KindId = b.kind("pointwise, two polynomials", "hadamard.diagonals", lanes, diagonal_latency),
+            /// Masks of a key's rows.
+            masks: KindId = b.kind("masks", "key_generator", lanes, machine.generator_latency()),
+            automorphism: KindId = b.kind("automorphism", "automorphism", lanes, machine.automorphism_latency(shape)),
+            load: KindId = b.kind("load", "hbm", lanes, machine.memory_latency),
+            store: KindId = b.kind("store", "hbm", lanes, 0),
+            /// The unit's mode for each kind.
+            modes: Vec<Option<Mode>> = b.resources().kinds.iter().map(|kind| kind.mode).collect(),
+            /// The operation of each kind.
+            does: Vec<Does> = vec![Does::Move; b.resources().kinds.len()],
         }
-        kinds
+    }
+}
+
+impl Kinds {
+    /// With the computation of each kind.
+    fn with_functions(mut self, b: &mut ScheduleBuilder, machine: &Osiris) -> Self {
+        let sums = |together, terms| Function::Sums { together, terms };
+        for (kinds, does, function) in [
+            (self.inverse.clone(), Does::Inverse, Function::Compute(&["intt"])),
+            (self.forward.clone(), Does::Forward, Function::Compute(&["ntt"])),
+            (self.extension.clone(), Does::Extension, Function::Compute(&["extension"])),
+            (self.conversion.clone(), Does::Conversion, Function::Compute(&["conversion"])),
+            (vec![self.division], Does::Division, sums(1, 2)),
+            (vec![self.pointwise], Does::Pointwise, sums(1, 2)),
+            (vec![self.both], Does::Both, sums(2, 2)),
+            (vec![self.inner_product], Does::InnerProduct, sums(2, machine.hadamard_height)),
+            (vec![self.masks], Does::Masks, Function::Compute(&["mask"])),
+            (vec![self.automorphism], Does::Automorphism, Function::Compute(&["aut"])),
+        ] {
+            for kind in kinds {
+                b.does(kind, function);
+                self.does[usize::from(kind.0)] = does;
+            }
+        }
+        self
     }
 
     /// The mode that the unit needs for operations of `kind`, if any.
@@ -180,89 +135,80 @@ impl Kinds {
         self.extension[interleaved - 1]
     }
 
-    /// All kinds that are not listed move data.
     pub fn does(&self, kind: KindId) -> Does {
-        let among = |kinds: &[KindId]| kinds.first() <= Some(&kind) && Some(&kind) <= kinds.last();
-        let single = [
-            (self.division, Does::Division),
-            (self.inner_product, Does::InnerProduct),
-            (self.pointwise, Does::Pointwise),
-            (self.both, Does::Both),
-            (self.masks, Does::Masks),
-            (self.automorphism, Does::Automorphism),
-        ];
-        let runs = [
-            (&self.inverse, Does::Inverse),
-            (&self.forward, Does::Forward),
-            (&self.extension, Does::Extension),
-            (&self.conversion, Does::Conversion),
-        ];
-        let run = runs.into_iter().find(|(kinds, _)| among(kinds)).map(|(_, does)| does);
-        run.or_else(|| single.into_iter().find(|&(own, _)| own == kind).map(|(_, does)| does)).unwrap_or(Does::Move)
+        self.does.get(usize::from(kind.0)).copied().unwrap_or(Does::Move)
     }
 }
 
-impl Chip {
-    pub fn declare(builder: &mut ScheduleBuilder, machine: &Osiris, units: &ModChangeUnits) -> Self {
-        let mut unit = |name: String, class: &str| builder.unit(name, class, WaitCategory::Pipeline);
-        let ntt = [0, 1].map(|number| unit(format!("ntt{number}"), "ntt"));
-        let array = unit("base_conversion".to_owned(), "base_conversion");
-        let mut sides = |what: &str| -> Vec<Resource> {
+declared! {
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Classes, declare(b: &mut ScheduleBuilder, bits: u32) {
+        let computed = |b: &mut ScheduleBuilder, name| b.value_class(name, Traffic::Ciphertexts, false, bits);
+        Self {
+            input: ClassId = b.value_class("input", Traffic::Ciphertexts, true, bits),
+            key: ClassId = b.value_class("switching key", Traffic::KeySwitchKey, true, bits),
+            table: ClassId = b.value_class("public polynomial", Traffic::Tables, true, bits),
+            computed: ClassId = computed(b, "polynomial"),
+            stream: ClassId = computed(b, "stream"),
+            carried: ClassId = computed(b, "polynomial between rounds"),
+        }
+    }
+}
+
+declared! {
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Chip, declare(b: &mut ScheduleBuilder, machine: &Osiris, units: &ModChangeUnits) {
+        let unit = |b: &mut ScheduleBuilder, name: &str, class: &str| b.unit(name, class, WaitCategory::Pipeline);
+        let sides = |b: &mut ScheduleBuilder, what: &str| -> Vec<Resource> {
             let class = format!("hadamard.{what}");
-            (0..machine.hadamard_units).map(|side| unit(format!("hadamard{side}.{what}"), &class)).collect()
+            (0..machine.hadamard_units).map(|side| unit(b, &format!("hadamard{side}.{what}"), &class)).collect()
         };
-        let (keys, diagonals) = (sides("keys"), sides("diagonals"));
-        let generators = (0..machine.hadamard_units)
-            .map(|side| {
-                let cells = 0..machine.hadamard_height;
-                cells.map(|cell| unit(format!("hadamard{side}.generator{cell}"), "key_generator")).collect()
-            })
-            .collect();
-        let automorphism = unit("automorphism".to_owned(), "automorphism");
-        let channel = builder.channel("hbm", "hbm", machine.memory_bytes);
         let tile = machine.tile_bytes();
-        let scratchpad = MemoryKind::OnChip {
+        let wire = |b: &mut ScheduleBuilder, name: &str| {
+            b.memory(name, MemoryKind::Wire { bytes_per_cycle: tile, delay: 1 })
+        };
+        let scratchpads = MemoryKind::OnChip {
             capacity: machine.scratchpad,
             banks: 1,
             read_bytes_per_cycle: tile * machine.port_tiles.0 as f64,
             write_bytes_per_cycle: tile * machine.port_tiles.1 as f64,
         };
-        let scratchpad = builder.memory("scratchpad", scratchpad);
-        let off_chip = builder.memory("hbm", MemoryKind::OffChip);
-        let mut wire = |name: String| builder.memory(name, MemoryKind::Wire { bytes_per_cycle: tile, delay: 1 });
-        let wires = ["coefficients", "converted", "remainders"].map(|name| wire(name.to_owned()));
-        let mask_wires = (0..machine.hadamard_units)
-            .map(|side| (0..machine.hadamard_height).map(|cell| wire(format!("masks{side}.{cell}"))).collect())
-            .collect();
-        let diagonal_wires = (0..machine.hadamard_units).map(|side| wire(format!("diagonals{side}"))).collect();
-        let bits = machine.word_bits as u32;
-        let classes = Classes {
-            input: builder.value_class("input", Traffic::Ciphertexts, true, bits),
-            key: builder.value_class("switching key", Traffic::KeySwitchKey, true, bits),
-            table: builder.value_class("public polynomial", Traffic::Tables, true, bits),
-            computed: builder.value_class("polynomial", Traffic::Ciphertexts, false, bits),
-            stream: builder.value_class("stream", Traffic::Ciphertexts, false, bits),
-            carried: builder.value_class("polynomial between rounds", Traffic::Ciphertexts, false, bits),
-        };
-        let kinds = Kinds::declare(builder, machine, units);
+        let cells = || (0..machine.hadamard_units).map(|side| (side, 0..machine.hadamard_height));
         Self {
-            ntt,
-            array,
-            keys,
-            diagonals,
-            generators,
-            automorphism,
-            channel,
-            scratchpad,
-            off_chip,
-            wires,
-            mask_wires,
-            diagonal_wires,
-            kinds,
-            classes,
+            /// The two NTT units of a change of modulus: inverse, then forward.
+            ntt: [Resource; 2] = ["ntt0", "ntt1"].map(|name| unit(b, name, "ntt")),
+            array: Resource = unit(b, "base_conversion", "base_conversion"),
+            /// For each Hadamard unit, the half of each cell's multipliers that multiplies digits by keys. The first
+            /// unit follows the second NTT unit.
+            keys: Vec<Resource> = sides(b, "keys"),
+            /// The other half, for diagonals and all other arithmetic.
+            diagonals: Vec<Resource> = sides(b, "diagonals"),
+            /// Key generators of each Hadamard unit, one per cell.
+            generators: Vec<Vec<Resource>> = cells()
+                .map(|(side, cells)| {
+                    cells.map(|cell| unit(b, &format!("hadamard{side}.generator{cell}"), "key_generator")).collect()
+                })
+                .collect(),
+            automorphism: Resource = unit(b, "automorphism", "automorphism"),
+            channel: Resource = b.channel("hbm", "hbm", machine.memory_bytes),
+            scratchpad: MemoryId = b.memory("scratchpad", scratchpads),
+            off_chip: MemoryId = b.memory("hbm", MemoryKind::OffChip),
+            /// From the first NTT unit to the array, to the second NTT unit, to the Hadamard unit.
+            wires: [MemoryId; 3] = ["coefficients", "converted", "remainders"].map(|name| wire(b, name)),
+            /// From each generator.
+            mask_wires: Vec<Vec<MemoryId>> = cells()
+                .map(|(side, cells)| cells.map(|cell| wire(b, &format!("masks{side}.{cell}"))).collect())
+                .collect(),
+            /// To each Hadamard unit from its NTT unit: diagonals extended from one limb.
+            diagonal_wires: Vec<MemoryId> =
+                (0..machine.hadamard_units).map(|side| wire(b, &format!("diagonals{side}"))).collect(),
+            kinds: Kinds = Kinds::declare(b, machine, units).with_functions(b, machine),
+            classes: Classes = Classes::declare(b, machine.word_bits as u32),
         }
     }
+}
 
+impl Chip {
     /// The value of a limb in the schedule.
     pub fn value(&self, tasks: &Tasks, residue: Residue) -> Value {
         let class = match tasks.leaves[residue.0 as usize] {

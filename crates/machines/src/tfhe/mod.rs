@@ -7,7 +7,6 @@
 //! files share.
 
 pub mod channels;
-pub(crate) mod declared;
 pub mod definition;
 pub mod dispatcher;
 pub mod figures;

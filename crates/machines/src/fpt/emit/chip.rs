@@ -3,7 +3,7 @@
 use super::super::hardware::load_latency;
 use super::super::machine::{AMOUNT_BYTES, Bits, ELEMENT_BYTES, Fpt, Shape};
 use super::super::software::BUFFERS;
-use crate::tfhe::declared::declared;
+use crate::declared::declared;
 use polyfabric_sim::function::Function;
 use polyfabric_sim::schedule::{
     ClassId, KindId, MemoryId, MemoryKind, Resource, ScheduleBuilder, Traffic, WaitCategory,

@@ -1,9 +1,9 @@
 //! Declares the chip's units, channels, memories, operation kinds and value classes to the engine.
 
+use crate::declared::declared;
 use crate::morphling::array::{KEY_HOP, StepCycles};
 use crate::morphling::latency;
 use crate::morphling::machine::{Morphling, POINT_BYTES};
-use crate::tfhe::declared::declared;
 use crate::tfhe::sizes::COEFFICIENT_BYTES;
 use polyfabric_sim::function::{BodyUnit, Function, Step};
 use polyfabric_sim::schedule::{

@@ -3,7 +3,7 @@
 use super::super::cluster::{KEY_HOP, SUM_BUFFERS};
 use super::super::hardware::link_latency;
 use super::super::machine::{Pipeline, Stages, StepCycles};
-use crate::tfhe::declared::declared;
+use crate::declared::declared;
 use crate::tfhe::sizes::{COEFFICIENT_BYTES, Sizes};
 use polyfabric_schemes::tfhe::Parameters;
 use polyfabric_sim::function::Function;
