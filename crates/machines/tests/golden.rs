@@ -3,7 +3,6 @@
 //! The files `tests/golden/*.json` hold the results for each machine and program. They are the report, hashes of all events and of the
 //! replay's output words, and the verdicts of checker and audit on changed schedules. After a change that is meant to affect them, record
 //! them again and inspect the difference:
-//! and inspect the difference:
 //!
 //!     POLYFABRIC_RECORD=1 cargo test -p polyfabric-machines --test golden
 //!
