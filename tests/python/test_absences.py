@@ -712,7 +712,7 @@ def test_functions_of_other_libraries_are_named_here(name: str) -> None:
         getattr(pf, name)
     written = instead.FUNCTIONS[name]
     assert repr(name) in str(refused.value)
-    assert str(refused.value).endswith(written)
+    assert written in str(refused.value)
     if written in ("pf.Bool", "pf.Real", "pf.Text(8)"):
         assert eval(written, {"pf": pf})
         return

@@ -172,13 +172,18 @@ def test_widths_are_derived_for_the_set_that_each_machine_is_given():
     own, derived = pf.compare("digits", [TORUS[0]], parameters={TORUS[0]: SET}, widths="derived")["machines"]
     assert (own["widths_are"], derived["widths_are"]) == ("own", "derived")
     assert own["parameters"] == derived["parameters"] == SET
-    with pytest.raises(pf.errors.InputError, match="name one with --params"):
-        pf.compare("digits", TORUS[:2], parameters={TORUS[0]: SET}, widths="derived")
 
 
 @pf.program(x=pf.Int(0, 3).vector(4))
 def squares(x):
     return pf.lookup(x, lambda v: v * v % 4)
+
+
+def test_without_a_set_widths_are_derived_for_the_set_that_each_machine_chooses():
+    rows = pf.compare(squares, TORUS[-2:], widths="derived")["machines"]
+    assert {row["machine"] for row in rows if row["widths_are"] == "derived"} == set(TORUS[-2:])
+    for name in TORUS[-2:]:
+        assert len({row["parameters"] for row in rows if row["machine"] == name}) == 1
 
 
 def test_each_machine_may_have_its_own_set(polyfabric):
@@ -219,7 +224,6 @@ def test_impossible_requests_are_reported():
         (lambda: pf.compare("pbss", parameters=SET), "there is no program 'pbss'"),
         (lambda: pf.compare("pbs", ["nobody"], parameters=SET), "there is no machine 'nobody'"),
         (lambda: pf.compare("database-lookup"), "runs only as a whole, with its data"),
-        (lambda: pf.compare("digits", widths="derived"), "name one with --params"),
         (
             lambda: pf.compare("pbs", parameters=SET, readings=["colour=red"]),
             "none of these machines has the reading 'colour'",

@@ -56,7 +56,7 @@ def run(options: RunOptions) -> int:
     else:
         _show(done)
         for name, value in drawn.items():
-            out().print(f"drawn        --input {name}={_drawn(value)}", soft_wrap=True)
+            out().print(f"random       --input {name}={_drawn(value)}", soft_wrap=True)
     return 0 if done.correct else 1
 
 

@@ -507,7 +507,9 @@ def function(name: str, public: list[str]) -> AbsentError:
     if isinstance(getattr(errors, name, None), type):
         known = f"pf.errors.{name}"
     elif known is None and callable(getattr(np, name, None)):
-        known = f"np.{name}(x), which works, or names what to write"
+        known = f"np.{name}(x); if it does not apply to x, its error names a replacement"
+    elif name in ("all", "any"):
+        known = f"{known}, where x of several values is pf.concat(a, b, ..)"
     near = difflib.get_close_matches(name, public, n=1, cutoff=0.7)
     hint = f"; write {known}" if known else f"; did you mean pf.{near[0]}?" if near else ""
     return AbsentError(str(refuse(f"polyfabric has no {name!r}{hint}")))

@@ -55,20 +55,26 @@ def _change_of_widths(d: dict[str, Any]) -> str:
     return f"derived, bits (the file's): {widths}; {d['multipliers_over_own']:.2f} times the multipliers' cells"
 
 
+def _checked(events: int, single: int) -> str:
+    """How the schedule's events were checked: loops by induction, the others one by one."""
+    how = f": {single:,} one by one, the others as their repetitions" if single < events else ""
+    return f"{events:,} events, all checked{how}"
+
+
 def _simulation(d: dict[str, Any]) -> list[Rows]:
     cycles = d["cycles"]
     readings = ", ".join(f"{fact}: {option}" for fact, option in d["readings"].items())
     facts = [
         ("time", f"{scaled(d['seconds'], 's')} ({cycles:,} cycles)"),
         ("first load to last store", scaled(d["latency_s"], "s")),
-        ("throughput", f"{d['throughput_per_s']:,.0f} {d['operation']} a second, of {d['operations']:,}"),
+        ("throughput", f"{d['throughput_per_s']:,.0f} {d['operation']} a second ({d['operations']:,} in all)"),
         (
             "lower bound",
             f"{d['lower_bound_cycles']:,} cycles, set by {words(d['critical_resource'])}: the schedule reaches {percent(d['efficiency'])}",
         ),
         ("area", scaled_area(d["area_mm2"]) + (" with derived widths" if "widths" in d else "")),
         ("energy", f"{scaled(d['energy_j'], 'J')} (mean power {scaled(d['power_w'], 'W')})"),
-        ("schedule", f"{d['events']:,} events, every rule checked; {d['replayed_events']:,} of them one by one"),
+        ("schedule", _checked(d["events"], d["replayed_events"])),
     ]
     if "widths" in d:
         facts.append(("transform widths", _change_of_widths(d)))
@@ -154,7 +160,7 @@ def circuit_privacy(noise: dict[str, Any]) -> str:
 def _cost(d: dict[str, Any]) -> list[Rows]:
     facts = [
         ("parameters", f"{d['parameters']}, {security(d['security_bits'])} bits of security"),
-        ("lookups", f"{d['lookups']:,}"),
+        ("lookups", _bootstraps(d)),
         *estimated_times(d),
         ("memory", f"{bytes_text(d['memory_bytes'])} on the server"),
         ("server key", f"{bytes_text(d['server_key_bytes'])}; {bytes_text(d['server_key_compressed_bytes'])} to send"),
@@ -187,9 +193,15 @@ def _cost(d: dict[str, Any]) -> list[Rows]:
             lines[n["location"] or "-"] = lines.get(n["location"] or "-", 0) + n["count"]
         if len(lines) > 1:
             most = sorted(lines.items(), key=lambda line: -line[1])
-            tables.append(Rows("lookups by line", ("line", "lookups"), [(line, f"{count:,}") for line, count in most]))
+            tables.append(Rows("tables by line", ("line", "tables"), [(line, f"{count:,}") for line, count in most]))
         tables.append(Rows("noise of each operation, as a fraction of the torus", columns, rows, left=3, note=note))
     return tables
+
+
+def _bootstraps(d: dict[str, Any]) -> str:
+    """The number of lookups, and of the tables that they apply: one lookup can apply several tables to its index."""
+    tables = sum(row["count"] for row in d["noise"].get("lookups", ()))
+    return f"{d['lookups']:,}" + (f", for {tables:,} tables" if tables > d["lookups"] else "")
 
 
 FEW_LOOKUPS = 40

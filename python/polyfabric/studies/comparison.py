@@ -41,9 +41,10 @@ def compared(
     _expect_known(readings, chosen)
     labels = _labels(chosen)
     sets = _sets(parameters, labels)
-    if widths == DERIVED and (on_slots or not all(_set_of(program, name) for name in sets.values())):
-        cause = "products of residues are exact" if on_slots else "name one with --params"
-        raise InputError(f"--widths derived: widths are derived for a parameter set of TFHE; {cause}")
+    if widths == DERIVED and on_slots:
+        raise InputError(
+            "--widths derived: widths are derived for TFHE; products of residues are exact, omit the option"
+        )
     rows: list[dict[str, Any]] = []
     for done, (machine, label) in enumerate(zip(chosen, labels, strict=True)):
         if progress is not None:
@@ -65,11 +66,6 @@ def compared(
         "comparison",
         {"program": program if isinstance(program, str) else program.name, "widths": widths, "machines": rows},
     )
-
-
-def _set_of(program: str | Program, parameters: str | None) -> str | None:
-    """The TFHE parameter set, if it is known before a machine is chosen."""
-    return parameters or (programs.DEFAULT_SET_ON_MACHINE if program in _native.built_in_names() else None)
 
 
 def _all_of(on_slots: bool, readings: Sequence[str]) -> list[Machine]:
@@ -192,7 +188,9 @@ def _derived_row(
 ) -> dict[str, Any]:
     """The machine's row with widths derived for the set, and their cost relative to its own."""
     base = {"title": own["title"], "widths_are": DERIVED}
-    name = _set_of(program, parameters) or ""
+    name = parameters or own.get("parameters")
+    if name is None:
+        return {**base, "error": own["error"]}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SecurityWarning)
