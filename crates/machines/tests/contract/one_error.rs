@@ -107,9 +107,11 @@ pub fn simultaneous_events_are_rejected<K: Ord>(of: &impl Altered, mut by: impl 
     assert!(moved.len() > 4);
 }
 
-/// For every place on the chip, in order of time: the cycles of its reads and writes, whether it is written, and the
-/// event.
-fn by_place(of: &impl Altered) -> BTreeMap<(u16, u64), Vec<(i64, bool, usize)>> {
+/// The cycle of a read or write, whether it is a write, and the event.
+type Use = (i64, bool, usize);
+
+/// The reads and writes of every place on the chip, in order of time.
+fn by_place(of: &impl Altered) -> BTreeMap<(u16, u64), Vec<Use>> {
     let mut uses = BTreeMap::<_, Vec<_>>::new();
     for (index, event) in of.events().iter().enumerate() {
         let mut note = |access: &Access, write: bool| {
