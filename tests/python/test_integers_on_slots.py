@@ -240,6 +240,12 @@ def test_options_without_meaning_are_refused() -> None:
         small.run(SMALL, parameters="ckks-boot-1519")
 
 
+def test_the_cost_of_a_batch_counts_its_inputs() -> None:
+    report = small.cost(parameters=TOY)
+    assert report["batch"] == small.batch
+    assert "inputs at once" in report.table()
+
+
 @pytest.mark.full
 def test_a_batch_in_all_lanes_of_a_secure_set() -> None:
     batch = 1 << 15

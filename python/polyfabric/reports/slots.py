@@ -20,6 +20,7 @@ def cost(d: dict[str, Any]) -> list[Rows]:
         ),
         ("ring", f"degree {set_['ring_degree']}, {set_['limbs']} + {set_['special_limbs']} limbs, {_moduli(set_)}"),
         ("slots", f"{d['slots']:,} of {set_['slots']:,}"),
+        *_batch(d),
         ("levels", f"inputs at level {d['start_level']} of {set_['levels']}"),
         *_bootstraps(d["bootstraps"]),
         *estimated_times(d),
@@ -39,6 +40,15 @@ def failure(scheme: str, log2_failure: float) -> tuple[str, str]:
     """The failure probability of a BGV program; with CKKS, that an output exceeds its error bound or a bootstrap overflows."""
     what = "fails" if scheme == "bgv" else "error bounds exceeded"
     return what, f"with probability {probability(log2_failure)} at most"
+
+
+def _batch(d: dict[str, Any]) -> list[tuple[str, str]]:
+    """The inputs of one execution of a program in batches, and the share of its time that each takes."""
+    if "batch" not in d:
+        return []
+    packed = ", two a slot" if d["batch"] > d["slots"] else ""
+    each = f"{scaled(d['seconds'] / d['batch'], 's')} each" + ("" if "machine" in d else " on all processors")
+    return [("inputs at once", f"{d['batch']:,}{packed}: {each}")]
 
 
 def _gpu(needs: dict[str, Any] | None) -> list[tuple[str, str]]:

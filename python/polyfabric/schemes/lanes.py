@@ -87,6 +87,10 @@ class LanePlan(SlotPlan):
         """Number of lookups per execution, each on the whole batch."""
         return {"lookups": sum(node["op"] == "lookup" for node in self.facts["nodes"])}
 
+    def facts_of_cost(self) -> dict[str, Any]:
+        """As `SlotPlan.facts_of_cost`, and the number of inputs at once."""
+        return {**super().facts_of_cost(), "batch": self.program.batch}
+
     def check_flood(self, flood: float | None) -> None:
         """Refuses every value: rounding removes the noise."""
         if flood is not None:
