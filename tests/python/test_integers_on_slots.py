@@ -188,6 +188,9 @@ def test_values_between_integers_are_refused() -> None:
         lambda shapes: shapes["inputs"][0][2].__setitem__(0, 1),
         lambda shapes: shapes["ends"]["inputs"][0].__setitem__(2, 10**12),
         lambda shapes: shapes["ends"]["inputs"][0].__setitem__(1, [0, 1 << 39, 1]),
+        lambda shapes: shapes["ends"]["outputs"][0].__setitem__(1, [1 << 62, 1 << 62, 1]),
+        lambda shapes: shapes["outputs"][0][2].__setitem__(0, 1 << 70),
+        lambda shapes: shapes["outputs"][0][2].__setitem__(0, -1),
         lambda shapes: shapes.pop("ends"),
     ],
 )
@@ -226,9 +229,31 @@ def test_a_program_of_text_or_of_another_is_batched_too() -> None:
 
 
 def test_inputs_of_a_batch_are_lists_of_its_length() -> None:
-    for wrong in ([[1, 2]], 3, "abc", [[1, 2], [1, 2], [1, 2, 3]], [[1, 2], [1, 2], [1, 5]]):
+    for wrong in ([[1, 2]], 3, "abc", [[1, 2], [1, 2], [1, 2, 3]], [[1, 2], [1, 2], [1, 5]], np.array(3)):
         with rejects(pf.errors.InputError, "'x'"):
             mixed.flatten({**INPUTS, "x": wrong})
+    for unordered in ({0, 1, 2}, dict.fromkeys(range(3))):
+        with rejects(pf.errors.InputError, "'k'"):
+            mixed.flatten({**INPUTS, "k": unordered})
+
+
+def test_an_error_names_the_item_of_the_batch() -> None:
+    with rejects(pf.errors.InputError, "item 2", "'name'"):
+        mixed.flatten({**INPUTS, "name": ["a", "b", "abc"]})
+    with rejects(pf.errors.InputError, "item 1", "'k'"):
+        mixed.flatten({**INPUTS, "k": [0, 4, 0]})
+    with rejects(pf.errors.InputError, "'k'"):
+        mixed.flatten({name: values for name, values in INPUTS.items() if name != "k"})
+
+
+def test_residues_of_no_value_are_refused() -> None:
+    # Sums of 0 to 3 are read modulo 7, the output has four values.
+    program = pf.program(x=pf.Int(0, 3), y=pf.Int(0, 3))(lambda x, y: (x, x + y)).in_batches(1)
+    shapes = program.shapes.within(dict.fromkeys(program.shapes.vectors(outputs=True), 1e-6))
+    found = program.native.evaluate(program.flatten({"x": [3], "y": [3]}))
+    assert shapes.rounded(found) == {"result0": [3], "result1": [6]}
+    with rejects(pf.errors.InputError, "'result0'"):
+        shapes.rounded({**found, "result0": ([5 / 7], [0.0])})
 
 
 def test_options_without_meaning_are_refused() -> None:

@@ -86,7 +86,7 @@ class LaneProgram(TracedProgram):
 
 def batched(program: TfheProgram, batch: int, kind: Callable[[TfheProgram, int], L]) -> L:
     """The program on batches of inputs: with one vector of slots a value if the tables suffice, otherwise with digits."""
-    whole("batch", batch, 1, MOST_BATCH)
+    batch = whole("batch", batch, 1, MOST_BATCH)
     if program.function is None or program.declared is None:
         return kind(program, batch)
     refused, widths = None, None

@@ -6,7 +6,7 @@ modulo p in a lane is the fraction v/p, in (-1/2, 1/2].
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._native import ElementType
-from ..errors import InputError
+from ..errors import InputError, ProgramError, shown
 from .shapes import Shapes, expect_inputs, written
 
 if TYPE_CHECKING:
@@ -28,6 +28,14 @@ MOST_MODULUS = 1 << 12
 
 HALF = 0.5
 """Distance from an integer, in steps of 1/p, from which on a fraction may stand for another one."""
+
+NO_VALUE = np.iinfo(np.int64).min
+"""Stands for a residue that no value of a type has."""
+
+DAMAGED = (
+    "The ciphertext was damaged or altered, or belongs to another computation or other keys, so its values are not shown; use the outputs of one "
+    "execution of this program"
+)
 
 Vector = tuple[list[float], list[float]]
 """Real and imaginary parts of all slots."""
@@ -73,7 +81,10 @@ class _Ends(NamedTuple):
         for which in ("inputs", "outputs"):
             own = []
             for terminal, bounds, length in data[which]:
-                kind = ElementType.boolean() if bounds is None else ElementType.integer(*bounds)
+                try:
+                    kind = ElementType.boolean() if bounds is None else ElementType.integer(*bounds)
+                except ProgramError as error:
+                    raise ValueError(f"{terminal}: {error}") from None
                 own.append((written(str, terminal, "a name"), kind, written(int, length, "a length")))
             made.append(own)
         return cls(name, *made)
@@ -91,18 +102,23 @@ class _Ends(NamedTuple):
 
 
 def _by_residue(kind: ElementType, terminal: Terminal) -> NDArray[np.int64]:
-    """The value of the type with each residue. Where there is none, the least value: only damaged ciphertexts decrypt to such residues."""
+    """The value of the type with each residue, or `NO_VALUE`."""
     (lo, hi, stride), modulus = kind.bounds, terminal.modulus
     if not terminal.vectors:
         return np.zeros(0, dtype=np.int64)
     if (hi - lo) // stride >= modulus:
         raise ValueError(f"{kind} has more than {modulus} values")
     values = np.arange(lo, hi + 1, stride)
-    found = np.full(modulus, lo, dtype=np.int64)
+    found = np.full(modulus, NO_VALUE, dtype=np.int64)
     found[values % modulus] = values
     if not (found[values % modulus] == values).all():
         raise ValueError(f"values of {kind} are equal modulo {modulus}")
     return found
+
+
+def _is_value(kind: ElementType, number: int) -> bool:
+    lo, hi, stride = kind.bounds
+    return lo <= number <= hi and (number - lo) % stride == 0
 
 
 class LaneShapes:
@@ -165,6 +181,9 @@ class LaneShapes:
                 raise ValueError("the vectors do not hold the inputs and outputs")
         if any(one.vectors != one.elements for one in made._given):
             raise ValueError("an input is public")
+        for terminal, (_, kind, _) in zip(made._returned, ends.outputs, strict=True):
+            if not all(_is_value(kind, one) for one in terminal.elements if isinstance(one, int)):
+                raise ValueError(f"a public element of {terminal.name} is not of {kind}")
         bounds = {written(str, vector, "a name"): float(bound) for vector, bound in data["bounds"].items()}
         if set(bounds) != set(made.vectors(outputs=True)) or not all(0 <= bound < HALF for bound in bounds.values()):
             raise ValueError("the bounds are not those of the outputs")
@@ -185,7 +204,12 @@ class LaneShapes:
 
     def flatten(self, inputs: Mapping[str, Any], *, partly: bool = False) -> dict[str, Vector]:
         """Inputs as vectors of slots, checked against names, lengths and types. With `partly`, inputs may be missing."""
-        items = [self._integers.flatten(item, partly=partly) for item in self._items(inputs)]
+        items = []
+        for at, item in enumerate(self._items(inputs, partly=partly)):
+            try:
+                items.append(self._integers.flatten(item, partly=partly))
+            except InputError as error:
+                raise InputError(f"item {at} of the batch: {error}") from None
         vectors: dict[str, Vector] = {}
         for terminal, (name, kind, _) in zip(self._given, self._ends.inputs, strict=True):
             if name in items[0]:
@@ -194,30 +218,38 @@ class LaneShapes:
                 vectors |= self._packed(terminal, values)
         return vectors
 
-    def _items(self, inputs: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    def _items(self, inputs: Mapping[str, Any], *, partly: bool) -> list[Mapping[str, Any]]:
         """The inputs of each item of the batch."""
         expect_inputs(self._ends.name, inputs, self.inputs)
-        for name, given in inputs.items():
-            if isinstance(given, str | bytes) or not hasattr(given, "__len__"):
-                raise InputError(
-                    f"{self._ends.name}: input {name!r} is {given!r:.80}, but a batch has {self.batch} of {self.inputs[name]}; give a list of them"
-                )
-            if len(given) != self.batch:
-                raise InputError(
-                    f"{self._ends.name}: input {name!r} is a list of {len(given)}, but a batch has {self.batch} of {self.inputs[name]}; give as many"
-                )
-        columns = {
-            name: given.tolist() if isinstance(given, np.ndarray) else list(given) for name, given in inputs.items()
-        }
+        if not partly and len(inputs) < len(self.inputs):
+            missing = next(name for name in self.inputs if name not in inputs)
+            raise InputError(
+                f"{self._ends.name}: input {missing!r} is missing; give a list of {self.batch} of {self.inputs[missing]}"
+            )
+        columns = {name: self._column(name, given) for name, given in inputs.items()}
         return [{name: column[at] for name, column in columns.items()} for at in range(self.batch)]
+
+    def _column(self, name: str, given: Any) -> list[Any]:  # noqa: ANN401 - whatever the user gave
+        """One input of all items. Sets have no order, and dictionaries would give their keys."""
+        needed = f"but a batch has {self.batch} of {self.inputs[name]}"
+        array = isinstance(given, np.ndarray)
+        if isinstance(given, str | bytes | Set | Mapping) or not (
+            given.ndim if array else isinstance(given, Collection)
+        ):
+            raise InputError(f"{self._ends.name}: input {name!r} is {shown(given):.80}, {needed}; give a list of them")
+        if len(given) != self.batch:
+            raise InputError(f"{self._ends.name}: input {name!r} is a list of {len(given)}, {needed}; give as many")
+        return given.tolist() if array else list(given)
 
     def _expect_values(self, name: str, kind: ElementType, values: NDArray[np.int64]) -> None:
         """Rejects values outside the type of their input."""
         lo, hi, stride = kind.bounds
         wrong = (values < lo) | (values > hi) | ((values - lo) % stride != 0)
         if wrong.any():
+            at, element = np.argwhere(wrong)[0]
             raise InputError(
-                f"{self._ends.name}: input {name!r} holds {values[wrong][0]}, but {self.inputs[name]} is needed; correct the value"
+                f"item {at} of the batch: {self._ends.name}: input {name!r} holds {values[at, element]}, but {self.inputs[name]} is needed; "
+                "correct the value"
             )
 
     def _packed(self, terminal: Terminal, values: NDArray[np.int64]) -> dict[str, Vector]:
@@ -231,7 +263,7 @@ class LaneShapes:
         }
 
     def integers(self, vectors: Mapping[str, Vector], *, outputs: bool) -> list[dict[str, list[int]]]:
-        """The elements in vectors of slots, whose fractions are exact, for each item of the batch."""
+        """The elements in vectors of slots, rounded, for each item of the batch. Rejects a residue that no value of its type has."""
         terminals = self._returned if outputs else self._given
         columns = {
             terminal.name: self._unpacked(terminal, values, vectors).tolist()
@@ -249,6 +281,8 @@ class LaneShapes:
             else:
                 lanes = np.concatenate(vectors[one])[: len(found)]
                 found[:, column] = values[np.rint(lanes * terminal.modulus).astype(np.int64) % terminal.modulus]
+                if (found[:, column] == NO_VALUE).any():
+                    raise InputError(f"output {one!r}: a value is not of the output's type. {DAMAGED}")
         return found
 
     def rounded(self, outputs: Mapping[str, Vector]) -> dict[str, list[int]]:
@@ -259,8 +293,7 @@ class LaneShapes:
             if not farthest <= self._bounds[vector]:
                 raise InputError(
                     f"output {vector!r}: a value is {farthest:.3f} from the nearest integer, but at most {self._bounds[vector]:.3f} in every run "
-                    "of this program. The ciphertext was damaged or altered, or belongs to another computation or other keys, so its values are not "
-                    "shown; use the outputs of one execution of this program"
+                    f"of this program. {DAMAGED}"
                 )
         return joined(self.integers(outputs, outputs=True))
 
