@@ -10,6 +10,7 @@ import numpy as np
 import polyfabric as pf
 import pytest
 from damage import flipped
+from polyfabric.cli.inputs import inputs as read_inputs
 from random_programs import Writer
 from rejects import rejects
 
@@ -244,6 +245,14 @@ def test_an_error_names_the_item_of_the_batch() -> None:
         mixed.flatten({**INPUTS, "k": [0, 4, 0]})
     with rejects(pf.errors.InputError, "'k'"):
         mixed.flatten({name: values for name, values in INPUTS.items() if name != "k"})
+
+
+def test_the_command_line_reads_lists_of_a_batch() -> None:
+    single = one.in_batches(1)
+    given = ("x=[[1,2]]", "k=3", "b=true", 'name=["a,b"]')
+    assert read_inputs(single, given) == {"x": [[1, 2]], "k": [3], "b": [1], "name": ["a,b"]}
+    with rejects(pf.errors.InputError, "'name'"):
+        read_inputs(single, ("name=ab",))
 
 
 def test_residues_of_no_value_are_refused() -> None:

@@ -107,8 +107,13 @@ def _drawn_slots(kind: SlotType, generator: np.random.Generator) -> NDArray[Any]
 
 def _read(program: TracedProgram, name: str, text: str) -> Any:  # noqa: ANN401 - of the input's type
     kind = program.inputs.get(name)
-    if isinstance(kind, TextType) and _batch(program) is None:
+    batch = _batch(program)
+    if isinstance(kind, TextType) and batch is None:
         return text
+    if isinstance(kind, TextType) and not text.lstrip().startswith("["):
+        raise InputError(
+            f'input {name!r}: {text:.80} is not a list of texts; give one for each item of the batch, as --input \'{name}=["a", "b"]\''
+        )
     if text.lstrip().startswith("["):
         try:
             return json.loads(text)
@@ -118,7 +123,10 @@ def _read(program: TracedProgram, name: str, text: str) -> Any:  # noqa: ANN401 
             ) from None
     if isinstance(kind, Type) and kind.kind == "boolean":
         text = ",".join(BOOLEANS.get(part.strip().lower(), part) for part in text.split(","))
-    return _integers(name, text) if isinstance(kind, Type) else _numbers(name, text)
+    if not isinstance(kind, Type):
+        return _numbers(name, text)
+    numbers = _integers(name, text)
+    return numbers[0] if len(numbers) == 1 and batch is None else numbers
 
 
 def _numbers(name: str, text: str) -> complex | list[complex]:
@@ -133,12 +141,11 @@ def _numbers(name: str, text: str) -> complex | list[complex]:
     return numbers[0] if len(numbers) == 1 else numbers
 
 
-def _integers(name: str, text: str) -> int | list[int]:
+def _integers(name: str, text: str) -> list[int]:
     try:
-        numbers = [int(part) for part in text.split(",")]
+        return [int(part) for part in text.split(",")]
     except ValueError as error:
         raise _unread(name, text, "integers") from error
-    return numbers[0] if len(numbers) == 1 else numbers
 
 
 def _unread(name: str, text: str, what: str) -> InputError:
