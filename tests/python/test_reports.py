@@ -73,6 +73,11 @@ def test_the_table_shows_the_data(simulation):
     assert units.scaled(simulation["seconds"], "s") in text
 
 
+def test_a_probability_close_to_1_has_no_negative_zero():
+    assert units.probability(-0.01) == units.probability(0.0)
+    assert units.probability(-0.1) != units.probability(0.0)
+
+
 def test_cost_is_known_before_running(cost):
     data = cost.to_dict()
     assert data["lookups"] == 4

@@ -44,7 +44,7 @@ def number(value: float | None) -> str:
 
 def probability(log2: float | None, *, digits: int = 1) -> str:
     """A probability from its base-2 logarithm, shown with `digits` after the point; `None` means never."""
-    return "0" if log2 is None or log2 == float("-inf") else f"2^{log2:.{digits}f}"
+    return "0" if log2 is None or log2 == float("-inf") else f"2^{log2:z.{digits}f}"
 
 
 def security(bits: float) -> str:
