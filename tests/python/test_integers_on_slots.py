@@ -10,7 +10,9 @@ import numpy as np
 import polyfabric as pf
 import pytest
 from damage import flipped
+from polyfabric.apps.programs import planned
 from polyfabric.cli.inputs import inputs as read_inputs
+from polyfabric.schemes.options import PlanOptions
 from random_programs import Writer
 from rejects import rejects
 
@@ -289,3 +291,10 @@ def test_a_batch_in_all_lanes_of_a_secure_set() -> None:
     result = sums.run(x=x, y=y, security=128)
     assert result.value == [(a + b) % 256 for a, b in zip(x, y, strict=True)]
     assert result.log2_failure < -120
+
+
+def test_the_command_line_names_the_largest_batch(tmp_path) -> None:
+    file = tmp_path / "kept.py"
+    file.write_text("import polyfabric as pf\n\nkept = pf.program(x=pf.Int(0, 3))(lambda x: x)\n")
+    with rejects(pf.errors.InputError, "--batch 70000"):
+        planned(f"{file}:kept", PlanOptions(), 70_000)

@@ -18,6 +18,7 @@ from ..errors import Error, FileError, InputError, MachineError, NoiseError, Pro
 from ..host import memory
 from ..host.files import read_bytes
 from ..host.names import suggestion
+from ..language.lane_shapes import MOST_BATCH
 from ..models.model import Model
 from ..run.execution import make_plan
 from ..run.repeated_rounds import RoundProgram
@@ -314,6 +315,8 @@ def planned(name: str | Program, options: PlanOptions, batch: int | None = None,
         return _of_paper(name, own, options, to_run) if name in PAPERS else make_plan(own, options)
     application = {**DEEP_NN, **NETWORKS, **TREES, **TRAINED, "life": life}.get(name)
     program = load(name) if application is None else application()
+    if batch is not None and batch > MOST_BATCH:
+        raise InputError(f"--batch {batch}: {name} takes at most {MOST_BATCH:,} inputs at once; run several batches")
     return make_plan(program if batch is None else program.in_batches(batch), options)
 
 
