@@ -288,6 +288,19 @@ def side_by_side(found: Row) -> Rows:
     return made
 
 
+def both_kinds(found: Row) -> Rows:
+    """Machines that decrypt the program right: those for TFHE with derived widths, those for CKKS with their own."""
+    made = []
+    for row in found["machines"]:
+        if "error" in row:
+            made.append((row["machine"], "", "", "", "refused"))
+        elif row["widths_are"] == "derived" or row["slots"]:
+            name = row["machine"] if row["slots"] else f"{row['machine']}, derived"
+            figures = (rows.number(row["throughput_per_s"]), rows.scaled(row["latency_s"], "s"))
+            made.append((name, row["parameters"], *figures, rows.probability(row["log2_failure"])))
+    return made
+
+
 def replays_fast(found: Row) -> Rows:
     """Many lookups of one fast set, with so many message bits that some fail."""
     made = []
@@ -331,6 +344,7 @@ def widths_side_by_side(found: Row) -> Rows:
 
 
 SIDES = ("", "PBS a second", "latency of one", "per mm²", "per W", "per GB/s", "bound by", "a PBS fails")
+BOTH_KINDS = ("", "set", "inputs a second", "latency", "fails")
 CHOICES = ("choice", "ms", "made of")
 RANGED = ("Bootstrap", "T_mult,a/s", "T_Mv:128,a/s", "HELR-1024", "ResNet-20", "Sorting", "MLP", "LoLA", "LeNet")
 FAST = (
@@ -458,6 +472,7 @@ TABLES = {
     "f1-operations": ("reproduce-f1", OPERATIONS, f1_operations),
     "fpt": ("reproduce-fpt", DEVIATION, fpt),
     "strix": ("reproduce-strix", DEVIATION, strix),
+    "both-kinds": ("compare-batch", BOTH_KINDS, both_kinds),
     "sides": ("compare-pbs", SIDES, side_by_side),
     "osiris-main": (
         "reproduce-osiris",

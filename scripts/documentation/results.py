@@ -38,6 +38,7 @@ FULL_SIZE: dict[str, tuple[str, int]] = {
     "reproduce-strix": ("polyfabric reproduce strix --applications --json", 2),
     "reproduce-fpt": ("polyfabric reproduce fpt --applications --json", 1),
     "replays-fast": ("polyfabric params toy-256 --on fpt --replay 10000 --message-bits 6 --widths derived --json", 1),
+    "compare-batch": ("polyfabric compare examples/lookup.py:substitute --batch 65536 --widths derived --json", 4),
     "compare-pbs": ("polyfabric compare pbs --params morphling-III --widths derived --json", 1),
     "rtl-waves": ("python scripts/rtl-waves", 2),
     "rtl-synthesis": ("python scripts/rtl-synthesis", 2),

@@ -75,6 +75,28 @@ def test_a_machine_that_cannot_hold_the_set_says_why_and_the_others_stand():
     assert "accumulator has 3 polynomials" in " ".join(report.table().split())
 
 
+@pf.program(x=pf.Int(0, 3))
+def turned(x):
+    return pf.lookup(x, [3, 0, 2, 1])
+
+
+def test_a_batch_of_inputs_keeps_a_tfhe_machine_busy():
+    row, f1 = pf.compare(turned, ["morphling", "f1"], batch=64)["machines"]
+    alone = turned.simulate("morphling", max_failure=0)
+    assert row["operation"] == "inputs"
+    assert row["latency_s"] == pytest.approx(alone["latency_s"])
+    assert row["throughput_per_s"] > 8 / alone["seconds"]
+    assert f1["error"]
+    assert not f1["set_refused"]
+
+
+@pytest.mark.full
+def test_a_batch_of_inputs_takes_a_slot_machine_as_long_as_one():
+    few, many = (pf.compare(turned, ["osiris"], batch=batch)["machines"][0] for batch in (64, 1 << 16))
+    assert many["latency_s"] == few["latency_s"]
+    assert many["throughput_per_s"] == pytest.approx(1024 * few["throughput_per_s"])
+
+
 def test_no_machine_at_all_is_an_error():
     with pytest.raises(pf.errors.MachineError, match=r"no machine has a result.*64") as refused:
         pf.compare("pbs", parameters="polyfabric-1-p128-t64", batch=1)

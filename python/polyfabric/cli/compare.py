@@ -34,7 +34,7 @@ from .console import out, print_json
     "--batch",
     type=click.IntRange(1, MOST_ELEMENTS),
     metavar="N",
-    help=f"Ciphertexts of a built-in program; default {BATCH:,}, and {MICROBENCHMARK_BATCH} of operations on residues.",
+    help=f"Ciphertexts of a built-in program, default {BATCH:,}, and {MICROBENCHMARK_BATCH} of operations on residues. Of your own program on integers: inputs, on all machines.",
 )
 @machine_choices.readings
 @click.option(

@@ -21,7 +21,7 @@ from .digits import Digits
 from .functions import concat
 from .instead import declared
 from .numpy_calls import Asked
-from .place import refuse, source, warn_user, whole
+from .place import refuse, source, traced_again, warn_user, whole
 from .reference import Reference, Wrapped
 from .shapes import Shapes, written
 from .slot_matrix import MoreSlots
@@ -170,6 +170,24 @@ def _trace_elements(
         # Converting inputs to digits takes lookups; inputs in digits may be cheaper.
         found = cheaper(found, found[1].form, found[1].converted)
     return found[0]
+
+
+def repeated(program: P, count: int) -> P:
+    """`count` times the program, on inputs of their own: "x.0", "x.1" and so on."""
+    function, declared = program.function, program.declared
+    if function is None or declared is None:
+        raise refuse(f"{program.name} was parsed from text, so it cannot be repeated; give its function's program")
+
+    def all_of_them(**values: Any) -> dict[str, Any]:  # noqa: ANN401 - encrypted values
+        found = {}
+        for at in range(count):
+            own = function(**{name: values[f"{name}.{at}"] for name in declared})
+            found |= {f"{name}.{at}": value for name, value in named(own, function, None).items()}
+        return found
+
+    inputs = {f"{name}.{at}": kind for at in range(count) for name, kind in declared.items()}
+    with traced_again(function):
+        return _trace_elements(all_of_them, program.name, inputs, None, type(program))
 
 
 def _multiplications(program: TfheProgram) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,11 @@ from ..apps import programs
 from ..errors import Error, InputError, MachineError, ParameterError, SecurityWarning
 from ..host.names import suggestion
 from ..host.progress import ProgressHook
+from ..language.lane_shapes import MOST_BATCH
+from ..language.program import repeated
 from ..reports import Report
-from ..run.runnable_programs import Program
+from ..run.runnable_programs import Program, TfheProgram
+from ..schemes.lanes import LanePlan
 from ..schemes.options import DERIVED, OWN, PlanOptions
 from ..schemes.plan import Plan
 from ..schemes.rns import SlotPlan
@@ -37,7 +41,8 @@ def compared(
 ) -> Report:
     """See `studies.compare`."""
     on_slots = programs.is_on_slots(program)
-    chosen = [_load(machine, readings) for machine in on] or _all_of(on_slots, readings)
+    work = None if batch is None else _Inputs.of(program, batch)
+    chosen = [_load(machine, readings) for machine in on] or _all_of(None if work else on_slots, readings)
     _expect_known(readings, chosen)
     labels = _labels(chosen)
     sets = _sets(parameters, labels)
@@ -49,10 +54,11 @@ def compared(
     for done, (machine, label) in enumerate(zip(chosen, labels, strict=True)):
         if progress is not None:
             progress("compare", done, len(chosen))
-        own = {"machine": label, **_row(machine, program, sets[label], batch, on_slots=on_slots)}
+        what: str | Program | _Inputs = work or program
+        own = {"machine": label, **_row(machine, what, sets[label], batch, on_slots=on_slots)}
         rows.append(own)
         if widths == DERIVED and not machine.on_slots:
-            rows.append({"machine": label, **_derived_row(machine, program, sets[label], batch, own)})
+            rows.append({"machine": label, **_derived_row(machine, what, sets[label], batch, own)})
     if progress is not None:
         progress("compare", len(chosen), len(chosen))
     if all("error" in row for row in rows):
@@ -68,10 +74,44 @@ def compared(
     )
 
 
-def _all_of(on_slots: bool, readings: Sequence[str]) -> list[Machine]:
-    return [
-        machine for machine in (_load(name, readings) for name in accelerators.names()) if machine.on_slots == on_slots
-    ]
+MOST_COPIES = 64
+"""Largest number of inputs that a TFHE machine's schedule takes: enough to keep its units busy."""
+
+
+@dataclass(frozen=True)
+class _Inputs:
+    """A batch of inputs of one program on integers: with TFHE one after another, with CKKS at once."""
+
+    program: TfheProgram
+    batch: int
+
+    @classmethod
+    def of(cls, program: str | Program, batch: int) -> _Inputs | None:
+        """The batch of a program of the user's; `None` for others, whose batches are of ciphertexts."""
+        if isinstance(program, str):
+            if program in programs.known() or programs.is_on_slots(program):
+                return None
+            program = programs.load(program)
+        return cls(program, batch) if isinstance(program, TfheProgram) else None
+
+    @property
+    def name(self) -> str:
+        """The program's name."""
+        return self.program.name
+
+    def on(self, machine: Machine) -> tuple[Program, int]:
+        """The program that a machine executes, and its number of inputs."""
+        if machine.on_slots:
+            count = min(self.batch, MOST_BATCH)
+            return self.program.in_batches(count), count
+        count = min(self.batch, MOST_COPIES)
+        return repeated(self.program, count), count
+
+
+def _all_of(on_slots: bool | None, readings: Sequence[str]) -> list[Machine]:
+    """The machines for CKKS and BGV, those for TFHE, or all."""
+    machines = (_load(name, readings) for name in accelerators.names())
+    return [machine for machine in machines if on_slots in (None, machine.on_slots)]
 
 
 def _load(machine: str | Path | Machine, readings: Sequence[str]) -> Machine:
@@ -109,17 +149,20 @@ def _sets(parameters: str | Mapping[str, str] | None, names: Sequence[str]) -> d
 
 
 def _row(
-    machine: Machine, program: str | Program, parameters: str | None, batch: int | None, *, on_slots: bool
+    machine: Machine, program: str | Program | _Inputs, parameters: str | None, batch: int | None, *, on_slots: bool
 ) -> dict[str, Any]:
     """The machine's figures for the program, or the reason why there are none."""
     row: dict[str, Any] = {"title": machine.to_dict()["title"], "widths_are": OWN}
     try:
-        machine.expect_executes(program if isinstance(program, str) else program.name, on_slots=on_slots)
+        if not isinstance(program, _Inputs):
+            machine.expect_executes(program if isinstance(program, str) else program.name, on_slots=on_slots)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SecurityWarning)
+            if isinstance(program, _Inputs):
+                return {**row, **_timed_inputs(machine, program, parameters)}
             return {**row, **_timed(machine, program, parameters, batch)}
     except Error as error:
-        return {**row, "error": str(error), "set_refused": isinstance(error, ParameterError)}
+        return {**row, "error": str(error), "set_refused": parameters is not None and isinstance(error, ParameterError)}
 
 
 def _timed(machine: Machine, program: str | Program, parameters: str | None, batch: int | None) -> dict[str, Any]:
@@ -136,6 +179,24 @@ def _timed(machine: Machine, program: str | Program, parameters: str | None, bat
         rate, of, latency = count / found["seconds"], f"{program} operations", alone["latency_s"]
     else:
         rate, of, latency = 1 / found["seconds"], "runs", found["latency_s"]
+    return _figures(machine, planned, found, rate, of, latency)
+
+
+def _timed_inputs(machine: Machine, work: _Inputs, parameters: str | None) -> dict[str, Any]:
+    """Throughput of a batch, and latency of the smallest: of one input with TFHE, of the batch with CKKS."""
+    program, count = work.on(machine)
+    planned = _planned(program, parameters, None, machine)
+    found = machine.simulate(planned).to_dict()
+    alone = found
+    if not machine.on_slots:
+        alone = machine.simulate(_planned(work.program, found["parameters"], None, machine)).to_dict()
+    return _figures(machine, planned, found, count / found["seconds"], "inputs", alone["latency_s"])
+
+
+def _figures(
+    machine: Machine, planned: Plan | Kernel, found: dict[str, Any], rate: float, of: str, latency: float
+) -> dict[str, Any]:
+    """The row of a simulation."""
     bandwidth = found["off_chip_bytes_per_s"] / 1e9
     return {
         "parameters": found["parameters"],
@@ -155,6 +216,7 @@ def _timed(machine: Machine, program: str | Program, parameters: str | None, bat
         "traffic_bytes": found["traffic_bytes"],
         "slots": planned.program.slots if isinstance(planned, SlotPlan) else None,
         **(_arithmetic(machine, planned) if isinstance(planned, ElementPlan) else {}),
+        **({"log2_failure": planned.log2_failure, "widths": None} if isinstance(planned, LanePlan) else {}),
     }
 
 
@@ -184,7 +246,7 @@ def _arithmetic(machine: Machine, planned: ElementPlan) -> dict[str, Any]:
 
 
 def _derived_row(
-    machine: Machine, program: str | Program, parameters: str | None, batch: int | None, own: dict[str, Any]
+    machine: Machine, program: str | Program | _Inputs, parameters: str | None, batch: int | None, own: dict[str, Any]
 ) -> dict[str, Any]:
     """The machine's row with widths derived for the set, and their cost relative to its own."""
     base = {"title": own["title"], "widths_are": DERIVED}
