@@ -500,7 +500,7 @@ def test_every_figure_of_a_machine_has_a_source(polyfabric):
 def test_a_run_without_inputs_shows_those_that_it_draws(polyfabric, tmp_path, kind, value):
     (tmp_path / "drawn.py").write_text(f"import polyfabric as pf\n\n\n@pf.program(x={kind})\ndef f(x):\n    return x\n")
     done = polyfabric("run", "drawn.py:f")
-    assert re.search(rf"^drawn +--input x={value}$", done.out, re.MULTILINE)
+    assert re.search(rf"^random +--input x={value}$", done.out, re.MULTILINE)
     assert set(json.loads(polyfabric("run", "drawn.py:f", "--json").out)["drawn_inputs"]) == {"x"}
 
 

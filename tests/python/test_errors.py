@@ -644,7 +644,7 @@ AT_MACHINES = [
     Case(
         "no-set-carries-it",
         lambda _: traced(lambda x, y: x + y, x=pf.UInt(8), y=pf.UInt(8)).simulate("morphling"),
-        ("morphling", "2^-128.0", "2^-19.2", "polyfabric-4-p128-t32"),
+        ("morphling", "2^0.0", "polyfabric-4-p128-t32"),
         lambda _: traced(lambda x, y: x + y, x=pf.UInt(8), y=pf.UInt(8)).simulate(
             "morphling", parameters="polyfabric-4-p128-t32", max_failure=0
         ),
