@@ -7,6 +7,7 @@ modulo p in a lane is the fraction v/p, in (-1/2, 1/2].
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -191,8 +192,8 @@ class LaneShapes:
 
     def within(self, bounds: Mapping[str, float]) -> Self:
         """The same, with the bounds of a plan."""
-        made = object.__new__(type(self))
-        made.__dict__ = {**self.__dict__, "_bounds": dict(bounds)}
+        made = copy(self)
+        made._bounds = dict(bounds)
         return made
 
     def vectors(self, *, outputs: bool) -> dict[str, int]:
