@@ -26,7 +26,7 @@ def predicted(
 
 
 def calibrated(cell: str, value: float, reason: str, beside: list[str] | None = None) -> dict[str, Any]:
-    """A row whose model depends on a choice that was made with the published value known. With `beside` it is an additional row, as in `predicted`."""
+    """A row that depends on a choice made after the published value was known. With `beside` it is an additional row, as in `predicted`."""
     row = {"id": cell, "beside": beside, "value": value, "kind": "calibrated", "readings": []}
     return {**row, "reason": reason}
 

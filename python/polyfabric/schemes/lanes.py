@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from typing import Any
 
 from .. import _native
@@ -72,7 +73,9 @@ class LanePlan(SlotPlan):
     @cached_property
     def _error_steps(self) -> dict[str, float]:
         """By vector of the outputs: the largest distance from an integer."""
-        nodes = [node.get("bound") or 0.0 for node in self.facts["nodes"] if node["op"] == "output"]
+        # The facts have no bound above the largest float.
+        own = (node["bound"] for node in self.facts["nodes"] if node["op"] == "output")
+        nodes = [inf if bound is None else bound for bound in own]
         moduli = self.program.shapes.vectors(outputs=True)
         bounds = dict(zip(self.program.native.outputs, nodes, strict=True))
         return {vector: bounds[vector] * modulus for vector, modulus in moduli.items()}

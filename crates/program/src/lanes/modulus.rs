@@ -91,7 +91,7 @@ pub(super) fn values_of(element: ElementType) -> Range {
     }
 }
 
-/// What must be unique modulo p: what a node reads of its operands, or an input's own values.
+/// The functions that must be unique modulo p: those that a node applies to its operand. For an input, the identity.
 fn functions(program: &Program, node: &Node) -> Vec<Function> {
     let operand = || program.node(node.operands[0]).element;
     match &node.op {
