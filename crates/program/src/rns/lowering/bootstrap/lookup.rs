@@ -60,10 +60,7 @@ impl Lowering<'_> {
         // The transforms return the operand's error unchanged to its slot, so they are followed without it.
         start.noise = Noise { magnitude: a.noise.magnitude, ..Noise::none() };
         let coefficients = self.slots_to_coefficients(&start, plan)?;
-        let mut raised = self.raise_modulus(&coefficients, plan)?;
-        let factor = real(raised.scale) / (real(coefficients.scale) * plan.literal().reduction.range as f64);
-        let switched = factor * self.encapsulation_noise(plan);
-        raised.noise = raised.noise.with_error(switched, self.source());
+        let raised = self.raise_modulus(&coefficients, plan)?;
         let target = plan.transformed_scale(self.chain(), real(coefficients.scale));
         let Parts::Two(parts) = self.coefficients_to_slots(raised, plan, target)? else {
             let problem =

@@ -6,7 +6,7 @@ use crate::rns::kernel::{Conversion, LimbSet, ValueId};
 use crate::rns::levels::Scale;
 use crate::rns::lowering::{CiphertextValue, Lowering, Noise, Result};
 use crate::rns::noise::{DigitSize, NoiseModel};
-use polyfabric_schemes::rns::KeyId;
+use polyfabric_schemes::rns::{GadgetLiteral, KeyId};
 
 /// log2 of the largest mean scale of the matrices of coefficients to slots. Entries are f64 with 53 bits, so larger scales are useless.
 const MOST_BITS: f64 = 58.0;
@@ -42,7 +42,8 @@ impl Lowering<'_> {
                 let special = self.special_limbs().clone();
                 let (more, mask) = (self.divide(more, &special)?, self.divide(mask, &special)?);
                 let body = self.builder().add(body, more)?;
-                (vec![body, mask], a.noise.deviation.hypot(self.switched_noise(&top)))
+                let switched = self.encapsulation_noise(plan, gadget).hypot(self.switched_noise(&top));
+                (vec![body, mask], a.noise.deviation.hypot(switched))
             }
         };
         let noise = Noise::new(deviation, 1.0, self.source());
@@ -92,8 +93,7 @@ impl Lowering<'_> {
     }
 
     /// Deviation of the error of the switch to the sparse secret, in units of the phase modulo q_0.
-    pub(super) fn encapsulation_noise(&self, plan: &Bootstrapping) -> f64 {
-        let Some(gadget) = plan.encapsulation() else { return 0.0 };
+    fn encapsulation_noise(&self, plan: &Bootstrapping, gadget: &GadgetLiteral) -> f64 {
         let special = self.chain().log2_product(&LimbSet::new(gadget.special.iter().copied()));
         let digit =
             |limb| DigitSize::Limbs { log2: self.chain().log2_product(&LimbSet::one(limb)) - special, primes: 1 };
