@@ -20,10 +20,10 @@ from ..language.slot_program import SlotProgram
 from ..run import repeated_rounds
 from . import osiris_networks, osiris_timing
 from .osiris_choices import (
-    IN_PLACE,
-    LIMB_GROUPS,
+    APART,
     OF_SET_III,
     OF_SORTING,
+    ORDER_KNOWN,
     READINGS,
     TIME_KNOWN,
     Beside,
@@ -169,7 +169,6 @@ def _work() -> list[tuple[str, Callable[[], list[dict[str, Any]]]]]:
         for choice in choices
     ]
     work.append(("bootstrap, by diagonals without hoisting, 1TB/s", _plain(bootstrapping)))
-    work.append((f"bootstrap, {LIMB_GROUPS.words}", _in_groups(bootstrapping)))
     work += [(f"sorting, {choice.words}", _sorting_beside(choice)) for choice in OF_SORTING]
     return [*work, ("figure 11", figure_11), *osiris_networks.work()]
 
@@ -201,26 +200,20 @@ def _cell(
         except Error as error:
             return [no_point(_NAMES[name], HOISTING[column], bandwidth, error) if point_alone else failed(cell, error)]
         reason = _composition(facts, report)
-        why = f"{TIME_KNOWN}; {_OURS[name]}" if name in _OURS else None
+        why = f"{TIME_KNOWN}; {_OURS[name]}" if name in _OURS else ORDER_KNOWN
         counted = Multiplications()
         counted.add(facts, report)
         rows = roofline(_NAMES[name], HOISTING[column], bandwidth, counted, report["seconds"], readings, why)
         if point_alone:
             return rows
         seconds = report["seconds"] * unit
-        made = (
-            predicted(cell, seconds, reason, readings=readings)
-            if why is None
-            else calibrated(cell, seconds, f"{why}; {reason}")
-        )
-        rows = [made, *rows]
+        rows = [calibrated(cell, seconds, "; ".join([why, *named(readings), reason])), *rows]
         waits = _WAITS.get((name, column, bandwidth))
         if waits is not None:
             share, made_of = 100 * _waiting(report), _waited(report)
+            why = ORDER_KNOWN if waits.startswith("section7.stalls") else BOUND_KNOWN
             rows.append(
-                predicted(waits, share, made_of, readings=[*readings, osiris_timing.FOR_KEYS])
-                if waits.startswith("section7.stalls")
-                else calibrated(waits, share, "; ".join([BOUND_KNOWN, *named(readings), made_of]))
+                calibrated(waits, share, "; ".join([why, *named([*readings, osiris_timing.FOR_KEYS]), made_of]))
             )
         return rows
 
@@ -242,33 +235,11 @@ def _plain(program: SlotProgram) -> Callable[[], list[dict[str, Any]]]:
         given = [_CHAIN, *osiris_timing.readings(choices[:2])]
         of_all = [*given, TWO_A_BUTTERFLY, ALL_MULTIPLIERS]
         share = 100 * counted.share(report["seconds"])
+        time, use = (f"{'; '.join([ORDER_KNOWN, *named(each)])}; " for each in (given, of_all))
         return [
-            predicted("section7.plain", 1e3 * report["seconds"], reason, readings=given),
-            predicted(
-                "section7.plain.utilisation", share, f"{counted.all:.4g} multiplications; {reason}", readings=of_all
-            ),
+            calibrated("section7.plain", 1e3 * report["seconds"], f"{time}{reason}"),
+            calibrated("section7.plain.utilisation", share, f"{use}{counted.all:.4g} multiplications; {reason}"),
         ]
-
-    return rows
-
-
-def _in_groups(bootstrapping: SlotProgram) -> Callable[[], list[dict[str, Any]]]:
-    """The gain of double hoisting with sums in place and products by groups of limbs."""
-    place = ["Section VII-A", f"Bootstrap: gain of double hoisting, 1 TB/s, {LIMB_GROUPS.words}", "x"]
-
-    def rows() -> list[dict[str, Any]]:
-        try:
-            times = [
-                _timed(bootstrapping, FULL_SET, [f"hoisting={hoisting}", *LIMB_GROUPS.readings])[1]["seconds"]
-                for hoisting in HOISTING.values()
-            ]
-        except Error as error:
-            return [failed("section7.gain.1", error, place)]
-        words = "{:.3g}, {:.3g} and {:.3g} ms with no, single and double hoisting".format(
-            *(1e3 * time for time in times)
-        )
-        why = "; ".join([LIMB_GROUPS.why, *named([_CHAIN]), words])
-        return [calibrated("section7.gain.1", times[0] / times[2], why, place)]
 
     return rows
 
@@ -313,9 +284,8 @@ def _sorting_timed(parameters: str, readings: Sequence[str]) -> tuple[float, str
 def _beside(row: Beside, program: SlotProgram, default: str, choice: Choice) -> Callable[[], list[dict[str, Any]]]:
     """The row of a program with another choice than the default set and readings."""
     place, chain = row.place(choice.words), choice.named(default) if choice.suffix else _CHAIN
-    # Bootstrapping's choices were fixed before its default was timed, except sets without a source and two readings.
-    fixed = choice.source is not None or not (choice.suffix or choice in (IN_PLACE, LIMB_GROUPS))
-    early = row.name == "bootstrap" and fixed
+    # Fixed before any of these times was known.
+    early = choice is APART and row.name in ("bootstrap", "mult", "matvec")
     chain = [chain, *([_NINE] if row.name in ("mult", "matvec") else [])]
 
     def rows() -> list[dict[str, Any]]:
@@ -375,7 +345,8 @@ def _ratios(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         none, double = (found.get(f"table3{part}.bootstrap.{column}") for column in ("nh", "dh"))
         if none is not None and double is not None:
             reason = f"{none:.3g} ms without hoisting, {double:.3g} ms with double hoisting"
-            gains.append(predicted(f"section7.gain.{bandwidth}", none / double, reason, readings=[_CHAIN]))
+            why = "; ".join([ORDER_KNOWN, *named([_CHAIN]), reason])
+            gains.append(calibrated(f"section7.gain.{bandwidth}", none / double, why))
     fastest = _fastest(cells)
     return (
         gains
@@ -392,22 +363,19 @@ def _of_amortized(cells: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     """The parts of T_mult and T_Mv, whose published values follow from those of the sums: bootstrapping, and nine products."""
     rows = []
 
-    def copied(cell: str, value: float, reason: str, own: dict[str, Any]) -> None:
-        made = predicted(cell, value, reason, readings=own["readings"])
-        rows.append({**made, "kind": own["kind"]})
-
     for column, hoisting in HOISTING.items():
         boot, mult, matvec = (cells.get(f"table3a.{name}.{column}") for name in ("bootstrap", "mult", "matvec"))
         if boot is None or boot["value"] is None:
             continue
         if column != "dh":
-            copied(f"table3a.bootstrap.{column}.implied", boot["value"], f"that with {hoisting} hoisting, above", boot)
+            reason = f"{ORDER_KNOWN}; that with {hoisting} hoisting, above"
+            rows.append(calibrated(f"table3a.bootstrap.{column}.implied", boot["value"], reason))
         for name, whole in (("mult", mult), ("matvec", matvec)):
             if whole is None or whole["value"] is None or (name == "mult" and column != "dh"):
                 continue
             parts = whole["value"] * _DIVISOR * _SLOTS / 1e6 - boot["value"]
-            reason = f"{boot['value']:.4g} ms of bootstrapping, subtracted from the schedule's; eight products, as the ninth has no level"
-            copied(f"table3a.{name}.{column}.parts", parts, reason, whole)
+            reason = f"{ORDER_KNOWN}; {boot['value']:.4g} ms of bootstrapping, subtracted from the schedule's; eight products, as the ninth has no level"
+            rows.append(calibrated(f"table3a.{name}.{column}.parts", parts, reason))
     return rows
 
 
@@ -433,12 +401,8 @@ def _fastest(cells: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
             continue
         hoisting = min(timed, key=lambda hoisting: timed[hoisting]["value"])
         row = timed[hoisting]
-        cell, reason = f"table3{part}.{program}.improved", f"that with {hoisting} hoisting, above"
-        if row["kind"] == "calibrated":
-            rows.append(calibrated(cell, row["value"], f"calibrated as it is; {reason}"))
-        else:
-            readings = [*row["readings"], _OF_THE_FASTEST]
-            rows.append(predicted(cell, row["value"], reason, readings=readings))
+        reason = "; ".join(["calibrated as it is", *named([_OF_THE_FASTEST]), f"that with {hoisting} hoisting, above"])
+        rows.append(calibrated(f"table3{part}.{program}.improved", row["value"], reason))
     return rows
 
 
@@ -451,7 +415,8 @@ def _fewer(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     if none is None or double is None:
         return []
     reason = f"{none:.4g} G without hoisting, {double:.4g} G with double hoisting, each with the steps that its schedules choose"
-    return [predicted("section7.multiplications", none / double, reason, readings=[_CHAIN, TWO_A_BUTTERFLY])]
+    why = "; ".join([ORDER_KNOWN, *named([_CHAIN, TWO_A_BUTTERFLY]), reason])
+    return [calibrated("section7.multiplications", none / double, why)]
 
 
 def _energy(joules: float | None) -> str:

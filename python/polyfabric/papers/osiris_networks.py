@@ -195,8 +195,8 @@ def _resnet(column: str, bandwidth: str) -> Callable[[], list[Row]]:
     def rows() -> list[Row]:
         timed = resnet20_timed((f"hoisting={HOISTING[column]}", f"bandwidth={bandwidth}"))
         row = predicted(cell, 1e3 * timed.seconds, f"{_ONCE}; {timed.words}")
-        points = roofline("ResNet-20", HOISTING[column], bandwidth, timed.work, timed.seconds, [])
-        return [_mended(made) for made in (row, *points)]
+        points = roofline("ResNet-20", HOISTING[column], bandwidth, timed.work, timed.seconds, [_RESNET], _MENDED)
+        return [_mended(row), *points]
 
     return _guarded(cell, None, rows)
 

@@ -13,7 +13,7 @@ from math import log2
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Error
-from .rows import Reading, calibrated, failed, named, predicted
+from .rows import Reading, calibrated, failed, named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,10 +89,10 @@ def roofline(
     work: Multiplications,
     seconds: float,
     readings: list[Reading],
-    why: str | None = None,
+    why: str,
 ) -> list[dict[str, Any]]:
-    """Rows of figure 13, for which the paper prints no numbers: multiplications, intensity, and the multipliers' utilization. Their kind is that of
-    the time: `why` it is calibrated, or else its `readings`."""
+    """Rows of figure 13, for which the paper prints no numbers: multiplications, intensity, and the multipliers' utilization. They are calibrated,
+    as the time is, for the reason `why`."""
     intensity, share = work.all / work.traffic, work.share(seconds)
     reason = (
         f"{work.all:.4g} multiplications, {work.transforms / work.all:.0%} of them in transforms, and {work.traffic / 1e9:.4g} GB; "
@@ -108,10 +108,7 @@ def roofline(
     rows = []
     for what, unit, value, given in cells:
         place = ["Figure 13", f"{where}: {what}", unit]
-        if why is None:
-            rows.append(predicted("figure13", value, reason, place, given))
-        else:
-            rows.append(calibrated("figure13", value, "; ".join([why, *named(given), reason]), place))
+        rows.append(calibrated("figure13", value, "; ".join([why, *named(given), reason]), place))
     return rows
 
 

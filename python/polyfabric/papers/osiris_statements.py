@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .osiris_choices import ORDER_KNOWN
 from .osiris_roofline import BENCHMARKS, INTENSITY, TWO_A_BUTTERFLY, USE, points, ridge
 from .osiris_timing import FOR_KEYS
-from .rows import BOUND_KNOWN, Reading, calibrated, named, predicted, untold
+from .rows import BOUND_KNOWN, Reading, calibrated, named, untold
 
 Row = dict[str, Any]
 
@@ -39,19 +40,20 @@ def _bootstrapping(rows: Sequence[Row], chain: Reading) -> list[Row]:
             calibrated("section7.none.saving", none / double, "; ".join([BOUND_KNOWN, *named([chain]), saved]))
             if double > 0
             else untold("section7.none.saving", f"nothing is saved with double hoisting: {saved}"),
-            predicted("section7.gain.rises", gains[1] / gains[0], words, readings=[chain]),
+            calibrated("section7.gain.rises", gains[1] / gains[0], "; ".join([ORDER_KNOWN, *named([chain]), words])),
         ]
     stalls = [f"section7.stalls.{bandwidth}" for bandwidth in "12"]
     if all(cell in found for cell in stalls):
         slow, fast = (found[cell] for cell in stalls)
         words = f"{slow:.3g} % at 1 TB/s, {fast:.3g} % at 2 TB/s"
-        made.append(predicted("section7.stalls.falls", fast / slow, words, readings=[chain, FOR_KEYS]))
+        why = "; ".join([ORDER_KNOWN, *named([chain, FOR_KEYS]), words])
+        made.append(calibrated("section7.stalls.falls", fast / slow, why))
     intensity = points(rows, INTENSITY)
     double_byte, none_byte = (intensity.get(("Bootstrap", hoisting, "1")) for hoisting in ("double", "none"))
     if double_byte is not None and none_byte is not None:
         words = f"{double_byte:.3g} with double hoisting, {none_byte:.3g} without; the ridge is at {ridge('1TB'):.3g}"
-        counted = [chain, TWO_A_BUTTERFLY]
-        made.append(predicted("section7.intensity", double_byte / none_byte, words, readings=counted))
+        why = "; ".join([ORDER_KNOWN, *named([chain, TWO_A_BUTTERFLY]), words])
+        made.append(calibrated("section7.intensity", double_byte / none_byte, why))
     return made
 
 
