@@ -230,7 +230,7 @@ def test_multiplications_are_those_of_the_units():
     # Both NTT units take 512 residues a cycle, half of the time; a residue passes 16 stages of one multiplier each.
     assert work.transforms == 2 * 512 * 0.5 * 1e6 * 16
     assert work.products == 2 * 65536 * 1000
-    rows = osiris_roofline.roofline("x", "double", "2TB", work, 1e-3, [])
+    rows = osiris_roofline.roofline("x", "double", "2TB", work, 1e-3, [], "known")
     assert [row["value"] for row in rows[:2]] == [work.all / 1e9, work.all / 1e9]
     assert rows[2]["value"] == pytest.approx(100 * work.all / (512 * 73 * 1e6))
 
@@ -241,7 +241,7 @@ def test_the_roofline_has_a_point_for_each_schedule_under_its_roof():
         work = osiris_roofline.Multiplications()
         work.add(FACTS, report())
         for name, hoisting in (("ResNet-20", "double"), ("ResNet-20", "none"), ("LeNet", "double"), ("LeNet", "none")):
-            made = osiris_roofline.roofline(name, hoisting, bandwidth, work, 1e-3, [])
+            made = osiris_roofline.roofline(name, hoisting, bandwidth, work, 1e-3, [], "known")
             rows += [
                 {"table": row["beside"][0], "cell": row["beside"][1], "unit": row["beside"][2], "model": row["value"]}
                 for row in made

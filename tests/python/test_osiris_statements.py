@@ -51,13 +51,12 @@ def test_bootstrapping_with_more_bandwidth():
             "section7.intensity": 0.75,
         }
     )
-    # Less than half was chosen; more and less than before was not.
     saving = made.pop("section7.none.saving")
     assert (saving["kind"], saving["reason"].partition(";")[0]) == ("calibrated", BOUND_KNOWN)
     assert "25 % of the time without hoisting, 50 % with" in saving["reason"]
-    assert {row["kind"] for name, row in made.items() if name in values} == {"predicted_under_reading"}
-    assert all(CHAIN in row["readings"] for name, row in made.items() if name in values)
-    assert osiris_roofline.TWO_A_BUTTERFLY in made["section7.intensity"]["readings"]
+    assert {row["kind"] for name, row in made.items() if name in values} == {"calibrated"}
+    assert all(CHAIN["name"] in row["reason"] for name, row in made.items() if name in values)
+    assert osiris_roofline.TWO_A_BUTTERFLY["name"] in made["section7.intensity"]["reason"]
 
 
 @pytest.mark.parametrize("missing", TIMES)

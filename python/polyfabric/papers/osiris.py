@@ -21,6 +21,7 @@ from ..run import repeated_rounds
 from . import osiris_networks, osiris_timing
 from .osiris_choices import (
     APART,
+    FASTER,
     OF_SET_III,
     OF_SORTING,
     ORDER_KNOWN,
@@ -89,9 +90,6 @@ _OF_THE_FASTEST = {
 }
 _STAGES = "a stage of each kind is scheduled once, and what passes between stages goes to memory and comes back"
 
-_FASTER = Choice("4 TB/s", readings=("bandwidth=4TB",))
-"""Bootstrapping with the paper's third bandwidth, in addition to the choices."""
-
 _WAITS = {
     ("bootstrap", "nh", "1TB"): "section7.none.waits",
     ("bootstrap", "dh", "1TB"): "section7.stalls.1",
@@ -151,7 +149,7 @@ def _work() -> list[tuple[str, Callable[[], list[dict[str, Any]]]]]:
         for column, hoisting in HOISTING.items()
     ]
     others = [
-        ("bootstrap", 1e3, "ms", bootstrapping, FULL_SET, (*OF_SET_III, _FASTER)),
+        ("bootstrap", 1e3, "ms", bootstrapping, FULL_SET, (*OF_SET_III, FASTER)),
         ("helr", 1e3, "ms", helr_1024(), FULL_SET, OF_SET_III),
         ("helr", 1e3, "ms", helr_1024(Batch(degree=7)), FULL_SET, (_DEGREE_7,)),
         ("mult", per_slot, "ns", products(), FULL_SET, OF_SET_III),
@@ -211,10 +209,9 @@ def _cell(
         waits = _WAITS.get((name, column, bandwidth))
         if waits is not None:
             share, made_of = 100 * _waiting(report), _waited(report)
-            why = ORDER_KNOWN if waits.startswith("section7.stalls") else BOUND_KNOWN
-            rows.append(
-                calibrated(waits, share, "; ".join([why, *named([*readings, osiris_timing.FOR_KEYS]), made_of]))
-            )
+            for_keys = waits.startswith("section7.stalls")
+            why, more = (ORDER_KNOWN, [osiris_timing.FOR_KEYS]) if for_keys else (BOUND_KNOWN, [])
+            rows.append(calibrated(waits, share, "; ".join([why, *named([*readings, *more]), made_of])))
         return rows
 
     return row

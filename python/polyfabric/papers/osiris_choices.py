@@ -100,6 +100,8 @@ APART = Choice(f"{ALL_LIMBS.words}, sums apart", readings=("sums=apart", *ALL_LI
 """The default before the times of table III were known."""
 ONE_HADAMARD = Choice("one Hadamard unit", readings=("hadamard=one",))
 SEPARATE = Choice("rescaling apart from the division by P", readings=("rescaling=separate",))
+FASTER = Choice("4 TB/s", readings=("bandwidth=4TB",))
+"""The paper's third bandwidth, which is no choice: another cell."""
 
 CHAIN_CHOICES = (DIGITS_13, SINGLE, TO_SLOTS, DEGREE_62, DEGREE_44)
 READINGS = (ALL_LIMBS, APART, PRODUCTS, RATES, LOADED, ONE_HADAMARD, SEPARATE)
@@ -118,8 +120,7 @@ def add_ranges(rows: Sequence[Row]) -> None:
         if row["beside"] is not None or row["value"] is None or not row["id"].startswith("table3"):
             continue
         others = [other for other in rows if other["id"] == row["id"] and other["beside"] is not None]
-        # Another bandwidth is another cell, not a choice.
-        own = [other for other in others if not any("bandwidth=" in reading["name"] for reading in other["readings"])]
+        own = [other for other in others if other["of"]["choice"] != FASTER.words]
         times = {other["of"]["choice"]: other["value"] for other in own if other["value"] is not None}
         if not times:
             continue
