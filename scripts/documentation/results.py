@@ -47,6 +47,7 @@ FULL_SIZE: dict[str, tuple[str, int]] = {
 }
 """Every result that `make test-full` records at full size, slowest first: its command, which prints the data, and its peak memory in GiB."""
 
+_SIMULATIONS = ("polyfabric reproduce ", "polyfabric compare ")
 _VECTOR_INSTRUCTIONS = {"avx2": "AVX2", "avx512f": "AVX-512", "avx512ifma": "AVX-512 IFMA"}
 
 
@@ -165,7 +166,7 @@ def provenance(found: dict[str, Any]) -> str:
 
 def recorded(found: dict[str, Any]) -> str:
     """When a result was found, and on what."""
-    return f"{when(found)}, {where(found)}"
+    return ", ".join(filter(None, (when(found), where(found))))
 
 
 def when(found: dict[str, Any]) -> str:
@@ -176,7 +177,9 @@ def when(found: dict[str, Any]) -> str:
 
 
 def where(found: dict[str, Any]) -> str:
-    """The processor of a result."""
+    """The processor of a result, or nothing for a simulation, which gives the same on every processor."""
+    if found["command"].startswith(_SIMULATIONS):
+        return ""
     on = found["processor"]
     instructions = f", {', '.join(on['instructions'])}" if on["instructions"] else ""
     return f"on {on['cores']} cores of {on['name']}{instructions}"

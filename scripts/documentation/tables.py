@@ -31,13 +31,13 @@ class Table:
     """Rows of text, from the results' data."""
 
     def source(self, found: list[dict[str, Any]]) -> str:
-        """The line below the table: command, date and processor of one result; only date and processor of several, whose own tables show the command."""
+        """The line below the table: command, date and processor of one result. Of several, whose own tables show the command, only the rest."""
         if len(found) == 1:
             return results.provenance(found[0])
         places: dict[str, dict[str, None]] = {}
         for result in found:
             places.setdefault(results.where(result), {})[results.when(result)] = None
-        return "; ".join(f"{'; '.join(times)}, {place}" for place, times in places.items()) + "."
+        return "; ".join(", ".join(filter(None, ("; ".join(times), place))) for place, times in places.items()) + "."
 
 
 TABLES: dict[str, Table] = {
