@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from .. import _native
 from ..accelerators import machine as accelerators
 from ..apps.deep_nn import deep_nn
 from ..errors import Error
 from ..host.progress import ProgressHook
 from ..host.units import probability
+from ..schemes.tfhe import named_parameters
 from .catalog import Catalog
 from .lookups import kernel, simulated
 from .plans import element_plan
@@ -28,6 +30,9 @@ _SEEN = ("I", "II", "III")
 _EPOCHS = 8
 """Epochs of a long run. For lookups alone, its ends account for a few parts in a thousand. The last epoch's key switch, which nothing hides,
 accounts for 6 %."""
+
+_KEY_SWITCH_LEVELS = (8, 4, 3)
+"""Levels of the key-switch gadget, which table IV does not have: the TFHE library's, and those with which latencies of sets II and III fit."""
 
 _TABLE_7 = ((16, 2), (8, 4), (4, 8), (2, 16), (1, 32))
 """TvLP and CLP."""
@@ -84,6 +89,16 @@ def _latency(machine: accelerators.Machine, parameters: str) -> tuple[float, flo
     return report["cycles"] / machine.clock_hz * 1e3, report["limits"]["fft"] / machine.clock_hz * 1e3, report
 
 
+def _own_key_switch(machine: accelerators.Machine, parameters: str, levels: int) -> float:
+    """Milliseconds in which a core's key-switch cluster is at work for one ciphertext, with a gadget of that many levels."""
+    literal = json.loads(named_parameters(parameters, warn=False).to_json())
+    literal["key_switch_gadget"]["levels"] = levels
+    changed = _native.Parameters.from_json(json.dumps(literal))
+    cores = machine.count("units.core.count")
+    report = machine.simulate(_native.built_in("pbs+ks", changed, cores, machine.native)[1]).to_dict()
+    return report["limits"]["key_switch"] / machine.clock_hz * 1e3
+
+
 def _set(machine: accelerators.Machine, name: str) -> list[dict[str, Any]]:
     """The rows of a set of table V."""
     parameters, row = f"strix-{name}", partial(_ROWS.row, name=name)
@@ -105,6 +120,10 @@ def _set(machine: accelerators.Machine, name: str) -> list[dict[str, Any]]:
             row("table5.{name}.latency", milliseconds, kind, fill=fill),
             row("table5.{name}.latency/work", fft),
             row("table5.{name}.latency/rest", milliseconds - fft),
+            *(
+                row("table5.{name}.latency/switched", fft + _own_key_switch(machine, parameters, levels), levels=levels)
+                for levels in _KEY_SWITCH_LEVELS
+            ),
         ]
 
     return guarded(rows, f"table5.{name}.throughput", f"table5.{name}.latency")
