@@ -177,7 +177,7 @@ def _clipped(kind: Type) -> str:
 def _tabulated(kind: Type) -> str:
     if kind.hi - kind.lo >= 1 << 16:
         return Reason(
-            "a table has at most 2^16 entries; narrow x, as x.assume(pf.Int(0, 65535)), if its values fit, or take parts of it, x >> 16"
+            "a table has at most 2^16 entries; narrow x, as x.assume(pf.Int(0, 65535)), if its values fit, or take a part, (x >> 16).cast(pf.UInt(16))"
         )
     return "pf.lookup(x, lambda i: i // 2)"
 
