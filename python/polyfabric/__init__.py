@@ -25,6 +25,7 @@ from . import errors, models
 from .accelerators.machine import Machine, machines
 from .accelerators.machine import load as load_machine
 from .errors import Error
+from .importers import from_heir
 from .language import instead as _instead
 from .language.functions import concat, convolve, dot, lookup, nand, nor, relu, sign, where, xnor
 from .language.functions import maximum as max  # noqa: A004 - as pf.max
@@ -84,6 +85,7 @@ __all__ = [
     "dot",
     "errors",
     "explore",
+    "from_heir",
     "from_onnx",
     "from_sklearn",
     "load_machine",

@@ -37,14 +37,21 @@ _ORIGIN: ContextVar[tuple[str, int] | None] = ContextVar("origin", default=None)
 
 
 @contextmanager
-def traced_again(function: Callable[..., Any]) -> Iterator[None]:
-    """Locations outside of a user's code are the function's."""
-    code = function.__code__
-    token = _ORIGIN.set(source(code.co_filename, code.co_firstlineno))
+def located(file: str, line: int) -> Iterator[None]:
+    """Locations outside of a user's code are this line of a file."""
+    token = _ORIGIN.set((file, line))
     try:
         yield
     finally:
         _ORIGIN.reset(token)
+
+
+@contextmanager
+def traced_again(function: Callable[..., Any]) -> Iterator[None]:
+    """Locations outside of a user's code are the function's."""
+    code = function.__code__
+    with located(*source(code.co_filename, code.co_firstlineno)):
+        yield
 
 
 def place() -> tuple[str, int]:

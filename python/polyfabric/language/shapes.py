@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, ProgramError, shown
 from ..host.names import suggestion
-from .types import MOST_BITS, SInt, SlotType, Text, TextType, Type, UInt, needed_bits, text_bytes
+from .types import MOST_BITS, Bitwise, SInt, SlotType, Text, TextType, Type, UInt, needed_bits, text_bytes
 
 if TYPE_CHECKING:
     from .._native import Program, Signature
@@ -161,6 +161,10 @@ class Shapes:
             for name, e, n in native.outputs
         }
 
+    def with_bits(self, native: Program | Signature, bitwise: Mapping[str, Type]) -> Shapes:
+        """The same, with vectors of truth values as the bits of integers; an output has "->" before its name."""
+        return Shapes(native, self._scalars - set(bitwise), {**self._integers, **bitwise})
+
     def to_dict(self) -> dict[str, Any]:
         """As data."""
         integers = {
@@ -171,6 +175,7 @@ class Shapes:
                 "length": kind.length,
                 "scalar": kind.scalar,
                 "text": isinstance(kind, TextType),
+                "bitwise": isinstance(kind, Bitwise),
             }
             for name, kind in self._integers.items()
         }
@@ -191,6 +196,8 @@ class Shapes:
             if not 1 <= bits <= MOST_BITS or (text and (bits, signed, scalar) != (8, False, False)):
                 raise ValueError(f"{name} has {bits} bits")
             one = Text(length) if text else _ranged(own["range"]) if own.get("range") else _of_width(bits, signed)
+            if own.get("bitwise"):
+                one = Bitwise.of_width(bits)
             integers[name] = made = one.of(length, scalar=scalar)
             if length * made.size != lengths.get(name) or (scalar and length != 1):
                 raise ValueError(f"{name} is {made}, in {lengths.get(name)} digits")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 from .. import _native
 from .place import refuse
 from .shapes import written
+from .slot_packing import PackedShapes, Packing
 from .slot_reference import Reference
 from .slot_shapes import SlotShapes, numbers
 from .slots import Approximated, SlotTracer, SlotValue
@@ -63,10 +64,10 @@ class SlotProgram(TracedProgram):
     def _restored(cls, data: Mapping[str, Any]) -> Self:
         program = cls.parse(data["text"])
         native = program.native
-        shapes = SlotShapes.of(data["shapes"], native.name, native.slots, native.plaintext_modulus)
-        if {name: kind.bound for name, kind in shapes.inputs.items()} != dict(native.inputs):
+        shapes = PackedShapes.of(data["shapes"], native.name, native.slots, native.plaintext_modulus)
+        if {name: kind.bound for name, kind in shapes.vectors(outputs=False).items()} != dict(native.inputs):
             raise ValueError("the types do not match the inputs")
-        if list(shapes.outputs) != list(native.outputs):
+        if list(shapes.vectors(outputs=True)) != list(native.outputs):
             raise ValueError("the types do not match the outputs")
         program._begin(native, shapes, written(str, data["doc"], "its documentation"))
         program.mapped = {
@@ -74,6 +75,13 @@ class SlotProgram(TracedProgram):
             for node, (of, low, high, length) in data["mapped"].items()
         }
         return program
+
+    def packed(
+        self, inputs: Mapping[str, SlotType], outputs: Mapping[str, SlotType], packings: Mapping[str, Packing]
+    ) -> Self:
+        """This program with other inputs and outputs, which its vectors hold as `packings` say; changes the program."""
+        self.shapes = PackedShapes(self.shapes, inputs, outputs, packings)
+        return self
 
     @property
     def scheme(self) -> str:
@@ -91,10 +99,10 @@ class SlotProgram(TracedProgram):
             return self.native.evaluate(inputs)
         values = {
             name: numbers(inputs[name])[: 1 if kind.scalar else kind.length].reshape(kind.dimensions)
-            for name, kind in self.inputs.items()
+            for name, kind in self.shapes.vectors(outputs=False).items()
         }
         found = self.reference.evaluate(values)
-        return {name: self.shapes.filled(name, found[name]) for name in self.outputs}
+        return {name: self.shapes.filled(name, found[name]) for name in self.shapes.vectors(outputs=True)}
 
     def _evaluated(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
         return self.reference_values(inputs)

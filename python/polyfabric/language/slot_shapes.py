@@ -37,20 +37,32 @@ class SlotShapes:
     ) -> None:
         self.name = name
         self.slots = slots
-        self._modulus = modulus
+        self.modulus = modulus
         self.inputs = dict(inputs)
         self.outputs = dict(outputs)
+
+    def vectors(self, *, outputs: bool) -> dict[str, SlotType]:
+        """The types of the vectors of slots that hold the inputs or outputs."""
+        return self.outputs if outputs else self.inputs
+
+    def dimensions(self, name: str) -> tuple[int, ...]:
+        """The shape of an input's array."""
+        return self.inputs[name].dimensions
+
+    def by_output(self, figures: Mapping[str, float]) -> dict[str, float]:
+        """Figures of the outputs' vectors as those of the outputs."""
+        return dict(figures)
 
     def to_dict(self) -> dict[str, Any]:
         """As data."""
         kinds = {"inputs": self.inputs, "outputs": self.outputs}
-        return {which: {name: _data(kind) for name, kind in own.items()} for which, own in kinds.items()}
+        return {which: {name: kind_data(kind) for name, kind in own.items()} for which, own in kinds.items()}
 
     @classmethod
     def of(cls, data: Mapping[str, Any], name: str, slots: int, modulus: int | None) -> SlotShapes:
         """From `to_dict`, for the same program or its signature."""
         inputs, outputs = (
-            {name: _kind(own, slots, modulus) for name, own in data[of].items()} for of in ("inputs", "outputs")
+            {name: kind_of(own, slots, modulus) for name, own in data[of].items()} for of in ("inputs", "outputs")
         )
         return cls(name, slots, modulus, inputs, outputs)
 
@@ -58,21 +70,25 @@ class SlotShapes:
         """All slots of each input, checked against names, lengths and types. With `partly`, inputs may be missing."""
         expect_inputs(self.name, inputs, self.inputs)
         wanted = {name: kind for name, kind in self.inputs.items() if name in inputs or not partly}
-        return {name: self._flat(name, kind, inputs) for name, kind in wanted.items()}
+        found: dict[str, Native] = {}
+        for name, kind in wanted.items():
+            found |= self._slots_of(name, self._numbers(name, kind, inputs))
+        return found
 
-    def _flat(self, name: str, kind: SlotType, inputs: Mapping[str, Numbers]) -> Native:
+    def _numbers(self, name: str, kind: SlotType, inputs: Mapping[str, Numbers]) -> NDArray[Any]:
+        """An input's numbers, flat, checked against its type."""
         if name not in inputs:
             raise InputError(f"{self.name}: input {name!r} is missing; give it a value of type {kind}")
         expect_numbers(self.name, name, inputs[name], kind)
         try:
-            values = array(inputs[name], self._modulus)
+            values = array(inputs[name], self.modulus)
         except ValueError as problem:
             raise InputError(f"{self.name}: input {name!r}: {problem}") from None
-        if values.ndim > 1 and values.shape != kind.shape:
+        if values.ndim > 1 and values.shape != self.dimensions(name):
             shape = " x ".join(str(n) for n in values.shape)
             raise InputError(
                 f"{self.name}: input {name!r} is an array of {shape}, but {kind} is needed; give it "
-                + (".reshape(-1)" if kind.shape is None else "in that shape")
+                + (".reshape(-1)" if len(self.dimensions(name)) < 2 else "in that shape")
             )
         values = values.reshape(-1)
         if kind.kind == "residue" and (values.dtype.kind == "b" or not values.size):
@@ -99,17 +115,22 @@ class SlotShapes:
             raise InputError(
                 f"{self.name}: input {name!r} holds {held}, beyond the bound {kind.bound:.12g} of its type; {remedy}"
             )
+        return values
+
+    def _slots_of(self, name: str, values: NDArray[Any]) -> dict[str, Native]:
+        """The vectors of slots that hold an input's numbers."""
+        kind = self.inputs[name]
         padded = np.zeros(self.slots, dtype=values.dtype)
         padded[: self.slots if kind.scalar else kind.length] = values
-        return native(padded, self._modulus)
+        return {name: native(padded, self.modulus)}
 
     def filled(self, name: str, values: NDArray[Any]) -> Native:
-        """All slots of an output: zeros pad a vector, and a single number is in every slot. Residues are in (-t/2, t/2]."""
+        """All slots of an output's vector: zeros pad it, and a single number is in every slot. Residues are in (-t/2, t/2]."""
         slots = np.zeros(self.slots, dtype=values.dtype)
-        slots[: self.slots if self.outputs[name].scalar else values.size] = values.reshape(-1)
-        if self._modulus is not None:
-            slots = np.where(slots > self._modulus // 2, slots - self._modulus, slots)
-        return native(slots, self._modulus)
+        slots[: self.slots if self.vectors(outputs=True)[name].scalar else values.size] = values.reshape(-1)
+        if self.modulus is not None:
+            slots = np.where(slots > self.modulus // 2, slots - self.modulus, slots)
+        return native(slots, self.modulus)
 
     def shaped(self, outputs: Mapping[str, Native]) -> SlotOutputs:
         """Outputs in the user's form: single numbers as numbers, vectors without unused slots."""
@@ -132,7 +153,8 @@ def numbers(slots: Native) -> NDArray[Any]:
     return np.asarray(slots, dtype=np.int64)
 
 
-def _data(kind: SlotType) -> dict[str, Any]:
+def kind_data(kind: SlotType) -> dict[str, Any]:
+    """A type as data."""
     return {
         "kind": kind.kind,
         "modulus": kind.modulus,
@@ -143,7 +165,7 @@ def _data(kind: SlotType) -> dict[str, Any]:
     }
 
 
-def _kind(data: Mapping[str, Any], slots: int, modulus: int | None) -> SlotType:
+def kind_of(data: Mapping[str, Any], slots: int, modulus: int | None) -> SlotType:
     """The type from data, if a program with these slots and `modulus` can have it."""
     kind, own = data["kind"], data["modulus"]
     shape, length = data["shape"], written(int, data["length"], "the length of a vector")

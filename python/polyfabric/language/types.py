@@ -299,6 +299,33 @@ class TextType(Type):
         return f"pf.Text({self.length})"
 
 
+@dataclass(frozen=True)
+class Bitwise(Type):
+    """An integer with a width, as digits of one bit. Programs that other compilers wrote in gates take and return them."""
+
+    @classmethod
+    def of_width(cls, bits: int) -> Bitwise:
+        """With a sign."""
+        kind = SInt(bits)
+        return cls("integer", kind.lo, kind.hi, bits=bits, split=True)
+
+    @property
+    def size(self) -> int:
+        """Number of bits."""
+        return self.width
+
+    def digits(self, value: object) -> list[int]:
+        """The bits of one value, least significant first."""
+        pairs = super().digits(value)
+        return [pairs[place // 2] >> place % 2 & 1 for place in range(self.width)]
+
+    def number(self, digits: Sequence[int]) -> int:
+        """The value with these bits."""
+        return super().number(
+            [sum(bit << at for at, bit in enumerate(digits[place : place + 2])) for place in range(0, self.width, 2)]
+        )
+
+
 def text_bytes(text: str | bytes) -> bytes:
     """The bytes of a text in UTF-8. None of them may be 0, because zeros mark the end of a text."""
     try:

@@ -33,10 +33,6 @@ class LaneContext(SlotContext):
                 raise ValueError("the vectors differ from those of the program's inputs and outputs")
         return shapes
 
-    def names(self, *, outputs: bool) -> list[str]:
-        """Names of the vectors of slots that hold the inputs or outputs."""
-        return list(self.shapes.vectors(outputs=outputs))
-
     @property
     def real_outputs(self) -> list[str]:
         """None: imaginary parts are integers too."""

@@ -19,6 +19,7 @@ from ..host.units import bytes_text
 from ..host.units import security as security_text
 from ..language.place import warn_user
 from ..language.shapes import written
+from ..language.slot_packing import PackedShapes
 from ..language.slot_program import SlotProgram
 from ..language.slot_shapes import SlotShapes, numbers
 from ..reports import Report
@@ -64,12 +65,13 @@ class SlotContext(Context):
     @classmethod
     def _shapes_of(cls, data: Mapping[str, Any], signature: _native.SlotSignature) -> Any:  # noqa: ANN401 - of the program's kind
         """The types from `to_dict`, which must be those of the signature."""
-        shapes = SlotShapes.of(data["shapes"], signature.name, signature.slots, signature.plaintext_modulus)
-        if (set(shapes.inputs), set(shapes.outputs)) != (set(signature.inputs), set(signature.outputs)):
+        shapes = PackedShapes.of(data["shapes"], signature.name, signature.slots, signature.plaintext_modulus)
+        inputs, outputs = (shapes.vectors(outputs=which) for which in (False, True))
+        if (set(inputs), set(outputs)) != (set(signature.inputs), set(signature.outputs)):
             raise ValueError("the types differ from those of the program's inputs and outputs")
         for own in data["signature"]["inputs"]:
             encoding = own["encoding"]
-            if signature.scheme == "ckks" and shapes.inputs[own["name"]].bound != encoding["ckks"]["magnitude"]:
+            if signature.scheme == "ckks" and inputs[own["name"]].bound != encoding["ckks"]["magnitude"]:
                 raise ValueError("the program's plan has other bounds of its inputs")
         return shapes
 
@@ -81,6 +83,10 @@ class SlotContext(Context):
             "key_bytes": self.signature.key_bytes,
             "public": self.public,
         }
+
+    def names(self, *, outputs: bool) -> list[str]:
+        """Names of the vectors of slots that hold the inputs or outputs."""
+        return list(self.shapes.vectors(outputs=outputs))
 
     @property
     def scheme(self) -> str:
@@ -150,7 +156,7 @@ class SlotContext(Context):
     @property
     def real_outputs(self) -> list[str]:
         """The outputs whose slots are real numbers."""
-        return [name for name, kind in self.shapes.outputs.items() if kind.kind == "real"]
+        return [name for name, kind in self.shapes.vectors(outputs=True).items() if kind.kind == "real"]
 
     def read(
         self,
@@ -383,18 +389,20 @@ class SlotPlan(Plan):
 
     def errors(self, found: Values, expected: Values) -> dict[str, float]:
         """The largest error of each output's slots, without padding; with BGV, the number of wrong slots."""
-        kinds = self.program.outputs.items()
-        return {name: _error(found[name], expected[name], None if kind.scalar else kind.length) for name, kind in kinds}
+        kinds = self.program.shapes.vectors(outputs=True).items()
+        return self.program.shapes.by_output(
+            {name: _error(found[name], expected[name], None if kind.scalar else kind.length) for name, kind in kinds}
+        )
 
     def bounds(self, flood: float | None = None, expected: Expected | None = None) -> dict[str, float]:
         """Error bound by output, including flooding noise; 0 for BGV."""
         nodes = self.facts["nodes"] if expected is None else self._nodes_for(expected)[1]
-        return self._bounds_of(nodes, flood)
+        return self.program.shapes.by_output(self._bounds_of(nodes, flood))
 
     def _nodes_for(self, expected: Expected) -> tuple[str, list[SlotNode]]:
         """The operations with their bounds, and the bounds' validity: "any inputs", or "these inputs" if the former are uninformative."""
         nodes: list[SlotNode] = [node.copy() for node in self.facts["nodes"]]
-        limits = self.bounds()
+        limits = self._bounds_of(nodes, None)
         if self.program.scheme != "ckks" or all(limits[name] < _largest(expected.values[name]) for name in limits):
             return "any inputs", nodes
         here = self.native.bounds(expected.magnitudes)
@@ -411,7 +419,7 @@ class SlotPlan(Plan):
         known = [node.get("bound", 0.0) for node in nodes if node["op"] == "output"]
         # The facts have no bound above the largest float.
         limits = [inf if bound is None else bound + noise for bound in known]
-        return dict(zip(self.program.outputs, limits, strict=True))
+        return dict(zip(self.program.native.outputs, limits, strict=True))
 
     def rounding(self, magnitudes: Sequence[float] | None = None) -> float:
         """A few times the last bit of the largest number."""
@@ -437,7 +445,7 @@ class SlotPlan(Plan):
             distance = self.errors(done.found, program.native.evaluate_functions(done.inputs, program.functions))
         return SlotResult(
             **common(self, done),
-            bound=self._bounds_of(nodes, done.flood),
+            bound=program.shapes.by_output(self._bounds_of(nodes, done.flood)),
             sizes={"keys": done.keys.server.bytes, "inputs": done.ciphertext_bytes, "outputs": done.results.bytes},
             rounding=self.rounding(expected.magnitudes),
             distance=distance,

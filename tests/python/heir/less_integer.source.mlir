@@ -1,0 +1,5 @@
+// heir-opt '--mlir-to-cggi=data-type=Integer' --mlir-print-op-generic, heir-py 2026.11.1
+func.func @f(%a: i8 {secret.secret}, %b: i8 {secret.secret}) -> i1 {
+  %0 = arith.cmpi sge, %a, %b : i8
+  return %0 : i1
+}
