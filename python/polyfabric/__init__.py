@@ -50,6 +50,7 @@ from .run.specification import Specification
 from .run.store import KeyStore
 from .schemes.plan import RunResult
 from .schemes.slot_parameters import SlotParameters, parameter_sets
+from .service.remote import RemoteServer
 from .studies import compare, explore
 
 __all__ = [
@@ -68,6 +69,7 @@ __all__ = [
     "Program",
     "PublicKey",
     "Real",
+    "RemoteServer",
     "Report",
     "RunResult",
     "SInt",

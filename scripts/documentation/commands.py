@@ -39,7 +39,6 @@ PROGRAMS = (
     "pip",
     "taskset",
     "python",
-    "uvicorn",
     "scripts/",
     ".venv/bin/",
 )
@@ -373,7 +372,7 @@ def summary(runs: Runs) -> str:
 
 def options_are_known(command: Command) -> str:
     """Why the command line is invalid, or an empty text. Runs nothing."""
-    words = shlex.split(command.text)
+    words = shlex.split(command.text.partition(" > ")[0])
     if words[0] == "polyfabric":
         import click
         from polyfabric.cli import cli

@@ -34,8 +34,8 @@ def shown(beginning: str) -> list[str]:
     return [str(Path(sys.executable).parent / words[0]), *words[1:]]
 
 
-def run(command: list[str]) -> str:
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+def run(command: list[str], folder: Path = ROOT) -> str:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -57,18 +57,21 @@ def test_integers_a_model_and_a_server_in_two_minutes(tmp_path: Path) -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     address = f"http://127.0.0.1:{port}"
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    *making, redirected, file = shown("polyfabric token ")
+    assert redirected == ">"
+    (tmp_path / file).write_text(run(making, tmp_path))
     # Another port than README's, which may be taken here.
-    service = [*shown("uvicorn "), "--port", str(port), "--log-level", "error"]
-    process = subprocess.Popen(service, cwd=ROOT, env={**os.environ, "KEYS": str(tmp_path)})
+    process = subprocess.Popen([*shown("polyfabric serve "), "--port", str(port)], cwd=tmp_path)
     try:
         for _ in range(600):
             try:
-                urlopen(f"{address}/specification").close()
+                urlopen(f"{address}/health").close()
                 break
             except URLError:
                 assert process.poll() is None, "the service ended"
                 time.sleep(0.1)
-        assert "'surplus': 50" in run([*shown("python examples/client.py"), address])
+        assert "'surplus': 50" in run([*shown("python examples/client.py"), address], tmp_path)
     finally:
         process.terminate()
         process.wait()

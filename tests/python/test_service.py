@@ -1,218 +1,575 @@
-"""The example HTTP service serves two clients with separate keys, and survives a kill between any two steps."""
+"""`polyfabric serve`, as real processes: tenants are separate, hostile input changes nothing, and errors are whose they are."""
 
 from __future__ import annotations
 
-import os
-import signal
+import re
+import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
+from typing import Any
 
 import polyfabric as pf
 import pytest
+from rejects import rejects
+from serving import PROGRAMS, Served, serving, tokens_in
 
 httpx = pytest.importorskip("httpx")
 pytest.importorskip("uvicorn")
 pytest.importorskip("starlette")
 
-EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
+TENANTS = ("acme", "bits", "operator")
+
+# How long requests may take, in a process of its own; the defaults are seconds.
+IMPATIENT = (
+    "import polyfabric.service.access as a, polyfabric.service.app as b, polyfabric.service.process as c; "
+    "a.GRACE = b.GRACE = c.HEAD_SECONDS = 0.3"
+)
 
 
-@contextmanager
-def serving(keys: Path) -> Iterator[str]:
-    """A process of the service, killed without warning at the end; its address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    process = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "uvicorn",
-            "--app-dir",
-            str(EXAMPLES),
-            "service:app",
-            "--port",
-            str(port),
-            "--log-level",
-            "error",
-        ],
-        env={**os.environ, "KEYS": str(keys)},
-    )
-    try:
-        address = f"http://127.0.0.1:{port}"
-        for _ in range(600):
-            try:
-                socket.create_connection(("127.0.0.1", port)).close()
-                break
-            except OSError:
-                assert process.poll() is None, "the service ended"
-                time.sleep(0.1)
-        yield address
-    finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("served")
 
 
-def test_two_clients_are_served_and_a_kill_between_any_two_steps_loses_nothing(tmp_path: Path) -> None:
-    with serving(tmp_path) as address:
-        spec = pf.Specification.from_bytes(httpx.get(f"{address}/specification").content)
-    ada, bob = pf.Client(spec), pf.Client(spec)
-    with serving(tmp_path) as address:
-        for name, client in (("ada", ada), ("bob", bob)):
-            key = client.evaluation_key.to_bytes()
-            assert httpx.put(f"{address}/keys/{name}", content=key, timeout=60).status_code == 204
-    with serving(tmp_path) as address:
-        for name, client, bid in (("ada", ada, 200), ("bob", bob, 99)):
-            request = client.encrypt({"bid": bid, "reserve": 100}).to_bytes()
-            answer = httpx.post(f"{address}/run/{name}", content=request, timeout=120)
-            assert answer.status_code == 200, answer.text
-            found = client.decrypt(pf.Ciphertexts.from_bytes(answer.content))
-            assert found == {"accepted": int(bid >= 100), "surplus": max(bid - 100, 0)}
-        # No client computes with another's key, and mistakes give errors.
-        foreign = httpx.post(f"{address}/run/bob", content=ada.encrypt({"bid": 1, "reserve": 2}).to_bytes(), timeout=60)
-        assert foreign.status_code == 400
-        assert "key generation" in foreign.text
-        unknown = httpx.post(f"{address}/run/eve", content=ada.encrypt({"bid": 1, "reserve": 2}).to_bytes(), timeout=60)
-        assert "send its evaluation key first" in unknown.text
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["ada.server.key", "bob.server.key"]
+@pytest.fixture(scope="module")
+def tokens(folder: Path) -> dict[str, str]:
+    return tokens_in(folder, *TENANTS)
 
 
-@pytest.mark.full
-def test_a_kill_in_the_middle_of_a_step_loses_nothing_but_the_step(tmp_path: Path) -> None:
-    """Killed while a key comes in, and while a request is executed: what was answered stays, the rest is sent again."""
-    while_stored, while_run = (0.0, 0.02, 0.1, 0.3, 1.0), (0.0, 0.05, 0.2, 0.5)
-    with serving(tmp_path) as address:
-        spec = pf.Specification.from_bytes(httpx.get(f"{address}/specification").content)
-    client = pf.Client(spec)
+@pytest.fixture(scope="module")
+def served(folder: Path, tokens: dict[str, str]) -> Iterator[Served]:
+    with serving(folder, "--tenant-rate", "1000", programs=("both", "following")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def client(served: Served, tokens: dict[str, str]) -> pf.Client:
+    """A client of the program `both`, whose key is in no store yet."""
+    found = pf.RemoteServer(served.address, tokens["acme"]).client("both")
+    found.make_evaluation_key()
+    return found
+
+
+@pytest.fixture
+def ask(served: Served, tokens: dict[str, str]) -> Callable[..., Any]:
+    """A request of a tenant."""
+    connections = httpx.Client(timeout=60)
+
+    def found(method: str, path: str, tenant: str = "acme", **more: Any) -> Any:
+        more.setdefault("headers", {"Authorization": f"Bearer {tokens[tenant]}"})
+        return connections.request(method, f"{served.address}{path}", **more)
+
+    return found
+
+
+def raw(address: str, data: bytes, seconds: float = 20) -> bytes:
+    """What comes back for these bytes, until the server closes."""
+    host, _, port = address.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), timeout=seconds) as connection:
+        found = b""
+        with suppress(ConnectionError):
+            connection.sendall(data)
+            while piece := connection.recv(1 << 16):
+                found += piece
+    return found
+
+
+def program(name: str) -> pf.Program:
+    scope: dict[str, Any] = {}
+    exec(PROGRAMS, scope)
+    return scope[name]
+
+
+# -- what tenants get ---------------------------------------------------------------------------------------------
+
+
+def test_two_tenants_run_programs_with_keys_of_one_name(served: Served, tokens: dict[str, str], ask: Any) -> None:
+    acme, bits = (pf.RemoteServer(served.address, tokens[name], key="shared") for name in ("acme", "bits"))
+    assert list(acme.programs()) == ["both", "following"]
+    for x in (0, 1):
+        for y in (0, 1):
+            assert acme.run("both", x=x, y=y) == (x and y)
+    # The first tenant's key is still its own after the second has sent one.
+    assert bits.run(program("following"), {"x": 2}) == 3
+    assert acme.run("both", {"x": 1, "y": 1}) == 1
+    assert "shared" in ask("GET", "/programs/both/keys").json()
+    assert ask("GET", "/programs/both/keys", "bits").json() == {}
+    stolen = acme.client("both").encrypt(x=1, y=1).to_bytes()
+    assert ask("POST", "/programs/both:run?key=shared", "bits", content=stolen).status_code == 404
+    assert ask("DELETE", "/programs/both/keys/shared", "bits").status_code == 204
+    assert acme.run("both", x=1, y=1) == 1
+    acme.remove_key("both")
+    assert "shared" not in ask("GET", "/programs/both/keys").json()
+    assert acme.run("both", x=1, y=0) == 0
+
+
+def test_two_clients_with_one_name_get_errors_or_their_own_results(served: Served, tokens: dict[str, str]) -> None:
+    one, other = (pf.RemoteServer(served.address, tokens["acme"], key="both-of-us") for _ in range(2))
+    for _ in range(2):
+        assert one.run("both", x=1, y=1) == 1
+        assert other.run("both", x=1, y=0) == 0
+
+
+def test_a_program_of_the_client_is_the_servers_or_refused(served: Served, tokens: dict[str, str]) -> None:
+    remote = pf.RemoteServer(served.address, tokens["acme"])
+    assert remote.run(program("both"), x=1, y=1) == 1
+    another = pf.program("both", x=pf.Bool, y=pf.Bool)(lambda x, y: x | y)
+    with rejects(pf.errors.InputError, "both"):
+        remote.run(another, x=1, y=0)
+    with rejects(pf.errors.InputError, "404"):
+        remote.run("nothing", x=1)
+    with rejects(pf.errors.InputError, "'z'"):
+        remote.run("both", x=1, z=1)
+
+
+def test_keys_are_kept_in_a_folder(served: Served, tokens: dict[str, str], tmp_path: Path) -> None:
+    one, other = (pf.RemoteServer(served.address, tokens["acme"], keys=tmp_path) for _ in range(2))
+    assert other.client("both").decrypt(one.execute("both", one.client("both").encrypt(x=1, y=1))) == 1
+    (path,) = tmp_path.iterdir()
+    assert path.name == "both.client.key"
+    assert path.stat().st_mode & 0o77 == 0
+
+
+def test_the_interface_is_described(ask: Any, client: pf.Client) -> None:
+    described = ask("GET", "/openapi.json").json()
     key = client.evaluation_key.to_bytes()
-
-    def interrupted(send: Callable[[str], httpx.Response], delay: float) -> httpx.Response | None:
-        """The response to a request, if any, before the service was killed this long after it began."""
-        with ThreadPoolExecutor(1) as pool:
-            with serving(tmp_path) as address:
-                begun = pool.submit(send, address)
-                time.sleep(delay)
-            try:
-                return begun.result()
-            except httpx.TransportError:
-                return None
-
-    def put(address: str) -> httpx.Response:
-        return httpx.put(f"{address}/keys/ada", content=key, timeout=60)
-
-    def run(address: str) -> httpx.Response:
-        request = client.encrypt({"bid": 120, "reserve": 100}).to_bytes()
-        return httpx.post(f"{address}/run/ada", content=request, timeout=120)
-
-    stored = False
-    for delay in while_stored:
-        answer = interrupted(put, delay)
-        stored = stored or (answer is not None and answer.status_code == 204)
-        with serving(tmp_path) as address:
-            answer = run(address)
-            # A key is there as a whole, or not at all; one that was acknowledged is there.
-            assert answer.status_code == 200 or (not stored and "send its evaluation key first" in answer.text)
-    with serving(tmp_path) as address:
-        assert put(address).status_code == 204
-    for delay in while_run:
-        interrupted(run, delay)
-    with serving(tmp_path) as address:
-        answer = run(address)
-    found = client.decrypt(pf.Ciphertexts.from_bytes(answer.content))
-    assert found == {"accepted": 1, "surplus": 20}
+    assert ask("PUT", "/programs/both/keys/k", content=key).status_code == 204
+    request = client.encrypt(x=1, y=1).to_bytes()
+    for path, methods in described["paths"].items():
+        filled = path.format(program="both", key="k") + ("?key=k" if path.endswith(":run") else "")
+        for method, operation in methods.items():
+            content = {"put": key, "post": request}.get(method)
+            answer = ask(method.upper(), filled, "operator" if path == "/metrics" else "acme", content=content)
+            assert str(answer.status_code) in operation["responses"]
+            assert answer.status_code < 300 or (path.endswith(":run") and answer.status_code == 404), (
+                path,
+                answer.text,
+            )
+            if method == "put":
+                assert ask("POST", "/programs/both:run?key=k", content=request).status_code == 200
 
 
-def test_a_client_that_goes_away_leaves_no_traceback_and_the_service_goes_on(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    with serving(tmp_path) as address:
-        host, _, port = address.removeprefix("http://").partition(":")
-        with socket.create_connection((host, int(port))) as leaving:
-            leaving.sendall(b"POST /run/ada HTTP/1.1\r\nHost: here\r\nContent-Length: 100000\r\n\r\n" + bytes(1000))
-        time.sleep(1)  # until the service has seen that nobody is there
-        answer = httpx.post(f"{address}/run/ada", content=b"", timeout=60)
-        assert answer.status_code == 400
-        assert "archive" in answer.text
-    assert "Traceback" not in capfd.readouterr().err
+def test_the_metrics_are_the_operators_and_name_no_tenant(ask: Any) -> None:
+    assert ask("GET", "/metrics").status_code == 403
+    text = ask("GET", "/metrics", "operator").text
+    for line in text.splitlines():
+        assert re.fullmatch(r'# TYPE \w+ (gauge|counter|histogram)|\w+(\{(\w+="[^"]*",?)+\})? [0-9.e+-]+', line), line
+    assert "acme" not in text
+    assert re.search(r"^polyfabric_keys_stored_bytes \d+", text, re.MULTILINE)
 
 
-def test_a_request_that_is_larger_than_any_is_not_kept(tmp_path: Path) -> None:
-    def endless(most: int) -> Iterator[bytes]:
-        for _ in range(most // (1 << 16) + 1):
+# -- strangers ----------------------------------------------------------------------------------------------------
+
+
+def test_only_valid_tokens_open_anything(ask: Any, tokens: dict[str, str], folder: Path) -> None:
+    token, digest = tokens["acme"], (folder / "tokens.txt").read_text().split()[1]
+    wrong = ["", "Bearer", token, f"Basic {token}", f"Bearer {token[:-1]}", f"Bearer {token}x", f"Bearer {digest}"]
+    wrong += [f"Bearer {token.swapcase()}", f"Bearer {token} {token}", "Bearer " + "a" * 10_000]
+    for header in wrong:
+        for method, path in (
+            ("GET", "/programs"),
+            ("PUT", "/programs/both/keys/a"),
+            ("GET", "/metrics"),
+            ("GET", "/none"),
+        ):
+            answer = ask(method, path, headers={"Authorization": header})
+            assert answer.status_code == 401, header
+            assert answer.headers["www-authenticate"] == "Bearer"
+    assert ask("GET", "/programs", headers={}).status_code == 401
+    assert ask("GET", "/health", headers={}).status_code == 200
+
+
+def test_a_stranger_is_answered_before_its_body_is_read(served: Served) -> None:
+    head = b"PUT /programs/both/keys/a HTTP/1.1\r\nHost: x\r\nContent-Length: 10000000\r\nConnection: close\r\n\r\n"
+    assert raw(served.address, head).startswith(b"HTTP/1.1 401 ")
+
+
+def test_tokens_come_and_go_while_the_server_runs(served: Served, ask: Any, folder: Path) -> None:
+    path = folder / "tokens.txt"
+    before = path.read_text()
+    try:
+        new = tokens_in(folder, "guest")["guest"]
+        header = {"Authorization": f"Bearer {new}"}
+        assert ask("GET", "/programs", headers=header).status_code == 200
+        path.write_text("damaged")
+        assert ask("GET", "/programs", headers=header).status_code == 200
+        path.unlink()
+        assert ask("GET", "/programs").status_code == 200
+        path.write_text(before)
+        assert ask("GET", "/programs", headers=header).status_code == 401
+    finally:
+        path.write_text(before)
+
+
+def test_what_is_no_http_ends_the_connection_and_nothing_else(served: Served, ask: Any) -> None:
+    for data in (
+        b"\0" * 1000,
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET /\r\n" + b"a" * 200_000,
+        b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+    ):
+        assert not raw(served.address, data).startswith(b"HTTP/1.1 2")
+    assert ask("GET", "/programs").status_code == 200
+
+
+# -- hostile tenants ----------------------------------------------------------------------------------------------
+
+
+def test_no_path_name_leads_out_of_a_tenants_keys(ask: Any, client: pf.Client, folder: Path) -> None:
+    key = client.evaluation_key.to_bytes()
+    names = (
+        "..",
+        "%2e%2e",
+        "..%2fa",
+        "a%00",
+        "a%0a",
+        "a@bits",
+        "a%40bits",
+        "nul",
+        "CON",
+        "a.server.key",
+        "%e2%84%aa",
+        "a" * 65,
+        "%252e",
+        "*",
+    )
+    before = {path.relative_to(folder) for path in folder.rglob("*")}
+    for name in names:
+        answers = [
+            ask("PUT", f"/programs/both/keys/{name}", content=key),
+            ask("DELETE", f"/programs/both/keys/{name}"),
+            ask("POST", f"/programs/both:run?key={name}", content=b""),
+            ask("PUT", f"/programs/{name}/keys/a", content=b""),
+            ask("GET", f"/programs/{name}"),
+        ]
+        if name.lower() in ("nul", "con"):
+            # Together with the tenant's name they are no devices.
+            assert answers[0].status_code == 204
+            continue
+        assert {answer.status_code for answer in answers} <= {400, 404, 405}, name
+    found = {path.relative_to(folder) for path in folder.rglob("*")} - before
+    assert {str(path) for path in found} <= {"keys/both/nul@acme.server.key", "keys/both/con@acme.server.key"}
+
+
+def test_garbage_and_foreign_messages_are_the_senders_fault(ask: Any, client: pf.Client, served: Served) -> None:
+    key, request = client.evaluation_key.to_bytes(), client.encrypt(x=1, y=1).to_bytes()
+    other = pf.Client(client.specification)
+    following = pf.Client(pf.Specification.of(program("following")))
+    flipped = bytearray(key)
+    flipped[len(key) // 2] ^= 1
+    for wrong in (b"", b"garbage", client.to_bytes(), request, key[:-1], key + b"x", bytes(flipped), key[:1000]):
+        answer = ask("PUT", "/programs/both/keys/wrong", content=wrong)
+        assert answer.status_code == 400, answer.text
+    assert "wrong" not in ask("GET", "/programs/both/keys").json()
+    assert ask("PUT", "/programs/both/keys/right", content=key).status_code == 204
+    foreign = [other.encrypt(x=1, y=1), following.encrypt(x=1)]
+    for wrong in (
+        b"",
+        b"PK\5\6" + bytes(18),
+        key[:4000],
+        request[:-1],
+        request + b"x",
+        client.to_bytes(),
+        *[one.to_bytes() for one in foreign],
+    ):
+        answer = ask("POST", "/programs/both:run?key=right", content=wrong)
+        assert answer.status_code == 400, answer.text
+        assert str(served.folder) not in answer.text
+    # A replayed request gives its sender the same answer again, and changes nothing.
+    answers = [ask("POST", "/programs/both:run?key=right", content=request) for _ in range(2)]
+    assert [client.decrypt(pf.Ciphertexts.from_bytes(answer.content)) for answer in answers] == [1, 1]
+    old = {"If-Match": '"' + "0" * 64 + '"', **dict(answers[0].request.headers)}
+    assert ask("POST", "/programs/both:run?key=right", content=request, headers=old).status_code == 412
+    assert served.log.count("Traceback") == 0
+
+
+def test_every_address_takes_garbage(ask: Any, served: Served) -> None:
+    described = ask("GET", "/openapi.json").json()["paths"]
+    bodies = (b"", b"\0" * 5000, b"PK\3\4" + bytes(range(256)), b'{"a":' * 2000)
+    for path in [*described, "/", "/programs/", "//programs", "/programs/both:", "/programs/both:run/x", "/%ff"]:
+        for method in ("GET", "PUT", "POST", "DELETE", "PATCH", "HEAD"):
+            for body in bodies if method in ("PUT", "POST") else bodies[:1]:
+                answer = ask(method, path.format(program="both", key="x"), "bits", content=body)
+                assert answer.status_code < 500
+                assert method == "HEAD" or answer.status_code != 400 or answer.text.strip()
+    assert "Traceback" not in served.log
+
+
+def test_a_body_that_is_too_large_is_not_kept(ask: Any, folder: Path) -> None:
+    def endless(pieces: int) -> Iterator[bytes]:
+        for _ in range(pieces):
             yield bytes(1 << 16)
 
-    with serving(tmp_path) as address:
-        for method, path, most in (("PUT", "keys/ada", 1 << 25), ("POST", "run/ada", 1 << 20)):
-            answer = httpx.request(method, f"{address}/{path}", content=endless(most), timeout=60)
-            assert answer.status_code == 413
-            assert f"more than {most:,} bytes" in answer.text
-    assert list(tmp_path.iterdir()) == []
+    for method, path, pieces in (
+        ("PUT", "/programs/both/keys/large", 300),
+        ("POST", "/programs/both:run?key=right", 2),
+    ):
+        assert ask(method, path, content=endless(pieces)).status_code in (404, 413)
+        assert ask(method, path, content=bytes(pieces << 16)).status_code in (404, 413)
+    assert list((folder / "keys" / ".uploads").iterdir()) == []
 
 
-def test_errors_of_a_client_are_returned_and_those_of_the_server_are_not(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """A client's mistakes are 400 with their text; a key that cannot be kept, or is damaged, is 500 and in the log."""
-    with serving(tmp_path) as address:
-        client = pf.Client(pf.Specification.from_bytes(httpx.get(f"{address}/specification").content))
-        key = client.evaluation_key.to_bytes()
-        request = client.encrypt({"bid": 1, "reserve": 2}).to_bytes()
-        for wrong in (client.to_bytes(), key[:-1], b""):
-            answer = httpx.put(f"{address}/keys/ada", content=wrong, timeout=60)
-            assert answer.status_code == 400
-            assert "evaluation key" in answer.text or "checksum" in answer.text
-        for wrong in (b"", request + b"1", key[:1000]):
-            assert httpx.post(f"{address}/run/ada", content=wrong, timeout=60).status_code == 400
-        assert httpx.put(f"{address}/keys/nul", content=key, timeout=60).status_code == 400
-        path = tmp_path / "ada.server.key"
+def test_slow_senders_and_readers_are_cut_off(tmp_path: Path) -> None:
+    token = tokens_in(tmp_path, "acme")["acme"]
+    head = f"PUT /programs/both/keys/a HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nContent-Length: 20000\r\nConnection: close\r\n\r\n"
+    with serving(tmp_path, before=IMPATIENT) as served:
+        assert raw(served.address, head.encode() + b"x").startswith(b"HTTP/1.1 408 ")
+        begin = time.monotonic()
+        assert raw(served.address, b"") == b""
+        assert raw(served.address, head.encode()[:40]) == b""
+        assert time.monotonic() - begin < 15
+        # A connection that is in use is not cut off.
+        with httpx.Client(headers={"Authorization": f"Bearer {token}"}) as connection:
+            for _ in range(4):
+                assert connection.get(f"{served.address}/programs").status_code == 200
+                time.sleep(0.2)
+    assert list((tmp_path / "keys" / ".uploads").iterdir()) == []
+    assert "Traceback" not in served.log
+
+
+def test_a_client_that_goes_away_leaves_no_traceback(served: Served, tokens: dict[str, str], ask: Any) -> None:
+    host, _, port = served.address.removeprefix("http://").partition(":")
+    head = f"PUT /programs/both/keys/gone HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {tokens['acme']}\r\nContent-Length: 100000\r\n\r\n"
+    with socket.create_connection((host, int(port))) as leaving:
+        leaving.sendall(head.encode() + bytes(1000))
+    for _ in range(100):
+        if any(line.get("outcome") == "client left" for line in served.audit()):
+            break
+        time.sleep(0.1)
+    else:
+        pytest.fail("the server has not noticed")
+    assert list((served.folder / "keys" / ".uploads").iterdir()) == []
+    assert ask("GET", "/programs").status_code == 200
+    assert "Traceback" not in served.log
+
+
+# -- limits -------------------------------------------------------------------------------------------------------
+
+
+def test_storage_queue_and_rate_are_limited(client: pf.Client, tmp_path: Path) -> None:
+    tokens = tokens_in(tmp_path, "acme", "bits")
+    headers = {name: {"Authorization": f"Bearer {token}"} for name, token in tokens.items()}
+    key = client.evaluation_key.to_bytes()
+    size = str(len(key) * 3 // 2)
+    with serving(tmp_path, "--tenant-storage", size, "--tenant-queue", "1", "--tenant-rate", "4") as served:
+
+        def put(name: str, tenant: str = "acme") -> Any:
+            return httpx.put(
+                f"{served.address}/programs/both/keys/{name}", content=key, headers=headers[tenant], timeout=60
+            )
+
+        assert put("one").status_code == 204
+        assert put("two").status_code == 403
+        # The same name replaces, and another tenant has storage of its own.
+        assert put("one").status_code == 204
+        assert put("two", "bits").status_code == 204
+        time.sleep(1)
+        # One request is under way, so there is no place for another of this tenant.
+        host, _, port = served.address.removeprefix("http://").partition(":")
+        head = f"PUT /programs/both/keys/one HTTP/1.1\r\nHost: x\r\nAuthorization: {headers['acme']['Authorization']}\r\nContent-Length: 9\r\n\r\n"
+        with socket.create_connection((host, int(port))) as waiting:
+            waiting.sendall(head.encode())
+            time.sleep(0.5)
+            refused = put("one")
+            assert refused.status_code == 429
+            assert 1 <= int(refused.headers["retry-after"]) <= 60
+            assert put("two", "bits").status_code == 204
+        time.sleep(1)
+        answers = [httpx.get(f"{served.address}/programs", headers=headers["acme"]) for _ in range(20)]
+        assert {answer.status_code for answer in answers} == {200, 429}
+        assert all(int(answer.headers["retry-after"]) >= 1 for answer in answers if answer.status_code == 429)
+        # A client waits for its turn.
+        remote = pf.RemoteServer(served.address, tokens["acme"], key="one")
+        assert [remote.run("both", x=1, y=y) for y in (0, 1, 0, 1)] == [0, 1, 0, 1]
+
+
+def test_an_execution_ends_when_its_client_leaves(tmp_path: Path) -> None:
+    token = tokens_in(tmp_path, "acme")["acme"]
+    with serving(tmp_path, "--parallel", "1", programs=("slow", "both")) as served:
+        remote = pf.RemoteServer(served.address, token)
+        slow = remote.client("slow")
+        request = slow.encrypt(x=[1] * 200).to_bytes()
+        put = f"{served.address}/programs/slow/keys/k"
+        headers = {"Authorization": f"Bearer {token}"}
+        assert httpx.put(put, content=slow.evaluation_key.to_bytes(), headers=headers, timeout=60).status_code == 204
+        with pytest.raises(httpx.ReadTimeout):
+            httpx.post(f"{served.address}/programs/slow:run?key=k", content=request, headers=headers, timeout=1.0)
+        begin = time.monotonic()
+        assert remote.run("both", x=1, y=1) == 1
+        assert time.monotonic() - begin < 15, "the worker was still busy"
+        assert "client left" in [line["outcome"] for line in served.audit() if line["action"] == "run"]
+
+
+# -- the server's own faults --------------------------------------------------------------------------------------
+
+
+def test_faults_of_the_server_show_no_path_and_are_logged(client: pf.Client, tmp_path: Path) -> None:
+    token = tokens_in(tmp_path, "acme")["acme"]
+    headers = {"Authorization": f"Bearer {token}"}
+    key, request = client.evaluation_key.to_bytes(), client.encrypt(x=1, y=1).to_bytes()
+    with serving(tmp_path) as served:
+        path = tmp_path / "keys" / "both" / "a@acme.server.key"
         path.mkdir()
-        faults = [httpx.put(f"{address}/keys/ada", content=key, timeout=60)]
+        faults = [httpx.put(f"{served.address}/programs/both/keys/a", content=key, headers=headers, timeout=60)]
         path.rmdir()
         path.write_bytes(key[:-1])
-        faults.append(httpx.post(f"{address}/run/ada", content=request, timeout=60))
-    for fault in faults:
-        assert fault.status_code == 500
-        assert str(tmp_path) not in fault.text
-        assert "key" not in fault.text
-    assert capfd.readouterr().err.count("RunError") >= len(faults)
+        faults.append(
+            httpx.post(f"{served.address}/programs/both:run?key=a", content=request, headers=headers, timeout=60)
+        )
+        shutil.rmtree(tmp_path / "keys" / ".uploads")
+        faults.append(httpx.put(f"{served.address}/programs/both/keys/b", content=key, headers=headers, timeout=60))
+        for fault in faults:
+            assert fault.status_code == 500
+            assert str(tmp_path) not in fault.text
+            assert ".key" not in fault.text
+        assert served.log.count("Traceback") >= len(faults)
+        for line in served.audit():
+            assert set(line) <= {
+                "time",
+                "tenant",
+                "address",
+                "action",
+                "program",
+                "key",
+                "bytes_in",
+                "bytes_out",
+                "outcome",
+                "seconds",
+            }
+        assert [line["outcome"] for line in served.audit()] == [500] * 3
 
 
-def test_the_example_client_does_not_read_an_endless_answer() -> None:
-    class Endless(BaseHTTPRequestHandler):
+def test_wrong_calls_of_the_command(polyfabric: Any, tmp_path: Path) -> None:
+    (tmp_path / "served.py").write_text(PROGRAMS)
+    good = ["serve", "served.py:both", "--keys", "keys", "--tokens", "tokens.txt", "--port", "0"]
+    assert polyfabric(*good).status == 2
+    (tmp_path / "tokens.txt").write_text("# none\n")
+    assert polyfabric(*good).status == 2
+    (tmp_path / "tokens.txt").write_text("acme short\n")
+    assert "tokens.txt:1" in polyfabric(*good).err
+    assert polyfabric("token", "Acme Inc", "--tokens", "other.txt").status == 2
+    assert polyfabric("token", "acme", "--tokens", "tokens.txt").status == 2
+    (tmp_path / "tokens.txt").unlink()
+    token = polyfabric("token", "acme", "--tokens", "tokens.txt").out.strip()
+    assert token
+    assert token not in (tmp_path / "tokens.txt").read_text()
+    for more in (
+        ("--host", "0.0.0.0"),
+        ("--tls-cert", "cert.pem"),
+        ("--tls-cert", "served.py", "--tls-key", "served.py"),
+        ("--host", "no.such.host.invalid", "--plain-http"),
+        ("--host", "192.0.2.1", "--plain-http"),
+        ("--key-memory", "much"),
+        ("--params", "nothing"),
+    ):
+        done = polyfabric(*good, *more)
+        assert done.status == 2, (more, done.err)
+        assert "Traceback" not in done.err
+    done = polyfabric("serve", "served.py:both", *good[1:])
+    assert (done.status, "'both'" in done.err) == (2, True)
+
+
+def test_a_folder_has_one_server(served: Served, folder: Path, polyfabric: Any) -> None:
+    done = polyfabric(
+        "serve",
+        str(folder / "served.py:both"),
+        "--keys",
+        str(folder / "keys"),
+        "--tokens",
+        str(folder / "tokens.txt"),
+        "--port",
+        "0",
+    )
+    assert done.status == 2
+    assert str(folder / "keys") in done.err
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl for a certificate")
+def test_tls(tmp_path: Path) -> None:
+    token = tokens_in(tmp_path, "acme")["acme"]
+    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-days", "2"]
+    make = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", *subject]
+    subprocess.run([*make, "-keyout", "key.pem", "-out", "cert.pem"], cwd=tmp_path, check=True, capture_output=True)
+    with serving(tmp_path, "--tls-cert", str(tmp_path / "cert.pem"), "--tls-key", str(tmp_path / "key.pem")) as served:
+        assert served.address.startswith("https://")
+        assert pf.RemoteServer(served.address, token, ca=tmp_path / "cert.pem").run("both", x=1, y=1) == 1
+        with pytest.raises(pf.errors.RunError):
+            pf.RemoteServer(served.address, token).programs()
+        with pytest.raises(pf.errors.RunError):
+            pf.RemoteServer(served.address.replace("https", "http"), token).programs()
+
+
+# -- the client ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("url", "token", "options"),
+    [
+        ("ftp://127.0.0.1", "t", {}),
+        ("http://example.org", "t", {}),
+        ("https://", "t", {}),
+        ("https://a:b@example.org", "t", {}),
+        ("http://127.0.0.1:99999", "t", {}),
+        ("https://example.org/\r\nx", "t", {}),
+        (5, "t", {}),
+        ("http://127.0.0.1", "", {}),
+        ("http://127.0.0.1", "a\r\nb", {}),
+        ("http://127.0.0.1", "t", {"key": "../a"}),
+        ("http://127.0.0.1", "t", {"timeout": 0}),
+        ("https://127.0.0.1", "t", {"ca": __file__}),
+    ],
+)
+def test_a_remote_server_that_cannot_be(url: Any, token: str, options: dict[str, Any]) -> None:
+    with pytest.raises(pf.errors.InputError):
+        pf.RemoteServer(url, token, **options)
+
+
+def test_a_client_survives_hostile_servers() -> None:
+    class Hostile(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            what = self.path.rpartition("/")[2]
+            if what == "elsewhere":
+                self.send_response(302)
+                self.send_header("Location", f"http://127.0.0.1:{self.server.server_port}/stolen")
+                self.end_headers()
+                return
+            if what == "stolen":
+                stolen.append(self.headers)
             self.send_response(200)
             self.end_headers()
             with suppress(OSError):
-                for _ in range(1 << 12):
-                    self.wfile.write(bytes(1 << 16))
+                for _ in range(1 << 10 if what == "endless" else 1):
+                    self.wfile.write(b"[" * (1 << 16))
 
         def log_message(self, *_: object) -> None:
             pass
 
-    with HTTPServer(("127.0.0.1", 0), Endless) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        address = f"http://127.0.0.1:{server.server_port}"
-        done = subprocess.run(
-            [sys.executable, EXAMPLES / "client.py", address], capture_output=True, text=True, check=False, timeout=120
-        )
+    stolen: list[object] = []
+    with HTTPServer(("127.0.0.1", 0), Hostile) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        remote = pf.RemoteServer(f"http://127.0.0.1:{server.server_port}", "t")
+        for name in ("endless", "garbage", "elsewhere"):
+            with pytest.raises(pf.Error):
+                remote.run(name, x=1)
+        with pytest.raises(pf.errors.RunError):
+            remote.programs()
         server.shutdown()
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
-    assert f"{1 << 24:,} bytes" in done.stderr
+    assert stolen == []
 
 
-def test_the_example_client_reports_a_missing_service():
-    done = subprocess.run(
-        [sys.executable, EXAMPLES / "client.py", "http://127.0.0.1:9"], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("http://127.0.0.1:9 does not answer (")
-    assert done.stderr.endswith("start the service: uvicorn --app-dir examples service:app\n")
+def test_the_example_client_reports_a_missing_service(tmp_path: Path) -> None:
+    example = Path(__file__).resolve().parent.parent.parent / "examples" / "client.py"
+    for token, error in (("missing", "missing"), ("token", "http://127.0.0.1:9 does not answer (")):
+        (tmp_path / "token").write_text("t\n")
+        command = [sys.executable, example, "http://127.0.0.1:9", token]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert error in done.stderr
+        assert "Traceback" not in done.stderr

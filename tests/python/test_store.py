@@ -164,3 +164,38 @@ def test_a_file_and_its_name_are_on_the_disk_when_it_is_written(
     assert flushed[-1] == (True, {"one", "new", "client.key"})
     clients[0].encrypt(INPUTS).save(tmp_path / "request")
     assert flushed[-1] == (True, {"x.in.ct"})
+
+
+def test_stores_share_memory_and_take_files(clients: Any, tmp_path: Path) -> None:
+    key = clients[0].evaluation_key
+    one = pf.Server(reals, key).key_bytes
+    memory = stores.KeyMemory(one)
+    first, second = (pf.KeyStore(reals, tmp_path / name, most_bytes=memory) for name in ("a", "b"))
+    first.put("ada@acme", key)
+    assert first.bytes == second.bytes == one
+    file = tmp_path / "received"
+    file.write_bytes(key.to_bytes())
+    assert file.stat().st_size <= second.most_key_bytes
+    second.put("ada", file)
+    assert not file.exists()
+    assert (first.bytes, len(memory)) == (one, 1)
+    for store, name in ((first, "ada@acme"), (second, "ada")):
+        assert store.sizes() == {name: len(key.to_bytes())}
+        assert store.checksum(name) == key.to_bytes()[-stores.CHECKSUM :]
+        request = clients[0].encrypt(INPUTS)
+        assert len(request.to_bytes()) <= store.most_request_bytes
+        expect_served(store.server(name), clients[0])
+        store.remove(name)
+        assert (store.sizes(), store.checksum(name)) == ({}, None)
+        with pytest.raises(pf.errors.InputError):
+            store.server(name)
+    for wrong in ("@acme", "ada@", "a@b@c", "ada@../b"):
+        with pytest.raises(pf.errors.InputError):
+            first.put(wrong, key)
+    file.write_bytes(clients[0].to_bytes())
+    with pytest.raises(pf.errors.FileError):
+        first.put("ada", file)
+    with pytest.raises(pf.errors.RunError) as raised:
+        first.put("ada", tmp_path / "missing")
+    assert str(tmp_path) not in str(raised.value)
+    assert first.sizes() == {}

@@ -30,6 +30,7 @@ from .params import params
 from .programs import programs
 from .reproduce import reproduce
 from .run import run
+from .serve import serve, token
 from .simulate import simulate
 from .validate import validate
 from .widths import widths
@@ -116,6 +117,8 @@ for _command in (
     params,
     validate,
     widths,
+    serve,
+    token,
     bench,
     doctor,
 ):

@@ -21,9 +21,8 @@ PACKAGES = {
     "sklearn": ("reads models of scikit-learn", "pip install scikit-learn"),
     "onnx": ("reads models in ONNX", "pip install 'polyfabric[onnx]'"),
     "distributed": ("sweeps on a Dask cluster", "pip install 'polyfabric[dask]'"),
-    "uvicorn": ("the example of a service", "pip install 'polyfabric[service]'"),
-    "starlette": ("the example of a service", "pip install 'polyfabric[service]'"),
-    "httpx": ("the example of a client", "pip install 'polyfabric[service]'"),
+    "uvicorn": ("serves programs over HTTP", "pip install 'polyfabric[service]'"),
+    "starlette": ("serves programs over HTTP", "pip install 'polyfabric[service]'"),
 }
 """Optional Python packages: what each is for, and how to install it."""
 

@@ -1,4 +1,4 @@
-"""Processors and memory of this computer."""
+"""Processors, memory and addresses of this computer."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ctypes
 import os
 import re
 from collections.abc import Iterator
+from ipaddress import ip_address
 from pathlib import Path, PurePosixPath
 
 from ..errors import InputError, shown
@@ -37,6 +38,14 @@ def workers(threads: int | None) -> int:
 def cores() -> int:
     """Number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def is_local(host: str) -> bool:
+    """Whether an address reaches this computer alone."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def available_bytes() -> int | None:

@@ -149,6 +149,20 @@ def write_bytes(path: Path, data: bytes, *, private: bool = False) -> None:
         raise _unwritten(path, error.strerror) from error
 
 
+def put_in_place(made: Path, path: Path) -> None:
+    """Moves a new file of the same file system to `path`, atomically and durably, instead of an earlier file."""
+    try:
+        descriptor = os.open(made, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        made.replace(path)
+        _sync(path.parent)
+    except OSError as error:
+        raise _unwritten(path, error.strerror) from error
+
+
 def write_new(path: Path, write: Callable[[Path], object]) -> None:
     """Writes a new file atomically; fails if the name exists, even if another process creates it meanwhile."""
     with _beside(path) as temporary:

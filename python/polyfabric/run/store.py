@@ -5,27 +5,34 @@ from __future__ import annotations
 import os
 import re
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from threading import Condition, Lock
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 from ..errors import FileError, InputError, RunError, shown
-from ..host.files import made_folder, write_bytes
+from ..host.files import made_folder, path_of, put_in_place, read_bytes, write_bytes
 from ..language.traced import TracedProgram
 from .client_server import Server, expect_traced
 from .messages import EvaluationKey
 from .specification import served
 
-NAME = re.compile(r"[a-z0-9_-]{1,64}")
+NAME = re.compile(r"[a-z0-9_-]{1,64}(@[a-z0-9_-]{1,64})?")
 """Valid client names, in lower case, because many file systems ignore case."""
 
 DEVICES = re.compile(r"con|prn|aux|nul|(com|lpt)[0-9]")
 """Device names that Windows reserves, with any extension."""
 
+ENDING = ".server.key"
+
 CHECKSUM = 32
 """Size of the checksum at the end of a key file."""
+
+FRAMING = 4096
+"""Largest number of bytes that a file, or one entry of a request, has beyond its ciphertexts or keys."""
 
 
 class _Held(NamedTuple):
@@ -35,15 +42,88 @@ class _Held(NamedTuple):
     checksum: bytes
 
 
+class KeyMemory:
+    """The keys of one store or of several in memory: at most `most_bytes`, but always one.
+
+    Cached transforms of a key count from its next use. Keys are expanded concurrently as far as `most_bytes` permits; others wait.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        if not isinstance(most_bytes, int) or most_bytes < 0:
+            raise InputError(f"most_bytes={shown(most_bytes)}; give the bytes of memory for keys, from 0")
+        self.most_bytes = most_bytes
+        self._servers: OrderedDict[Path, _Held] = OrderedDict()
+        """By the key's file."""
+        self._expanding = 0
+        """Bytes of keys being expanded."""
+        self._changed = Condition()
+        """Guards the mutable state; notified when a key has been expanded."""
+
+    def __len__(self) -> int:
+        """Number of keys in memory."""
+        return len(self._servers)
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the loaded keys, including cached transforms."""
+        with self._changed:
+            return self._bytes()
+
+    def make(self, path: Path, wanted: int, make: Callable[[], _Held], *, used: bool) -> _Held:
+        """Expands a key of `wanted` bytes and keeps it as the most recently used, or as the next to go if nobody has `used` it: so clients who
+        only send keys evict each other's. Waits while keys being expanded leave too little memory."""
+        held = None
+        with self._changed:
+            self._changed.wait_for(lambda: not self._expanding or self._expanding + wanted <= self.most_bytes)
+            self._expanding += wanted
+            self._shrink(0)
+        try:
+            held = make()
+            return held
+        finally:
+            with self._changed:
+                self._expanding -= wanted
+                if held is not None:
+                    self._keep(path, held, used=used)
+                self._changed.notify_all()
+
+    def found(self, path: Path, checksum: bytes) -> Server | None:
+        """The server in memory, if it has the key of the file."""
+        with self._changed:
+            held = self._servers.get(path)
+            if held is None or held.checksum != checksum:
+                return None
+            self._keep(path, held, used=True)
+            return held.server
+
+    def drop(self, path: Path) -> None:
+        """Forgets a server."""
+        with self._changed:
+            self._servers.pop(path, None)
+
+    def _keep(self, path: Path, held: _Held, *, used: bool) -> None:
+        """Keeps a server as the last or the first to go. The caller has the lock."""
+        self._servers[path] = held
+        self._servers.move_to_end(path, last=used)
+        self._shrink(1)
+
+    def _shrink(self, least: int) -> None:
+        """Evicts the least recently used servers until the rest fits, but leaves `least`. The caller has the lock."""
+        while len(self._servers) > least and self._bytes() + self._expanding > self.most_bytes:
+            self._servers.popitem(last=False)
+
+    def _bytes(self) -> int:
+        return sum(held.server.key_bytes for held in self._servers.values())
+
+
 class KeyStore:
-    """Servers of one program for many clients. At most `most_bytes` of keys are in memory, but always the last one used.
+    """Servers of one program for many clients. `most_bytes` limits the keys in memory; several stores may share a `KeyMemory` instead.
 
-    Cached transforms of a key count from the next request for a server. Keys are loaded and expanded concurrently as far as `most_bytes` permits;
-    others wait. An evicted server that is computing finishes its answer. Several processes may share the folder; each serves the last key put.
+    An evicted server that is computing finishes its answer. Several processes may share the folder; each serves the last key put.
 
-    A client's name has up to 64 letters, digits, - and _, and ignores case. `parameters`, `circuit_privacy` and `public` are those of the clients'
-    specification, as for `Server`. Keys that do not fit it raise `FileError` or `ParameterError`, a missing client raises `InputError`, and failures
-    of the store itself, such as a full disk, raise `RunError`.
+    A client's name has up to 64 letters, digits, - and _, and ignores case; `ada@acme` is a client of an organisation. `parameters`,
+    `circuit_privacy` and `public` are those of the clients' specification, as for `Server`. Keys that do not fit it raise `FileError` or
+    `ParameterError`, a missing client raises `InputError`, and failures of the store itself, such as a full disk, raise `RunError`.
     """
 
     def __init__(
@@ -52,57 +132,72 @@ class KeyStore:
         folder: str | Path,
         *,
         parameters: str | None = None,
-        most_bytes: int = 2 << 30,
+        most_bytes: int | KeyMemory = 2 << 30,
         threads: int | None = None,
         circuit_privacy: float | None = None,
         public: bool = False,
     ) -> None:
         expect_traced(program)
-        if not isinstance(most_bytes, int) or most_bytes < 0:
-            raise InputError(f"most_bytes={shown(most_bytes)}; give the bytes of memory for keys, from 0")
+        self._memory = most_bytes if isinstance(most_bytes, KeyMemory) else KeyMemory(most_bytes)
         self.program = program
         self.folder = made_folder(folder)
         self._plan = served(program, parameters, circuit_privacy=circuit_privacy, public=public)
-        self._most_bytes = most_bytes
         self._threads = threads
-        self._servers: OrderedDict[str, _Held] = OrderedDict()
-        self._expanding = 0
-        """Bytes of keys being expanded."""
-        self._changed = Condition()
-        """Guards the mutable state; notified when a key has been expanded."""
         self._reading: WeakValueDictionary[str, Lock] = WeakValueDictionary()
         """Lock by client, so that concurrent requests load its key once."""
+        self._locks = Lock()
+        """Guards `_reading`."""
 
     def __repr__(self) -> str:
         return f"<store of keys for {self.program.name}, in {self.folder}>"
 
-    def put(self, client: str, key: EvaluationKey) -> None:
-        """Stores a client's key, replacing an earlier one, after checking that it suits the program."""
+    @property
+    def most_key_bytes(self) -> int:
+        """No file of a client's evaluation key is larger."""
+        return self._plan.context.key_bytes + FRAMING
+
+    @cached_property
+    def most_request_bytes(self) -> int:
+        """No request of a client is larger."""
+        names = self._plan.context.names(outputs=False)
+        return int(self._plan.facts_of_cost()["input_bytes"]) + FRAMING * len(names)
+
+    def put(self, client: str, key: EvaluationKey | Path) -> None:
+        """Stores a client's key, replacing an earlier one, after checking that it suits the program. A file with the key, which must be on the
+        folder's file system, is moved into the folder."""
         path = self._path(client)
 
-        def write() -> None:
-            try:
-                write_bytes(path, key.data)
-            except FileError as error:
-                raise RunError(f"the key of client {client!r} cannot be kept; send it again later") from error
+        if isinstance(key, EvaluationKey):
+            loaded = key
+        else:
+            with _own_faults(client):
+                data = read_bytes(path_of(key))
+            loaded = EvaluationKey(data)
 
-        self._make(client.lower(), lambda: key, write)
+        def write() -> None:
+            with _own_faults(client):
+                if isinstance(key, EvaluationKey):
+                    write_bytes(path, loaded.data)
+                else:
+                    put_in_place(key, path)
+
+        self._make(path, lambda: loaded, write)
 
     def server(self, client: str) -> Server:
         """The server of a client; loads its key if it is not in memory."""
-        path, name = self._path(client), client.lower()
-        with self._changed:
-            reading = self._reading.setdefault(name, Lock())
+        path = self._path(client)
+        with self._locks:
+            reading = self._reading.setdefault(path.name, Lock())
         with reading:
             while True:
                 checksum = _checksum(path)
                 if checksum is None:
                     raise InputError(f"there is no key of client {client!r}; send its evaluation key first")
-                found = self._found(name, checksum)
+                found = self._memory.found(path, checksum)
                 if found is not None:
                     return found
                 try:
-                    held = self._make(name, lambda: EvaluationKey.load(path))
+                    held = self._make(path, lambda: EvaluationKey.load(path))
                 except FileError as error:
                     raise RunError(
                         f"the stored key of client {client!r} cannot be read; send its evaluation key again"
@@ -111,11 +206,35 @@ class KeyStore:
                 if held.checksum == _checksum(path):
                     return held.server
 
+    def remove(self, client: str) -> None:
+        """Removes a client's key, if there is one."""
+        path = self._path(client)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise RunError(f"the key of client {client!r} cannot be removed; try again later") from error
+        self._memory.drop(path)
+
+    def checksum(self, client: str) -> bytes | None:
+        """The checksum that ends the file of a client's key, and so tells keys apart; `None` without a key."""
+        return _checksum(self._path(client))
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes of the stored keys by client."""
+        try:
+            with os.scandir(self.folder) as entries:
+                files = [entry for entry in entries if entry.name.endswith(ENDING) and entry.name[0] != "."]
+                return {entry.name.removesuffix(ENDING): entry.stat().st_size for entry in files}
+        except FileNotFoundError:
+            # A file was removed meanwhile.
+            return self.sizes()
+        except OSError as error:
+            raise RunError("the stored keys cannot be listed; ask again later") from error
+
     @property
     def bytes(self) -> int:
         """Memory of the loaded keys, including cached transforms."""
-        with self._changed:
-            return self._bytes()
+        return self._memory.bytes
 
     def _path(self, client: str) -> Path:
         name = client.lower() if isinstance(client, str) and client.isascii() else ""
@@ -123,51 +242,28 @@ class KeyStore:
             raise InputError(
                 f"{shown(client):.80} is not a client's name: it needs 1 to 64 letters, digits, - and _, and must not be a Windows device; choose another name"
             )
-        return self.folder / f"{name}.server.key"
+        return self.folder / f"{name}{ENDING}"
 
-    def _make(self, name: str, load: Callable[[], EvaluationKey], write: Callable[[], None] = lambda: None) -> _Held:
-        """Loads, expands and keeps a client's key as the most recently used; calls `write` before others see it. Waits while keys being expanded
-        leave too little memory."""
-        held, wanted = None, self._plan.key_bytes
-        with self._changed:
-            self._changed.wait_for(lambda: not self._expanding or self._expanding + wanted <= self._most_bytes)
-            self._expanding += wanted
-            self._shrink(0)
-        try:
+    def _make(self, path: Path, load: Callable[[], EvaluationKey], write: Callable[[], None] | None = None) -> _Held:
+        """Loads, expands and keeps a client's key; calls `write` for a new one, before others see it."""
+
+        def make() -> _Held:
             key = load()
             server = Server._of(self._plan, key, self._threads)
-            write()
-            held = _Held(server, key.data[-CHECKSUM:])
-            return held
-        finally:
-            with self._changed:
-                self._expanding -= wanted
-                if held is not None:
-                    self._keep(name, held)
-                self._changed.notify_all()
+            if write is not None:
+                write()
+            return _Held(server, key.data[-CHECKSUM:])
 
-    def _found(self, name: str, checksum: bytes) -> Server | None:
-        """The client's server in memory, if it has the key of the file."""
-        with self._changed:
-            held = self._servers.get(name)
-            if held is None or held.checksum != checksum:
-                return None
-            self._keep(name, held)
-            return held.server
+        return self._memory.make(path, self._plan.key_bytes, make, used=write is None)
 
-    def _keep(self, name: str, held: _Held) -> None:
-        """Keeps a server as the most recently used. The caller has the lock."""
-        self._servers[name] = held
-        self._servers.move_to_end(name)
-        self._shrink(1)
 
-    def _shrink(self, least: int) -> None:
-        """Evicts the least recently used servers until the rest fits, but leaves `least`. The caller has the lock."""
-        while len(self._servers) > least and self._bytes() + self._expanding > self._most_bytes:
-            self._servers.popitem(last=False)
-
-    def _bytes(self) -> int:
-        return sum(held.server.key_bytes for held in self._servers.values())
+@contextmanager
+def _own_faults(client: str) -> Iterator[None]:
+    """Turns errors of the store's files, which name paths, into those of a store."""
+    try:
+        yield
+    except FileError as error:
+        raise RunError(f"the key of client {client!r} cannot be kept; send it again later") from error
 
 
 def _checksum(path: Path) -> bytes | None:

@@ -1,0 +1,168 @@
+"""`polyfabric serve` and `polyfabric token`: programs on encrypted data over HTTP, for tenants with tokens."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from ..apps import programs as known
+from ..errors import InputError
+from ..host import memory
+from ..host.computer import is_local
+from ..host.progress import working
+from ..service.tokens import Tokens, make_token
+from .console import note_line, security_warnings
+from .grouped import Grouped
+from .named import PROGRAM
+
+
+class _Size(click.ParamType):
+    """Bytes, as `4G`."""
+
+    name = "SIZE"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The bytes."""
+        try:
+            return memory.size(int(value) if isinstance(value, str) and value.isdecimal() else value)
+        except InputError:
+            self.fail(f"{value!r} is not a size; give bytes, or a text such as 4G", param, ctx)
+
+
+TOKENS = click.option(
+    "--tokens",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="File of the tenants' tokens, as hashes.",
+)
+
+
+@click.command(
+    cls=Grouped,
+    headings={
+        "Network": ("host", "port", "tls_cert", "tls_key", "plain_http"),
+        "Limits": ("key_memory", "tenant_storage", "queue", "tenant_queue", "tenant_rate", "parallel"),
+        "Programs": ("params", "public", "circuit_privacy"),
+    },
+    examples=(
+        "polyfabric token acme --tokens tokens.txt",
+        "polyfabric serve examples/auction.py --keys keys --tokens tokens.txt",
+    ),
+)
+@click.argument("programs", type=PROGRAM, nargs=-1, required=True)
+@click.option(
+    "--keys",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="Folder of the clients' evaluation keys.",
+)
+@TOKENS
+@click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="Port; 0 chooses one.")
+@click.option("--tls-cert", metavar="FILE", type=click.Path(path_type=Path), help="Certificate with its chain, in PEM.")
+@click.option("--tls-key", metavar="FILE", type=click.Path(path_type=Path), help="The certificate's key, in PEM.")
+@click.option("--plain-http", is_flag=True, help="Listen on the network without TLS, behind a proxy that has it.")
+@click.option(
+    "--key-memory",
+    type=_Size(),
+    default="2G",
+    show_default=True,
+    help="Memory for the keys of all tenants. The others are read from the folder again.",
+)
+@click.option(
+    "--tenant-storage", type=_Size(), default="10G", show_default=True, help="Bytes of a tenant's keys in the folder."
+)
+@click.option(
+    "--queue", type=click.IntRange(1, 1 << 16), default=256, show_default=True, help="Requests admitted at a time."
+)
+@click.option(
+    "--tenant-queue", type=click.IntRange(1, 1 << 16), default=16, show_default=True, help="The same of one tenant."
+)
+@click.option(
+    "--tenant-rate",
+    metavar="NUMBER",
+    type=click.FloatRange(0, 1e6, min_open=True),
+    default=100,
+    show_default=True,
+    help="Requests a second of one tenant.",
+)
+@click.option(
+    "--parallel",
+    type=click.IntRange(1, 1024),
+    default=2,
+    show_default=True,
+    help="Executions at a time, which share the processors.",
+)
+@click.option("--params", metavar="SET", help="Parameter set of all programs; by default each has the cheapest.")
+@click.option("--public", is_flag=True, help="Accept inputs encrypted with a client's public key.")
+@click.option("--circuit-privacy", metavar="BITS", type=float, help="TFHE: hide the programs' weights in answers.")
+def serve(
+    *,
+    programs: tuple[str, ...],
+    keys: Path,
+    tokens: Path,
+    host: str,
+    port: int,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    plain_http: bool,
+    key_memory: int,
+    tenant_storage: int,
+    queue: int,
+    tenant_queue: int,
+    tenant_rate: float,
+    parallel: int,
+    params: str | None,
+    public: bool,
+    circuit_privacy: float | None,
+) -> None:
+    """Serve programs over HTTP to tenants with tokens, who keep their secret keys.
+
+    PROGRAMS are FILE.py:FUNCTION, or FILE.py if it has one program. The audit log is on standard output, one JSON object a request, without data.
+    """
+    if missing := [name for name in ("starlette", "uvicorn") if find_spec(name) is None]:
+        raise InputError(f"a server needs {' and '.join(missing)}; pip install 'polyfabric[service]'")
+    from ..service.app import Limits, Options, Service
+    from ..service.process import serve as serve_forever
+
+    if tls_cert is None and not plain_http and not is_local(host):
+        raise InputError(
+            f"--host {host} is reached from the network, where tokens need TLS; give --tls-cert and --tls-key, or --plain-http behind a "
+            "proxy that has TLS"
+        )
+    known_tokens = Tokens(tokens)
+    limits = Limits(
+        key_memory=key_memory,
+        tenant_storage=tenant_storage,
+        queue=queue,
+        tenant_queue=tenant_queue,
+        tenant_rate=tenant_rate,
+        parallel=parallel,
+    )
+    options = Options(parameters=params, circuit_privacy=circuit_privacy, public=public)
+    with security_warnings(), working("planning"):
+        service = Service([known.load(name) for name in programs], keys, known_tokens, limits, options)
+    serve_forever(
+        service,
+        host=host,
+        port=port,
+        certificate=tls_cert,
+        key=tls_key,
+        started=lambda address: note_line(f"serving {', '.join(service.names)} on {address}"),
+    )
+
+
+@click.command()
+@click.argument("tenant")
+@TOKENS
+def token(*, tenant: str, tokens: Path) -> None:
+    """Make a token for a tenant of `polyfabric serve`, and add its hash to a file.
+
+    Prints the token, which is stored nowhere. To revoke it, remove its line from the file; a running server notices. The tenant `operator` also reads
+    /metrics.
+    """
+    click.echo(make_token(tokens, tenant))

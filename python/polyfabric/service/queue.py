@@ -1,0 +1,170 @@
+"""A bounded queue of work, fair among tenants.
+
+    queue = Queue(parallel=2, most=256, most_of_tenant=16)
+    with queue.place("acme"):                                   # refused at once if the queue is full
+        server_answer = await queue.do(Job("acme", ("larger", "ada"), load_the_server, execute))
+
+A request takes its place before its body is read, so the places also bound the memory of bodies. Workers serve the tenants in turn. A turn is the
+tenant's oldest job and those of the same group behind it, up to `BATCH`: they share what `prepare` returns, such as an expanded key.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Hashable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from threading import Event
+from typing import Any
+
+BATCH = 8
+"""Largest number of jobs in one turn."""
+
+LONGEST_PAUSE = 60
+"""Largest number of seconds after which a refused tenant is asked to come again."""
+
+
+class BusyError(Exception):
+    """The queue is full, or the tenant sends too fast; after `seconds` another attempt may succeed."""
+
+    def __init__(self, reason: str, seconds: float) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.seconds = min(max(1, math.ceil(seconds)), LONGEST_PAUSE)
+
+
+@dataclass(eq=False)
+class Job:
+    """Work of a tenant: `finish(prepare(), cancelled)`, in another thread."""
+
+    tenant: str
+    group: Hashable
+    """Jobs of one group share `prepare`; `None` shares with no other."""
+    prepare: Callable[[], Any]
+    finish: Callable[[Any, Event], Any]
+    cancelled: Event = field(default_factory=Event)
+    done: asyncio.Future[Any] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    seconds: float = 0.0
+    """Duration of `finish`."""
+
+
+class Queue:
+    """See the module."""
+
+    def __init__(self, *, parallel: int, most: int, most_of_tenant: int) -> None:
+        self.parallel = parallel
+        self._most, self._most_of_tenant = most, most_of_tenant
+        self._places: Counter[str] = Counter()
+        """Requests by tenant that have been admitted and not been answered."""
+        self._waiting: OrderedDict[str, deque[Job]] = OrderedDict()
+        """The tenants with waiting jobs, in the order of their turns."""
+        self._arrived = asyncio.Event()
+        self._typical = 0.1
+        """Moving average of the seconds of a job."""
+        self.running = 0
+        """Jobs in execution."""
+
+    def __len__(self) -> int:
+        return sum(map(len, self._waiting.values()))
+
+    @contextmanager
+    def place(self, tenant: str) -> Iterator[None]:
+        """A place from the request's admission to its answer."""
+        if self._places[tenant] >= self._most_of_tenant or self._places.total() >= self._most:
+            raise BusyError("queue", (len(self) + 1) * self._typical / self.parallel)
+        self._places[tenant] += 1
+        try:
+            yield
+        finally:
+            self._places[tenant] -= 1
+            if not self._places[tenant]:
+                del self._places[tenant]
+
+    async def do(self, job: Job) -> Any:  # noqa: ANN401 - what the job returns
+        """The result of a job. If the waiting task is cancelled, the job is too."""
+        self._waiting.setdefault(job.tenant, deque()).append(job)
+        self._arrived.set()
+        try:
+            return await job.done
+        finally:
+            job.cancelled.set()
+            self._withdraw(job)
+
+    async def work(self) -> None:
+        """Executes jobs until cancelled."""
+        with ThreadPoolExecutor(self.parallel, "polyfabric-execution") as pool:
+            await asyncio.gather(*(self._work(pool) for _ in range(self.parallel)))
+
+    async def _work(self, pool: ThreadPoolExecutor) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            while not self._waiting:
+                self._arrived.clear()
+                await self._arrived.wait()
+            batch = self._turn()
+            self.running += len(batch)
+            try:
+                await loop.run_in_executor(pool, _execute, batch, loop)
+            finally:
+                self.running -= len(batch)
+                # A shutdown cancels this task before its jobs have ended.
+                for job in batch:
+                    job.cancelled.set()
+            done = [job.seconds for job in batch if job.seconds]
+            if done:
+                self._typical += (sum(done) / len(done) - self._typical) / 8
+
+    def _turn(self) -> list[Job]:
+        """Takes the jobs of the next turn."""
+        tenant, jobs = next(iter(self._waiting.items()))
+        first = jobs[0]
+        same = [job for job in jobs if job is first or (first.group is not None and job.group == first.group)][:BATCH]
+        for job in same:
+            self._withdraw(job)
+        if tenant in self._waiting:
+            self._waiting.move_to_end(tenant)
+        return same
+
+    def _withdraw(self, job: Job) -> None:
+        """Removes a job that may be waiting."""
+        jobs = self._waiting.get(job.tenant, deque())
+        with suppress(ValueError):
+            jobs.remove(job)
+            if not jobs:
+                del self._waiting[job.tenant]
+
+
+def _execute(batch: list[Job], loop: asyncio.AbstractEventLoop) -> None:
+    """Executes jobs of one group in order, in a worker's thread."""
+    prepared, failure = None, None
+    for job in batch:
+        if job.cancelled.is_set():
+            continue
+        begin, result, problem = time.perf_counter(), None, failure
+        try:
+            if prepared is None and failure is None:
+                prepared = (job.prepare(),)
+            if prepared is not None:
+                result = job.finish(prepared[0], job.cancelled)
+        # Whatever happens, this thread goes on, and the waiting request reports it.
+        except BaseException as error:
+            problem = error
+            if prepared is None:
+                failure = error
+        job.seconds = time.perf_counter() - begin
+        with suppress(RuntimeError):
+            # The loop has been closed if the server stops.
+            loop.call_soon_threadsafe(_settle, job, result, problem)
+
+
+def _settle(job: Job, result: Any, problem: BaseException | None) -> None:  # noqa: ANN401 - what the job returns
+    if job.done.done():
+        return
+    if problem is not None:
+        job.done.set_exception(problem)
+    else:
+        job.done.set_result(result)
