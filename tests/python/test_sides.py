@@ -229,7 +229,7 @@ def test_damaged_and_foreign_bytes_are_refused(sides: Any) -> None:
         archive.writestr("x.in.ct", bytes(1 << 20))
     with rejects(pf.errors.FileError, "compressed"):
         pf.Ciphertexts.from_bytes(buffer.getvalue())
-    with pytest.raises(pf.errors.FileError, match="bytes in memory"):
+    with pytest.raises(pf.errors.FileError, match="bytes"):
         pf.Server(elements, pf.EvaluationKey.from_bytes(b"no key"))
     for data in (
         b"{",

@@ -48,7 +48,7 @@ impl Source {
     /// Name in errors.
     pub fn name(&self) -> String {
         match self {
-            Self::Bytes(bytes) => format!("{} bytes in memory", bytes.len()),
+            Self::Bytes(bytes) => format!("data of {} bytes", bytes.len()),
             Self::Path(path) => path.display().to_string(),
         }
     }

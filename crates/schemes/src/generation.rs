@@ -16,7 +16,7 @@ pub struct KeyGeneration([u8; 16]);
 /// Two files of different key generations.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error(
-    "{first} and {second} are of two key generations, both of parameter set {parameters}; use files of one key generation"
+    "{first} and {second} come from different key generations of parameter set {parameters}; use files of one key generation"
 )]
 pub struct OtherGeneration {
     pub first: String,

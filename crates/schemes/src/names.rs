@@ -1,6 +1,6 @@
 //! Suggests similar names for an unknown one.
 
-/// A hint for the unknown name `given`: the other scheme that has it (`(scheme, names)`), else up to three similar `names`, else all.
+/// A hint for the unknown name `given`: the other scheme that has it (`(scheme, names)`), else up to three similar `names`.
 pub(crate) fn nearest_names(given: &str, names: &[&str], (scheme, others): (&str, &[&str])) -> String {
     if others.contains(&given) {
         return format!(
@@ -12,7 +12,7 @@ pub(crate) fn nearest_names(given: &str, names: &[&str], (scheme, others): (&str
     let near: Vec<_> =
         by_distance.iter().filter(|(distance, _)| *distance <= 3).take(3).map(|&(_, name)| name).collect();
     if near.is_empty() {
-        format!("known sets: {}", names.join(", "))
+        "polyfabric params lists all sets".to_owned()
     } else {
         format!("did you mean {}?", near.join(" or "))
     }

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from inspect import signature
 from typing import TypeAlias
 
 from .._native import watch
@@ -22,6 +23,16 @@ def expect_hook(hook: ProgressHook | None) -> None:
     """Rejects an invalid hook."""
     if hook is not None and not callable(hook):
         raise InputError(f"progress={shown(hook)} is not callable; give a function of stage, done and total")
+    if hook is not None:
+        try:
+            signature(hook).bind("", 0, 0)
+        except TypeError:
+            raise InputError(
+                f"progress={shown(hook)} does not take three arguments; give a function of stage, done and total"
+            ) from None
+        except ValueError:
+            # A built-in function may not show its parameters.
+            pass
 
 
 @contextmanager

@@ -186,7 +186,7 @@ def expect_kind(data: bytes, what: str, kinds: Collection[str], remedy: str) -> 
     """Rejects bytes that are not a file of one of `kinds` (Rust names), so that nobody sends a secret key by mistake."""
     found = _native.file_kind(bytes_of(data, what)[:16])
     if found is None:
-        raise FileError(f"{what}: {len(data):,} bytes in memory that are not a Polyfabric file; {remedy}")
+        raise FileError(f"{what}: {len(data):,} bytes that are not a Polyfabric file; {remedy}")
     kind, words = found
     if kind == CLIENT_KIND:
         raise FileError(

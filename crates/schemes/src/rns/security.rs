@@ -42,7 +42,7 @@ impl Estimate {
     pub fn warning(&self, name: &str) -> Option<String> {
         let (bits, source) = (self.bits, &self.source);
         let has = if bits == 0.0 {
-            format!("no security that is known of ({source})")
+            format!("unknown security ({source})")
         } else {
             let bits = shown(bits);
             format!("about {bits} bits of security ({source}), not {STANDARD_SECURITY_BITS}")
@@ -287,11 +287,9 @@ mod tests {
         assert!(estimate(degree(9), 20.0, SecretDistribution::UniformTernary, 3.2).source.starts_with("unknown"));
         assert!(estimate(degree(13), 200.0, SecretDistribution::UniformTernary, 1.0).source.starts_with("unknown"));
         let unknown = estimate(degree(13), 200.0, SecretDistribution::UniformTernary, 1.0).warning("mine");
-        assert!(
-            unknown.expect("a warning").starts_with("parameter set mine has no security that is known of (unknown: ")
-        );
+        assert!(unknown.is_some_and(|text| text.contains("mine") && text.contains("unknown: ")));
         let weak = estimate(degree(13), 400.0, SecretDistribution::UniformTernary, 3.2).warning("mine");
-        assert!(weak.expect("a warning").starts_with("parameter set mine has about "));
+        assert!(weak.is_some_and(|text| text.contains("mine") && text.contains("about")));
         assert_eq!(estimate(degree(13), 200.0, SecretDistribution::UniformTernary, 3.2).warning("mine"), None);
         assert!(estimate(degree(13), 200.0, SecretDistribution::SparseTernary(192), 3.2).source.starts_with("unknown"));
         // No row, but estimated: F1's bootstrapping with a secret of weight 64. Smaller moduli have at least as many bits.
