@@ -21,6 +21,7 @@ from ..host.interrupts import INTERRUPTED, raise_again
 from ..run.tracebacks import SHOW_ALL
 from .bench import bench
 from .compare import compare
+from .conform import conform
 from .console import error_line
 from .doctor import doctor
 from .explore import explore
@@ -112,6 +113,7 @@ for _command in (
     compare,
     explore,
     reproduce,
+    conform,
     programs,
     machines,
     params,

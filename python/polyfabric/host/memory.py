@@ -28,6 +28,11 @@ def most() -> int | None:
     return available_bytes() if asked is None else asked
 
 
+def asked() -> int | None:
+    """The memory limit that the user asked for, in bytes; `None` without one."""
+    return _LIMIT.get()
+
+
 @contextmanager
 def limited(memory: int | str | None) -> Iterator[None]:
     """Limits every step within to `memory`: bytes, or a text such as "4G". `None` changes nothing."""

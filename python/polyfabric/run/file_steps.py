@@ -8,20 +8,22 @@ Every file names its key generation; files of different generations are rejected
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Error, FileError, InputError, ParameterError
-from ..host.files import expect_whole, write_text, write_together
+from ..host.files import expect_whole, write_bytes, write_text, write_together
+from ..host.names import pick
 from ..host.units import security as security_text
 from ..language.shapes import gathered, value_of
-from ..schemes.context import STANDARD_SECURITY, Ciphertexts, ClientKey, Context, ServerKey, Values
+from ..schemes.context import STANDARD_SECURITY, Ciphertexts, ClientKey, Context, ServerKey, Source, Values
 from ..schemes.options import PlanOptions
 from ..schemes.plan import Expected, Plan, Verdict, finite_or_none, plain, problem, verdicts
-from .execution import execute, named_place
+from .conformance import Check, Compared, Computed, Conformance, executions, file_hash, receipt_of, ways
+from .execution import HERE, execute, named_place
 from .keys import (
     CLIENT,
     PUBLIC,
@@ -33,6 +35,7 @@ from .keys import (
     matching,
     present,
 )
+from .receipts import Receipt
 
 if TYPE_CHECKING:
     from ..accelerators.machine import Place
@@ -242,11 +245,7 @@ class Steps:
 
     def execute(self, *, threads: int | None = None) -> Executed:
         """Reads the evaluation key and the inputs, executes, and writes the outputs. Never reads the client key."""
-        path = _there(self.folder / SERVER, "make keys first (--step keys, make_keys), or copy the client's")
-        server = load_server_key(self.scheme, path, self.progress)
-        planned = self._plan_of_files(server, outputs=False)
-        first = "encrypt first (--step encrypt, encrypt), or copy the encryptor's"
-        files = {name: _there(self._input(name), first) for name in planned.context.names(outputs=False)}
+        planned, server, files = self._ready()
         planned.check_memory(server.bytes)
         ciphertexts = planned.context.read(files, outputs=False, server=server)
         results, _ = execute(planned, server, ciphertexts, on=self.on, threads=threads, progress=self.progress)
@@ -268,7 +267,13 @@ class Steps:
         planned.check_flood(flood)
         first = "execute first (--step execute, execute), or copy it from the server"
         files = {name: _there(self._output(name), first) for name in planned.context.names(outputs=True)}
-        found = planned.decrypt(client, planned.context.read(files, outputs=True), flood)
+        return self._decrypted(planned, client, files, flood)
+
+    def _decrypted(
+        self, planned: Plan, client: ClientKey, sources: Mapping[str, Source], flood: float | None = None
+    ) -> Decrypted:
+        """The values of outputs, compared with the expected ones if this client saved them."""
+        found = planned.decrypt(client, planned.context.read(sources, outputs=True), flood)
         outputs = planned.program.shaped(found)
         if not (self.folder / EXPECTED).exists():
             return Decrypted(outputs, planned.bounds(flood))
@@ -276,6 +281,87 @@ class Steps:
         errors, shaped = planned.errors(found, expected.values), planned.program.shaped(expected.values)
         bounds, rounding = planned.bounds(flood, expected), planned.rounding(expected.magnitudes)
         return Decrypted(outputs, bounds, shaped, errors, rounding, planned.input_size)
+
+    def conform(self, *, skip: Collection[str] = ()) -> Conformance:
+        """Executes the inputs at every place: on this CPU with each of its instruction sets, with the interpreter, on its GPU if it has one, and by
+        the schedule of the machine `on`. Compares ciphertexts, and values if the client's key is here; writes the outputs. Places to `skip` are
+        "interpreter", which is slow, and "gpu"."""
+        planned, inputs = self._ready()[::2]
+        hashes = {name: file_hash(path) for name, path in inputs.items()}
+        found = self._conformance(planned, file_hash(self.folder / SERVER), hashes, skip)
+        files = {self._output(name).name: partial(write_bytes, data=data) for name, data in found.outputs.items()}
+        write_together(self.folder, files)
+        return found
+
+    def check(self, receipt: Receipt | str | Path, *, skip: Collection[str] = ()) -> Check:
+        """Repeats the computation of a receipt, with the evaluation key and the inputs alone, and compares all of its hashes. Outputs in the folder are
+        compared too, and not replaced."""
+        receipt = receipt if isinstance(receipt, Receipt) else Receipt.load(receipt)
+        remedy = "copy the one that the receipt is for"
+        key = file_hash(_there(self.folder / SERVER, remedy))
+        inputs = {name: file_hash(_there(self._input(name), remedy)) for name in receipt.inputs}
+        results = []
+        for name in receipt.places[0].outputs:
+            if self._output(name).exists():
+                own = file_hash(self._output(name))
+                same = any(place.outputs[name] == own for place in receipt.places)
+                results.append(Compared(self._output(name).name, same))
+        try:
+            planned = self._ready()[0]
+            here = receipt_of(planned, key, inputs, [])
+        except Error:
+            # Planned without the key, the program shows whether it is the receipt's.
+            planned = self.plan(replace(self.options, parameters=None, security=0))
+            here = replace(receipt_of(planned, key, inputs, []), parameters_sha256=receipt.parameters_sha256)
+            if here.is_of(receipt):
+                raise
+        compared = [
+            Compared(f"program {here.program}", here.program_hash == receipt.program_hash),
+            Compared(f"parameter set {receipt.parameters}", here.parameters_sha256 == receipt.parameters_sha256),
+            Compared(f"machine {here.machine or 'none'}", here.machine_sha256 == receipt.machine_sha256),
+            Compared("names of inputs", set(planned.context.names(outputs=False)) == set(receipt.inputs)),
+            Compared(SERVER, key == receipt.evaluation_key),
+            *(Compared(self._input(name).name, own == receipt.inputs[name]) for name, own in inputs.items()),
+        ]
+        if not all(one.same for one in compared):
+            return Check(receipt, compared + results, [], None)
+        return Check.of(receipt, compared + results, self._conformance(planned, key, inputs, skip))
+
+    def _ready(self) -> tuple[Plan, ServerKey, dict[str, Path]]:
+        """The evaluation key in the folder, its plan, and the files of the inputs."""
+        path = _there(self.folder / SERVER, "make keys first (--step keys, make_keys), or copy the client's")
+        server = load_server_key(self.scheme, path, self.progress)
+        planned = self._plan_of_files(server, outputs=False)
+        first = "encrypt first (--step encrypt, encrypt), or copy the encryptor's"
+        files = {name: _there(self._input(name), first) for name in planned.context.names(outputs=False)}
+        return planned, server, files
+
+    def _conformance(self, planned: Plan, key: str, inputs: Mapping[str, str], skip: Collection[str]) -> Conformance:
+        """Executes at every place, and decrypts if the client's key is in the folder."""
+        if self.options.circuit_privacy is not None:
+            raise InputError(
+                "circuit_privacy (--circuit-privacy) re-randomizes outputs, so that no two executions agree; omit it"
+            )
+        for place in skip:
+            pick("place to leave out", place, HERE[1:])
+        options = replace(self.options, parameters=planned.parameters, security=0)
+        made, left_out = ways(planned, self.plan, options, skip)
+        client = load_client_key(self.scheme, self.folder / CLIENT) if (self.folder / CLIENT).exists() else None
+        files = {name: self._input(name) for name in inputs}
+        computed = []
+        for way in made:
+            job = way.job(self.plan, self.folder / SERVER, files)
+            ran = sorted(executions(way, job, self.progress), key=lambda one: way.places.index(one[0].on))
+            for place, outputs in ran:
+                decrypted, trouble = None, None
+                if client is not None:
+                    try:
+                        decrypted = self._decrypted(way.planned, client, outputs)
+                        trouble = decrypted.problem
+                    except Error as error:
+                        trouble = str(error)
+                computed.append(Computed(place, outputs, decrypted, trouble))
+        return Conformance(receipt_of(planned, key, inputs, [one.place for one in computed]), computed, left_out)
 
     def _plan_of(self, key: ClientKey | ServerKey, *, public: bool = False) -> Plan:
         """The plan with the set of a key, which its creator has accepted."""

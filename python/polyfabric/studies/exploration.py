@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
 import os
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
 from itertools import product
 from math import isfinite
-from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
 from statistics import geometric_mean
-from types import ModuleType
 from typing import Any, TypeVar
 
 from .. import _native
@@ -30,6 +26,7 @@ from ..apps import programs
 from ..errors import Error, FileError, InputError, MachineError, RunError, SecurityWarning
 from ..host.files import read_bytes, write_text
 from ..host.memory import limited, most
+from ..host.processes import spawned
 from ..host.progress import ProgressHook
 from ..reports import Report
 from ..reports.sweep import with_area
@@ -258,37 +255,11 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class _Worker(SpawnProcess):
-    """A process that does not import the main module, since it needs none: a script would start there again."""
-
-    def start(self) -> None:
-        """Starts it."""
-        main = sys.modules["__main__"]
-        sys.modules["__main__"] = ModuleType("__main__")
-        try:
-            super().start()
-        finally:
-            sys.modules["__main__"] = main
-
-
-class _WorkerContext(SpawnContext):
-    """Starts workers. A forked process would inherit locks of threads that do not exist in it."""
-
-    Process = _Worker
-
-
 @contextmanager
 def _workers(jobs: int | None, dask: str | None) -> Iterator[Executor]:
     if dask is None:
-        before = set(multiprocessing.active_children())
-        with ProcessPoolExecutor(jobs or _cores(), mp_context=_WorkerContext()) as pool:
-            try:
-                yield pool
-            except BaseException:
-                # The pool waits for its processes, and they would finish their computation first.
-                for process in set(multiprocessing.active_children()) - before:
-                    process.terminate()
-                raise
+        with spawned(jobs or _cores()) as pool:
+            yield pool
         return
     try:
         from distributed import Client
