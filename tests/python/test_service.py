@@ -319,7 +319,7 @@ def test_a_body_that_is_too_large_is_not_kept(ask: Any, folder: Path) -> None:
 def test_slow_senders_and_readers_are_cut_off(tmp_path: Path) -> None:
     token = tokens_in(tmp_path, "acme")["acme"]
     head = f"PUT /programs/both/keys/a HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nContent-Length: 20000\r\nConnection: close\r\n\r\n"
-    with serving(tmp_path, before=IMPATIENT) as served:
+    with serving(tmp_path, "--tenant-rate", "100000", before=IMPATIENT) as served:
         assert raw(served.address, head.encode() + b"x").startswith(b"HTTP/1.1 408 ")
         begin = time.monotonic()
         assert raw(served.address, b"") == b""
@@ -330,6 +330,19 @@ def test_slow_senders_and_readers_are_cut_off(tmp_path: Path) -> None:
             for _ in range(4):
                 assert connection.get(f"{served.address}/programs").status_code == 200
                 time.sleep(0.2)
+        # Answers that nobody reads end, too.
+        host, _, port = served.address.removeprefix("http://").partition(":")
+        with socket.create_connection((host, int(port))) as deaf:
+            ask = f"GET /openapi.json HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n"
+            with suppress(OSError):
+                deaf.settimeout(10)
+                deaf.sendall(ask.encode() * 3000)
+            for _ in range(100):
+                if "answer not taken" in [line["outcome"] for line in served.audit()]:
+                    break
+                time.sleep(0.1)
+            else:
+                pytest.fail("the server still waits")
     assert list((tmp_path / "keys" / ".uploads").iterdir()) == []
     assert "Traceback" not in served.log
 

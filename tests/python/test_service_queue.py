@@ -14,7 +14,7 @@ pytest.importorskip("starlette")
 
 from polyfabric.service import access
 from polyfabric.service.metrics import BOUNDS, Metrics
-from polyfabric.service.queue import BATCH, BusyError, Job, Queue
+from polyfabric.service.queue import BATCH, LONGEST_PAUSE, BusyError, Job, Queue
 from polyfabric.service.tokens import Tokens, make_token
 
 
@@ -33,7 +33,7 @@ def run(work: Coroutine[Any, Any, Any], queue: Queue) -> Any:
 
 
 def test_tenants_take_turns_and_groups_stay_together() -> None:
-    queue, order, prepared = Queue(parallel=1, most=100, most_of_tenant=100), [], []
+    queue, order, prepared = Queue(parallel=1, most_bytes=100, most_of_tenant=100), [], []
 
     def job(tenant: str, group: Any, name: int) -> Job:
         return Job(
@@ -65,7 +65,7 @@ def test_tenants_take_turns_and_groups_stay_together() -> None:
 
 
 def test_errors_reach_their_own_job_and_those_of_preparing_all() -> None:
-    queue = Queue(parallel=1, most=100, most_of_tenant=100)
+    queue = Queue(parallel=1, most_bytes=100, most_of_tenant=100)
 
     def fail(text: str) -> Any:
         raise ValueError(text)
@@ -82,7 +82,7 @@ def test_errors_reach_their_own_job_and_those_of_preparing_all() -> None:
 
 
 def test_cancelled_jobs_leave_the_queue_or_end() -> None:
-    queue, done = Queue(parallel=1, most=100, most_of_tenant=100), []
+    queue, done = Queue(parallel=1, most_bytes=100, most_of_tenant=100), []
 
     async def work() -> None:
         running = Job("a", None, lambda: None, lambda _, cancelled: done.append(cancelled.wait(20)))
@@ -103,17 +103,21 @@ def test_cancelled_jobs_leave_the_queue_or_end() -> None:
 
 
 def test_places_are_bounded_for_each_tenant_and_for_all() -> None:
-    queue = Queue(parallel=1, most=3, most_of_tenant=2)
-    with queue.place("a"), queue.place("a"):
+    queue = Queue(parallel=1, most_bytes=10, most_of_tenant=2)
+    with queue.place("a", 3), queue.place("a", 3):
         with pytest.raises(BusyError), queue.place("a"):
             pass
-        with queue.place("b"):
-            with pytest.raises(BusyError) as caught, queue.place("c"):
-                pass
-            assert 1 <= caught.value.seconds <= 60
-        with queue.place("c"):
+        with pytest.raises(BusyError) as caught, queue.place("b", 5):
             pass
-    with queue.place("a"), queue.place("b"), queue.place("c"):
+        assert 1 <= caught.value.seconds <= LONGEST_PAUSE
+        with queue.place("b", 4), queue.place("c"), pytest.raises(BusyError), queue.place("c", 1):
+            pass
+        with queue.place("c", 4):
+            pass
+    # A request that is larger than the memory is admitted alone.
+    with queue.place("a", 100), pytest.raises(BusyError), queue.place("b", 1):
+        pass
+    with queue.place("b", 10):
         pass
 
 

@@ -179,6 +179,7 @@ def test_stores_share_memory_and_take_files(clients: Any, tmp_path: Path) -> Non
     second.put("ada", file)
     assert not file.exists()
     assert (first.bytes, len(memory)) == (one, 1)
+    assert second.specification.to_bytes() == pf.Specification.of(reals).to_bytes()
     for store, name in ((first, "ada@acme"), (second, "ada")):
         assert store.sizes() == {name: len(key.to_bytes())}
         assert store.checksum(name) == key.to_bytes()[-stores.CHECKSUM :]

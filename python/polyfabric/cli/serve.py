@@ -44,7 +44,7 @@ TOKENS = click.option(
     cls=Grouped,
     headings={
         "Network": ("host", "port", "tls_cert", "tls_key", "plain_http"),
-        "Limits": ("key_memory", "tenant_storage", "queue", "tenant_queue", "tenant_rate", "parallel"),
+        "Limits": ("key_memory", "tenant_storage", "queue_memory", "tenant_queue", "tenant_rate", "parallel"),
         "Programs": ("params", "public", "circuit_privacy"),
     },
     examples=(
@@ -77,10 +77,14 @@ TOKENS = click.option(
     "--tenant-storage", type=_Size(), default="10G", show_default=True, help="Bytes of a tenant's keys in the folder."
 )
 @click.option(
-    "--queue", type=click.IntRange(1, 1 << 16), default=256, show_default=True, help="Requests admitted at a time."
+    "--queue-memory", type=_Size(), default="1G", show_default=True, help="Memory for the bodies of waiting requests."
 )
 @click.option(
-    "--tenant-queue", type=click.IntRange(1, 1 << 16), default=16, show_default=True, help="The same of one tenant."
+    "--tenant-queue",
+    type=click.IntRange(1, 1 << 16),
+    default=16,
+    show_default=True,
+    help="Requests of one tenant at a time.",
 )
 @click.option(
     "--tenant-rate",
@@ -112,7 +116,7 @@ def serve(
     plain_http: bool,
     key_memory: int,
     tenant_storage: int,
-    queue: int,
+    queue_memory: int,
     tenant_queue: int,
     tenant_rate: float,
     parallel: int,
@@ -138,7 +142,7 @@ def serve(
     limits = Limits(
         key_memory=key_memory,
         tenant_storage=tenant_storage,
-        queue=queue,
+        queue_memory=queue_memory,
         tenant_queue=tenant_queue,
         tenant_rate=tenant_rate,
         parallel=parallel,

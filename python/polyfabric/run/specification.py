@@ -74,9 +74,14 @@ class Specification:
             raise InputError(
                 f"a specification needs a program, not a {type(program).__name__}; decorate it with @pf.program(..)"
             )
-        context = served(program, parameters, circuit_privacy=circuit_privacy, public=public).context
+        return cls._of(served(program, parameters, circuit_privacy=circuit_privacy, public=public))
+
+    @classmethod
+    def _of(cls, planned: Plan) -> Specification:
+        """The specification of a plan from `served`."""
+        program = planned.program
         head = {"format": FORMAT, "version": VERSION, "program": program.name, "scheme": program.scheme}
-        return cls({**head, **context.to_dict()})
+        return cls({**head, **planned.context.to_dict()})
 
     # -- as bytes and files ---------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ import os
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from threading import Condition, Lock
@@ -18,7 +18,7 @@ from ..host.files import made_folder, path_of, put_in_place, read_bytes, write_b
 from ..language.traced import TracedProgram
 from .client_server import Server, expect_traced
 from .messages import EvaluationKey
-from .specification import served
+from .specification import Specification, served
 
 NAME = re.compile(r"[a-z0-9_-]{1,64}(@[a-z0-9_-]{1,64})?")
 """Valid client names, in lower case, because many file systems ignore case."""
@@ -151,6 +151,11 @@ class KeyStore:
     def __repr__(self) -> str:
         return f"<store of keys for {self.program.name}, in {self.folder}>"
 
+    @cached_property
+    def specification(self) -> Specification:
+        """What the program's clients need."""
+        return Specification._of(self._plan)
+
     @property
     def most_key_bytes(self) -> int:
         """No file of a client's evaluation key is larger."""
@@ -221,15 +226,16 @@ class KeyStore:
 
     def sizes(self) -> dict[str, int]:
         """Bytes of the stored keys by client."""
+        found: dict[str, int] = {}
         try:
-            with os.scandir(self.folder) as entries:
-                files = [entry for entry in entries if entry.name.endswith(ENDING) and entry.name[0] != "."]
-                return {entry.name.removesuffix(ENDING): entry.stat().st_size for entry in files}
-        except FileNotFoundError:
-            # A file was removed meanwhile.
-            return self.sizes()
+            for path in self.folder.iterdir():
+                if path.name.endswith(ENDING) and path.name[0] != ".":
+                    # A file may be removed meanwhile.
+                    with suppress(FileNotFoundError):
+                        found[path.name.removesuffix(ENDING)] = path.stat().st_size
         except OSError as error:
             raise RunError("the stored keys cannot be listed; ask again later") from error
+        return found
 
     @property
     def bytes(self) -> int:

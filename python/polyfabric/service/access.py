@@ -109,6 +109,7 @@ class Guard:
         outcome = facts.pop("outcome", exchange.status)
         action = facts.pop("action", "other")
         self._metrics.count("requests_total", action=action, outcome=str(outcome))
+        self._metrics.time("request_seconds", seconds, action=action)
         record = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "tenant": tenant,
@@ -141,12 +142,16 @@ class _Exchange:
         """A part of the answer."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            await self._send(message)
+            await self._in_time(message)
             return
         body = message.get("body", b"")
         for begin in range(0, max(1, len(body)), PIECE):
             piece = body[begin : begin + PIECE]
             more = message.get("more_body", False) or begin + PIECE < len(body)
-            async with asyncio.timeout(GRACE + PIECE / SLOWEST):
-                await self._send({"type": "http.response.body", "body": piece, "more_body": more})
+            await self._in_time({"type": "http.response.body", "body": piece, "more_body": more})
             self.sent += len(piece)
+
+    async def _in_time(self, message: Message) -> None:
+        """Sends a part, unless the client takes none of the earlier ones."""
+        async with asyncio.timeout(GRACE + PIECE / SLOWEST):
+            await self._send(message)

@@ -28,7 +28,6 @@ from ..host.computer import cores
 from ..host.files import made_folder
 from ..language.traced import TracedProgram
 from ..run.messages import Ciphertexts
-from ..run.specification import Specification
 from ..run.store import KeyMemory, KeyStore
 from .access import GRACE, SLOWEST, Guard, Rate
 from .metrics import Metrics
@@ -55,9 +54,10 @@ class Limits:
     """Bytes of expanded keys in memory, of all tenants and programs."""
     tenant_storage: int = 10 << 30
     """Bytes of stored keys of one tenant."""
-    queue: int = 256
-    """Requests that have been admitted and not been answered."""
+    queue_memory: int = 1 << 30
+    """Bytes of the bodies of all requests that have been admitted and not been answered."""
     tenant_queue: int = 16
+    """Number of such requests of one tenant."""
     tenant_rate: float = 100.0
     """Requests a second of one tenant."""
     parallel: int = 2
@@ -87,12 +87,12 @@ class Service:
         own = asdict(options)
         threads = max(1, cores() // limits.parallel)
         self._stores: dict[str, KeyStore] = {}
-        self._specifications: dict[str, bytes] = {}
         for program in programs:
             place = Path(folder) / program.name.lower()
             self._stores[program.name] = KeyStore(program, place, most_bytes=self._memory, threads=threads, **own)
-            self._specifications[program.name] = Specification.of(program, **own).to_bytes()
-        self._queue = Queue(parallel=limits.parallel, most=limits.queue, most_of_tenant=limits.tenant_queue)
+        self._queue = Queue(
+            parallel=limits.parallel, most_bytes=limits.queue_memory, most_of_tenant=limits.tenant_queue
+        )
         self._uploading: Counter[str] = Counter()
         """Bytes that each tenant's keys on their way may take."""
         self._metrics = Metrics()
@@ -154,7 +154,7 @@ class Service:
 
     async def _specification(self, request: Request) -> Response:
         store = self._store(request, "specification")
-        return Response(self._specifications[store.program.name], media_type="application/json")
+        return Response(store.specification.to_bytes(), media_type="application/json")
 
     # -- keys -----------------------------------------------------------------------------------------------------
 
@@ -222,7 +222,8 @@ class Service:
         store = self._store(request, "run")
         key = request.query_params.get("key", "")
         client, tenant = self._client(request, key), request.state.tenant
-        request.state.held.enter_context(self._queue.place(tenant))
+        size = _length(request, store.most_request_bytes)
+        request.state.held.enter_context(self._queue.place(tenant, size))
         checksum = await run_in_threadpool(store.checksum, client)
         if checksum is None:
             raise HTTPException(404, f"there is no key {key}; PUT it to /programs/{store.program.name}/keys/{key}\n")

@@ -1,10 +1,10 @@
 """A bounded queue of work, fair among tenants.
 
-    queue = Queue(parallel=2, most=256, most_of_tenant=16)
-    with queue.place("acme"):                                   # refused at once if the queue is full
-        server_answer = await queue.do(Job("acme", ("larger", "ada"), load_the_server, execute))
+    queue = Queue(parallel=2, most_bytes=1 << 30, most_of_tenant=16)
+    with queue.place("acme", 5_000):                            # refused at once if the queue is full
+        answer = await queue.do(Job("acme", ("larger", "ada"), load_the_server, execute))
 
-A request takes its place before its body is read, so the places also bound the memory of bodies. Workers serve the tenants in turn. A turn is the
+A request takes its place before its body is read, for as many bytes as the body may have, so the places bound the memory of bodies. Workers serve the tenants in turn. A turn is the
 tenant's oldest job and those of the same group behind it, up to `BATCH`: they share what `prepare` returns, such as an expanded key.
 """
 
@@ -24,7 +24,7 @@ from typing import Any
 BATCH = 8
 """Largest number of jobs in one turn."""
 
-LONGEST_PAUSE = 60
+LONGEST_PAUSE = 10
 """Largest number of seconds after which a refused tenant is asked to come again."""
 
 
@@ -55,9 +55,11 @@ class Job:
 class Queue:
     """See the module."""
 
-    def __init__(self, *, parallel: int, most: int, most_of_tenant: int) -> None:
+    def __init__(self, *, parallel: int, most_bytes: int, most_of_tenant: int) -> None:
         self.parallel = parallel
-        self._most, self._most_of_tenant = most, most_of_tenant
+        self._most_bytes, self._most_of_tenant = most_bytes, most_of_tenant
+        self._bytes = 0
+        """Of the bodies of all admitted requests."""
         self._places: Counter[str] = Counter()
         """Requests by tenant that have been admitted and not been answered."""
         self._waiting: OrderedDict[str, deque[Job]] = OrderedDict()
@@ -72,14 +74,16 @@ class Queue:
         return sum(map(len, self._waiting.values()))
 
     @contextmanager
-    def place(self, tenant: str) -> Iterator[None]:
-        """A place from the request's admission to its answer."""
-        if self._places[tenant] >= self._most_of_tenant or self._places.total() >= self._most:
+    def place(self, tenant: str, size: int = 0) -> Iterator[None]:
+        """A place from the request's admission to its answer, with so many bytes of memory. A single request may have any size."""
+        if self._places[tenant] >= self._most_of_tenant or 0 < self._bytes > self._most_bytes - size:
             raise BusyError("queue", (len(self) + 1) * self._typical / self.parallel)
         self._places[tenant] += 1
+        self._bytes += size
         try:
             yield
         finally:
+            self._bytes -= size
             self._places[tenant] -= 1
             if not self._places[tenant]:
                 del self._places[tenant]
