@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +19,7 @@ import numpy as np
 import polyfabric as pf
 import pytest
 
+ROOT = Path(__file__).parent.parent.parent
 SAMPLES = Path(__file__).parent / "heir"
 RANDOM = np.random.default_rng(56)
 
@@ -154,6 +157,26 @@ def test_pickled(name: str) -> None:
     restored = pickle.loads(pickle.dumps(program(name)))
     assert repr(restored) == repr(program(name))
     check(name, restored.clear(inputs(name)))
+
+
+def test_the_pages_code_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    page = (ROOT / "docs" / "heir.md").read_text(encoding="utf-8")
+    exec(page.split("```python\n")[1].split("```")[0], {"pf": pf})
+
+
+def test_from_the_command_line() -> None:
+    command = [sys.executable, "-m", "polyfabric", "run", SAMPLES / "dot.mlir", "--json"]
+    given = ["--input", "arg0=1,2,3,4,5,6,7,8", "--input", "arg1=1,1,1,1,1,1,1,1"]
+    done = subprocess.run([*command, *given], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["outputs"] == {"result": 39}
+
+
+def test_timed_on_machines() -> None:
+    """CKKS and BGV on F1, CKKS on Osiris, TFHE on Morphling."""
+    for name, machine in (("matvec", "osiris"), ("matvec", "f1"), ("dot", "f1"), ("less", "morphling")):
+        options = {"widths": "derived"} if machine == "morphling" else {}
+        assert program(name).simulate(machine, **options).to_dict()["seconds"] > 0
 
 
 @pytest.mark.full

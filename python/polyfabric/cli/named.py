@@ -23,6 +23,8 @@ class Named(click.ParamType):
         return self.choices()
 
 
-PROGRAM = Named("program", lambda: "Give FILE.py:FUNCTION, FILE.pf or a built-in one (polyfabric programs).")
+PROGRAM = Named(
+    "program", lambda: "Give FILE.py:FUNCTION, FILE.pf, FILE.mlir of HEIR or a built-in one (polyfabric programs)."
+)
 MACHINE = Named("machine", lambda: f"Give {', '.join(accelerators.names())}, or a file.toml of yours.")
 PAPER = Named("paper", lambda: f"Give {', '.join(PAPERS)}.")

@@ -60,6 +60,8 @@ class Packing:
 class PackedShapes(SlotShapes):
     """The types of a program's inputs and outputs, and how its vectors of slots hold them."""
 
+    wider = "read the file with bound={0:g}"
+
     def __init__(
         self,
         vectors: SlotShapes,

@@ -27,6 +27,9 @@ SlotOutputs = dict[str, Any]
 class SlotShapes:
     """The types of a program's inputs and outputs, and its slots."""
 
+    wider = ".bounded({0:g}) in Python, magnitude {0:g} in a .pf file"
+    """How a user declares a larger bound."""
+
     def __init__(
         self,
         name: str,
@@ -110,7 +113,7 @@ class SlotShapes:
             held = f"{largest:.12g}"
             if float(held) <= kind.bound:
                 held = f"{largest:.17g}"
-            widened = f", or widen its type: .bounded({wider:g}) in Python, magnitude {wider:g} in a .pf file"
+            widened = f", or widen its type: {self.wider.format(wider)}"
             remedy = "scale it" + (widened if wider < inf else "")
             raise InputError(
                 f"{self.name}: input {name!r} holds {held}, beyond the bound {kind.bound:.12g} of its type; {remedy}"
