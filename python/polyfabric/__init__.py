@@ -27,6 +27,7 @@ from .accelerators.machine import load as load_machine
 from .errors import Error
 from .importers import from_heir
 from .language import instead as _instead
+from .language.fixed_type import Fixed
 from .language.functions import concat, convolve, dot, lookup, nand, nor, relu, sign, where, xnor
 from .language.functions import maximum as max  # noqa: A004 - as pf.max
 from .language.functions import minimum as min  # noqa: A004 - as pf.min
@@ -61,6 +62,7 @@ __all__ = [
     "Encryptor",
     "Error",
     "EvaluationKey",
+    "Fixed",
     "Int",
     "KeyStore",
     "Keys",

@@ -70,6 +70,8 @@ TYPES = [
     pf.Int(0, 7),
     pf.Int(0, 8, step=2).vector(2),
     pf.Torus(4),
+    pf.Fixed(16, 8),
+    pf.Fixed(8, 3, signed=False, rounding="nearest", overflow="refuse").vector(2),
     pf.UInt(8),
     pf.SInt(8).vector(3),
     pf.Text(3),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..apps.programs import read as read_file
 from ..errors import InputError
+from ..language.fixed_type import FixedType
 from ..language.lane_program import LaneProgram
 from ..language.traced import TracedProgram
 from ..language.types import SlotType, TextType, Type
@@ -30,7 +33,7 @@ def inputs(program: TracedProgram, given: tuple[str, ...]) -> dict[str, Any]:
         if equals:
             if name in values:
                 raise InputError(f"input {name!r} appears twice; give it once")
-            values[name] = _read(program, name, text)
+            values[name] = _decimals(program, name, _read(program, name, text))
             continue
         try:
             content = read_file(Path(item))
@@ -53,8 +56,20 @@ def inputs(program: TracedProgram, given: tuple[str, ...]) -> dict[str, Any]:
         twice = sorted(values.keys() & data.keys())
         if twice:
             raise InputError(f"input {twice[0]!r} appears twice, also in {item}; give it once")
-        values.update(data)
+        values |= {name: _decimals(program, name, value) for name, value in data.items()}
     return values
+
+
+def _decimals(program: TracedProgram, name: str, value: Any) -> Any:  # noqa: ANN401 - whatever the user gave
+    """A value whose texts are decimal numbers, if the input is one of `pf.Fixed`: no float holds all numbers of 64 bits."""
+    if not isinstance(program.inputs.get(name), FixedType):
+        return value
+    if isinstance(value, list):
+        return [_decimals(program, name, own) for own in value]
+    try:
+        return Decimal(value) if isinstance(value, str) else value
+    except InvalidOperation:
+        raise _unread(name, value, "numbers") from None
 
 
 def _object(file: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -87,12 +102,14 @@ def _batch(program: TracedProgram) -> int | None:
     return program.batch if isinstance(program, LaneProgram) else None
 
 
-def _drawn_elements(kind: Type, generator: np.random.Generator) -> int | list[int]:
+def _drawn_elements(kind: Type, generator: np.random.Generator) -> Any:  # noqa: ANN401 - a number, or a list of them
     lo, hi = (ord(" "), ord("~")) if isinstance(kind, TextType) else kind.bounds
     count = (hi - lo) // kind.stride + 1
     # An integer can be wider than the generator's own integers.
     size = -(-count.bit_length() // 8) + 8
     numbers = [lo + kind.stride * (int.from_bytes(generator.bytes(size)) % count) for _ in range(kind.length)]
+    if isinstance(kind, FixedType):
+        numbers = [Fraction(number, 1 << kind.point) for number in numbers]  # type: ignore[misc]
     return numbers[0] if kind.scalar else numbers
 
 
@@ -125,7 +142,7 @@ def _read(program: TracedProgram, name: str, text: str) -> Any:  # noqa: ANN401 
         text = ",".join(BOOLEANS.get(part.strip().lower(), part) for part in text.split(","))
     if not isinstance(kind, Type):
         return _numbers(name, text)
-    numbers = _integers(name, text)
+    numbers = [part.strip() for part in text.split(",")] if isinstance(kind, FixedType) else _integers(name, text)
     return numbers[0] if len(numbers) == 1 and batch is None else numbers
 
 

@@ -12,11 +12,12 @@ import numpy as np
 from ..apps import programs
 from ..errors import InputError
 from ..host.progress import bars, working
+from ..language.fixed_type import FixedType
 from ..language.traced import TracedProgram
 from ..language.types import TextType
 from ..run.execution import estimated_place, run_plan, unguarded
 from ..run.file_steps import Decrypted, Steps
-from ..schemes.plan import RunResult
+from ..schemes.plan import RunResult, plain
 from ..schemes.tfhe import ElementResult
 from . import inputs, show_elements, show_slots
 from .console import out, print_json, security_warnings
@@ -61,13 +62,18 @@ def run(options: RunOptions) -> int:
 
 
 def _as_given(program: TracedProgram, drawn: dict[str, Any]) -> dict[str, Any]:
-    """Drawn inputs as a user gives them: texts instead of their bytes."""
-    texts = (name for name, kind in program.inputs.items() if isinstance(kind, TextType))
+    """Drawn inputs as a user gives them: texts instead of their bytes, and fixed-point numbers as exact decimal numbers."""
 
     def text(value: Any) -> Any:  # noqa: ANN401 - the bytes of a text, or a batch of them
         return [text(own) for own in value] if isinstance(value[0], list) else bytes(value).decode()
 
-    return drawn | {name: text(drawn[name]) for name in texts}
+    given = dict(drawn)
+    for name, kind in program.inputs.items():
+        if isinstance(kind, TextType):
+            given[name] = text(drawn[name])
+        elif isinstance(kind, FixedType):
+            given[name] = plain(drawn[name])
+    return given
 
 
 def _data(drawn: dict[str, Any]) -> dict[str, Any]:

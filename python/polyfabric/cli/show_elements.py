@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from ..host.units import bytes_text, probability, scaled
+from ..language.fixed_type import plain_number
 from ..reports.rows import circuit_privacy
 from ..reports.tables import print_table
 from ..schemes.tfhe import ElementResult
@@ -33,9 +34,10 @@ def show(console: Console, result: ElementResult) -> None:
 
 
 def _short(values: Any) -> str:  # noqa: ANN401 - an integer or a list
-    if not isinstance(values, list) or len(values) <= SHOWN:
-        return str(values)
-    return f"[{', '.join(map(str, values[:SHOWN]))}, .. {len(values)} in all]"
+    if not isinstance(values, list):
+        return str(plain_number(values))
+    shown = ", ".join(str(plain_number(value)) for value in values[:SHOWN])
+    return f"[{shown}]" if len(values) <= SHOWN else f"[{shown}, .. {len(values)} in all]"
 
 
 def show_common(console: Console, result: ElementResult) -> None:

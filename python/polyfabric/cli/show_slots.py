@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from rich.console import Console
 
 from ..host.units import bytes_text, scaled, security
+from ..language.fixed_type import plain_number
 from ..reports.slots import failure
 from ..reports.tables import print_table
 from ..schemes.rns import SlotResult
@@ -50,8 +52,8 @@ def _row(values: list[complex], size: str) -> str:
 
 
 def _number(value: complex) -> str:
-    if isinstance(value, int | str):
-        return str(value)
+    if isinstance(value, int | str | Fraction):
+        return str(plain_number(value))
     # Small nonzero numbers need an exponent, or they would print as 0.
     return f"{value:.5f}" if value == 0 or 0.01 <= abs(value) < 1e7 else f"{value:.3e}"
 

@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._native import ElementType
-from . import lowering, ranges, slot_functions, slot_parts
+from . import fixed, lowering, ranges, slot_functions, slot_parts
 from . import public_operands as operands
 from .cells import Cells
 from .digits import Digits
+from .fixed import FixedValue
+from .fixed_type import FixedType
 from .instead import CONVOLVED
 from .place import refuse, whole
 from .public_operands import Clear, Public, integers, tabulated
@@ -23,7 +25,7 @@ from .rules import convolution
 from .slots import SlotValue
 from .texts import Text, chosen_text, extreme_text
 from .tracer import Unfit
-from .types import MOST_ELEMENTS, MOST_INDEX, MOST_LOOKED_UP, TextType, Type
+from .types import MOST_ELEMENTS, MOST_INDEX, MOST_LOOKED_UP, Bool, TextType, Type
 from .values import TfheValue
 
 _MOST_PIXELS = 1 << 16
@@ -57,7 +59,8 @@ def lookup(
     uses table `choice[i]`.
 
     By default the result is an integer with the range of the table's entries. `result` names another type that holds them, such as pf.Int(0, 99),
-    pf.UInt(8) or pf.Bool, or pf.Torus(bits); with `boolean` it is a truth value.
+    pf.UInt(8) or pf.Bool, pf.Fixed(bits, point) or pf.Torus(bits); with `boolean` it is a truth value. A table of fixed-point numbers has such
+    results by default.
     """
     if isinstance(value, SlotValue):
         raise refuse(
@@ -68,6 +71,12 @@ def lookup(
         raise refuse(
             f"lookup: the operand is {given}, but an encrypted integer is needed; with a public one take the entry, table[i]"
         )
+    if boolean and result is not None:
+        raise refuse(f"lookup: boolean=True and result={result!r} exclude each other; give one of them")
+    if choice is None and (isinstance(value, FixedValue) or isinstance(result, FixedType)):
+        return fixed.tabulated(value, table, Bool if boolean else result)
+    if isinstance(value, FixedValue) or isinstance(result, FixedType):
+        raise refuse("lookup: choice= is not available with pf.Fixed; write a lookup for each table")
     if result is not None and not (isinstance(result, Type) and result.scalar and not isinstance(result, TextType)):
         raise refuse(
             f"lookup: result={result!r} is not the type of one entry; write result=pf.Int(0, 7) or pf.UInt(8), also for a vector"
@@ -85,8 +94,6 @@ def lookup(
         ]
         if len(chosen) != value.length:
             raise refuse(f"lookup: {len(chosen)} choices for {value.length} elements; give one for each element")
-    if boolean and result is not None:
-        raise refuse(f"lookup: boolean=True and result={result!r} exclude each other; give one of them")
     if result is not None and result.kind == "integer":
         least, most = ranges.of_numbers([entry for _, entries in tables for entry in entries])
         if least < result.lo or most > result.hi:
@@ -220,6 +227,8 @@ def where(condition: TfheValue, then: TfheValue | Clear | str, otherwise: TfheVa
     choices = (then, otherwise)
     if any(isinstance(choice, Text) for choice in choices) or all(isinstance(choice, str) for choice in choices):
         return chosen_text(condition, cast("Text | str", then), cast("Text | str", otherwise))
+    if fixed.first_of(choices) is not None:
+        return fixed.chosen(condition, then, otherwise)
     a, b = (condition.operand(choice) for choice in (then, otherwise))
     return TfheValue(lowering.chosen(condition.form, a, b))
 
@@ -238,6 +247,8 @@ def _extreme(op: str, values: Sequence[Any], instead: str) -> TfheValue:
         for text, other in ((a, b), (b, a)):
             if isinstance(text, Text):
                 return extreme_text(op, text, other)
+        if fixed.first_of((a, b)) is not None:
+            return fixed.extreme(op, a, b)
         return TfheValue(lowering.extreme(op, a.form, a.operand(b)))
 
     while len(encrypted) > 1:
@@ -342,6 +353,8 @@ def concat(*values: TfheValue) -> TfheValue:
         )
     if any(value._tracer is not values[0]._tracer for value in values):
         raise refuse("the operands belong to two different programs; use values of one program")
+    if fixed.first_of(values) is not None:
+        return fixed.joined(values)
     return TfheValue(lowering.joined([value.form for value in values]))
 
 
@@ -353,6 +366,8 @@ def total(*values: TfheValue | SlotValue | Clear | Sequence[TfheValue | Clear]) 
         if isinstance(only, TfheValue | SlotValue):
             return only.sum()
         values = tuple(only) if isinstance(only, Iterable) else values
+    if fixed.first_of(values) is not None:
+        return fixed.total(values)
     public = [value for value in values if isinstance(value, int | float | complex | np.number | np.ndarray)]
     if public and len(public) < len(values):
         encrypted = [value for value in values if isinstance(value, TfheValue | SlotValue)]
@@ -392,6 +407,10 @@ def convolve(
         raise refuse(
             "convolve: it is two-dimensional, and needs the shape of the image, pf.convolve(kernel, x, (height, width)); for a vector, as numpy's "
             f"convolve, write {CONVOLVED}"
+        )
+    if isinstance(image, FixedValue):
+        raise refuse(
+            "convolve: not available with pf.Fixed; write matrix @ x, where column i is the convolution of np.eye(len(x))[i] in the clear"
         )
     extents = shape if isinstance(shape, Sequence) else (shape,)
     shape = tuple(whole("an extent of convolve's image", n, 1, MOST_ELEMENTS) for n in extents)  # type: ignore[assignment]

@@ -525,7 +525,15 @@ def declared(kind: object) -> str | None:
         wide = {"u": f"pf.UInt({8 * of.itemsize})", "i": f"pf.SInt({8 * of.itemsize})"}
         return wide.get(of.kind, {"b": "pf.Bool", "f": "pf.Real", "c": "pf.Complex"}.get(of.kind))
     name = getattr(kind, "__name__", "")
-    lacking = {"UInt": "(8)", "SInt": "(8)", "Int": "(0, 7)", "Text": "(20)", "Mod": "(65537)", "Torus": "(8)"}
+    lacking = {
+        "UInt": "(8)",
+        "SInt": "(8)",
+        "Int": "(0, 7)",
+        "Text": "(20)",
+        "Mod": "(65537)",
+        "Torus": "(8)",
+        "Fixed": "(16, 8)",
+    }
     return f"pf.{name}{lacking[name]}" if callable(kind) and name in lacking else None
 
 

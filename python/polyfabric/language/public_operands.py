@@ -47,7 +47,7 @@ class Public:
 def public(other: object, kind: Type) -> Public:
     """Public numbers next to a value of type `kind`."""
     if not isinstance(other, int | np.integer | np.bool_ | np.ndarray | Sequence) or isinstance(other, str | bytes):
-        more = ", or declare the inputs as pf.Real" if isinstance(other, float) else ""
+        more = ", or declare the inputs as pf.Fixed(16, 8) or pf.Real" if isinstance(other, float) else ""
         if isinstance(other, str):
             more = f", as ord({other!r})" if len(other) == 1 else f", as list({text_bytes(other)!r})"
         raise refuse(f"an encrypted {kind} cannot be combined with {type(other).__name__}; give integers{more}")

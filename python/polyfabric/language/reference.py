@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from functools import wraps
 from inspect import Signature, signature
 from typing import Any, ParamSpec, TypeVar
@@ -21,6 +22,7 @@ import numpy as np
 
 from .._native import ElementType
 from ..errors import InputError
+from .fixed_type import FixedType, plain_number
 from .numpy_calls import Value
 from .place import place, refuse
 from .rules import RULES, Numbers, Vast, centred, holds
@@ -30,7 +32,7 @@ from .types import TextType, Type, needed_bits, text_bytes
 P = ParamSpec("P")
 R = TypeVar("R")
 
-ARITHMETIC = frozenset({"+", "-", "*", "**", "//", "neg", "abs", "<<", "sum", "dot"})
+ARITHMETIC = frozenset({"+", "-", "*", "/", "**", "//", "neg", "abs", "<<", "sum", "dot"})
 """Operations whose results are reported if they leave the range of their type. All others stay within it, or wrap by design."""
 
 
@@ -50,19 +52,19 @@ class Wrapped:
     """Number of elements that left it."""
     index: int
     """Index of the first of them."""
-    exact: int | None
-    """Its exact value; `None` if it has thousands of digits."""
-    value: int
+    exact: int | float | Fraction | None
+    """Its exact value, for `pf.Fixed` rounded; `None` if it has thousands of digits."""
+    value: int | float | Fraction
     """Its value modulo 2^bits."""
 
     def __str__(self) -> str:
-        exact = "a number of thousands of digits" if self.exact is None else self.exact
+        exact = "a number of thousands of digits" if self.exact is None else plain_number(self.exact)
         more = f", and {self.count - 1} more" if self.count > 1 else ""
-        return f"{self.operation} at {self.location}: {exact} is beyond {self.type} and wrapped to {self.value}{more}"
+        return f"{self.operation} at {self.location}: {exact} is beyond {self.type} and wrapped to {plain_number(self.value)}{more}"
 
     def to_dict(self) -> dict[str, Any]:
         """As data."""
-        return asdict(self)
+        return asdict(self) | {"exact": plain_number(self.exact), "value": plain_number(self.value)}
 
 
 @dataclass(frozen=True)
@@ -117,9 +119,18 @@ class Reference:
         """Records an output of the program."""
         self._outputs[name] = value.meaning, value.type
 
-    def note(self, op: str, made: Any, operands: Sequence[Any], options: Mapping[str, Any]) -> None:  # noqa: ANN401
-        """Records `made` as `op` of the operands, unless it is an operand itself or already recorded."""
-        if self.nested or made.meaning is not None:
+    def note(
+        self,
+        op: str,
+        made: Any,  # noqa: ANN401
+        operands: Sequence[Any],
+        options: Mapping[str, Any],
+        *,
+        within: bool = False,
+    ) -> None:
+        """Records `made` as `op` of the operands, unless it is an operand itself or already recorded. Inside of another operation only if
+        `within`: its operands are recorded then."""
+        if (self.nested and not within) or made.meaning is not None:
             return
         kind = made.type
         if isinstance(kind, TextType) and f"text {op}" in RULES:
@@ -261,7 +272,9 @@ def _noted(operand: Any) -> Any:  # noqa: ANN401 - an encrypted value, public nu
     if isinstance(operand, list) and operand and isinstance(operand[0], tuple) and isinstance(operand[0][1], list):
         return operand
     array = np.array(operand, dtype=operand.dtype if isinstance(operand, np.ndarray) else object)
-    return array if array.ndim > 1 else [int(number) for number in array.reshape(-1).tolist()]
+    if array.ndim > 1:
+        return array
+    return [number if isinstance(number, Fraction) else int(number) for number in array.reshape(-1).tolist()]
 
 
 def _value(operand: Any, found: Mapping[int, Numbers]) -> Any:  # noqa: ANN401 - from `_noted`
@@ -276,7 +289,13 @@ def _fitted(step: Step, exact: Numbers, wrapped: dict[tuple[Any, ...], Wrapped])
     if kind.kind == "torus":
         assert kind.bits is not None
         return [centred(value, kind.bits) for value in exact]
+    if isinstance(kind, FixedType):
+        exact = [kind.rounded(value) for value in exact]
+        if kind.overflow == "saturate":
+            return [kind.wrap(value) for value in exact]
     values = [kind.wrap(value) for value in exact]
+    if isinstance(kind, FixedType) and kind.overflow == "refuse":
+        _expect_fitting(step, kind, values, exact)
     if step.op in ARITHMETIC and values != exact:
         file, line = step.location
         places = [at for at, (value, own) in enumerate(zip(values, exact, strict=True)) if value != own]
@@ -287,13 +306,28 @@ def _fitted(step: Step, exact: Numbers, wrapped: dict[tuple[Any, ...], Wrapped])
             type=str(kind.one),
             count=len(places),
             index=places[0],
-            exact=None if isinstance(first, Vast) else first,
-            value=values[places[0]],
+            exact=None if isinstance(first, Vast) else _shown(kind, first),
+            value=_shown(kind, values[places[0]]),
         )
         key = (now.location, now.operation, now.type)
         before = wrapped.get(key)
         wrapped[key] = now if before is None else Wrapped(**asdict(before) | {"count": before.count + now.count})
     return values
+
+
+def _shown(kind: Type, value: Any) -> Any:  # noqa: ANN401 - an integer, or a fraction
+    return kind.user(value) if isinstance(kind, FixedType) else value
+
+
+def _expect_fitting(step: Step, kind: FixedType, values: Numbers, exact: Numbers) -> None:
+    """Rejects inputs for which a result is beyond a type that refuses this."""
+    for at, (value, own) in enumerate(zip(values, exact, strict=True)):
+        if value != own:
+            file, line = step.location
+            raise InputError(
+                f"{file}:{line}: the result of {SHOWN.get(step.op, step.op)} is {plain_number(_shown(kind, own))} in element {at} for these inputs, beyond "
+                f"{kind.one}; correct them, or give the type more bits or another overflow="
+            )
 
 
 def _in_common(operands: Sequence[Any]) -> tuple[int, bool]:

@@ -1,18 +1,20 @@
 """The rule of each TFHE operation on Python's integers, without wrapping.
 
 `RULES["+"](kind, [200], [100])` is `[300]`; the reference then reduces it to its type, 44 for `pf.UInt(8)`. A rule takes the type of its result, and its
-operands as lists of numbers.
+operands as lists of numbers: integers, or fractions for fixed-point types.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .fixed_type import FixedType
 from .types import Type
 
 Numbers: TypeAlias = "list[int]"
@@ -34,7 +36,8 @@ def _stretched(*operands: Numbers) -> Iterable[tuple[int, ...]]:
 
 
 def _each(rule: Callable[..., int]) -> Callable[..., Numbers]:
-    return lambda _, *operands: [int(rule(*own)) for own in _stretched(*operands)]
+    # `+` makes an integer of a truth value.
+    return lambda _, *operands: [+rule(*own) for own in _stretched(*operands)]
 
 
 def _quotient(_: Kind, a: Numbers, b: Numbers, *, of: tuple[int, bool]) -> Numbers:
@@ -42,6 +45,19 @@ def _quotient(_: Kind, a: Numbers, b: Numbers, *, of: tuple[int, bool]) -> Numbe
     bits, signed = of
     ones = -1 if signed else (1 << bits) - 1
     return [x // y if y else ones if x >= 0 else 0 for x, y in _stretched(a, b)]
+
+
+def _divided(kind: Kind, a: Numbers, b: Numbers) -> list[Fraction]:
+    """Exact. Division by 0 gives all bits of the result for numbers >= 0, and 0 for those below."""
+    assert isinstance(kind, FixedType)
+    ones = Fraction(-1 if kind.signed else kind.hi, 1 << kind.point)
+    return [Fraction(x) / y if y else ones if x >= 0 else Fraction(0) for x, y in _stretched(a, b)]
+
+
+def _cast(kind: Kind, a: Numbers, _: Type) -> Numbers:
+    if isinstance(kind, FixedType):
+        return a
+    return [int(x) & 1 if kind.kind == "boolean" else int(x) for x in a]
 
 
 def _remainder(_: Kind, a: Numbers, b: Numbers) -> Numbers:
@@ -107,8 +123,8 @@ def _folded(rule: Callable[[Iterable[int]], int]) -> Callable[..., Numbers]:
         if len(operands) == 1 and isinstance(operands[0][0], list):
             operands = tuple(operands[0])
         elif len(operands) == 1:
-            return [int(rule(operands[0]))]
-        return [int(rule(own)) for own in _stretched(*operands)]
+            return [rule(operands[0])]
+        return [rule(own) for own in _stretched(*operands)]
 
     return folded
 
@@ -215,6 +231,7 @@ RULES: dict[str, Callable[..., Numbers]] = {
     "+": _each(operator.add),
     "-": _each(operator.sub),
     "*": _each(operator.mul),
+    "/": _divided,
     "//": _quotient,
     "%": _remainder,
     "**": _power,
@@ -242,15 +259,17 @@ RULES: dict[str, Callable[..., Numbers]] = {
     "bit": _each(lambda x, index: x >> index & 1),
     "bit_count": _each(int.bit_count),
     "leading_zeros": _leading_zeros,
-    "cast": lambda kind, a, __: [x & 1 for x in a] if kind.kind == "boolean" else a,
+    "cast": _cast,
     "assume": lambda _, a, __: a,
     "mux": _each(lambda condition, a, b: a if condition else b),
     "at": lambda _, a, index: [a[index[0]] if 0 <= index[0] < len(a) else 0],
     "table": lambda _, a, tables, __: _looked_up(_, a, tables, None),
     "lookup": _looked_up,
+    "fixed lookup": lambda _, a, entries, of: [entries[int(x * (1 << of[1])) - of[0]] for x in a],
     "sign": lambda _, a, boolean: [1 if x >= 0 else boolean[0] - 1 for x in a],
     "relu": _each(lambda x: max(x, 0)),
     "sum": _folded(sum),
+    "mean": lambda _, a: [Fraction(sum(a), len(a))],
     "max": _folded(max),
     "min": _folded(min),
     "all": lambda _, a: [int(all(a))],
@@ -275,6 +294,8 @@ def holds(kind: Type, value: int) -> bool:
     if kind.kind == "torus":
         assert kind.bits is not None
         return centred(value, kind.bits) == value
+    if kind.wraps:
+        return kind.wrap(value) == value
     return kind.lo <= value <= kind.hi and (value - kind.lo) % kind.stride == 0
 
 

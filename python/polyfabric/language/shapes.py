@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -10,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, ProgramError, shown
 from ..host.names import suggestion
+from .fixed_type import NAMES, Fixed, FixedType
 from .types import MOST_BITS, Bitwise, SInt, SlotType, Text, TextType, Type, UInt, needed_bits, text_bytes
 
 if TYPE_CHECKING:
@@ -87,9 +90,10 @@ def expect_numbers(program: str, name: str, given: object, kind: Type | SlotType
     except ValueError:
         # Rows of different lengths: the conversion to an array reports them.
         return
-    if isinstance(given, str | bytes) or (
-        single and not isinstance(given, int | float | complex | np.generic | np.ndarray)
-    ):
+    numbers = int | float | complex | np.generic | np.ndarray
+    if isinstance(kind, FixedType):
+        numbers |= Fraction | Decimal
+    if isinstance(given, str | bytes) or (single and not isinstance(given, numbers)):
         wanted = "give one number" if kind.scalar else f"give a list or an array of {kind.length} numbers"
         raise InputError(f"{program}: input {name!r} is {shown(given)}, but {kind} is needed; {wanted}")
     if np.ma.is_masked(given):
@@ -130,6 +134,17 @@ Outputs = dict[str, "int | list[int] | str"]
 
 def _of_width(bits: int, signed: bool) -> Type:
     return SInt(bits) if signed else UInt(bits)
+
+
+def _fixed(bits: int, signed: bool, given: object) -> Type:
+    """A fixed-point type."""
+    data = written(dict, given, "a fixed-point type")
+    point = written(int, data["point"], "a point")
+    modes = {name: written(str, data[name], name) for name in NAMES}
+    try:
+        return Fixed(bits, point, signed=signed, **modes)  # type: ignore[arg-type]
+    except ProgramError as error:
+        raise ValueError(str(error)) from None
 
 
 def _ranged(given: object) -> Type:
@@ -176,6 +191,7 @@ class Shapes:
                 "scalar": kind.scalar,
                 "text": isinstance(kind, TextType),
                 "bitwise": isinstance(kind, Bitwise),
+                **({"fixed": kind.to_dict()} if isinstance(kind, FixedType) else {}),
             }
             for name, kind in self._integers.items()
         }
@@ -195,7 +211,15 @@ class Shapes:
             signed, scalar = (written(bool, own[key], key) for key in ("signed", "scalar"))
             if not 1 <= bits <= MOST_BITS or (text and (bits, signed, scalar) != (8, False, False)):
                 raise ValueError(f"{name} has {bits} bits")
-            one = Text(length) if text else _ranged(own["range"]) if own.get("range") else _of_width(bits, signed)
+            one = (
+                Text(length)
+                if text
+                else _fixed(bits, signed, own["fixed"])
+                if "fixed" in own
+                else _ranged(own["range"])
+                if own.get("range")
+                else _of_width(bits, signed)
+            )
             if own.get("bitwise"):
                 one = Bitwise.of_width(bits)
             integers[name] = made = one.of(length, scalar=scalar)

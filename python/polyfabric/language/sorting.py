@@ -44,7 +44,7 @@ def sort(values: TfheValue | Sequence[TfheValue], *, descending: bool = False) -
         for at, (first, second) in enumerate(layer, count):
             places[first], places[second] = at, at + len(layer)
         found = lowering.joined([found, *_exchanged(low, high)]).taken(places)
-    return TfheValue(found.taken(range(count)[::-1]) if descending else found)
+    return vector._like(found.taken(range(count)[::-1]) if descending else found)  # type: ignore[no-any-return]
 
 
 def _layers(count: int) -> Iterator[list[tuple[int, int]]]:

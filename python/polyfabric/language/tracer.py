@@ -86,6 +86,8 @@ class Tracer(Asked):
 
     def input(self, name: str, kind: Type) -> TfheValue:
         """An encrypted input."""
+        from .fixed import FixedValue
+        from .fixed_type import FixedType
         from .texts import Text
         from .types import TextType
         from .values import TfheValue
@@ -102,7 +104,13 @@ class Tracer(Asked):
                 stride=kind.stride,
                 truth=kind.kind == "boolean",
             )
-            made: TfheValue = Text(form) if isinstance(kind, TextType) else TfheValue(form)
+            made = (
+                Text(form)
+                if isinstance(kind, TextType)
+                else FixedValue(form, kind)
+                if isinstance(kind, FixedType)
+                else TfheValue(form)
+            )
         else:
             node = self.builder.input(name, kind.element, kind.length)
             self._inputs[node] = name

@@ -92,7 +92,7 @@ class ElementKind(NotCalled):
 class Type(ElementKind):
     """A truth value, an integer or a fraction, or a vector of them. A `scalar` has length 1, and is given and returned as one number."""
 
-    kind: Literal["boolean", "integer", "torus"]
+    kind: Literal["boolean", "integer", "fixed", "torus"]
     lo: int = 0
     """Least value."""
     hi: int = 1

@@ -12,6 +12,7 @@ from .._native import ElementType
 from . import lowering, ranges
 from .cells import Cells
 from .digits import Digits
+from .fixed_type import FixedType
 from .indices import picked
 from .instead import BRANCHES, Absences, membership, of_values, written
 from .lowering import Encrypted, Operand
@@ -54,6 +55,10 @@ class TfheValue(Value):
     def scalar(self) -> bool:
         """Whether it is a single value."""
         return self.form.scalar
+
+    def _like(self, form: Encrypted) -> TfheValue:
+        """Elements of this value in another form."""
+        return TfheValue(form)
 
     def __len__(self) -> int:
         if self.scalar:
@@ -102,7 +107,9 @@ class TfheValue(Value):
         )
 
     def __truediv__(self, _: object) -> NoReturn:
-        raise refuse(f"/ is not available for an encrypted {self.type}; use // and %")
+        raise refuse(
+            f"/ is not available for an encrypted {self.type}; use // and %, or cast it first, as x.cast(pf.Fixed(16, 8))"
+        )
 
     __rtruediv__ = __truediv__
 
@@ -115,6 +122,10 @@ class TfheValue(Value):
                 raise refuse("the operands belong to two different programs; use values of one program")
             if isinstance(other.type, TextType):
                 raise refuse(f"a {other.type} cannot be combined with {self.type}; compute on its bytes, x.encode()")
+            if isinstance(other.type, FixedType):
+                raise refuse(
+                    f"{other.type} cannot be the other operand of {self.type} here; cast it to an integer, x.cast(pf.SInt(bits))"
+                )
             return other.form
         return public(other, self.type)
 
@@ -318,7 +329,11 @@ class TfheValue(Value):
 
     @means("cast")
     def cast(self, kind: Type) -> TfheValue:
-        """The same values modulo 2^bits of another type, `pf.UInt(bits)` or `pf.SInt(bits)`."""
+        """The same values modulo 2^bits of another type, `pf.UInt(bits)` or `pf.SInt(bits)`, or as `pf.Fixed` numbers."""
+        if isinstance(kind, FixedType):
+            from .fixed import from_integer
+
+            return from_integer(self, kind)
         if not isinstance(kind, Type) or not kind.split or (kind.kind == "integer" and not kind.wraps):
             raise refuse(
                 f"cast: {kind} has no width; give pf.UInt(bits) or pf.SInt(bits), or for a range x.assume(pf.Int(lo, hi))"
@@ -400,11 +415,11 @@ class TfheValue(Value):
         self.operand(index)
         if not index.scalar:
             raise refuse(f"{index.type} cannot be an index of {self.type}; use a single value")
-        return TfheValue(lowering.element_at(self.form, index.form))
+        return self._like(lowering.element_at(self.form, index.form))
 
     @means("take")
     def _taken(self, indices: list[int], *, scalar: bool) -> TfheValue:
-        return TfheValue(lowering.taken(self.form, indices, scalar=scalar))
+        return self._like(lowering.taken(self.form, indices, scalar=scalar))
 
     def __iter__(self) -> Iterator[TfheValue]:
         return (self[i] for i in range(len(self)))
@@ -422,12 +437,12 @@ class TfheValue(Value):
     @means("max")
     def max(self) -> TfheValue:
         """The greatest element."""
-        return TfheValue(lowering.folded("max", self._vector("max")))
+        return self._like(lowering.folded("max", self._vector("max")))
 
     @means("min")
     def min(self) -> TfheValue:
         """The least element."""
-        return TfheValue(lowering.folded("min", self._vector("min")))
+        return self._like(lowering.folded("min", self._vector("min")))
 
     def _holds(self, what: str, *, any_of: bool) -> TfheValue:
         if self.type.kind != "boolean":

@@ -15,6 +15,7 @@ from ..errors import NoiseError, shown
 from ..host import memory
 from ..host.computer import cores
 from ..host.units import bytes_text, probability, scaled
+from ..language.fixed_type import plain_number
 from ..language.shapes import value_of
 from ..reports import Report
 from .context import Ciphertexts, ClientKey, Context, Parameters, ServerKey, Values
@@ -425,9 +426,9 @@ def finite_or_none(bound: float | None) -> float | None:
 
 
 def plain(values: Any) -> Any:  # noqa: ANN401 - numbers, lists and dictionaries of them
-    """`values` for JSON: complex numbers as pairs."""
+    """`values` for JSON: complex numbers as pairs, fractions as exact decimal numbers."""
     if isinstance(values, Mapping):
         return {name: plain(value) for name, value in values.items()}
     if isinstance(values, list):
         return [plain(value) for value in values]
-    return [values.real, values.imag] if isinstance(values, complex) else values
+    return [values.real, values.imag] if isinstance(values, complex) else plain_number(values)
