@@ -119,7 +119,8 @@ def one(x, k, b, name):
 
 mixed = one.in_batches(3)
 
-small = pf.program(x=pf.Int(0, 3), y=pf.Int(0, 3))(lambda x, y: x * y % 5).in_batches(3)
+product = pf.program(x=pf.Int(0, 3), y=pf.Int(0, 3))(lambda x, y: x * y % 5)
+small = product.in_batches(3)
 SMALL, RESULT = {"x": [0, 2, 3], "y": [3, 2, 3]}, [0, 4, 4]
 
 
@@ -214,6 +215,19 @@ def test_a_damaged_answer_shows_no_values() -> None:
         small.decrypt(keys, pf.Ciphertexts(data, ".out.ct"))
 
 
+def test_another_batch_is_another_program() -> None:
+    larger = product.in_batches(4)
+    keys = larger.keygen(TOY, security=0)
+    inputs = larger.encrypt(keys, {name: [*values, 0] for name, values in SMALL.items()})
+    assert larger.slots == small.slots
+    with rejects(pf.errors.Error):
+        small.execute(keys.evaluation_key, inputs)
+    answer = larger.execute(keys.evaluation_key, inputs)
+    with rejects(pf.errors.Error):
+        small.decrypt(keys, answer)
+    assert larger.decrypt(keys, answer) == [*RESULT, 0]
+
+
 def test_what_slots_lack_is_refused() -> None:
     for batch in (0, 70_000, 2.5):
         with rejects(pf.errors.ProgramError, str(batch)):
@@ -240,6 +254,31 @@ def test_inputs_of_a_batch_are_lists_of_its_length() -> None:
             mixed.flatten({**INPUTS, "k": unordered})
 
 
+def test_a_batch_is_flattened_as_its_items_are() -> None:
+    single = pf.program(
+        a=pf.UInt(7),
+        b=pf.SInt(5).vector(2),
+        c=pf.Int(-6, 9, step=3),
+        d=pf.Text(3),
+        e=pf.Bool,
+        f=pf.UInt(80),
+        g=pf.Bool.vector(2),
+    )(lambda a, b, c, d, e, f, g: (a, b, c, d == "é", e, f, g))
+    batch = single.in_batches(3)
+    inputs = {
+        "a": np.array([0, 127, 5], dtype=np.uint8),
+        "b": [[-16, 15], np.array([0, -1]), (3, 4)],
+        "c": [-6, 9, 0],
+        "d": ["é", b"abc", [97, 0, 0]],
+        "e": [True, np.bool_(False), 1],
+        "f": [1 << 79, 3, (1 << 80) - 1],
+        "g": np.array([[True, False], [False, False], [True, True]]),
+    }
+    found = batch.shapes.integers(batch.flatten(inputs), outputs=False)
+    items = [{name: values[at] for name, values in inputs.items()} for at in range(3)]
+    assert found == [batch.integers.flatten(item) for item in items]
+
+
 def test_an_error_names_the_item_of_the_batch() -> None:
     with rejects(pf.errors.InputError, "item 2", "'name'"):
         mixed.flatten({**INPUTS, "name": ["a", "b", "abc"]})
@@ -247,6 +286,12 @@ def test_an_error_names_the_item_of_the_batch() -> None:
         mixed.flatten({**INPUTS, "k": [0, 4, 0]})
     with rejects(pf.errors.InputError, "'k'"):
         mixed.flatten({name: values for name, values in INPUTS.items() if name != "k"})
+    with rejects(pf.errors.InputError, "item 2", "'name'"):
+        mixed.flatten({**INPUTS, "name": ["a", "b", "\0a"]})
+    assumed = pf.program(x=pf.UInt(8))(lambda x: x.assume(pf.Int(0, 9)) + 1).in_batches(3)
+    assert assumed.clear(x=[9, 0, 3]) == [10, 1, 4]
+    with rejects(pf.errors.InputError, "item 1", "10"):
+        assumed.clear(x=[9, 10, 11])
 
 
 def test_the_command_line_reads_lists_of_a_batch() -> None:

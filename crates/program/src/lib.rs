@@ -14,5 +14,5 @@ pub mod rns;
 pub mod tfhe;
 
 pub use lexer::{SyntaxError, SyntaxErrorCause};
-pub use location::Location;
+pub use location::{Located, Location};
 pub use memory_budget::{MemoryBudget, MemoryExceeded};

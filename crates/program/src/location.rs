@@ -1,5 +1,6 @@
 //! Source locations of nodes, for error messages.
 
+use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
@@ -15,6 +16,25 @@ pub struct Location {
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+/// A cause of an error, and where the user's source has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Located<C> {
+    pub cause: C,
+    pub location: Option<Location>,
+}
+
+impl<C: fmt::Display> fmt::Display for Located<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", place(self.location.as_ref()), self.cause)
+    }
+}
+
+impl<C: Error + 'static> Error for Located<C> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.cause)
     }
 }
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any, Self, TypeVar
 
 from .. import _native
-from ..errors import ProgramError
+from ..errors import InputError, ProgramError
 from ..host.memory import most
-from .lane_shapes import MOST_BATCH, LaneShapes, Vector, joined
+from .lane_shapes import MOST_BATCH, LaneShapes, Vector, in_batch, joined
 from .place import refuse, traced_again, warn_user, whole
 from .program import TfheProgram, traced_in
 from .reference import Wrapped
@@ -69,7 +69,10 @@ class LaneProgram(TracedProgram):
         """The outputs on Python's integers, item by item, and the results that wrapped. `index` of a wrap is the item of the batch."""
         items, wrapped = [], {}
         for at, item in enumerate(self.shapes.integers(inputs, outputs=False)):
-            values, own = self.integers.reference_values(item)
+            try:
+                values, own = self.integers.reference_values(item)
+            except InputError as error:
+                raise in_batch(at, error) from None
             items.append(values)
             for wrap in own:
                 key = (wrap.location, wrap.operation, wrap.type)

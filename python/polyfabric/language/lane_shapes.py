@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,7 @@ from numpy.typing import NDArray
 from .._native import ElementType
 from ..errors import InputError, ProgramError, shown
 from .shapes import Shapes, expect_inputs, written
-
-if TYPE_CHECKING:
-    from .types import Type
+from .types import TextType, Type, text_bytes
 
 MOST_BATCH = 1 << 16
 """Largest batch: the lanes of the largest ring."""
@@ -122,6 +120,45 @@ def _is_value(kind: ElementType, number: int) -> bool:
     return lo <= number <= hi and (number - lo) % stride == 0
 
 
+def in_batch(at: int, error: InputError) -> InputError:
+    """`error`, about one item of a batch."""
+    return InputError(f"item {at} of the batch: {error}")
+
+
+MOST_AT_ONCE = 62
+"""Most bits of integers that are split into digits as numbers of 64 bits."""
+
+
+def _rows(kind: Type, column: list[Any]) -> NDArray[np.int64] | None:
+    """The integers or the bytes of each item, if all items have a usual form: integers of at most 64 bits, or texts."""
+    if isinstance(kind, TextType):
+        try:
+            texts = [text_bytes(text) for text in column if isinstance(text, str | bytes)]
+        except ProgramError:
+            return None
+        if len(texts) < len(column) or max(map(len, texts)) > kind.length:
+            return None
+        padded = b"".join(text.ljust(kind.length, b"\0") for text in texts)
+        return np.frombuffer(padded, dtype=np.uint8).reshape(len(column), -1).astype(np.int64)
+    if any(isinstance(value, np.ma.MaskedArray) for value in column):
+        return None
+    try:
+        array = np.asarray(column)
+    except (ValueError, OverflowError):
+        return None
+    if array.dtype.kind not in "bi" or array.shape[1:] != (() if kind.scalar else (kind.length,)):
+        return None
+    return array.reshape(len(column), -1).astype(np.int64)
+
+
+def _digits(kind: Type, rows: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """The digits of each item, as `Shapes.flatten` orders them, if all values are of the type."""
+    if kind.width > MOST_AT_ONCE or ((rows < kind.lo) | (rows > kind.hi) | ((rows - kind.lo) % kind.stride != 0)).any():
+        return None
+    bits = rows & (1 << kind.width) - 1
+    return np.concatenate([bits >> 2 * place & 3 for place in range(kind.size)], axis=1)
+
+
 class LaneShapes:
     """The types of a program's inputs and outputs, and the vectors of slots that hold them."""
 
@@ -205,30 +242,37 @@ class LaneShapes:
 
     def flatten(self, inputs: Mapping[str, Any], *, partly: bool = False) -> dict[str, Vector]:
         """Inputs as vectors of slots, checked against names, lengths and types. With `partly`, inputs may be missing."""
-        items = []
-        for at, item in enumerate(self._items(inputs, partly=partly)):
-            try:
-                items.append(self._integers.flatten(item, partly=partly))
-            except InputError as error:
-                raise InputError(f"item {at} of the batch: {error}") from None
-        vectors: dict[str, Vector] = {}
-        for terminal, (name, kind, _) in zip(self._given, self._ends.inputs, strict=True):
-            if name in items[0]:
-                values = np.array([item[name] for item in items], dtype=np.int64)
-                self._expect_values(name, kind, values)
-                vectors |= self._packed(terminal, values)
-        return vectors
-
-    def _items(self, inputs: Mapping[str, Any], *, partly: bool) -> list[Mapping[str, Any]]:
-        """The inputs of each item of the batch."""
         expect_inputs(self._ends.name, inputs, self.inputs)
         if not partly and len(inputs) < len(self.inputs):
             missing = next(name for name in self.inputs if name not in inputs)
             raise InputError(
                 f"{self._ends.name}: input {missing!r} is missing; give a list of {self.batch} of {self.inputs[missing]}"
             )
-        columns = {name: self._column(name, given) for name, given in inputs.items()}
-        return [{name: column[at] for name, column in columns.items()} for at in range(self.batch)]
+        vectors: dict[str, Vector] = {}
+        for terminal, (name, kind, _) in zip(self._given, self._ends.inputs, strict=True):
+            if name in inputs:
+                values = self._flattened(name, self._column(name, inputs[name]))
+                self._expect_values(name, kind, values)
+                vectors |= self._packed(terminal, values)
+        return vectors
+
+    def _flattened(self, name: str, column: list[Any]) -> NDArray[np.int64]:
+        """One input of all items, as one row each."""
+        kind = self.inputs[name]
+        rows = _rows(kind, column)
+        if rows is not None and kind.split:
+            rows = _digits(kind, rows)
+        return rows if rows is not None else self._one_by_one(name, column)
+
+    def _one_by_one(self, name: str, column: list[Any]) -> NDArray[np.int64]:
+        """The same for values in any form. Rejects an item of another type."""
+        rows = []
+        for at, value in enumerate(column):
+            try:
+                rows.append(self._integers.flatten({name: value}, partly=True)[name])
+            except InputError as error:
+                raise in_batch(at, error) from None
+        return np.array(rows, dtype=np.int64)
 
     def _column(self, name: str, given: Any) -> list[Any]:  # noqa: ANN401 - whatever the user gave
         """One input of all items. Sets have no order, and dictionaries would give their keys."""
@@ -248,9 +292,9 @@ class LaneShapes:
         wrong = (values < lo) | (values > hi) | ((values - lo) % stride != 0)
         if wrong.any():
             at, element = np.argwhere(wrong)[0]
-            raise InputError(
-                f"item {at} of the batch: {self._ends.name}: input {name!r} holds {values[at, element]}, but {self.inputs[name]} is needed; "
-                "correct the value"
+            needed = f"but {self.inputs[name]} is needed; correct the value"
+            raise in_batch(
+                at, InputError(f"{self._ends.name}: input {name!r} holds {values[at, element]}, {needed}")
             )
 
     def _packed(self, terminal: Terminal, values: NDArray[np.int64]) -> dict[str, Vector]:

@@ -19,7 +19,7 @@ use memory::{planning_bytes, prepared_bytes};
 use polyfabric_machines::Machine;
 use polyfabric_machines::contract::rns;
 use polyfabric_program::rns::folding::{Folded, fold};
-use polyfabric_program::rns::homomorphic::{NodeId, Op, Program, Scheme, Values, evaluate_each};
+use polyfabric_program::rns::homomorphic::{Builder, NodeId, Op, Program, Scheme, Values, evaluate_each};
 use polyfabric_program::rns::kernel::{KernelProgram, KeyUse, PublicPolynomial};
 use polyfabric_program::rns::levels::Scale;
 use polyfabric_program::rns::lowering::{
@@ -131,9 +131,7 @@ fn refused(error: impl std::fmt::Display) -> PlanError {
 
 /// `program` with every encrypted node as an additional output.
 fn instrumented(program: &Program) -> Result<Program, PlanError> {
-    let mut builder =
-        polyfabric_program::rns::homomorphic::Builder::new(program.name(), program.scheme(), program.slots())
-            .map_err(refused)?;
+    let mut builder = Builder::like(program).map_err(refused)?;
     for (_, node) in program.iter() {
         builder.at(node.location.clone());
         builder.push(node.op.clone(), &node.operands).map_err(refused)?;

@@ -19,6 +19,7 @@ use polyfabric_schemes::rns::security::{STANDARD_SECURITY_BITS, largest_log2_mod
 use polyfabric_schemes::set_file::ParameterSet;
 use polyfabric_schemes::{bgv as bgv_scheme, ckks as ckks_scheme};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 
 /// The set's bootstrapping, if the program bootstraps.
 pub fn bootstrapping(
@@ -40,9 +41,15 @@ pub fn bootstrapping(
     ckks::bootstrapping(parameters, chain, choice, slots).map_err(parameter)
 }
 
-/// Number of bootstraps in a program, lookups included.
+/// Number of bootstraps in a program. Lookups of one operand share one.
 pub fn bootstraps_of(program: &Program) -> usize {
-    program.nodes().iter().filter(|node| matches!(node.op, Op::Bootstrap { .. } | Op::Lookup { .. })).count()
+    let mut looked_up = HashSet::new();
+    let bootstraps = program.nodes().iter().filter(|node| match node.op {
+        Op::Bootstrap { .. } => true,
+        Op::Lookup { .. } => looked_up.insert(&node.operands),
+        _ => false,
+    });
+    bootstraps.count()
 }
 
 /// Whether the program needs a set with tables. Such sets serve no other programs.

@@ -1,7 +1,8 @@
 //! Is the smallest sufficient set chosen, are bootstraps placed, and are insufficient sets and key switches rejected?
 
 use super::*;
-use polyfabric_program::rns::homomorphic::Builder;
+use polyfabric_program::rns::homomorphic::{Builder, Table};
+use polyfabric_program::rns::kernel::OpKind;
 use polyfabric_runtime::rns::cpu::Effort;
 use std::collections::BTreeMap;
 
@@ -195,6 +196,31 @@ fn a_modulus_without_slots_is_rejected_with_alternatives() {
 
 fn machine(name: &str) -> Machine {
     polyfabric_machines::description(name).unwrap()
+}
+
+/// `table` of x, of the result, and so on, `rounds` times in all; and of x once more, with another table.
+fn looked_up(table: &Table, slots: usize, rounds: usize) -> Arc<Program> {
+    let mut builder = Builder::new("looked-up", Scheme::Ckks, slots).unwrap();
+    let x = builder.input("x").unwrap();
+    let other = Table::new(&vec![0; table.len()], 2).unwrap();
+    let other = builder.lookup(x, Arc::new(other)).unwrap();
+    let y = (0..rounds).fold(x, |y, _| builder.lookup(y, Arc::new(table.clone())).unwrap());
+    builder.output("other", other).unwrap();
+    builder.output("y", y).unwrap();
+    Arc::new(builder.finish().unwrap())
+}
+
+#[test]
+fn lookups_of_one_operand_are_one_bootstrap() {
+    let table = Table::new(&[1, 0, 3, 2], 4).unwrap();
+    let asked = Some(ParameterRequest::Name("toy-10-lookup"));
+    let plan = SlotPlan::new(&looked_up(&table, 8, 3), Request { asked, security: 0.0, ..request() }).unwrap();
+    // A bootstrap switches to the ephemeral secret once.
+    let switches = plan.kernel().ops.iter();
+    let switches =
+        switches.filter(|op| matches!(op.kind, OpKind::InnerProduct { key: KeyId::Encapsulate, .. })).count();
+    assert_eq!(switches, 3);
+    assert_eq!(plan.facts().unwrap()["bootstraps"]["in_all"], switches);
 }
 
 /// z = x + rotate(x, 1); with `products`, z·y three times, squared, and z·y once more.

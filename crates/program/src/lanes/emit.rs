@@ -3,9 +3,9 @@
 use super::elements::{Elements, Term, terms};
 use super::modulus::{Function, Moduli, SELECTED};
 use super::{Element, LaneError, LaneErrorCause as Cause, OnSlots, Result, Terminal, nodes, refuse};
-use crate::MemoryBudget;
 use crate::rns::homomorphic::{Builder, Complex, NodeId as Vector, ProgramError as SlotError, Scheme, Table, Values};
-use crate::tfhe::homomorphic::{ElementType, Node, NodeId, Op, Program};
+use crate::tfhe::homomorphic::{ElementType, Node, NodeId, Op, Program, op_name};
+use crate::{Located, MemoryBudget};
 use std::collections::HashMap;
 use std::f64::consts::FRAC_1_SQRT_2;
 use std::sync::Arc;
@@ -43,11 +43,12 @@ impl<'p> Emitter<'p> {
         program: &'p Program,
         elements: &'p Elements,
         moduli: &'p Moduli,
-        slots: usize,
+        batch: usize,
         memory: MemoryBudget,
     ) -> Result<Self> {
+        let slots = batch.div_ceil(2).next_power_of_two();
         let mut builder = Builder::new(program.name(), Scheme::Ckks, slots).map_err(from_slots)?;
-        builder.within(memory);
+        builder.of_batch(batch).map_err(from_slots)?.within(memory);
         Ok(Self { program, elements, moduli, builder, done: HashMap::new(), values: Vec::new() })
     }
 
@@ -70,7 +71,7 @@ impl<'p> Emitter<'p> {
                 Op::Output { name } => {
                     let mut elements = Vec::with_capacity(node.length);
                     for index in 0..node.length {
-                        elements.push(match self.read(node.operands[0], index) {
+                        elements.push(match self.read(node, node.operands[0], index)? {
                             Value::Public(value) => Element::Public(value),
                             Value::Slots(value) => {
                                 let vector = vector_name(name, index, node.length);
@@ -101,8 +102,10 @@ impl<'p> Emitter<'p> {
         Terminal { name: name.to_owned(), modulus: self.moduli.of(id), elements }
     }
 
-    fn read(&self, operand: NodeId, element: usize) -> Value {
-        self.values[operand.index()][element].unwrap_or(Value::Public(0))
+    /// Element `element` of `operand`, an operand of `node`.
+    fn read(&self, node: &Node, operand: NodeId, element: usize) -> Result<Value> {
+        let unread = || converted(node, "an element that it reads is missing");
+        self.values[operand.index()][element].ok_or_else(unread)
     }
 
     fn element(&mut self, id: NodeId, node: &Node, index: usize) -> Result<Value> {
@@ -110,8 +113,8 @@ impl<'p> Emitter<'p> {
         let p = self.moduli.of(id);
         let read: Vec<(Value, i64)> = terms(program, node, index)
             .into_iter()
-            .map(|Term { operand, element, weight }| (self.read(operand, element), weight))
-            .collect();
+            .map(|Term { operand, element, weight }| Ok((self.read(node, operand, element)?, weight)))
+            .collect::<Result<_>>()?;
         let operand = |at: usize| read[at].0;
         let used = node.operands.iter().copied().find(|&operand| self.elements.is_used(operand));
         let from = self.moduli.of(used.unwrap_or(id));
@@ -130,24 +133,24 @@ impl<'p> Emitter<'p> {
             Op::Linear { bias, .. } => self.sum(&read, bias[index], p),
             Op::Lookup { tables, choice, .. } => {
                 let table = choice.as_ref().map_or(0, |choice| choice[index] as usize);
-                self.lookup(operand(0), &Function::of_table(&tables[table], operand_type()), from, p)
+                self.lookup(node, operand(0), &Function::of_table(&tables[table], operand_type()), from, p)
             }
             Op::LookupEach { tables } => {
                 let table = index / program.node(node.operands[0]).length;
-                self.lookup(operand(0), &Function::of_table(&tables[table], operand_type()), from, p)
+                self.lookup(node, operand(0), &Function::of_table(&tables[table], operand_type()), from, p)
             }
             Op::Sign => {
                 let negative = if node.element == ElementType::Boolean { 0 } else { -1 };
-                self.lookup(operand(0), &Function::sign(operand_type(), negative), from, p)
+                self.lookup(node, operand(0), &Function::sign(operand_type(), negative), from, p)
             }
             Op::Gate(gate) => {
                 let sum = self.add(operand(0), operand(1), from)?;
-                self.lookup(sum, &Function::gate(*gate), from, p)
+                self.lookup(node, sum, &Function::gate(*gate), from, p)
             }
             Op::Mux => {
                 let weighted: Vec<_> = read.iter().zip(SELECTED).map(|(&(value, _), weight)| (value, weight)).collect();
                 let packed = self.sum(&weighted, 0, from)?;
-                self.lookup(packed, &Function::mux(), from, p)
+                self.lookup(node, packed, &Function::mux(), from, p)
             }
             Op::Select { .. } | Op::Concat | Op::Assume | Op::Input { .. } | Op::Output { .. } => Ok(operand(0)),
         }
@@ -228,12 +231,13 @@ impl<'p> Emitter<'p> {
         self.add(sum, Value::Public(bias), p)
     }
 
-    /// `function` of `a` modulo `from`, modulo `to`.
-    fn lookup(&mut self, a: Value, function: &Function, from: u32, to: u32) -> Result<Value> {
+    /// `function` of `a` modulo `from`, modulo `to`, for `node`.
+    fn lookup(&mut self, node: &Node, a: Value, function: &Function, from: u32, to: u32) -> Result<Value> {
         match a {
             Value::Public(value) => Ok(Value::Public(function.of(value))),
             Value::Slots(a) => {
-                let residues = function.residues(from).unwrap_or_default();
+                let ambiguous = || converted(node, "two values of one residue have different entries");
+                let residues = function.residues(from).ok_or_else(ambiguous)?;
                 // Residues that no value has repeat the entry before, which keeps the table smooth.
                 let last = residues.iter().flatten().next_back().copied().unwrap_or(0);
                 let entries = residues.iter().scan(last, |last, entry| {
@@ -242,18 +246,20 @@ impl<'p> Emitter<'p> {
                 });
                 let entries: Vec<u32> = entries.collect();
                 let key = Done::Lookup(a, entries.clone(), to);
-                match Table::new(&entries, to) {
-                    Some(table) => self.once(key, |builder| builder.lookup(a, Arc::new(table))),
-                    None => Ok(Value::Public(0)),
-                }
+                let table = Table::new(&entries, to).ok_or_else(|| converted(node, "its table has wrong entries"))?;
+                self.once(key, |builder| builder.lookup(a, Arc::new(table)))
             }
         }
     }
 }
 
 fn from_slots(error: SlotError) -> LaneError {
-    // The location is part of the error.
-    LaneError { cause: error.into(), location: None }
+    Located { cause: error.cause.into(), location: error.location }
+}
+
+/// An error of the conversion of `node` that no program causes.
+fn converted(node: &Node, problem: &'static str) -> LaneError {
+    Located { cause: Cause::Converted { op: op_name(&node.op), problem }, location: node.location.clone() }
 }
 
 fn vector_name(name: &str, index: usize, length: usize) -> String {

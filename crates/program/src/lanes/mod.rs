@@ -13,13 +13,12 @@ mod elements;
 mod emit;
 mod modulus;
 
-use crate::rns::homomorphic::{Program as SlotProgram, ProgramError as SlotProgramError};
+use crate::rns::homomorphic::{Program as SlotProgram, ProgramErrorCause as SlotErrorCause};
 use crate::tfhe::homomorphic::{ElementType, Node, NodeId, Program};
-use crate::{Location, MemoryBudget};
+use crate::{Located, Location, MemoryBudget};
 use elements::Elements;
 use emit::Emitter;
 use modulus::Moduli;
-use std::fmt;
 use thiserror::Error;
 
 /// Largest modulus p of integers on slots: that of the tables of the built-in parameter sets.
@@ -55,21 +54,7 @@ pub enum Element {
 }
 
 /// Why a program on integers has no form on slots.
-#[derive(Clone, Debug, PartialEq, Error)]
-pub struct LaneError {
-    #[source]
-    pub cause: LaneErrorCause,
-    pub location: Option<Location>,
-}
-
-impl fmt::Display for LaneError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.location {
-            Some(location) => write!(f, "{location}: {}", self.cause),
-            None => self.cause.fmt(f),
-        }
-    }
-}
+pub type LaneError = Located<LaneErrorCause>;
 
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum LaneErrorCause {
@@ -84,8 +69,10 @@ pub enum LaneErrorCause {
     TooManyValues { op: &'static str, element: ElementType, most: u32 },
     #[error("{name}: all outputs are public; return at least one encrypted value")]
     AllPublic { name: String },
+    #[error("{op}: {problem} in the conversion to slots; report this, and use TFHE")]
+    Converted { op: &'static str, problem: &'static str },
     #[error(transparent)]
-    Slots(#[from] SlotProgramError),
+    Slots(#[from] SlotErrorCause),
 }
 
 type Result<T> = std::result::Result<T, LaneError>;
@@ -108,8 +95,7 @@ pub fn convert(program: &Program, batch: usize, memory: MemoryBudget) -> Result<
     }
     let elements = Elements::new(program);
     let moduli = Moduli::new(program, &elements)?;
-    let slots = batch.div_ceil(2).next_power_of_two();
-    Emitter::new(program, &elements, &moduli, slots, memory)?.run()
+    Emitter::new(program, &elements, &moduli, batch, memory)?.run()
 }
 
 /// The nodes of `program` with their indices.

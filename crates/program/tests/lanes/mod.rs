@@ -2,11 +2,15 @@
 
 use polyfabric_program::MemoryBudget;
 use polyfabric_program::lanes::{Element, LaneErrorCause, MOST_BATCH, MOST_MODULUS, OnSlots, Terminal, convert};
-use polyfabric_program::rns::homomorphic::{Complex, Op as SlotOp, Table, Values, evaluate as evaluate_slots};
+use polyfabric_program::rns::homomorphic::{
+    Complex, Op as SlotOp, Program as SlotProgram, Table, Values, evaluate as evaluate_slots,
+};
+use polyfabric_program::rns::text::parse_program;
 use polyfabric_program::tfhe::homomorphic::{
     Builder, ElementType, Gate, LookupResult, Program, Range, Table as IntegerTable, evaluate,
 };
 use polyfabric_program::tfhe::integers::{BitOperation, Comparison, IntegerType, Integers};
+use polyfabric_schemes::port::Direction;
 use std::collections::{BTreeMap, HashMap};
 
 type Inputs = BTreeMap<String, Vec<i64>>;
@@ -210,6 +214,24 @@ fn tables_of_one_sum_share_their_operand() {
     assert_eq!(operands.len(), 2);
     assert_eq!(operands[0], operands[1]);
     assert_eq!((converted.inputs[0].modulus, converted.outputs[0].modulus), (7, 4));
+}
+
+#[test]
+fn the_batch_is_part_of_the_program() {
+    let mut builder = Builder::new("batched").unwrap();
+    let x = builder.input("x", integer(0, 3), 1).unwrap();
+    builder.output("y", x).unwrap();
+    let program = builder.finish().unwrap();
+    let [three, four] = [3, 4].map(|batch| on_slots(&program, batch).program);
+    assert_eq!(three.slots(), four.slots());
+    let port = |program: &SlotProgram| program.port(Direction::Input, "x");
+    assert_ne!(port(&three), port(&four));
+    let text = three.to_string();
+    let read = parse_program(&text).unwrap();
+    assert_eq!((read.batch(), port(&read)), (Some(3), port(&three)));
+    for wrong in ["batch 0", "batch 5"] {
+        assert!(parse_program(&text.replace("batch 3", wrong)).is_err(), "{wrong}");
+    }
 }
 
 #[test]

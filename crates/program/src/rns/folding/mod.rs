@@ -285,7 +285,7 @@ impl<'a> Fold<'a> {
                 node.operands.iter().for_each(|operand| live[operand.index()] = true);
             }
         }
-        let mut builder = Builder::new(self.program.name(), self.program.scheme(), self.program.slots())?;
+        let mut builder = Builder::like(self.program)?;
         let mut places: HashMap<NodeId, NodeId> = HashMap::new();
         for (index, node) in self.nodes.into_iter().enumerate().filter(|&(index, _)| live[index]) {
             builder.at(node.location);

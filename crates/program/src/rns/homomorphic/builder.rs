@@ -30,6 +30,7 @@ pub struct Builder {
     name: Arc<str>,
     scheme: Scheme,
     slots: usize,
+    batch: Option<usize>,
     nodes: Vec<Node>,
     location: Option<Location>,
     memory: MemoryBudget,
@@ -52,6 +53,7 @@ impl Builder {
             name: name.into(),
             scheme,
             slots,
+            batch: None,
             nodes: Vec::new(),
             location: None,
             memory: MemoryBudget::default(),
@@ -76,6 +78,25 @@ impl Builder {
             return Err(builder.refuse(Cause::Slots { slots, least, limit }));
         }
         Ok(builder)
+    }
+
+    /// An empty program with the name, scheme, slots and batch of `program`.
+    pub fn like(program: &Program) -> Result<Self> {
+        let builder = Self::new(program.name(), program.scheme(), program.slots())?;
+        Ok(Self { batch: program.batch(), ..builder })
+    }
+
+    /// States that the lanes of the slots hold `batch` inputs of a program on integers.
+    ///
+    /// # Errors
+    /// [`Cause::Batch`] if they cannot.
+    pub fn of_batch(&mut self, batch: usize) -> Result<&mut Self> {
+        let most = 2 * self.slots;
+        if !(1..=most).contains(&batch) {
+            return Err(self.refuse(Cause::Batch { batch, slots: self.slots, most }));
+        }
+        self.batch = Some(batch);
+        Ok(self)
     }
 
     /// Sets the source location of the nodes that follow.
@@ -473,6 +494,6 @@ impl Builder {
         if self.output_names.is_empty() {
             return Err(self.refuse(Cause::NoOutput { name: self.name.to_string() }));
         }
-        Ok(Program { name: self.name, scheme: self.scheme, slots: self.slots, nodes: self.nodes })
+        Ok(Program { name: self.name, scheme: self.scheme, slots: self.slots, batch: self.batch, nodes: self.nodes })
     }
 }

@@ -1,24 +1,11 @@
 //! Errors of building a homomorphic program.
 
 use super::NodeId;
-use crate::location::place;
-use crate::{Location, MemoryExceeded};
-use std::fmt;
+use crate::{Located, MemoryExceeded};
 use thiserror::Error;
 
-/// An error while building a program: the cause, and the source location of the operation.
-#[derive(Clone, Debug, PartialEq, Error)]
-pub struct ProgramError {
-    #[source]
-    pub cause: ProgramErrorCause,
-    pub location: Option<Location>,
-}
-
-impl fmt::Display for ProgramError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", place(self.location.as_ref()), self.cause)
-    }
-}
+/// An error while building a program, and the source location of the operation.
+pub type ProgramError = Located<ProgramErrorCause>;
 
 /// The cause of a [`ProgramError`].
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -27,6 +14,8 @@ pub enum ProgramErrorCause {
         "{slots} slots: the number of slots is a power of two from {least} to {limit}; pad the vectors to the next power, or split them"
     )]
     Slots { slots: usize, least: usize, limit: usize },
+    #[error("a batch of {batch} inputs, but {slots} slots hold 1 to {most}")]
+    Batch { batch: usize, slots: usize, most: usize },
     #[error(
         "bootstrap: the operand cannot repeat every {slots} slots; give a power of two up to the program's {limit} slots (CKKS only)"
     )]

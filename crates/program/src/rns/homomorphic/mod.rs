@@ -221,6 +221,7 @@ pub struct Program {
     name: Arc<str>,
     scheme: Scheme,
     slots: usize,
+    batch: Option<usize>,
     nodes: Vec<Node>,
 }
 
@@ -236,6 +237,11 @@ impl Program {
     /// Slots per vector, a power of two; for BGV, of both rows together.
     pub fn slots(&self) -> usize {
         self.slots
+    }
+
+    /// For a program on integers ([`lanes`](crate::lanes)): the inputs that the lanes of its slots hold. Otherwise `None`.
+    pub fn batch(&self) -> Option<usize> {
+        self.batch
     }
 
     /// Slots per row, over which rotations are cyclic.

@@ -180,7 +180,7 @@ impl<'a> Cuts<'a> {
     /// The program in which readers after a cut use bootstrapped copies of `values`.
     fn rebuilt(&self, values: &BTreeSet<NodeId>) -> Result<Placed, ProgramError> {
         let program = self.program;
-        let mut builder = Builder::new(program.name(), program.scheme(), program.slots())?;
+        let mut builder = Builder::like(program)?;
         let mut nodes: Vec<NodeId> = Vec::with_capacity(program.nodes().len());
         let mut restored: Vec<Option<NodeId>> = Vec::with_capacity(program.nodes().len());
         for (id, node) in program.iter() {

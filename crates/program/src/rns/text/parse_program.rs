@@ -21,6 +21,9 @@ pub fn parse_program(text: &str) -> Result<Program> {
     lexer.expect("slots")?;
     let slots = lexer.usize()?;
     let mut builder = Builder::new(&name, scheme, slots).map_err(|error| refused(place, error))?;
+    if lexer.accept("batch")? {
+        builder.of_batch(lexer.usize()?).map_err(|error| refused(place, error))?;
+    }
     while !lexer.at_end() {
         let place = lexer.here();
         lexer.definition(builder.nodes().len())?;

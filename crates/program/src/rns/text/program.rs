@@ -27,7 +27,11 @@ impl Program {
     }
 
     fn print(&self, f: &mut fmt::Formatter<'_>, places: bool) -> fmt::Result {
-        writeln!(f, "program {:?} {} slots {}", self.name(), self.scheme(), self.slots())?;
+        write!(f, "program {:?} {} slots {}", self.name(), self.scheme(), self.slots())?;
+        if let Some(batch) = self.batch() {
+            write!(f, " batch {batch}")?;
+        }
+        writeln!(f)?;
         for (id, node) in self.iter() {
             write!(f, "{id} = {}", op_name(&node.op))?;
             if let Op::Input { name, .. } | Op::Output { name } = &node.op {

@@ -2,26 +2,12 @@
 
 use super::{ElementType, TableError};
 use crate::tfhe::matrix::MatrixError;
-use crate::{Location, MemoryExceeded};
+use crate::{Located, MemoryExceeded};
 use std::fmt;
 use thiserror::Error;
 
-/// An error while building a program: the cause, and the source location of the operation.
-#[derive(Clone, Debug, PartialEq, Error)]
-pub struct ProgramError {
-    #[source]
-    pub cause: ProgramErrorCause,
-    pub location: Option<Location>,
-}
-
-impl fmt::Display for ProgramError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.location {
-            Some(location) => write!(f, "{location}: {}", self.cause),
-            None => write!(f, "{}", self.cause),
-        }
-    }
-}
+/// An error while building a program, and the source location of the operation.
+pub type ProgramError = Located<ProgramErrorCause>;
 
 impl fmt::Display for ElementType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
