@@ -81,18 +81,17 @@ def turned(x):
 
 
 def test_a_batch_of_inputs_keeps_a_tfhe_machine_busy():
-    row, f1 = pf.compare(turned, ["morphling", "f1"], batch=64)["machines"]
+    (row,) = pf.compare(turned, ["morphling"], batch=64)["machines"]
     alone = turned.simulate("morphling", max_failure=0)
     assert row["operation"] == "inputs"
     assert row["latency_s"] == pytest.approx(alone["latency_s"])
     assert row["throughput_per_s"] > 8 / alone["seconds"]
-    assert f1["error"]
-    assert not f1["set_refused"]
 
 
 @pytest.mark.full
-def test_a_batch_of_inputs_takes_a_slot_machine_as_long_as_one():
-    few, many = (pf.compare(turned, ["osiris"], batch=batch)["machines"][0] for batch in (64, 1 << 16))
+@pytest.mark.parametrize("machine", ["f1", "osiris"])
+def test_a_batch_of_inputs_takes_a_slot_machine_as_long_as_one(machine):
+    few, many = (pf.compare(turned, [machine], batch=batch)["machines"][0] for batch in (64, 1 << 16))
     assert many["latency_s"] == few["latency_s"]
     assert many["throughput_per_s"] == pytest.approx(1024 * few["throughput_per_s"])
 

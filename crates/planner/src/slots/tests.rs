@@ -223,6 +223,22 @@ fn lookups_of_one_operand_are_one_bootstrap() {
     assert_eq!(plan.facts().unwrap()["bootstraps"]["in_all"], switches);
 }
 
+/// With the lowering of F1, whose words have 32 bits, errors stay bounded over many lookups of the most sensitive table.
+#[test]
+fn lookups_of_f1s_set_keep_their_bound() {
+    let mut entries = [9; 16];
+    entries[0] = 8;
+    let program = looked_up(&Table::new(&entries, 16).unwrap(), 1 << 15, 14);
+    let f1 = machine("f1");
+    let plan = SlotPlan::new(&program, Request { machine: Some(&f1), ..request() }).unwrap();
+    assert!(plan.set().name() == "ckks-lookup-820" && bits(&plan) >= 128.0);
+    assert!(plan.failure_log2().unwrap() <= DEFAULT_FAILURE_LOG2);
+    let Lowering::Ckks(plan) = plan.lowering else { panic!("a program of CKKS") };
+    let lookups = program.iter().filter(|(_, node)| matches!(node.op, Op::Lookup { .. }));
+    let bounds: Vec<f64> = lookups.map(|(id, _)| (16.0 * plan.noise.node(id).unwrap().bound).log2()).collect();
+    assert!(bounds.iter().all(|&bound| bound < -7.0), "{bounds:?}");
+}
+
 /// z = x + rotate(x, 1); with `products`, z·y three times, squared, and z·y once more.
 fn turned(products: bool) -> Arc<Program> {
     let mut builder = Builder::new("turned", Scheme::Bgv { plaintext_modulus: T }, 4096).unwrap();
