@@ -325,6 +325,11 @@ def test_the_cost_of_a_batch_counts_its_inputs() -> None:
     report = small.cost(parameters=TOY)
     assert report["batch"] == small.batch
     assert "inputs at once" in report.table()
+    alone, each = report["one_by_one"], product.cost()
+    assert (alone["parameters"], alone["key_bytes"]) == (each["parameters"], each["server_key_bytes"])
+    least = alone["cheaper_from"] or alone["lanes"] + 1
+    assert (least - 1) * alone["seconds"] <= report["seconds"]
+    assert alone["cheaper_from"] is None or report["seconds"] < least * alone["seconds"]
 
 
 @pytest.mark.full
@@ -336,6 +341,15 @@ def test_a_batch_in_all_lanes_of_a_secure_set() -> None:
     result = sums.run(x=x, y=y, security=128)
     assert result.value == [(a + b) % 256 for a, b in zip(x, y, strict=True)]
     assert result.log2_failure < -120
+
+
+@pytest.mark.full
+def test_a_batch_decrypts_right_after_f1s_schedule() -> None:
+    batch = 1000
+    entries = [12, 5, 6, 11, 9, 0, 10, 13, 3, 14, 15, 8, 4, 7, 1, 2]
+    table = pf.program(x=pf.Int(0, 15))(lambda x: pf.lookup(x, entries)).in_batches(batch)
+    x = np.random.default_rng(8).integers(0, 16, batch).tolist()
+    assert table.run(x=x, on="f1", security=128).value == [entries[value] for value in x]
 
 
 def test_the_command_line_names_the_largest_batch(tmp_path) -> None:

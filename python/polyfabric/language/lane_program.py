@@ -28,12 +28,15 @@ class LaneProgram(TracedProgram):
     shapes: LaneShapes
     scheme = "ckks"
     integers: TfheProgram
-    """The same program on one input, with integers that are encrypted one by one."""
+    """The same program on one input, as it is lowered for slots."""
+    single: TfheProgram
+    """The same program on one input, as TFHE executes it."""
     mapped: Mapping[int, tuple[int, float, float, int]] = {}
     functions: Mapping[int, Approximated] = {}
 
-    def __init__(self, integers: TfheProgram, batch: int) -> None:
+    def __init__(self, integers: TfheProgram, batch: int, single: TfheProgram | None = None) -> None:
         self.integers = integers
+        self.single = single or integers
         native, inputs, outputs = integers.native.on_slots(batch, most())
         shapes = LaneShapes(integers.shapes, integers.native, native.slots, batch, inputs, outputs)
         self._begin(native, shapes, integers.__doc__)
@@ -87,11 +90,11 @@ class LaneProgram(TracedProgram):
         return values
 
 
-def batched(program: TfheProgram, batch: int, kind: Callable[[TfheProgram, int], L]) -> L:
+def batched(program: TfheProgram, batch: int, kind: Callable[[TfheProgram, int, TfheProgram], L]) -> L:
     """The program on batches of inputs: with one vector of slots a value if the tables suffice, otherwise with digits."""
     batch = whole("batch", batch, 1, MOST_BATCH)
     if program.function is None or program.declared is None:
-        return kind(program, batch)
+        return kind(program, batch, program)
     refused, widths = None, None
     integers = [name for name, declared in program.declared.items() if declared.kind == "integer"]
     forms: list[tuple[Form, Collection[str]]] = [("free", ()), ("split", ()), ("split", integers)]
@@ -103,7 +106,7 @@ def batched(program: TfheProgram, batch: int, kind: Callable[[TfheProgram, int],
             # Another lowering may have wider results, which wrap at another width.
             widths = widths or tracer.reference.widths
             if tracer.reference.widths == widths:
-                return kind(made, batch)
+                return kind(made, batch, program)
         except InDigits:
             continue
         except ProgramError as error:

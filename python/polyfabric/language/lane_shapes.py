@@ -293,9 +293,7 @@ class LaneShapes:
         if wrong.any():
             at, element = np.argwhere(wrong)[0]
             needed = f"but {self.inputs[name]} is needed; correct the value"
-            raise in_batch(
-                at, InputError(f"{self._ends.name}: input {name!r} holds {values[at, element]}, {needed}")
-            )
+            raise in_batch(at, InputError(f"{self._ends.name}: input {name!r} holds {values[at, element]}, {needed}"))
 
     def _packed(self, terminal: Terminal, values: NDArray[np.int64]) -> dict[str, Vector]:
         residues = values % terminal.modulus
