@@ -402,6 +402,18 @@ def test_batches_are_the_same() -> None:
     assert batch.shaped(shapes.rounded(batch.native.evaluate(batch.flatten(given)))) == batch.clear(given)
 
 
+@pytest.mark.full
+def test_batches_decrypt_right() -> None:
+    kind = pf.Fixed(4, 2, rounding="nearest")
+    numbers = [at / 4 for at in range(-8, 8)]
+    program = pf.program(x=kind, y=kind)(lambda x, y: (x + y * 0.5, x < 0.3))
+    result = program.in_batches(16).run(x=numbers, y=numbers[::-1])
+    halves = [fit(Fraction(y) / 2, program.outputs["result0"]) for y in numbers[::-1]]
+    sums = [fit(Fraction(x) + half, program.outputs["result0"]) for x, half in zip(numbers, halves, strict=True)]
+    assert result.value == (sums, [int(x < 0.3) for x in numbers])
+    assert result.correct
+
+
 SOURCE = """
 import polyfabric as pf
 

@@ -36,7 +36,7 @@ ARITHMETIC = frozenset({"+", "-", "*", "/", "**", "//", "neg", "abs", "<<", "sum
 """Operations whose results are reported if they leave the range of their type. All others stay within it, or wrap by design."""
 
 
-SHOWN = {"mux": "where", "at": "[i]", "take": "[..]", "neg": "-", "table": "lookup"}
+SHOWN = {"mux": "where", "at": "[i]", "take": "[..]", "neg": "-", "table": "lookup", "fixed lookup": "lookup"}
 """Names of operations as the user wrote them, if they have others here."""
 
 
@@ -173,7 +173,7 @@ class Reference:
         made = []
         for index in order:
             step = self._steps[index]
-            given = [f" {operand[0]}" for operand in step.operands if isinstance(operand, list) and len(operand) == 1]
+            given = [f" {plain_number(operand[0])}" for operand in step.operands if isinstance(operand, list) and len(operand) == 1]
             title = names.get(index) or SHOWN.get(step.op, step.op) + (
                 "".join(given) if len(step.operands) == 2 else ""
             )
