@@ -30,6 +30,11 @@ def following(x):
     return x + 1
 
 
+@pf.program(x=pf.Real.vector(4))
+def reals(x):
+    return x * x + 0.5
+
+
 @pf.program(x=pf.UInt(3).vector(200))
 def slow(x):
     for _ in range(20):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import shutil
 import socket
@@ -15,6 +16,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polyfabric as pf
 import pytest
 from rejects import rejects
@@ -137,6 +139,19 @@ def test_keys_are_kept_in_a_folder(served: Served, tokens: dict[str, str], tmp_p
     assert path.stat().st_mode & 0o77 == 0
 
 
+def test_slots_and_inputs_of_other_parties_are_served(tmp_path: Path) -> None:
+    token = tokens_in(tmp_path, "acme")["acme"]
+    with serving(tmp_path, "--public", programs=("both", "reals")) as served:
+        remote = pf.RemoteServer(served.address, token)
+        x = [0.5, -1.0, 0.0, 0.25]
+        for given in ("reals", program("reals")):
+            np.testing.assert_allclose(remote.run(given, x=x), np.square(x) + 0.5, atol=1e-6)
+        owner = remote.client("both")
+        ada, bob = (pf.Encryptor(owner.specification, owner.public_key).encrypt({name: 1}) for name in "xy")
+        assert owner.decrypt(remote.execute("both", ada | bob)) == 1
+        assert remote.run(program("both"), x=1, y=0) == 0
+
+
 def test_the_interface_is_described(ask: Any, client: pf.Client) -> None:
     described = ask("GET", "/openapi.json").json()
     key = client.evaluation_key.to_bytes()
@@ -208,7 +223,7 @@ def test_tokens_come_and_go_while_the_server_runs(served: Served, ask: Any, fold
         path.write_text(before)
 
 
-def test_what_is_no_http_ends_the_connection_and_nothing_else(served: Served, ask: Any) -> None:
+def test_what_is_no_http_ends_the_connection_and_nothing_else(served: Served, ask: Any, tokens: dict[str, str]) -> None:
     for data in (
         b"\0" * 1000,
         b"GET / HTTP/9.9\r\n\r\n",
@@ -216,6 +231,11 @@ def test_what_is_no_http_ends_the_connection_and_nothing_else(served: Served, as
         b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
     ):
         assert not raw(served.address, data).startswith(b"HTTP/1.1 2")
+    # A request that turns out to be none while it is answered.
+    chunked = f"GET /programs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {tokens['acme']}\r\nTransfer-Encoding: chunked\r\n\r\n"
+    for head in (chunked, chunked.replace("Bearer", "")):
+        raw(served.address, head.encode() + b"no size\r\n")
+    assert "Traceback" not in served.log
     assert ask("GET", "/programs").status_code == 200
 
 
@@ -299,6 +319,33 @@ def test_every_address_takes_garbage(ask: Any, served: Served) -> None:
                 answer = ask(method, path.format(program="both", key="x"), "bits", content=body)
                 assert answer.status_code < 500
                 assert method == "HEAD" or answer.status_code != 400 or answer.text.strip()
+    assert "Traceback" not in served.log
+
+
+@pytest.mark.parametrize("count", [60, pytest.param(2000, marks=pytest.mark.full)])
+def test_damaged_requests_of_every_kind(
+    count: int, ask: Any, served: Served, tokens: dict[str, str], client: pf.Client
+) -> None:
+    drawn, request = random.Random(count), client.encrypt(x=1, y=1).to_bytes()
+    whole = []
+    for path, methods in ask("GET", "/openapi.json").json()["paths"].items():
+        filled = path.format(program="both", key="fuzzed") + ("?key=fuzzed" if path.endswith(":run") else "")
+        for method in methods:
+            line = f"{method.upper()} {filled} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {tokens['acme']}\r\n"
+            whole.append(f"{line}Connection: close\r\nContent-Length: {len(request)}\r\n\r\n".encode() + request)
+            chunked = f"{line}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n{len(request):x}\r\n"
+            whole.append(chunked.encode() + request + b"\r\n0\r\n\r\n")
+    parts = (b"%00", b"..", b"/", b"\r\n", b"Expect: 100-continue\r\n", b"@", b"9" * 30, drawn.randbytes(9))
+    for _ in range(count):
+        data = bytearray(drawn.choice(whole))
+        for _ in range(drawn.randrange(1, 4)):
+            at = drawn.randrange(min(len(data), drawn.choice((250, 6000))))
+            data[at : at + drawn.randrange(20)] = drawn.choice(parts)
+        if drawn.random() < 0.2:
+            del data[drawn.randrange(len(data)) :]
+        with suppress(TimeoutError):
+            assert b"HTTP/1.1 5" not in raw(served.address, bytes(data), seconds=0.2)
+    assert ask("GET", "/programs").status_code == 200
     assert "Traceback" not in served.log
 
 

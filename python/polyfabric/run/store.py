@@ -117,7 +117,7 @@ class KeyMemory:
 
 
 class KeyStore:
-    """Servers of one program for many clients. `most_bytes` limits the keys in memory; several stores may share a `KeyMemory` instead.
+    """Servers of one program for many clients. `most_bytes` limits the keys in memory, or is the `KeyMemory` of this module that several stores share.
 
     An evicted server that is computing finishes its answer. Several processes may share the folder; each serves the last key put.
 
@@ -175,8 +175,9 @@ class KeyStore:
         if isinstance(key, EvaluationKey):
             loaded = key
         else:
+            file = path_of(key)
             with _own_faults(client):
-                data = read_bytes(path_of(key))
+                data = read_bytes(file)
             loaded = EvaluationKey(data)
 
         def write() -> None:
@@ -184,7 +185,7 @@ class KeyStore:
                 if isinstance(key, EvaluationKey):
                     write_bytes(path, loaded.data)
                 else:
-                    put_in_place(key, path)
+                    put_in_place(file, path)
 
         self._make(path, lambda: loaded, write)
 
