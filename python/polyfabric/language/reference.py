@@ -173,7 +173,11 @@ class Reference:
         made = []
         for index in order:
             step = self._steps[index]
-            given = [f" {plain_number(operand[0])}" for operand in step.operands if isinstance(operand, list) and len(operand) == 1]
+            given = [
+                f" {plain_number(operand[0])}"
+                for operand in step.operands
+                if isinstance(operand, list) and len(operand) == 1
+            ]
             title = names.get(index) or SHOWN.get(step.op, step.op) + (
                 "".join(given) if len(step.operands) == 2 else ""
             )

@@ -75,8 +75,10 @@ class Queue:
 
     @contextmanager
     def place(self, tenant: str, size: int = 0) -> Iterator[None]:
-        """A place from the request's admission to its answer, with so many bytes of memory. A single request may have any size."""
-        if self._places[tenant] >= self._most_of_tenant or 0 < self._bytes > self._most_bytes - size:
+        """A place from the request's admission to its answer, with so many bytes of memory. A tenant's only request is always admitted, so that no
+        tenant shuts others out."""
+        taken, full = self._places[tenant], self._bytes + size > self._most_bytes
+        if taken >= self._most_of_tenant or (taken and full):
             raise BusyError("queue", (len(self) + 1) * self._typical / self.parallel)
         self._places[tenant] += 1
         self._bytes += size
