@@ -25,7 +25,7 @@ from . import errors, models
 from .accelerators.machine import Machine, machines
 from .accelerators.machine import load as load_machine
 from .errors import Error
-from .importers import from_heir
+from .importers import from_heir, from_polars
 from .language import instead as _instead
 from .language.fixed_type import Fixed
 from .language.functions import concat, convolve, dot, lookup, nand, nor, relu, sign, where, xnor
@@ -91,6 +91,7 @@ __all__ = [
     "explore",
     "from_heir",
     "from_onnx",
+    "from_polars",
     "from_sklearn",
     "load_machine",
     "lookup",

@@ -1,7 +1,8 @@
-"""Readers of programs that other compilers wrote."""
+"""Readers of programs that were written for other tools."""
 
 from __future__ import annotations
 
 from .heir import from_heir
+from .tables import from_polars
 
-__all__ = ["from_heir"]
+__all__ = ["from_heir", "from_polars"]
