@@ -130,12 +130,17 @@ package latency;
         return 1 + adder;
     endfunction
 
-    // Strix' PBS cluster, from the rotator's first read to the first product at the accumulator.
+    // Strix' PBS cluster, from the rotator's first read to the first point at the multipliers.
+    function automatic int unsigned pbs_cluster_point(int unsigned log2_points, int unsigned log2_lanes, int unsigned dropped, int unsigned multiplier, int unsigned adder);
+        return double_pointer_rotator(adder) + decomposer(dropped, 2, adder) + fixed_fft(log2_points, log2_lanes, 1'b1, 0, 4, multiplier, adder);
+    endfunction
+
+    // To the first product at the accumulator.
     function automatic int unsigned pbs_cluster_product(
         int unsigned log2_points, int unsigned log2_lanes, int unsigned polynomials, int unsigned dropped, int unsigned multiplier, int unsigned adder
     );
-        return double_pointer_rotator(adder) + decomposer(dropped, 2, adder) + 2 * fixed_fft(log2_points, log2_lanes, 1'b1, 0, 4, multiplier, adder)
-            + multiply_accumulate(polynomials, 1, multiplier, adder, 4);
+        return pbs_cluster_point(log2_points, log2_lanes, dropped, multiplier, adder) + multiply_accumulate(polynomials, 1, multiplier, adder, 4)
+            + fixed_fft(log2_points, log2_lanes, 1'b1, 0, 4, multiplier, adder);
     endfunction
 
     // To the first word of the sums: after the other steps of a polynomial each.

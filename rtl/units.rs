@@ -64,6 +64,8 @@ mod prime_form_multiplier;
 mod rotator;
 #[path = "sample_extractor/tests.rs"]
 mod sample_extractor;
+#[path = "strix_core/tests.rs"]
+mod strix_core;
 #[path = "transpose/tests.rs"]
 mod transpose;
 #[path = "twiddle_generator/tests.rs"]

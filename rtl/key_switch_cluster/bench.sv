@@ -39,6 +39,12 @@ module bench #(
         assign out_data[column*(WIDTH+1)+:WIDTH+1] = {sums[column], valid[column]};
     end
     assign out_valid = |any;
+    logic wants, unused;
+    logic [WIDTH-1:0] read_sums[COLUMNS];
+    always_comb begin
+        unused = wants;
+        for (int column = 0; column < COLUMNS; column++) unused ^= ^read_sums[column];
+    end
     key_switch_cluster #(
         .LANES(LANES),
         .COLUMNS(COLUMNS),
@@ -62,8 +68,12 @@ module bench #(
         .body,
         .start(in_valid && start),
         .count,
+        .wants,
         .key,
         .valid,
-        .sums
+        .sums,
+        .read('0),
+        .read_block('0),
+        .read_sums
     );
 endmodule

@@ -18,10 +18,13 @@ module key_switch_cluster #(
     parameter int unsigned WIDTH = 32,
     parameter int unsigned LOG2_BASE = 4,
     parameter int unsigned LEVELS = 3,
+    parameter int unsigned KEY_LATENCY = 0,  // cycles from `wants` to the key's words, at most those to the digits
     parameter int unsigned ADDER = 1,
     parameter int unsigned MULTIPLIER = 3,
     localparam int unsigned CHOICE = $clog2(BATCH),
-    localparam int unsigned PLACE = $clog2(LINES)
+    localparam int unsigned PLACE = $clog2(LINES),
+    localparam int unsigned BLOCKS = LWE_DIMENSION / COLUMNS + 1,
+    localparam int unsigned BLOCK = BLOCKS > 1 ? $clog2(BLOCKS) : 1
 ) (
     input logic clock,
     input logic reset,
@@ -32,19 +35,22 @@ module key_switch_cluster #(
     input logic [PLACE-1:0] line,
     input logic [WIDTH-1:0] fresh[LANES],
     input logic [WIDTH-1:0] body,
-    // Lines of `count` ciphertexts start to pass, together with the key's first column.
+    // Lines of `count` ciphertexts start to pass.
     input logic start,
     input logic [CHOICE:0] count,
+    output logic wants,  // the key's next column
     input logic [WIDTH-1:0] key[LANES],
     // Sums of the ciphertexts' next elements, of those columns that have any.
     output logic valid[COLUMNS],
-    output logic [WIDTH-1:0] sums[COLUMNS]
+    output logic [WIDTH-1:0] sums[COLUMNS],
+    // Reads complete sums between key switches, a cycle later.
+    input logic [CHOICE-1:0] read,
+    input logic [BLOCK-1:0] read_block,
+    output logic [WIDTH-1:0] read_sums[COLUMNS]
 );
-    localparam int unsigned BLOCKS = LWE_DIMENSION / COLUMNS + 1;
     localparam int unsigned BODY = LWE_DIMENSION % COLUMNS;  // its column, in the last block
     localparam int unsigned SLOTS = BATCH > COLUMNS ? BATCH : COLUMNS;
     localparam int unsigned SLOT = $clog2(SLOTS);
-    localparam int unsigned BLOCK = BLOCKS > 1 ? $clog2(BLOCKS) : 1;
     localparam int unsigned LEVEL = LEVELS > 1 ? $clog2(LEVELS) : 1;
     localparam int unsigned SUM = CHOICE + BLOCK;
     localparam int unsigned DROPPED = WIDTH - LOG2_BASE * LEVELS;
@@ -67,6 +73,7 @@ module key_switch_cluster #(
     assign block   = start ? '0 : block_after;
     assign level   = start ? '0 : level_after;
     assign row     = start ? '0 : row_after;
+    assign wants = active && 32'(slot) < (32'(block) == BLOCKS - 1 ? BODY + 1 : COLUMNS);
     assign cycles = 32'(vectors) > COLUMNS ? (SLOT + 1)'(vectors) : (SLOT + 1)'(COLUMNS);
     assign last_slot = (SLOT + 1)'(slot) + 1'b1 == cycles;
     assign last_block = 32'(block) == BLOCKS - 1;
@@ -96,7 +103,7 @@ module key_switch_cluster #(
             elements[lane] <= bank[{place, CHOICE'(slot)}];
         end
         delay #(
-            .CYCLES(TO_DIGITS),
+            .CYCLES(TO_DIGITS - KEY_LATENCY),
             .WIDTH (WIDTH)
         ) key_alignment (
             .clock,
@@ -205,7 +212,7 @@ module key_switch_cluster #(
         end else begin : mask_column
             assign old = '0;
         end
-        logic [WIDTH-1:0] accumulated[1];
+        logic [WIDTH-1:0] accumulated[1], buffered[1];
         step_accumulator #(
             .LANES(1),
             .LOG2_LINES(SUM),
@@ -218,12 +225,14 @@ module key_switch_cluster #(
             .reset,
             .valid(of[column].valid),
             .begins(of[column].begins),
-            .line({of[column].ciphertext, of[column].block}),
+            .line(of[column].valid ? {of[column].ciphertext, of[column].block} : {read, read_block}),
             .products('{tree[TREE][0]}),
             .old('{old}),
-            .sums(accumulated)
+            .sums(accumulated),
+            .buffered
         );
         assign sums[column] = accumulated[0];
+        assign read_sums[column] = buffered[0];
         delay #(
             .CYCLES(latency::accumulator(ADDER))
         ) sums_alignment (

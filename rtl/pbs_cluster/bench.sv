@@ -48,11 +48,16 @@ module bench #(
     for (genvar i = 0; i < POINTS; i++) begin : keys
         assign key[i/(2*LANES*POLYNOMIALS)][i/(2*LANES)%POLYNOMIALS][i/2%LANES][i%2] = in_data[FRESH+LINE+i*KEY+:KEY];
     end
+    logic [CHOICE-1:0] written;
+    logic [LOG2_LINES-1:0] written_line;
+    logic clash, unused;
+    assign unused = ^{written, written_line, clash};
     pbs_cluster #(
         .LOG2_POINTS(LOG2_POINTS),
         .LOG2_LANES(LOG2_LANES),
         .POLYNOMIALS(POLYNOMIALS),
         .BATCH(BATCH),
+        .LOG2_GROUPS(CHOICE),
         .WIDTH(WIDTH),
         .LOG2_BASE(LOG2_BASE),
         .LEVELS(LEVELS),
@@ -72,7 +77,7 @@ module bench #(
     ) unit (
         .clock,
         .reset,
-        .loads(in_valid && loads),
+        .loads({2 * LANES{in_valid && loads}}),
         .loaded,
         .line,
         .fresh,
@@ -81,7 +86,10 @@ module bench #(
         .amount,
         .key,
         .valid(out_valid),
-        .words
+        .written,
+        .written_line,
+        .words,
+        .clash
     );
     // Checks the first words against the latency function.
     logic first_start, started, first_word, seen;

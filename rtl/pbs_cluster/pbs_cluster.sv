@@ -8,6 +8,7 @@ module pbs_cluster #(
     parameter int unsigned LOG2_LANES = 1,  // CLP: complex points of a transform a cycle
     parameter int unsigned POLYNOMIALS = 2,  // k + 1, a power of two
     parameter int unsigned BATCH = 3,
+    parameter int unsigned LOG2_GROUPS = 2,  // of the scratchpad's banks, as of strided_rotator
     parameter int unsigned WIDTH = 32,
     parameter int unsigned LOG2_BASE = 6,
     parameter int unsigned LEVELS = 2,
@@ -31,8 +32,8 @@ module pbs_cluster #(
 ) (
     input logic clock,
     input logic reset,
-    // Loads a line of a ciphertext's polynomials, while no sums are written.
-    input logic loads,
+    // Loads columns of a line of a ciphertext's polynomials.
+    input logic [COLUMNS-1:0] loads,
     input logic [CHOICE-1:0] loaded,
     input logic [LOG2_LINES-1:0] line,
     input logic [WIDTH-1:0] fresh[POLYNOMIALS][COLUMNS],
@@ -41,43 +42,53 @@ module pbs_cluster #(
     input logic [CHOICE-1:0] ciphertext,
     input logic [LOG2_POINTS+1:0] amount,
     input logic signed [KEY-1:0] key[POLYNOMIALS][POLYNOMIALS][LANES][2],  // by row, then column
-    output logic valid,  // new words of accumulators
-    output logic [WIDTH-1:0] words[POLYNOMIALS][COLUMNS]
+    output logic valid,  // new words of accumulators, with their ciphertext and line
+    output logic [CHOICE-1:0] written,
+    output logic [LOG2_LINES-1:0] written_line,
+    output logic [WIDTH-1:0] words[POLYNOMIALS][COLUMNS],
+    output logic clash  // two accesses on a port of the scratchpad
 );
     localparam int unsigned LINES = 1 << LOG2_LINES;
     localparam int unsigned DROPPED = WIDTH - LOG2_BASE * LEVELS;
     localparam int unsigned STREAM = LEVELS * LINES;
 
     // The local scratchpad with the rotators.
-    logic writes;
-    logic [CHOICE-1:0] written, summed;
-    logic [LOG2_LINES-1:0] written_line, product_line;
+    logic writes, reads;
+    logic [CHOICE-1:0] summed;
+    logic [LOG2_LINES-1:0] product_line;
+    logic [POLYNOMIALS-1:0] clashes;
+    assign clash = |clashes;
     logic rotated_starts[POLYNOMIALS];
     logic [WIDTH-1:0] differences[POLYNOMIALS][COLUMNS], old[POLYNOMIALS][COLUMNS];
     for (genvar i = 0; i < POLYNOMIALS; i++) begin : rotators
-        logic [WIDTH-1:0] coefficients[COLUMNS];
-        always_comb for (int column = 0; column < COLUMNS; column++) coefficients[column] = loads ? fresh[i][column] : words[i][column];
         strided_rotator #(
             .LOG2_DEGREE(LOG2_POINTS + 1),
             .LOG2_COLUMNS(LOG2_LANES + 1),
             .POLYNOMIALS(BATCH),
+            .LOG2_GROUPS(LOG2_GROUPS),
             .WIDTH(WIDTH),
             .ADDER(ADDER)
         ) rotator (
             .clock,
             .reset,
-            .writes(loads || writes),
-            .written(loads ? loaded : written),
-            .line(loads ? line : written_line),
-            .coefficients,
+            .loads,
+            .loaded,
+            .loaded_line(line),
+            .fresh(fresh[i]),
+            .writes,
+            .written,
+            .line(written_line),
+            .coefficients(words[i]),
             .start,
             .rotated(ciphertext),
             .amount,
             .next(rotated_starts[i]),
             .differences(differences[i]),
+            .reads,
             .read(summed),
             .read_line(product_line),
-            .old(old[i])
+            .old(old[i]),
+            .clash(clashes[i])
         );
     end
 
@@ -191,6 +202,7 @@ module pbs_cluster #(
     assign product_word = first_product ? '0 : product_after;
     assign product_line = product_word[LOG2_LINES-1:0];
     assign products_come = 32'(product_word) < STREAM;
+    assign reads = 32'(product_word) < LINES;
     assign last_step = products_come && 32'(product_word) >= STREAM - LINES;
     always_ff @(posedge clock) begin
         product_after <= reset || 32'(product_word) >= STREAM - 1 ? ($clog2(STREAM) + 1)'(STREAM) : product_word + 1'b1;
@@ -212,6 +224,12 @@ module pbs_cluster #(
     // Inverse transforms, and accumulators.
     for (genvar i = 0; i < POLYNOMIALS; i++) begin : columns
         logic signed [INVERSE-1:0] points[LANES][2], products[COLUMNS];
+        logic [WIDTH-1:0] buffered[COLUMNS];
+        logic unused_sums;
+        always_comb begin
+            unused_sums = 1'b0;
+            for (int column = 0; column < COLUMNS; column++) unused_sums ^= ^buffered[column];
+        end
         fixed_fft #(
             .LOG2_POINTS(LOG2_POINTS),
             .LOG2_LANES(LOG2_LANES),
@@ -247,11 +265,12 @@ module pbs_cluster #(
             .clock,
             .reset,
             .valid(products_come),
-            .begins(32'(product_word) < LINES),
+            .begins(reads),
             .line(product_line),
             .products,
             .old(old[i]),
-            .sums(words[i])
+            .sums(words[i]),
+            .buffered
         );
     end
     logic unused;

@@ -45,6 +45,32 @@ fn cycles(points: u64, lanes: u64, rows: u64) -> StepCycles {
     }
 }
 
+/// `bench` with the parameters of transforms and products.
+pub fn with_arithmetic(bench: Bench, setting: &Setting, log2_lanes: u32) -> Bench {
+    let (spec, depth, gadget) = (&setting.spec, strix().depth, setting.gadget);
+    let shifts = |stages: &[Stage]| stages.iter().rev().fold(0, |shifts, stage| shifts << 2 | u64::from(stage.shift));
+    let exponent = spec.result_exponent();
+    bench
+        .compact()
+        .parameter("LOG2_POINTS", setting.log2_points())
+        .parameter("LOG2_LANES", log2_lanes)
+        .parameter("LOG2_BASE", gadget.log2_base)
+        .parameter("LEVELS", gadget.levels)
+        .parameter("LOAD", spec.digits.load_shift as u64)
+        .parameter("FORWARD", spec.digits.input_width)
+        .parameter("FORWARD_SHIFTS", shifts(&spec.digits.stages))
+        .parameter("FORWARD_FACTOR", spec.digits.twiddle_bits)
+        .parameter("KEY", spec.key.output_width())
+        .parameter("PRODUCT_SHIFT", spec.accumulator.shift)
+        .parameter("INVERSE", spec.inverse.input_width)
+        .parameter("INVERSE_SHIFTS", shifts(&spec.inverse.stages))
+        .parameter("INVERSE_FACTOR", spec.inverse.twiddle_bits)
+        .parameter("SHIFT", (-exponent).max(0) as u64)
+        .parameter("LEFT", exponent.max(0) as u64)
+        .parameter("ADDER", depth.adder)
+        .parameter("MULTIPLIER", depth.multiplier)
+}
+
 struct Cluster {
     setting: Setting,
     log2_lanes: u32,
@@ -89,34 +115,11 @@ impl Cluster {
     }
 
     fn simulate(&self) -> Simulation {
-        let (spec, depth, gadget) = (self.kernel().spec().clone(), strix().depth, self.setting.gadget);
-        let shifts =
-            |stages: &[Stage]| stages.iter().rev().fold(0, |shifts, stage| shifts << 2 | u64::from(stage.shift));
-        let exponent = spec.result_exponent();
-        Bench::new("pbs_cluster")
-            .compact()
-            .parameter("LOG2_POINTS", self.setting.log2_points())
-            .parameter("LOG2_LANES", self.log2_lanes)
+        let bench = Bench::new("pbs_cluster")
             .parameter("POLYNOMIALS", self.polynomials() as u64)
-            .parameter("BATCH", self.batch as u64)
             .parameter("WIDTH", WIDTH as u64)
-            .parameter("LOG2_BASE", gadget.log2_base)
-            .parameter("LEVELS", gadget.levels)
-            .parameter("LOAD", spec.digits.load_shift as u64)
-            .parameter("FORWARD", spec.digits.input_width)
-            .parameter("FORWARD_SHIFTS", shifts(&spec.digits.stages))
-            .parameter("FORWARD_FACTOR", spec.digits.twiddle_bits)
-            .parameter("KEY", spec.key.output_width())
-            .parameter("PRODUCT_SHIFT", spec.accumulator.shift)
-            .parameter("INVERSE", spec.inverse.input_width)
-            .parameter("INVERSE_SHIFTS", shifts(&spec.inverse.stages))
-            .parameter("INVERSE_FACTOR", spec.inverse.twiddle_bits)
-            .parameter("SHIFT", (-exponent).max(0) as u64)
-            .parameter("LEFT", exponent.max(0) as u64)
-            .parameter("ADDER", depth.adder)
-            .parameter("MULTIPLIER", depth.multiplier)
-            .simulate()
-            .expect("a unit")
+            .parameter("BATCH", self.batch as u64);
+        with_arithmetic(bench, &self.setting, self.log2_lanes).simulate().expect("a unit")
     }
 
     /// Whether all words of all iterations match the kernel's; with `early`, the second iteration starts one cycle before the schedule.

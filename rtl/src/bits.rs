@@ -47,7 +47,7 @@ impl Bits {
     }
 
     /// The bits as bytes, lowest first.
-    pub(crate) fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 }

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 /// Names a folder in which each unit's first run leaves its first cycles, for the pictures of the units' pages.
 const WAVES: &str = "POLYFABRIC_RTL_WAVES";
-/// Cycles kept from the start, before the first output and after it.
+/// Cycles kept from the first input, before the first output and after it.
 const KEPT: [usize; 3] = [12, 3, 9];
 /// Bytes kept of a word, the lowest.
 const KEPT_BYTES: usize = 4;
@@ -86,11 +86,13 @@ impl Simulation {
         let build = self.program.parent().and_then(Path::file_name).unwrap_or_default();
         let Ok(mut file) = File::create_new(folder.join(build).with_extension("txt")) else { return Ok(()) };
         let (out, width) = buses[1];
-        let first = out.chunks_exact(1 + width).position(|word| word[0] != 0).unwrap_or(0);
+        let valid = |(bus, width): (&[u8], usize)| bus.chunks_exact(1 + width).position(|word| word[0] != 0);
+        let (given, first) = (valid(buses[0]).unwrap_or(0), valid(buses[1]).unwrap_or(0));
         let [start, before, after] = KEPT;
         let mut text = String::new();
         for cycle in 0..out.len() / (1 + width) {
-            if cycle < start || (first.saturating_sub(before)..first + after).contains(&cycle) {
+            if (given..given + start).contains(&cycle) || (first.saturating_sub(before)..first + after).contains(&cycle)
+            {
                 write!(text, "{cycle}").expect("a text");
                 for (stream, width) in buses {
                     let word = &stream[cycle * (1 + width)..][..1 + width];

@@ -17,7 +17,8 @@ module step_accumulator #(
     input logic [LOG2_LINES-1:0] line,
     input logic signed [PRODUCT-1:0] products[LANES],
     input logic [WIDTH-1:0] old[LANES],  // a cycle later
-    output logic [WIDTH-1:0] sums[LANES]
+    output logic [WIDTH-1:0] sums[LANES],
+    output logic [WIDTH-1:0] buffered[LANES]  // a cycle after `line`, at any time
 );
     logic began, writes;
     logic [LOG2_LINES-1:0] written;
@@ -40,6 +41,7 @@ module step_accumulator #(
             product <= products[lane];
             if (writes) buffer[written] <= sums[lane];
         end
+        assign buffered[lane] = before_it;
         torus_rounding #(
             .PRODUCT(PRODUCT),
             .WIDTH(WIDTH),

@@ -1,10 +1,13 @@
 // Strix' rotator with its section of the local scratchpad (sections IV-A and V-C): X^a p - p modulo X^N + 1, N = 2^LOG2_DEGREE, for polynomials in COLUMNS banks, with coefficient i in column i / LINES, line i mod LINES, LINES = N / COLUMNS. So a line has the coefficients that the lanes of a transform need together, also for folding.
 //
-// A line of X^a p is another line with rotated columns: a second pointer reads all banks at the same address, columns are rotated by the amount divided by the lines, and coefficients that pass X^N change sign. A bank's read and the rotation take a cycle each. A third pointer reads the polynomials to which products are added.
+// A line of X^a p is another line with rotated columns: a second pointer reads all banks at the same address, columns are rotated by the amount divided by the lines, and coefficients that pass X^N change sign. A bank's read and the rotation take a cycle each.
+//
+// Banks have two ports (section VI-A: true dual-port). One reads for the first pointer, or writes; the other reads for the second pointer, or the polynomials to which products are added. A polynomial is rotated, added to and written at different times, so each group of banks serves one of these at a time: polynomial p is in group p mod 2^LOG2_GROUPS, and `clash` reports two accesses on a port.
 module strided_rotator #(
     parameter int unsigned LOG2_DEGREE = 6,
     parameter int unsigned LOG2_COLUMNS = 3,
     parameter int unsigned POLYNOMIALS = 2,
+    parameter int unsigned LOG2_GROUPS = 1,  // at most that of the polynomials, rounded up
     parameter int unsigned WIDTH = 32,
     parameter int unsigned ADDER = 1,
     localparam int unsigned COLUMNS = 1 << LOG2_COLUMNS,
@@ -13,6 +16,11 @@ module strided_rotator #(
 ) (
     input logic clock,
     input logic reset,
+    // Loads columns of a line.
+    input logic [COLUMNS-1:0] loads,
+    input logic [CHOICE-1:0] loaded,
+    input logic [LOG2_LINES-1:0] loaded_line,
+    input logic [WIDTH-1:0] fresh[COLUMNS],
     // Writes a line.
     input logic writes,
     input logic [CHOICE-1:0] written,
@@ -25,46 +33,81 @@ module strided_rotator #(
     output logic next,  // with the first difference
     output logic [WIDTH-1:0] differences[COLUMNS],
     // Reads a line unrotated, a cycle later.
+    input logic reads,
     input logic [CHOICE-1:0] read,
     input logic [LOG2_LINES-1:0] read_line,
-    output logic [WIDTH-1:0] old[COLUMNS]
+    output logic [WIDTH-1:0] old[COLUMNS],
+    output logic clash
 );
+    localparam int unsigned GROUPS = 1 << LOG2_GROUPS;
+    localparam int unsigned GROUP = LOG2_GROUPS > 0 ? LOG2_GROUPS : 1;
+    localparam int unsigned PLACE = CHOICE - LOG2_GROUPS + LOG2_LINES;
+
     // The current line, and the number modulo 2 N of the coefficient of p that is first there.
+    logic rotates, rotates_after;
     logic [LOG2_LINES-1:0] line_after, own_line;
     logic [LOG2_DEGREE:0] first_after, first;
     logic [CHOICE-1:0] chosen_before, chosen;
+    assign rotates = start || rotates_after;
     assign own_line = start ? '0 : line_after;
     assign first = start ? -amount : first_after;
     assign chosen = start ? rotated : chosen_before;
     always_ff @(posedge clock) begin
+        rotates_after <= !reset && rotates && !(&own_line);
         line_after <= own_line + 1'b1;
         first_after <= first + 1'b1;
         chosen_before <= chosen;
     end
 
+    // The banks; `place` is an address in a group.
+    function automatic logic [GROUP-1:0] group(input logic [CHOICE-1:0] polynomial);
+        return GROUP'(32'(polynomial) % GROUPS);
+    endfunction
+    function automatic logic [PLACE-1:0] place(input logic [CHOICE-1:0] polynomial, input logic [LOG2_LINES-1:0] at);
+        return PLACE'({polynomial, at} & ((1 << LOG2_LINES) - 1)) | PLACE'(32'(polynomial) >> LOG2_GROUPS << LOG2_LINES);
+    endfunction
+    logic [WIDTH-1:0] firsts[GROUPS][COLUMNS], seconds[GROUPS][COLUMNS];
+    logic [GROUPS-1:0] clashes;
+    for (genvar g = 0; g < GROUPS; g++) begin : groups
+        logic own_here, old_here, loads_here, writes_here;
+        assign own_here = rotates && 32'(group(chosen)) == g;
+        assign old_here = reads && 32'(group(read)) == g;
+        assign loads_here = |loads && 32'(group(loaded)) == g;
+        assign writes_here = writes && 32'(group(written)) == g;
+        assign clashes[g] = 2'(own_here) + 2'(loads_here) + 2'(writes_here) > 1 || own_here && old_here;
+        logic [PLACE-1:0] at, second_at;
+        assign at = writes_here ? place(written, line) : loads_here ? place(loaded, loaded_line) : place(chosen, own_line);
+        assign second_at = old_here ? place(read, read_line) : place(chosen, first[LOG2_LINES-1:0]);
+        for (genvar column = 0; column < COLUMNS; column++) begin : columns
+            logic [WIDTH-1:0] bank[1<<PLACE];
+            always_ff @(posedge clock) begin
+                if (writes_here || loads_here && loads[column]) bank[at] <= writes_here ? coefficients[column] : fresh[column];
+                firsts[g][column] <= bank[at];
+                seconds[g][column] <= bank[second_at];
+            end
+        end
+    end
+    assign clash = |clashes;
+
     // Column rotation by X^a; the signs repeat after 2 COLUMNS.
     logic [LOG2_COLUMNS:0] turn;
-    logic [WIDTH-1:0] own[COLUMNS], far[COLUMNS];
-    always_ff @(posedge clock) turn <= first[LOG2_DEGREE:LOG2_LINES];
-    for (genvar column = 0; column < COLUMNS; column++) begin : columns
-        logic [WIDTH-1:0] bank[POLYNOMIALS<<LOG2_LINES];
-        always_ff @(posedge clock) begin
-            if (writes) bank[{written, line}] <= coefficients[column];
-            own[column] <= bank[{chosen, own_line}];
-            far[column] <= bank[{chosen, first[LOG2_LINES-1:0]}];
-            old[column] <= bank[{read, read_line}];
-        end
+    logic [GROUP-1:0] own_group, old_group;
+    always_ff @(posedge clock) begin
+        turn <= first[LOG2_DEGREE:LOG2_LINES];
+        own_group <= group(chosen);
+        old_group <= group(read);
     end
 
     // The rotation, and the subtraction.
-    for (genvar place = 0; place < COLUMNS; place++) begin : places
+    for (genvar column = 0; column < COLUMNS; column++) begin : columns
         logic [LOG2_COLUMNS:0] from;
         logic [WIDTH-1:0] own_one, far_one;
         logic negated;
-        assign from = turn + (LOG2_COLUMNS + 1)'(place);
+        assign old[column] = seconds[old_group][column];
+        assign from = turn + (LOG2_COLUMNS + 1)'(column);
         always_ff @(posedge clock) begin
-            own_one <= own[place];
-            far_one <= far[from[LOG2_COLUMNS-1:0]];
+            own_one <= firsts[own_group][column];
+            far_one <= seconds[own_group][from[LOG2_COLUMNS-1:0]];
             negated <= from[LOG2_COLUMNS];
         end
         delay #(
@@ -74,7 +117,7 @@ module strided_rotator #(
             .clock,
             .reset(1'b0),
             .in (negated ? -(far_one + own_one) : far_one - own_one),
-            .out(differences[place])
+            .out(differences[column])
         );
     end
     delay #(
