@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -78,6 +79,7 @@ CASES = {
     "convolution": Case(convolution, (reals(1, 2, 4, 4),)),
     "number": Case(lambda x, y: (x * y + 0.75) ** 2, (0.5, -0.3)),
     "power": Case(lambda x: x**8, (0.9,)),
+    "exponential": Case(np.exp, (reals(8) * 2,)),
     "public": Case(lambda x, w: x * w, (reals(8), reals(8))),
     "dot": Case(lambda a, b: a @ b + 3, (integers(8), integers(8)), 65537),
     "polynomial": Case(polynomial, (integers(8), integers(8)), 786433),
@@ -95,8 +97,12 @@ QUICK = ("matvec", "dot", "integers")
 """Samples that run encrypted in every test run."""
 
 
+BOUNDS = {"exponential": 2.0}
+"""Samples with inputs above 1."""
+
+
 def program(name: str) -> pf.Program:
-    return pf.from_heir(SAMPLES / f"{name}.mlir")
+    return pf.from_heir(SAMPLES / f"{name}.mlir", bound=BOUNDS.get(name, 1.0))
 
 
 def check(name: str, found: Any) -> None:
@@ -140,6 +146,33 @@ def test_encrypted_value(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in CASES if name not in QUICK])
 def test_encrypted_values(name: str) -> None:
     run_encrypted(name)
+
+
+def test_diagonals_in_one_operation() -> None:
+    """Version 2026.10.1 writes it with the diagonals as an operand."""
+    text = (SAMPLES / "two_layers.mlir").read_text()
+    prepared = re.search(
+        r"(%\S+) = kernel.prepare_linear_transform (%\S+) <diagonal_indices = (\[0, 1, 2, 3, 4, 5, 6, 7\])>[^\n]*", text
+    )
+    assert prepared
+    stored = f"preprocessing.store {prepared[1]}, "
+    line = next(line for line in text.splitlines() if stored in line)
+    diagonals = next(line for line in text.splitlines() if line.lstrip().startswith(f"{prepared[2]} = "))
+    site = re.search(r"site \d+", line)[0]  # type: ignore[index]
+    loaded = next(line for line in text.splitlines() if "preprocessing.load" in line and site + "<" in line)
+    name = loaded.split()[0]
+    applied = re.search(rf"kernel.apply_linear_transform (%\S+), {name} [^\n]*", text)
+    assert applied
+    text = (
+        text.replace(prepared[0] + "\n", "")
+        .replace(line + "\n", "")
+        .replace(loaded, diagonals.replace(prepared[2], "%diagonals"))
+    )
+    text = text.replace(
+        applied[0],
+        f"kernel.linear_transform {applied[1]}, %diagonals <diagonal_indices = {prepared[3]}> : !ct_L4, tensor<8x8xf32> -> !ct_L3",
+    )
+    check("two_layers", pf.from_heir(text).clear(inputs("two_layers")))
 
 
 @pytest.mark.parametrize("name", ["in_vectors", "sum"])
@@ -194,4 +227,4 @@ def test_compiled_afresh(name: str, form: list[str], tmp_path: Path) -> None:
         ["heir-opt", option, *form, source], capture_output=True, text=True, env=environment, check=True
     )
     (tmp_path / "made.mlir").write_text(made.stdout)
-    check(name, pf.from_heir(tmp_path / "made.mlir").clear(inputs(name)))
+    check(name, pf.from_heir(tmp_path / "made.mlir", bound=BOUNDS.get(name, 1.0)).clear(inputs(name)))

@@ -7,11 +7,13 @@ place them change no value.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...language import slot_functions
 from ...language.place import located
 from .evaluation import Plain, Values, integer
 from .numbers import Place
@@ -26,10 +28,13 @@ KEPT = frozenset(
         "level_reduce",
         "level_reduce_min",
         "bootstrap",
-        "scale_up",
+        "rotate_rows",
     }
 )
-"""Operations that change the form of a ciphertext, but not its numbers."""
+"""Operations that change the form of a ciphertext, but not its numbers. Both rows hold the same numbers."""
+
+
+_CHEBYSHEV = frozenset({"coefficients", "heir.kernel_info"})
 
 
 class Opaque:
@@ -63,20 +68,22 @@ class Slots:
     def operation(self, one: Operation, operands: Values) -> Values | None:
         """See `Scheme`."""
         dialect, _, name = one.name.partition(".")
-        if dialect == "lwe" or one.name in ("kernel.prepare_linear_transform",):
-            made = getattr(self, f"_{name}", None)
-            if made is not None:
-                return [made(one, operands)]
+        if one.name in ENCODED:
+            return [ENCODED[one.name](self, one, operands)]
         if dialect in ("ckks", "bgv", "lwe", "mgmt", "kernel"):
             if name in KEPT:
                 return [self._expect(operands[0])]
             with located(self.file, one.line):
                 if name in ("rotate", "rotate_cols"):
                     return [self._rotated(one, operands)]
-                if name in ("negate",):
+                if name in ("negate", "rnegate"):
                     return [self._reduced(-self._expect(operands[0]))]
                 if name == "apply_linear_transform":
-                    return [self._transformed(one, operands)]
+                    return [self._transformed(one, operands[0], operands[1])]
+                if name == "linear_transform":
+                    return [self._transformed(one, operands[0], self._prepare_linear_transform(one, operands[1:]))]
+                if name == "eval_chebyshev":
+                    return [self._chebyshev(one, operands[0])]
                 kind = name.removeprefix("r").removesuffix("_plain")
                 if kind in ("add", "sub", "mul") and len(operands) == 2:
                     return [self._combined(kind, *(self._cipher(own) for own in operands))]
@@ -103,8 +110,10 @@ class Slots:
 
     def _combined(self, kind: str, a: Any, b: Any) -> Any:  # noqa: ANN401 - ciphertexts, or public numbers
         if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-            found = a + b if kind == "add" else a - b if kind == "sub" else a * b
-            return self._reduced(found)
+            # A product of two residues may exceed 64 bits.
+            a = a if self.modulus is None else a.astype(object)
+            found = self._reduced(a + b if kind == "add" else a - b if kind == "sub" else a * b)
+            return found if self.modulus is None else found.astype(np.int64)
         public, other = (a, b) if isinstance(a, np.ndarray) else (b, a) if isinstance(b, np.ndarray) else (None, None)
         if public is not None:
             # No operation, where none is needed.
@@ -128,31 +137,42 @@ class Slots:
         return value % self.modulus if self.modulus is not None and isinstance(value, np.ndarray) else value
 
     def _rotated(self, one: Operation, operands: Values) -> Any:  # noqa: ANN401 - a ciphertext
-        """To the left: slot i takes slot i + k."""
-        value = self._expect(operands[0])
-        steps = integer(operands[1] if len(operands) > 1 else one.attributes["static_shift"]) % self.slots
+        """Slot i takes slot i + k, for an operand or attribute k."""
+        return self._turned(
+            self._expect(operands[0]), integer(operands[1] if len(operands) > 1 else one.attributes["static_shift"])
+        )
+
+    def _turned(self, value: Any, shift: int) -> Any:  # noqa: ANN401 - a ciphertext
+        steps = shift % self.slots
         if steps == 0 or isinstance(value, Opaque):
             return value
         return np.roll(value, -steps) if isinstance(value, np.ndarray) else value.rotate(steps)
 
-    def _transformed(self, one: Operation, operands: Values) -> Any:  # noqa: ANN401 - a ciphertext
+    def _transformed(self, one: Operation, value: Any, diagonals: list[NDArray[Any]]) -> Any:  # noqa: ANN401 - a ciphertext
         """Σ diagonal · rotation."""
-        value, diagonals = self._expect(operands[0]), operands[1]
         total: Any = None
         for shift, diagonal in zip(one.attributes["diagonal_indices"], diagonals, strict=True):
-            steps = integer(shift) % self.slots
-            turned = (
-                value
-                if steps == 0 or isinstance(value, Opaque)
-                else (np.roll(value, -steps) if isinstance(value, np.ndarray) else value.rotate(steps))
-            )
-            product = self._combined("mul", turned, diagonal)
+            product = self._combined("mul", self._turned(self._expect(value), integer(shift)), diagonal)
             total = product if total is None else self._combined("add", total, product)
+        if total is None:
+            raise ValueError("it has no diagonals")
         return total
 
     def _prepare_linear_transform(self, _one: Operation, operands: Values) -> list[NDArray[Any]]:
-        rows = operands[0]
-        return [self._filled(row) for row in rows]
+        if not isinstance(operands[0], np.ndarray) or operands[0].ndim != 2:
+            raise ValueError("its diagonals are no tensor of rows")
+        return [self._filled(row) for row in operands[0]]
+
+    def _chebyshev(self, one: Operation, value: Any) -> Any:  # noqa: ANN401 - a ciphertext
+        """A polynomial on [-1, 1] with coefficients of Chebyshev polynomials."""
+        coefficients = np.asarray(one.attributes["coefficients"], dtype=float)
+        if coefficients.ndim != 1 or not coefficients.size or set(one.attributes) - _CHEBYSHEV:
+            raise ValueError(f"it has the attributes {', '.join(one.attributes)}; supported are coefficients alone")
+        if isinstance(self._expect(value), np.ndarray):
+            return np.polynomial.chebyshev.chebval(value, coefficients)
+        if isinstance(value, Opaque):
+            return value
+        return slot_functions.chebyshev(value, np.append(coefficients, 0) if coefficients.size == 1 else coefficients)
 
     # -- plaintexts -------------------------------------------------------------------------------------------------
 
@@ -189,6 +209,16 @@ class Slots:
         if not isinstance(kind, Tensor) or None in kind.shape or int(np.prod(kind.shape)) > plain.slots.size:  # type: ignore[arg-type]
             raise ValueError(f"a plaintext of {plain.slots.size} slots is not of type {kind}")
         return plain.slots[: int(np.prod(kind.shape))].reshape(kind.shape)  # type: ignore[arg-type]
+
+
+ENCODED: dict[str, Callable[[Slots, Operation, Values], Any]] = {
+    "kernel.prepare_linear_transform": Slots._prepare_linear_transform,
+    "lwe.rlwe_decode": Slots._rlwe_decode,
+    "lwe.rlwe_decrypt": Slots._rlwe_decrypt,
+    "lwe.rlwe_encode": Slots._rlwe_encode,
+    "lwe.rlwe_encrypt": Slots._rlwe_encrypt,
+}
+"""Operations on plaintexts, and those of clients, which only move numbers."""
 
 
 def places_of(slots: NDArray[Any]) -> tuple[int, ...]:
