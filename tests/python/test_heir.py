@@ -205,11 +205,18 @@ def test_from_the_command_line() -> None:
     assert json.loads(done.stdout)["outputs"] == {"result": 39}
 
 
-def test_timed_on_machines() -> None:
-    """CKKS and BGV on F1, CKKS on Osiris, TFHE on Morphling."""
-    for name, machine in (("matvec", "osiris"), ("matvec", "f1"), ("dot", "f1"), ("less", "morphling")):
-        options = {"widths": "derived"} if machine == "morphling" else {}
-        assert program(name).simulate(machine, **options).to_dict()["seconds"] > 0
+def timed(name: str, machine: str, **options: str) -> None:
+    assert program(name).simulate(machine, **options).to_dict()["seconds"] > 0
+
+
+@pytest.mark.parametrize(("name", "machine"), [("matvec", "osiris"), ("dot", "f1")])
+def test_timed_on_machines(name: str, machine: str) -> None:
+    timed(name, machine)
+
+
+@pytest.mark.full
+def test_gates_timed_on_morphling() -> None:
+    timed("less", "morphling", widths="derived")
 
 
 @pytest.mark.full

@@ -29,6 +29,9 @@ MOST_STEPS = 4_000_000
 MOST_CALLS = 16
 """Most functions that are called within each other."""
 
+STEPS_PER_CIPHERTEXT = 32
+"""An operation on ciphertexts takes about the time of so many on numbers, while a program is traced."""
+
 ENTRIES_PER_STEP = 512
 """Numbers of a tensor that are moved in about the time of one operation."""
 
@@ -121,6 +124,7 @@ class Evaluation:
             elif name in CONTROL:
                 found = CONTROL[name](self, one, operands, known)
             else:
+                self._steps += STEPS_PER_CIPHERTEXT
                 found = self.scheme.operation(one, operands)
         except Error:
             raise
