@@ -148,6 +148,10 @@ def test_encrypted_values(name: str) -> None:
     run_encrypted(name)
 
 
+def test_drawn() -> None:
+    assert "arg0.1" in program("in_vectors").draw().svg
+
+
 def test_diagonals_in_one_operation() -> None:
     """Version 2026.10.1 writes it with the diagonals as an operand."""
     text = (SAMPLES / "two_layers.mlir").read_text()

@@ -87,11 +87,12 @@ class SlotShapes:
             values = array(inputs[name], self.modulus)
         except ValueError as problem:
             raise InputError(f"{self.name}: input {name!r}: {problem}") from None
-        if values.ndim > 1 and values.shape != self.dimensions(name):
+        dimensions = self.dimensions(name)
+        if values.ndim > 1 and values.shape != dimensions:
             shape = " x ".join(str(n) for n in values.shape)
             raise InputError(
                 f"{self.name}: input {name!r} is an array of {shape}, but {kind} is needed; give it "
-                + (".reshape(-1)" if len(self.dimensions(name)) < 2 else "in that shape")
+                + (".reshape(-1)" if len(dimensions) < 2 else f"in the shape {' x '.join(map(str, dimensions))}")
             )
         values = values.reshape(-1)
         if kind.kind == "residue" and (values.dtype.kind == "b" or not values.size):

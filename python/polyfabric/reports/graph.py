@@ -88,7 +88,9 @@ def _of_text(program: TracedProgram) -> list[Node]:
             of = kind["type"] if kind else ""
             if accent:
                 title = rest.split('"')[1]
-                of = repr((program.inputs if accent == "a" else program.outputs)[title])
+                kinds = program.inputs if accent == "a" else program.outputs
+                # An input in several ciphertexts: "x.0", "x.1", ..
+                of = repr(kinds[title if title in kinds else title.rpartition(".")[0]])
             elif amount := re.search(r"\bby (-?\d+)", rest):
                 title += f" by {amount[1]}"
             at[found["at"]] = len(nodes)
