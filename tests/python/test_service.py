@@ -436,15 +436,22 @@ def test_storage_queue_and_rate_are_limited(client: pf.Client, tmp_path: Path) -
         head = f"PUT /programs/both/keys/one HTTP/1.1\r\nHost: x\r\nAuthorization: {headers['acme']['Authorization']}\r\nContent-Length: 9\r\n\r\n"
         with socket.create_connection((host, int(port))) as waiting:
             waiting.sendall(head.encode())
-            time.sleep(0.5)
-            refused = put("one")
+            for _ in range(20):
+                time.sleep(0.5)
+                refused = put("one")
+                if refused.status_code == 429:
+                    break
             assert refused.status_code == 429
             assert 1 <= int(refused.headers["retry-after"]) <= 60
             assert put("two", "bits").status_code == 204
         time.sleep(1)
-        answers = [httpx.get(f"{served.address}/programs", headers=headers["acme"]) for _ in range(20)]
-        assert {answer.status_code for answer in answers} == {200, 429}
-        assert all(int(answer.headers["retry-after"]) >= 1 for answer in answers if answer.status_code == 429)
+        # All at once, as a computer with other work may send less than the rate.
+        one = f"GET /programs HTTP/1.1\r\nHost: x\r\nAuthorization: {headers['acme']['Authorization']}\r\n"
+        answers = raw(served.address, f"{one}\r\n".encode() * 60 + f"{one}Connection: close\r\n\r\n".encode())
+        refused = answers.count(b"HTTP/1.1 429 ")
+        assert refused > 0
+        assert answers.count(b"HTTP/1.1 200 ") == 61 - refused > 0
+        assert [int(pause) >= 1 for pause in re.findall(rb"retry-after: (\d+)", answers)] == [True] * refused
         # A client waits for its turn.
         remote = pf.RemoteServer(served.address, tokens["acme"], key="one")
         assert [remote.run("both", x=1, y=y) for y in (0, 1, 0, 1)] == [0, 1, 0, 1]
@@ -460,10 +467,15 @@ def test_an_execution_ends_when_its_client_leaves(tmp_path: Path) -> None:
         headers = {"Authorization": f"Bearer {token}"}
         assert httpx.put(put, content=slow.evaluation_key.to_bytes(), headers=headers, timeout=60).status_code == 204
         with pytest.raises(httpx.ReadTimeout):
-            httpx.post(f"{served.address}/programs/slow:run?key=k", content=request, headers=headers, timeout=1.0)
+            httpx.post(
+                f"{served.address}/programs/slow:run?key=k",
+                content=request,
+                headers=headers,
+                timeout=httpx.Timeout(60, read=1.0),
+            )
         begin = time.monotonic()
         assert remote.run("both", x=1, y=1) == 1
-        assert time.monotonic() - begin < 15, "the worker was still busy"
+        assert time.monotonic() - begin < 30, "the worker was still busy"
         assert "client left" in [line["outcome"] for line in served.audit() if line["action"] == "run"]
 
 
