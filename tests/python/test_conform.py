@@ -190,6 +190,19 @@ def test_a_changed_output_is_named(copied: tuple[Path, Receipt]) -> None:
     assert differing(check) == ["y.out.ct"]
 
 
+def test_a_file_that_no_place_here_computes_does_not_conform(copied: tuple[Path, Receipt]) -> None:
+    """A forger adds a place that nobody can repeat, with the hash of another file."""
+    folder, receipt = copied
+    path = folder / "y.out.ct"
+    path.write_bytes(flipped(path.read_bytes(), -40, 0))
+    forged = {**receipt.places[0].outputs, "y": hashlib.sha256(path.read_bytes()).hexdigest()}
+    for invented in ({"arithmetic": "another"}, {"instruction_set": "neon"}):
+        places = [*receipt.places, replace(receipt.places[-1], **invented, outputs=forged)]
+        check = steps_of(folder).check(replace(receipt, places=places), skip=["interpreter"])
+        assert not check.conforms
+        assert {own.what: own.same for own in check.compared}["y.out.ct"] is None
+
+
 def test_a_changed_hash_of_an_output_is_named(copied: tuple[Path, Receipt]) -> None:
     folder, receipt = copied
     places = [replace(place, outputs={**place.outputs, "n": "0" * 64}) for place in receipt.places]

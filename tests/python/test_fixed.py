@@ -88,6 +88,29 @@ def fit(value: Fraction, kind: Any) -> Fraction:
     return Fraction((steps - kind.lo) % size + kind.lo, 2**kind.point)
 
 
+def test_extremes_of_vectors_and_of_integers_among_them() -> None:
+    @pf.program(x=F.vector(3), i=pf.SInt(4), j=pf.Int(-9, 9))
+    def extremes(x, i, j):
+        return {
+            "elements": pf.max(x) - pf.min(x),
+            "integers": pf.max(i, j, x[0]),
+            "vectors": pf.min(i, j, x, 1.25),
+        }
+
+    drawn = random.Random(1)
+    for _ in range(20):
+        x = [drawn.randint(-3000, 3000) / 256 for _ in range(3)]
+        i, j = drawn.randint(-8, 7), drawn.randint(-9, 9)
+        expected = {
+            "elements": max(x) - min(x),
+            "integers": max(i, j, x[0]),
+            "vectors": [min(i, j, own, 1.25) for own in x],
+        }
+        given = {"x": x, "i": i, "j": j}
+        assert extremes.clear(given) == expected
+        assert extremes.shaped(extremes.native.evaluate(extremes.flatten(given))) == expected
+
+
 @pytest.mark.parametrize("overflow", ["wrap", "saturate"])
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 def test_vectors_are_summed_exactly_and_fitted_once(rounding: Any, overflow: Any) -> None:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polyfabric as pf
 import pytest
+from test_heir_bad_files import SMALL
 
 ROOT = Path(__file__).parent.parent.parent
 SAMPLES = Path(__file__).parent / "heir"
@@ -90,6 +91,7 @@ CASES = {
     "linear_lut3": Case(lambda a: wrapped((a + 17) * 17, 8), (-30,)),
     "sum": Case(lambda a: wrapped(a.sum(), 8), (np.array([100, 27, -3, 90]),)),
     "integers": Case(lambda a, b: wrapped(a * b + 17, 16), (-77, 99)),
+    "bitwise_integer": Case(lambda a, b: wrapped(3 - ((a >> 3) ^ b), 8), (-77, 99)),
     "less_integer": Case(lambda a, b: a >= b, (-100, 77)),
 }
 
@@ -194,6 +196,20 @@ def test_pickled(name: str) -> None:
     restored = pickle.loads(pickle.dumps(program(name)))
     assert repr(restored) == repr(program(name))
     check(name, restored.clear(inputs(name)))
+
+
+UNSIGNED = """\
+    %a = arith.constant dense<[-1, 5, -128, 127]> : tensor<4xi8>
+    %wide = arith.{0} %a : tensor<4xi8> to tensor<4xi32>
+    %cst = arith.sitofp %wide : tensor<4xi32> to tensor<4xf32>
+"""
+
+
+@pytest.mark.parametrize(("name", "numbers"), [("extui", [255, 5, 128, 127]), ("extsi", [-1, 5, -128, 127])])
+def test_public_integers_are_widened_with_or_without_sign(name: str, numbers: list[int]) -> None:
+    start, end = (SMALL.index(part) for part in ("    %cst", "    %pt"))
+    text = SMALL[:start] + UNSIGNED.format(name) + SMALL[end:]
+    assert pf.from_heir(text).clear(arg0=[1, 1, 1, 1]) == pytest.approx(numbers)
 
 
 def test_the_pages_code_runs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -616,6 +616,12 @@ def test_a_client_survives_hostile_servers() -> None:
                 stolen.append(self.headers)
             self.send_response(200)
             self.end_headers()
+            if what == "slow":
+                with suppress(OSError):
+                    for _ in range(100):
+                        self.wfile.write(b"[")
+                        time.sleep(0.1)
+                return
             with suppress(OSError):
                 for _ in range(1 << 10 if what == "endless" else 1):
                     self.wfile.write(b"[" * (1 << 16))
@@ -632,6 +638,12 @@ def test_a_client_survives_hostile_servers() -> None:
                 remote.run(name, x=1)
         with pytest.raises(pf.errors.RunError):
             remote.programs()
+        begin = time.monotonic()
+        with rejects(pf.errors.RunError, "timed out"):
+            pf.RemoteServer(f"http://127.0.0.1:{server.server_port}", "t", timeout=0.5).run("slow", x=1)
+        assert time.monotonic() - begin < 5
+        with pytest.raises(pf.errors.RunError):
+            pf.RemoteServer(f"http://127.0.0.1:{server.server_port}", "t", timeout=float("inf")).programs()
         server.shutdown()
     assert stolen == []
 

@@ -191,7 +191,7 @@ def _show_check(check: Check, *, as_json: bool) -> None:
         _show(check.conformance)
     table = grid("compared with the receipt", "", left=2)
     for own in (*check.compared, *check.repeated):
-        verdict = "not in the receipt" if own.same is None else "agrees" if own.same else "differs"
+        verdict = "not compared" if own.same is None else "agrees" if own.same else "differs"
         table.add_row(own.what, verdict, style=BAD if own.same is False else None)
     print_table(out(), table)
     made = ", ".join(f"{name} {value}" for name, value in check.receipt.made_with.items())

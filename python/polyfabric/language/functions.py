@@ -235,6 +235,8 @@ def where(condition: TfheValue, then: TfheValue | Clear | str, otherwise: TfheVa
 
 def _extreme(op: str, values: Sequence[Any], instead: str) -> TfheValue:
     """The greatest or the least of all values, or of the elements of a single vector or sequence, as a tree of pairs."""
+    if len(values) == 1 and isinstance(values[0], FixedValue):
+        return cast(TfheValue, getattr(values[0], op)())
     if len(values) == 1 and isinstance(values[0], Iterable) and not isinstance(values[0], SlotValue):
         values = list(values[0])
     if any(isinstance(value, SlotValue) for value in values):
@@ -249,7 +251,11 @@ def _extreme(op: str, values: Sequence[Any], instead: str) -> TfheValue:
                 return extreme_text(op, text, other)
         if fixed.first_of((a, b)) is not None:
             return fixed.extreme(op, a, b)
-        return TfheValue(lowering.extreme(op, a.form, a.operand(b)))
+        made = TfheValue(lowering.extreme(op, a.form, a.operand(b)))
+        if fixed.first_of(encrypted) is not None:
+            # A pair of integers becomes an operand of a fixed-point number, which records its own operands.
+            made._tracer.reference.note(op, made, (a, b), {}, within=True)
+        return made
 
     while len(encrypted) > 1:
         pairs = [pair(a, b) for a, b in zip(encrypted[::2], encrypted[1::2], strict=False)]

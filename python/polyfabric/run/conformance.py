@@ -145,7 +145,7 @@ class Compared:
 
     what: str
     same: bool | None
-    """`None` if the receipt has nothing to compare with."""
+    """`None` if there is nothing to compare with."""
 
 
 @dataclass(frozen=True)
@@ -161,10 +161,24 @@ class Check:
     """The repeated computation; `None` if it would be another one."""
 
     @classmethod
-    def of(cls, receipt: Receipt, compared: list[Compared], conformance: Conformance) -> Check:
-        """Compares a repeated computation with the receipt."""
+    def of(
+        cls,
+        receipt: Receipt,
+        compared: list[Compared],
+        results: Mapping[str, tuple[str, str]],
+        conformance: Conformance | None,
+    ) -> Check:
+        """Compares a repeated computation, if there is one, and files with `results`, their names and hashes by output, with the receipt.
+
+        A file counts only if a place here gives it too, because a receipt may claim any hash for a place that nobody can repeat.
+        """
+        computed = [] if conformance is None else conformance.computed
+        for name, (file, own) in results.items():
+            claimed = any(place.outputs.get(name) == own for place in receipt.places)
+            again = any(one.place.outputs.get(name) == own for one in computed)
+            compared = [*compared, Compared(file, (again or None) if claimed else False)]
         repeated = []
-        for one in conformance.computed:
+        for one in computed:
             there = [place.outputs for place in receipt.places if _comparable(one.place, place)]
             for name, own in one.place.outputs.items():
                 same = all(outputs.get(name) == own for outputs in there) if there else None
@@ -175,10 +189,10 @@ class Check:
 
     @property
     def conforms(self) -> bool:
-        """Whether everything agrees, and the computation was repeated at one place of the receipt at least."""
+        """Whether everything agrees, each file was compared, and the computation was repeated at one place of the receipt at least."""
         if self.conformance is None or not self.conformance.conforms:
             return False
-        agree = all(own.same is not False for own in (*self.compared, *self.repeated))
+        agree = all(own.same for own in self.compared) and all(own.same is not False for own in self.repeated)
         return agree and any(own.same for own in self.repeated)
 
     def to_dict(self) -> dict[str, Any]:

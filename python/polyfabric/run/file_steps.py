@@ -300,12 +300,8 @@ class Steps:
         remedy = "copy the one that the receipt is for"
         key = file_hash(_there(self.folder / SERVER, remedy))
         inputs = {name: file_hash(_there(self._input(name), remedy)) for name in receipt.inputs}
-        results = []
-        for name in receipt.places[0].outputs:
-            if self._output(name).exists():
-                own = file_hash(self._output(name))
-                same = any(place.outputs[name] == own for place in receipt.places)
-                results.append(Compared(self._output(name).name, same))
+        files = {name: self._output(name) for name in receipt.places[0].outputs}
+        results = {name: (path.name, file_hash(path)) for name, path in files.items() if path.exists()}
         try:
             planned = self._ready()[0]
             here = receipt_of(planned, key, inputs, [])
@@ -324,8 +320,8 @@ class Steps:
             *(Compared(self._input(name).name, own == receipt.inputs[name]) for name, own in inputs.items()),
         ]
         if not all(one.same for one in compared):
-            return Check(receipt, compared + results, [], None)
-        return Check.of(receipt, compared + results, self._conformance(planned, key, inputs, skip))
+            return Check.of(receipt, compared, results, None)
+        return Check.of(receipt, compared, results, self._conformance(planned, key, inputs, skip))
 
     def _ready(self) -> tuple[Plan, ServerKey, dict[str, Path]]:
         """The evaluation key in the folder, its plan, and the files of the inputs."""

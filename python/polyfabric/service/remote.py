@@ -42,6 +42,9 @@ MOST_ANSWER = 1 << 30
 PIECE = 1 << 20
 """Bytes that are read at once."""
 
+LONGEST_WAIT = 86_400.0
+"""Seconds without a byte from the server after which a connection ends, however large `timeout` is; sockets take no infinite time."""
+
 
 @dataclass(frozen=True)
 class _Answer:
@@ -217,7 +220,7 @@ class RemoteServer:
         # Here, because it is slow to import and few need it.
         import http.client
 
-        left = max(1.0, deadline - time.monotonic())
+        left = min(max(1.0, deadline - time.monotonic()), LONGEST_WAIT)
         host, port = self._url.hostname, self._url.port
         if self._tls is None:
             connection = http.client.HTTPConnection(host, port, timeout=left)
@@ -234,8 +237,11 @@ class RemoteServer:
                 )
             response = connection.getresponse()
             data = bytearray()
-            while piece := response.read(PIECE):
+            # What has arrived, so that a server that sends byte by byte does not escape the deadline.
+            while piece := response.read1(PIECE):
                 data += piece
+                if time.monotonic() > deadline:
+                    raise TimeoutError("timed out")
                 if len(data) > most:
                     raise RunError(
                         f"{self._url.geturl()}: the answer has more than {most:,} bytes; check that this is a server of `polyfabric serve`"

@@ -248,7 +248,7 @@ def _binary(one: Operation, operands: Values) -> Values:
 
 def _unary(one: Operation, operands: Values) -> Values:
     _expect_numbers(*operands)
-    return [plain(numbers.UNARY[one.name](*operands))]
+    return [wrapped(plain(numbers.UNARY[one.name](*operands)), scalar_of(one.kinds[0]))]
 
 
 def _expect_numbers(*operands: Any) -> None:  # noqa: ANN401 - values of a program
@@ -291,6 +291,8 @@ def _converted(one: Operation, operands: Values) -> Values:
     if one.name in ("arith.extsi", "arith.sitofp") and one.operand_kinds and scalar_of(one.operand_kinds[0]).bits == 1:
         # A bit is 0 or 1 here, and -1 with a sign.
         value = -value
+    if one.name in ("arith.extui", "arith.uitofp", "arith.index_castui") and one.operand_kinds:
+        value = numbers.unsigned(value, scalar_of(one.operand_kinds[0]))
     if kind.kind == "float":
         return [value.astype(float) if isinstance(value, np.ndarray) else float(value)]
     return [wrapped(value.astype(np.int64) if isinstance(value, np.ndarray) else int(value), kind)]

@@ -41,8 +41,12 @@ ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "max": functions.maximum,
     "min": functions.minimum,
 }
-BITWISE = frozenset({*GATES, *LUTS, "not", "lut_lincomb", "packed_lut3", "packed_gates", "multi_lut_lincomb"})
-"""Operations on bits. `not` is one of integers too."""
+BITWISE = frozenset({*GATES, *LUTS, "lut_lincomb", "packed_lut3", "packed_gates", "multi_lut_lincomb"}) - {
+    "and",
+    "or",
+    "xor",
+}
+"""Operations on bits alone; `and`, `or`, `xor` and `not` are operations of integers too."""
 
 
 def message_bits(kind: Kind) -> int:
@@ -120,7 +124,7 @@ class Gates:
         if name == "not":
             return ~values[0]
         if name in ("and", "or", "xor") and len(values) == 2:
-            return GATES[name](*values)
+            return self._of_width(GATES[name](*self._encrypted(values, bits)), bits)
         return None
 
     def _encrypted(self, values: Values, bits: int) -> Values:

@@ -68,7 +68,7 @@ def parse(text: str, file: str, function: str | None = None, *, bound: float = 1
     }
     dialects = {name.partition(".")[0] for name in used}
     if {"cggi"} & dialects or "scheme.cggi" in module.attributes:
-        bits = "scheme.cggi" in module.attributes or any(f"cggi.{name}" in used for name in BITWISE - {"not"})
+        bits = "scheme.cggi" in module.attributes or any(f"cggi.{name}" in used for name in BITWISE)
         return _Bits(module, entry, bits=bits).program()
     if not {"ckks", "bgv"} & dialects and not any(
         name.startswith(("scheme.", "ckks.", "bgv.")) for name in module.attributes
