@@ -228,7 +228,8 @@ def load(name: str | Program) -> Program:
             if Path(frame.filename) == file.resolve()
         ]
         place = f"{file}:{lines[-1]}" if lines else str(file)
-        raise ProgramError(f"{place}: {type(error).__name__}: {error}; correct the file") from error
+        remedy = "install it" if isinstance(error, ModuleNotFoundError) else "correct the file"
+        raise ProgramError(f"{place}: {type(error).__name__}: {error}; {remedy}") from error
     finally:
         sys.path.pop(0)
     models = {key: value.program for key, value in vars(module).items() if isinstance(value, Model)}
