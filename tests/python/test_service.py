@@ -535,6 +535,7 @@ def test_wrong_calls_of_the_command(polyfabric: Any, tmp_path: Path) -> None:
     for more in (
         ("--host", "0.0.0.0"),
         ("--tls-cert", "cert.pem"),
+        ("--tenant-rate", "nan"),
         ("--tls-cert", "served.py", "--tls-key", "served.py"),
         ("--host", "no.such.host.invalid", "--plain-http"),
         ("--host", "192.0.2.1", "--plain-http"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from math import isnan
 from pathlib import Path
 
 import click
@@ -138,6 +139,8 @@ def serve(
             f"--host {host} is reached from the network, where tokens need TLS; give --tls-cert and --tls-key, or --plain-http behind a "
             "proxy that has TLS"
         )
+    if isnan(tenant_rate):
+        raise InputError("--tenant-rate nan limits nothing; give a number of requests a second")
     known_tokens = Tokens(tokens)
     limits = Limits(
         key_memory=key_memory,
