@@ -130,6 +130,23 @@ package latency;
         return 1 + adder;
     endfunction
 
+    // FPT's ring, from a word at the rotator to its row's point at the multipliers.
+    function automatic int unsigned cmux_point(
+        int unsigned log2_points, int unsigned log2_lanes, int unsigned levels, int unsigned log2_radix, int unsigned multiplexer, int unsigned multiplier, int unsigned adder
+    );
+        return rotator(log2_points + 1, levels << (log2_points - log2_lanes), multiplexer, adder) + decomposer(0, 1, adder)
+            + fixed_fft(log2_points, log2_lanes, 1'b0, log2_radix, 3, multiplier, adder);
+    endfunction
+
+    // To the product at the accumulators.
+    function automatic int unsigned cmux_product(
+        int unsigned log2_points, int unsigned log2_lanes, int unsigned columns, int unsigned levels, int unsigned log2_radix, int unsigned multiplexer, int unsigned multiplier,
+        int unsigned adder
+    );
+        return cmux_point(log2_points, log2_lanes, levels, log2_radix, multiplexer, multiplier, adder) + (columns * levels - 1 << (log2_points - log2_lanes))
+            + multiply_accumulate(1, columns * levels, multiplier, adder) + fixed_fft(log2_points, log2_lanes - $clog2(levels), 1'b0, log2_radix, 3, multiplier, adder);
+    endfunction
+
     // Strix' PBS cluster, from the rotator's first read to the first point at the multipliers.
     function automatic int unsigned pbs_cluster_point(int unsigned log2_points, int unsigned log2_lanes, int unsigned dropped, int unsigned multiplier, int unsigned adder);
         return double_pointer_rotator(adder) + decomposer(dropped, 2, adder) + fixed_fft(log2_points, log2_lanes, 1'b1, 0, 4, multiplier, adder);

@@ -34,6 +34,8 @@ mod f1_replay;
 mod fixed_fft;
 #[path = "four_step_ntt/tests.rs"]
 mod four_step_ntt;
+#[path = "fpt_pipeline/tests.rs"]
+mod fpt_pipeline;
 #[path = "hadamard/tests.rs"]
 mod hadamard;
 #[path = "key_generator/tests.rs"]

@@ -1,7 +1,7 @@
 // The accumulators of a blind rotation (FPT, figure 2): a memory of WORDS words of LANES torus coefficients. Cyclically, each word is replaced, or a product is added modulo
 // 2^WIDTH. The product is the inverse transform's number divided by 2^SHIFT to nearest, halves to even, or multiplied by 2^LEFT.
 //
-// The memory's read takes a cycle, and the addition ADDER; rounding up is the addition's carry-in. Results are written back and sent to the rotator.
+// The memory's read takes a cycle, and the addition ADDER; rounding up is the addition's carry-in. Results are written back and sent to the rotator. `totals` has the sum also of a word that is replaced: the last one of a rotation, in whose place the next one begins.
 module accumulator #(
     parameter int unsigned LANES = 2,
     parameter int unsigned WORDS = 16,  // more than the latency
@@ -17,7 +17,8 @@ module accumulator #(
     input logic replaces,
     input logic [WIDTH-1:0] fresh[LANES],  // what it is replaced by
     input logic signed [PRODUCT-1:0] products[LANES],
-    output logic [WIDTH-1:0] sums[LANES]
+    output logic [WIDTH-1:0] sums[LANES],
+    output logic [WIDTH-1:0] totals[LANES]
 );
     localparam int unsigned PLACES = $clog2(WORDS);
 
@@ -63,8 +64,20 @@ module accumulator #(
         ) adder (
             .clock,
             .reset(1'b0),
-            .in (replaced ? fresh_one : before_it + coefficient + WIDTH'(up)),
-            .out(sums[lane])
+            .in (before_it + coefficient + WIDTH'(up)),
+            .out(totals[lane])
         );
+        logic [WIDTH-1:0] fresh_later;
+        logic replaced_later;
+        delay #(
+            .CYCLES(ADDER),
+            .WIDTH (WIDTH + 1)
+        ) beside_it (
+            .clock,
+            .reset(1'b0),
+            .in ({replaced, fresh_one}),
+            .out({replaced_later, fresh_later})
+        );
+        assign sums[lane] = replaced_later ? fresh_later : totals[lane];
     end
 endmodule

@@ -35,6 +35,12 @@ module bench #(
 );
     logic [WIDTH-1:0] fresh[COEFFICIENTS], words[COEFFICIENTS];
     logic signed [KEY-1:0] key[COLUMNS][LANES][2];
+    logic [WIDTH-1:0] totals[COEFFICIENTS];
+    logic start, products_come, unused;
+    always_comb begin
+        unused = start ^ products_come;
+        for (int i = 0; i < COEFFICIENTS; i++) unused ^= ^totals[i];
+    end
     for (genvar i = 0; i < COEFFICIENTS; i++) begin : coefficients
         assign fresh[i] = in_data[FIRST+i*WIDTH+:WIDTH];
         assign out_data[i*WIDTH+:WIDTH] = words[i];
@@ -70,8 +76,12 @@ module bench #(
         .loads(in_valid && in_data[0]),
         .amount(in_data[FIRST-1:1]),
         .fresh,
+        .drops(1'b0),
         .key,
+        .start,
+        .products_come,
         .valid(out_valid),
-        .words
+        .words,
+        .totals
     );
 endmodule

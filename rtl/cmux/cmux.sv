@@ -2,7 +2,7 @@
 //
 // Accumulator, rotator, decomposer, forward transform, dot products, inverse transform, accumulator: a rigid ring whose only control is a start signal passed from unit to unit. IN_FLIGHT ciphertexts
 // circulate; registers extend the ring to a whole number of them (section 3.2), so each returns to the rotator after IN_FLIGHT times the cycles of one. `loads` marks the initial words, of all
-// ciphertexts in a row. A key word arrives in the cycle of its product, an amount with its polynomial's first word at the rotator.
+// ciphertexts in a row. They may replace the last sums of ciphertexts before them, which leave as `totals`; without new ones `drops` ends a rotation. A key word arrives in the cycle of its product, an amount with its polynomial's first word at the rotator.
 //
 // After the dot products all columns are available at once, and the inverse transform has 1/LEVELS of their lanes: each of LEVELS neighbouring pairs of lanes, and each column, waits a step longer than the
 // previous one. These registers are the paper's PISO.
@@ -36,10 +36,14 @@ module cmux #(
     input logic reset,
     input logic loads,
     input logic [WIDTH-1:0] fresh[COEFFICIENTS],
+    input logic drops,
     input logic [LOG2_POINTS+1:0] amount,
     input logic signed [KEY-1:0] key[COLUMNS][LANES][2],
+    output logic start,  // a polynomial's first word is at the rotator
+    output logic products_come,  // at the accumulators
     output logic valid,  // new words of accumulators
-    output logic [WIDTH-1:0] words[COEFFICIENTS]
+    output logic [WIDTH-1:0] words[COEFFICIENTS],
+    output logic [WIDTH-1:0] totals[COEFFICIENTS]
 );
     localparam int unsigned LOG2_LEVELS = $clog2(LEVELS);
     localparam int unsigned LOG2_OUT = LOG2_LANES - LOG2_LEVELS;
@@ -49,14 +53,11 @@ module cmux #(
     localparam int unsigned ROWS = COLUMNS * LEVELS;
     localparam int unsigned PERIOD = IN_FLIGHT * COLUMNS * GROUP;
     // Cycles from a word at the rotator to its new value.
-    localparam int unsigned THROUGH = latency::rotator(LOG2_POINTS + 1, GROUP, MULTIPLEXER, ADDER) + latency::decomposer(0, 1, ADDER)
-        + latency::fixed_fft(LOG2_POINTS, LOG2_LANES, 1'b0, LOG2_RADIX, 3, MULTIPLIER, ADDER) + (ROWS - 1) * STEP
-        + latency::multiply_accumulate(1, ROWS, MULTIPLIER, ADDER)
-        + latency::fixed_fft(LOG2_POINTS, LOG2_OUT, 1'b0, LOG2_RADIX, 3, MULTIPLIER, ADDER) + latency::accumulator(ADDER);
+    localparam int unsigned THROUGH = latency::cmux_product(LOG2_POINTS, LOG2_LANES, COLUMNS, LEVELS, LOG2_RADIX, MULTIPLEXER, MULTIPLIER, ADDER) + latency::accumulator(ADDER);
 
     // Accumulators, and the registers that extend the ring.
     logic signed [INVERSE-1:0] products[COEFFICIENTS];
-    logic products_come, valid_again, start;
+    logic valid_again;
     logic [WIDTH-1:0] again[COEFFICIENTS];
     accumulator #(
         .LANES(COEFFICIENTS),
@@ -73,14 +74,15 @@ module cmux #(
         .replaces(loads),
         .fresh,
         .products,
-        .sums(words)
+        .sums(words),
+        .totals
     );
     delay #(
         .CYCLES(latency::accumulator(ADDER))
     ) validity (
         .clock,
         .reset,
-        .in (loads || products_come),
+        .in (loads || products_come && !drops),
         .out(valid)
     );
     for (genvar i = 0; i < COEFFICIENTS; i++) begin : ring

@@ -48,7 +48,7 @@ module rotator #(
     );
 
     // Shifts out the lowest bits first.
-    logic [DEGREE-1:0][BITS-1:0] bits;
+    logic [BITS-1:0] bits[DEGREE];
     logic [DEGREE-1:0][CHUNK-1:0] own;
     logic first;  // the lowest bits
     logic [LOG2_DEGREE:0] turn;
@@ -173,7 +173,7 @@ module rotator #(
     );
 
     // Two alternating registers: one is filled from its highest bits while the other, full one is read.
-    logic [DEGREE-1:0][BITS-1:0] results[2];
+    logic [BITS-1:0] results[2][DEGREE];
     logic filled, filling;
     logic [(GROUP > 1 ? $clog2(GROUP) : 1)-1:0] count, word;
     assign filling = next ? !filled : filled;
