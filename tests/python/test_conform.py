@@ -414,7 +414,7 @@ def test_the_command_line(polyfabric, tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "f.py").write_text(FILE.replace("0, 2]", "2, 2]"))
     found = polyfabric(*check, "--json")
     assert found.status == 1
-    assert [own["what"] for own in json.loads(found.out)["compared"] if not own["same"]] == ["program f"]
+    assert [own["what"] for own in json.loads(found.out)["compared"] if own["same"] is False] == ["program f"]
 
 
 @pytest.mark.parametrize(

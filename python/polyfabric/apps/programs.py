@@ -9,8 +9,10 @@ from collections.abc import Callable
 from contextlib import redirect_stdout, suppress
 from dataclasses import replace
 from functools import cache
+from importlib.machinery import SourceFileLoader
 from math import ceil
 from pathlib import Path
+from types import CodeType
 
 from .. import _native
 from ..accelerators.machine import Machine
@@ -178,6 +180,15 @@ def rns_kernel(name: str, parameters: str | None, machine: Machine) -> _native.R
     return planned(name, options).kernel
 
 
+class _SourceLoader(SourceFileLoader):
+    """Compiles the file every time: Python's cache would not notice an edit of the same length within a second."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        """The compiled file."""
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
 @cache
 def load(name: str | Program) -> Program:
     """Loads the program `FILE.py:FUNCTION`, `FILE.pf` or, compiled by HEIR, `FILE.mlir:FUNCTION`; the file alone if it has one program. A loaded
@@ -208,7 +219,7 @@ def load(name: str | Program) -> Program:
         )
         raise InputError(f"there is no program {name!r}, and it is not FILE.py:FUNCTION, FILE.pf or FILE.mlir; {near}")
     read(file)
-    spec = importlib.util.spec_from_file_location(file.stem, file)
+    spec = importlib.util.spec_from_file_location(file.stem, file, loader=_SourceLoader(file.stem, str(file.resolve())))
     if spec is None or spec.loader is None:
         raise InputError(f"{file}: not a Python file; give FILE.py:FUNCTION")
     module = importlib.util.module_from_spec(spec)
