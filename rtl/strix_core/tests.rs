@@ -40,7 +40,7 @@ struct Cycle {
     tile: Option<(usize, usize)>,
 }
 
-/// What the schedule says of a core: its commands, and the cycles of its results.
+/// The commands that the schedule gives a core, and the cycles of its results.
 struct Control {
     cycles: Vec<Cycle>,
     /// Cycles in which words of accumulators are written, with their ciphertext, and extracted ones.
