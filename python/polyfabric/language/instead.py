@@ -537,13 +537,6 @@ def declared(kind: object) -> str | None:
     return f"pf.{name}{lacking[name]}" if callable(kind) and name in lacking else None
 
 
-BRANCHES = (
-    "cannot decide a branch, because its value is unknown; for `if` use pf.where(condition, a, b), for `and`, `or` and `not` &, | and ~, "
-    "for 3 < x < 9 (3 < x) & (x < 9), for x in [1, 2] (x == 1) | (x == 2), for max, min and sorted pf.max, pf.min and pf.sort, "
-    "for any and all x.any() and x.all()"
-)
-"""The error of `bool(x)`, which Python calls for all of these."""
-
 ONLY_AFTER = "values are known only after decryption; return it, and read it in the result's outputs"
 
 SENTENCES = dict.fromkeys(("decrypt", "item", "numpy", "to_numpy", "tolist", "values"), ONLY_AFTER) | {

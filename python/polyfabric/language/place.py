@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from functools import cache
 from operator import index
 from pathlib import Path
+from types import FrameType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -54,11 +55,17 @@ def traced_again(function: Callable[..., Any]) -> Iterator[None]:
         yield
 
 
-def place() -> tuple[str, int]:
-    """File and line of the innermost frame outside this package's language and numpy."""
+def users_frame() -> FrameType:
+    """The innermost frame outside this package's language and numpy."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(tuple(_PASSED)):
         frame = frame.f_back
+    return frame
+
+
+def place() -> tuple[str, int]:
+    """File and line of the innermost frame outside this package's language and numpy."""
+    frame = users_frame()
     origin = _ORIGIN.get()
     if origin is not None and frame.f_code.co_filename.startswith(str(_PACKAGE)):
         return origin

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._native import ElementType
-from . import lowering, ranges
+from . import lowering, ranges, truth
 from .cells import Cells
 from .digits import Digits
 from .fixed_type import FixedType
 from .indices import picked
-from .instead import BRANCHES, Absences, membership, of_values, written
+from .instead import Absences, membership, of_values, written
 from .lowering import Encrypted, Operand
 from .numpy_calls import Value
-from .place import place, refuse, whole
+from .place import place, refuse, users_frame, whole
 from .public_operands import Clear, matrix, public
 from .reference import means
 from .tracer import Tracer
@@ -83,7 +83,9 @@ class TfheValue(Value):
             if self.type.kind == "boolean"
             else f"; compare it first, as {'(x.encode() != 0).any()' if text else 'x != 0'}"
         )
-        raise refuse(f"an encrypted {self.type} {BRANCHES}{compared}")
+        raise refuse(
+            f"an encrypted {self.type} cannot decide a branch, because its value is unknown; {truth.remedy(users_frame())}{compared}"
+        )
 
     def __contains__(self, item: object) -> NoReturn:
         raise refuse(membership(item, not self.scalar, "(x == {item}).any()"))
