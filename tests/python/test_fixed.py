@@ -316,6 +316,7 @@ def test_numpy_functions() -> None:
         lambda x, n, z: x.cast(pf.Real),
         lambda x, n, z: x + z,
         lambda x, n, z: pf.where(x, 1, 0),
+        lambda x, n, z: pf.where(x > 0, 1.5, -1.5),
         lambda x, n, z: pf.nand(x > 0, x),
         lambda x, n, z: pf.lookup(x, lambda v: v, choice=[0]),
         lambda x, n, z: np.exp(x),

@@ -229,6 +229,10 @@ def where(condition: TfheValue, then: TfheValue | Clear | str, otherwise: TfheVa
         return chosen_text(condition, cast("Text | str", then), cast("Text | str", otherwise))
     if fixed.first_of(choices) is not None:
         return fixed.chosen(condition, then, otherwise)
+    if isinstance(then, float) or isinstance(otherwise, float):
+        raise refuse(
+            f"where: {then} and {otherwise} do not say how many bits the result has; write condition.cast(pf.Fixed(16, 8)) * ({then} - {otherwise}) + {otherwise}"
+        )
     a, b = (condition.operand(choice) for choice in (then, otherwise))
     return TfheValue(lowering.chosen(condition.form, a, b))
 

@@ -41,7 +41,8 @@ def gathered(
     """The inputs of a call of `method`, which gives them as one dictionary `inputs`, or by keyword as `named`."""
     if inputs is not None and not isinstance(inputs, Mapping):
         call = written_call(program, method, dict.fromkeys(known), options)
-        raise InputError(f"{program}: inputs are given by name, but {shown(inputs):.80} has none; write {call}")
+        kind = type(inputs).__name__
+        raise InputError(f"{program}: inputs are given by name, but a {kind} is not a dictionary; write {call}")
     unknown = next((name for name in named if name not in known), None)
     if unknown is not None:
         what = "neither an input nor an option" if options else "no input"
