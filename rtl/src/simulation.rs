@@ -1,15 +1,21 @@
 //! A running unit: one word in and one word out per cycle, through a program's standard streams.
 
 use crate::Bits;
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use thiserror::Error;
 
 /// Names a folder in which each unit's first run leaves its first cycles, for the pictures of the units' pages.
 const WAVES: &str = "POLYFABRIC_RTL_WAVES";
+/// Names a folder in which each run leaves its waveform, all signals of the first cycles as a VCD file.
+pub(crate) const VCD: &str = "POLYFABRIC_RTL_VCD";
+/// Runs of this process so far.
+static RUNS: AtomicU64 = AtomicU64::new(0);
 /// Cycles kept from the first input, before the first output and after it.
 const KEPT: [usize; 3] = [12, 3, 9];
 /// Bytes kept of a word, the lowest.
@@ -54,8 +60,11 @@ impl Simulation {
         idle: usize,
     ) -> Result<Vec<Output>, SimulationError> {
         let failed = |cause| SimulationError::Program { program: self.program.clone(), cause };
-        let mut child =
-            Command::new(&self.program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(failed)?;
+        let mut command = Command::new(&self.program);
+        if let Some(folder) = std::env::var_os(VCD) {
+            command.arg(Path::new(&folder).join(format!("{}-{}.vcd", self.name(), RUNS.fetch_add(1, Ordering::Relaxed))));
+        }
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(failed)?;
         let (mut to, mut from) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
         let [width_in, width_out] = widths(&mut from).map_err(failed)?;
         let mut stream = Vec::new();
@@ -83,8 +92,7 @@ impl Simulation {
 
     /// Writes the kept cycles of a built unit's first run to a file: cycle, then for each bus its width in bytes, valid flag and lowest bytes.
     fn keep(&self, folder: &Path, buses: [(&[u8], usize); 2]) -> io::Result<()> {
-        let build = self.program.parent().and_then(Path::file_name).unwrap_or_default();
-        let Ok(mut file) = File::create_new(folder.join(build).with_extension("txt")) else { return Ok(()) };
+        let Ok(mut file) = File::create_new(folder.join(self.name()).with_extension("txt")) else { return Ok(()) };
         let (out, width) = buses[1];
         let valid = |(bus, width): (&[u8], usize)| bus.chunks_exact(1 + width).position(|word| word[0] != 0);
         let (given, first) = (valid(buses[0]).unwrap_or(0), valid(buses[1]).unwrap_or(0));
@@ -105,6 +113,11 @@ impl Simulation {
             }
         }
         file.write_all(text.as_bytes())
+    }
+
+    /// The unit, and a hash of its sources and parameters.
+    fn name(&self) -> &str {
+        self.program.parent().and_then(Path::file_name).and_then(OsStr::to_str).unwrap_or_default()
     }
 
     pub fn program(&self) -> &Path {
