@@ -54,7 +54,7 @@ unexport PYTHONDONTWRITEBYTECODE
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 	$(shell find crates machines -name '*.rs' -o -name '*.toml')
 
-.PHONY: help demo tested check test test-full gallery lint lint-rust lint-python lint-prose doc test-rust test-doc test-sanitizer test-python \
+.PHONY: help demo tested check test test-full gallery lint lint-rust lint-python lint-rtl lint-prose doc test-rust test-doc test-sanitizer test-python \
 	bench bench-check bench-types \
 	bench-integers bench-gpu gpu-peer bench-gpu-rns tfhe-rs bench-rns bench-rns-check fuzz miri aarch64 rtl rtl-synthesis deny docs docs-serve reproduce install wheel check-tools clean
 
@@ -165,7 +165,7 @@ test-python: $(VENV)/.tested
 gallery: install
 	POLYFABRIC_GALLERY=all $(VENV)/bin/python -m pytest tests/gallery
 
-lint: lint-rust lint-python lint-prose
+lint: lint-rust lint-python lint-rtl lint-prose
 
 lint-rust:
 	@PYTHON=$(PYTHON) scripts/check-tools lint
@@ -178,6 +178,9 @@ doc: | check-tools
 lint-python: $(VENV)/.requirements
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+
+lint-rtl: $(VENV)/.requirements
+	@$(VENV)/bin/python scripts/rtl-lint
 
 # The English of the pages, by the style in scripts/documentation/styles. Vale comes from the registry of Go's modules, and is built in minutes. `make test` leaves it out, as building takes minutes.
 VALE := target/tools/vale

@@ -62,7 +62,11 @@ impl Simulation {
         let failed = |cause| SimulationError::Program { program: self.program.clone(), cause };
         let mut command = Command::new(&self.program);
         if let Some(folder) = std::env::var_os(VCD) {
-            command.arg(Path::new(&folder).join(format!("{}-{}.vcd", self.name(), RUNS.fetch_add(1, Ordering::Relaxed))));
+            command.arg(Path::new(&folder).join(format!(
+                "{}-{}.vcd",
+                self.name(),
+                RUNS.fetch_add(1, Ordering::Relaxed)
+            )));
         }
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(failed)?;
         let (mut to, mut from) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
