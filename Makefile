@@ -180,7 +180,7 @@ lint-python: $(VENV)/.requirements
 	$(VENV)/bin/ruff format --check .
 
 lint-rtl: $(VENV)/.requirements
-	@$(VENV)/bin/python scripts/rtl-lint
+	@$(VENV)/bin/python scripts/rtl-sources --lint
 
 # The English of the pages, by the style in scripts/documentation/styles. Vale comes from the registry of Go's modules, and is built in minutes. `make test` leaves it out, as building takes minutes.
 VALE := target/tools/vale

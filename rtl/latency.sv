@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cycles from a unit's first input word to its first output word, defined once for units, which add those of their parts, and for benches. The tests compare them with the machine models.
 package latency;
     // The product, a stage for each round, the last subtraction.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The accumulators of a blind rotation (FPT, figure 2): a memory of WORDS words of LANES torus coefficients. Cyclically, each word is replaced, or a product is added modulo
 // 2^WIDTH. The product is the inverse transform's number divided by 2^SHIFT to nearest, halves to even, or multiplied by 2^LEFT.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Within each block of BLOCK lanes, moves lane x to lane factor x + offset modulo BLOCK, for an odd factor and one offset per block (F1, section 5.1: fixed sub-permutations in
 // hardware, each applied or bypassed).
 //

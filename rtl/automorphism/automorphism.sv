@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // F1's vector automorphism unit (section 5.1, figures 5 and 6): a permutation within each chunk, a transpose, a permutation within each chunk, the transpose back. It moves index i of
 // N = LANES CHUNKS to index factor i + offset modulo N.
 //

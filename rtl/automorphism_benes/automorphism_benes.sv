@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Osiris' automorphism unit (section IV-D): a Benes network, with a memory of switch settings per column, indexed by the number of the passing tile.
 //
 // X -> X^g moves value (g (2 k + 1) mod 2 N - 1) / 2 to value k. The values c + r N / LANES of lane r come from such a tile too: words change lanes, and the tile's number becomes that of

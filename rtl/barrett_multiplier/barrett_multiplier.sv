@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Barrett's product for moduli of exactly WIDTH bits: a * b mod q.
 //
 // With mu = floor(2^(2 WIDTH) / q), the quotient of x = a * b is estimated as floor(floor(x / 2^(WIDTH-1)) mu / 2^(WIDTH+1)), which is at most 2 too low, so two subtractions follow.

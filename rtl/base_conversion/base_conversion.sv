@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Osiris' base conversion (section IV-C, figure 6): sums over i of w[j][i] * (x[i] * f[i] + s[i] mod q_i) mod p_j, in a systolic array of HEIGHT rows and LANES columns of multiply-accumulate
 // cells.
 //

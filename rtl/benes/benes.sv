@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Benes network: any permutation of LANES words (Osiris, section IV-D, figure 7).
 //
 // A column of switches, two parallel networks of half as many lanes, and a column of switches; for two lanes, one switch. That is 2 log2 LANES - 1 columns of LANES / 2 switches, each followed by a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks of ChaCha (D. Bernstein, 2008) with 8 rounds, BLOCKS consecutive ones of a stream per cycle, with a 256-bit key, a 64-bit stream number and a 64-bit counter. The constants, the key, the counter and
 // the number are 16 words of 32 bits. A round is four parallel quarter-rounds on columns or diagonals; finally the initial words are added. There is a register after each half of a round (two
 // consecutive additions) and after the final addition.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FPT's only processing element, FFT-unrolled (sections 3.1 to 3.3, figure 2): ACC + (X^a ACC - ACC) x BK, with its output fed back to its input.
 //
 // Accumulator, rotator, decomposer, forward transform, dot products, inverse transform, accumulator: a rigid ring whose only control is a start signal passed from unit to unit. IN_FLIGHT ciphertexts

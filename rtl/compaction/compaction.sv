@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Moves the selected ones of COUNT words to the front, in order. Each moves down by the number of unselected words before it, bit by bit of that number from the lowest, so that no two collide. There is a
 // register after each bit's stage.
 module compaction #(

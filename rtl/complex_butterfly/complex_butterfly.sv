@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // a + b and a - b of complex points, divided by 2^SHIFT with `rounding`: an adder.
 module complex_butterfly #(
     parameter int unsigned WIDTH = 29,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // (a + jb)(c + jd) with three real products (FPT, section 3.4, equation (6)), in fixed point:
 //     z = c (a - b),  re = (c - d) b + z,  im = (c + d) a - z
 // exact, then divided by 2^SHIFT with `rounding`. An adder for a - b, the products, an adder for the sums, which also adds half a unit for rounding. The factor arrives ADDER cycles after its point, when a - b

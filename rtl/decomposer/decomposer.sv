@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Signed gadget decomposition of torus coefficients, LANES per cycle: x is close to the sum of digit t times 2^(WIDTH - LOG2_BASE (t + 1)), where t = 0 is the most significant, with digits from -B/2 to B/2 - 1 for
 // B = 2^LOG2_BASE.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Delays a word by CYCLES cycles, parallel to a unit of that latency. Cleared at reset.
 module delay #(
     parameter int unsigned CYCLES = 1,

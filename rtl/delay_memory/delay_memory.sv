@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Delays a word by `cycles` cycles, from 1 to DEPTH, constant since the last reset: a memory, of which one word per cycle is read and then written, followed by a register. With CLEARED, lines give 0 until the first word
 // after the reset.
 module delay_memory #(

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Morphling's rotation in a bank of Private-A1 (section V-C): X^a p - p modulo X^N + 1, N = 2^LOG2_DEGREE, for polynomials in the bank. Coefficient i is in column i mod COLUMNS, line i / COLUMNS.
 //
 // The first pointer reads a line per cycle. The second one reads the COLUMNS consecutive coefficients of X^a p for that line: one per column, from one of two neighbouring lines, for any amount; the reorder unit rotates

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The streaming folded negacyclic FFT of FPT (section 3.4), forward or inverse, in fixed point: M = 2^LOG2_POINTS complex points, the coefficients j and j + M of a polynomial, 2^LOG2_LANES per cycle. A twist, then
 // radix-2 stages with the rotations of radix 2^LOG2_RADIX; or, if MERGED, the twist in the factors of every stage's butterflies. Every stage divides its sums by its own power of two, the scaling schedule. The inverse is the
 // mirror image, and does not divide by M.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One radix-2 stage of `fixed_fft`: sums and differences of the points whose indices differ only in bit LOG2_POINTS - 1 - STAGE. In the first stages both points of a pair are in lanes of one cycle. In the others they are in one lane, cycles
 // apart, and an `exchange` with the neighbouring lane aligns them. Products follow the sums, for the rotation between this stage and the next; if the twist is merged, they precede the sums, for the second point of each pair. The inverse has
 // the reverse order.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // F1's four-step NTT unit (section 5.2, figure 8): N = LANES CHUNKS points as a LANES-point network, decimation in time, on each of CHUNKS vectors; a product of every element; a transpose; and parallel CHUNKS-point networks, decimation in frequency. Only the twiddle
 // memories select forward or inverse, cyclic or negacyclic; they are in Montgomery form (w 2^(16 ROUNDS) mod q). With E = LANES, G = CHUNKS, psi of order 2 N modulo q, and rev(x) the bits of x reversed:
 //

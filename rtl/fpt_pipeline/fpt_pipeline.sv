@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FPT's whole pipeline (sections 3 and 5.1): blind rotations of batches through the CMUX ring, one batch behind the other, from rotation amounts, a test polynomial and a bootstrapping key in memories that channels fill, to extracted ciphertexts. A batch is IN_FLIGHT ciphertexts.
 //
 // The ring is rigid: after `begins`, counters decide everything. A second rotator rotates the test polynomial by a body's amount; the result enters the ring LEAD cycles after `begins`, instead of the last sums of the previous batch. An amount is read before its ciphertext comes to the rotator, a line of the key before its row comes to the multipliers. Amounts lie in the order of use: those of bodies, then of all ciphertexts in

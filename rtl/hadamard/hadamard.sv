@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Osiris' Hadamard unit (section IV-E): LANES columns of HEIGHT cells, and two parallel jobs, a tile of each per cycle.
 //
 // - Keys: the inner products of up to HEIGHT digits with the two halves of their rows of a switching key. Cell d delays digit d by d cycles, multiplies it by both halves, and adds to the sums from the cell above. A cell without a digit has zeros.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Masks of switching keys from their seed (Osiris, section IV-E): uniform residues modulo q, LANES per cycle, for consecutive limbs of 2^log2_tiles tiles.
 //
 // The generator is the project's: ChaCha with 8 rounds. Of sixteen consecutive blocks it uses word 0, two blocks per 64-bit number with the even one below, then word 1 and so on. A number is cut to the bits of q and accepted if it is below q. GROUPS of sixteen blocks give 128 numbers each

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The key-switch cluster of Strix' streaming core (section IV-B, figure 4): decomposer, multipliers with adder trees, accumulators, for up to BATCH ciphertexts that share a key, with its section of the local scratchpad. For each, (0, .., 0, b) minus digits times
 // rows of the key, modulo 2^WIDTH.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // On-the-fly limb extension (Osiris, section V): converts coefficients modulo one prime q_0, as integers within q_0 / 2 of 0, to any other modulus, LANES per cycle, before the NTT unit: [P]_q = (x R^2) R^-1 = x R mod q, minus q_0 R mod q where x is above q_0 / 2; R = 2^WIDTH.
 //
 // One product both reduces x, any word below R, and converts it to Montgomery form, which the transform preserves: a diagonal is then the factor for a Hadamard unit's product. A multiplier and a subtractor per lane.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PAIRS bidirectional butterflies of Osiris' NTT unit (section IV-B, figure 3): one multiplier, one adder and one subtractor each.
 //
 // Inverse, which decimates in frequency: (u + v) / 2 and (u - v) w, the adders first. Forward: u + v w and u - v w, the multiplier first. Halving is a shift, after adding q to an odd number, so that the inverse transform needs no product with 1/N; its factors w are half of the root's powers. Either

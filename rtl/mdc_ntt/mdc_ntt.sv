@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Osiris' bidirectional NTT unit (section IV-B, figures 3 and 4): a radix-2 multi-delay commutator of STAGES stages and LANES lanes, for negacyclic rings of LANES to 2^STAGES, with up to LIMBS interleaved limbs.
 //
 // Values enter on the left and leave on the right as coefficients; coefficients enter on the right and leave on the left as values, through the same butterflies. Tile c of values has values c + r N / LANES for lane r; coefficients are in the stages' order. Tiles of a limb enter `slots` cycles apart, in order and without a gap;

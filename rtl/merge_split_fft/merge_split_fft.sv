@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Morphling's merge-split transform (section V-A.3): the spectra of two real polynomials p and q by one complex transform, that of z = p + i q, whose N values are then split. In fixed point, with the twist in the butterflies; 2^LOG2_LANES folded points of each polynomial per cycle.
 //
 // In folded form the coefficients j and j + M of a polynomial arrive together, M = N/2. So the first stage of the transform of N points, which splits X^N + 1 into (X^M - i)(X^M + i), is additions within a cycle, followed by two parallel transforms of M points with the same factors:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sum + a * b * R^-1 mod q in LANES lanes of one modulus, R = 2^WIDTH: a multiplier followed by an adder. The sum arrives with the product, a multiplier's stages after a and b, and the result leaves a cycle later.
 module modular_accumulator #(
     parameter int unsigned WIDTH = 40,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // a + b or a - b modulo q, for a and b below q (F1, section 3: the add unit, and the sums after a butterfly's product). Computes the plain result and the one corrected by q; the sign of one of them selects. One register. For any word a, a + b is reduced by q at most once: congruent, and less than q or a.
 module modular_adder #(
     parameter int unsigned WIDTH = 32

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A butterfly modulo q = 2^16 h + 1 (F1, section 5.2), with the multiplier of section 5.3: `factor` is w 2^(16 ROUNDS) mod q for the twiddle factor w.
 //
 // Decimation in time (Cooley and Tukey): u + w v and u - w v, the multiplier first. Decimation in frequency (Gentleman and Sande): u + v and w (u - v), the adders first. Either way the latency is that of a multiplier and an adder: words that bypass the multiplier are delayed.

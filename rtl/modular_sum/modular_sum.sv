@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // a + b, or with SUBTRACT a - b, modulo q in LANES lanes, for a and b below q: an adder without its register, with any modulus per lane. Computes the plain result and the one corrected by q, and a sign selects.
 module modular_sum #(
     parameter int unsigned WIDTH = 40,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Modulus switch of LWE ciphertexts from q = 2^WIDTH to 2N = 2^LOG2_MODULUS (TFHE; FPT, algorithm 1, line 3): x 2N / q to the nearest, halves up, modulo 2N.
 // An addition of the bit below the kept ones.
 module modulus_switch #(

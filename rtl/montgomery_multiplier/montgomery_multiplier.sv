@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Montgomery's modular multiplier (P. Montgomery, Math. Comp. 44, 1985; Osiris, section VI): a * b * R^-1 mod q with R = 2^WIDTH, for an odd q
 // below R and a * b < q R. LANES parallel ones, each with any modulus.
 //

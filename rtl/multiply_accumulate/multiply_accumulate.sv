@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The dot products of an external product (FPT, section 3.3, figure 2): spectra of digits times those of a key's rows, for each of the COLUMNS of the key, in fixed point. A product is divided by 2^SHIFT with `rounding`; sums are saturated to OUT bits.
 //
 // SIDE rows pass in parallel, through a tree of adders, and STEPS in sequence, summed by an adder with a memory of one spectrum: FFT-unrolled FPT has 1 and (k + 1) l, dot-product-unrolled (k + 1) l and 1. Words of all steps follow each other without a gap, with the CYCLES words of a spectrum in each; sums are output during the last step.

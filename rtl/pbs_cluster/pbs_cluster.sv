@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The PBS cluster of Strix' streaming core (section IV, figure 4): six stages that an iteration of a blind rotation passes once, ACC + (X^a ACC - ACC) x BK, from the local scratchpad and back, for BATCH ciphertexts of POLYNOMIALS polynomials each. There are as many parallel rotators, decomposers and transforms (PLP), and as many multiplier
 // rows, inverse transforms and accumulators (CoLP).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Montgomery's product, a word of WORD bits a round, for moduli q = 2^WORD h + 1: a * b * R^-1 mod q with R = 2^(WORD ROUNDS) above q.
 //
 // Each round clears the lowest WORD bits of x: since q^-1 = 1 modulo 2^WORD, the multiple of q to add is m = -x mod 2^WORD, without a product, and x becomes ceil(x / 2^WORD) + m h. One stage for the product, one per round, one for the last subtraction. F1 has 16-bit words (section 5.3), so two rounds suffice for 32 bits. Moduli that are only

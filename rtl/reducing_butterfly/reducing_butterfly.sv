@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The first butterfly of F1's forward transforms, decimation in time: u + w v and u - w v modulo q = 2^16 h + 1, for any words u and v. It lifts residues of another limb (F1, listing 1, line 7). The multiplier reduces v anyway; u, which would only be delayed, passes another multiplier by `one`, which is 2^(16 ROUNDS) mod q. So it takes no more cycles
 // than `modular_butterfly`.
 module reducing_butterfly #(

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FPT's monomial multiplication (section 3.5): X^a p - p, or X^a p, of polynomials of N = 2^LOG2_DEGREE coefficients modulo X^N + 1, streamed.
 //
 // A rotation is hard to stream by coefficients and easy by bits: all coefficients in parallel, CHUNK bits of each per cycle, lowest first. So a polynomial is collected over GROUP cycles, and shifts its bits into a barrel shifter of log2 N registered stages. Coefficients that pass X^N are marked. One more stage negates the marked ones, and the

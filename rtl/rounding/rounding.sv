@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // in / 2^SHIFT, to nearest, halves to even, saturated to +-(2^(OUT-1) - 1): the rule of every right shift in fixed point.
 //
 // Adds half a unit before the shift, so halves round up; a half leaves zeros, in which case the last bit is cleared. Combinational.

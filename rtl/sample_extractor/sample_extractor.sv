@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sample extraction of coefficient 0 (FPT, algorithm 1, line 5), on the way to the output buffer: for a mask polynomial A, element c of the LWE ciphertext is A[0] for c = 0 and -A[N - c] above. No coefficient waits for another: each word goes to one word of the buffer, with reversed lanes.
 //
 // Lane l has coefficient l CYCLES + t in cycle t, as in the inverse transform, and in word t of the buffer. N minus that is coefficient (LANES - 1 - l) CYCLES + (CYCLES - t); word 0 stays in word 0, one lane further. The body is not reversed; the buffer needs its coefficient 0.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // (a + jb)(c + jd) with four real products, in fixed point: exact, then divided by 2^SHIFT with `rounding`, whose half a unit is one more summand. The products, followed by an adder for the sums.
 module schoolbook_multiplier #(
     parameter int unsigned WIDTH = 32,  // bits of a and b

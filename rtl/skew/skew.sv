@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Delays lane c of a word by c cycles, or with FALLING by LANES - 1 - c: the triangle of registers of a systolic array.
 module skew #(
     parameter int unsigned WIDTH = 40,

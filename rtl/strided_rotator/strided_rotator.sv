@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Strix' rotator with its section of the local scratchpad (sections IV-A and V-C): X^a p - p modulo X^N + 1, N = 2^LOG2_DEGREE, for polynomials in COLUMNS banks, with coefficient i in column i / LINES, line i mod LINES, LINES = N / COLUMNS. So a line has the coefficients that the lanes of a transform need together, also for folding.
 //
 // A line of X^a p is another line with rotated columns: a second pointer reads all banks at the same address, columns are rotated by the amount divided by the lines, and coefficients that pass X^N change sign. A bank's read and the rotation take a cycle each.

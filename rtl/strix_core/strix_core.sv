@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A streaming core of Strix (section IV, figure 4) that computes whole programmable bootstraps, modulus switch to key switch: the PBS cluster and the key-switch cluster with the local scratchpad, the sequencer with the memory of rotation amounts, and the core's side of links, buses and key buffers. The cycles of all starts come from outside: those of the schedule.
 //
 // A ciphertext comes over the link, LINK words a cycle, and its switched elements go to the amount memory. Its test polynomial follows, is rotated by the body's amount, and goes to the scratchpad: word w has line w / H of columns (w mod H) LINK to (w mod H) LINK + LINK - 1, H = COLUMNS / LINK. Columns are rotated as in the rotator, so no word waits for another.

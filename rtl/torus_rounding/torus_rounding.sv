@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An inverse transform's number as a torus coefficient of WIDTH bits: divided by 2^SHIFT to nearest, halves to even, or times 2^LEFT, modulo 2^WIDTH. Rounding up is left to the carry of the following addition. Combinational.
 module torus_rounding #(
     parameter int unsigned PRODUCT = 29,  // bits of the number

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The quadrant-swap transpose unit (F1, section 5.1, figure 7): a vector of G = 2^log2_chunks chunks of LANES elements, as LANES/G parallel matrices of G x G, each transposed. (Chunk r, block b, place c) leaves as (chunk c, block b, place r), starting G - 1 cycles later.
 //
 // Layers of swaps at K = LANES, LANES/2, ..., 2; those above G are bypassed. A layer delays a column by K/2 cycles, G - 1 in total. There is no register in the bypass, so one cycle passes the multiplexers of all layers. The chunks of a vector enter in consecutive cycles; vectors follow each other immediately or after any number of idle cycles.

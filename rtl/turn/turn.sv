@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Multiplies every point of a stream by its root of unity, before, between or within the stages of a folded negacyclic transform:
 // - the twist, e^(2 pi i j / 4M) for point j (FPT, section 2.3);
 // - the rotation between stages STAGE and STAGE + 1 of a cyclic transform of radix 2^LOG2_RADIX (section 3.4): K R turns / 2^(past - first), where K is the number formed by the output bits of stages first to STAGE, and R that of the input bits of the stages before past (see `latency::split`);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Powers of a root of unity as products of two table entries (Osiris, section IV-B, on-the-fly twiddles): root^e = low[e mod 2^LOW_BITS] * high[e / 2^LOW_BITS], for LANES exponents of one limb per cycle. Each limb has both tables for either direction; entries and factors are in Montgomery form. The modulus is output with the factors.
 module twiddle_generator #(
     parameter int unsigned WIDTH = 40,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Morphling's array of ROWS x COLUMNS vector processing elements (section V-A.2, figure 5). Each row has another ciphertext's digits, each column another one of the key's; both move from neighbour to neighbour, one hop per cycle, so a row receives its digits a cycle after the row above. Sums stay in the elements and leave a row on the right,
 // column after column.
 //
