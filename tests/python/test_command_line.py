@@ -566,7 +566,16 @@ def test_reproduce(polyfabric):
     assert done.status == 0, done.err
     rows = json.loads(done.out)
     assert all(row.keys() == COMPARISON for row in rows)
-    kinds = {None, "predicted", "predicted_under_reading", "identity", "calibrated", "input", "not_modelled"}
+    kinds = {
+        None,
+        "predicted",
+        "predicted_under_reading",
+        "identity",
+        "calibrated",
+        "input",
+        "other_system",
+        "not_modelled",
+    }
     assert {row["kind"] for row in rows} <= kinds
     assert {"Table II", "Table III (a)", "Figure 11"} <= {row["table"] for row in rows}
 

@@ -47,6 +47,7 @@ QUOTIENTS = """
     unit = "ns"
     value = 4.0
     unmodelled = "another machine"
+    other_system = true
     [[figure]]
     id = "q"
     table = "T"

@@ -32,6 +32,7 @@ ROWS = [
     row("calibrated", 0.0),
     row("identity", 0.3),
     row("input", 0.0),
+    row("other_system"),
     row("not_modelled"),
     row(None),
 ]
@@ -40,8 +41,16 @@ ROWS = [
 def test_published_figures_are_counted_under_their_kind_and_predictions_under_their_deviation():
     report = validation.validation({"Morphling": ROWS, "Strix": ROWS[:1]})
     assert report["papers"]["Morphling"] == {
-        "cells": 9,
-        "kinds": {"predicted": 4, "calibrated": 1, "identity": 1, "input": 1, "not_modelled": 1, "not_computed": 1},
+        "cells": 10,
+        "kinds": {
+            "predicted": 4,
+            "calibrated": 1,
+            "identity": 1,
+            "input": 1,
+            "other_system": 1,
+            "not_modelled": 1,
+            "not_computed": 1,
+        },
         "within": [1, 2, 3, 1],
     }
     assert report["papers"]["Strix"]["kinds"]["predicted"] == 1

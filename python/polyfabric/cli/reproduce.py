@@ -38,7 +38,8 @@ def reproduce(paper: str, *, plot: Path | None, folder: Path | None, application
     """Compare every published figure of PAPER with the model: published, model, deviation.
 
     A figure is predicted (from a schedule), predicted under a named reading, an identity (of another figure), calibrated (fitted
-    to the result), an input (from the paper), or not modelled. A failed computation shows its error, and the status is 1.
+    to the result), an input (from the paper), of another system (a machine, software or price that the paper compares itself
+    with), or not modelled. A failed computation shows its error, and the status is 1.
     """
     with bars() as progress:
         report = reproduced(paper, applications=applications, progress=progress)

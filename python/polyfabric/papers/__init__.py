@@ -27,8 +27,8 @@ def reproduce(paper: str, *, applications: bool = False, progress: ProgressHook 
     """Every published figure of a paper with the model's, the deviation, and the kind of figure.
 
     `paper` is the name of its machine. A figure is predicted (from a schedule), predicted under a named reading, an identity (of another figure),
-    calibrated (fitted to the result), an input (from the paper), or not modelled. One that cannot be computed has its cause as `failure`; the
-    others are unaffected. With `applications`, the paper's applications are timed too, which takes minutes to an hour, and up to 17 GiB.
+    calibrated (fitted to the result), an input (from the paper), of another system, or not modelled. One that cannot be computed has its cause as
+    `failure`; the others are unaffected. With `applications`, the paper's applications are timed too, which takes minutes to an hour, and up to 17 GiB.
     """
     if paper not in PAPERS:
         known = ", ".join(PAPERS)

@@ -22,6 +22,7 @@ from .f1_figures import (
     figure_9,
     figure_10,
     figure_11,
+    ideal_registers,
     table_5,
     table_5_means,
     units_at_work,
@@ -51,7 +52,8 @@ def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
         made = side_by_side(steps, progress)
     rows, variants = [row for each in made for row in each.rows], [row for each in made for row in each.variants]
     busy = {each.name: each.busy for each in made if each.busy is not None}
-    return rows + utilisation(busy) + variants + table_5_means(variants)
+    ideal = {each.name: each.ideal for each in made if each.ideal is not None}
+    return rows + utilisation(busy) + ideal_registers(ideal) + variants + table_5_means(variants)
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,8 @@ class _Rows:
     """The rows of table 5."""
     busy: tuple[str, float] | None = None
     """For a timed program: its name here, and the share of busy units."""
+    ideal: tuple[str, float] | None = None
+    """For one that is compiled again: its name here, and the percent that it takes longer than with ideal register files."""
 
 
 def _of_program(cell: str, build: Callable[[], SlotProgram], parameters: str, machine: accelerators.Machine) -> _Rows:
@@ -89,8 +93,13 @@ def _of_program(cell: str, build: Callable[[], SlotProgram], parameters: str, ma
     rows += figure_9(name, program.name, report)
     if name == FIGURE_10:
         rows += figure_10(machine, program.name, machine.simulate(planned))
-    variants = [] if cell in _TOO_LARGE else table_5(name, machine, planned, report["seconds"])
-    return _Rows(name, rows, variants, (program.name, units_at_work(machine, report)))
+    busy = (program.name, units_at_work(machine, report))
+    if cell in _TOO_LARGE:
+        return _Rows(name, rows, busy=busy)
+    variants = table_5(name, machine, planned, report["seconds"])
+    *_, of_ideal = _compiled(program, parameters, machine.varied(memories__register_file__accesses=_IDEAL), "set")
+    longer = 100.0 * (report["seconds"] / of_ideal["seconds"] - 1.0)
+    return _Rows(name, rows, variants, busy, (program.name, longer))
 
 
 def _name(cell: str) -> str:
@@ -200,6 +209,9 @@ def _other_crossbars(cell: str, program: SlotProgram, parameters: str) -> dict[s
     made_of, readings = _composition(planned, report), [AUTHORS_PROGRAM, reading]
     return of(of_program(_name(cell), cell, report["seconds"] * 1e3, made_of, place, readings), **fields)
 
+
+_IDEAL = 8
+"""Reads or writes a cycle of each bank of an ideal register file: more than all units of a cluster ask for. Banks of the scratchpad have as many."""
 
 _TOO_LARGE = ("table3.lola_cifar",)
 """Cells whose programs are not compiled again for table 5, another reading or additional rows: their schedules take 16 GiB."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..accelerators.machine import Machine
 from ..errors import Error, IntractableError, MachineError
 from ..studies.exploration import Point, Task, evaluate
-from .f1_worth import CROSSBAR, PROGRAM, of_program, of_programs
+from .f1_worth import CROSSBAR, PROGRAM, UNKNOWN, of_program, of_programs
 from .rows import Reading, failed, of, predicted, untold
 
 if TYPE_CHECKING:
@@ -50,6 +50,10 @@ _VARIANT: Reading = {
 _IDLE: Reading = {
     "name": "three tenths of a component's power always flow",
     "evidence": "an assumption: nothing published divides the power",
+}
+_IDEAL_REGISTERS: Reading = {
+    "name": "ideal register files: eight reads or writes a cycle of each bank",
+    "evidence": "section 3 names ideal files of unlimited ports; banks of the scratchpad get as many",
 }
 _ENCODING: Reading = {
     "name": "the model's own encoding of instructions",
@@ -98,6 +102,7 @@ def figure_9(cell: str, name: str, report: dict[str, Any]) -> list[dict[str, Any
             reason = "power of units over that of chip and memory"
             own, given = f"figure9b.computation.{cell}", [*PROGRAM, _IDLE]
             rows.append(of_program(cell, own, share, reason, readings=given, stated=True))
+            rows.append(_by_activity(cell, name, report))
     hints = 100 * (traffic["hints"] + traffic["hints_again"]) / total
     if cell in HINTS_DOMINATE:
         reason = "hints, loaded once or again, over all traffic"
@@ -110,6 +115,17 @@ def figure_9(cell: str, name: str, report: dict[str, Any]) -> list[dict[str, Any
     place = ["Section 3", f"{name}: instruction fetches' share of the memory traffic", "%"]
     rows.append(of_program(cell, "section3.fetch", fetched, "all streams, once", place, [*PROGRAM, _ENCODING]))
     return rows
+
+
+def _by_activity(cell: str, name: str, report: dict[str, Any]) -> dict[str, Any]:
+    """Computation's share of the power if a component that does nothing takes none."""
+    seconds = report["seconds"]
+    active = {part["name"]: part["full_power_w"] * part["activity"] * seconds for part in report["components"]}
+    energy = sum(active.values()) + (report["off_chip_energy_j"] or 0.0)
+    share = 100 * sum(active[part] for part in _COMPUTATION) / energy
+    place = ["Figure 9b", f"{name}, computation's share of the power, nothing flows without activity", "%"]
+    reason = "full power by activity: section 8.2 has activity-level energies"
+    return of_program(cell, f"figure9b.computation.{cell}", share, reason, place, stated=True)
 
 
 def _not_compulsory(cell: str, name: str, report: dict[str, Any]) -> list[dict[str, Any]]:
@@ -151,6 +167,22 @@ def utilisation(busy: dict[str, tuple[str, float]]) -> list[dict[str, Any]]:
     for program, (name, share) in busy.items():
         place = ["Section 8.2", f"{name}: utilisation of the functional units", "%"]
         rows.append(of_program(program, cell, share, reason, place))
+    return rows
+
+
+def ideal_registers(longer: dict[str, tuple[str, float]]) -> list[dict[str, Any]]:
+    """Rows of section 3: the percent that programs take longer than with ideal register files. `longer` maps cells of table 3 to a program's name and
+    percent. The cell's own is the most of the programs whose times are unknown to us."""
+    cell, readings = "section3.registers", [*PROGRAM, _IDEAL_REGISTERS]
+    rows = []
+    unknown = {program: percent for program, (_, percent) in longer.items() if program in UNKNOWN}
+    if unknown:
+        worst = max(unknown, key=unknown.__getitem__)
+        reason = f"the most of {len(unknown)} programs, that of {longer[worst][0]}; the time over that with ideal files, less 1"
+        rows.append(of_program(worst, cell, unknown[worst], reason, readings=readings))
+    for program, (name, percent) in longer.items():
+        place = ["Section 3", f"{name}: what register files cost against ideal ones", "%"]
+        rows.append(of_program(program, cell, percent, "the time over that with ideal files, less 1", place, readings))
     return rows
 
 

@@ -13,6 +13,7 @@ from ..accelerators import machine as accelerators
 from ..apps.matvec import PAPER_SET, matvec
 from ..host.progress import ProgressHook
 from ..run.execution import plan
+from . import own_rtl
 from .catalog import Catalog
 from .plans import unwarned
 from .rows import guarded, of
@@ -21,6 +22,9 @@ from .side_by_side import Step, side_by_side
 _SIZES = {14: (13, 4), 13: (6, 8), 12: (3, 16)}
 """By log2 N of table 4: limbs of a ciphertext without the special one (log Q of 438, 218 and 109 bits in words of 32), and key switches of each.
 There are so many that memory, which loads every ciphertext once, is no bottleneck. Twice as many take the stated time."""
+
+_BITS = {14: 438, 13: 218, 12: 109}
+"""By log2 N: log2 Q of table 4."""
 
 _HEAVY = ("multiply", "permute")
 """Operations with a key switch."""
@@ -40,6 +44,24 @@ _ROWS = Catalog("f1")
 
 _WORD_BYTES = 4
 
+_HEAX_CLOCK = 300e6
+_HEAX_WORD = 54
+"""Clock in Hz and bits of a word of HEAX on a Stratix 10, by its own paper."""
+
+_HEAX_BUTTERFLIES = {14: (16, 8), 13: (16, 16), 12: (16, 16)}
+"""By log2 N: butterflies a cycle of an NTT unit, and of the NTT units of a key switch, likewise."""
+
+_MULTIPLIERS = {
+    "barrett": "Barrett's multiplier, 32 bits",
+    "montgomery": "Montgomery's multiplier, 32 bits",
+    "ntt": "the same for primes 1 modulo 2^15, as transforms want them",
+    "fhe": "F1's multiplier, 32 bits",
+}
+"""Table 1's multipliers, as they are named in our own synthesis."""
+
+_DENSITY = 36.7
+"""Transistors a square micrometer that are stated for GlobalFoundries' 12LP process; the paper has one of 14 or 12 nm of that foundry."""
+
 
 def predictions(progress: ProgressHook | None) -> list[dict[str, Any]]:
     """The numbers of its tables and listings."""
@@ -52,7 +74,18 @@ def predictions(progress: ProgressHook | None) -> list[dict[str, Any]]:
     steps.append(Step("compile listing 2", partial(listing_2, machine)))
     with unwarned():
         made = [row for rows in side_by_side(steps, progress) for row in rows]
-    return [*table_2(machine), *made, *structure(machine)]
+    return [*table_1(), *table_2(machine), *made, *structure(machine)]
+
+
+def table_1() -> list[dict[str, Any]]:
+    """Areas of modular multipliers from our own RTL, and what the one saves over the other."""
+    transistors = {name: own_rtl.unit(label)["gates"]["transistors"] for name, label in _MULTIPLIERS.items()}
+    rows = [
+        _ROWS.row("table1.{name}.area", count / _DENSITY, name=name, count=count, density=_DENSITY)
+        for name, count in transistors.items()
+    ]
+    saved = 1.0 - transistors["fhe"] / transistors["ntt"]
+    return [*rows, _ROWS.row("section5.multiplier.area", 100.0 * saved)]
 
 
 def table_2(machine: accelerators.Machine) -> list[dict[str, Any]]:
@@ -126,12 +159,36 @@ def of_table_4(machine: accelerators.Machine, operation: str, log2_degree: int) 
             of(own, log2_degree=log2_degree, bound=bound),
             row("table4.{operation}.{log2_degree}/bound", bound, by=by),
         ]
+        if operation == "multiply":
+            # By the paper's own count, with L words of 32 bits.
+            made.append(row("table4.multiply.{log2_degree}/products", products_bound(machine, log2_degree, limbs + 1)))
+        if operation != "automorphism":
+            quotient = heax_ns(operation, log2_degree, limbs + 1) / time
+            made.append(row("table4.{operation}.{log2_degree}.heax", quotient))
         if known:
             time, bound, by = _further(machine, operation, (log2_degree, limbs + 1), ciphertexts, rounds, 0)
             made.append(row("table4.{operation}.{log2_degree}/listing 1", time, limbs=limbs + 1, bound=bound, by=by))
         return made
 
     return guarded(rows, f"table4.{operation}.{log2_degree}")
+
+
+def products_bound(machine: accelerators.Machine, log2_degree: int, limbs: int) -> float:
+    """Nanoseconds in which all multipliers do the products that the paper counts of a homomorphic multiplication: 2L^2 of the key switch and 4L of the
+    operands (section 2.4), and 4(L - 1) of a modulus switch before it (2.2.2)."""
+    vectors = 2 * limbs**2 + 4 * limbs + 4 * (limbs - 1)
+    units = machine.count("units.multiply.count") * machine.count("units.cluster.count")
+    return vectors * ((1 << log2_degree) // machine.count("units.cluster.lanes")) / units / machine.clock_hz * 1e9
+
+
+def heax_ns(operation: str, log2_degree: int, limbs: int) -> float:
+    """Nanoseconds of an operation on HEAX: a transform of N points has N/2 log2 N butterflies, and a key switch, which every homomorphic operation waits
+    for, takes a transform for each word of the ciphertext. `limbs` counts F1's words."""
+    alone, switching = _HEAX_BUTTERFLIES[log2_degree]
+    # One of its primes is special: 109, 218 and 438 bits are 3, 5 and 9 words.
+    words = -(-_BITS[log2_degree] // _HEAX_WORD) - 1
+    transforms, butterflies = (limbs, alone) if operation == "ntt" else (words, switching)
+    return transforms * (log2_degree << (log2_degree - 1)) / butterflies / _HEAX_CLOCK * 1e9
 
 
 def primes(step: int, least: int, most: int) -> list[int]:
@@ -163,6 +220,8 @@ def structure(machine: accelerators.Machine) -> list[dict[str, Any]]:
     # Section 1's operations per second, over the units that compute: a butterfly has a sum and a difference.
     multiplications = units["ntt"] * multipliers + units["multiply"] * lanes
     additions = units["ntt"] * 2.0 * lanes * layers + units["add"] * lanes
+    # An NTT unit's multiplier comes with the sum behind it.
+    together = units["ntt"] * 2.0 * multipliers + (units["multiply"] + units["add"]) * lanes
     tera, port = clock * 1e-12, lanes * _WORD_BYTES * clock * 1e-12
     banks, accesses = (machine.count(f"memories.register_file.{what}") for what in ("banks", "accesses"))
     row = _ROWS.row
@@ -170,7 +229,8 @@ def structure(machine: accelerators.Machine) -> list[dict[str, Any]]:
         row("section5.primes", len(primes(2**16, 0, 2**32))),
         row("section5.multipliers", multipliers),
         row("section5.multipliers/built", machine.quantities()["ntt_multipliers"]),
-        row("section1.operations", (multiplications + additions) * tera),
+        row("section1.operations", together * tera),
+        row("section1.operations/butterflies", (multiplications + additions) * tera),
         row("section1.operations/multiplications", multiplications * tera),
         row("section6.network", 3.0 * clusters * port),
         row("section6.registers", float(banks * accesses * clusters) * port),

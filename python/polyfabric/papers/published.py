@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import MachineError
-from .rows import identical
+from .rows import WITHOUT_NUMBER, identical
 
 Row = dict[str, Any]
 
@@ -27,6 +27,8 @@ class Quotient:
     over: Sequence[str] = ()
     times: float = 1.0
     """A factor between units, which the note names."""
+    root: int = 1
+    """The root that is taken of the quotient: a geometric mean has as many factors."""
     note: str | None = None
 
 
@@ -45,6 +47,8 @@ class Cell:
     """The published numbers that imply the bounds, if the cell's own is unknown."""
     unmodelled: str | None = None
     """The reason why the model has no number."""
+    other_system: bool = False
+    """Whether the reason is that the number is another system's: of a machine, software or price that the paper compares itself with."""
     quotient: Quotient | None = None
 
     @classmethod
@@ -89,6 +93,8 @@ class Figures:
         """The published figures from a file's content, if every quotient has its factors."""
         figures = cls(name, literal["paper"], {entry["id"]: Cell.of(entry) for entry in literal["figure"]})
         for cell in figures.cells.values():
+            if cell.other_system and cell.unmodelled is None:
+                raise figures._fault(f'cell "{cell.id}" is another system\'s without a reason; add `unmodelled`')
             for factor in (*cell.quotient.of, *cell.quotient.over) if cell.quotient else ():
                 if wrong := figures._no_factor(factor):
                     raise figures._fault(f'cell "{cell.id}" is a quotient of "{factor}", which {wrong}; correct it')
@@ -151,10 +157,11 @@ class Figures:
 
         of, over = product(quotient.of), product(quotient.over)
         parts = [words(quotient.of) or "1", *([f"over {words(quotient.over)}"] if quotient.over else [])]
-        reason = "; ".join([" ".join(parts), *([quotient.note] if quotient.note else [])])
+        mean = [f"the root of order {quotient.root} of it"] if quotient.root > 1 else []
+        reason = "; ".join([" ".join(parts), *mean, *([quotient.note] if quotient.note else [])])
         if failures:
             return {**identical(cell, 0.0, reason), "value": None, "failure": failures[0]}
-        return identical(cell, quotient.times * of / over, reason)
+        return identical(cell, (quotient.times * of / over) ** (1.0 / quotient.root), reason)
 
 
 def compared(figures: Figures, predictions: Sequence[Row], *, timed: bool) -> list[Row]:
@@ -179,7 +186,7 @@ def _row(figures: Figures, table: str, cell: str, unit: str, prediction: Row) ->
     value, kind = prediction.get("value"), prediction.get("kind")
     told = {"published": None, "published_least": None, "published_most": None, "model": value, "deviation": None}
     worth = {
-        "kind": kind if value is not None or kind == "not_modelled" else None,
+        "kind": kind if value is not None or kind in WITHOUT_NUMBER else None,
         "readings": prediction.get("readings", []),
         "reason": prediction["reason"],
         "failure": prediction.get("failure"),
@@ -205,7 +212,8 @@ def _published(figures: Figures, cell: Cell, prediction: Row) -> Row:
 def _unclaimed(figures: Figures, cell: Cell, *, timed: bool) -> Row:
     """The row of a cell without a number."""
     if cell.unmodelled is not None:
-        return _published(figures, cell, {"kind": "not_modelled", "reason": cell.unmodelled})
+        kind = "other_system" if cell.other_system else "not_modelled"
+        return _published(figures, cell, {"kind": kind, "reason": cell.unmodelled})
     if timed:
         failure = (
             f'neither the model nor an application has a number of cell "{cell.id}", and it does not say why: have one give it, or write '

@@ -10,6 +10,9 @@ from ..errors import Error
 Reading = dict[str, str | None]
 """Its name, and its evidence besides the result."""
 
+WITHOUT_NUMBER = ("other_system", "not_modelled")
+"""Kinds of figures of which the model has no number."""
+
 
 def predicted(
     cell: str,

@@ -15,11 +15,12 @@ from ..errors import FileError
 from ..host.files import read_bytes
 from ..reports import Report
 from ..reports.rows import published
+from .rows import WITHOUT_NUMBER
 
 Row = dict[str, Any]
 
 PREDICTED = ("predicted", "predicted_under_reading")
-KINDS = ("predicted", "calibrated", "identity", "input", "not_modelled")
+KINDS = ("predicted", "calibrated", "identity", "input", *WITHOUT_NUMBER)
 """Of published figures. `predicted` has those under a reading too."""
 WITHIN = (0.03, 0.1, 0.25)
 """Deviations up to which predictions are counted."""
