@@ -13,6 +13,7 @@ import numpy as np
 import polyfabric as pf
 import pytest
 from polyfabric.host.files import write_bytes
+from polyfabric.run import key_memory
 from polyfabric.run import store as stores
 
 
@@ -169,7 +170,7 @@ def test_a_file_and_its_name_are_on_the_disk_when_it_is_written(
 def test_stores_share_memory_and_take_files(clients: Any, tmp_path: Path) -> None:
     key = clients[0].evaluation_key
     one = pf.Server(reals, key).key_bytes
-    memory = stores.KeyMemory(one)
+    memory = key_memory.KeyMemory(one)
     first, second = (pf.KeyStore(reals, tmp_path / name, most_bytes=memory) for name in ("a", "b"))
     first.put("ada@acme", key)
     assert first.bytes == second.bytes == one
@@ -200,3 +201,33 @@ def test_stores_share_memory_and_take_files(clients: Any, tmp_path: Path) -> Non
         first.put("ada", tmp_path / "missing")
     assert str(tmp_path) not in str(raised.value)
     assert first.sizes() == {}
+
+
+class Sized:
+    """A server of which only the key's size matters."""
+
+    def __init__(self, size: int) -> None:
+        self.key_bytes = size
+
+
+def test_an_owner_with_many_keys_evicts_its_own() -> None:
+    memory = key_memory.KeyMemory(100)
+
+    def make(name: str, owner: str, size: int, *, used: bool = True) -> None:
+        memory.make(Path(name), size, lambda: key_memory.Held(Sized(size), b"", owner), used=used)
+
+    def there() -> set[str]:
+        return {str(path) for path in memory._held}
+
+    make("small", "bits", 20)
+    for number in range(20):
+        make(f"large{number}", "acme", 40)
+    assert there() == {"small", "large18", "large19"}
+    # Among one owner's, the least recently used goes first; those that nobody has used go before all others.
+    assert memory.found(Path("large18"), b"") is not None
+    make("sent", "bits", 10, used=False)
+    assert there() == {"small", "large18", "sent"}
+    make("new", "bits", 20)
+    make("newer", "corp", 20)
+    assert there() == {"small", "large18", "new", "newer"}
+    assert memory.bytes <= memory.most_bytes

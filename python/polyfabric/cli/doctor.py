@@ -21,7 +21,7 @@ PACKAGES = {
     "sklearn": ("reads models of scikit-learn", "pip install scikit-learn"),
     "onnx": ("reads models in ONNX", "pip install 'polyfabric[onnx]'"),
     "polars": ("writes queries on tables", "pip install 'polyfabric[polars]'"),
-    "distributed": ("sweeps on a Dask cluster", "pip install 'polyfabric[dask]'"),
+    "distributed": ("work on a Dask cluster", "pip install 'polyfabric[dask]'"),
     "uvicorn": ("serves programs over HTTP", "pip install 'polyfabric[service]'"),
     "starlette": ("serves programs over HTTP", "pip install 'polyfabric[service]'"),
 }

@@ -11,8 +11,10 @@ import click
 from ..apps import programs as known
 from ..errors import InputError
 from ..host import memory
+from ..host.clusters import connected
 from ..host.computer import is_local
 from ..host.progress import working
+from ..run.cluster import Cluster
 from ..service.tokens import Tokens, make_token
 from .console import note_line, security_warnings
 from .grouped import Grouped
@@ -45,7 +47,8 @@ TOKENS = click.option(
     cls=Grouped,
     headings={
         "Network": ("host", "port", "tls_cert", "tls_key", "plain_http"),
-        "Limits": ("key_memory", "tenant_storage", "queue_memory", "tenant_queue", "tenant_rate", "parallel"),
+        "Limits": ("key_memory", "tenant_storage", "queue_memory", "tenant_queue", "tenant_rate"),
+        "Execution": ("parallel", "workers"),
         "Programs": ("params", "public", "circuit_privacy"),
     },
     examples=(
@@ -98,9 +101,12 @@ TOKENS = click.option(
 @click.option(
     "--parallel",
     type=click.IntRange(1, 1024),
-    default=2,
-    show_default=True,
-    help="Executions at a time, which share the processors.",
+    help="Executions at a time, which share the processors; by default 2, or with --workers as many as the workers' threads.",
+)
+@click.option(
+    "--workers",
+    metavar="ADDRESS",
+    help="Execute on the workers of the Dask cluster with this scheduler, such as tcp://scheduler:8786.",
 )
 @click.option("--params", metavar="SET", help="Parameter set of all programs; by default each has the cheapest.")
 @click.option("--public", is_flag=True, help="Accept inputs encrypted with a client's public key.")
@@ -120,7 +126,8 @@ def serve(
     queue_memory: int,
     tenant_queue: int,
     tenant_rate: float,
-    parallel: int,
+    parallel: int | None,
+    workers: str | None,
     params: str | None,
     public: bool,
     circuit_privacy: float | None,
@@ -142,17 +149,18 @@ def serve(
     if isnan(tenant_rate):
         raise InputError("--tenant-rate nan limits nothing; give a number of requests a second")
     known_tokens = Tokens(tokens)
+    cluster = None if workers is None else Cluster(connected(workers, "--workers"), key_memory=key_memory)
     limits = Limits(
         key_memory=key_memory,
         tenant_storage=tenant_storage,
         queue_memory=queue_memory,
         tenant_queue=tenant_queue,
         tenant_rate=tenant_rate,
-        parallel=parallel,
+        parallel=parallel or (2 if cluster is None else max(1, cluster.slots)),
     )
     options = Options(parameters=params, circuit_privacy=circuit_privacy, public=public)
     with security_warnings(), working("planning"):
-        service = Service([known.load(name) for name in programs], keys, known_tokens, limits, options)
+        service = Service([known.load(name) for name in programs], keys, known_tokens, limits, options, cluster)
     serve_forever(
         service,
         host=host,

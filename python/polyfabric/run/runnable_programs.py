@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from inspect import signature
 from pathlib import Path
@@ -25,6 +25,7 @@ from ..language.traced import TracedProgram
 from ..language.types import SlotType, Type
 from ..schemes.options import OWN, PlanOptions
 from . import execution
+from .batches import mapped
 from .client_server import decrypted, encrypted, executed
 from .execution import HERE, estimated_place, place
 from .file_steps import Steps
@@ -33,6 +34,8 @@ from .messages import Ciphertexts, EvaluationKey
 from .tracebacks import short
 
 if TYPE_CHECKING:
+    import distributed
+
     from ..accelerators.machine import Machine, Place
     from ..host.progress import ProgressHook
     from ..reports import Report
@@ -141,6 +144,21 @@ class Program(TracedProgram):
             return execution.run(
                 self, given, options, on=on, keys=keys, threads=threads, flood=flood, progress=progress
             )
+
+    def map(
+        self,
+        inputs: Iterable[Mapping[str, Any]],
+        *,
+        client: distributed.Client | None = None,
+        parameters: str | None = None,
+        progress: ProgressHook | None = None,
+    ) -> list[Any]:
+        """Encrypts each of `inputs`, dictionaries, with one new key, executes, and decrypts to the list of what the function returns.
+
+        The workers of a Dask `client` execute, without a secret key, or this computer without a client. Inputs are taken when there is work for
+        them, so they may come from a generator.
+        """
+        return mapped(self, inputs, client, parameters, progress)
 
     def simulate(
         self,

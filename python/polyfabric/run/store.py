@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
-from threading import Condition, Lock
-from typing import NamedTuple
-from weakref import WeakValueDictionary
 
 from ..errors import FileError, InputError, RunError, shown
 from ..host.files import made_folder, path_of, put_in_place, read_bytes, write_bytes
 from ..language.traced import TracedProgram
 from .client_server import Server, expect_traced
+from .cluster import Cluster, Scattered
+from .key_memory import Executor, Held, KeyMemory
 from .messages import EvaluationKey
 from .specification import Specification, served
 
@@ -35,89 +33,9 @@ FRAMING = 4096
 """Largest number of bytes that a file, or one entry of a request, has beyond its ciphertexts or keys."""
 
 
-class _Held(NamedTuple):
-    """A server in memory, and the checksum of its key's file."""
-
-    server: Server
-    checksum: bytes
-
-
-class KeyMemory:
-    """The keys of one store or of several in memory: at most `most_bytes`, but always one.
-
-    Cached transforms of a key count from its next use. Keys are expanded concurrently as far as `most_bytes` permits; others wait.
-    """
-
-    def __init__(self, most_bytes: int) -> None:
-        if not isinstance(most_bytes, int) or most_bytes < 0:
-            raise InputError(f"most_bytes={shown(most_bytes)}; give the bytes of memory for keys, from 0")
-        self.most_bytes = most_bytes
-        self._servers: OrderedDict[Path, _Held] = OrderedDict()
-        """By the key's file."""
-        self._expanding = 0
-        """Bytes of keys being expanded."""
-        self._changed = Condition()
-        """Guards the mutable state; notified when a key has been expanded."""
-
-    def __len__(self) -> int:
-        """Number of keys in memory."""
-        return len(self._servers)
-
-    @property
-    def bytes(self) -> int:
-        """Memory of the loaded keys, including cached transforms."""
-        with self._changed:
-            return self._bytes()
-
-    def make(self, path: Path, wanted: int, make: Callable[[], _Held], *, used: bool) -> _Held:
-        """Expands a key of `wanted` bytes and keeps it as the most recently used, or as the next to go if nobody has `used` it: so clients who
-        only send keys evict each other's. Waits while keys being expanded leave too little memory."""
-        held = None
-        with self._changed:
-            self._changed.wait_for(lambda: not self._expanding or self._expanding + wanted <= self.most_bytes)
-            self._expanding += wanted
-            self._shrink(0)
-        try:
-            held = make()
-            return held
-        finally:
-            with self._changed:
-                self._expanding -= wanted
-                if held is not None:
-                    self._keep(path, held, used=used)
-                self._changed.notify_all()
-
-    def found(self, path: Path, checksum: bytes) -> Server | None:
-        """The server in memory, if it has the key of the file."""
-        with self._changed:
-            held = self._servers.get(path)
-            if held is None or held.checksum != checksum:
-                return None
-            self._keep(path, held, used=True)
-            return held.server
-
-    def drop(self, path: Path) -> None:
-        """Forgets a server."""
-        with self._changed:
-            self._servers.pop(path, None)
-
-    def _keep(self, path: Path, held: _Held, *, used: bool) -> None:
-        """Keeps a server as the last or the first to go. The caller has the lock."""
-        self._servers[path] = held
-        self._servers.move_to_end(path, last=used)
-        self._shrink(1)
-
-    def _shrink(self, least: int) -> None:
-        """Evicts the least recently used servers until the rest fits, but leaves `least`. The caller has the lock."""
-        while len(self._servers) > least and self._bytes() + self._expanding > self.most_bytes:
-            self._servers.popitem(last=False)
-
-    def _bytes(self) -> int:
-        return sum(held.server.key_bytes for held in self._servers.values())
-
-
 class KeyStore:
-    """Servers of one program for many clients. `most_bytes` limits the keys in memory, or is the `KeyMemory` of this module that several stores share.
+    """Servers of one program for many clients. `most_bytes` limits the keys in memory, or is the `KeyMemory` that several stores share. With a
+    `Cluster`, its workers have the keys and execute, and the memory holds keys as they were sent.
 
     An evicted server that is computing finishes its answer. Several processes may share the folder; each serves the last key put.
 
@@ -136,6 +54,7 @@ class KeyStore:
         threads: int | None = None,
         circuit_privacy: float | None = None,
         public: bool = False,
+        cluster: Cluster | None = None,
     ) -> None:
         expect_traced(program)
         self._memory = most_bytes if isinstance(most_bytes, KeyMemory) else KeyMemory(most_bytes)
@@ -143,10 +62,7 @@ class KeyStore:
         self.folder = made_folder(folder)
         self._plan = served(program, parameters, circuit_privacy=circuit_privacy, public=public)
         self._threads = threads
-        self._reading: WeakValueDictionary[str, Lock] = WeakValueDictionary()
-        """Lock by client, so that concurrent requests load its key once."""
-        self._locks = Lock()
-        """Guards `_reading`."""
+        self._cluster, self._circuit_privacy = cluster, circuit_privacy
 
     def __repr__(self) -> str:
         return f"<store of keys for {self.program.name}, in {self.folder}>"
@@ -189,12 +105,10 @@ class KeyStore:
 
         self._make(path, lambda: loaded, write)
 
-    def server(self, client: str) -> Server:
+    def server(self, client: str) -> Executor:
         """The server of a client; loads its key if it is not in memory."""
         path = self._path(client)
-        with self._locks:
-            reading = self._reading.setdefault(path.name, Lock())
-        with reading:
+        with self._memory.reading(path):
             while True:
                 checksum = _checksum(path)
                 if checksum is None:
@@ -251,17 +165,30 @@ class KeyStore:
             )
         return self.folder / f"{name}{ENDING}"
 
-    def _make(self, path: Path, load: Callable[[], EvaluationKey], write: Callable[[], None] | None = None) -> _Held:
+    def _make(self, path: Path, load: Callable[[], EvaluationKey], write: Callable[[], None] | None = None) -> Held:
         """Loads, expands and keeps a client's key; calls `write` for a new one, before others see it."""
 
-        def make() -> _Held:
+        def make() -> Held:
             key = load()
-            server = Server._of(self._plan, key, self._threads)
+            server = self._served(key)
             if write is not None:
                 write()
-            return _Held(server, key.data[-CHECKSUM:])
+            return Held(server, key.data[-CHECKSUM:], owner=path.name.removesuffix(ENDING).partition("@")[2])
 
-        return self._memory.make(path, self._plan.key_bytes, make, used=write is None)
+        wanted = self._plan.key_bytes if self._cluster is None else self.most_key_bytes
+        return self._memory.make(path, wanted, make, used=write is None)
+
+    def _served(self, key: EvaluationKey) -> Executor:
+        """A server with a key, which is found to serve the program."""
+        if self._cluster is None:
+            return Server._of(self._plan, key, self._threads)
+        return self._cluster.server(self._on_cluster, key)
+
+    @cached_property
+    def _on_cluster(self) -> Scattered:
+        """The program for the cluster's workers."""
+        assert self._cluster is not None
+        return self._cluster.program(self._plan, circuit_privacy=self._circuit_privacy)
 
 
 @contextmanager

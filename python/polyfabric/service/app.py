@@ -27,8 +27,10 @@ from ..errors import CancelledError, FileError, InputError, ParameterError, RunE
 from ..host.computer import cores
 from ..host.files import made_folder
 from ..language.traced import TracedProgram
+from ..run.cluster import Cluster
+from ..run.key_memory import KeyMemory
 from ..run.messages import Ciphertexts
-from ..run.store import KeyMemory, KeyStore
+from ..run.store import KeyStore
 from .access import GRACE, SLOWEST, Guard, Rate
 from .metrics import Metrics
 from .openapi import DESCRIPTION
@@ -51,7 +53,7 @@ class Limits:
     """What tenants may use."""
 
     key_memory: int = 2 << 30
-    """Bytes of expanded keys in memory, of all tenants and programs."""
+    """Bytes of expanded keys in memory, of all tenants and programs. With a cluster, of each worker, and of keys as they were sent here."""
     tenant_storage: int = 10 << 30
     """Bytes of stored keys of one tenant."""
     queue_memory: int = 1 << 30
@@ -77,8 +79,15 @@ class Service:
     """The programs, their keys and the queue of one server."""
 
     def __init__(
-        self, programs: Sequence[TracedProgram], folder: str | Path, tokens: Tokens, limits: Limits, options: Options
+        self,
+        programs: Sequence[TracedProgram],
+        folder: str | Path,
+        tokens: Tokens,
+        limits: Limits,
+        options: Options,
+        cluster: Cluster | None = None,
     ) -> None:
+        """With a `cluster`, its workers execute."""
         _expect_names([program.name for program in programs])
         self._lock = _only_server(made_folder(folder))
         self._uploads = _emptied(Path(folder) / UPLOADS)
@@ -89,7 +98,8 @@ class Service:
         self._stores: dict[str, KeyStore] = {}
         for program in programs:
             place = Path(folder) / program.name.lower()
-            self._stores[program.name] = KeyStore(program, place, most_bytes=self._memory, threads=threads, **own)
+            more = {"most_bytes": self._memory, "threads": threads, "cluster": cluster}
+            self._stores[program.name] = KeyStore(program, place, **more, **own)
         self._queue = Queue(
             parallel=limits.parallel, most_bytes=limits.queue_memory, most_of_tenant=limits.tenant_queue
         )

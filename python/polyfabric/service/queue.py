@@ -5,7 +5,7 @@
         answer = await queue.do(Job("acme", ("larger", "ada"), load_the_server, execute))
 
 A request takes its place before its body is read, for as many bytes as the body may have, so the places bound the memory of bodies. Workers serve the tenants in turn. A turn is the
-tenant's oldest job and those of the same group behind it, up to `BATCH`: they share what `prepare` returns, such as an expanded key.
+tenant's oldest job and a worker's share of those of the same group behind it, up to `BATCH`: they share what `prepare` returns, such as an expanded key.
 """
 
 from __future__ import annotations
@@ -128,7 +128,9 @@ class Queue:
         """Takes the jobs of the next turn."""
         tenant, jobs = next(iter(self._waiting.items()))
         first = jobs[0]
-        same = [job for job in jobs if job is first or (first.group is not None and job.group == first.group)][:BATCH]
+        same = [job for job in jobs if job is first or (first.group is not None and job.group == first.group)]
+        # Other workers take their share of the group.
+        same = same[: min(BATCH, math.ceil(len(same) / self.parallel))]
         for job in same:
             self._withdraw(job)
         if tenant in self._waiting:

@@ -23,7 +23,8 @@ from ..accelerators import machine as accelerators
 from ..accelerators.machine import Kernel
 from ..accelerators.sweep_axes import EXCHANGES, Axis, Value, expect_axes, own_values
 from ..apps import programs
-from ..errors import Error, FileError, InputError, MachineError, RunError, SecurityWarning
+from ..errors import Error, FileError, InputError, MachineError, SecurityWarning
+from ..host.clusters import connected
 from ..host.files import read_bytes, write_text
 from ..host.memory import limited, most
 from ..host.processes import spawned
@@ -261,15 +262,7 @@ def _workers(jobs: int | None, dask: str | None) -> Iterator[Executor]:
         with spawned(jobs or _cores()) as pool:
             yield pool
         return
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise RunError("--dask needs dask.distributed; install it: pip install 'polyfabric[dask]'") from error
-    try:
-        client = Client(dask, timeout="10s")
-    except (OSError, ValueError) as error:
-        raise RunError(f"there is no Dask scheduler at {dask} ({error}); give the address that it prints") from error
-    with client, client.get_executor(pure=False) as pool:
+    with connected(dask, "--dask") as client, client.get_executor(pure=False) as pool:
         yield pool
 
 
