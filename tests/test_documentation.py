@@ -26,6 +26,7 @@ from documentation import (  # noqa: E402
     pictures,
     results,
     tables,
+    unit_pages,
     validation_tables,
 )
 
@@ -36,6 +37,11 @@ COMMANDS = [command for page in commands.pages().values() for command in page.co
 def test_a_table_matches_its_result(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert tables.drawn(text) == text, "run `python scripts/document.py tables`"
+
+
+def test_the_ports_of_every_unit_are_those_of_its_source() -> None:
+    different = [path.parent.name for path, drawn in unit_pages.pages() if path.read_text(encoding="utf-8") != drawn]
+    assert different == [], "run `python scripts/document.py tables`"
 
 
 def test_a_table_that_differs_from_its_result_is_noticed() -> None:

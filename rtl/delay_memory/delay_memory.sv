@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Delays a word by `cycles` cycles, from 1 to DEPTH, constant since the last reset: a memory, of which one word per cycle is read and then written, followed by a register. With CLEARED, lines give 0 until the first word
+// Delays a word by `cycles` cycles, from 1 to DEPTH, constant since the last reset. In each cycle one word of a memory is read and then written; a register follows. With CLEARED, lines give 0 until the first word
 // after the reset.
 module delay_memory #(
     parameter int unsigned WIDTH = 40,

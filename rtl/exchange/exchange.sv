@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shuffling circuit of a streaming transform (Strix, section V-A, figure 5), for each pair of neighbouring lanes: swaps the second lane's words of the first CYCLES of 2 CYCLES with the first lane's words of the other
-// CYCLES. One stream is delayed before a switch and the other one after it, so both leave CYCLES later. Circular memories with one common pointer delay them.
+// The shuffling circuit of a streaming transform (Strix, section V-A, figure 5), for each pair of neighbouring lanes. Of 2 CYCLES cycles, the second lane's words of the first half are swapped with the first lane's
+// words of the second half. One stream is delayed before a switch and the other one after it, so both leave CYCLES later. Circular memories with one common pointer delay them.
 module exchange #(
     parameter int unsigned LANES  = 2,
     parameter int unsigned CYCLES = 1,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A section of Strix' global scratchpad for keys (section VI-A): a double buffer in BANKS banks of WORD bits with one read and one write port, filled by as many memory channels and read by a bus of BUS words a cycle.
+// A section of Strix' global scratchpad for keys (section VI-A): a double buffer in BANKS banks of WORD bits with one read and one write port. As many memory channels fill it, and a bus reads BUS words of it a cycle.
 //
 // Word j of a key, in the order of use, comes over channel j mod BANKS to the bank of that number. So channels need no crossbar, and the words of a line of the bus are in different banks. Keys are filled into both buffers in turn. A bank's read and the bus' register take a cycle each.
 module key_buffer #(

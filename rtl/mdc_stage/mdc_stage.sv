@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stage NUMBER of Osiris' NTT unit. Tiles pass from left to right in the inverse transform, and from right to left in the forward one (section IV-B, figures 3 and 4).
 //
-// The first log2 LANES stages combine lanes of one tile. Each later one has a commutator on its left, which exchanges lane bit 0 with bit DELAY_BIT of the tile's number: a delay of `slots` 2^DELAY_BIT cycles for the odd lanes, a switch, and the same delay for the even ones. Rings whose tile numbers lack that bit bypass the stage. A
+// The first log2 LANES stages combine lanes of one tile. Each later one has a commutator on its left, which exchanges lane bit 0 with bit DELAY_BIT of the tile's number. It has a delay of `slots` 2^DELAY_BIT cycles for the odd lanes, a switch, and the same delay for the even ones. Rings whose tile numbers lack that bit bypass the stage. A
 // tile's tag arrives `lead` cycles before the tile, to compute its factors: latency::twiddle_generator(). The stage's setup applies to tags that many cycles earlier too.
 module mdc_stage #(
     parameter int unsigned WIDTH = 40,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exchanges quadrants B and C of a SIZE x SIZE matrix A B / C D that comes column by column (F1, figure 7 left): two buffers of SIZE/2 half-columns,
-// a bypass, and two multiplexers.
+// Exchanges quadrants B and C of a SIZE x SIZE matrix A B / C D that comes column by column (F1, figure 7 left). It has two buffers of SIZE/2
+// half-columns, a bypass, and two multiplexers.
 //
 //            in                                  buffers                                 out
 // step 1     A[i] over C[i]                      top[i] <- A[i], bottom[i] <- C[i]

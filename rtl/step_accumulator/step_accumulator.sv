@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strix' accumulator (sections IV-B and V-C): adds the products of several steps of one polynomial, LINES words of LANES torus coefficients each, to the previous polynomial, in its own buffer; the sums leave with the last step's words. The buffer's read takes a cycle, and the addition ADDER. A key switch subtracts instead: inverted bits, and a
+// Strix' accumulator (sections IV-B and V-C): adds the products of several steps of one polynomial to the previous polynomial, in its own buffer. A step is LINES words of LANES torus coefficients. The sums leave with the last step's words. The buffer's read takes a cycle, and the addition ADDER. A key switch subtracts instead: inverted bits, and a
 // carry.
 module step_accumulator #(
     parameter int unsigned LANES = 8,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strix' rotator with its section of the local scratchpad (sections IV-A and V-C): X^a p - p modulo X^N + 1, N = 2^LOG2_DEGREE, for polynomials in COLUMNS banks, with coefficient i in column i / LINES, line i mod LINES, LINES = N / COLUMNS. So a line has the coefficients that the lanes of a transform need together, also for folding.
+// Strix' rotator with its section of the local scratchpad (sections IV-A and V-C): X^a p - p modulo X^N + 1, N = 2^LOG2_DEGREE, for polynomials in COLUMNS banks. With LINES = N / COLUMNS, coefficient i is in column i / LINES and line i mod LINES. So a line has the coefficients that the lanes of a transform need together, also for folding.
 //
-// A line of X^a p is another line with rotated columns: a second pointer reads all banks at the same address, columns are rotated by the amount divided by the lines, and coefficients that pass X^N change sign. A bank's read and the rotation take a cycle each.
+// A line of X^a p is another line with rotated columns: a second pointer reads all banks at the same address. Columns are rotated by the amount divided by the lines, and coefficients that pass X^N change sign. A bank's read and the rotation take a cycle each.
 //
-// Banks have two ports (section VI-A: true dual-port). One reads for the first pointer, or writes; the other reads for the second pointer, or the polynomials to which products are added. A polynomial is rotated, added to and written at different times, so each group of banks serves one of these at a time: polynomial p is in group p mod 2^LOG2_GROUPS, and `clash` reports two accesses on a port.
+// Banks have two ports (section VI-A: true dual-port). One reads for the first pointer, or writes; the other reads for the second pointer, or the polynomials to which products are added. A polynomial is rotated, added to and written at different times, so each group of banks serves one of these at a time. Polynomial p is in group p mod 2^LOG2_GROUPS, and `clash` reports two accesses on a port.
 module strided_rotator #(
     parameter int unsigned LOG2_DEGREE = 6,
     parameter int unsigned LOG2_COLUMNS = 3,

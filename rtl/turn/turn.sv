@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Multiplies every point of a stream by its root of unity, before, between or within the stages of a folded negacyclic transform:
 // - the twist, e^(2 pi i j / 4M) for point j (FPT, section 2.3);
-// - the rotation between stages STAGE and STAGE + 1 of a cyclic transform of radix 2^LOG2_RADIX (section 3.4): K R turns / 2^(past - first), where K is the number formed by the output bits of stages first to STAGE, and R that of the input bits of the stages before past (see `latency::split`);
+// - the rotation between stages STAGE and STAGE + 1 of a cyclic transform of radix 2^LOG2_RADIX (section 3.4): K R turns / 2^(past - first). K is the number formed by the output bits of stages first to STAGE, and R that of the input bits of the stages before past (see `latency::split`);
 // - the factor of stage STAGE's butterflies if the twist is merged into them: (4 K + 1) turns / 2^(STAGE + 3) for the second point of each pair.
 //
 // The inverse uses the conjugates. For rotations by quarter turns, parts are exchanged and negated: combinational. Otherwise each lane has a multiplier and a table addressed by a counter, with integers computed from series during elaboration.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Morphling's vector processing element (section V-A.2): multiplies POINTS points per cycle of a digit's spectrum by those of a key's column, accumulates them in a register of a whole spectrum (POLY-ACC-REG) over STEPS rows of the key, and passes both on, the digits to the right and the key down.
+// Morphling's vector processing element (section V-A.2): multiplies POINTS points per cycle of a digit's spectrum by those of a key's column. It passes the digits on to the right and the key down. A register of a whole spectrum (POLY-ACC-REG) accumulates the products over STEPS rows of the key.
 //
 // The sums stay. There are two registers: while one accumulates the next rows, the other one is drained to the right, CYCLES words in its time slot; otherwise words from the left pass. Words of all steps follow each other without a gap, with the CYCLES words of a spectrum in each.
 module vpe #(

@@ -1,4 +1,4 @@
-"""Tables of README and docs, drawn from recorded results between two markers:
+"""Tables of README and docs, drawn from recorded results between two markers, and the ports on the pages of the RTL units:
 
 <!-- table: NAME -->
 ..
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import bench_tables, machine_tables, results, unit_tables, validation_tables
+from . import bench_tables, machine_tables, results, unit_pages, unit_tables, validation_tables
 
 ROOT = results.ROOT
 _BLOCK = re.compile(r"<!-- table: (?P<name>\S+) -->\n(?P<body>.*?)<!-- end of table -->", re.DOTALL)
@@ -77,10 +77,9 @@ def drawn(text: str) -> str:
 def main(*, check: bool) -> int:
     """Draw every table, or report those that differ from their results."""
     status = 0
-    for path in texts():
-        text = path.read_text(encoding="utf-8")
-        new = drawn(text)
-        if new == text:
+    pages = [(path, drawn(path.read_text(encoding="utf-8"))) for path in texts()]
+    for path, new in [*pages, *unit_pages.pages()]:
+        if path.is_file() and path.read_text(encoding="utf-8") == new:
             continue
         place = path.relative_to(ROOT)
         if check:
