@@ -48,6 +48,8 @@ mod limb_extension;
 mod mdc_ntt;
 #[path = "merge_split_fft/tests.rs"]
 mod merge_split_fft;
+#[path = "mod_change/tests.rs"]
+mod mod_change;
 #[path = "modular_adder/tests.rs"]
 mod modular_adder;
 #[path = "modular_butterfly/tests.rs"]

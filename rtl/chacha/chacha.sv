@@ -26,7 +26,7 @@ module chacha #(
         return 32'((word < 14 ? of_counter : of_number) >> (word % 2 * 32));
     endfunction
 
-    function automatic logic [31:0] turned(logic [31:0] word, int unsigned bits);
+    function automatic logic [31:0] rotated(logic [31:0] word, int unsigned bits);
         return word << bits | word >> (32 - bits);
     endfunction
 
@@ -51,9 +51,9 @@ module chacha #(
                         d = halves[half>0?half-1 : 0].held[12+(i+3*32'(DIAGONALS))%4][block];
                     end
                     a = a + b;
-                    d = turned(d ^ a, SECOND ? 8 : 16);
+                    d = rotated(d ^ a, SECOND ? 8 : 16);
                     c = c + d;
-                    b = turned(b ^ c, SECOND ? 7 : 12);
+                    b = rotated(b ^ c, SECOND ? 7 : 12);
                     mixed[i][block] = a;
                     mixed[4+(i+32'(DIAGONALS))%4][block] = b;
                     mixed[8+(i+2*32'(DIAGONALS))%4][block] = c;
