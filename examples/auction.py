@@ -1,6 +1,6 @@
 """A comparison of encrypted bids with an encrypted reserve price, to be served; client.py is its client.
 
-polyfabric token acme --tokens tokens.txt > acme.token
+polyfabric token acme --tokens tokens.txt --out acme.token
 polyfabric serve examples/auction.py --keys keys --tokens tokens.txt
 """
 

@@ -15,7 +15,7 @@ from ..host.clusters import connected
 from ..host.computer import is_local
 from ..host.progress import working
 from ..run.cluster import Cluster
-from ..service.tokens import Tokens, make_token
+from ..service.tokens import Tokens, make_token, make_token_file
 from .console import note_line, security_warnings
 from .grouped import Grouped
 from .named import PROGRAM
@@ -52,7 +52,7 @@ TOKENS = click.option(
         "Programs": ("params", "public", "circuit_privacy"),
     },
     examples=(
-        "polyfabric token acme --tokens tokens.txt",
+        "polyfabric token acme --tokens tokens.txt --out acme.token",
         "polyfabric serve examples/auction.py --keys keys --tokens tokens.txt",
     ),
 )
@@ -174,10 +174,19 @@ def serve(
 @click.command()
 @click.argument("tenant")
 @TOKENS
-def token(*, tenant: str, tokens: Path) -> None:
+@click.option(
+    "--out",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="New file for the token, readable only by you; by default the token is printed.",
+)
+def token(*, tenant: str, tokens: Path, out: Path | None) -> None:
     """Make a token for a tenant of `polyfabric serve`, and add its hash to a file.
 
-    Prints the token, which is stored nowhere. To revoke it, remove its line from the file; a running server notices. The tenant `operator` also reads
+    The token is stored nowhere else. To revoke it, remove its line from the file; a running server notices. The tenant `operator` also reads
     /metrics.
     """
-    click.echo(make_token(tokens, tenant))
+    if out is None:
+        click.echo(make_token(tokens, tenant))
+    else:
+        make_token_file(tokens, tenant, out)

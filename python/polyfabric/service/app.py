@@ -6,14 +6,16 @@ A tenant's key `ada` is the client `ada@TENANT` of the program's `KeyStore`, so 
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import secrets
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import IO, Any
 
 from starlette.applications import Starlette
@@ -28,14 +30,17 @@ from ..host.computer import cores
 from ..host.files import made_folder
 from ..language.traced import TracedProgram
 from ..run.cluster import Cluster
-from ..run.key_memory import KeyMemory
+from ..run.key_memory import Executor, KeyMemory
 from ..run.messages import Ciphertexts
 from ..run.store import KeyStore
 from .access import GRACE, SLOWEST, Guard, Rate
+from .events import MEDIA, Events, Progress, left
 from .metrics import Metrics
 from .openapi import DESCRIPTION
 from .queue import BusyError, Job, Queue
 from .tokens import OPERATOR, Tokens
+
+LOG = logging.getLogger("polyfabric.service")
 
 PROGRAM = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """Names of programs, which are parts of addresses and names of folders."""
@@ -116,9 +121,9 @@ class Service:
             Route("/metrics", self._show_metrics),
             Route("/openapi.json", self._openapi),
         ]
-        faults: dict[Any, Any] = dict.fromkeys((FileError, InputError, ParameterError), _refused)
-        faults |= {ClientDisconnect: _gone, CancelledError: _gone, BusyError: self._busy, Exception: _failed}
-        inner = Starlette(routes=routes, exception_handlers=faults, lifespan=self._working)
+        self._faults: dict[Any, Any] = dict.fromkeys((FileError, InputError, ParameterError), _refused)
+        self._faults |= {ClientDisconnect: _gone, CancelledError: _gone, BusyError: self._busy, Exception: _failed}
+        inner = Starlette(routes=routes, exception_handlers=self._faults, lifespan=self._working)
         inner.router.redirect_slashes = False
         self.app = self._guard = Guard(inner, tokens, Rate(limits.tenant_rate), self._metrics)
 
@@ -247,18 +252,36 @@ class Service:
         inputs = await run_in_threadpool(Ciphertexts.from_bytes, bytes(body))
         del body
 
-        def execute(server: Any, cancelled: Any) -> bytes:  # noqa: ANN401 - a pf.Server, and an event
-            return server.execute(inputs, cancel=cancelled).to_bytes()
+        progress = Progress() if MEDIA in request.headers.get("accept", "") else None
+
+        def execute(server: Executor, cancelled: Event) -> bytes:
+            return server.execute(inputs, progress=progress, cancel=cancelled).to_bytes()
 
         job = Job(tenant, (store.program.name, client), partial(store.server, client), execute)
-        answer = await self._done(request, job)
+        if progress is None:
+            return await self._answer(store, job, self._done(request, job))
+        work = lambda: self._answer(store, job, self._queue.do(job))  # noqa: E731
+        return Events(progress, work, partial(self._failed_later, request))
+
+    async def _answer(self, store: KeyStore, job: Job, done: Awaitable[bytes]) -> Response:
+        """The answer of a job to run a program."""
+        answer = await done
         self._metrics.time("execution_seconds", job.seconds, program=store.program.name)
         return Response(answer, media_type=BINARY)
+
+    async def _failed_later(self, request: Request, error: Exception) -> Response:
+        """What an exception is answered with once events have been sent."""
+        fault = next((own for kind, own in self._faults.items() if isinstance(error, kind)), _failed)
+        if fault is _failed:
+            LOG.error("a request failed", exc_info=error)
+        answer = await fault(request, error)
+        request.state.facts.setdefault("outcome", answer.status_code)
+        return answer
 
     async def _done(self, request: Request, job: Job) -> Any:  # noqa: ANN401 - what the job returns
         """The result of a job, which ends if the client goes away."""
         working = asyncio.create_task(self._queue.do(job))
-        leaving = asyncio.create_task(_left(request))
+        leaving = asyncio.create_task(left(request.receive))
         try:
             await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
             if not working.done():
@@ -351,12 +374,6 @@ async def _receive(request: Request, most: int, write: Callable[[bytes], object]
                 write(piece)
     except TimeoutError:
         raise HTTPException(408, "the request came too slowly; send it again over a faster connection\n") from None
-
-
-async def _left(request: Request) -> None:
-    """Returns when the client has closed its connection."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 async def _refused(_: Request, error: Exception) -> Response:

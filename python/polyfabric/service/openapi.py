@@ -57,6 +57,15 @@ def _operation(
 
 _SIZE = {"408": _text("The body came too slowly."), "413": _text("The body is larger than any that belongs here.")}
 
+_ANSWER = _binary("Encrypted outputs, for `pf.Ciphertexts.from_bytes`; with `Accept: text/event-stream`, events.")
+_ANSWER["content"]["text/event-stream"] = {
+    "schema": {
+        "type": "string",
+        "description": "`progress` with JSON of stage, done and total; then `answer` with the outputs in base64, or `error` with JSON of status and "
+        "text.",
+    }
+}
+
 DESCRIPTION: dict[str, Any] = {
     "openapi": "3.1.0",
     "info": {
@@ -103,7 +112,7 @@ DESCRIPTION: dict[str, Any] = {
         "/programs/{program}:run": {
             "post": _operation(
                 "Executes on encrypted inputs. Closing the connection cancels the execution.",
-                {"200": _binary("Encrypted outputs, for `pf.Ciphertexts.from_bytes`.")},
+                {"200": _ANSWER},
                 _PROGRAM,
                 _parameter("key", "query", "Name of your key."),
                 _parameter(

@@ -13,7 +13,7 @@ from hmac import compare_digest
 from pathlib import Path
 
 from ..errors import Error, FileError, InputError, shown
-from ..host.files import path_of, read_bytes, write_text
+from ..host.files import expect_file, path_of, read_bytes, write_new, write_text
 
 LOG = logging.getLogger("polyfabric.service")
 
@@ -47,6 +47,16 @@ def make_token(path: str | Path, tenant: str) -> str:
     before = text if not text or text.endswith("\n") else f"{text}\n"
     write_text(file, f"{before}{tenant} {_digest(token)}\n", private=True)
     return token
+
+
+def make_token_file(path: str | Path, tenant: str, out: str | Path) -> None:
+    """Writes a new token of the tenant to a new file, readable only by its owner, and appends its hash to the file of tokens."""
+
+    file = path_of(out)
+    expect_file(file)
+    if file.exists():
+        raise FileError(f"{file}: another file exists here and would be replaced; name another place")
+    write_new(file, lambda temporary: write_text(temporary, f"{make_token(path, tenant)}\n", private=True))
 
 
 def _parsed(file: Path) -> list[tuple[str, str]]:
