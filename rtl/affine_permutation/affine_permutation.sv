@@ -2,7 +2,7 @@
 // Within each block of BLOCK lanes, moves lane x to lane factor x + offset modulo BLOCK, for an odd factor and one offset per block.
 // These are fixed sub-permutations in hardware, each applied or bypassed (F1, section 5.1).
 //
-// The odd numbers modulo 2^b are plus and minus the powers of 5, so the fixed permutations are x -> -x, x -> 5^(2^i) x for i < b - 2, and x -> x + 2^i for i < b.
+// The odd numbers modulo 2^b are plus and minus the powers of 5. So the fixed permutations are x -> -x, x -> 5^(2^i) x for i < b - 2, and x -> x + 2^i for i < b.
 // They are 2 b - 1 in all, each a two-input multiplexer and a register. The bits of the factor select them one after another.
 module affine_permutation #(
     parameter int unsigned LANES = 8,
