@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the tiles of a stream of interleaved limbs (Osiris, section IV-B): tile 0 of every limb, then tile 1 of every limb and so on, `slots` cycles from tile to tile. With `reversed`, tiles come in bit-reversed order, as from key generators. The first one is there in the cycle after `start`. The next stream may start in the last cycle of the one before.
+// Counts the tiles of a stream of interleaved limbs (Osiris, section IV-B): tile 0 of every limb, then tile 1 of every limb and so on. Tiles of a limb are `slots` cycles apart. With `reversed`, tiles come in bit-reversed order, as from key generators. The first one is there in the cycle after `start`. The next stream may start in the last cycle of the one before.
 module limb_sequence #(
     parameter int unsigned LIMBS = 40,
     parameter int unsigned TILE_BITS = 7,
