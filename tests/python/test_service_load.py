@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -19,6 +22,8 @@ from serving import Served, serving, tokens_in
 httpx = pytest.importorskip("httpx")
 pytest.importorskip("uvicorn")
 pytest.importorskip("starlette")
+
+ROOT = Path(__file__).resolve().parents[2]
 
 KEY_BYTES = 120 << 20
 """Of an expanded key of the programs in `serving`, with its transforms, at most."""
@@ -95,9 +100,19 @@ def test_several_tenants_and_a_hostile_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-def test_ten_tenants_and_fifty_clients(tmp_path: Path) -> None:
-    seconds = sorted(loaded(tmp_path, tenants=10, threads=5, requests=20))
-    print({share: round(seconds[int(share * (len(seconds) - 1))], 2) for share in (0.5, 0.9, 0.99, 1)})
+def test_the_load_trial() -> None:
+    """A minute of the trial; documentation has ten."""
+    words = [sys.executable, ROOT / "scripts" / "service-load", "--seconds", "60", "--rounds", "1"]
+    done = subprocess.run(words, stdout=subprocess.PIPE, check=False)
+    found = json.loads(done.stdout)
+    assert done.returncode == 0, found
+    assert (found["tenants"], found["clients"], found["lost"], found["faults"]) == (10, 50, 0, 0)
+    assert found["keys_resident_bytes"] <= found["key_memory_bytes"]
+    # Every kind of hostile request is refused with its status, except the good one.
+    assert set(found["hostile_answers"]) >= {"200", "400", "404", "413"}
+    assert not {status for status in found["hostile_answers"] if status[0] == "5"}
+    here, served = found["phases"]["here"], found["phases"]["served"]
+    assert served["server_processor_seconds"] < 1.25 * here["other_processor_seconds"]
 
 
 def killed(folder: Path, kills: int, seed: int) -> int:
