@@ -217,12 +217,8 @@ def test_osiris_counts_that_were_chosen_are_calibrated():
     assert found == [(pytest.approx(size), "calibrated") for size in sizes]
     # 32 a lane in NTT units, 17 in the array, 12 in a Hadamard unit, of which 8 can be at work, and two for a diagonal; two that extend limbs.
     under = "predicted_under_reading"
-    counts = [(61, under), (63, "calibrated"), (65, under), (75, under)]
-    found = of(
-        "Osiris, modular multipliers with one Hadamard unit",
-        "Osiris, modular multipliers that can be",
-        "Osiris, modular multipliers with those",
-    )
+    counts = [(61, under), (63, "calibrated"), (65, under), (73, under), (75, under)]
+    found = sorted(of("Osiris, modular multipliers"))
     assert found == [(512.0 * a_lane, kind) for a_lane, kind in counts]
 
 

@@ -90,6 +90,8 @@ def _figure_7a(machine: accelerators.Machine, name: str) -> list[dict[str, Any]]
             made.append(ROWS.row(f"{cell}/long", 100.0 * share, name=which))
         for part, share in _shares(machine, name, "morphling-I", _GROUP).items():
             made.append(ROWS.row(cell if part == "XPU" else f"{cell}/parts", 100.0 * share, part=part))
+        if name == "pbs+ks":
+            made.append(ROWS.row(f"{cell}/alone", 100.0 * _shares(machine, name, "morphling-I", 1).get("XPU", 0.0)))
         return made
 
     return guarded(rows, cell)

@@ -119,6 +119,8 @@ def _sets() -> list[dict[str, Any]]:
         fields |= {"fewer": limbs - 1, "other": -(-(limbs - 1) // max(widest, 1))}
         key = "table2.{name}.dnum/split" if name in ("III", "IV") else "table2.{name}.dnum"
         rows.append(_ROWS.row(key, digits, name=name, **fields))
+        if key.endswith("split"):
+            rows.append(_ROWS.row("table2.{name}.dnum/whole", fields["other"], name=name, **fields))
     sets = (_facts(name) for name in ("osiris-bootstrap", "osiris-bootstrap-IV"))
     return [*rows, _ROWS.row("table2.modulus", max(facts["log2_q"] + facts["log2_p"] for facts in sets))]
 

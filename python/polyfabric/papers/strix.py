@@ -43,7 +43,14 @@ FIGURE_8 = ((3, 1), (3, 0), (2, 1))
 _FULL = 0.01
 """The tolerance for a point of table VII to count as equal to the best throughput."""
 
-_COLUMNS = ("throughput", "latency", "bandwidth", "bandwidth without a gap", "bandwidth of one ciphertext a core")
+_COLUMNS = (
+    "throughput",
+    "latency",
+    "bandwidth",
+    "bandwidth without a gap",
+    "bandwidth of one ciphertext a core",
+    "bandwidth with key switches",
+)
 """The resources of a point of table VII, in order."""
 
 _UNITS = ("rotator", "decomposer", "fft", "vma", "ifft", "accumulator")
@@ -183,8 +190,9 @@ def _point(machine: accelerators.Machine, cores: int, lanes: int) -> list[dict[s
         # The transfers in a run that no channel delays.
         unlimited = own.varied(channels__hbm__bandwidth=1024 * 300)
         moved = []
-        for each in (unlimited, unlimited.varied(units__core__batch=1)):
-            run, _, _ = _long(each, "pbs", set_iv)
+        one = unlimited.varied(units__core__batch=1)
+        for each, name in ((unlimited, "pbs"), (one, "pbs"), (unlimited, "pbs+ks")):
+            run, _, _ = _long(each, name, set_iv)
             moved.append(run["traffic_bytes"]["total"] / run["cycles"] * machine.clock_hz / 1e9)
         made = (
             row("table7.{cores}.{lanes}.throughput", _rate(machine, report, count), waves=waves),
@@ -192,6 +200,7 @@ def _point(machine: accelerators.Machine, cores: int, lanes: int) -> list[dict[s
             row("table7.{cores}.{lanes}.bandwidth", moved[0], waves=waves),
             row("table7.{cores}.{lanes}.bandwidth/without a gap", key / (1e-3 * fft) / 1e9),
             row("table7.{cores}.{lanes}.bandwidth/one ciphertext", moved[1]),
+            row("table7.{cores}.{lanes}.bandwidth/switched", moved[2], waves=waves),
         )
         return [of(row, point=point, column=column) for row, column in zip(made, _COLUMNS, strict=True)]
 
