@@ -39,7 +39,7 @@ from .language.sorting import sort
 from .language.types import Bool, Complex, Int, Mod, Real, SInt, Text, Torus, UInt
 from .language.types import SlotType as _SlotType
 from .language.types import Type as _Type
-from .models import from_onnx, from_sklearn
+from .models import from_onnx, from_sklearn, from_torch
 from .papers import reproduce
 from .reports import Report
 from .run import tracebacks as _tracebacks
@@ -93,6 +93,7 @@ __all__ = [
     "from_onnx",
     "from_polars",
     "from_sklearn",
+    "from_torch",
     "load_machine",
     "lookup",
     "machines",

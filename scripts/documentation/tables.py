@@ -1,4 +1,4 @@
-"""Tables of README and docs, drawn from recorded results between two markers, and the ports on the pages of the RTL units:
+"""Tables of README and docs, drawn from recorded results or from the code between two markers, and the ports on the pages of the RTL units:
 
 <!-- table: NAME -->
 ..
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import bench_tables, machine_tables, results, unit_pages, unit_tables, validation_tables
+from . import bench_tables, machine_tables, model_tables, results, unit_pages, unit_tables, validation_tables
 
 ROOT = results.ROOT
 _BLOCK = re.compile(r"<!-- table: (?P<name>\S+) -->\n(?P<body>.*?)<!-- end of table -->", re.DOTALL)
@@ -25,13 +25,15 @@ class Table:
     """A table: its results, columns and rows."""
 
     results: tuple[str, ...]
-    """`results/RESULT.json` of each."""
+    """`results/RESULT.json` of each; none for a table of the code."""
     columns: tuple[str, ...]
     rows: Callable[..., list[tuple[str, ...]]]
     """Rows of text, from the results' data."""
 
     def source(self, found: list[dict[str, Any]]) -> str:
         """The line below the table: command, date and processor of one result. Of several, whose own tables show the command, only the rest."""
+        if not found:
+            return "Drawn from the code."
         if len(found) == 1:
             return results.provenance(found[0])
         places: dict[str, dict[str, None]] = {}
@@ -42,7 +44,7 @@ class Table:
 
 TABLES: dict[str, Table] = {
     name: Table((found,) if isinstance(found, str) else found, columns, rows)
-    for topic in (machine_tables, bench_tables, unit_tables, validation_tables)
+    for topic in (machine_tables, bench_tables, unit_tables, validation_tables, model_tables)
     for name, (found, columns, rows) in topic.TABLES.items()
 }
 """Every table by name. Other modules of this package have the rows of a topic."""

@@ -135,12 +135,12 @@ def test_silu_as_one_operator() -> None:
     )
 
 
-def test_two_in_a_row_are_two() -> None:
-    """The second reads what the first gives, and nothing before it."""
+def test_two_in_a_row_are_one() -> None:
+    """A function of a function's results."""
     silu = IN_PARTS["silu"][0]
     given = network([*silu, ("Sigmoid", ["1"]), ("Mul", ["1", "2"])])
     read = pf.from_onnx(given, ROWS, degree=31)
-    assert layers(read) == 2
+    assert layers(read) == 1
     np.testing.assert_allclose(read.clear(ROWS), own_outputs(given, ROWS)[0], atol=2e-3)
 
 
@@ -159,7 +159,7 @@ def test_a_part_that_is_read_otherwise_too_is_kept() -> None:
         [("MatMul", ["h", "others"]), ("Mul", ["h", "0"])],
     ],
 )
-def test_others_are_refused(steps: list[Step]) -> None:
+def test_others_are_products(steps: list[Step]) -> None:
     nodes = [node(op, operands, [str(number)]) for number, (op, operands) in enumerate(steps)]
     given = onnx_model(
         [node("MatMul", ["x", "first"], ["h"]), *nodes],
@@ -167,8 +167,8 @@ def test_others_are_refused(steps: list[Step]) -> None:
         (4,),
         [str(len(steps) - 1)],
     )
-    with pytest.raises(pf.errors.ProgramError):
-        pf.from_onnx(given, ROWS)
+    exact = own_outputs(given, ROWS)[0]
+    np.testing.assert_allclose(pf.from_onnx(given, ROWS, degree=31).clear(ROWS), exact, atol=2e-3 * np.abs(exact).max())
 
 
 @pytest.mark.parametrize(

@@ -327,3 +327,9 @@ def test_what_is_read_by_its_own_input() -> None:
 def test_the_tree_of_the_cases_is_read() -> None:
     pytest.importorskip("onnx")
     assert read(model(trees()), bits="exact").clear(ROWS).tolist() == [2.0 if row[0] > 0.5 else 1.0 for row in ROWS]
+
+
+def test_intervals_are_not_for_trees() -> None:
+    pytest.importorskip("onnx")
+    with rejects(pf.errors.InputError, "intervals"):
+        read(model(trees()), intervals={"y": (0, 1)})

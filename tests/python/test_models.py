@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import re
 import runpy
@@ -296,11 +297,12 @@ def test_keys_of_one_run_serve_the_next() -> None:
 def test_the_page_runs_as_it_stands() -> None:
     pytest.importorskip("onnx")
     page = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", page, re.S)
-    assert len(blocks) == 3
+    blocks = re.findall(r"(<!-- needs torch -->\n)?```python\n(.*?)```", page, re.S)
+    assert len(blocks) == 4
     scope: dict[str, Any] = {}
-    for block in blocks:
-        exec(block, scope)
+    for needs_torch, block in blocks:
+        if not needs_torch or importlib.util.find_spec("torch"):
+            exec(block, scope)
 
 
 @pytest.mark.full
@@ -637,23 +639,13 @@ def test_trees_in_onnx_are_read() -> None:
     ("op", "attributes", "remedy"),
     [
         ("MaxPool", {"kernel_shape": [2, 2]}, "use AveragePool, which is linear"),
-        ("LayerNormalization", {}, "use BatchNormalization"),
-        ("Ceil", {}, "use Gemm"),
+        ("Ceil", {}, "use the numbers without rounding"),
     ],
 )
 def test_an_operator_that_is_not_computed_is_refused(op: str, attributes: dict[str, Any], remedy: str) -> None:
-    operands = ["x", "scale"] if op == "LayerNormalization" else ["x"]
-    model = onnx_model([node(op, operands, ["y"], **attributes)], {"scale": np.ones(4)}, (1, 4, 4), ["y"])
+    model = onnx_model([node(op, ["x"], ["y"], **attributes)], {}, (1, 4, 4), ["y"])
     with pytest.raises(pf.errors.ProgramError, match=f"{op} 'y': .*{remedy}"):
         pf.from_onnx(model, np.zeros((4, 16)))
-
-
-def test_a_product_of_encrypted_values_is_refused() -> None:
-    nodes = [node("MatMul", ["x", "mixed"], ["m"]), node("Mul", ["m", "x"], ["y"])]
-    with pytest.raises(
-        pf.errors.ProgramError, match="it multiplies or divides by encrypted values; use a layer with public weights"
-    ):
-        pf.from_onnx(onnx_model(nodes, {"mixed": np.ones((4, 4))}, (4,), ["y"]), np.zeros((4, 4)))
 
 
 def test_without_the_package_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -17,7 +17,7 @@ from ..run.keys import Keys
 from ..run.runnable_programs import Program
 from ..schemes.options import PlanOptions
 from .forest import EncryptedForest, Ensemble, Grid, Layout, encode
-from .network import Network
+from .network import Approximation, Interval, Network
 from .reading import Reading
 
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ class ModelRun:
 
     predictions: NDArray[Any]
     scores: Floats
+    deviation: float
+    """Largest difference of a decrypted score from the original model's, on these rows."""
     expected: NDArray[Any]
     """Predictions of the quantised model in the clear."""
     problem: str | None
@@ -78,7 +80,7 @@ class ModelRun:
         seconds = ", ".join(f"{step} {scaled(taken, 's')}" for step, taken in self.seconds.items())
         verdict = "correct" if self.problem is None else f"not correct: {self.problem}"
         rows = f"{len(self.predictions)} row{'' if len(self.predictions) == 1 else 's'}"
-        return f"{self.predictions}\n{rows} with {self.parameters}: {verdict}; {seconds}"
+        return f"{self.predictions}\n{rows} with {self.parameters}: {verdict}; scores within {self.deviation:.3g} of the model's; {seconds}"
 
     @property
     def correct(self) -> bool:
@@ -117,6 +119,8 @@ class Model(ABC):
     fidelity: Fidelity
     batch: int
     """Number of rows per execution."""
+    approximations: Sequence[Approximation] = ()
+    """The functions that polynomials replace, with their intervals and errors."""
     names: Sequence[str] | None = None
     """Column names of the table that the model was fitted on, if any; tables with other names are refused."""
 
@@ -146,6 +150,10 @@ class Model(ABC):
     def clear_scores(self, rows: Rows) -> Floats:
         """Scores of the quantised model in the clear, rows x outputs."""
 
+    @abstractmethod
+    def exact_scores(self, rows: Rows) -> Floats:
+        """Scores of the original model, rows x outputs."""
+
     def clear(self, rows: Rows) -> NDArray[Any]:
         """Predictions of the quantised model in the clear."""
         return self.reading.predictions(self.clear_scores(rows))
@@ -169,11 +177,13 @@ class Model(ABC):
         parameters: str | None = None,
         keys: Keys | None = None,
         threads: int | None = None,
+        measure: bool = False,
         progress: ProgressHook | None = None,
     ) -> ModelRun:
-        """Encrypts the rows, `batch` at a time with one key, executes, decrypts, and compares with the clear program."""
+        """Encrypts the rows, `batch` at a time with one key, executes, decrypts, and compares with the clear program. `measure`: see `Program.run`; deep
+        networks need it, because bounds for the worst inputs exceed their values."""
         given = self.checked(rows)
-        options = PlanOptions(parameters=parameters, machine=place(on))
+        options = PlanOptions(parameters=parameters, machine=place(on), measure=measure)
         if keys is not None:
             options = with_keys(self.program, options, keys)
         made = make_plan(self.program, options)
@@ -193,6 +203,7 @@ class Model(ABC):
         return ModelRun(
             predictions=self.reading.predictions(scores),
             scores=scores,
+            deviation=float(np.abs(scores - self.exact_scores(given)).max()),
             expected=self.clear(given),
             problem=problem,
             parameters=done.parameters,
@@ -261,6 +272,10 @@ class ForestModel(Model):
         """See `Model.clear_scores`."""
         return self.forest.scores(self.forest.evaluate(self._quantised(rows)))
 
+    def exact_scores(self, rows: Rows) -> Floats:
+        """See `Model.exact_scores`."""
+        return self.ensemble.scores(self.checked(rows))
+
     def _quantised(self, rows: Rows) -> NDArray[np.int64]:
         return self.forest.grid.quantise(self.ensemble.rounded(self.checked(rows)))
 
@@ -269,21 +284,28 @@ class NetworkModel(Model):
     """Matrices and activations, with CKKS."""
 
     def __init__(
-        self, name: str, network: Network, reading: Reading, rows: Floats, degree: int, margin: float, batch: int
+        self,
+        name: str,
+        network: Network,
+        reading: Reading,
+        rows: Floats,
+        degree: int,
+        margin: float,
+        batch: int,
+        stated: Mapping[str, Interval],
     ) -> None:
         super().__init__(name, network.inputs, reading)
         self.batch = batch
         self.degree = degree
         given = self.checked(rows)
         self.middle, self.half = _ranges(given)
-        self.network = network.calibrated(given, margin)
-        self.program = self.network.on_unit_inputs(self.middle, self.half).program(degree, batch, INPUT_BOUND)
+        largest = np.abs(self.middle) + INPUT_BOUND * self.half
+        self.network = network.calibrated(given, margin, stated, largest)
+        self.approximations = self.network.approximations(degree)
+        self.program = self.network.after(np.diag(self.half), self.middle).program(degree, batch, INPUT_BOUND)
         basis = "CKKS alone rounds"
         if not network.is_linear:
-            shown = "; ".join(
-                f"{lo:.3g} to {hi:.3g}"
-                for lo, hi in (layer.interval for layer in self.network.layers if layer.activation is not None)
-            )
+            shown = "; ".join(f"{lo:.3g} to {hi:.3g}" for lo, hi in (one.interval for one in self.approximations))
             basis = f"activations as polynomials of degree {degree} on {shown}" if shown else basis
         self.fidelity = fidelity(reading, self.clear_scores(given), network.scores(given), basis)
 
@@ -304,13 +326,15 @@ class NetworkModel(Model):
             )
         led = self.network.first_beyond(given, self.degree)
         if led is not None:
-            number, value, (lo, hi) = led
+            number, value, layer = led
+            lo, hi = layer.interval
             raise InputError(
-                f"{self.name}: row {number} gives an activation the input {value:.4g}, but its polynomial is valid from {lo:.4g} to {hi:.4g}; read the "
+                f"{self.name}: row {number} gives {layer.name or 'an activation'} the input {value:.4g}, but its polynomial is valid from {lo:.4g} to {hi:.4g}; read the "
                 "model again with rows like this one, or with a larger margin="
             )
         slots[: len(given), : self.features] = on_unit
-        # Padding rows are the middle of each feature's range, where activations stay within their intervals.
+        # Padding repeats a row, for which every function stays within its interval.
+        slots[len(given) :, : self.features] = on_unit[-1]
         return {"x": slots.reshape(-1)}
 
     def decode(self, decrypted: Any) -> Floats:  # noqa: ANN401 - see `Model.decode`
@@ -320,6 +344,10 @@ class NetworkModel(Model):
     def clear_scores(self, rows: Rows) -> Floats:
         """See `Model.clear_scores`."""
         return self.network.scores(self.checked(rows), self.degree)
+
+    def exact_scores(self, rows: Rows) -> Floats:
+        """See `Model.exact_scores`."""
+        return self.network.scores(self.checked(rows))
 
 
 def _ranges(rows: Floats) -> tuple[Floats, Floats]:

@@ -15,7 +15,7 @@ from ..errors import InputError, ProgramError
 from .choices import Core, Options, encrypted, expect_classes
 from .forest import Ensemble, Tree
 from .model import Model, table
-from .network import ACTIVATIONS, Layer, Network
+from .network import ACTIVATIONS, Layer, Network, Sums
 from .reading import Link, Reading
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -199,15 +199,7 @@ def _after(step: Any, core: Core) -> Core:  # noqa: ANN401 - a fitted transforme
     if getattr(step, "clip", False) or getattr(step, "whiten", False):
         raise ProgramError(f"from_sklearn: {type(step).__name__} with clip or whiten; leave that option out")
     if isinstance(core, Network):
-        layers = [
-            replace(
-                layer,
-                terms={source: m @ matrix if source == 0 else m for source, m in layer.terms.items()},
-                bias=layer.bias + layer.terms[0] @ shift if 0 in layer.terms else layer.bias,
-            )
-            for layer in core.layers
-        ]
-        return replace(core, layers=tuple(layers), inputs=count)
+        return core.after(matrix, shift)
     if type(step).__name__ in PROJECTIONS:
         raise ProgramError(
             f"from_sklearn: trees on the mixed features of a {type(step).__name__}; let the client apply it before encryption"
@@ -325,7 +317,7 @@ def _dense(weights: object) -> Floats:
 def _one_matrix(weights: object, bias: object) -> Network:
     matrix = _dense(weights)
     whole = np.broadcast_to(np.atleast_1d(np.asarray(bias, dtype=float)), (len(matrix),)).copy()
-    return Network((Layer({0: matrix}, whole),), matrix.shape[1])
+    return Network((Layer(Sums({0: matrix}, whole)),), matrix.shape[1])
 
 
 def _linear_regressor(model: Any) -> tuple[Network, Reading]:  # noqa: ANN401 - a fitted model
@@ -366,7 +358,8 @@ def _perceptron(model: Any) -> tuple[Network, Reading]:  # noqa: ANN401 - a fitt
     for number, (weights, bias) in enumerate(zip(model.coefs_, model.intercepts_, strict=True)):
         last = number == len(model.coefs_) - 1
         activation = None if last or hidden is None else ACTIVATIONS[hidden]
-        layers.append(Layer({number: np.asarray(weights, dtype=float).T}, np.asarray(bias, dtype=float), activation))
+        sums = Sums({number: np.asarray(weights, dtype=float).T}, np.asarray(bias, dtype=float))
+        layers.append(Layer(sums, activation))
     network = Network(tuple(layers), int(model.n_features_in_))
     if not hasattr(model, "classes_"):
         return network, Reading()

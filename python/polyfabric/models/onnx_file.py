@@ -1,0 +1,184 @@
+"""A file of ONNX with one input: its weights, and the results of its operators, which the package `onnx` computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import isqrt, prod
+from pathlib import Path
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import FileError, InputError, ProgramError
+from .onnx_trees import MOST_NUMBERS
+
+Floats: TypeAlias = NDArray[np.float64]
+Evaluator: TypeAlias = "Callable[[Sequence[NDArray[Any] | None]], list[NDArray[Any]]]"
+
+
+class OnnxFile:
+    """A model in ONNX with one input."""
+
+    def __init__(self, proto: Any) -> None:  # noqa: ANN401 - onnx has no types
+        from onnx import TensorProto, checker, helper, numpy_helper
+
+        self.proto = _without_maps(proto)
+        self.name = proto.graph.name or "onnx"
+        self.constants: dict[str, NDArray[Any]] = {}
+        for tensor in proto.graph.initializer:
+            try:
+                self.constants[tensor.name] = numpy_helper.to_array(tensor)
+            except (ValueError, TypeError, OSError, checker.ValidationError) as problem:
+                raise ProgramError(
+                    f"from_onnx: the weights {tensor.name!r} cannot be read ({problem}); export the model again, or give the path of its file next "
+                    "to them"
+                ) from None
+        inputs = [value for value in proto.graph.input if value.name not in self.constants]
+        if len(inputs) != 1:
+            raise ProgramError(
+                f"from_onnx: the model has {len(inputs)} inputs; give one with one input, joined from the parts"
+            )
+        self.input = inputs[0].name
+        sizes = [dimension.dim_value for dimension in inputs[0].type.tensor_type.shape.dim]
+        if len(sizes) < 2:
+            raise ProgramError(
+                f"from_onnx: input {self.input!r} has {len(sizes)} dimensions; export the model with rows as the first of at least two"
+            )
+        if any(size < 1 for size in sizes[1:]):
+            raise ProgramError(
+                f"from_onnx: the shape of input {self.input!r} is open in more than the rows; export the model with fixed sizes"
+            )
+        self.shape = tuple(sizes[1:])
+        self.rows = sizes[0]
+        """Number of rows of the input; 0 if it is open."""
+        if prod(self.shape) ** 2 > MOST_NUMBERS:
+            raise ProgramError(
+                f"from_onnx: input {self.input!r} has rows of {prod(self.shape)} numbers, but at most {isqrt(MOST_NUMBERS)} are supported; reduce them "
+                "before training"
+            )
+        given = helper.tensor_dtype_to_np_dtype(inputs[0].type.tensor_type.elem_type or TensorProto.FLOAT)
+        self.kind = given if given.kind == "f" else np.dtype(np.float32)
+        self.version = max((one.version for one in proto.opset_import if one.domain in ("", "ai.onnx")), default=1)
+        """Version of the standard operators."""
+
+    @classmethod
+    def load(cls, model: Any) -> Self:  # noqa: ANN401 - a path, bytes, or onnx.ModelProto
+        """The graph of a file, of its bytes, or of a model in memory."""
+        try:
+            import onnx
+            from google.protobuf.message import DecodeError
+        except ImportError:
+            raise ProgramError("from_onnx needs the package onnx; install it with: pip install onnx") from None
+        if isinstance(model, onnx.ModelProto):
+            return cls(model)
+        what = "the bytes" if isinstance(model, bytes) else str(model)
+        try:
+            proto = onnx.load_from_string(model) if isinstance(model, bytes) else onnx.load(str(Path(model)))
+        except OSError as problem:
+            raise FileError(f"{what}: cannot read ({problem.strerror}); check the path") from None
+        except TypeError:
+            raise InputError(
+                f"from_onnx: the model is {type(model).__name__}; give a path or an onnx.ModelProto"
+            ) from None
+        except (ValueError, onnx.checker.ValidationError) as problem:
+            raise FileError(
+                f"{what}: cannot read the weights in another file ({problem}); put that file next to this one"
+            ) from None
+        except DecodeError as problem:
+            raise FileError(f"{what}: not a model in ONNX ({problem}); export it again") from None
+        if not proto.graph.node:
+            raise FileError(f"{what}: not a model in ONNX (it has no operators); export it again")
+        return cls(proto)
+
+    # -- evaluation of nodes -------------------------------------------------------------------------------------
+
+    def evaluator(self, node: Any) -> Evaluator:  # noqa: ANN401 - a node of onnx
+        """A function from a node's operands to its results, for operands of the same types in every call."""
+        from onnx import TensorProto, helper
+        from onnx.reference import ReferenceEvaluator
+
+        made: list[ReferenceEvaluator] = []
+
+        def evaluate(operands: Sequence[NDArray[Any] | None]) -> list[NDArray[Any]]:
+            given = {
+                name: value for name, value in zip(node.input, operands, strict=True) if name and value is not None
+            }
+            try:
+                if not made:
+                    inputs = [
+                        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), None)
+                        for name, value in given.items()
+                    ]
+                    outputs = [
+                        helper.make_tensor_value_info(name, TensorProto.UNDEFINED, None)
+                        for name in self.read_outputs(node)
+                    ]
+                    graph = helper.make_graph([node], "node", inputs, outputs)
+                    made.append(ReferenceEvaluator(helper.make_model(graph, opset_imports=self.proto.opset_import)))
+                with np.errstate(all="ignore"):
+                    return [np.asarray(result) for result in made[0].run(None, given)]
+            except Exception as problem:
+                # The evaluator, or numpy below it, raises any exception for wrong models: it has no error class.
+                of = ", ".join(" x ".join(map(str, value.shape)) or "one number" for value in given.values())
+                raise self.unusable(node, f"the package onnx cannot evaluate it on {of} ({problem})") from None
+
+        return evaluate
+
+    def evaluated(self, node: Any, operands: Sequence[NDArray[Any] | None]) -> list[NDArray[Any]]:  # noqa: ANN401 - a node of onnx
+        """The results of one node."""
+        return self.evaluator(node)(operands)
+
+    def read_outputs(self, node: Any) -> list[str]:  # noqa: ANN401 - a node of onnx
+        """The results of a node that others can read: only the first, except for Split."""
+        return [name for name in node.output if name] if node.op_type == "Split" else [node.output[0]]
+
+    def unusable(self, node: Any, why: str) -> ProgramError:  # noqa: ANN401 - a node of onnx
+        """The error about a node that is wrong."""
+        where = f"{node.op_type} {node.name or node.output[0]!r}"
+        return ProgramError(
+            f"from_onnx: {where}: {why}; correct the model: onnx.checker.check_model(model, full_check=True) reports the cause"
+        )
+
+    def refused(self, node: Any, why: str, remedy: str) -> ProgramError:  # noqa: ANN401 - a node of onnx
+        """The error about a node that is not computed."""
+        where = f"{node.op_type} {node.name or node.output[0]!r}"
+        return ProgramError(f"from_onnx: {where}: {why}; use {remedy}")
+
+    def own_outputs(self, rows: Floats) -> list[Any]:
+        """The model's own outputs for rows."""
+        from onnx.reference import ReferenceEvaluator
+
+        try:
+            with np.errstate(all="ignore"):
+                return self._own(ReferenceEvaluator(self.proto), rows)
+        except Exception as problem:
+            # The evaluator, or numpy below it, raises any exception for wrong models: it has no error class.
+            raise ProgramError(
+                f"from_onnx: the package onnx cannot evaluate the model ({str(problem).partition(' in')[0]}); export it with operators "
+                "of standard ONNX"
+            ) from None
+
+    def _own(self, evaluator: Any, rows: Floats) -> list[Any]:  # noqa: ANN401 - onnx has no types
+        shaped = rows.astype(self.kind).reshape(-1, *self.shape)
+        if self.rows == 1:
+            each = [evaluator.run(None, {self.input: row[None]}) for row in shaped]
+            return [np.concatenate([np.atleast_1d(own[i]) for own in each]) for i in range(len(each[0]))]
+        return evaluator.run(None, {self.input: shaped})
+
+    def following(self, node: Any) -> list[Any]:  # noqa: ANN401 - a node of onnx
+        """The nodes that read a node's results."""
+        return [other for other in self.proto.graph.node if set(node.output) & set(other.input)]
+
+
+def _without_maps(proto: Any) -> Any:  # noqa: ANN401 - onnx has no types
+    """The model without ZipMap, the dictionaries by label that exporters of scikit-learn add after probabilities."""
+    if all(node.op_type != "ZipMap" for node in proto.graph.node):
+        return proto
+    own = type(proto)()
+    own.CopyFrom(proto)
+    for node in own.graph.node:
+        if node.op_type == "ZipMap":
+            node.op_type, node.domain = "Identity", ""
+            del node.attribute[:]
+    return own
