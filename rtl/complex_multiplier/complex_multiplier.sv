@@ -3,6 +3,9 @@
 //     z = c (a - b),  re = (c - d) b + z,  im = (c + d) a - z
 // exact, then divided by 2^SHIFT with `rounding`. An adder for a - b, the products, an adder for the sums, which also adds half a unit for rounding. The factor arrives ADDER cycles after its point, when a - b
 // is ready: until then c - d and c + d are computed, or a table is read.
+//
+// A DSP block of UltraScale+ multiplies 27 by 18 signed bits. A real product is split at the data's bit TILE, so that the factor is at the wide side and both halves fit: two blocks for 30 by 26 bits. Left to a tool that puts the wider
+// operand at the wide side, it takes four.
 module complex_multiplier #(
     parameter int unsigned WIDTH = 29,  // bits of a and b
     parameter int unsigned FACTOR = 25,  // bits of c and d
@@ -20,6 +23,7 @@ module complex_multiplier #(
 );
     // Widths of a real product and of a sum of two: |a c - b d| is at most 2^(WIDTH + FACTOR - 1).
     localparam int unsigned REAL = WIDTH + FACTOR + 1;
+    localparam int unsigned TILE = WIDTH >= 18 ? 17 : WIDTH;
 
     logic signed [WIDTH:0] operands[3], waited[3];  // a - b, b, a
     logic signed [REAL-1:0] products[3], sums[2];  // z, and what is added to it
@@ -38,13 +42,20 @@ module complex_multiplier #(
             .in (operands[i]),
             .out(waited[i])
         );
+        logic signed [WIDTH-TILE:0] high;
+        logic signed [TILE:0] low;
+        logic signed [REAL-1:0] upper, lower;
+        assign high = waited[i][WIDTH:TILE];
+        assign low = {1'b0, waited[i][TILE-1:0]};
+        assign upper = REAL'(factor[i]) * REAL'(high);
+        assign lower = REAL'(factor[i]) * REAL'(low);
         delay #(
             .CYCLES(MULTIPLIER),
             .WIDTH (REAL)
         ) stages (
             .clock,
             .reset(1'b0),
-            .in (REAL'(factor[i]) * REAL'(waited[i])),
+            .in ((upper <<< TILE) + lower),
             .out(products[i])
         );
     end

@@ -104,15 +104,26 @@ def test_fpt():
         {
             ("Table 2", "set I, BK, width"): "calibrated",
             ("Section 6.2", "estimated power"): "input",
-            ("Table 4", "FPT, set I, latency"): "predicted_under_reading",
+            ("Table 4", "FPT, set I, latency"): "calibrated",
+            ("Table 3", "set I, FFT, LUT"): "calibrated",
+            ("Table 3", "set II, FFT, LUT"): "predicted_under_reading",
+            ("Table 3", "set I, FFT, BRAM"): "predicted",
+            ("Table 3", "set I, FPT, LUT"): "not_modelled",
+            ("Table 6", "FPT on AWS F1, cost a month"): "other_system",
             ("Section 6.3", "FPT, share of a board update without key switch"): "calibrated",
             ("Figure 4", "DSP blocks at widths below 24 bits"): "predicted_under_reading",
             ("Section 6.2", "set II, throughput over YKP's"): "identity",
-            ("Section 6.2", "set I, latency beyond that of twelve"): "predicted_under_reading",
+            ("Section 6.2", "set I, latency beyond that of twelve"): "calibrated",
             ("Section 6.3", "set I, cost of a bootstrap with n = kN"): "predicted",
             ("Table 6", "FPT on an Alveo U280 of one's own, million operations a dollar"): "identity",
         }
     )
+    # A link of 110 us has both times.
+    for table, cell, slower in (
+        ("Table 4", "FPT, set I, latency, one", "FPT, set I, latency with 110 us"),
+        ("Section 6.3", "set I, throughput without", "set I, throughput without overlapping kernels, with 110 us"),
+    ):
+        assert rows.the(table, slower)["model"] == pytest.approx(rows.the(table, cell)["published"], rel=0.01)
     # Contradictions with the model are shown.
     assert rows.deviation("Figure 3b", "throughput per DSP block") > 0.5
     assert rows.deviation("Section 3.4", "transforms of radix 2^4") > 0.5
@@ -244,6 +255,11 @@ def test_products_take_tiles():
     # 30 bits are 17 + 13, and 26 fit the wide side.
     assert real_product(30, 26) == 2
     assert (complex_product(29, 25), complex_product(31, 31, products=4)) == (6, 16)
+
+
+def test_a_published_zero_has_a_deviation_only_where_it_is_met():
+    cell = Figures.read("fpt").cells["table3.I.forward.bram"]
+    assert (cell.value, cell.deviation(0.0), cell.deviation(1.0)) == (0.0, 0.0, None)
 
 
 def test_lanes_of_a_transform_that_takes_all_points_at_once():

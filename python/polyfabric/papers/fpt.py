@@ -15,6 +15,7 @@ from ..errors import Error
 from ..host.progress import ProgressHook
 from ..run.execution import plan
 from ..schemes.tfhe import named_parameters
+from . import own_rtl
 from .catalog import Catalog
 from .lookups import kernel, simulated
 from .multipliers import Transform, complex_product
@@ -31,6 +32,19 @@ _POINTS = (2, 4, 8, 16, 32, 64, 128, 256)
 _CARD = 9024
 """DSP blocks of an Alveo U280 (section 5)."""
 
+_BUTTERFLY = "FPT's butterfly, 29 bits"
+_PRODUCT = "FPT's complex product, 29 by 25 bits"
+_MAC = "FPT's multiply-accumulate of one point, 29 by 26 bits"
+"""Units of our own RTL whose cells are counted, by their labels there."""
+_CELLS = {"lut": "LUT", "ff": "flip-flops"}
+"""Kinds of cells by their names in ids."""
+
+_SLOWER_LINK = 22_000
+"""Cycles of the host's link each way, 110 us, with which the times fit."""
+
+_Parts = list[tuple[float, str]]
+"""Numbers of units of our own RTL, with their labels."""
+
 _ROWS = Catalog("fpt")
 
 
@@ -44,7 +58,10 @@ def predictions(progress: ProgressHook | None) -> list[dict[str, Any]]:
     own = {row["id"]: row["value"] for row in made if row["beside"] is None}
     blocks = [own.get(f"table3.{name}.fpt.dsp") for name in ("I", "II")]
     power = next(part["power_w"] for part in machine.components() if part["power_w"] is not None)
-    return [*made, *_most_blocks(blocks), *figures_3_and_4(), _ROWS.row("section6.power", power)]
+    scaling = guarded(
+        lambda: _scaling([_Pipeline.of(machine, f"fpt-{name}") for name in ("I", "II")]), "section3.scaling"
+    )
+    return [*made, *_most_blocks(blocks), *scaling, *figures_3_and_4(), _ROWS.row("section6.power", power)]
 
 
 @dataclass(frozen=True)
@@ -79,13 +96,30 @@ class _Pipeline:
         """Bits of each part of the key's points."""
         return self._bits("key")
 
+    def transform(self, width: int) -> Transform:
+        """The transform with that many points a cycle."""
+        return Transform(self.points, width, self.machine.count("units.cmux.log2_radix"), negacyclic=True)
+
+    def own_parts(self) -> dict[str, tuple[_Parts, str]]:
+        """Units of our own RTL in multiply-accumulate units, forward and inverse transforms, and the same in words."""
+        made: dict[str, tuple[_Parts, str]] = {"mac": ([(self.multipliers, _MAC)], f"{self.multipliers} units")}
+        for name, width, kernels in (
+            ("forward", self.forward_points, self.forward_kernels),
+            ("inverse", self.inverse_points, self.inverse_kernels),
+        ):
+            general, eighths = (kernels * lanes for lanes in self.transform(width).lanes)
+            butterflies = kernels * (self.points.bit_length() - 1) * width // 2
+            # Of an eighth of a turn two of three products are left.
+            parts = [(butterflies, _BUTTERFLY), (general + eighths * 2 / 3, _PRODUCT)]
+            words = f"{butterflies} butterflies, {general} complex products and {eighths} with an eighth of a turn"
+            made[name] = (parts, words)
+        return made
+
     def dsp(self) -> dict[str, int]:
         """DSP blocks of multiply-accumulate units, forward and inverse transforms."""
-        log2_radix = self.machine.count("units.cmux.log2_radix")
 
         def transforms(what: str, width: int, kernels: int) -> int:
-            transform = Transform(self.points, width, log2_radix, negacyclic=True)
-            return kernels * transform.dsp(self._bits(what), self._bits(f"{what}_twiddle"))
+            return kernels * self.transform(width).dsp(self._bits(what), self._bits(f"{what}_twiddle"))
 
         return {
             "mac": self.multipliers * complex_product(self._bits("forward"), self.key_bits),
@@ -203,18 +237,59 @@ def _table_3(name: str, pipeline: _Pipeline, parameters: str, derived: dict[str,
     if name == "I":
         wide = _Pipeline.of(accelerators.load("fpt"), parameters)
         rows.append(row("table3.I.fpt.dsp/derived widths", sum(wide.dsp().values())))
+    rows += _cells(name, pipeline)
     # A block of 36 Kb is 72 bits wide and deep enough for any lane; the buffer holds the keys of two iterations.
     bits, units, buffer = 2 * pipeline.key_bits, pipeline.multipliers, 8 * 2 * pipeline.key_bytes
     blocks = -(-buffer // (36 * 1024))
     rows.append(
         row("table3.{name}.mac.bram", -(-units * bits // 72), bits=bits, units=units, buffer=buffer, blocks=blocks)
     )
+    rows += [
+        row("table3.{name}.cmux.bram", -(-units * bits // 72)),
+        row("table3.{name}.mac.bram/parity", -(-units * bits // 64)),
+    ]
     if name == "II":
         other = accelerators.load("fpt", ["widths=printed", "balance=dot-product"])
         dot = _Pipeline.of(_with_widths(other, *(part["width"] for part in derived["formats"])), parameters)
         more = (sum(dot.dsp().values()) / total - 1.0) * 100.0
         rows.append(row("section5.II.dot-product.dsp/over the other", more))
     return rows
+
+
+def _cells(name: str, pipeline: _Pipeline) -> list[dict[str, Any]]:
+    """The rows of a set's LUTs and flip-flops, in thousands, and of the memories of its transforms."""
+    # The counting was chosen with those of set I in sight.
+    row = partial(_ROWS.row, name=name, kind="calibrated" if name == "I" else None)
+    rows = []
+    for unit, width in (("forward", pipeline.forward_points), ("inverse", pipeline.inverse_points)):
+        cycles = pipeline.points // width
+        rows.append(_ROWS.row("table3.{name}.{unit}.bram", 0, name=name, unit=unit, kept=cycles - 1, cycles=cycles))
+    counted = pipeline.own_parts()
+    for unit, (parts, words) in counted.items():
+        for cell, of_kind in _CELLS.items():
+            thousands = _cells_of(parts, of_kind) / 1e3
+            rows.append(row("table3.{name}.{unit}.{cell}", thousands, unit=unit, cell=cell, parts=words))
+    every = [part for parts, _ in counted.values() for part in parts]
+    words = "the sum of multiply-accumulate units and transforms, without rotator, decomposition and accumulators"
+    return rows + [
+        row("table3.{name}.{unit}.{cell}", _cells_of(every, of_kind) / 1e3, unit="cmux", cell=cell, parts=words)
+        for cell, of_kind in _CELLS.items()
+    ]
+
+
+def _cells_of(parts: _Parts, kind: str) -> float:
+    return sum(count * own_rtl.unit(label)["fpga"][kind] for count, label in parts)
+
+
+def _scaling(pipelines: list[_Pipeline]) -> list[dict[str, Any]]:
+    """Bits that a scaling schedule saves: a stage's result has a bit more than every second stage before it."""
+    saved = []
+    for pipeline in pipelines:
+        stages = pipeline.points.bit_length() - 1
+        of_set = [-(-stages // 2) - -(-stage // 2) for stage in range(1, stages + 1)]
+        saved.append(sum(of_set) / stages)
+    bits = " and ".join(f"{each:.2f}" for each in saved)
+    return [_ROWS.row("section3.scaling", sum(saved) / len(saved), bits=bits)]
 
 
 def _most_blocks(blocks: list[float | None]) -> list[dict[str, Any]]:
@@ -238,15 +313,22 @@ def _table_4(name: str, pipeline: _Pipeline, parameters: str) -> list[dict[str, 
         share = run["limits"]["fft"] / (float(_BATCHES) * rotation) * 100.0
         rows += [row("section5.utilisation", share), row("table6.operations", rate * 1e3 * 86_400.0 / 1e6)]
     whole, alone = (simulated(machine, "pbs", parameters, each)["cycles"] for each in (batch, 1))
-    rows.append(row("table4.{name}.latency", milliseconds(whole)))
+    # The link's latency was assumed with set I's in sight.
+    rows.append(row("table4.{name}.latency", milliseconds(whole), "calibrated" if name == "I" else None))
     if name == "I":
         rows.append(row("section6.I.host", milliseconds(whole) - batch / rate))
+        slower = simulated(_slower(machine), "pbs", parameters, batch)["cycles"]
+        rows.append(row("table4.I.latency/slower link", milliseconds(slower)))
     return [
         *rows,
         row("table4.{name}.latency/alone", milliseconds(alone)),
         row("table4.{name}.latency/rotation", milliseconds(rotation)),
         row("table4.{name}.latency/rest", milliseconds(whole - rotation)),
     ]
+
+
+def _slower(machine: accelerators.Machine) -> accelerators.Machine:
+    return machine.varied(channels__host_link__latency=_SLOWER_LINK)
 
 
 _OF_BOARDS = (
@@ -270,6 +352,8 @@ def _boards() -> list[dict[str, Any]]:
     switched = simulated(apart, "pbs+ks", "fpt-I", _BOARD)
     without = simulated(apart, "pbs", "fpt-I-one-key", _BOARD)
 
+    slower = [simulated(_slower(apart), "pbs", parameters, _BOARD) for parameters in ("fpt-I", "fpt-I-one-key")]
+
     def seconds(report: dict[str, Any]) -> float:
         return report["cycles"] / apart.clock_hz
 
@@ -282,6 +366,8 @@ def _boards() -> list[dict[str, Any]]:
     return [
         row("table5.fpt.with.bootstrap", bootstraps),
         row("table5.throughput", _BOARD / bootstraps / 1e3),
+        row("table5.throughput/slower link", _BOARD / seconds(slower[0]) / 1e3),
+        row("table5.fpt.without/slower link", seconds(slower[1])),
         row("table5.fpt.with.bootstrap/overlapping", seconds(overlapped)),
         row("table5.fpt.with.switch", switches),
         row("table5.fpt.with", seconds(switched)),

@@ -64,12 +64,14 @@ class Cell:
         return self.value if self.unmodelled is not None else None
 
     def deviation(self, model: float) -> float | None:
-        """model / published - 1; for bounds, 0 within them and otherwise relative to the nearer one."""
+        """model / published - 1; for bounds, 0 within them and otherwise relative to the nearer one. `None` if it is relative to 0."""
         against = self.value
         if against is None and self.lower_bound is not None and model < self.lower_bound:
             against = self.lower_bound
         if against is None and self.upper_bound is not None and model > self.upper_bound:
             against = self.upper_bound
+        if against == 0.0:
+            return 0.0 if model == 0.0 else None
         if against is not None:
             return model / against - 1.0
         return None if self.lower_bound is None and self.upper_bound is None else 0.0
