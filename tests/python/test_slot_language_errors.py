@@ -221,3 +221,22 @@ def test_a_program_of_slots_reads_back_from_its_text():
     assert rotated.kernel_text("ckks-depth-1").startswith('kernel "rotated" degree 8192\n')
     with rejects(pf.errors.ProgramError, "line 1, column 1", "`program`", "`what`"):
         pf.Program.parse("what is this")
+
+
+@pytest.mark.parametrize("name", ["bfv", "BFV"])
+def test_who_asks_for_bfv_is_told_how_to_compute_it_with_bgv(name: str) -> None:
+    with rejects(pf.errors.ProgramError, name, 'scheme="bgv"', "x=pf.Mod(65537).vector(8)"):
+        pf.program(x=pf.Mod(65537).vector(8), scheme=name)
+    for call in (pf.parameter_sets, pf.SlotParameters.of):
+        with rejects(pf.errors.InputError, name, 'scheme="bgv"'):
+            call(name)
+    # As in the message.
+    squares = pf.program(x=pf.Mod(65537).vector(8))(lambda x: x * x)
+    assert squares.scheme == "bgv"
+    assert squares.clear(x=[300] * 8) == [(300 * 300 + 32768) % 65537 - 32768] * 8
+
+
+@pytest.mark.parametrize(("name", "scheme"), [("fhew", "tfhe"), ("cggi", "tfhe"), ("heaan", "ckks"), ("bgc", "bgv")])
+def test_names_of_schemes_elsewhere(name: str, scheme: str) -> None:
+    with rejects(pf.errors.ProgramError, name, scheme):
+        pf.program(x=pf.Int(0, 3), scheme=name)

@@ -88,6 +88,15 @@ class TfheProgram(TracedProgram):
 
 SCHEMES = ("tfhe", "ckks", "bgv")
 
+_BINARY = 'TFHE computes on bits and small integers: write scheme="tfhe", with inputs of pf.Bool, pf.Int or pf.UInt'
+SCHEMES_ELSEWHERE = {
+    "bfv": 'BGV computes the same, sums and products of integers modulo t, and decrypts the same values: write scheme="bgv", or declare the inputs '
+    "alone, as x=pf.Mod(65537).vector(8)",
+    **dict.fromkeys(("fhew", "cggi", "dm", "binfhe"), _BINARY),
+    "heaan": 'CKKS is that scheme\'s name here: write scheme="ckks", with inputs of pf.Real or pf.Complex',
+}
+"""What to write instead of schemes, or names of schemes, of other libraries."""
+
 
 def trace(
     function: Callable[..., Any],

@@ -19,7 +19,7 @@ from ..language import program as written
 from ..language import slot_program as written_on_slots
 from ..language.lane_program import batched
 from ..language.place import pass_over, refuse
-from ..language.program import SCHEMES
+from ..language.program import SCHEMES, SCHEMES_ELSEWHERE
 from ..language.shapes import gathered, written_call
 from ..language.traced import TracedProgram
 from ..language.types import SlotType, Type
@@ -379,7 +379,7 @@ def program(
             "def f(x: pf.Int(0, 7))"
         )
     if scheme is not None and scheme not in SCHEMES:
-        raise refuse(f"there is no scheme {scheme!r}; {suggestion(str(scheme), list(SCHEMES))}")
+        raise refuse(f"there is no scheme {scheme!r}; {suggestion(str(scheme), list(SCHEMES), SCHEMES_ELSEWHERE)}")
 
     @short
     def decorate(function: Callable[..., Any]) -> Program:

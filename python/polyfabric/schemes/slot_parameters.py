@@ -11,10 +11,9 @@ from .. import _native
 from ..errors import InputError
 from ..host.files import path_of
 from ..host.names import pick
+from ..language.program import SCHEMES, SCHEMES_ELSEWHERE
 from .parameters import ParameterSet
 from .parameters import named as named_set
-
-SCHEMES = ["tfhe", "ckks", "bgv"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class SlotParameters:
     @classmethod
     def of(cls, scheme: str, **fields: Any) -> SlotParameters:  # noqa: ANN401 - numbers, strings, lists, dictionaries
         """A set of `scheme` ("ckks" or "bgv") with the fields of a file; fields that are `None` are omitted."""
-        chosen = pick("scheme", scheme, ["ckks", "bgv"])
+        chosen = pick("scheme", scheme, ["ckks", "bgv"], SCHEMES_ELSEWHERE)
         given = {name: value for name, value in fields.items() if value is not None}
         try:
             text = json.dumps(given, allow_nan=False, default=_number)
@@ -89,7 +88,7 @@ def parameter_sets(scheme: str | None = None, *, toys: bool = False) -> list[Par
 
     Each has a `name`, which `parameters=` takes, a `scheme`, and `to_dict()` with its figures, security in bits and sizes in bytes.
     """
-    wanted = SCHEMES if scheme is None else [pick("scheme", scheme, SCHEMES)]
+    wanted = SCHEMES if scheme is None else [pick("scheme", scheme, SCHEMES, SCHEMES_ELSEWHERE)]
     found = [named_set(name) for name in _native.parameter_names()] if "tfhe" in wanted else []
     rows = [row for row in json.loads(_native.slot_parameter_sets()) if row["scheme"] in wanted]
     return [
