@@ -44,6 +44,22 @@ def test_the_page_on_slots_runs_where_its_file_is(tmp_path: Path, monkeypatch: p
     assert (tmp_path / "server" / "result.out.ct").exists()
 
 
+def test_the_page_for_assistants_runs_and_its_remedies_are_in_the_language(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (ROOT / "docs" / "assistants.md").read_text(encoding="utf-8")
+    first, *others = re.findall(r"```python\n(.*?)```", page, re.S)
+    (tmp_path / "score.py").write_text(first, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "score", raising=False)
+    for block in others:
+        exec(block, {})
+    for name in set(re.findall(r"pf\.(\w+)", page)):
+        assert hasattr(pf, name), name
+    for name in re.findall(r"`(\w+Error)`", page):
+        assert hasattr(pf.errors, name), name
+
+
 def quoted(field: str) -> list[str]:
     """The words in quotes of a field's row in the table of docs/slots.md, which are values of it."""
     page = (ROOT / "docs" / "slots.md").read_text(encoding="utf-8")
