@@ -576,9 +576,13 @@ def test_tls(tmp_path: Path) -> None:
     subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-days", "2"]
     make = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", *subject]
     subprocess.run([*make, "-keyout", "key.pem", "-out", "cert.pem"], cwd=tmp_path, check=True, capture_output=True)
-    with serving(tmp_path, "--tls-cert", str(tmp_path / "cert.pem"), "--tls-key", str(tmp_path / "key.pem")) as served:
+    options = ("--tls-cert", str(tmp_path / "cert.pem"), "--tls-key", str(tmp_path / "key.pem"))
+    with serving(tmp_path, *options, programs=("both", "slow")) as served:
         assert served.address.startswith("https://")
         assert pf.RemoteServer(served.address, token, ca=tmp_path / "cert.pem").run("both", x=1, y=1) == 1
+        # A refusal arrives although the client is still sending.
+        connection = pf.RemoteServer(served.address, token, ca=tmp_path / "cert.pem")._connection
+        assert connection.ask("POST", "/programs/slow:run?key=missing", bytes(6_000_000)).status == 404
         with pytest.raises(pf.errors.RunError):
             pf.RemoteServer(served.address, token).programs()
         with pytest.raises(pf.errors.RunError):

@@ -9,7 +9,7 @@ import asyncio
 import json
 import logging
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import Headers
@@ -33,6 +33,13 @@ SLOWEST = 1 << 17
 
 GRACE = 20.0
 """Seconds within which every body, or piece of an answer, may be late."""
+
+
+DRAINED = (403, 404, 412, 429)
+"""Statuses of refusals after which a well-meaning client goes on. Its body is read first: with TLS, it loses an answer that comes while it sends."""
+
+MOST_DRAINED = 1 << 28
+"""Bytes of a refused body that are read at most."""
 
 
 class Rate:
@@ -131,17 +138,22 @@ class _Exchange:
         self._receive, self._send = receive, send
         self.received = self.sent = 0
         self.status: int | None = None
+        self._whole = False
+        """Whether all of the request has been received."""
 
     async def receive(self) -> Message:
         """The next part of the request."""
         message = await self._receive()
         self.received += len(message.get("body", b""))
+        self._whole = not message.get("more_body", False)
         return message
 
     async def send(self, message: Message) -> None:
         """A part of the answer."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
+            if self.status in DRAINED:
+                await self._drain()
             await self._in_time(message)
             return
         body = message.get("body", b"")
@@ -150,6 +162,13 @@ class _Exchange:
             more = message.get("more_body", False) or begin + PIECE < len(body)
             await self._in_time({"type": "http.response.body", "body": piece, "more_body": more})
             self.sent += len(piece)
+
+    async def _drain(self) -> None:
+        """Reads the rest of the request, within limits."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(GRACE):
+                while not self._whole and self.received < MOST_DRAINED:
+                    await self.receive()
 
     async def _in_time(self, message: Message) -> None:
         """Sends a part, unless the client takes none of the earlier ones."""
