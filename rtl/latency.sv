@@ -178,6 +178,19 @@ package latency;
         return 2 + adder;
     endfunction
 
+    // Morphling's XPU, from the rotator's first read to a row's first point at the array. `coef` cycles are those of the Coef buffer.
+    function automatic int unsigned morphling_xpu_point(int unsigned log2_points, int unsigned log2_lanes, int unsigned coef, int unsigned multiplier, int unsigned adder);
+        return double_pointer_rotator(adder) + decomposer(0, 1, adder) + merge_split_fft(log2_points, log2_lanes, 4, multiplier, adder) + coef;
+    endfunction
+
+    // To the first product at the accumulators, if the sums of `steps` spectra wait for `waits` cycles in the array.
+    function automatic int unsigned morphling_xpu_product(
+        int unsigned log2_points, int unsigned log2_lanes, int unsigned columns, int unsigned steps, int unsigned coef, int unsigned waits, int unsigned multiplier, int unsigned adder
+    );
+        return morphling_xpu_point(log2_points, log2_lanes, coef, multiplier, adder) + (steps - 1 << (log2_points - log2_lanes)) + vpe_array(columns, multiplier, adder) + waits
+            + fixed_fft(log2_points, log2_lanes, 1'b1, 0, 4, multiplier, adder);
+    endfunction
+
     // Morphling's array: the product, the sum, and as many input plus output hops for every column.
     function automatic int unsigned vpe_array(int unsigned columns, int unsigned multiplier, int unsigned adder);
         return schoolbook_multiplier(multiplier, adder) + adder + columns - 1;
@@ -250,6 +263,21 @@ package latency;
 
     function automatic int unsigned modulus_switch(int unsigned adder);
         return adder;
+    endfunction
+
+    // A lane group's bank and register.
+    function automatic int unsigned lane_group_load();
+        return 2;
+    endfunction
+
+    // The register file's read, the multiplier, both adders.
+    function automatic int unsigned lane_group_lane(int unsigned multiplier, int unsigned adder);
+        return 1 + multiplier + 2 * adder;
+    endfunction
+
+    // From a key switch's first digits to its first product: a register load ahead of the lane's, after the digits' lane and register.
+    function automatic int unsigned lane_group_digits(int unsigned multiplier, int unsigned adder);
+        return lane_group_lane(multiplier, adder) + 1;
     endfunction
 
     function automatic int unsigned sample_extractor();

@@ -42,6 +42,8 @@ mod hadamard;
 mod key_generator;
 #[path = "key_switch_cluster/tests.rs"]
 mod key_switch_cluster;
+#[path = "lane_group/tests.rs"]
+mod lane_group;
 #[path = "limb_extension/tests.rs"]
 mod limb_extension;
 #[path = "mdc_ntt/tests.rs"]
@@ -58,6 +60,8 @@ mod modular_butterfly;
 mod modulus_switch;
 #[path = "montgomery_multiplier/tests.rs"]
 mod montgomery_multiplier;
+#[path = "morphling_xpu/tests.rs"]
+mod morphling_xpu;
 #[path = "multiply_accumulate/tests.rs"]
 mod multiply_accumulate;
 #[path = "pbs_cluster/tests.rs"]

@@ -60,7 +60,7 @@ module pbs_cluster #(
     logic [POLYNOMIALS-1:0] clashes;
     assign clash = |clashes;
     logic rotated_starts[POLYNOMIALS];
-    logic [WIDTH-1:0] differences[POLYNOMIALS][COLUMNS], old[POLYNOMIALS][COLUMNS];
+    logic [WIDTH-1:0] differences[POLYNOMIALS][COLUMNS], old[POLYNOMIALS][1][COLUMNS];
     for (genvar i = 0; i < POLYNOMIALS; i++) begin : rotators
         strided_rotator #(
             .LOG2_DEGREE(LOG2_POINTS + 1),
@@ -85,9 +85,9 @@ module pbs_cluster #(
             .amount,
             .next(rotated_starts[i]),
             .differences(differences[i]),
-            .reads,
-            .read(summed),
-            .read_line(product_line),
+            .reads('{reads}),
+            .read('{summed}),
+            .read_line('{product_line}),
             .old(old[i]),
             .clash(clashes[i])
         );
@@ -269,7 +269,7 @@ module pbs_cluster #(
             .begins(reads),
             .line(product_line),
             .products,
-            .old(old[i]),
+            .old(old[i][0]),
             .sums(words[i]),
             .buffered
         );

@@ -7,7 +7,7 @@ use polyfabric_kernels::fixed::{FixedFft, Stage, Structure};
 use polyfabric_kernels::rotation::rotate_subtract;
 use polyfabric_machines::registry;
 use polyfabric_machines::tfhe::iteration::plan;
-use polyfabric_machines::tfhe::pipeline;
+use polyfabric_machines::tfhe::pipeline::{self, PipelineDepth};
 use polyfabric_machines::torus_pipeline::cluster::{ClusterState, IterationTimes, rotate};
 use polyfabric_machines::torus_pipeline::machine::{Pipeline, StepCycles};
 use polyfabric_machines::torus_pipeline::streams::{Steps, accumulation, steps};
@@ -46,8 +46,8 @@ fn cycles(points: u64, lanes: u64, rows: u64) -> StepCycles {
 }
 
 /// `bench` with the parameters of transforms and products.
-pub fn with_arithmetic(bench: Bench, setting: &Setting, log2_lanes: u32) -> Bench {
-    let (spec, depth, gadget) = (&setting.spec, strix().depth, setting.gadget);
+pub fn with_arithmetic(bench: Bench, setting: &Setting, log2_lanes: u32, depth: PipelineDepth) -> Bench {
+    let (spec, gadget) = (&setting.spec, setting.gadget);
     let shifts = |stages: &[Stage]| stages.iter().rev().fold(0, |shifts, stage| shifts << 2 | u64::from(stage.shift));
     let exponent = spec.result_exponent();
     bench
@@ -60,7 +60,6 @@ pub fn with_arithmetic(bench: Bench, setting: &Setting, log2_lanes: u32) -> Benc
         .parameter("FORWARD", spec.digits.input_width)
         .parameter("FORWARD_SHIFTS", shifts(&spec.digits.stages))
         .parameter("FORWARD_FACTOR", spec.digits.twiddle_bits)
-        .parameter("KEY", spec.key.output_width())
         .parameter("PRODUCT_SHIFT", spec.accumulator.shift)
         .parameter("INVERSE", spec.inverse.input_width)
         .parameter("INVERSE_SHIFTS", shifts(&spec.inverse.stages))
@@ -117,9 +116,10 @@ impl Cluster {
     fn simulate(&self) -> Simulation {
         let bench = Bench::new("pbs_cluster")
             .parameter("POLYNOMIALS", self.polynomials() as u64)
+            .parameter("KEY", self.setting.spec.key.output_width())
             .parameter("WIDTH", WIDTH as u64)
             .parameter("BATCH", self.batch as u64);
-        with_arithmetic(bench, &self.setting, self.log2_lanes).simulate().expect("a unit")
+        with_arithmetic(bench, &self.setting, self.log2_lanes, strix().depth).simulate().expect("a unit")
     }
 
     /// Whether all words of all iterations match the kernel's; with `early`, the second iteration starts one cycle before the schedule.

@@ -3,12 +3,13 @@
 //
 // A line of X^a p is another line with rotated columns: a second pointer reads all banks at the same address. Columns are rotated by the amount divided by the lines, and coefficients that pass X^N change sign. A bank's read and the rotation take a cycle each.
 //
-// Banks have two ports (section VI-A: true dual-port). One reads for the first pointer, or writes; the other reads for the second pointer, or the polynomials to which products are added. A polynomial is rotated, added to and written at different times, so each group of banks serves one of these at a time. Polynomial p is in group p mod 2^LOG2_GROUPS, and `clash` reports two accesses on a port.
+// Banks have two ports (section VI-A: true dual-port). One reads for the first pointer, or writes; the other reads for the second pointer, or for one of the readers, such as the accumulators that products are added to. A polynomial is rotated, added to and written at different times, so each group of banks serves one of these at a time. Polynomial p is in group p mod 2^LOG2_GROUPS, and `clash` reports two accesses on a port.
 module strided_rotator #(
     parameter int unsigned LOG2_DEGREE = 6,
     parameter int unsigned LOG2_COLUMNS = 3,
     parameter int unsigned POLYNOMIALS = 2,
     parameter int unsigned LOG2_GROUPS = 1,  // at most that of the polynomials, rounded up
+    parameter int unsigned READERS = 1,
     parameter int unsigned WIDTH = 32,
     parameter int unsigned ADDER = 1,
     localparam int unsigned COLUMNS = 1 << LOG2_COLUMNS,
@@ -33,11 +34,11 @@ module strided_rotator #(
     input logic [LOG2_DEGREE:0] amount,
     output logic next,  // with the first difference
     output logic [WIDTH-1:0] differences[COLUMNS],
-    // Reads a line unrotated, a cycle later.
-    input logic reads,
-    input logic [CHOICE-1:0] read,
-    input logic [LOG2_LINES-1:0] read_line,
-    output logic [WIDTH-1:0] old[COLUMNS],
+    // Each reader reads a line unrotated, a cycle later.
+    input logic reads[READERS],
+    input logic [CHOICE-1:0] read[READERS],
+    input logic [LOG2_LINES-1:0] read_line[READERS],
+    output logic [WIDTH-1:0] old[READERS][COLUMNS],
     output logic clash
 );
     localparam int unsigned GROUPS = 1 << LOG2_GROUPS;
@@ -70,15 +71,24 @@ module strided_rotator #(
     logic [WIDTH-1:0] firsts[GROUPS][COLUMNS], seconds[GROUPS][COLUMNS];
     logic [GROUPS-1:0] clashes;
     for (genvar g = 0; g < GROUPS; g++) begin : groups
-        logic own_here, old_here, loads_here, writes_here;
+        logic own_here, loads_here, writes_here;
         assign own_here = rotates && 32'(group(chosen)) == g;
-        assign old_here = reads && 32'(group(read)) == g;
         assign loads_here = |loads && 32'(group(loaded)) == g;
         assign writes_here = writes && 32'(group(written)) == g;
-        assign clashes[g] = 2'(own_here) + 2'(loads_here) + 2'(writes_here) > 1 || own_here && old_here;
         logic [PLACE-1:0] at, second_at;
+        logic [$clog2(READERS+2)-1:0] seconds_here;
+        always_comb begin
+            second_at = place(chosen, first[LOG2_LINES-1:0]);
+            seconds_here = ($clog2(READERS + 2))'(own_here);
+            for (int reader = 0; reader < READERS; reader++) begin
+                if (reads[reader] && 32'(group(read[reader])) == g) begin
+                    second_at = place(read[reader], read_line[reader]);
+                    seconds_here += 1'b1;
+                end
+            end
+        end
+        assign clashes[g] = 2'(own_here) + 2'(loads_here) + 2'(writes_here) > 1 || seconds_here > 1;
         assign at = writes_here ? place(written, line) : loads_here ? place(loaded, loaded_line) : place(chosen, own_line);
-        assign second_at = old_here ? place(read, read_line) : place(chosen, first[LOG2_LINES-1:0]);
         for (genvar column = 0; column < COLUMNS; column++) begin : columns
             logic [WIDTH-1:0] bank[1<<PLACE];
             always_ff @(posedge clock) begin
@@ -92,11 +102,11 @@ module strided_rotator #(
 
     // Column rotation by X^a; the signs repeat after 2 COLUMNS.
     logic [LOG2_COLUMNS:0] turn;
-    logic [GROUP-1:0] own_group, old_group;
+    logic [GROUP-1:0] own_group, old_groups[READERS];
     always_ff @(posedge clock) begin
         turn <= first[LOG2_DEGREE:LOG2_LINES];
         own_group <= group(chosen);
-        old_group <= group(read);
+        for (int reader = 0; reader < READERS; reader++) old_groups[reader] <= group(read[reader]);
     end
 
     // The rotation, and the subtraction.
@@ -104,7 +114,9 @@ module strided_rotator #(
         logic [LOG2_COLUMNS:0] from;
         logic [WIDTH-1:0] own_one, far_one;
         logic negated;
-        assign old[column] = seconds[old_group][column];
+        for (genvar reader = 0; reader < READERS; reader++) begin : readers
+            assign old[reader][column] = seconds[old_groups[reader]][column];
+        end
         assign from = turn + (LOG2_COLUMNS + 1)'(column);
         always_ff @(posedge clock) begin
             own_one <= firsts[own_group][column];

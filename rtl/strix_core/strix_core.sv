@@ -136,19 +136,18 @@ module strix_core #(
         end
     end
 
-    // The initial rotation: coefficient i of the table, in column i / LINES, goes to i - b modulo 2 N.
+    // The initial rotation.
     logic table_comes;
     logic [CHOICE-1:0] table_target;
     logic [TABLE_WORD-1:0] table_word;
     logic [WORD-1:0] fresh_bits, table_bits;
-    logic [AMOUNT-1:0] moved;
-    logic [LOG2_COLUMNS:0] turn;
     logic [COLUMNS-1:0] loads;
     logic [CHOICE-1:0] loaded;
     logic [LOG2_LINES-1:0] loaded_line;
-    logic [WIDTH-1:0] loaded_words[POLYNOMIALS][COLUMNS];
+    logic [WIDTH-1:0] table_words[LINK], loaded_words[POLYNOMIALS][COLUMNS];
     for (genvar lane = 0; lane < LINK; lane++) begin : packed_words
         assign fresh_bits[lane*WIDTH+:WIDTH] = fresh[lane];
+        assign table_words[lane] = table_bits[lane*WIDTH+:WIDTH];
     end
     delay #(
         .CYCLES(latency::modulus_switch(ADDER)),
@@ -159,25 +158,26 @@ module strix_core #(
         .in ({comes && is_table, target, TABLE_WORD'(word), fresh_bits}),
         .out({table_comes, table_target, table_word, table_bits})
     );
-    assign moved = AMOUNT'(32'(table_word) / HALVES) - bodies[table_target];
-    assign turn = moved[AMOUNT-1:LOG2_LINES];
-    for (genvar column = 0; column < COLUMNS; column++) begin : initial_columns
-        logic [LOG2_COLUMNS-1:0] from;
-        logic [LOG2_COLUMNS:0] to;
-        logic [WIDTH-1:0] coefficient;
-        assign from = LOG2_COLUMNS'(column) - turn[LOG2_COLUMNS-1:0];
-        assign to = (LOG2_COLUMNS + 1)'(from) + turn;
-        assign coefficient = table_bits[32'(from)%LINK*WIDTH+:WIDTH];
+    initial_rotation #(
+        .LOG2_DEGREE(LOG2_DEGREE),
+        .LOG2_COLUMNS(LOG2_COLUMNS),
+        .LINK(LINK),
+        .WIDTH(WIDTH)
+    ) to_the_body (
+        .clock,
+        .reset,
+        .comes(table_comes),
+        .number(table_word),
+        .body(bodies[table_target]),
+        .fresh(table_words),
+        .loads,
+        .line(loaded_line),
+        .words(loaded_words[1])
+    );
+    for (genvar column = 0; column < COLUMNS; column++) begin : masks
         assign loaded_words[0][column] = '0;
-        always_ff @(posedge clock) begin
-            loads[column] <= !reset && table_comes && 32'(from) / LINK == 32'(table_word) % HALVES;
-            loaded_words[1][column] <= to[LOG2_COLUMNS] ? -coefficient : coefficient;
-        end
     end
-    always_ff @(posedge clock) begin
-        loaded <= table_target;
-        loaded_line <= moved[LOG2_LINES-1:0];
-    end
+    always_ff @(posedge clock) loaded <= table_target;
 
     // The PBS cluster, and its key.
     localparam int unsigned KEY_BUS = POLYNOMIALS * POLYNOMIALS * LANES * 2 * WIDTH / WORD;

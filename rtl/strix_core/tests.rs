@@ -166,6 +166,7 @@ impl Core {
         let bench = Bench::new("strix_core")
             .parameter("LWE_DIMENSION", self.size() as u64 - 1)
             .parameter("BATCH", self.batch() as u64)
+            .parameter("KEY", self.setting.spec.key.output_width())
             .parameter("LOG2_GROUPS", choice.min(2))
             .parameter("SWITCH_COLUMNS", self.machine.switch_columns)
             .parameter("TILE_LINES", self.mapped.tasks.layout.tile_elements / self.machine.switch_lanes)
@@ -173,7 +174,7 @@ impl Core {
             .parameter("SWITCH_LEVELS", gadget.levels)
             .parameter("KEY_CHANNELS", self.machine.key_channels)
             .parameter("SWITCH_CHANNELS", self.machine.switch_channels);
-        with_arithmetic(bench, &self.setting, self.log2_lanes()).simulate().expect("a unit")
+        with_arithmetic(bench, &self.setting, self.log2_lanes(), self.machine.depth).simulate().expect("a unit")
     }
 
     /// The schedule's events of core 0 and of the keys' channels, as a core's commands. A command that reads an amount comes one cycle ahead.

@@ -2,7 +2,7 @@
 // Morphling's array of ROWS x COLUMNS vector processing elements (section V-A.2, figure 5). Each row has another ciphertext's digits, each column another one of the key's; both move from neighbour to neighbour, one hop per cycle, so a row receives its digits a cycle after the row above. Sums stay in the elements and leave a row on the right,
 // column after column.
 //
-// A word reaches column c after c cycles, and leaves it to the right edge in COLUMNS - 1 - c: all columns have the same latency. Columns take CYCLES words each to leave, so there are at most STEPS of them.
+// A word reaches column c after c cycles, and leaves it to the right edge in COLUMNS - 1 - c: all columns have the same latency. Columns take CYCLES words each to leave, so there are at most STEPS of them. Sums leave as those of the last step arrive, or WAITS cycles later.
 module vpe_array #(
     parameter int unsigned ROWS = 4,
     parameter int unsigned COLUMNS = 4,
@@ -12,6 +12,7 @@ module vpe_array #(
     parameter int unsigned WIDTH = 32,
     parameter int unsigned SHIFT = 20,
     parameter int unsigned OUT = 32,
+    parameter int unsigned WAITS = 0,  // at most CYCLES
     parameter int unsigned ADDER = 1,
     parameter int unsigned MULTIPLIER = 3
 ) (
@@ -39,9 +40,9 @@ module vpe_array #(
         for (genvar point = 0; point < POINTS; point++) begin : nothing
             assign leaving[row][0][point] = '{'0, '0};
         end
-        // The first column is drained as its last step's sums arrive; each later one after the previous one, one hop later.
+        // The first column is drained WAITS cycles after its last step's sums begin to arrive; each later one after the previous one, one hop later.
         delay #(
-            .CYCLES(latency::schoolbook_multiplier(MULTIPLIER, ADDER) + ADDER + (STEPS - 1) * CYCLES)
+            .CYCLES(latency::schoolbook_multiplier(MULTIPLIER, ADDER) + ADDER + (STEPS - 1) * CYCLES + WAITS)
         ) first_turn (
             .clock,
             .reset,

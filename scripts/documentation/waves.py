@@ -70,14 +70,15 @@ def _parts(unit: str) -> list[str]:
 
 
 def _chain(d: Drawing, parts: list[str], top: float) -> None:
-    gap = 16
+    # Many parts are drawn closer and smaller, so that no name is broken.
+    gap, size = (16, 11) if len(parts) < 9 else (6, 9)
     wide = min((_RIGHT - 24 - gap * (len(parts) - 1)) / len(parts), 170)
     for number, part in enumerate(parts):
         x = 24 + (wide + gap) * number
-        lines = textwrap.wrap(part.replace("_", " "), max(int((wide - 8) / 6.2), 6))
+        lines = textwrap.wrap(part.replace("_", " "), max(int((wide - 8) / (0.56 * size)), 6))
         d.box(x, top, wide, 40, kind="c")
         for at, line in enumerate(lines):
-            d.text(x + wide / 2, top + 24 - 6.5 * (len(lines) - 1) + 13 * at, line, size=11)
+            d.text(x + wide / 2, top + 24 - 6.5 * (len(lines) - 1) + 13 * at, line, size=size)
 
 
 def _waves(d: Drawing, cycles: list[list[Any]], top: float) -> None:

@@ -1,0 +1,305 @@
+//! Do the instructions of a lane group compute what the interpreter does, in the cycles of Morphling's schedule?
+
+use crate::rng;
+use polyfabric_kernels::decompose::Gadget;
+use polyfabric_machines::contract::tfhe::lowering;
+use polyfabric_machines::morphling::latency;
+use polyfabric_machines::morphling::machine::Morphling;
+use polyfabric_machines::morphling::{Mapped, map};
+use polyfabric_machines::registry;
+use polyfabric_program::tfhe::builtin::build_for;
+use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder};
+use polyfabric_rtl::{Bench, Bits, Reader, Simulation};
+use polyfabric_runtime::tfhe::interpreter::Primitives;
+use polyfabric_schemes::tfhe::noise::Transform;
+use polyfabric_schemes::tfhe::{ClientKey, LweKind, Parameters, ParametersLiteral, ServerKey, sets};
+use rand::Rng;
+use std::collections::BTreeMap;
+
+const MODULUS_SWITCH: u64 = 0;
+const SAMPLE_EXTRACT: u64 = 1;
+const KEY_SWITCH: u64 = 2;
+
+/// Places of a ciphertext in the set: under the small key, under the large one, and that of the sums.
+const PLACES: usize = 256;
+const SMALL: usize = 0;
+const LARGE: usize = 64;
+const SUMS: usize = 160;
+
+/// An instruction in the schedule: its code, first cycle, occupancy, and first cycle of its results.
+#[derive(Clone, Copy, Debug)]
+struct Timed {
+    opcode: u64,
+    start: usize,
+    occupancy: usize,
+    returned: usize,
+}
+
+/// Lane group 0, with one ciphertext.
+struct Group {
+    machine: Morphling,
+    arithmetic: Arithmetic,
+    gadget: Gadget,
+    degree: usize,
+    mapped: Mapped,
+    server: ServerKey<u32>,
+    ciphertext: Vec<u32>,
+}
+
+/// A cycle's vector and commands.
+#[derive(Clone, Default)]
+struct Cycle {
+    /// Place in the set.
+    fill: Option<usize>,
+    /// Code, places of operand, results and body, part of the mask's vector, and whether it is a ciphertext's first tile.
+    start: Option<(u64, [usize; 3], usize, bool)>,
+    vector: Vec<u32>,
+}
+
+impl Group {
+    fn new(figures: &[(&str, f64)], literal: &ParametersLiteral) -> Self {
+        let changes: Vec<(String, f64)> = figures.iter().map(|&(key, value)| (key.to_owned(), value)).collect();
+        let machine = registry::description("morphling").expect("a machine").changed(&changes).expect("its figures");
+        let parameters = Parameters::check(literal).expect("a set");
+        let choice = lowering(&machine, &parameters, KeySwitchOrder::After).expect("a 32-bit set");
+        let arithmetic = choice.arithmetic.clone();
+        let machine = Morphling::new(&machine).expect("its figures");
+        // One for each lane group.
+        let count = machine.lane_groups as usize;
+        let program = build_for("pbs+ks", Some(1), &parameters, count, &choice, Transform::Exact).expect("a program");
+        let mapped = map(&machine, &program.kernel).expect("it fits");
+        let client = ClientKey::<u32>::for_tests(&parameters, 7).expect("a checked set");
+        let server = ServerKey::for_tests(&client, 8);
+        let encrypted = client.encrypt_for_tests(LweKind::Small, &[1 << 30], 3);
+        let ciphertext = encrypted.iter().next().expect("one").to_vec();
+        let gadget = parameters.key_switch_gadget().expect("a key switch");
+        Self { machine, arithmetic, gadget, degree: parameters.ring_degree().get(), mapped, server, ciphertext }
+    }
+
+    fn lanes(&self) -> usize {
+        self.machine.lanes as usize
+    }
+
+    /// Vectors of a polynomial.
+    fn lines(&self) -> usize {
+        self.degree / self.lanes()
+    }
+
+    /// Vectors of a ciphertext under the small key.
+    fn small(&self) -> usize {
+        self.ciphertext.len().div_ceil(self.lanes())
+    }
+
+    fn levels(&self) -> usize {
+        self.gadget.levels as usize
+    }
+
+    /// Blocks of rows in a tile: a vector of the mask has as many as there are levels.
+    fn blocks(&self) -> usize {
+        self.mapped.streams.layout.tile_elements as usize * self.levels() / self.lanes()
+    }
+
+    fn simulate(&self) -> Simulation {
+        Bench::new("lane_group")
+            .parameter("LANES", self.machine.lanes)
+            .parameter("LWE_DIMENSION", self.ciphertext.len() as u64 - 1)
+            .parameter("LINES", self.lines() as u64)
+            .parameter("LOG2_BASE", self.gadget.log2_base)
+            .parameter("LEVELS", self.gadget.levels)
+            .parameter("BLOCKS", self.blocks() as u64)
+            .parameter("PLACES", PLACES as u64)
+            .parameter("ADDER", self.machine.depth.adder)
+            .parameter("MULTIPLIER", self.machine.depth.multiplier)
+            .simulate()
+            .expect("a unit")
+    }
+
+    /// The schedule's instructions of the group.
+    fn instructions(&self) -> Vec<Timed> {
+        let schedule = &self.mapped.schedule;
+        let resources = &schedule.resources;
+        let (mut instructions, mut returns) = (Vec::new(), Vec::new());
+        for placed in schedule.events() {
+            let (event, start) = (placed.event, placed.start as usize);
+            match (resources.name(event.resource), resources.kinds[placed.op().kind.0 as usize].name.as_str()) {
+                ("vpu.lanes0", kind) => {
+                    let opcode = match kind {
+                        "modulus switch" => MODULUS_SWITCH,
+                        "sample extract" => SAMPLE_EXTRACT,
+                        _ => KEY_SWITCH,
+                    };
+                    // Its operands' loads begin earlier.
+                    let start = start - latency::register_load(self.machine.depth) as usize;
+                    instructions.push(Timed { opcode, start, occupancy: event.occupancy as usize, returned: 0 });
+                }
+                ("vpu.results0.return", _) => returns.push(start),
+                _ => {}
+            }
+        }
+        instructions.sort_by_key(|timed| timed.start);
+        returns.sort_unstable();
+        assert_eq!(instructions.len(), returns.len());
+        instructions.iter().zip(returns).map(|(&timed, returned)| Timed { returned, ..timed }).collect()
+    }
+
+    fn vectors(&self, elements: &[u32]) -> Vec<Vec<u32>> {
+        let pad = |vector: &[u32]| {
+            let mut vector = vector.to_vec();
+            vector.resize(self.lanes(), 0);
+            vector
+        };
+        elements.chunks(self.lanes()).map(pad).collect()
+    }
+
+    /// The vectors of a block's rows, for each vector of the sum; blocks of all tiles are numbered.
+    fn block_rows(&self, block: usize) -> Vec<Vec<u32>> {
+        let (lanes, levels, size) = (self.lanes(), self.levels(), self.ciphertext.len());
+        let key = self.server.key_switch_key().expect("a key");
+        let vector = block / levels;
+        let row = |row: usize| {
+            let lane = block % levels * (lanes / levels) + row / levels;
+            let start = ((lane * self.lines() + vector) * levels + row % levels) * size;
+            self.vectors(&key[start..start + size])
+        };
+        let rows: Vec<Vec<Vec<u32>>> = (0..lanes).map(row).collect();
+        (0..self.small()).flat_map(|v| rows.iter().map(move |row| row[v].clone())).collect()
+    }
+
+    /// Runs all instructions with a random accumulator, in the schedule's cycles but for a tile's wait for its first digits, which delays the following ones; with `early`, the second tile starts before that.
+    fn run(&self, unit: &Simulation, early: bool) {
+        let (lanes, lines, small) = (self.lanes(), self.lines(), self.small());
+        let primitives = Primitives::new(&self.server, &self.arithmetic).expect("the key's arithmetic");
+        let mut rng = rng(51);
+        let accumulator: Vec<Vec<u32>> = (0..2).map(|_| (0..self.degree).map(|_| rng.random()).collect()).collect();
+        let line =
+            |polynomial: &[u32], t: usize| -> Vec<u32> { (0..lanes).map(|l| polynomial[l * lines + t]).collect() };
+        let extracted = primitives.sample_extract(&accumulator);
+        let instructions = self.instructions();
+        let depth = self.machine.depth;
+        // Digits pass the lanes once, and a register, before the first product.
+        let lead = latency::vector_lane(depth) as usize + 1;
+        let delay = lead - 1;
+        let end = instructions.last().expect("a key switch");
+        let mut cycles = vec![Cycle::default(); end.start + end.occupancy + instructions.len() * delay + 1];
+        let (mut wanted, mut returned) = (Vec::new(), BTreeMap::new());
+        let mut tile = 0;
+        for timed in &instructions {
+            let start = timed.start + tile * delay - usize::from(early && tile == 1);
+            match timed.opcode {
+                MODULUS_SWITCH => {
+                    assert_eq!(timed.occupancy, small);
+                    for (number, vector) in self.vectors(&self.ciphertext).into_iter().enumerate() {
+                        cycles[start - small + number] = Cycle { fill: Some(SMALL + number), start: None, vector };
+                        returned.insert(timed.returned + number, true);
+                    }
+                    cycles[start].start = Some((MODULUS_SWITCH, [SMALL, SMALL, 0], 0, true));
+                }
+                SAMPLE_EXTRACT => {
+                    assert_eq!(timed.occupancy, lines + 1);
+                    cycles[start].start = Some((SAMPLE_EXTRACT, [0, LARGE, 0], 0, true));
+                    for t in 0..=lines {
+                        let polynomial = &accumulator[usize::from(t == lines)];
+                        cycles[start + t + 1].vector = line(polynomial, t % lines);
+                        wanted.push(start + t);
+                        returned.insert(timed.returned + t, false);
+                    }
+                }
+                _ => {
+                    let (blocks, products) = (self.blocks(), small * lanes);
+                    assert_eq!(timed.occupancy, blocks * (products + 1));
+                    let (vector, part) = (tile * blocks / self.levels(), tile * blocks % self.levels());
+                    let places = [LARGE + vector, SUMS, LARGE + lines];
+                    cycles[start].start = Some((KEY_SWITCH, places, part, tile == 0));
+                    for block in 0..blocks {
+                        // All but the last block begin with the next one's digits.
+                        let first = start + lead + block * (products + 1) + usize::from(block + 1 < blocks);
+                        for (number, vector) in self.block_rows(tile * blocks + block).into_iter().enumerate() {
+                            wanted.push(first + number);
+                            cycles[first + number + 1].vector = vector;
+                            if number % lanes == lanes - 1 {
+                                returned.insert(first + number + timed.returned - timed.start, false);
+                            }
+                        }
+                    }
+                    // The model counts as many cycles, except those of the first digits.
+                    let last = *returned.keys().next_back().expect("results");
+                    assert_eq!(last - start, timed.returned - timed.start + timed.occupancy - 1 + delay);
+                    tile += 1;
+                }
+            }
+        }
+        assert!(tile > 1, "several tiles");
+        let stream = cycles.iter().map(|cycle| {
+            let place = PLACES.ilog2() as usize;
+            let bits =
+                Bits::new().field(u8::from(cycle.fill.is_some()), 1).field(cycle.fill.unwrap_or(0) as u64, place);
+            let (opcode, places, part, first) = cycle.start.unwrap_or_default();
+            let bits = bits.field(u8::from(cycle.start.is_some()), 1).field(opcode, 2);
+            let bits = bits.fields(places.map(|place| place as u64), place);
+            let bits = bits.field(part as u64, self.levels().next_power_of_two().ilog2().max(1) as usize);
+            let bits = bits.field(u8::from(first), 1);
+            let mut vector = cycle.vector.clone();
+            vector.resize(lanes, 0);
+            Some(bits.fields(vector, 32))
+        });
+        let outputs = unit.run(stream, 2 * lead).expect("a run");
+        let (mut wants, mut returns, mut amounts) = (Vec::new(), BTreeMap::new(), Vec::new());
+        let mut set: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
+        for output in outputs {
+            let (cycle, mut reader) = (output.cycle as usize, Reader::new(&output.bytes));
+            let [want, result, outside, clash] = std::array::from_fn(|_| reader.unsigned(1) == 1);
+            assert!(!clash, "two writes to the set in cycle {cycle}");
+            let place = reader.unsigned(PLACES.ilog2() as usize) as usize;
+            let vector: Vec<u32> = (0..lanes).map(|_| reader.unsigned(32) as u32).collect();
+            if want {
+                wants.push(cycle);
+            }
+            if result {
+                returns.insert(cycle, outside);
+                if outside {
+                    amounts.extend(vector);
+                } else {
+                    set.insert(place, vector);
+                }
+            }
+        }
+        let of_set = |from: usize, count: usize| -> Vec<u32> {
+            (from..from + count).flat_map(|place| set.get(&place).cloned().unwrap_or_default()).collect()
+        };
+        amounts.truncate(self.ciphertext.len());
+        assert_eq!(amounts, primitives.modulus_switch(&self.ciphertext));
+        let large = of_set(LARGE, lines + 1);
+        let places = (0..self.degree).map(|element| large[element % lines * lanes + element / lines]);
+        assert_eq!(places.chain([large[self.degree]]).collect::<Vec<_>>(), extracted);
+        let body = primitives.initial_switched(extracted[self.degree]);
+        let rows = (0..self.degree).flat_map(|element| (0..self.gadget.levels).map(move |level| (element, level)));
+        let switched = rows.fold(body, |sum, (element, level)| {
+            primitives.subtract_key_product(sum, primitives.mask_digit(extracted[element], level), element, level)
+        });
+        let right = of_set(SUMS, small)[..switched.len()] == switched;
+        assert_eq!(right, !early, "a tile in its cycle computes the key switch, and an early one does not");
+        if !early {
+            assert_eq!((wants, returns), (wanted, returned), "other cycles");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs Verilator: make rtl"]
+fn instructions_of_eight_lanes() {
+    let mut literal: ParametersLiteral = sets::literal("toy-256").expect("a set").clone();
+    literal.name = "small".to_owned();
+    (literal.lwe_dimension, literal.ring_degree) = (79, 128);
+    literal.key_switch_gadget = Some(Gadget { log2_base: 2, levels: 8 });
+    let group = Group::new(&[("units.xpu.count", 1.0), ("units.vpu.lanes", 8.0)], &literal);
+    let unit = group.simulate();
+    group.run(&unit, false);
+    group.run(&unit, true);
+}
+
+#[test]
+#[ignore = "needs Verilator: make rtl"]
+fn full_size_lanes_of_set_one() {
+    let group = Group::new(&[("units.xpu.count", 1.0)], sets::literal("morphling-I").expect("a set"));
+    group.run(&group.simulate(), false);
+}
