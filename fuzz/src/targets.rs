@@ -10,12 +10,12 @@ use polyfabric_schemes::generation::KeyGeneration;
 use polyfabric_schemes::port::{Direction, Port, ProgramHash};
 use polyfabric_schemes::progress::no_progress;
 use polyfabric_schemes::rns::{Ciphertext, Domain, KeyId, KeyStorage, LimbId, Ring, RnsPolynomial};
-use polyfabric_schemes::serial::{Storable, from_bytes, to_bytes};
+use polyfabric_schemes::serial::{Storable, from_bytes, from_bytes_of, to_bytes};
 use polyfabric_schemes::set_file::ParameterSet;
 use polyfabric_schemes::tfhe::noise::Transform;
 use polyfabric_schemes::tfhe::serial::{AnyCiphertexts, Ciphertexts, Content};
 use polyfabric_schemes::tfhe::{self, LweKind};
-use polyfabric_schemes::{bgv, ckks, set_file};
+use polyfabric_schemes::{bgv, ckks, joint, set_file};
 
 use crate::mutate::Form;
 
@@ -64,6 +64,7 @@ pub fn all() -> Vec<Target> {
     let mut targets = tfhe_files();
     targets.extend(ckks_files());
     targets.extend(bgv_files());
+    targets.extend(joint_files());
     targets.extend(texts());
     targets.extend(specifications());
     targets.extend(machines());
@@ -175,6 +176,28 @@ fn bgv_files() -> Vec<Target> {
         file("bgv-client-key", vec![client]),
         file("bgv-evaluation-keys", vec![bgv::serial::EvaluationKeys { parameters, generation, keys }]),
         file("bgv-ciphertexts", vec![ciphertexts]),
+    ]
+}
+
+/// A party, and its message of the first round, which has all kinds of polynomials.
+fn joint_files() -> Vec<Target> {
+    let set = ckks::sets::parameters("toy-10-parties-2").expect("a set");
+    let literal = ckks::ParametersLiteral { ring_degree: RING_DEGREE, ..set.literal().clone() };
+    let set = ParameterSet::Ckks(ckks::Parameters::check(&literal).expect("a set"));
+    let key = |id| (id, vec![LimbId(0), LimbId(1)], KeyStorage::BYTES);
+    let keys = [KeyId::Relinearisation, KeyId::Galois(5)].map(key);
+    let session = joint::Session::new(&set, &keys, b"a program", b"a reference").expect("a session");
+    let party = joint::Party::for_tests(&session, 1, 1).expect("a party");
+    let sample = to_bytes(&party, "joint-party").expect("memory");
+    let read = move |bytes: &[u8]| {
+        let read = from_bytes_of::<joint::Party>(bytes, "joint-party", session.set(), |_, length, reader| {
+            joint::Party::read(&session, length, reader)
+        });
+        read.is_ok()
+    };
+    vec![
+        file("joint-message", vec![party.first().expect("a message")]),
+        Target { name: "joint-party", form: Form::Hashed, samples: vec![sample], read: Box::new(read) },
     ]
 }
 
@@ -350,7 +373,7 @@ fn slot_signatures() -> Vec<String> {
         let limbs = vec![LimbId(0), LimbId(1)];
         let terminal = |name: &str, parts| {
             let (name, limbs) = (name.to_owned(), limbs.clone());
-            slots::Terminal { name, parts, limbs, evaluated: true, encoding }
+            slots::Terminal { name, parts, limbs, evaluated: true, encoding, smudging: None }
         };
         let ids = [KeyId::Relinearisation, KeyId::Galois(5)];
         let key = |id| slots::WantedKey { id, limbs: limbs.clone(), storage: KeyStorage::BYTES };

@@ -46,6 +46,7 @@ from .run import tracebacks as _tracebacks
 from .run.client_server import Client, Encryptor, Server
 from .run.keys import Keys
 from .run.messages import Ciphertexts, EvaluationKey, PublicKey
+from .run.parties import JointKeys, Party, decrypt_jointly
 from .run.runnable_programs import Program, program
 from .run.specification import Specification
 from .run.store import KeyStore
@@ -64,10 +65,12 @@ __all__ = [
     "EvaluationKey",
     "Fixed",
     "Int",
+    "JointKeys",
     "KeyStore",
     "Keys",
     "Machine",
     "Mod",
+    "Party",
     "Program",
     "PublicKey",
     "Real",
@@ -86,6 +89,7 @@ __all__ = [
     "compare",
     "concat",
     "convolve",
+    "decrypt_jointly",
     "dot",
     "errors",
     "explore",

@@ -46,9 +46,9 @@ mod _native {
     use crate::public_key::PyPublicKey;
     #[pymodule_export]
     use crate::rns::{
-        PyMapped, PyMappedRounds, PyRnsKernel, PyRoundsMapper, PySlotBuilder, PySlotCiphertexts, PySlotClient,
-        PySlotParameters, PySlotPlan, PySlotProgram, PySlotPublicKey, PySlotServer, PySlotSignature, composite_sign,
-        slot_parameter_sets,
+        PyJointParty, PyJointSession, PyMapped, PyMappedRounds, PyRnsKernel, PyRoundsMapper, PySlotBuilder,
+        PySlotCiphertexts, PySlotClient, PySlotParameters, PySlotPlan, PySlotProgram, PySlotPublicKey, PySlotServer,
+        PySlotSignature, composite_sign, slot_parameter_sets,
     };
     #[pymodule_export]
     use crate::signature::PySignature;

@@ -3,6 +3,7 @@
 use crate::failure::{Failure, Kind};
 use polyfabric_schemes::bgv::serial::Bgv;
 use polyfabric_schemes::ckks::serial::Ckks;
+use polyfabric_schemes::joint::Joint;
 use polyfabric_schemes::serial::{
     Family, FileError, FileKind, FormatError, Reader, Storable, from_bytes, from_bytes_of, load, load_of, save,
     to_bytes,
@@ -73,5 +74,8 @@ fn kind_of<F: Family>(head: &[u8]) -> Option<(String, String)> {
 /// The kind of a file by its first 16 bytes: identifier and description. `None` for files of other software.
 #[pyfunction]
 pub fn file_kind(head: &[u8]) -> Option<(String, String)> {
-    kind_of::<Tfhe>(head).or_else(|| kind_of::<Ckks>(head)).or_else(|| kind_of::<Bgv>(head))
+    kind_of::<Tfhe>(head)
+        .or_else(|| kind_of::<Ckks>(head))
+        .or_else(|| kind_of::<Bgv>(head))
+        .or_else(|| kind_of::<Joint>(head))
 }

@@ -39,12 +39,29 @@ impl RoundedGaussian {
     /// Largest σ on the torus: a quarter of a 64-bit torus, where samples wrap around.
     const WIDEST: f64 = (1u64 << 62) as f64;
 
+    /// Largest σ of [`Self::wide`].
+    pub const MAX_WIDE_LOG2: f64 = 112.0;
+
     /// A Gaussian of deviation `sigma`, from 0 to [`Self::MAX_SIGMA`], or to 2^62 on a torus, where samples may wrap around.
     ///
     /// # Panics
     /// If `sigma` is outside.
     pub fn new(sigma: f64) -> Self {
         assert!((0.0..=Self::WIDEST).contains(&sigma), "deviation {sigma} is outside 0 to 2^62");
+        Self::of(sigma)
+    }
+
+    /// A Gaussian of deviation `sigma`, from 0 to 2^[`Self::MAX_WIDE_LOG2`], for [`Self::wide_polynomial`] only.
+    ///
+    /// # Panics
+    /// If `sigma` is outside.
+    pub fn wide(sigma: f64) -> Self {
+        let most = Self::MAX_WIDE_LOG2;
+        assert!((0.0..=most.exp2()).contains(&sigma), "deviation {sigma} is outside 0 to 2^{most}");
+        Self::of(sigma)
+    }
+
+    fn of(sigma: f64) -> Self {
         if sigma <= Self::TABLE_SIGMA {
             let thresholds = if sigma == 0.0 { Vec::new() } else { thresholds(sigma, 0.5) };
             return Self { sigma, log2_width: None, thresholds };
@@ -97,6 +114,24 @@ impl RoundedGaussian {
                 self.levelled(log2_width, stream).wrapping_add(self.levelled(log2_width, stream)).wrapping_add(1)
             }
         }
+    }
+
+    /// [`Self::draw`] for any deviation, also of [`Self::wide`].
+    fn draw_wide(&self, stream: &mut Stream) -> i128 {
+        let Some(log2_width) = self.log2_width else { return i128::from(self.draw(stream)) };
+        let mut levelled = || {
+            let (entry, sign) = self.entry(stream);
+            let low = (u128::from(stream.word()) << 64 | u128::from(stream.word())) >> (u128::BITS - log2_width);
+            (u128::from(entry) << log2_width | low) as i128 ^ -i128::from(sign)
+        };
+        levelled() + levelled() + 1
+    }
+
+    /// `count` draws, of any deviation.
+    pub fn wide_polynomial(&self, stream: &mut Stream, count: usize) -> Zeroizing<Vec<i128>> {
+        let mut coefficients = Zeroizing::new(vec![0; count]);
+        coefficients.iter_mut().for_each(|coefficient| *coefficient = self.draw_wide(stream));
+        coefficients
     }
 
     /// The number of an entry, and a sign bit.

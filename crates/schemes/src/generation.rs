@@ -5,7 +5,7 @@
 
 use thiserror::Error;
 
-use crate::random::{Purpose, Seeds};
+use crate::random::{MaskSeed, Purpose, Seeds};
 use crate::serial::{FormatError, Reader, Sink};
 
 /// The name of a key generation: 16 random bytes, independent of the secrets. It is never printed, because a server's errors go to
@@ -30,9 +30,18 @@ impl KeyGeneration {
 
     /// Derived from the public seed of a client key.
     pub(crate) fn draw(seeds: &Seeds) -> Self {
-        let mut stream = seeds.mask.stream(Purpose::SecretKey, 0);
+        Self::of(&seeds.mask)
+    }
+
+    /// Derived from a public seed.
+    pub(crate) fn of(seed: &MaskSeed) -> Self {
+        let mut stream = seed.stream(Purpose::SecretKey, 0);
         let (low, high) = (u128::from(stream.word()), u128::from(stream.word()));
         Self((high << 64 | low).to_le_bytes())
+    }
+
+    pub(crate) fn bytes(self) -> [u8; Self::BYTES as usize] {
+        self.0
     }
 
     pub(crate) fn write(self, sink: &mut Sink<'_>) -> std::io::Result<()> {

@@ -6,6 +6,7 @@ pub mod estimates;
 pub mod gaussian;
 pub mod generation;
 pub mod gsw;
+pub mod joint;
 pub mod level;
 mod names;
 pub mod port;

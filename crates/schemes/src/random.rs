@@ -39,6 +39,8 @@ pub enum Purpose {
     PublicKey = 4,
     /// Noise that floods a shared decryption.
     Flooding = 5,
+    /// The second secret of a party, which lives as long as the joint relinearisation key is made.
+    PartySecret = 6,
 }
 
 /// The two seeds, independent of each other, from which keys or ciphertexts are made.
@@ -95,6 +97,30 @@ impl MaskSeed {
 }
 
 impl SecretSeed {
+    /// Bytes in a file.
+    pub(crate) const BYTES: usize = 32;
+
+    /// From the operating system.
+    ///
+    /// # Errors
+    /// [`RandomnessError`] if the operating system gives none.
+    pub fn from_os() -> Result<Self, RandomnessError> {
+        Ok(Self(os_bytes()?))
+    }
+
+    pub(crate) fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
+        Self(bytes)
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8; Self::BYTES] {
+        &self.0
+    }
+
+    /// A seed that reveals neither this one nor those of other labels: BLAKE3 with this seed as key.
+    pub fn derive(&self, label: &[u8]) -> Self {
+        Self(*blake3::keyed_hash(&self.0, label).as_bytes())
+    }
+
     /// The stream of one row's noise, or of a key's bits.
     pub fn stream(&self, purpose: Purpose, row: u64) -> Stream {
         stream(self.0, purpose, row)

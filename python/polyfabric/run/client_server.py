@@ -25,6 +25,7 @@ from ..language.shapes import gathered, value_of
 from ..language.traced import TracedProgram
 from ..schemes.context import LARGEST_KEY, STANDARD_SECURITY, ClientKey, Context, ServerKey, Values, content
 from ..schemes.context import PublicKey as AnyPublicKey
+from ..schemes.options import LEAST_SMUDGING
 from ..schemes.plan import Plan
 from .execution import execute
 from .keys import (
@@ -204,8 +205,10 @@ class Server:
         threads: int | None = None,
         circuit_privacy: float | None = None,
         public: bool = False,
+        parties: int = 1,
+        smudging: float = LEAST_SMUDGING,
     ) -> None:
-        """`parameters`, `circuit_privacy` and `public` must equal those of the client's specification (`Specification.of`). A key of another set,
+        """`parameters`, `circuit_privacy`, `public`, `parties` and `smudging` must equal those of the client's specification (`Specification.of`). A key of another set,
         or with other switching keys, is rejected after reading only its header. With `circuit_privacy` (TFHE), answers hide their computation
         with that many bits; with `public`, inputs may be encrypted with a public key."""
         expect_traced(program)
@@ -214,7 +217,9 @@ class Server:
                 f"a server needs an evaluation key, not a {type(evaluation_key).__name__}; use client.evaluation_key, or "
                 "pf.EvaluationKey.load(path)"
             )
-        planned = served(program, parameters, circuit_privacy=circuit_privacy, public=public)
+        planned = served(
+            program, parameters, circuit_privacy=circuit_privacy, public=public, parties=parties, smudging=smudging
+        )
         self._begin(planned, evaluation_key, threads)
 
     @classmethod
@@ -232,7 +237,7 @@ class Server:
             self._key = load_server_key(planned.program.scheme, evaluation_key.data, expected=planned.context)
         except ParameterError as refused:
             raise ParameterError(
-                f"{self.program.name}: {refused}. The server's parameters, circuit_privacy and public must equal those of the client's "
+                f"{self.program.name}: {refused}. The server's parameters, circuit_privacy, public, parties and smudging must equal those of the client's "
                 "specification; give it the same, or use a key for its specification"
             ) from None
 

@@ -20,7 +20,7 @@ from ..language.shapes import written
 from ..language.traced import TracedProgram
 from ..schemes.context import LARGEST_KEY, Context
 from ..schemes.lanes import LaneContext
-from ..schemes.options import PlanOptions, expect_bits
+from ..schemes.options import LEAST_SMUDGING, PlanOptions, expect_bits
 from ..schemes.plan import Plan
 from ..schemes.rns import SlotContext
 from ..schemes.slot_parameters import is_file
@@ -36,7 +36,13 @@ LARGEST = 1 << 24
 
 
 def served(
-    program: TracedProgram, parameters: str | None, *, circuit_privacy: float | None = None, public: bool = False
+    program: TracedProgram,
+    parameters: str | None,
+    *,
+    circuit_privacy: float | None = None,
+    public: bool = False,
+    parties: int = 1,
+    smudging: float = LEAST_SMUDGING,
 ) -> Plan:
     """The plan of a served program: it determines the specification, and servers accept only keys of its set."""
     if parameters is not None and (not isinstance(parameters, str) or is_file(parameters)):
@@ -44,7 +50,10 @@ def served(
             f"{program.name}: a specification needs a built-in parameter set, not {parameters}; name one of "
             "`polyfabric params` (for CKKS and BGV with --scheme), or omit it"
         )
-    return make_plan(program, PlanOptions(parameters=parameters, circuit_privacy=circuit_privacy, public=public))
+    options = PlanOptions(
+        parameters=parameters, circuit_privacy=circuit_privacy, public=public, parties=parties, smudging=smudging
+    )
+    return make_plan(program, options)
 
 
 @dataclass(frozen=True)
@@ -67,14 +76,26 @@ class Specification:
         *,
         circuit_privacy: float | None = None,
         public: bool = False,
+        parties: int = 1,
+        smudging: float = LEAST_SMUDGING,
     ) -> Specification:
         """The specification of `program`, with a given or automatically chosen parameter set. `circuit_privacy`: bits with which answers hide
-        their computation, at the cost of larger errors. `public`: inputs may be encrypted with a client's public key."""
+        their computation, at the cost of larger errors. `public`: inputs may be encrypted with a client's public key. `parties`: owners of
+        the keys (CKKS and BGV), each a `pf.Party`; they hide the errors of results with `smudging` bits, 40 or more."""
         if not isinstance(program, TracedProgram):
             raise InputError(
                 f"a specification needs a program, not a {type(program).__name__}; decorate it with @pf.program(..)"
             )
-        return cls._of(served(program, parameters, circuit_privacy=circuit_privacy, public=public))
+        return cls._of(
+            served(
+                program,
+                parameters,
+                circuit_privacy=circuit_privacy,
+                public=public,
+                parties=parties,
+                smudging=smudging,
+            )
+        )
 
     @classmethod
     def _of(cls, planned: Plan) -> Specification:

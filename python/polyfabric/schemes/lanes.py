@@ -59,6 +59,11 @@ class LanePlan(SlotPlan):
             raise InputError(
                 f"{program.name}: measure={options.measure!r} (--measure) measures errors of real numbers; integers are exact: leave it out"
             )
+        if options.parties != 1:
+            raise InputError(
+                f"{program.name}: parties={options.parties} applies to vectors of CKKS and BGV; batches of integers bootstrap, which needs one "
+                "owner of the keys: leave it out"
+            )
         made = super().make(program, options)  # type: ignore[arg-type]
         for vector, bound in made._error_steps.items():
             if bound >= HALF:

@@ -26,6 +26,10 @@ MOST_SECURITY = 1e6
 """Largest accepted number of bits, more than any set has."""
 
 
+LEAST_SMUDGING = 40.0
+"""Least and default bits of smudging noise."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class PlanOptions:
     """The options of planning a program. Planning chooses what is left out."""
@@ -46,6 +50,10 @@ class PlanOptions:
     """TFHE: secret bits per iteration of blind rotation, 1, 2 or 4."""
     circuit_privacy: float | None = None
     """TFHE: bits of circuit privacy, by re-randomisation and flooding on the server."""
+    parties: int = 1
+    """CKKS, BGV: owners of the keys, who decrypt together."""
+    smudging: float = LEAST_SMUDGING
+    """CKKS, BGV: bits with which several owners hide the errors of results from each other."""
     measure: bool = False
     """CKKS, BGV: whether execution keeps the value of every operation, to measure its error."""
     key_switch: str | None = None
@@ -92,6 +100,12 @@ class PlanOptions:
             value = getattr(self, name)
             if not isinstance(value, bool | int) or value not in (0, 1):
                 raise InputError(f"{name}={shown(value)}; give True or False")
+        if not isinstance(self.parties, int) or isinstance(self.parties, bool) or self.parties < 1:
+            raise InputError(f"parties={shown(self.parties)}; give the number of owners of the keys, 1 or more")
+        if not isinstance(self.smudging, int | float) or not self.smudging >= LEAST_SMUDGING:
+            raise InputError(
+                f"smudging={shown(self.smudging)}; less than {LEAST_SMUDGING:g} bits let decryption shares reveal the secrets: give that or more"
+            )
         if self.widths not in WIDTHS:
             raise InputError(f"widths={shown(self.widths)}; give {' or '.join(map(repr, WIDTHS))}")
         if self.widths == DERIVED and self.machine is None:
@@ -121,6 +135,8 @@ OF_ELEMENTS = {
 """Options of TFHE, and why programs of CKKS and BGV lack them."""
 
 OF_SLOTS = {
+    "parties": "the bootstrapping key of TFHE for several owners needs a protocol of its own, which is not there",
+    "smudging": "only keys of several owners need it",
     "measure": "TFHE's noise is predicted for every lookup, and --cost prints it",
     "key_switch": "planning places TFHE's before or after the lookups, according to the noise",
     "flood": "TFHE decrypts exactly, without noise",

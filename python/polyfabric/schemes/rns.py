@@ -210,6 +210,8 @@ class SlotPlan(Plan):
             public=bool(options.public),
             max_failure=options.max_failure,
             memory=memory.most(),
+            parties=options.parties,
+            smudging=float(options.smudging),
         )
         facts = json.loads(native.to_json())
         found = facts["parameters"]
@@ -219,7 +221,9 @@ class SlotPlan(Plan):
         warning = found.get("warning")
         if warning is not None:
             warn_user(warning, SecurityWarning)
-        return cls(program, native, facts, bool(options.measure), bool(options.public), options.machine)
+        # Nobody has the secret key of several owners.
+        public = bool(options.public) or found["parties"] > 1
+        return cls(program, native, facts, bool(options.measure), public, options.machine)
 
     @cached_property
     def context(self) -> SlotContext:

@@ -65,6 +65,7 @@ impl SlotPlan {
                         "spread_bound": node.spread_bound,
                         "magnitude": node.magnitude,
                         "headroom_bits": node.headroom,
+                        "smudging_log2": node.smudging.map(|noise| noise.log2_deviation),
                     })
                 };
                 plan.noise.nodes.iter().map(|node| describe(node.node, figures(node))).collect()

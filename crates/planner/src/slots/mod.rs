@@ -4,6 +4,7 @@ mod cost;
 mod facts;
 mod key_switch;
 mod memory;
+mod owners;
 pub mod parameters;
 mod set_choice;
 
@@ -11,11 +12,13 @@ mod set_choice;
 mod tests;
 
 pub use key_switch::{KeySwitch, KeySwitchRequest};
+pub use owners::Owners;
 
 use crate::memory::expect_memory;
 use crate::{DEFAULT_FAILURE_LOG2, Fault, PlanError};
 use key_switch::planned;
 use memory::{planning_bytes, prepared_bytes};
+use owners::owners_in;
 use polyfabric_machines::Machine;
 use polyfabric_machines::contract::rns;
 use polyfabric_program::rns::folding::{Folded, fold};
@@ -25,7 +28,9 @@ use polyfabric_program::rns::levels::Scale;
 use polyfabric_program::rns::lowering::{
     Lowered, PlaintextEncoder, RnsLowering, SPARE_BITS, Target, bgv, lower_within,
 };
-use polyfabric_program::rns::noise::{Encryption, FitFailure, Interval, NoiseReport, expect_inputs, expect_intervals};
+use polyfabric_program::rns::noise::{
+    Encryption, FitFailure, Interval, NoiseModel, NoiseReport, expect_inputs, expect_intervals,
+};
 use polyfabric_program::rns::parameters as ckks;
 use polyfabric_program::rns::signature::{Signature, WantedKey};
 use polyfabric_runtime::rns::key_storage;
@@ -34,8 +39,8 @@ use polyfabric_schemes::rns::{KeyId, KeyStorage, LimbId};
 use polyfabric_schemes::set_file::ParameterSet;
 use polyfabric_schemes::{bgv as bgv_scheme, ckks as ckks_scheme};
 use set_choice::{
-    bgv_choice, bootstrapping, choose_bgv, choose_ckks, choose_ckks_on, has_lookups, named_bgv, named_ckks,
-    other_modulus, other_scheme, surer_tables, with_bootstraps,
+    bgv_choice, bootstrapping, bootstraps_of, choose_bgv, choose_ckks, choose_ckks_for, choose_ckks_on, has_lookups,
+    named_bgv, named_ckks, other_modulus, other_scheme, surer_tables, with_bootstraps,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
@@ -88,6 +93,8 @@ pub enum ParameterRequest<'a> {
 pub struct Request<'a> {
     /// The set; `None` for the smallest sufficient one.
     pub asked: Option<ParameterRequest<'a>>,
+    /// Who has the keys. Inputs of several owners are encrypted with the public key.
+    pub owners: Owners,
     /// The key that encrypts inputs, for the noise of CKKS. BGV always assumes the public key.
     pub encryption: Encryption,
     /// Whether every encrypted node is an output too, to measure its error.
@@ -152,7 +159,7 @@ fn lower_ckks(
     encryption: Encryption,
     observed: bool,
     machine: Option<&Machine>,
-    compared: bool,
+    (smudging_bits, compared): (f64, bool),
 ) -> Result<CkksPlan, PlanError> {
     let encoder = ckks_scheme::Encoder::new(parameters.ring_degree());
     let encoder = ckks::SlotEncoder(&encoder);
@@ -161,6 +168,7 @@ fn lower_ckks(
             .map_err(PlanError::of(Fault::Machine))?,
         None => ckks::choice(&parameters),
     };
+    let choice = RnsLowering { smudging_bits, ..choice };
     let without = choice.untried().filter(|_| compared);
     let untried = without.is_some();
     let choice = without.unwrap_or(choice);
@@ -216,7 +224,15 @@ fn lowered(
     let bootstrapping = bootstrapping.as_ref();
     let target = Target { chain: &chain, choice, model, encoder, bootstrapping, observed };
     let lowered = lower_within(program, &target, magnitudes).map_err(refused)?;
-    let noise = NoiseReport::new(program, &lowered, &chain, &model);
+    let mut noise = NoiseReport::new(program, &lowered, &chain, &model);
+    if model.parties > 1 {
+        let exact = NoiseModel { exact_encoding: true, ..model };
+        let nothing = NoEncoder(vec![0; parameters.ring_degree().get()].into());
+        let target = Target { model: exact, encoder: &nothing, ..target };
+        let hidden = lower_within(program, &target, magnitudes).map_err(refused)?;
+        let hidden = NoiseReport::new(program, &hidden, &chain, &exact);
+        noise.smudge(&hidden, program, &model, choice.smudging_bits);
+    }
     Ok((lowered, noise))
 }
 
@@ -226,10 +242,11 @@ fn lower_bgv(
     program: &Program,
     parameters: bgv_scheme::Parameters,
     machine: Option<&Machine>,
+    smudging_bits: f64,
 ) -> Result<BgvPlan, PlanError> {
     let literal = parameters.literal();
     let encoder = bgv_scheme::Encoder::new(parameters.ring().degree(), literal.plaintext_modulus).map_err(parameter)?;
-    let choice = bgv_choice(program, &parameters, machine)?;
+    let choice = bgv_choice(program, &parameters, machine, smudging_bits)?;
     let lowered = bgv::lower(program, &parameters, &choice, &encoder).map_err(refused)?;
     Ok(BgvPlan { parameters, lowered })
 }
@@ -300,8 +317,13 @@ impl SlotPlan {
     /// # Errors
     /// [`PlanError`]: no set supports the program, or a set or machine does not; with cause, location and fix.
     pub fn new(program: &Arc<Program>, request: Request<'_>) -> Result<Self, PlanError> {
-        let Request { asked, encryption, measured, machine, key_switch: wanted, security, max_failure, memory } =
+        let Request { asked, owners, encryption, measured, machine, key_switch: wanted, security, max_failure, memory } =
             request;
+        // Whoever names a set for several owners need not say so twice.
+        let owners = if owners.several() { owners } else { Owners { parties: owners_in(asked), ..owners } };
+        owners.expect(program, bootstraps_of(program) > 0, measured)?;
+        let encryption = if owners.several() { Encryption::Public } else { encryption };
+        let smudging_bits = owners.smudging_bits;
         let room = |program: &Program, degree| expect_memory(program.name(), planning_bytes(program, degree), memory);
         // The smallest ring that fits the slots needs the least memory.
         room(program, program.slots())?;
@@ -310,9 +332,14 @@ impl SlotPlan {
             Scheme::Ckks => {
                 let program = Arc::clone(&folded.program);
                 let (parameters, larger) = match asked {
-                    Some(ParameterRequest::Name(name)) => (named_ckks(&program, name)?, Vec::new()),
-                    Some(ParameterRequest::Set(ParameterSet::Ckks(set))) => (set.clone(), Vec::new()),
+                    Some(ParameterRequest::Name(name)) => {
+                        (owners.ckks(&program, named_ckks(&program, name)?)?, Vec::new())
+                    }
+                    Some(ParameterRequest::Set(ParameterSet::Ckks(set))) => {
+                        (owners.ckks(&program, set.clone())?, Vec::new())
+                    }
                     Some(ParameterRequest::Set(other)) => return Err(other_scheme(&program, other)),
+                    None if owners.several() => choose_ckks_for(&program, owners, security)?,
                     None => match machine {
                         Some(machine) => {
                             // Lower as later, when the set is named: with its own key switch.
@@ -320,7 +347,14 @@ impl SlotPlan {
                                 if room(&program, set.ring_degree().get()).is_err() {
                                     return false;
                                 }
-                                let own = lower_ckks(&program, set.clone(), encryption, measured, Some(machine), false);
+                                let own = lower_ckks(
+                                    &program,
+                                    set.clone(),
+                                    encryption,
+                                    measured,
+                                    Some(machine),
+                                    (smudging_bits, false),
+                                );
                                 own.is_ok_and(|plan| rns::estimate(machine, plan.kernel()).is_ok())
                             };
                             choose_ckks_on(&program, machine, security, takes)?
@@ -341,14 +375,14 @@ impl SlotPlan {
                 let compared = wanted == KeySwitchRequest::Compiler;
                 let lower = |set: ckks_scheme::Parameters| {
                     room(program, set.ring_degree().get())?;
-                    lower_ckks(program, set, encryption, measured, machine, compared)
+                    lower_ckks(program, set, encryption, measured, machine, (smudging_bits, compared))
                 };
                 let noise = |plan: &CkksPlan| plan.noise.clone();
                 let of = |set| {
                     let (plan, chosen) =
                         planned(set, place, wanted.clone(), lower, noise, CkksPlan::accepts, CkksPlan::kernel)?;
                     let tried = if plan.untried {
-                        lower_ckks(program, plan.parameters, encryption, measured, machine, false)?
+                        lower_ckks(program, plan.parameters, encryption, measured, machine, (smudging_bits, false))?
                     } else {
                         plan
                     };
@@ -371,6 +405,7 @@ impl SlotPlan {
                 let (mut plan, mut chosen) = found?;
                 if asked.is_none()
                     && machine.is_none()
+                    && !owners.several()
                     && let Some(log2_modulus) = plan.modulus_short()?
                     && let Ok(set) = choose_ckks(program, security, log2_modulus)
                     && let Ok(larger) = of(set)
@@ -384,19 +419,20 @@ impl SlotPlan {
                 let parameters = match asked {
                     Some(ParameterRequest::Name(name)) => {
                         let of_ckks = || ckks_scheme::sets::parameters(name).map(ParameterSet::Ckks);
-                        named_bgv(name, plaintext_modulus)
-                            .map_err(|unknown| of_ckks().map_or(unknown, |set| other_scheme(program, &set)))?
+                        let named = named_bgv(name, plaintext_modulus)
+                            .map_err(|unknown| of_ckks().map_or(unknown, |set| other_scheme(program, &set)))?;
+                        owners.bgv(program, named)?
                     }
-                    Some(ParameterRequest::Set(ParameterSet::Bgv(set))) => set.clone(),
+                    Some(ParameterRequest::Set(ParameterSet::Bgv(set))) => owners.bgv(program, set.clone())?,
                     Some(ParameterRequest::Set(other)) => return Err(other_scheme(program, other)),
-                    None => choose_bgv(program, plaintext_modulus, machine)?,
+                    None => choose_bgv(program, plaintext_modulus, machine, owners)?,
                 };
                 let program = &*folded.program;
                 let place = (program.name(), machine);
                 let body = if measured { &instrumented(program)? } else { program };
                 let lower = |set: bgv_scheme::Parameters| {
                     room(body, set.ring().degree().get())?;
-                    lower_bgv(body, set, machine)
+                    lower_bgv(body, set, machine, smudging_bits)
                 };
                 // The lowering rejects excessive noise.
                 let (inputs, accepted) = (program.inputs().count(), max_failure.unwrap_or(DEFAULT_FAILURE_LOG2));

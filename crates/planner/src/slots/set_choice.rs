@@ -1,6 +1,7 @@
 //! Chooses the parameter set of a CKKS or BGV program: a named set or the smallest sufficient one.
 
-use super::{parameter, refused};
+use super::owners::{literals, wide_ckks};
+use super::{Owners, parameter, refused};
 use crate::{DEFAULT_FAILURE_LOG2, Fault, PlanError};
 use polyfabric_kernels::RingDegree;
 use polyfabric_machines::Machine;
@@ -14,8 +15,8 @@ use polyfabric_program::rns::lowering::bootstrap::Bootstrapping;
 use polyfabric_program::rns::lowering::{RnsLowering, Target, bgv};
 use polyfabric_program::rns::noise::{Encryption, bgv_failure_log2};
 use polyfabric_program::rns::parameters as ckks;
-use polyfabric_schemes::rns::SecretDistribution;
 use polyfabric_schemes::rns::security::{STANDARD_SECURITY_BITS, largest_log2_modulus};
+use polyfabric_schemes::rns::{SecretDistribution, parties_in};
 use polyfabric_schemes::set_file::ParameterSet;
 use polyfabric_schemes::{bgv as bgv_scheme, ckks as ckks_scheme};
 use serde_json::{Value, json};
@@ -62,7 +63,7 @@ fn bootstraps(program: &Program) -> bool {
 }
 
 /// The level rules of `program` with a set.
-fn rules(parameters: &ckks_scheme::Parameters, chain: &Chain, bootstrapping: Option<&Bootstrapping>) -> PlanRules {
+pub fn rules(parameters: &ckks_scheme::Parameters, chain: &Chain, bootstrapping: Option<&Bootstrapping>) -> PlanRules {
     let choice = ckks::choice(parameters);
     let encoder = ckks_scheme::Encoder::new(parameters.ring_degree());
     let encoder = ckks::SlotEncoder(&encoder);
@@ -114,6 +115,38 @@ pub fn choose_ckks(program: &Program, security: f64, log2_modulus: f64) -> Resul
     }
     let none = || format!("no default parameter set of CKKS has {security} bits of security; ask for fewer");
     Err(reason.map_or_else(|| parameter(none()), refused))
+}
+
+/// CKKS sets for several owners with the program's levels and slots and `security` bits, smallest first.
+///
+/// # Errors
+/// The reason why the largest has not, or that none has so many bits.
+pub fn choose_ckks_for(
+    program: &Program,
+    owners: Owners,
+    security: f64,
+) -> Result<(ckks_scheme::Parameters, Vec<ckks_scheme::Parameters>), PlanError> {
+    let (mut fitting, mut reason) = (Vec::new(), None);
+    for literal in literals() {
+        let set = ckks_scheme::Parameters::check(&literal).map_err(parameter)?;
+        let set = owners.ckks(program, set)?;
+        if set.security().bits < security {
+            continue;
+        }
+        let chain = ckks::chain(&set).map_err(parameter)?;
+        match Levels::new(program, &chain, &rules(&set, &chain, None)) {
+            Ok(_) => fitting.push(set),
+            Err(error) => reason = Some(error),
+        }
+    }
+    let mut fitting = fitting.into_iter();
+    match fitting.next() {
+        Some(first) => Ok((first, fitting.collect())),
+        None => Err(reason.map_or_else(
+            || parameter(format!("no parameter set for several owners has {security} bits of security; ask for fewer")),
+            refused,
+        )),
+    }
 }
 
 /// The larger sets with tables, in case the errors of lookups are too large with `chosen`; none for programs without lookups.
@@ -225,12 +258,14 @@ pub fn bgv_choice(
     program: &Program,
     parameters: &bgv_scheme::Parameters,
     machine: Option<&Machine>,
+    smudging_bits: f64,
 ) -> Result<RnsLowering, PlanError> {
     let gadget = parameters.gadget().literal().clone();
-    match machine {
-        Some(machine) => rns::bgv_lowering(machine, program.name(), gadget).map_err(PlanError::of(Fault::Machine)),
-        None => Ok(RnsLowering::new(gadget)),
-    }
+    let choice = match machine {
+        Some(machine) => rns::bgv_lowering(machine, program.name(), gadget).map_err(PlanError::of(Fault::Machine))?,
+        None => RnsLowering::new(gadget),
+    };
+    Ok(RnsLowering { smudging_bits, ..choice })
 }
 
 /// log2 of the ring degrees tried for a BGV program.
@@ -288,6 +323,7 @@ pub fn choose_bgv(
     program: &Program,
     modulus: u64,
     machine: Option<&Machine>,
+    owners: Owners,
 ) -> Result<bgv_scheme::Parameters, PlanError> {
     let (mut reason, mut carries, mut has_slots) = (None, None, false);
     let rings = BGV_RINGS.filter(|&log2_degree| 1 << log2_degree >= program.slots());
@@ -315,7 +351,9 @@ pub fn choose_bgv(
             }
         };
         has_slots = true;
-        match bgv::plan(program, &parameters, &bgv_choice(program, &parameters, machine)?) {
+        let parameters = owners.bgv(program, parameters)?;
+        let choice = bgv_choice(program, &parameters, machine, owners.smudging_bits)?;
+        match bgv::plan(program, &parameters, &choice) {
             Ok(plan) if is_sure(plan.held, parameters.ring().degree()) => return Ok(parameters),
             Ok(_) => carries = carries.or(Some(parameters)),
             Err(error) => reason = Some(refused(error)),
@@ -335,6 +373,9 @@ pub fn choose_bgv(
 
 /// The set `name`: from the table, or one that [`choose_bgv`] derives, so that saved keys keep their set.
 pub fn named_bgv(name: &str, modulus: u64) -> Result<bgv_scheme::Parameters, PlanError> {
+    if let Some((base, parties)) = parties_in(name) {
+        return named_bgv(base, modulus)?.with_parties(parties).map_err(parameter);
+    }
     let purposes = [false, true].map(|bootstraps| Purpose { modulus, bootstraps });
     let limb_bits = named_limb_bits(name);
     let derived = purposes.into_iter().filter(|of| !of.bootstraps || modulus.is_power_of_two()).flat_map(|purpose| {
@@ -461,6 +502,12 @@ fn derived(
 }
 
 pub fn named_ckks(program: &Program, name: &str) -> Result<ckks_scheme::Parameters, PlanError> {
+    if let Some((base, parties)) = parties_in(name) {
+        return named_ckks(program, base)?.with_parties(parties).map_err(parameter);
+    }
+    if let Some(wide) = wide_ckks(name) {
+        return Ok(wide);
+    }
     ckks_scheme::sets::parameters(name).map_err(|unknown| match bgv_scheme::sets::named(name) {
         Ok(set) => other_scheme(program, &ParameterSet::Bgv(set)),
         Err(_) => parameter(unknown),

@@ -11,6 +11,7 @@ const T: u64 = 65537;
 fn request() -> Request<'static> {
     Request {
         asked: None,
+        owners: Owners::ONE,
         encryption: Encryption::Secret,
         measured: false,
         machine: None,
@@ -361,4 +362,31 @@ fn times_are_counts_times_unit_times() {
         other => panic!("{other:?} does not occur"),
     };
     assert_eq!(cost::seconds_by(&efforts, once).unwrap(), 35.0);
+}
+
+/// Several owners: secrets and keys with more noise, and outputs with that of smudging, all of which the bounds contain.
+#[test]
+fn several_owners_have_sets_and_bounds_of_their_own() {
+    let several = |parties, smudging_bits| Request { owners: Owners { parties, smudging_bits }, ..request() };
+    for scheme in [Scheme::Ckks, Scheme::Bgv { plaintext_modulus: T }] {
+        let program = squarings(scheme, 8, 1);
+        let plan = SlotPlan::new(&program, several(3, 40.0)).unwrap();
+        let name = plan.set().name().to_owned();
+        assert!(name.ends_with("-parties-3"), "{name}");
+        let signature = plan.signature().unwrap();
+        let smudging = signature.terminals(true)[0].smudging.unwrap();
+        assert_eq!((smudging.bits, signature.terminals(false)[0].smudging), (40.0, None));
+        // The set's name is enough, and has no other number of owners.
+        let asked = Some(ParameterRequest::Name(&name));
+        let named = SlotPlan::new(&program, Request { asked, ..request() }).unwrap();
+        assert_eq!(named.signature().unwrap(), signature);
+        assert!(SlotPlan::new(&program, Request { asked, ..several(4, 40.0) }).is_err());
+        let more = SlotPlan::new(&program, several(3, 48.0)).unwrap().signature().unwrap();
+        assert!(more.terminals(true)[0].smudging.unwrap().log2_deviation > smudging.log2_deviation + 6.0);
+        for (parties, bits) in [(3, 39.9), (3, f64::NAN), (65, 40.0)] {
+            assert!(SlotPlan::new(&program, several(parties, bits)).is_err(), "{parties}, {bits}");
+        }
+        assert!(SlotPlan::new(&program, Request { measured: true, ..several(3, 40.0) }).is_err());
+    }
+    assert!(SlotPlan::new(&refreshed(2), several(3, 40.0)).is_err(), "bootstrapping has one owner");
 }

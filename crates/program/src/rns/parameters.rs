@@ -25,7 +25,9 @@ pub fn model(parameters: &Parameters, encryption: Encryption) -> NoiseModel {
         degree,
         error_deviation: parameters.literal().noise_std,
         secret_weight: parameters.secret().expected_weight(degree),
+        parties: parameters.secret().parties(),
         encryption,
+        exact_encoding: false,
         failure_log2: Some(if has_tables(parameters) { INTEGER_FAILURE_LOG2 } else { USUAL_FAILURE_LOG2 }),
     }
 }

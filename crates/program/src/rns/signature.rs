@@ -4,8 +4,9 @@
 use super::homomorphic::Program;
 use super::kernel::{KernelProgram, LimbSet};
 use super::lowering::Lowered;
-use super::lowering::bgv::BgvLowered;
+use super::lowering::bgv::{BgvLowered, BgvPort};
 use super::noise::NoiseReport;
+use polyfabric_schemes::joint::Smudging;
 use polyfabric_schemes::port::{Direction, NAMES, Port, ProgramHash, name_problem};
 use polyfabric_schemes::rns::{Domain, KeyId, KeyStorage, LimbId};
 use polyfabric_schemes::set_file::ParameterSet;
@@ -49,6 +50,9 @@ pub struct Terminal {
     /// Whether they are in the evaluation domain.
     pub evaluated: bool,
     pub encoding: Encoding,
+    /// The noise that each of several owners of the keys adds to its share of an output; their bound is in the encoding's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smudging: Option<Smudging>,
 }
 
 /// A switching key that the program needs.
@@ -125,7 +129,7 @@ impl Signature {
             })?;
             let node = noise.node(id)?;
             let (magnitude, error) = (node.magnitude, node.bound);
-            Some(Encoding::Ckks { level: port.level, scale: port.scale.real(), magnitude, error })
+            Some((Encoding::Ckks { level: port.level, scale: port.scale.real(), magnitude, error }, node.smudging))
         };
         let set = ParameterSet::Ckks(parameters.clone());
         Self::new(program, set, &lowered.kernel, encoding, keys)
@@ -140,9 +144,10 @@ impl Signature {
     ) -> Option<Self> {
         let encoding = |outputs: bool, name: &str| {
             let ports = if outputs { &lowered.plan.outputs } else { &lowered.plan.inputs };
-            let state = &ports.iter().find(|port| port.name == name)?.state;
+            let BgvPort { state, smudging, .. } = ports.iter().find(|port| port.name == name)?;
             let half = parameters.ring().log2_product(&parameters.limbs(state.limbs)) - 1.0;
-            Some(Encoding::Bgv { factor: state.factor, log2_phase: state.noise.phase_limit(half) })
+            let encoding = Encoding::Bgv { factor: state.factor, log2_phase: state.noise.phase_limit(half) };
+            Some((encoding, *smudging))
         };
         let set = ParameterSet::Bgv(parameters.clone());
         Self::new(program, set, &lowered.kernel, encoding, keys)
@@ -152,7 +157,7 @@ impl Signature {
         program: &Program,
         set: ParameterSet,
         kernel: &KernelProgram,
-        encoding: impl Fn(bool, &str) -> Option<Encoding>,
+        encoding: impl Fn(bool, &str) -> Option<(Encoding, Option<Smudging>)>,
         keys: Vec<WantedKey>,
     ) -> Option<Self> {
         let inputs = kernel.inputs().map(|(name, part, _, value)| (name, part, value));
@@ -163,13 +168,17 @@ impl Signature {
                 match terminals.last_mut().filter(|last| last.name == name) {
                     // The parts of a ciphertext are consecutive.
                     Some(last) if last.parts == usize::from(part) => last.parts += 1,
-                    None if part == 0 => terminals.push(Terminal {
-                        name: name.to_owned(),
-                        parts: 1,
-                        limbs: value.limbs.iter().collect(),
-                        evaluated: value.domain == Domain::Evaluation,
-                        encoding: encoding(of_outputs, name)?,
-                    }),
+                    None if part == 0 => {
+                        let (encoding, smudging) = encoding(of_outputs, name)?;
+                        terminals.push(Terminal {
+                            name: name.to_owned(),
+                            parts: 1,
+                            limbs: value.limbs.iter().collect(),
+                            evaluated: value.domain == Domain::Evaluation,
+                            encoding,
+                            smudging,
+                        });
+                    }
                     _ => return None,
                 }
             }
@@ -313,6 +322,13 @@ impl Checks<'_> {
         }
     }
 
+    fn parties(&self) -> usize {
+        match self.set {
+            ParameterSet::Ckks(set) => set.secret().parties(),
+            ParameterSet::Bgv(set) => set.literal().secret.parties(),
+        }
+    }
+
     fn whole(&self) -> Result<(), SignatureError> {
         let SignatureLiteral { program, slots, inputs, outputs, keys, .. } = self.literal;
         self.expect(name_problem(program).is_none(), "the program's name", format!("{program:?}"), NAMES)?;
@@ -325,13 +341,27 @@ impl Checks<'_> {
         for (what, count) in [("inputs", inputs.len()), ("outputs", outputs.len()), ("keys", keys.len())] {
             self.expect(count <= MOST_ENTRIES, &format!("the number of {what}"), count, "a program has fewer")?;
         }
-        for terminals in [inputs, outputs] {
+        let joint = self.parties() > 1;
+        for (terminals, smudged) in [(inputs, false), (outputs, joint)] {
             let mut names = BTreeSet::new();
             for own in terminals {
                 let what = format!("the name {:?}", own.name);
                 self.expect(names.insert(&own.name), &what, "there twice", "each is there once")?;
                 self.expect(name_problem(&own.name).is_none(), "a name", format!("{:?}", own.name), NAMES)?;
                 self.terminal(own)?;
+                let (what, found) = (format!("the smudging noise of {:?}", own.name), own.smudging.is_some());
+                self.expect(
+                    found == smudged,
+                    &what,
+                    if found { "there" } else { "missing" },
+                    "outputs of several owners' keys alone have it",
+                )?;
+                self.expect(
+                    !smudged || own.parts == 2,
+                    &format!("the number of parts of {:?}", own.name),
+                    own.parts,
+                    "with several owners there are 2",
+                )?;
             }
         }
         let mut ids = BTreeSet::new();
@@ -356,9 +386,15 @@ impl Checks<'_> {
     }
 
     fn terminal(&self, own: &Terminal) -> Result<(), SignatureError> {
-        let Terminal { name, parts, limbs, encoding, .. } = own;
+        let Terminal { name, parts, limbs, encoding, smudging, .. } = own;
         self.expect((2..=3).contains(parts), &format!("the number of parts of {name:?}"), parts, "there are 2 or 3")?;
         self.limbs(&format!("{name:?}"), limbs, 1)?;
+        if let Some(smudging) = smudging {
+            let what = format!("the smudging noise of {name:?}");
+            let found = format!("{} bits of deviation 2^{}", smudging.bits, smudging.log2_deviation);
+            let possible = format!("it has {} to {} bits", Smudging::LEAST_BITS, Smudging::MOST_BITS);
+            self.expect(smudging.is_usable(), &what, found, &possible)?;
+        }
         match (self.set, *encoding) {
             (ParameterSet::Ckks(set), Encoding::Ckks { level, scale, magnitude, error }) => {
                 let what = format!("the level of {name:?}");

@@ -2,6 +2,7 @@
 
 mod approximation;
 mod files;
+mod joint;
 mod machine;
 mod parameters;
 mod plan;
@@ -11,6 +12,7 @@ mod run;
 mod signature;
 
 pub use approximation::composite_sign;
+pub use joint::{PyJointParty, PyJointSession};
 pub use machine::{PyMapped, PyRnsKernel};
 pub use parameters::{PySlotParameters, slot_parameter_sets};
 pub use plan::PySlotPlan;

@@ -7,7 +7,7 @@ use super::signature::PySlotSignature;
 use crate::machine::PyMachine;
 use crate::workers::{detached, released};
 use polyfabric_planner::ClientSeconds;
-use polyfabric_planner::slots::{KeySwitchRequest, Request, SlotPlan};
+use polyfabric_planner::slots::{KeySwitchRequest, Owners, Request, SlotPlan};
 use polyfabric_program::rns::homomorphic::{NodeId, Values};
 use polyfabric_program::rns::noise::{Encryption, Interval};
 use pyo3::prelude::*;
@@ -24,9 +24,10 @@ impl PySlotPlan {
     /// `parameters` is a set or its name; without it, the smallest sufficient set with 128 bits of security (CKKS: `security` bits).
     /// `measured`: every encrypted node is an output too. `machine`: uses its lowering and word size. `key_switch` is the set's (`set`), the
     /// cheapest (`auto`), or a named variant. `public`: inputs are encrypted with the public key. Fails if the failure probability exceeds
-    /// 2^`max_failure` (by default 2^-128 for BGV), or if planning needs more than `memory` bytes.
+    /// 2^`max_failure` (by default 2^-128 for BGV), or if planning needs more than `memory` bytes. The keys have `parties` owners; with several,
+    /// they hide errors with smudging noise of `smudging` bits.
     #[staticmethod]
-    #[pyo3(signature = (program, parameters = None, measured = false, machine = None, key_switch = "set", security = 0.0, public = false, max_failure = None, memory = None))]
+    #[pyo3(signature = (program, parameters = None, measured = false, machine = None, key_switch = "set", security = 0.0, public = false, max_failure = None, memory = None, parties = 1, smudging = 40.0))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn make(
         py: Python<'_>,
@@ -39,12 +40,15 @@ impl PySlotPlan {
         public: bool,
         max_failure: Option<f64>,
         memory: Option<u64>,
+        parties: usize,
+        smudging: f64,
     ) -> PyResult<Self> {
         let (program, key_switch) = (Arc::clone(&program.0), key_switch.to_owned());
         let machine = machine.map(|machine| Arc::clone(machine.description()));
         released(py, move || {
             let request = Request {
                 asked: parameters.as_ref().map(ParameterRequest::as_ref),
+                owners: Owners { parties, smudging_bits: smudging },
                 encryption: if public { Encryption::Public } else { Encryption::Secret },
                 measured,
                 machine: machine.as_deref(),

@@ -92,7 +92,7 @@ pub struct PySlotClient {
     origin: Origin,
 }
 
-enum Public {
+pub(super) enum Public {
     Ckks(ckks::PublicEncryptionKey),
     Bgv(bgv::BgvPublicKey),
 }
@@ -105,7 +105,7 @@ pub struct PySlotPublicKey {
 }
 
 impl PySlotPublicKey {
-    fn new(key: Public, name: String) -> Self {
+    pub(super) fn new(key: Public, name: String) -> Self {
         let (set, generation) = match &key {
             Public::Ckks(key) => (ParameterSet::Ckks(key.parameters().clone()), key.generation()),
             Public::Bgv(key) => (ParameterSet::Bgv(key.parameters().clone()), key.generation()),
@@ -390,7 +390,7 @@ impl Reader {
 }
 
 /// The outputs that the user declared.
-fn of_user(values: &BTreeMap<String, Values>) -> BTreeMap<String, PyValues> {
+pub(super) fn of_user(values: &BTreeMap<String, Values>) -> BTreeMap<String, PyValues> {
     let user = values.iter().filter(|(name, _)| !name.starts_with(OBSERVED));
     user.map(|(name, values)| (name.clone(), values.into())).collect()
 }
@@ -668,7 +668,7 @@ fn encrypt_all(
 }
 
 /// The parts of each output, by ascending power of the secret.
-fn gathered(signature: &Signature, polynomials: &[RnsPolynomial]) -> Result<Vec<Ciphertext>, Failure> {
+pub(super) fn gathered(signature: &Signature, polynomials: &[RnsPolynomial]) -> Result<Vec<Ciphertext>, Failure> {
     let terminals = signature.terminals(true);
     let needed: usize = terminals.iter().map(|terminal| terminal.parts).sum();
     if polynomials.len() != needed {
@@ -686,7 +686,7 @@ fn gathered(signature: &Signature, polynomials: &[RnsPolynomial]) -> Result<Vec<
 }
 
 /// Adds the name of an output to an error.
-fn of_output<E: std::fmt::Display>(name: &str) -> impl Fn(E) -> Failure {
+pub(super) fn of_output<E: std::fmt::Display>(name: &str) -> impl Fn(E) -> Failure {
     move |error| run_failure(format!("output {name:?}: {error}"))
 }
 

@@ -30,7 +30,7 @@ impl Setting {
         let (degree, t) = (world.ring.degree(), Modulus::new(t).expect("a modulus"));
         let limbs_at: Vec<usize> = (1..=LIMBS).collect();
         let chain = Chain::bgv(degree, world.ring.moduli(), &limbs_at, t).expect("a chain");
-        let model = NoiseModel { degree, secret_weight: 8.0, error_deviation: 3.2 };
+        let model = NoiseModel { degree, secret_weight: 8.0, error_deviation: 3.2, parties: 1 };
         let rules = Rules::new(&chain, &world.choice, model, (t.value() as f64).log2());
         Self { world, chain, rules, encoder: Coefficients(degree), t }
     }

@@ -24,6 +24,8 @@ pub const BOOTSTRAP_SECRET: u32 = 0;
 /// Why encryption, decryption or key generation failed.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ClientError {
+    #[error("parameter set {name} is for {parties} parties, none of whom has the secret; make one part of it a party")]
+    Joint { name: String, parties: usize },
     #[error(transparent)]
     Encoding(#[from] EncodingError),
     #[error(transparent)]
@@ -97,6 +99,9 @@ impl ClientKey {
     }
 
     fn from_seeds(parameters: &Parameters, seeds: &Seeds) -> Result<Self, ClientError> {
+        if let parties @ 2.. = parameters.literal().secret.parties() {
+            return Err(ClientError::Joint { name: parameters.name().to_owned(), parties });
+        }
         let degree = parameters.ring().degree();
         let mut stream = seeds.secret.stream(Purpose::SecretKey, 0);
         let secret = SecretKey::generate(degree, parameters.literal().secret, &mut stream);
@@ -221,10 +226,7 @@ impl ClientKey {
                 count: self.parameters.q_limbs(),
             });
         }
-        let phase = phase(ring, ciphertext, &self.secret);
-        let moduli: Vec<_> = phase.limbs().iter().map(|&limb| ring.modulus(limb)).collect();
-        let limbs: Vec<&[u64]> = phase.iter().map(|(_, words)| words).collect();
-        Ok(PhaseReader::new(&moduli, self.parameters.plaintext_modulus().modulus()).read(&limbs))
+        Ok(read_phase(&self.parameters, &phase(ring, ciphertext, &self.secret)))
     }
 
     /// Decrypts a ciphertext with correction factor `factor` to a polynomial, and measures its noise.
@@ -232,16 +234,7 @@ impl ClientKey {
     /// # Errors
     /// [`ClientError::Ciphertext`], [`ClientError::Factor`].
     pub fn decrypt_coefficients(&self, ciphertext: &Ciphertext, factor: u64) -> Result<Decrypted, ClientError> {
-        let t = self.parameters.plaintext_modulus().modulus();
-        let inverse = t.inverse(factor).ok_or(ClientError::Factor { factor, t: t.value() })?;
-        let phase = self.phase(ciphertext)?;
-        let log2_q = self.parameters.ring().log2_product(ciphertext.limbs());
-        Ok(Decrypted {
-            coefficients: phase.residues.iter().map(|&residue| t.multiply(residue, inverse)).collect(),
-            log2_noise: phase.log2_largest,
-            log2_deviation: phase.log2_deviation,
-            budget: log2_q - 1.0 - phase.log2_largest,
-        })
+        decrypted(&self.parameters, &self.phase(ciphertext)?, ciphertext.limbs(), factor)
     }
 
     /// Decrypts the first `slots` slots of a ciphertext with correction factor `factor`.
@@ -268,12 +261,49 @@ impl ClientKey {
         log2_bound: f64,
     ) -> Result<Vec<u64>, ClientError> {
         let decrypted = self.decrypt_coefficients(ciphertext, factor)?;
-        if decrypted.log2_noise > log2_bound + ROUNDING_BITS {
-            let half = decrypted.budget + decrypted.log2_noise;
-            return Err(ClientError::Implausible { found: decrypted.log2_noise, bound: log2_bound, half });
-        }
-        Ok(self.encoder.decode(&decrypted.coefficients, slots)?)
+        within(&self.encoder, decrypted, slots, log2_bound)
     }
+}
+
+fn read_phase(parameters: &Parameters, phase: &RnsPolynomial) -> Phase {
+    let moduli: Vec<_> = phase.limbs().iter().map(|&limb| parameters.ring().modulus(limb)).collect();
+    let limbs: Vec<&[u64]> = phase.iter().map(|(_, words)| words).collect();
+    PhaseReader::new(&moduli, parameters.plaintext_modulus().modulus()).read(&limbs)
+}
+
+fn decrypted(parameters: &Parameters, phase: &Phase, limbs: &[LimbId], factor: u64) -> Result<Decrypted, ClientError> {
+    let t = parameters.plaintext_modulus().modulus();
+    let inverse = t.inverse(factor).ok_or(ClientError::Factor { factor, t: t.value() })?;
+    Ok(Decrypted {
+        coefficients: phase.residues.iter().map(|&residue| t.multiply(residue, inverse)).collect(),
+        log2_noise: phase.log2_largest,
+        log2_deviation: phase.log2_deviation,
+        budget: parameters.ring().log2_product(limbs) - 1.0 - phase.log2_largest,
+    })
+}
+
+/// Decodes the first `slots` slots unless a coefficient of the phase exceeds 2^`log2_bound`.
+fn within(encoder: &Encoder, decrypted: Decrypted, slots: usize, log2_bound: f64) -> Result<Vec<u64>, ClientError> {
+    if decrypted.log2_noise > log2_bound + ROUNDING_BITS {
+        let half = decrypted.budget + decrypted.log2_noise;
+        return Err(ClientError::Implausible { found: decrypted.log2_noise, bound: log2_bound, half });
+    }
+    Ok(encoder.decode(&decrypted.coefficients, slots)?)
+}
+
+/// [`ClientKey::decrypt_within`] of a phase in coefficients, as several parties obtain it.
+///
+/// # Errors
+/// As [`ClientKey::decrypt_within`].
+pub fn decode_phase(
+    parameters: &Parameters,
+    phase: &RnsPolynomial,
+    factor: u64,
+    slots: usize,
+    log2_bound: f64,
+) -> Result<Vec<u64>, ClientError> {
+    let encoder = Encoder::new(parameters.ring().degree(), parameters.literal().plaintext_modulus)?;
+    within(&encoder, decrypted(parameters, &read_phase(parameters, phase), phase.limbs(), factor)?, slots, log2_bound)
 }
 
 /// Tolerance, in bits, for the rounding of the f64 logarithm.
@@ -304,7 +334,7 @@ impl PartialEq for BgvPublicKey {
 
 impl BgvPublicKey {
     /// `key` must be over all limbs of Q.
-    pub(super) fn new(parameters: &Parameters, generation: KeyGeneration, key: PublicKey) -> Result<Self, ClientError> {
+    pub(crate) fn new(parameters: &Parameters, generation: KeyGeneration, key: PublicKey) -> Result<Self, ClientError> {
         let encoder = Encoder::new(parameters.ring().degree(), parameters.literal().plaintext_modulus)?;
         Ok(Self { parameters: parameters.clone(), encoder: Arc::new(encoder), generation, key })
     }

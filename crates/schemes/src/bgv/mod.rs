@@ -11,7 +11,7 @@ pub mod phase;
 pub mod serial;
 pub mod sets;
 
-pub use client_key::{BOOTSTRAP_SECRET, BgvPublicKey, ClientError, ClientKey, Decrypted};
+pub use client_key::{BOOTSTRAP_SECRET, BgvPublicKey, ClientError, ClientKey, Decrypted, decode_phase};
 pub use encoding::{Encoder, EncodingError, PlaintextModulus, PlaintextModulusLiteral, moduli_near};
 pub use noise::{KAPPA, Noise, NoiseModel, RARE_KAPPA};
 pub use parameters::{BootstrapLiteral, ParameterError, Parameters, ParametersLiteral};

@@ -39,12 +39,17 @@
 //! | key switch, added | t²σ²·N·Σ_d Var(digit d)/P² + k·(1 + h)·t²/12 if P ≠ 1 |
 //! | division by B of k limbs, B ⊂ Q | V/B² + k·(1 + h)·t²/12 |
 //!
+//! With keys of n parties, 2N/3 in the second row and σ² in the key switch are n times as large. The relinearization key has errors
+//! s·e − u·e' + e'', where s and u have weight h: its σ² is n·(2h + 2) times as large, or with a bound of both secrets' values n·(2κ²h + 2)
+//! times.
+//!
 //! h is the expected squared norm of the secret, σ the deviation of fresh errors. A digit of α limbs, converted without bias, has
 //! variance α·Q_d²/12 (each of the α terms of the base conversion is uniform); a digit of b bits has 2^(2b)/12. A division that drops
 //! k limbs rounds by t·(a number of variance k/12). The last digit of a limb, and numbers converted from [0, q), also have a mean
 //! ([`Spread`]).
 
 use crate::ckks::encoding::{Complex, SpecialFft};
+use crate::rns::KeyErrors;
 use polyfabric_kernels::RingDegree;
 
 /// κ: number of deviations that bounds a fresh polynomial at every root.
@@ -187,6 +192,8 @@ pub struct NoiseModel {
     pub secret_weight: f64,
     /// σ.
     pub error_deviation: f64,
+    /// n: errors of the public key and of switching keys are sums of as many parties' errors. 1 for one owner.
+    pub parties: usize,
 }
 
 impl NoiseModel {
@@ -225,9 +232,26 @@ impl NoiseModel {
     /// Encrypted under the public key, with a ternary u.
     pub fn fresh_public(&self, log2_t: f64) -> Noise {
         let error = log2_t + self.error_deviation.log2();
-        let (ternary, secret) = (self.log2_degree() + (2.0 / 3.0f64).log2(), self.secret_weight.log2());
+        let ternary = self.log2_degree() + (self.parties as f64 * 2.0 / 3.0).log2();
+        let secret = self.secret_weight.log2();
         let products = log2_sum(ternary, secret) / 2.0;
         self.fresh(log2_t).plus(self.fresh_polynomial(error + products, 2))
+    }
+
+    /// Noise t·e of all parties, each of deviation 2^`log2_deviation` before t.
+    pub fn smudging(&self, log2_t: f64, log2_deviation: f64) -> Noise {
+        self.fresh_polynomial(log2_t + log2_deviation + (self.parties as f64).log2() / 2.0, 1)
+    }
+
+    /// log2 of the size of a key's errors over that of one party's, if both secrets' squares are at most `secrets` times their mean.
+    fn log2_key_errors(&self, errors: KeyErrors, secrets: f64) -> f64 {
+        let parties = self.parties as f64;
+        match errors {
+            KeyErrors::Relinearisation if self.parties > 1 => {
+                (parties * (2.0 * secrets * self.secret_weight + 2.0)).log2() / 2.0
+            }
+            _ => parties.log2() / 2.0,
+        }
     }
 
     /// Noise of the product; `square` if both operands are the same ciphertext.
@@ -251,8 +275,9 @@ impl NoiseModel {
 
     /// Noise that the inner product of a key switch adds before any division: Σ digit·t·error, for keys whose errors are multiples of
     /// 2^`log2_key_t`.
-    pub fn inner_product(&self, log2_key_t: f64, digits: &[DigitSize]) -> Noise {
-        let error = log2_key_t + self.error_deviation.log2() + self.log2_degree() / 2.0;
+    pub fn inner_product(&self, log2_key_t: f64, digits: &[DigitSize], of: KeyErrors) -> Noise {
+        let one = log2_key_t + self.error_deviation.log2() + self.log2_degree() / 2.0;
+        let error = |secrets| one + self.log2_key_errors(of, secrets);
         let sum = |log2: &dyn Fn(&DigitSize) -> f64| {
             digits.iter().fold(f64::NEG_INFINITY, |sum, digit| log2_sum(sum, 2.0 * log2(digit))) / 2.0
         };
@@ -260,9 +285,9 @@ impl NoiseModel {
             digits.iter().map(|digit| 2.0 * digit.log2 + digit.spread.variance().log2()).collect();
         let means = sum(&|digit| digit.log2 + (digit.spread.mean.abs() * self.log2_ones().exp2()).log2());
         let errors = vec![0.0; digits.len()];
-        Noise::new(error + sum(&|digit| digit.log2 + digit.spread.log2_size()), |kappa| {
+        Noise::new(error(1.0) + sum(&|digit| digit.log2 + digit.spread.log2_size()), |kappa| {
             let random = log2_sum_of_squares(&variances, kappa) / 2.0 + self.log2_degree() / 2.0;
-            error + log2_sum_of_squares(&errors, kappa) / 2.0 + log2_sum(random, means)
+            error(kappa * kappa) + log2_sum_of_squares(&errors, kappa) / 2.0 + log2_sum(random, means)
         })
     }
 
@@ -292,7 +317,7 @@ mod tests {
     const COUNT: usize = 256;
 
     fn model() -> NoiseModel {
-        NoiseModel { degree: RingDegree::new(COUNT).unwrap(), secret_weight: 100.0, error_deviation: 3.2 }
+        NoiseModel { degree: RingDegree::new(COUNT).unwrap(), secret_weight: 100.0, error_deviation: 3.2, parties: 1 }
     }
 
     fn uniform(rng: &mut ChaCha20Rng, size: f64) -> Vec<f64> {
@@ -413,7 +438,8 @@ mod tests {
             let error = model.error_deviation.log2() + model.log2_degree() / 2.0;
             (rounded, error + squares(&[0.0; 3]) + log2_sum(random, mean))
         };
-        let (rounding, inner) = (model.rounding(0.0, Spread::from_zero(4)), model.inner_product(0.0, &digits));
+        let (rounding, inner) =
+            (model.rounding(0.0, Spread::from_zero(4)), model.inner_product(0.0, &digits, KeyErrors::Drawn));
         assert!((rounding.bound - at(KAPPA).0).abs() < 1e-9 && (inner.rare_bound - at(RARE_KAPPA).1).abs() < 1e-9);
         for part in [0.1, 0.4, 0.7] {
             let limit = |noise: Noise| noise.bound + part * (noise.rare_bound - noise.bound);
@@ -446,7 +472,7 @@ mod tests {
             let last = DigitSize { log2: 8.0, spread: Spread::from_zero(1) };
             let mut sizes = vec![DigitSize { log2: 16.0, spread: Spread::centred(1) }; digits];
             sizes.push(last);
-            let noise = model.inner_product(0.0, &sizes);
+            let noise = model.inner_product(0.0, &sizes, KeyErrors::Drawn);
             let draw = |rng: &mut ChaCha20Rng| {
                 sizes.iter().fold(vec![0.0; COUNT], |sum: Vec<f64>, size| {
                     let mean = size.spread.mean * size.log2.exp2();
@@ -466,7 +492,7 @@ mod tests {
         let model = model();
         let digits = [DigitSize { log2: 32.0, spread: Spread::centred(1) }; 4];
         // Without special primes, the full size of the digit remains.
-        let per_limb = model.inner_product(16.0, &digits);
+        let per_limb = model.inner_product(16.0, &digits, KeyErrors::Drawn);
         assert!((per_limb.deviation - (16.0 + 3.2f64.log2() + 4.0 + 32.0 + 1.0 - 12f64.log2() / 2.0)).abs() < 1e-9);
         // With P as large as a digit, only the rounding remains.
         let rounding = model.rounding(16.0, Spread::centred(1));

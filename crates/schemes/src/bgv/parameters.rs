@@ -17,7 +17,7 @@ use crate::estimates;
 use crate::rns::security::{self, Estimate};
 use crate::rns::{
     Gadget, GadgetError, GadgetLiteral, KeyId, KeyStorage, KeySwitchVariant, LimbId, Ring, RingError, RoundedGaussian,
-    SecretDistribution,
+    SecretDistribution, joint_problem,
 };
 
 /// Unchecked bootstrapping parameters.
@@ -107,6 +107,8 @@ pub enum ParameterError {
     Noise { name: String, given: f64, max: f64 },
     #[error("parameter set {name}: bootstrapping: {problem}")]
     Bootstrap { name: String, problem: String },
+    #[error("parameter set {name}: {problem}")]
+    Joint { name: String, problem: String },
     #[error("no BGV parameter set is called {given:?}; there are {known}")]
     UnknownSet { given: String, known: String },
 }
@@ -134,6 +136,11 @@ impl Parameters {
             && !(1..=degree.get()).contains(&weight)
         {
             return Err(ParameterError::Secret { name: name(), weight, degree: degree.get() });
+        }
+        if let SecretDistribution::JointTernary(parties) = literal.secret
+            && let Some(problem) = joint_problem(parties, literal.bootstrap.map(|_| "bootstrapping"))
+        {
+            return Err(ParameterError::Joint { name: name(), problem });
         }
         if !(0.5..=RoundedGaussian::MAX_SIGMA).contains(&literal.noise_std) {
             let (given, max) = (literal.noise_std, RoundedGaussian::MAX_SIGMA);
@@ -211,6 +218,20 @@ impl Parameters {
         Self::check(&literal)
     }
 
+    /// The same set for a secret of `parties` parties, named after this set and their number.
+    ///
+    /// # Errors
+    /// [`ParameterError::Joint`] for a set that bootstraps, a sparse secret, or another number than 2 to [`crate::rns::MOST_PARTIES`] of
+    /// parties.
+    pub fn with_parties(&self, parties: usize) -> Result<Self, ParameterError> {
+        let mut literal = self.literal().clone();
+        literal.name = format!("{}-parties-{parties}", literal.name);
+        let secret = literal.secret.for_parties(parties);
+        literal.secret = secret.map_err(|problem| ParameterError::Joint { name: self.name().to_owned(), problem })?;
+        literal.sources.insert("secret".to_owned(), format!("derived: {} for {parties} parties", self.name()));
+        Self::check(&literal)
+    }
+
     /// The literal that was checked.
     pub fn literal(&self) -> &ParametersLiteral {
         &self.0.literal
@@ -264,7 +285,7 @@ impl Parameters {
     /// The lattice estimator's bits of security; `None` for a set that was not estimated.
     pub fn estimated_bits(&self) -> Option<f64> {
         let (degree, literal) = (self.ring().degree().get(), self.literal());
-        estimates::least([(degree, literal.secret, self.log2_qp(), literal.noise_std.log2())])
+        estimates::least([(degree, literal.secret.of_party(), self.log2_qp(), literal.noise_std.log2())])
     }
 
     /// A warning for users if the set has less than 128 bits. Such a set is used only by name.
@@ -295,7 +316,8 @@ impl Parameters {
         let degree = self.ring().degree();
         // Rounding a Gaussian to integers adds 1/12 to its variance.
         let error_deviation = RoundedGaussian::new(self.literal().noise_std).variance().sqrt();
-        NoiseModel { degree, secret_weight: self.literal().secret.expected_weight(degree), error_deviation }
+        let secret = self.literal().secret;
+        NoiseModel { degree, secret_weight: secret.expected_weight(degree), error_deviation, parties: secret.parties() }
     }
 }
 

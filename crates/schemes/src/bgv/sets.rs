@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::parameters::{ParameterError, Parameters, ParametersLiteral};
-use crate::rns::KeySwitchVariant;
+use crate::rns::{KeySwitchVariant, parties_in};
 
 /// Origin of a set, hence its permitted use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,6 +73,9 @@ pub fn named(name: &str) -> Result<Parameters, ParameterError> {
         Ok(entry) => return Parameters::check(&entry.parameters),
         Err(unknown) => unknown,
     };
+    if let Some((base, parties)) = parties_in(name) {
+        return named(base).map_err(|_| unknown)?.with_parties(parties);
+    }
     let Some((base, Ok(entry))) = name.rsplit_once('-').map(|(base, _)| (base, entry(base))) else {
         return Err(unknown);
     };

@@ -21,6 +21,8 @@ use crate::rns::{
 /// Why encryption, decryption or key generation failed.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ClientError {
+    #[error("parameter set {name} is for {parties} parties, none of whom has the secret; make one part of it a party")]
+    Joint { name: String, parties: usize },
     #[error(transparent)]
     Randomness(#[from] RandomnessError),
     #[error(transparent)]
@@ -106,6 +108,9 @@ impl ClientKey {
     }
 
     fn from_seeds(parameters: &Parameters, seeds: &Seeds) -> Result<Self, ClientError> {
+        if let parties @ 2.. = parameters.secret().parties() {
+            return Err(ClientError::Joint { name: parameters.name().to_owned(), parties });
+        }
         let secret = |row, distribution| {
             SecretKey::generate(
                 parameters.ring_degree(),
@@ -284,10 +289,7 @@ impl ClientKey {
         ciphertext: &CkksCiphertext,
         expected: &Expected,
     ) -> Result<Vec<Complex>, ClientError> {
-        let coefficients = self.encoder.decode_coefficients(&self.ring, phase, ciphertext.scale());
-        let values = self.encoder.slots_of(&coefficients, ciphertext.slots());
-        expected.check(&coefficients, &values)?;
-        Ok(values)
+        Ok(expected.decode(&self.encoder, &self.ring, phase, (ciphertext.scale(), ciphertext.slots()))?)
     }
 
     /// Decrypts for someone else: returns a warning and, if `flooding` is set, adds noise of deviation 2^`flooding` to every coefficient
@@ -397,7 +399,7 @@ impl PartialEq for EncoderOf {
 }
 
 impl PublicEncryptionKey {
-    pub(super) fn new(parameters: &Parameters, generation: KeyGeneration, key: PublicKey) -> Result<Self, RingError> {
+    pub(crate) fn new(parameters: &Parameters, generation: KeyGeneration, key: PublicKey) -> Result<Self, RingError> {
         parameters.ring()?;
         let encoder = EncoderOf(Arc::new(Encoder::new(parameters.ring_degree())));
         Ok(Self { parameters: parameters.clone(), generation, encoder, key })

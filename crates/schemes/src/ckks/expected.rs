@@ -6,7 +6,8 @@
 
 use thiserror::Error;
 
-use super::encoding::Complex;
+use super::encoding::{Complex, Encoder};
+use crate::rns::{Ring, RnsPolynomial};
 
 /// A plan's bounds on the slots of a ciphertext, in units of the message.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,6 +44,23 @@ fn within(what: &'static str, numbers: impl Iterator<Item = f64>, bound: f64) ->
 }
 
 impl Expected {
+    /// Decodes the `phase` of a ciphertext of `scale` and `slots` slots, if the plan allows it.
+    ///
+    /// # Errors
+    /// [`Implausible`].
+    pub fn decode(
+        &self,
+        encoder: &Encoder,
+        ring: &Ring,
+        phase: &RnsPolynomial,
+        (scale, slots): (f64, usize),
+    ) -> Result<Vec<Complex>, Implausible> {
+        let coefficients = encoder.decode_coefficients(ring, phase, scale);
+        let values = encoder.slots_of(&coefficients, slots);
+        self.check(&coefficients, &values)?;
+        Ok(values)
+    }
+
     /// Fails unless `values`, the slots of the polynomial with these `coefficients` (in units of the message), satisfy the bounds.
     pub fn check(&self, coefficients: &[f64], values: &[Complex]) -> Result<(), Implausible> {
         let (error, gap) = (SLACK * self.error, coefficients.len() / 2 / values.len());

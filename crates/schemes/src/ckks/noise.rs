@@ -55,9 +55,10 @@ pub fn fresh_secret(parameters: &Parameters) -> f64 {
     parameters.noise().variance()
 }
 
-/// Encryption with the public key, e·v + e_0 + e_1·s with v uniform ternary: V_e·(2N/3 + 1 + h).
+/// Encryption with the public key, e·v + e_0 + e_1·s with v uniform ternary: V_e·(n·2N/3 + 1 + h), as e is a sum of n parties' errors.
 pub fn fresh_public(parameters: &Parameters) -> f64 {
-    fresh_secret(parameters) * (2.0 * degree(parameters) / 3.0 + 1.0 + secret_weight(parameters))
+    let key_errors = parameters.secret().parties() as f64 * 2.0 * degree(parameters) / 3.0;
+    fresh_secret(parameters) * (key_errors + 1.0 + secret_weight(parameters))
 }
 
 /// ModDown or rescaling: dividing both parts by the product of `primes` primes with rounding, ρ_0 + ρ_1·s. `representative` describes

@@ -13,7 +13,7 @@ use crate::estimates;
 use crate::rns::security::{self, Estimate};
 use crate::rns::{
     ChainError, ChainLink, Gadget, GadgetError, GadgetLiteral, KeyId, KeyStorage, KeySwitchVariant, LimbId,
-    NoiseDistribution, Ring, RingError, SecretDistribution, chain,
+    NoiseDistribution, Ring, RingError, SecretDistribution, chain, joint_problem,
 };
 
 /// The class of primes for the moduli.
@@ -203,6 +203,8 @@ pub enum ParameterError {
     Scale { name: String, given: f64, max: f64 },
     #[error("parameter set {name}: noise_std is {given}; it must be from 0.5 to 64 (3.2 is the usual value)")]
     Noise { name: String, given: f64 },
+    #[error("parameter set {name}: {problem}")]
+    Joint { name: String, problem: String },
     #[error("no parameter set of CKKS is called {given:?}; {hint}")]
     UnknownSet { given: String, hint: String },
 }
@@ -266,6 +268,16 @@ impl Parameters {
                 return Err(ParameterError::Weight { name: name(), weight, degree: degree.get() });
             }
         }
+        if let SecretDistribution::JointTernary(parties) = literal.secret {
+            let named = if literal.ephemeral_weight.is_some() || literal.bootstrap.is_some() {
+                Some("bootstrapping")
+            } else {
+                None
+            };
+            if let Some(problem) = joint_problem(parties, named) {
+                return Err(ParameterError::Joint { name: name(), problem });
+            }
+        }
         let log2 = |moduli: &[Modulus]| moduli.iter().map(|modulus| (modulus.value() as f64).log2()).sum::<f64>();
         let max = (log2(&moduli[..q_limbs]) - 1.0).min(MAX_SCALE_LOG2);
         if !(1.0..=max).contains(&literal.scale_log2) {
@@ -274,7 +286,7 @@ impl Parameters {
         if !(0.5..=64.0).contains(&literal.noise_std) {
             return Err(ParameterError::Noise { name: name(), given: literal.noise_std });
         }
-        let mut instances = vec![(literal.secret, log2(&moduli))];
+        let mut instances = vec![(literal.secret.of_party(), log2(&moduli))];
         let mut encapsulation = None;
         if let Some(weight) = literal.ephemeral_weight {
             let gadget = check(encapsulation_gadget(&moduli, level_limbs[0], q_limbs))?;
@@ -323,6 +335,19 @@ impl Parameters {
                 .sources
                 .insert(figure.to_owned(), format!("derived: {} with the key switch {variant}", self.name()));
         }
+        Self::check(&literal)
+    }
+
+    /// The same set for a secret of `parties` parties, named after this set and their number.
+    ///
+    /// # Errors
+    /// [`ParameterError::Joint`] for a set that bootstraps, a sparse secret, or another number than 2 to [`crate::rns::MOST_PARTIES`] of parties.
+    pub fn with_parties(&self, parties: usize) -> Result<Self, ParameterError> {
+        let mut literal = self.literal().clone();
+        literal.name = format!("{}-parties-{parties}", literal.name);
+        let secret = literal.secret.for_parties(parties);
+        literal.secret = secret.map_err(|problem| ParameterError::Joint { name: self.name().to_owned(), problem })?;
+        literal.sources.insert("secret".to_owned(), format!("derived: {} for {parties} parties", self.name()));
         Self::check(&literal)
     }
 
@@ -510,7 +535,7 @@ impl Parameters {
 fn secret_weights(literal: &ParametersLiteral) -> impl Iterator<Item = usize> {
     let main = match literal.secret {
         SecretDistribution::SparseTernary(weight) => Some(weight),
-        SecretDistribution::UniformTernary => None,
+        SecretDistribution::UniformTernary | SecretDistribution::JointTernary(_) => None,
     };
     main.into_iter().chain(literal.ephemeral_weight)
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::parameters::{ParameterError, Parameters, ParametersLiteral};
 use crate::names::nearest_names;
-use crate::rns::KeySwitchVariant;
+use crate::rns::{KeySwitchVariant, parties_in};
 
 /// Origin of a set, hence its permitted use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,6 +92,9 @@ pub fn parameters(name: &str) -> Result<Parameters, ParameterError> {
         Ok((_, parameters)) => return Ok(parameters.clone()),
         Err(unknown) => unknown,
     };
+    if let Some((base, parties)) = parties_in(name) {
+        return parameters(base).map_err(|_| unknown)?.with_parties(parties);
+    }
     let Some((base, Ok((_, parameters)))) = name.rsplit_once('-').map(|(base, _)| (base, entry(base))) else {
         return Err(unknown);
     };

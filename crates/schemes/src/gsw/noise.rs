@@ -10,6 +10,7 @@
 //! rounding of the division is added.
 
 use crate::bgv::noise::{DigitSize, Noise, NoiseModel, Spread};
+use crate::rns::KeyErrors;
 
 /// Norms of a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,7 +46,7 @@ pub struct GadgetSize {
 
 /// The gadget ciphertext's contribution to an external product; its errors are multiples of 2^`log2_t`.
 pub fn added(model: &NoiseModel, log2_t: f64, gadget: &GadgetSize) -> Noise {
-    let inner = model.inner_product(log2_t, &gadget.digits).scale(-gadget.log2_special);
+    let inner = model.inner_product(log2_t, &gadget.digits, KeyErrors::Drawn).scale(-gadget.log2_special);
     let both = inner.plus(inner);
     gadget.division.map_or(both, |division| both.plus(model.rounding(log2_t, division)))
 }

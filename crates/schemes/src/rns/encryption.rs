@@ -34,7 +34,7 @@ pub fn encrypt_zero(
 }
 
 /// The noise e over `limbs`, in the evaluation domain.
-fn noise_polynomial(
+pub(crate) fn noise_polynomial(
     ring: &Ring,
     limbs: &[LimbId],
     noise: &NoiseDistribution,

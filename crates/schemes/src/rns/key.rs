@@ -54,6 +54,22 @@ impl std::fmt::Display for KeyId {
     }
 }
 
+/// How the errors of a key arise. With one owner they are drawn in all keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyErrors {
+    /// Drawn by each party.
+    Drawn,
+    /// Those of a joint relinearisation key, s·e − u·e' + e'': the protocol multiplies errors by two secrets ([`crate::joint`]).
+    Relinearisation,
+}
+
+impl KeyErrors {
+    /// Those of the key `id`.
+    pub fn of(id: KeyId) -> Self {
+        if id == KeyId::Relinearisation { Self::Relinearisation } else { Self::Drawn }
+    }
+}
+
 /// The halves of a key's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Part {

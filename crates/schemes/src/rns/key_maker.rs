@@ -6,6 +6,7 @@ use polyfabric_kernels::automorphism::{GaloisElement, GaloisElementError};
 use polyfabric_kernels::cancel;
 use rayon::prelude::*;
 use thiserror::Error;
+use zeroize::Zeroizing;
 
 use super::gadget::Gadget;
 use super::key::{KeyId, KeySet, KeyStorage, SwitchingKey};
@@ -15,7 +16,7 @@ use super::sample::{fill_mask, write_signed};
 use super::secret::{SecretKey, SecretPolynomial};
 use crate::gaussian::RoundedGaussian;
 use crate::progress::{Counter, OnProgress};
-use crate::random::{Purpose, RandomnessError, Seeds};
+use crate::random::{MaskSeed, Purpose, RandomnessError, SecretSeed, Seeds};
 
 /// Noise of keys and ciphertexts: `factor` times a rounded Gaussian, where the factor is 1 in CKKS and the plaintext modulus in BGV.
 #[derive(Clone, Debug)]
@@ -103,7 +104,11 @@ impl KeyMaker<'_> {
     }
 
     /// (s', s): the source and target secrets of a key, in the evaluation domain over the gadget's limbs.
-    fn secrets(&self, id: KeyId, gadget: &Gadget) -> Result<(SecretPolynomial, SecretPolynomial), KeyMakerError> {
+    pub(crate) fn secrets(
+        &self,
+        id: KeyId,
+        gadget: &Gadget,
+    ) -> Result<(SecretPolynomial, SecretPolynomial), KeyMakerError> {
         let values = |secret: &SecretKey| secret.values(self.ring, gadget.qp());
         let element = |value| GaloisElement::new(self.ring.degree(), value);
         let sparse = || self.sparse.ok_or(KeyMakerError::NoSparseSecret(id));
@@ -138,7 +143,56 @@ impl KeyMaker<'_> {
     }
 }
 
-/// b_d = −a_d·`to` + e_d + g_d·`from` for every term d of the gadget.
+/// b_d = −a_d·`to` + e_d + g_d·`from` for every term d of the gadget, with a_d from a public seed.
+pub(crate) struct GadgetEncryption<'a> {
+    pub ring: &'a Ring,
+    pub gadget: &'a Gadget,
+    /// `None` for 0.
+    pub from: Option<&'a SecretPolynomial>,
+    pub to: &'a SecretPolynomial,
+    pub mask: &'a MaskSeed,
+    /// e_d over its factor.
+    errors: Vec<Zeroizing<Vec<i64>>>,
+    factor: u64,
+}
+
+impl<'a> GadgetEncryption<'a> {
+    pub fn new(
+        ring: &'a Ring,
+        gadget: &'a Gadget,
+        (from, to): (Option<&'a SecretPolynomial>, &'a SecretPolynomial),
+        noise: &NoiseDistribution,
+        secret: &SecretSeed,
+        mask: &'a MaskSeed,
+    ) -> Self {
+        let count = ring.degree().get();
+        let error = |number| noise.gaussian.polynomial(&mut secret.stream(Purpose::KeySwitchKey, number as u64), count);
+        let errors = (0..gadget.terms().len()).into_par_iter().map(error).collect();
+        Self { ring, gadget, from, to, mask, errors, factor: noise.factor }
+    }
+
+    /// Writes the limb at `position` of [`Gadget::qp`] of b_d, d = `number`.
+    pub fn limb(&self, number: usize, position: usize, words: &mut [u64]) {
+        cancel::check();
+        let Self { ring, gadget, .. } = self;
+        let (term, limb) = (&gadget.terms()[number], gadget.qp()[position]);
+        let (kernel, modulus) = (ring.limb(limb), ring.modulus(limb));
+        write_signed(ring, limb, Domain::Evaluation, &self.errors[number], self.factor, words);
+        if let Some(from) = self.from.filter(|_| gadget.digits()[term.digit].contains(&limb)) {
+            // P·2^shift at the digit's limbs, 0 at the others.
+            let special = gadget.special().iter().map(|&p| modulus.reduce(ring.modulus(p).value()));
+            let shift = modulus.power(modulus.reduce(2), u64::from(term.shift));
+            let factor = special.fold(shift, |product, p| modulus.multiply(product, p));
+            kernel.scale_add_assign(words, from.get().limb(position), factor);
+        }
+        let mut mask = Zeroizing::new(vec![0; ring.degree().get()]);
+        fill_mask(ring, self.mask, number as u32, limb, &mut mask);
+        // The mask is public, but its product with the secret is not.
+        kernel.multiply_assign(&mut mask, self.to.get().limb(position));
+        kernel.sub_assign(words, &mask);
+    }
+}
+
 fn encrypt_gadget(
     ring: &Arc<Ring>,
     id: KeyId,
@@ -148,28 +202,7 @@ fn encrypt_gadget(
     noise: &NoiseDistribution,
     seeds: &Seeds,
 ) -> SwitchingKey {
-    let count = ring.degree().get();
-    let error =
-        |number| noise.gaussian.polynomial(&mut seeds.secret.stream(Purpose::KeySwitchKey, number as u64), count);
-    let errors: Vec<_> = (0..gadget.terms().len()).into_par_iter().map(error).collect();
-    let body = |number: usize, position: usize, words: &mut [u64]| {
-        cancel::check();
-        let (term, limb) = (&gadget.terms()[number], gadget.qp()[position]);
-        let (kernel, modulus) = (ring.limb(limb), ring.modulus(limb));
-        write_signed(ring, limb, Domain::Evaluation, &errors[number], noise.factor, words);
-        if gadget.digits()[term.digit].contains(&limb) {
-            // P·2^shift at the digit's limbs, 0 at the others.
-            let special = gadget.special().iter().map(|&p| modulus.reduce(ring.modulus(p).value()));
-            let shift = modulus.power(modulus.reduce(2), u64::from(term.shift));
-            let factor = special.fold(shift, |product, p| modulus.multiply(product, p));
-            kernel.scale_add_assign(words, from.get().limb(position), factor);
-        }
-        let mut mask = vec![0; count];
-        fill_mask(ring, &seeds.mask, number as u32, limb, &mut mask);
-        kernel.multiply_assign(&mut mask, to.get().limb(position));
-        kernel.sub_assign(words, &mask);
-        // The mask is public, but its product with the secret is not.
-        zeroize::Zeroize::zeroize(&mut mask);
-    };
+    let terms = GadgetEncryption::new(ring, gadget, (Some(from), to), noise, &seeds.secret, &seeds.mask);
+    let body = |number: usize, position: usize, words: &mut [u64]| terms.limb(number, position, words);
     SwitchingKey::from_limbs(Arc::clone(ring), id, Arc::clone(gadget), body, seeds.mask)
 }

@@ -19,7 +19,12 @@ pub enum SecretDistribution {
     UniformTernary,
     /// Exactly this many coefficients ±1, the others 0.
     SparseTernary(usize),
+    /// The sum of this many uniformly ternary secrets, each of which one party has ([`crate::joint`]).
+    JointTernary(usize),
 }
+
+/// Most parties of a joint secret.
+pub const MOST_PARTIES: usize = 64;
 
 impl SecretDistribution {
     /// Expected number of coefficients that are not 0, of N: the variance of N·s_i.
@@ -27,6 +32,33 @@ impl SecretDistribution {
         match self {
             Self::UniformTernary => 2.0 * degree.get() as f64 / 3.0,
             Self::SparseTernary(weight) => weight as f64,
+            Self::JointTernary(parties) => parties as f64 * 2.0 * degree.get() as f64 / 3.0,
+        }
+    }
+
+    /// How many parties have a part of the secret.
+    pub fn parties(self) -> usize {
+        match self {
+            Self::UniformTernary | Self::SparseTernary(_) => 1,
+            Self::JointTernary(parties) => parties,
+        }
+    }
+
+    /// The distribution of the sum of `parties` such secrets, or why there is none.
+    pub(crate) fn for_parties(self, parties: usize) -> Result<Self, String> {
+        match self {
+            Self::UniformTernary => Ok(Self::JointTernary(parties)),
+            other => {
+                Err(format!("each party's secret is uniform ternary, and this set's is {other}; take another set"))
+            }
+        }
+    }
+
+    /// The distribution of one party's part, which the security of all of it rests on: other parties may know the rest.
+    pub fn of_party(self) -> Self {
+        match self {
+            Self::JointTernary(_) => Self::UniformTernary,
+            alone => alone,
         }
     }
 }
@@ -36,8 +68,26 @@ impl std::fmt::Display for SecretDistribution {
         match self {
             Self::UniformTernary => f.write_str("uniform ternary"),
             Self::SparseTernary(weight) => write!(f, "ternary of weight {weight}"),
+            Self::JointTernary(parties) => write!(f, "uniform ternary, of each of {parties} parties"),
         }
     }
+}
+
+/// A set's name without its suffix for several parties, and their number; `None` without one.
+pub fn parties_in(name: &str) -> Option<(&str, usize)> {
+    let (base, parties) = name.rsplit_once("-parties-")?;
+    Some((base, parties.parse().ok()?))
+}
+
+/// Why a set cannot have a secret of `parties` parties; `refused` names a part of the set that is only for one owner.
+pub(crate) fn joint_problem(parties: usize, refused: Option<&str>) -> Option<String> {
+    if !(2..=MOST_PARTIES).contains(&parties) {
+        return Some(format!("a secret of {parties} parties; there are 2 to {MOST_PARTIES}"));
+    }
+    let part = refused?;
+    Some(format!(
+        "{part} needs a secret of one owner, and this one has {parties}; take a set without it, or keys of one owner"
+    ))
 }
 
 /// s: N coefficients in −1, 0, 1. Wiped from memory when dropped; never printed.
@@ -54,13 +104,15 @@ impl std::fmt::Debug for SecretKey {
 }
 
 impl SecretKey {
-    /// Draws a secret from `distribution`.
+    /// Draws a secret from `distribution`: of a joint secret, one party's part.
     ///
     /// # Panics
     /// If a sparse secret's weight is above N; checked parameters exclude that.
     pub fn generate(degree: RingDegree, distribution: SecretDistribution, stream: &mut Stream) -> Self {
         let coefficients = match distribution {
-            SecretDistribution::UniformTernary => sample::uniform_ternary(stream, degree.get()),
+            SecretDistribution::UniformTernary | SecretDistribution::JointTernary(_) => {
+                sample::uniform_ternary(stream, degree.get())
+            }
             SecretDistribution::SparseTernary(weight) => sample::sparse_ternary(stream, degree.get(), weight),
         };
         Self { degree, coefficients }
@@ -125,6 +177,16 @@ impl SecretPolynomial {
         let mut product = self.clone();
         product.0.multiply_assign(ring, &other.0);
         product
+    }
+
+    /// The difference, for both in the evaluation domain over the same limbs.
+    ///
+    /// # Panics
+    /// If their limbs differ.
+    pub fn minus(&self, ring: &Ring, other: &Self) -> Self {
+        let mut difference = self.clone();
+        difference.0.sub_assign(ring, &other.0);
+        difference
     }
 
     /// The polynomial.

@@ -128,7 +128,9 @@ pub fn largest_log2_modulus(degree: RingDegree, secret: SecretDistribution) -> O
         SecretDistribution::SparseTernary(_) => {
             row(degree.get(), STANDARD_SECURITY_BITS).map(|(_, bound)| bound - fixed_weight_log2())
         }
-        SecretDistribution::UniformTernary => row(degree.get(), STANDARD_SECURITY_BITS).map(|(_, bound)| bound),
+        SecretDistribution::UniformTernary | SecretDistribution::JointTernary(_) => {
+            row(degree.get(), STANDARD_SECURITY_BITS).map(|(_, bound)| bound)
+        }
     }
 }
 
@@ -172,6 +174,8 @@ pub fn estimate(degree: RingDegree, log2_modulus: f64, secret: SecretDistributio
             }
         }
         SecretDistribution::UniformTernary => uniform_estimate(degree.get(), &points, source, log2_modulus),
+        // All other parties' parts may be known.
+        SecretDistribution::JointTernary(_) => estimate(degree, log2_modulus, secret.of_party(), sigma),
     }
 }
 

@@ -310,6 +310,9 @@ pub(crate) fn read_secret(
     let secret = SecretKey::from_coefficients(degree, coefficients)
         .ok_or(FormatError::Content("a secret's coefficient is not -1, 0 or 1"))?;
     match distribution {
+        SecretDistribution::JointTernary(_) => {
+            Err(FormatError::Content("no single client has the secret of a set for several parties"))
+        }
         SecretDistribution::SparseTernary(weight) if secret.hamming_weight() != weight => {
             Err(FormatError::Content("a secret's weight differs from the parameters'"))
         }

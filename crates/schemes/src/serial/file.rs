@@ -338,6 +338,7 @@ fn scheme_of(magic: [u8; 8]) -> Option<&'static str> {
     match &magic {
         b"PLYF_BGV" => Some("BGV"),
         b"PLYFCKKS" => Some("CKKS"),
+        b"PLYFJOIN" => Some("several parties"),
         b"PLYFTFHE" => Some("TFHE"),
         _ => None,
     }

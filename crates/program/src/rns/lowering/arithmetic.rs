@@ -95,7 +95,8 @@ impl Lowering<'_> {
         }
         let mut product = self.scale_parts(a, scaled.round() as i128)?;
         product.scale = Scale::Real(a.scale.real() * scale);
-        let rounding = Rounding { error: rounding_of(scaled), scale: a.scale.real(), tail: self.model.tail() };
+        let rounding =
+            Rounding { error: rounding_of(scaled, &self.model), scale: a.scale.real(), tail: self.model.tail() };
         product.noise = a.noise.times_rounded(factor.into(), scale, rounding, self.source());
         Ok(product)
     }

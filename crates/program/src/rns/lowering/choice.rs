@@ -2,6 +2,7 @@
 
 use crate::rns::kernel::Conversion;
 use crate::rns::levels::Chain;
+use polyfabric_schemes::joint::Smudging;
 use polyfabric_schemes::rns::GadgetLiteral;
 use std::fmt;
 use std::sync::Arc;
@@ -178,6 +179,8 @@ pub struct RnsLowering {
     pub levels: LevelPolicy,
     /// Level of CKKS outputs that nothing else determines; above 0 if values need a larger modulus.
     pub output_level: usize,
+    /// κ of the smudging noise, if the keys have several owners ([`polyfabric_schemes::joint::Smudging`]).
+    pub smudging_bits: f64,
 }
 
 impl RnsLowering {
@@ -197,6 +200,7 @@ impl RnsLowering {
             fused_rescale: true,
             levels: LevelPolicy::Lowest,
             output_level: 0,
+            smudging_bits: Smudging::LEAST_BITS,
         }
     }
 

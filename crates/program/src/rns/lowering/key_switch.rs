@@ -10,7 +10,7 @@
 use super::{Lowering, Result};
 use crate::rns::kernel::{DigitWindow, LimbSet, ValueId};
 use crate::rns::noise::DigitSize;
-use polyfabric_schemes::rns::KeyId;
+use polyfabric_schemes::rns::{KeyErrors, KeyId};
 use std::collections::HashMap;
 
 /// The digits of one polynomial, raised to all limbs of a key switch.
@@ -179,7 +179,7 @@ impl Lowering<'_> {
     }
 
     /// Deviations of a key switch's error in a slot, over the limbs `q`: of the inner product after ModDown, and of the ModDown itself.
-    pub fn key_switch_noise(&self, q: &LimbSet) -> (f64, f64) {
+    pub fn key_switch_noise(&self, q: &LimbSet, errors: KeyErrors) -> (f64, f64) {
         let gadget = &self.choice.gadget;
         // Relative to P throughout: with large digits and many special primes, the absolute sizes overflow f64.
         let special = self.chain.log2_product(&self.special);
@@ -207,7 +207,7 @@ impl Lowering<'_> {
                 }
             }
         }
-        let product = self.model.inner_product(&sizes, self.choice.conversion);
+        let product = self.model.inner_product(&sizes, self.choice.conversion, errors);
         let division = match self.special.len() {
             0 => 0.0,
             primes => self.model.division(primes, self.choice.division, 2),
@@ -216,8 +216,8 @@ impl Lowering<'_> {
     }
 
     /// Deviation of the total error that a key switch over the limbs `q` adds to a slot.
-    pub fn switched_noise(&self, q: &LimbSet) -> f64 {
-        let (product, division) = self.key_switch_noise(q);
+    pub fn switched_noise(&self, q: &LimbSet, errors: KeyErrors) -> f64 {
+        let (product, division) = self.key_switch_noise(q, errors);
         product.hypot(division)
     }
 

@@ -12,7 +12,7 @@ use crate::location::place;
 use crate::rns::homomorphic::{Node, NodeId, OBSERVED, Op, Program, Scheme, Table, Values, op_name};
 use crate::rns::kernel::{KernelProgram, KeyUse, LimbSet, OpKind};
 use crate::rns::levels::{Chain, Plan, PlanRules, Scale, integer_factor, levels_used};
-use crate::rns::noise::{F64_ROUNDING, NoiseModel, ckks_failure_log2};
+use crate::rns::noise::{NoiseModel, ckks_failure_log2};
 use polyfabric_kernels::cancel;
 use polyfabric_schemes::rns::{KeyId, KeySet, MissingKey};
 use polyfabric_schemes::tfhe::noise::sum_log2;
@@ -345,7 +345,8 @@ impl Pass<'_> {
         };
         let mut value = self.eager(id, value)?;
         let scale = value.scale;
-        let twin = clear_roundings(program, id) * F64_ROUNDING * scale.real() * value.noise.magnitude;
+        let twin =
+            clear_roundings(program, id) * self.lowering.model().f64_rounding() * scale.real() * value.noise.magnitude;
         value.noise = value.noise.with_systematic(twin, self.lowering.source());
         if let Some(&known) = self.magnitudes.get(id.index()) {
             value.noise.magnitude = value.noise.magnitude.min(known);

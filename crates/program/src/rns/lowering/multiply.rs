@@ -1,7 +1,7 @@
 //! Products of ciphertexts, relinearization, and both relinearization and rescaling in one division.
 
 use super::{CiphertextValue, Lowering, LoweringError, Result};
-use polyfabric_schemes::rns::KeyId;
+use polyfabric_schemes::rns::{KeyErrors, KeyId};
 
 impl Lowering<'_> {
     /// a·b for operands at one level: three parts, not rescaled yet.
@@ -62,7 +62,7 @@ impl Lowering<'_> {
         self.next_step();
         let (more_body, more_mask) = self.key_switch(square, KeyId::Relinearisation)?;
         let parts = vec![self.builder.add(body, more_body)?, self.builder.add(mask, more_mask)?];
-        let added = self.switched_noise(&self.chain.limbs(a.level));
+        let added = self.switched_noise(&self.chain.limbs(a.level), KeyErrors::Relinearisation);
         let noise = a.noise.clone().with_error(added, self.source());
         Ok(CiphertextValue { parts, noise, ..a.clone() })
     }
@@ -90,7 +90,7 @@ impl Lowering<'_> {
             let sum = self.add_times_special(switched, part)?;
             parts.push(self.divide(sum, &drop)?);
         }
-        let (product, _) = self.key_switch_noise(&q);
+        let (product, _) = self.key_switch_noise(&q, KeyErrors::Relinearisation);
         let noise = a.noise.clone().with_error(product, self.source());
         Ok(self.rescaled(CiphertextValue { parts, noise, ..a.clone() }, a.level - 1, drop.len()))
     }

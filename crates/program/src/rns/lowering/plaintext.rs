@@ -186,7 +186,7 @@ impl Lowering<'_> {
             // The rounding error of a single number is the same in every slot; for a complex one it is at most half in either part.
             (Values::Complex(numbers), Scale::Real(scale)) if numbers.len() == 1 => {
                 let number = numbers[0];
-                let error = if number.im == 0.0 { rounding_of(number.re * scale) } else { 0.5f64.sqrt() };
+                let error = if number.im == 0.0 { rounding_of(number.re * scale, &self.model) } else { 0.5f64.sqrt() };
                 let rounding = Rounding { error, scale: a.scale.real(), tail };
                 a.noise.times_rounded(number, scale, rounding, self.source())
             }

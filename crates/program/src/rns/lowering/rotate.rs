@@ -3,7 +3,7 @@
 use super::{CiphertextValue, Hoisting, Lowering, Noise, Result, RotationOrder};
 use crate::rns::kernel::ValueId;
 use polyfabric_kernels::automorphism::GaloisElement;
-use polyfabric_schemes::rns::KeyId;
+use polyfabric_schemes::rns::{KeyErrors, KeyId};
 
 impl Lowering<'_> {
     /// Slot i takes slot i + `steps`.
@@ -51,7 +51,7 @@ impl Lowering<'_> {
                 parts
             }
         };
-        let switched = self.switched_noise(&self.chain.limbs(a.level));
+        let switched = self.switched_noise(&self.chain.limbs(a.level), KeyErrors::Drawn);
         let noise = noise.with_error(switched, self.source());
         Ok(CiphertextValue { parts, noise, ..a.clone() })
     }

@@ -5,6 +5,7 @@ use super::shifts::Shifts;
 use crate::rns::homomorphic::{Complex, Values};
 use crate::rns::kernel::ValueId;
 use crate::rns::levels::Scale;
+use crate::rns::noise::NoiseModel;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -34,8 +35,8 @@ pub struct Rounding {
 }
 
 /// |scaled − round(scaled)| plus its f64 rounding error: at most a half, and near 0 for numbers with no fractional bits.
-pub(super) fn rounding_of(scaled: f64) -> f64 {
-    (scaled - scaled.round()).abs() + scaled.abs() * f64::EPSILON
+pub(super) fn rounding_of(scaled: f64, model: &NoiseModel) -> f64 {
+    (scaled - scaled.round()).abs() + scaled.abs() * 2.0 * model.f64_rounding()
 }
 
 /// An independent source of error.

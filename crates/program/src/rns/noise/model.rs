@@ -12,6 +12,7 @@
 
 use crate::rns::kernel::Conversion;
 use polyfabric_kernels::RingDegree;
+use polyfabric_schemes::rns::KeyErrors;
 
 /// Largest relative rounding error of an f64.
 pub const F64_ROUNDING: f64 = f64::EPSILON / 2.0;
@@ -25,7 +26,11 @@ pub struct NoiseModel {
     pub error_deviation: f64,
     /// Expected Hamming weight of the secret, which equals E|·|² of its value at a root.
     pub secret_weight: f64,
+    /// n: errors of the public key and of switching keys are sums of as many parties' errors. 1 for one owner.
+    pub parties: usize,
     pub encryption: Encryption,
+    /// Whether arithmetic in f64 counts as exact, for errors relative to the result on the numbers as they are encoded.
+    pub exact_encoding: bool,
     /// log2 of the probability that some slot of a ciphertext exceeds its bound. `None` for expected deviations, which bound nothing.
     pub failure_log2: Option<f64>,
 }
@@ -53,7 +58,9 @@ impl NoiseModel {
             degree,
             error_deviation: 3.2,
             secret_weight: degree.get() as f64 * 2.0 / 3.0,
+            parties: 1,
             encryption: Encryption::Public,
+            exact_encoding: false,
             failure_log2: Some(USUAL_FAILURE_LOG2),
         }
     }
@@ -63,12 +70,12 @@ impl NoiseModel {
     }
 
     /// Error of a fresh encryption of a message whose scaled slots are up to `phase`. Secret key (m − a·s + e, a): e and the encoding's
-    /// error. Public key v·(b, a) + (e_0 + m, e_1) with ternary v: v·e + e_0 + e_1·s and the encoding's error.
+    /// error. Public key v·(b, a) + (e_0 + m, e_1) with ternary v: v·e + e_0 + e_1·s and the encoding's error. e is the sum of all parties'.
     pub fn fresh(&self, phase: f64) -> f64 {
         let n = self.n();
         let products = match self.encryption {
             Encryption::Secret => 0.0,
-            Encryption::Public => (self.secret_weight + n * 2.0 / 3.0) * self.product(1),
+            Encryption::Public => (self.secret_weight + self.parties as f64 * n * 2.0 / 3.0) * self.product(1),
         };
         (self.error_deviation * (n * (1.0 + products)).sqrt()).hypot(self.encoding(phase))
     }
@@ -81,7 +88,12 @@ impl NoiseModel {
     /// Deviation of the f64 transform's error in a slot, relative to the largest slot. Each of log2 N − 1 butterfly layers, and the product
     /// with the scale, has relative error below 2·2^-53; the values keep their mean square, and the errors are nearly independent.
     pub fn transform(&self) -> f64 {
-        2.0 * F64_ROUNDING * self.n().log2().sqrt()
+        2.0 * self.f64_rounding() * self.n().log2().sqrt()
+    }
+
+    /// Largest relative rounding error of a public number.
+    pub fn f64_rounding(&self) -> f64 {
+        if self.exact_encoding { 0.0 } else { F64_ROUNDING }
     }
 
     /// E|·|² of the worst slot of a polynomial whose coefficients have this `variance` and `mean`.
@@ -113,14 +125,23 @@ impl NoiseModel {
 
     /// Error of a key switch's inner product before ModDown: √Σ_d E|digit d|²·E|e|². It is treated as if one digit had all of it, which
     /// has the heaviest tail.
-    pub fn inner_product(&self, digits: &[DigitSize], conversion: Conversion) -> f64 {
+    ///
+    /// With n parties a key's error is the sum of n. In the joint relinearization key it is s·e − u·e' + e'', a product with two secrets of
+    /// weight h. A digit times a secret's value is a product of two independent values, whose tail that of one value's square exceeds.
+    pub fn inner_product(&self, digits: &[DigitSize], conversion: Conversion, errors: KeyErrors) -> f64 {
         let squares = digits.iter().map(|digit| match *digit {
             DigitSize::Limbs { log2, primes } => (2.0 * log2).exp2() * self.representation(primes, conversion),
             DigitSize::Window { log2, balanced } => {
                 (2.0 * log2).exp2() * self.worst_slot(1.0 / 12.0, if balanced { 0.0 } else { 0.5 })
             }
         });
-        self.error_deviation * (self.n() * self.product(1) * squares.sum::<f64>()).sqrt()
+        let own = match errors {
+            KeyErrors::Relinearisation if self.parties > 1 => {
+                2.0 * self.secret_weight * self.product(2) + 2.0 * self.product(1)
+            }
+            _ => self.product(1),
+        };
+        self.error_deviation * (self.parties as f64 * self.n() * own * squares.sum::<f64>()).sqrt()
     }
 
     /// Number of deviations that an error exceeds in any slot with probability 2^[`Self::failure_log2`]; |error|² of a Gaussian is

@@ -1,10 +1,11 @@
 //! Noise bounds of every node of a lowered program.
 
 use crate::location::place;
-use crate::rns::homomorphic::{NodeId, Program, op_name};
+use crate::rns::homomorphic::{NodeId, Op, Program, op_name};
 use crate::rns::levels::{Chain, Scale};
 use crate::rns::lowering::Lowered;
 use crate::rns::noise::NoiseModel;
+use polyfabric_schemes::joint::Smudging;
 use std::collections::BTreeMap;
 use std::fmt;
 use thiserror::Error;
@@ -26,6 +27,8 @@ pub struct NodeReport {
     pub spread_bound: f64,
     /// Bound of the message in every slot, from the inputs' bounds; an over-estimate for sums.
     pub magnitude: f64,
+    /// The noise that each of several owners adds to an output; `bound` contains that of all of them.
+    pub smudging: Option<Smudging>,
     /// Bits between the largest phase and half the modulus; if negative, the message may wrap around.
     pub headroom: f64,
 }
@@ -102,11 +105,32 @@ impl NoiseReport {
                 bound: spread_bound + state.concentrated,
                 spread_bound,
                 magnitude: state.magnitude,
+                smudging: None,
                 headroom: chain.log2_modulus(state.level) - 1.0 - (state.scale.real() * state.magnitude).log2(),
             }
         };
         let special_primes = lowered.choice.gadget.special.len();
         Self { nodes: lowered.nodes.iter().map(node).collect(), special_primes }
+    }
+
+    /// Adds the smudging noise of several owners to the outputs, so that it hides the errors in `hidden` with `bits` bits: a report of the same
+    /// program for exact encodings, as what the inputs' encoding adds is part of the result.
+    pub fn smudge(&mut self, hidden: &Self, program: &Program, model: &NoiseModel, bits: f64) {
+        for node in &mut self.nodes {
+            let is_output = matches!(program.node(node.node).op, Op::Output { .. });
+            let Some(hidden) = hidden.node(node.node).filter(|_| is_output) else { continue };
+            // The norm of an error's coefficients is at most its largest value at a root.
+            let log2_scale = node.scale.real().log2();
+            let smudging = Smudging::hiding(hidden.bound.log2() + log2_scale, bits);
+            let failure = model.failure_log2.unwrap_or(0.0);
+            let noise = (smudging.bound_log2(model.parties, model.degree, failure) - log2_scale).exp2();
+            node.spread_bound += noise;
+            node.bound += noise;
+            node.smudging = Some(smudging);
+            // Only the noise of an output of zeros.
+            let size = node.magnitude.max(f64::MIN_POSITIVE);
+            node.headroom -= ((size + noise) / size).log2();
+        }
     }
 
     pub fn node(&self, id: NodeId) -> Option<&NodeReport> {

@@ -71,6 +71,7 @@ pub(super) fn encode(parameters: &Parameters) -> Vec<u8> {
     let secret = match literal.secret {
         SecretDistribution::UniformTernary => [0, 0],
         SecretDistribution::SparseTernary(weight) => [1, weight as u32],
+        SecretDistribution::JointTernary(parties) => [2, parties as u32],
     };
     push(&mut block, &secret);
     push(&mut block, &[literal.ephemeral_weight.unwrap_or(0) as u32]);
@@ -122,6 +123,7 @@ pub(super) fn decode(block: &[u8]) -> Result<Parameters, FormatError> {
     let secret = match (fields.u32()?, fields.u32()?) {
         (0, 0) => SecretDistribution::UniformTernary,
         (1, weight) => SecretDistribution::SparseTernary(weight as usize),
+        (2, parties) => SecretDistribution::JointTernary(parties as usize),
         _ => return Err(FormatError::ParameterBlock("the secret is of no known kind")),
     };
     let ephemeral = fields.u32()? as usize;

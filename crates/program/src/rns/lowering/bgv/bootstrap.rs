@@ -27,7 +27,7 @@ use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_schemes::bgv::noise::{DigitSize, KAPPA, RARE_KAPPA, Spread};
 use polyfabric_schemes::bgv::parameters::{BootstrapLiteral, MIN_MARGIN};
 use polyfabric_schemes::bgv::{BOOTSTRAP_SECRET, Parameters};
-use polyfabric_schemes::rns::{KeyId, LimbId};
+use polyfabric_schemes::rns::{KeyErrors, KeyId, LimbId};
 
 /// The automorphisms of the trace in order: N + 1, N/2 + 1, …, 3. After the first i only multiples of X^(2^i) remain.
 pub fn trace_elements(degree: polyfabric_kernels::RingDegree) -> Vec<GaloisElement> {
@@ -145,7 +145,7 @@ fn inner_product(
     // y_0 + y_1·s is as large as a rounding, times 2^e.
     let noise = rules
         .model()
-        .inner_product(log2_t, &[digit])
+        .inner_product(log2_t, &[digit], KeyErrors::Drawn)
         .plus(rules.model().rounding(f64::from(exponent), Spread::centred(1)));
     let limbs = rules.limbs();
     evaluator.count("inner_product", limbs);

@@ -11,7 +11,8 @@ use crate::rns::lowering::{CiphertextValue, Lowering, Noise as SlotNoise};
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_schemes::bgv::noise::{Noise, RARE_KAPPA};
-use polyfabric_schemes::rns::KeyId;
+use polyfabric_schemes::joint::Smudging;
+use polyfabric_schemes::rns::{KeyErrors, KeyId};
 use std::collections::BTreeMap;
 
 /// A BGV ciphertext: its tracked state and, unless the run is dry, its polynomials.
@@ -190,14 +191,15 @@ impl<'l, 'a> Evaluator<'l, 'a> {
     ///
     /// # Errors
     /// [`BgvError::Noise`].
-    pub fn output(&mut self, name: &str, value: &BgvValue) -> Result<BgvValue> {
+    pub fn output(&mut self, name: &str, value: &BgvValue) -> Result<(BgvValue, Option<Smudging>)> {
         let value = self.linear(value)?;
-        let value = self.checked(value)?;
+        let (smudging, state) = self.rules.smudged(value.state);
+        let value = self.checked(BgvValue { state, ..value })?;
         self.held.kappa = self.held.kappa.min(self.rules.kappa_of_output(&value.state));
         if let Some(lowering) = &mut self.lowering {
             lowering.output(name, &Self::ciphertext(&value));
         }
-        Ok(value)
+        Ok((value, smudging))
     }
 
     /// `value` relinearized to two parts.
@@ -488,7 +490,8 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         }
         let value = self.linear(value)?;
         self.count("automorphism", value.state.limbs);
-        let noise = value.state.noise.plus(self.rules.key_switch(value.state.limbs, value.state.log2_t));
+        let noise =
+            value.state.noise.plus(self.rules.key_switch(value.state.limbs, value.state.log2_t, KeyErrors::Drawn));
         let parts = self.emit(&[&value], |lowering, of| Ok(lowering.automorphism(&of[0], element)?.parts))?;
         self.checked(BgvValue { state: State { noise, ..value.state }, parts })
     }

@@ -11,6 +11,7 @@ use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_schemes::bgv::{Encoder, EncodingError, Noise, Parameters};
 use polyfabric_schemes::ckks::encoding::SpecialFft;
+use polyfabric_schemes::joint::Smudging;
 use polyfabric_schemes::rns::KeyId;
 use std::collections::BTreeMap;
 
@@ -18,8 +19,10 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq)]
 pub struct BgvPort {
     pub name: String,
-    /// Limbs, correction factor and noise.
+    /// Limbs, correction factor and noise, with that of smudging.
     pub state: State,
+    /// The noise that each of several owners adds to an output.
+    pub smudging: Option<Smudging>,
 }
 
 /// Limbs, correction factors and noise of a whole program.
@@ -185,6 +188,7 @@ pub fn lower(
     let slots = SlotModel {
         error_deviation: model.error_deviation,
         secret_weight: model.secret_weight,
+        parties: model.parties,
         encryption: Encryption::Secret,
         ..SlotModel::ternary(model.degree)
     };
@@ -268,7 +272,7 @@ impl Walk<'_> {
                 }
                 let noise = evaluator.rules().model().fresh_public((self.t.value() as f64).log2());
                 let value = evaluator.input(name, self.t, limbs, noise)?;
-                self.plan.inputs.push(BgvPort { name: name.to_string(), state: value.state });
+                self.plan.inputs.push(BgvPort { name: name.to_string(), state: value.state, smudging: None });
                 Ok(value)
             }
             Op::Constant { .. } | Op::MulPlainScaled { .. } | Op::Lookup { .. } => Err(BgvError::NotBgv),
@@ -309,9 +313,9 @@ impl Walk<'_> {
             },
             Op::Bootstrap { .. } => bootstrap::refresh(evaluator, operand(0)?, self.parameters),
             Op::Output { name } => {
-                let mut value = evaluator.output(name, operand(0)?)?;
+                let (mut value, smudging) = evaluator.output(name, operand(0)?)?;
                 value.state.factor = self.t.reduce(value.state.factor);
-                self.plan.outputs.push(BgvPort { name: name.to_string(), state: value.state });
+                self.plan.outputs.push(BgvPort { name: name.to_string(), state: value.state, smudging });
                 Ok(value)
             }
         }

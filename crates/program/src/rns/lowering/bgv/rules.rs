@@ -6,7 +6,8 @@ use crate::rns::lowering::RnsLowering;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_schemes::bgv::noise::{DigitSize, Noise, NoiseModel, Spread};
 use polyfabric_schemes::gsw::noise::GadgetSize;
-use polyfabric_schemes::rns::GadgetLiteral;
+use polyfabric_schemes::joint::Smudging;
+use polyfabric_schemes::rns::{GadgetLiteral, KeyErrors};
 
 /// A ciphertext's state, independent of its data.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,6 +36,8 @@ pub struct Rules {
     conversion: Conversion,
     division: Conversion,
     log2_key_t: f64,
+    /// Bits that smudging hides errors of outputs with, if the keys have several owners.
+    smudging_bits: Option<f64>,
 }
 
 impl Rules {
@@ -57,6 +60,7 @@ impl Rules {
             conversion: choice.conversion,
             division: choice.division,
             log2_key_t,
+            smudging_bits: (model.parties > 1).then_some(choice.smudging_bits),
         }
     }
 
@@ -85,6 +89,14 @@ impl Rules {
     /// Largest κ for which decryption accepts an output ([`Noise::phase_limit`]).
     pub fn kappa_of_output(&self, state: &State) -> f64 {
         state.noise.kappa_within(state.noise.phase_limit(self.log2_q[state.limbs] - 1.0))
+    }
+
+    /// The smudging noise of an output with several owners, and its state with that noise.
+    pub fn smudged(&self, state: State) -> (Option<Smudging>, State) {
+        let Some(bits) = self.smudging_bits else { return (None, state) };
+        let smudging = Smudging::hiding(state.noise.rare_bound - state.log2_t, bits);
+        let noise = state.noise.plus(self.model.smudging(state.log2_t, smudging.log2_deviation));
+        (Some(smudging), State { noise, ..state })
     }
 
     /// Distribution of the numbers that a conversion from `limbs` limbs gives.
@@ -127,9 +139,9 @@ impl Rules {
     }
 
     /// The noise that a key switch over the first `limbs` limbs adds to a ciphertext whose errors are multiples of 2^`log2_t`.
-    pub fn key_switch(&self, limbs: usize, log2_t: f64) -> Noise {
+    pub fn key_switch(&self, limbs: usize, log2_t: f64, errors: KeyErrors) -> Noise {
         let rounded = Self::spread(self.division, self.special);
-        let inner = self.model.inner_product(self.log2_key_t, &self.digits(limbs)).scale(-self.log2_special);
+        let inner = self.model.inner_product(self.log2_key_t, &self.digits(limbs), errors).scale(-self.log2_special);
         if self.special == 0 { inner } else { inner.plus(self.model.rounding(log2_t, rounded)) }
     }
 
@@ -139,7 +151,7 @@ impl Rules {
         if !state.quadratic {
             return state;
         }
-        let noise = state.noise.plus(self.key_switch(state.limbs, state.log2_t));
+        let noise = state.noise.plus(self.key_switch(state.limbs, state.log2_t, KeyErrors::Relinearisation));
         State { noise, quadratic: false, ..state }
     }
 

@@ -17,6 +17,7 @@ use crate::rns::approximation::lookup::TablePolynomial;
 use crate::rns::approximation::modular_reduction::Method;
 use crate::rns::homomorphic::{Complex, Table};
 use crate::rns::lowering::{CiphertextValue, Lowering, LoweringError, Noise, Points, Result};
+use polyfabric_schemes::rns::KeyErrors;
 use std::f64::consts::{SQRT_2, TAU};
 
 /// e^(2πi·v/p) in every slot, and its relative error.
@@ -94,7 +95,7 @@ impl Lowering<'_> {
         let radians = TAU * reduction.literal().range as f64 / real(part.scale);
         let angle = radians * part.noise.bound(tail) + TAU * error;
         // A part is a sum of conjugates, so that its errors are real, except that of the switch after the conjugation.
-        let imaginary = radians * self.switched_noise(&self.chain().limbs(part.level));
+        let imaginary = radians * self.switched_noise(&self.chain().limbs(part.level), KeyErrors::Drawn);
         let mut variable = part.clone();
         variable.noise = Noise { magnitude: 1.0, ..Noise::none() };
         let coefficients = super::parameters::base_coefficients(reduction);
@@ -166,7 +167,7 @@ impl Lowering<'_> {
         let (plus, minus) = (self.add(x, &imaginary)?, self.sub(x, &imaginary)?);
         let conjugate = self.conjugate(&minus)?;
         let mut sum = self.add(&plus, &conjugate)?;
-        let switched = self.switched_noise(&self.chain().limbs(sum.level));
+        let switched = self.switched_noise(&self.chain().limbs(sum.level), KeyErrors::Drawn);
         sum.noise = x.noise.clone().with_error(switched, self.source());
         let expected = self.chain().scale(sum.level);
         if self.chain().alike(sum.scale, expected) {

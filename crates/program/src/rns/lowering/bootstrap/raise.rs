@@ -6,7 +6,7 @@ use crate::rns::kernel::{Conversion, LimbSet, ValueId};
 use crate::rns::levels::Scale;
 use crate::rns::lowering::{CiphertextValue, Lowering, Noise, Result};
 use crate::rns::noise::{DigitSize, NoiseModel};
-use polyfabric_schemes::rns::{GadgetLiteral, KeyId};
+use polyfabric_schemes::rns::{GadgetLiteral, KeyErrors, KeyId};
 
 /// log2 of the largest mean scale of the matrices of coefficients to slots. Entries are f64 with 53 bits, so larger scales are useless.
 const MOST_BITS: f64 = 58.0;
@@ -42,7 +42,8 @@ impl Lowering<'_> {
                 let special = self.special_limbs().clone();
                 let (more, mask) = (self.divide(more, &special)?, self.divide(mask, &special)?);
                 let body = self.builder().add(body, more)?;
-                let switched = self.encapsulation_noise(plan, gadget).hypot(self.switched_noise(&top));
+                let switched =
+                    self.encapsulation_noise(plan, gadget).hypot(self.switched_noise(&top, KeyErrors::Drawn));
                 (vec![body, mask], a.noise.deviation.hypot(switched))
             }
         };
@@ -100,7 +101,7 @@ impl Lowering<'_> {
         let digits: Vec<DigitSize> = self.chain().limbs(0).iter().map(digit).collect();
         let model = NoiseModel { secret_weight: plan.literal().secret.hamming_weight() as f64, ..*self.model() };
         let rounding = model.division(gadget.special.len(), self.choice().division, 2);
-        model.inner_product(&digits, Conversion::Centred).hypot(rounding)
+        model.inner_product(&digits, Conversion::Centred, KeyErrors::Drawn).hypot(rounding)
     }
 
     /// The sum of rotations by n, 2n, …: N/2n times the component of period n.

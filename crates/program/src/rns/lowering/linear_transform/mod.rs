@@ -29,6 +29,7 @@ use crate::rns::homomorphic::{Complex, Diagonals, Values};
 use crate::rns::kernel::{LimbSet, ValueId};
 use crate::rns::levels::Scale;
 use polyfabric_kernels::automorphism::GaloisElement;
+use polyfabric_schemes::rns::KeyErrors;
 use std::collections::BTreeMap;
 
 /// A matrix ready for the lowering: steps chosen, and diagonals rotated for their giant steps.
@@ -215,7 +216,7 @@ impl Lowering<'_> {
 
     /// The error before the rescaling: a's error in independent slots, the diagonals' rounding, and the key switches.
     fn transform_noise(&mut self, a: &CiphertextValue, prepared: &PreparedTransform, encoding: f64) -> Noise {
-        let switched = self.switched_noise(&self.chain().limbs(a.level));
+        let switched = self.switched_noise(&self.chain().limbs(a.level), KeyErrors::Drawn);
         // A diagonal is a polynomial with two coefficients per entry.
         let terms = 2.0 * (prepared.diagonals * prepared.period) as f64;
         let transforms = self.model.transform() * encoding * prepared.row_deviation;

@@ -11,7 +11,6 @@ use super::profile::Points;
 use super::{CiphertextValue, Lowering, LoweringError, Result};
 use crate::rns::homomorphic::{Basis, Complex, Polynomial, Values};
 use crate::rns::levels::Scale;
-use crate::rns::noise::F64_ROUNDING;
 use plan::{Family, Joint, Node};
 use std::collections::BTreeMap;
 
@@ -349,7 +348,7 @@ impl Lowering<'_> {
         let residues: Vec<u64> = limbs.iter().map(residue).collect();
         let mut sum = a.clone();
         sum.parts[0] = self.builder.add_constant(a.parts[0], &residues)?;
-        let rounding = 0.5f64.max(scaled.abs() * F64_ROUNDING);
+        let rounding = 0.5f64.max(scaled.abs() * self.model.f64_rounding());
         sum.noise = a.noise.clone().plus_number(value.into()).with_systematic(rounding, self.source());
         Ok(sum)
     }
