@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The initial rotation of a blind rotation: X^-b times a test polynomial, on its way to banks in the order of `strided_rotator`. Coefficient i, in column i / LINES, goes to i - b modulo 2 N. Word w of the polynomial has LINK coefficients of line w / PARTS, in columns (w mod PARTS) LINK to (w mod PARTS) LINK + LINK - 1, PARTS = COLUMNS / LINK. So a word goes to
-// one line, with rotated columns, and no word waits for another. What goes to the banks is in registers.
+// one line, with rotated columns, and no word waits for another. The outputs to the banks are registers.
 module initial_rotation #(
     parameter int unsigned LOG2_DEGREE = 6,
     parameter int unsigned LOG2_COLUMNS = 2,
