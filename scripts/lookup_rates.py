@@ -41,7 +41,7 @@ def timed_dimension(parameters: dict[str, Any]) -> int:
     return min(FEWER, parameters["lwe_dimension"])
 
 
-def one_of_a_batch(parameters: dict[str, Any], program: str, unroll: int = 1) -> float:
+def one_of_a_batch(parameters: dict[str, Any], program: str, unroll: int | None = None) -> float:
     """Milliseconds of a built-in program per further ciphertext, with fewer secret bits."""
     from polyfabric import _native
     from polyfabric.schemes.tfhe import ElementContext, ElementPlan
@@ -73,7 +73,8 @@ def measured() -> dict[str, dict[str, Any]]:
     found = {}
     for parameters in default_sets():
         bits, few = parameters["lwe_dimension"], timed_dimension(parameters)
-        lookup = [one_of_a_batch(parameters, "pbs", unroll) * bits / few for unroll in UNROLLED]
+        unrolled = [None] if "secret" in parameters else UNROLLED
+        lookup = [one_of_a_batch(parameters, "pbs", unroll) * bits / few for unroll in unrolled]
         # Of every column of the key, the body's too.
         switched = "key_switch_gadget" in parameters
         key_switch = one_of_a_batch(parameters, "keyswitch") * (bits + 1) / (few + 1) if switched else 0.0
@@ -85,7 +86,7 @@ def measured() -> dict[str, dict[str, Any]]:
 def table(by_instructions: dict[str, dict[str, dict[str, Any]]]) -> str:
     """The text of the table."""
     lines = [
-        "# Milliseconds of processor time of one lookup, with 1, 2 and 4 secret bits an iteration, and of one key switch, in batches.",
+        "# Milliseconds of processor time of one lookup, with 1, 2 and 4 secret bits an iteration or a block of a block-binary key, and of one key switch, in batches.",
         f"# Measured on {datetime.date.today()}, on {processor()['name']}, by `.venv/bin/python scripts/lookup_rates.py`. Do not edit.",
     ]
     for parameters in default_sets():

@@ -16,7 +16,7 @@ use polyfabric_runtime::tfhe::{RunError, cpu::Executor};
 use polyfabric_schemes::tfhe::noise::Transform;
 use polyfabric_schemes::tfhe::server_key::no_progress;
 use polyfabric_schemes::tfhe::{
-    BatchError, ClientKey, KeyError, KeyUnrolling, LweBatch, LweKind, Parameters, RandomnessError, ServerKey,
+    BatchError, ClientKey, KeyError, KeyUnrolling, LweBatch, LweKind, Parameters, RandomnessError, Secret, ServerKey,
     UnrollingError,
 };
 use serde::Serialize;
@@ -202,7 +202,8 @@ struct Planned {
 impl Planned {
     fn new(operation: Operation, bits: u32, threads: usize, unroll: KeyUnrolling) -> Result<Self, OwnError> {
         let program = operation.program(bits, threads)?;
-        let chosen = choose_parameters(&program, FAILURE, unroll, Transform::F64, (Encryption::Secret, None))?;
+        let keys = (false, Some(unroll.bits()));
+        let chosen = choose_parameters(&program, FAILURE, keys, Transform::F64, (Encryption::Secret, None))?;
         let choice = TfheLowering { key_unrolling: unroll.bits(), ..TfheLowering::processor(chosen.key_switch) };
         let kernel = lower(&program, &chosen.parameters, &choice)?;
         Ok(Self {
@@ -298,7 +299,7 @@ pub fn measure(
     if let Some(&width) = arguments.widths.iter().find(|width| !WIDTHS.contains(width)) {
         return Err(OwnError::Width(width).into());
     }
-    let unroll = KeyUnrolling::new(arguments.unroll).map_err(OwnError::from)?;
+    let unroll = KeyUnrolling::new(Some(arguments.unroll), Secret::Binary).map_err(OwnError::from)?;
     if let Some(peer) = &mut peer {
         peer.integer_keys()?;
     }

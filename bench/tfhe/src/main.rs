@@ -102,6 +102,7 @@ fn unrollings(set: &Set) -> &'static [KeyUnrolling] {
         "strix-I" => &[KeyUnrolling::TWO, KeyUnrolling::FOUR],
         // The plain key has 1 GB in the transform domain already.
         "strix-IV" => &[],
+        _ if !set.parameters.secret().is_binary() => &[],
         _ => &[KeyUnrolling::TWO],
     }
 }
@@ -246,7 +247,8 @@ fn measure(arguments: &Arguments, isa: Isa, sets: &[Set], mut peer: Option<Peer>
         if let Some(peer) = &mut peer {
             peer.keys(&set.dimensions)?;
         }
-        let plain = configurations(set, arguments).into_iter().map(|configuration| (KeyUnrolling::ONE, configuration));
+        let own = KeyUnrolling::of(set.parameters.secret());
+        let plain = configurations(set, arguments).into_iter().map(|configuration| (own, configuration));
         let batch = Configuration { batch: 64, threads: 1 };
         let runs: Vec<_> = plain.chain(unrollings(set).iter().map(|&unrolling| (unrolling, batch))).collect();
         for runs in runs.chunk_by(|a, b| a.0 == b.0) {
@@ -268,7 +270,7 @@ fn measure(arguments: &Arguments, isa: Isa, sets: &[Set], mut peer: Option<Peer>
                 let rows = compare(set, ours.as_mut(), peer, configuration, repetitions, clock, peak, unrolling)?;
                 for row in rows {
                     // A key switch does not depend on the bootstrapping key.
-                    if unrolling != KeyUnrolling::ONE && row.operation == "keyswitch" {
+                    if unrolling != own && row.operation == "keyswitch" {
                         continue;
                     }
                     report::print_row(&row);

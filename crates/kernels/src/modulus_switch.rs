@@ -21,9 +21,9 @@ pub fn modulus_switch<T: Torus>(values: &[T], log2_modulus: u32, switched: &mut 
     }
 }
 
-/// [`modulus_switch`] of one LWE ciphertext, mask and body, that subtracts half the sum of the mask's rounding errors from the body before rounding it.
-/// With e_i = a_i − ⌊a_i⌉ the phase errs by Σ e_i (s_i − 1/2) instead of Σ e_i s_i: half of the variance, for any key.
-pub fn modulus_switch_centred<T: Torus>(ciphertext: &[T], log2_modulus: u32, switched: &mut [u32]) {
+/// [`modulus_switch`] of one LWE ciphertext, mask and body, that subtracts the sum of the mask's rounding errors, times the mean 1/`choices` of a key bit, from the body before
+/// rounding it. With e_i = a_i − ⌊a_i⌉ the phase errs by Σ e_i (s_i − 1/`choices`) instead of Σ e_i s_i: for uniform bits, of 2 choices, half of the variance, for any key.
+pub fn modulus_switch_centred<T: Torus>(ciphertext: &[T], log2_modulus: u32, choices: u32, switched: &mut [u32]) {
     modulus_switch(ciphertext, log2_modulus, switched);
     let (Some((&body, mask)), Some((out, rounded))) = (ciphertext.split_last(), switched.split_last_mut()) else {
         return;
@@ -33,7 +33,7 @@ pub fn modulus_switch_centred<T: Torus>(ciphertext: &[T], log2_modulus: u32, swi
         i128::from(value.wrapping_sub(T::from_u64(u64::from(rounded) << dropped)).to_i64())
     };
     let errors: i128 = mask.iter().zip(&*rounded).map(error).sum();
-    // Half of at most n · q/2; only its value modulo q matters.
-    let corrected = body.wrapping_sub(T::from_u64((errors >> 1) as u64));
+    // A part of at most n · q/2; only its value modulo q matters.
+    let corrected = body.wrapping_sub(T::from_u64(errors.div_euclid(i128::from(choices)) as u64));
     modulus_switch(&[corrected], log2_modulus, std::slice::from_mut(out));
 }

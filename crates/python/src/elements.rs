@@ -11,7 +11,6 @@ use polyfabric_planner::elements::{self, ElementPlan, Request};
 use polyfabric_program::tfhe::builtin::NAMES;
 use polyfabric_program::tfhe::lowering::KeySwitchOrder;
 use polyfabric_program::tfhe::noise::Encryption;
-use polyfabric_schemes::tfhe::KeyUnrolling;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
@@ -27,22 +26,19 @@ fn order_of(name: &str) -> Result<KeySwitchOrder, Failure> {
     })
 }
 
-fn unrolling(bits: u32) -> Result<KeyUnrolling, Failure> {
-    KeyUnrolling::new(bits).map_err(Failure::of(Kind::Program))
-}
-
 #[pymethods]
 impl PyProgram {
     /// Plans the program; returns (kernel program, noise as JSON).
     ///
     /// Without `parameters`, chooses the cheapest default set that fails with probability at most 2^`max_failure`. `key_switch` is "none",
-    /// "before" or "after"; without it, the first feasible order. `key_unrolling` is the number of secret bits per iteration. `public`:
+    /// "before" or "after"; without it, the first feasible order. `key_unrolling` is the number of secret bits per iteration. `blocks`: without
+    /// `parameters`, chooses among sets with block-binary keys. `public`:
     /// inputs are encrypted with the public key. `circuit_privacy`: bits with which outputs hide their computation. `memory`: maximum
     /// bytes for planning. With `machine`, uses its arithmetic and its accumulation; otherwise the CPU's.
     /// arithmetic and the sums that it forms; else as a processor executes programs.
     #[pyo3(signature = (
-        parameters = None, key_switch = None, machine = None, max_failure = DEFAULT_FAILURE_LOG2, key_unrolling = 1, public = false,
-        circuit_privacy = None, memory = None
+        parameters = None, key_switch = None, machine = None, max_failure = DEFAULT_FAILURE_LOG2, key_unrolling = None, blocks = false,
+        public = false, circuit_privacy = None, memory = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "named ones in Python")]
     fn plan(
@@ -52,14 +48,15 @@ impl PyProgram {
         key_switch: Option<&str>,
         machine: Option<&PyMachine>,
         max_failure: f64,
-        key_unrolling: u32,
+        key_unrolling: Option<u32>,
+        blocks: bool,
         public: bool,
         circuit_privacy: Option<f64>,
         memory: Option<u64>,
     ) -> PyResult<(PyKernelProgram, String)> {
         let parameters = parameters.map(|parameters| parameters.0.clone());
         let machine = machine.map(|machine| Arc::clone(machine.description()));
-        let (key_switch, unrolling) = (key_switch.map(order_of).transpose()?, unrolling(key_unrolling)?);
+        let key_switch = key_switch.map(order_of).transpose()?;
         let program = Arc::clone(&self.0);
         released(py, move || {
             let request = Request {
@@ -67,7 +64,8 @@ impl PyProgram {
                 key_switch,
                 machine: machine.as_deref(),
                 max_failure,
-                unrolling,
+                unrolling: key_unrolling,
+                blocks,
                 encryption: if public { Encryption::Public } else { Encryption::Secret },
                 circuit_privacy,
                 memory,
@@ -86,16 +84,16 @@ pub fn built_in_names() -> Vec<&'static str> {
 
 /// (program, kernel program, message bits, log2 failure probability of a ciphertext, bound of a result's phase error).
 #[pyfunction]
-#[pyo3(signature = (name, parameters, batch, machine = None, key_unrolling = 1))]
+#[pyo3(signature = (name, parameters, batch, machine = None, key_unrolling = None))]
 pub fn built_in(
     py: Python<'_>,
     name: &str,
     parameters: &PyParameters,
     batch: usize,
     machine: Option<&PyMachine>,
-    key_unrolling: u32,
+    key_unrolling: Option<u32>,
 ) -> PyResult<(PyProgram, PyKernelProgram, u32, f64, f64)> {
-    let executed = (machine.map(|machine| &**machine.description()), unrolling(key_unrolling)?);
+    let executed = (machine.map(|machine| &**machine.description()), key_unrolling);
     detached(py, || {
         let built = elements::built_in(name, &parameters.0, batch, executed)?;
         let (program, kernel) = (PyProgram(Arc::new(built.program)), PyKernelProgram(Arc::new(built.kernel)));

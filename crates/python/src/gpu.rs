@@ -11,17 +11,17 @@ use crate::workers::detached;
 use polyfabric_kernels::RingDegree;
 use polyfabric_runtime::gpu::{Card, Device, GpuError, Shape, multiply_adds, rns};
 use polyfabric_schemes::rns::RnsPolynomial;
-use polyfabric_schemes::tfhe::{AnyServerKey, KeyUnrolling};
+use polyfabric_schemes::tfhe::AnyServerKey;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 
 /// Name of the GPU for programs of `parameters` with `unroll` secret bits per iteration. Fails if there is none, or if the kernels do not
 /// support the parameters.
 #[pyfunction]
-pub fn gpu(py: Python<'_>, parameters: &PyParameters, unroll: u32) -> PyResult<String> {
+pub fn gpu(py: Python<'_>, parameters: &PyParameters, unroll: Option<u32>) -> PyResult<String> {
     let parameters = &parameters.0;
     detached(py, || {
-        let unrolling = KeyUnrolling::new(unroll).map_err(Failure::of(Kind::Parameter))?;
+        let unrolling = parameters.unrolling(unroll).map_err(Failure::of(Kind::Parameter))?;
         let card = card().map_err(Failure::of(Kind::Run))?;
         card.serves(parameters, unrolling).map_err(Failure::of(Kind::Run))?;
         Ok(card.name().to_owned())
@@ -49,10 +49,10 @@ pub fn gpu_peak() -> (&'static str, usize, f64) {
 #[pyfunction]
 pub fn gpu_layout(
     parameters: &PyParameters,
-    unroll: u32,
+    unroll: Option<u32>,
     shared_bytes: usize,
 ) -> Result<BTreeMap<&'static str, usize>, Failure> {
-    let (set, unrolling) = (&parameters.0, KeyUnrolling::new(unroll).map_err(Failure::of(Kind::Parameter))?);
+    let (set, unrolling) = (&parameters.0, parameters.0.unrolling(unroll).map_err(Failure::of(Kind::Parameter))?);
     let shape = Shape::new(set, unrolling, shared_bytes).map_err(Failure::of(Kind::Run))?;
     shape.source(set).map_err(Failure::of(Kind::Run))?;
     Ok(BTreeMap::from([
@@ -66,8 +66,12 @@ pub fn gpu_layout(
 /// CUDA source of the kernels for `parameters`, `unroll` secret bits per iteration, and `shared_bytes` bytes of shared memory per block; and
 /// the largest shared memory of a blind-rotation block.
 #[pyfunction]
-pub fn gpu_kernels(parameters: &PyParameters, unroll: u32, shared_bytes: usize) -> Result<(String, usize), Failure> {
-    let unrolling = KeyUnrolling::new(unroll).map_err(Failure::of(Kind::Parameter))?;
+pub fn gpu_kernels(
+    parameters: &PyParameters,
+    unroll: Option<u32>,
+    shared_bytes: usize,
+) -> Result<(String, usize), Failure> {
+    let unrolling = parameters.0.unrolling(unroll).map_err(Failure::of(Kind::Parameter))?;
     let shape = Shape::new(&parameters.0, unrolling, shared_bytes).map_err(Failure::of(Kind::Run))?;
     let source = shape.source(&parameters.0).map_err(Failure::of(Kind::Run))?;
     Ok((source.text(None), shape.most_shared_bytes()))

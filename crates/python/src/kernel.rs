@@ -65,6 +65,12 @@ impl PyKernelProgram {
         PyParameters(self.0.parameters.clone())
     }
 
+    /// Secret bits per iteration of blind rotation.
+    #[getter]
+    fn key_unrolling(&self) -> u32 {
+        self.0.choice.key_unrolling
+    }
+
     /// Key-switch order: "none", "before" or "after" the blind rotation.
     #[getter]
     fn key_switch(&self) -> &'static str {

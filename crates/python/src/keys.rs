@@ -192,9 +192,14 @@ impl PyClientKey {
 
     /// The serialized evaluation key for `key_unrolling` secret bits per iteration. It is not expanded here, since only the server computes
     /// with it. Calls `progress(stage, done, total)` occasionally.
-    #[pyo3(signature = (progress = None, key_unrolling = 1))]
-    fn evaluation_key(&self, py: Python<'_>, progress: Option<Py<PyAny>>, key_unrolling: u32) -> PyResult<Vec<u8>> {
-        let unrolling = KeyUnrolling::new(key_unrolling).map_err(Failure::of(Kind::Program))?;
+    #[pyo3(signature = (progress = None, key_unrolling = None))]
+    fn evaluation_key(
+        &self,
+        py: Python<'_>,
+        progress: Option<Py<PyAny>>,
+        key_unrolling: Option<u32>,
+    ) -> PyResult<Vec<u8>> {
+        let unrolling = self.key.parameters().unrolling(key_unrolling).map_err(Failure::of(Kind::Program))?;
         let (client, callback) = (&*self.key, Callback::new(progress));
         detached(py, || {
             let compressed = PyServerKey::compressed(client, unrolling, &callback)?;
@@ -243,14 +248,14 @@ impl PyServerKey {
     /// Generates the evaluation keys of `client` for `key_unrolling` secret bits per iteration. Calls `progress(stage, done, total)`
     /// occasionally.
     #[staticmethod]
-    #[pyo3(signature = (client, progress = None, key_unrolling = 1))]
+    #[pyo3(signature = (client, progress = None, key_unrolling = None))]
     fn generate(
         py: Python<'_>,
         client: &PyClientKey,
         progress: Option<Py<PyAny>>,
-        key_unrolling: u32,
+        key_unrolling: Option<u32>,
     ) -> PyResult<Self> {
-        let unrolling = KeyUnrolling::new(key_unrolling).map_err(Failure::of(Kind::Program))?;
+        let unrolling = client.key.parameters().unrolling(key_unrolling).map_err(Failure::of(Kind::Program))?;
         let client = &*client.key;
         let callback = Callback::new(progress);
         detached(py, || {
@@ -310,7 +315,7 @@ impl PyServerKey {
         source: Source,
         progress: Option<Py<PyAny>>,
         limit: Option<u64>,
-        expected: Option<(PyParameters, u32)>,
+        expected: Option<(PyParameters, Option<u32>)>,
     ) -> PyResult<Self> {
         let callback = Callback::new(progress);
         detached(py, || {
@@ -334,7 +339,8 @@ impl PyServerKey {
 }
 
 /// Reads the transport form of evaluation keys of the set `expected` with `bits` secret bits per iteration.
-fn of_set(source: &Source, expected: &Parameters, bits: u32) -> Result<AnyCompressedServerKey, Failure> {
+fn of_set(source: &Source, expected: &Parameters, bits: Option<u32>) -> Result<AnyCompressedServerKey, Failure> {
+    let bits = expected.unrolling(bits).map_err(Failure::of(Kind::Program))?.bits();
     let compressed = source.read_of(expected, AnyCompressedServerKey::read_payload)?;
     let found = match &compressed {
         AnyCompressedServerKey::Torus32(key) => key.unrolling(),

@@ -3,7 +3,7 @@
 use crate::failure::{Failure, Kind};
 use polyfabric_schemes::tfhe::noise::Transform;
 use polyfabric_schemes::tfhe::table::capacities;
-use polyfabric_schemes::tfhe::{KeyUnrolling, LweKind, Parameters, ParametersLiteral, noise, sets};
+use polyfabric_schemes::tfhe::{LweKind, Parameters, ParametersLiteral, noise, sets};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 
@@ -65,6 +65,12 @@ impl PyParameters {
         Ok(Some(fields.to_string()))
     }
 
+    /// Bits of a block of the small key, of which at most one is 1; 1 for uniform bits.
+    #[getter]
+    fn block(&self) -> u32 {
+        self.0.secret().block()
+    }
+
     /// Bytes of the bootstrapping key in the coefficient domain.
     #[getter]
     fn bootstrap_key_bytes(&self) -> u64 {
@@ -78,8 +84,8 @@ impl PyParameters {
     }
 
     /// Bytes of an evaluation key in transport form and expanded, for `key_unrolling` secret bits per iteration.
-    fn key_bytes(&self, key_unrolling: u32) -> PyResult<(u64, u64)> {
-        let unrolling = KeyUnrolling::new(key_unrolling).map_err(Failure::of(Kind::Program))?;
+    fn key_bytes(&self, key_unrolling: Option<u32>) -> PyResult<(u64, u64)> {
+        let unrolling = self.0.unrolling(key_unrolling).map_err(Failure::of(Kind::Program))?;
         Ok((self.0.compressed_key_bytes(unrolling), self.0.server_key_bytes(unrolling)))
     }
 

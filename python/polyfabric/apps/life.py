@@ -219,14 +219,15 @@ def prepare(
     machine: Machine | None = None,
     parameters: str | _native.Parameters | None = None,
     max_failure: float | None = None,
-    unroll: int = 1,
+    secret: str | None = None,
+    unroll: int | None = None,
 ) -> tuple[ElementPlan, float]:
     """The plan of one generation, and log2 of the failure probability of all generations.
 
     A generation takes what the one before left, which has more noise than fresh ciphertexts: set, key switch and failure are those of two
     generations in one program.
     """
-    options = PlanOptions(parameters=parameters, machine=machine, max_failure=max_failure, unroll=unroll)
+    options = PlanOptions(parameters=parameters, machine=machine, max_failure=max_failure, secret=secret, unroll=unroll)
     accepted, share = options.accepted_failure, log2(generations)
     # Plan with a named set whatever its noise, to report the failure probability of all generations.
     wanted = accepted - share if parameters is None else 0.0
@@ -253,7 +254,8 @@ def play(
     keys: Keys | None = None,
     threads: int | None = None,
     max_failure: float | None = None,
-    unroll: int = 1,
+    secret: str | None = None,
+    unroll: int | None = None,
     progress: ProgressHook | None = None,
     show: Step | None = None,
 ) -> Game:
@@ -265,7 +267,14 @@ def play(
         parameters = matching(keys, parameters)
     rows, columns = board.shape
     planned, failure = prepare(
-        rows, columns, generations, machine=machine, parameters=parameters, max_failure=max_failure, unroll=unroll
+        rows,
+        columns,
+        generations,
+        machine=machine,
+        parameters=parameters,
+        max_failure=max_failure,
+        secret=secret,
+        unroll=unroll,
     )
     (entry,), (exit_,) = planned.program.inputs, planned.program.outputs
     began = time.perf_counter()

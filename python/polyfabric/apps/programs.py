@@ -27,9 +27,9 @@ from ..run.execution import make_plan
 from ..run.repeated_rounds import RoundProgram
 from ..run.runnable_programs import Program, SlotProgram
 from ..schemes.context import STANDARD_SECURITY
-from ..schemes.options import DERIVED, PlanOptions
+from ..schemes.options import BLOCK_BINARY, DERIVED, PlanOptions
 from ..schemes.plan import Plan
-from ..schemes.tfhe import DEFAULT_SETS, ElementPlan, expect_security, named_parameters
+from ..schemes.tfhe import DEFAULT_SETS, ElementPlan, expect_secret, expect_security, named_parameters
 from . import (
     bgv_bootstrapping,
     bitonic_sorting,
@@ -291,7 +291,9 @@ def default_set(name: str, machine: Machine | None) -> str:
     plans = []
     for other in _native.parameter_names():
         with suppress(Error):
-            if other.startswith(DEFAULT_SETS) and _native.Parameters.named(other).security_bits >= STANDARD_SECURITY:
+            parameters = _native.Parameters.named(other)
+            uniform = parameters.block == 1
+            if other.startswith(DEFAULT_SETS) and uniform and parameters.security_bits >= STANDARD_SECURITY:
                 plans.append(held(other))
     if not plans:
         raise refused
@@ -353,6 +355,10 @@ def _built_in(name: str, options: PlanOptions, batch: int) -> ElementPlan:
         raise InputError(f"--circuit-privacy hides a program's weights, but {name} has none; omit it")
     if options.public:
         raise InputError(f"--public applies to your own programs and applications, not to {name}; omit it")
+    if options.secret == BLOCK_BINARY and options.parameters is None:
+        raise InputError(
+            f"--secret chooses a set for a program's messages; for {name} name one that ends in -block3 (--params)"
+        )
     chosen = options.parameters or default_set(name, machine)
     options = replace(options, parameters=chosen)
     if options.widths == DERIVED and machine is not None:
@@ -360,6 +366,7 @@ def _built_in(name: str, options: PlanOptions, batch: int) -> ElementPlan:
     made = ElementPlan.built_in(name, chosen, batch, machine=machine, unroll=options.unroll)
     options.checked(made.program)
     expect_security(made.program, made.parameters, options)
+    expect_secret(made.program, made.parameters, options.secret)
     accepted = options.accepted_failure
     if made.log2_failure > accepted:
         place = "this computer" if machine is None else machine.name

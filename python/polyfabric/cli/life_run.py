@@ -20,7 +20,7 @@ GENERATIONS = 4
 
 def run(options: RunOptions) -> int:
     """Plays and prints; returns 0 if every generation equals the clear one."""
-    options.take_only("board", "size", "generations", "folder", "unroll")
+    options.take_only("board", "size", "generations", "folder", "secret", "unroll")
     options.expect_places()
     size, board = options.size, options.board
     cells = drawn(board or "glider", SIZE if size is None else size)
@@ -30,7 +30,7 @@ def run(options: RunOptions) -> int:
     console = out()
     kept = options.folder is not None and present(options.folder, CLIENT, SERVER)
     keys = Keys.load(options.folder, "tfhe") if options.folder is not None and kept else None
-    if options.unroll != 1 and options.folder is not None:
+    if options.unroll not in (None, 1) and options.folder is not None:
         raise InputError("--keys excludes --unroll: key files support one secret bit per iteration; leave it out")
 
     def played(progress: ProgressHook | None, show: Step | None) -> Game:
@@ -43,6 +43,7 @@ def run(options: RunOptions) -> int:
             keys=keys,
             threads=options.threads,
             max_failure=options.max_failure,
+            secret=options.secret,
             unroll=options.unroll,
             progress=progress,
             show=show,

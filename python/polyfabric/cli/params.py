@@ -193,7 +193,9 @@ def _table(sets: list[ParameterSet]) -> Table:
         table.add_row(
             s.name,
             str(d["torus_bits"]),
-            str(d["lwe_dimension"]),
+            str(d["lwe_dimension"])
+            if s.native.block == 1
+            else f"{d['lwe_dimension'] // s.native.block}·{s.native.block}",
             str(d["glwe_dimension"]),
             str(d["ring_degree"]),
             f"2^{d['bootstrap_gadget']['log2_base']}·{d['bootstrap_gadget']['levels']}",

@@ -10,12 +10,13 @@ import click
 from ..host.computer import MOST_THREADS
 from ..language.types import MOST_ELEMENTS
 from ..run import file_steps
+from ..schemes.options import SECRETS
 from . import machine_choices, memory_option, named, run_applications, run_program
 from .grouped import Grouped
 from .run_options import RunOptions
 
 HEADINGS = {
-    "Where and how": ("on", "parameters", "threads", "memory", "unroll", "key_switch", "readings", "widths"),
+    "Where and how": ("on", "parameters", "secret", "threads", "memory", "unroll", "key_switch", "readings", "widths"),
     "Inputs": ("given", "batch", "image", "images", "rows", "query", "board", "size", "generations"),
     "Keys and steps": ("folder", "step", "public", "circuit_privacy", "flood"),
     "Limits": ("max_failure", "security"),
@@ -89,9 +90,13 @@ EXAMPLES = (
 @click.option(
     "--unroll",
     type=click.Choice(["1", "2", "4"]),
-    default="1",
-    callback=lambda _context, _option, value: int(value),
-    help="TFHE: secret bits per iteration of blind rotation; more are faster but need a larger key and add noise.",
+    callback=lambda _context, _option, value: None if value is None else int(value),
+    help="TFHE: secret bits per iteration of blind rotation of a uniform key; more are faster but need a larger key and add noise. Default: 1.",
+)
+@click.option(
+    "--secret",
+    type=click.Choice(SECRETS),
+    help="TFHE: the secret key's distribution. block-binary keys halve the time of a lookup, under a newer assumption; default: uniform.",
 )
 @click.option(
     "--max-failure",

@@ -31,6 +31,7 @@ FLAGS = {
     "given": "--input",
     "folder": "--keys",
     "step": "--step",
+    "secret": "--secret",
     "unroll": "--unroll",
     "key_switch": "--key-switch",
     "security": "--security",
@@ -76,7 +77,8 @@ class RunOptions:
     cost: bool = False
     public: bool = False
     security: float | None = None
-    unroll: int = 1
+    secret: str | None = None
+    unroll: int | None = None
     circuit_privacy: float | None = None
     measure: bool = False
     key_switch: str | None = None
@@ -105,6 +107,7 @@ class RunOptions:
             max_failure=self.max_failure,
             security=self.security,
             public=self.public,
+            secret=self.secret,
             unroll=self.unroll,
             circuit_privacy=self.circuit_privacy,
             measure=self.measure,

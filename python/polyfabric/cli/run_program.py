@@ -37,7 +37,7 @@ def run(options: RunOptions) -> int:
             if given is not None:
                 raise InputError(f"{flag} applies to a run, and --cost runs nothing; leave one of the two out")
         return _cost(options)
-    if options.unroll != 1 and options.folder is not None:
+    if options.unroll not in (None, 1) and options.folder is not None:
         raise InputError("--keys excludes --unroll: key files support one secret bit per iteration; leave it out")
     if options.step is not None and options.report_to is not None:
         raise InputError("--report applies to a whole run; leave it out with --step")

@@ -153,7 +153,7 @@ class Keys:
 
     @classmethod
     def generate(
-        cls, of: Plan | str | _native.Parameters, progress: ProgressHook | None = None, *, unroll: int = 1
+        cls, of: Plan | str | _native.Parameters, progress: ProgressHook | None = None, *, unroll: int | None = None
     ) -> Keys:
         """Generates keys from the operating system's randomness, for a plan or for a TFHE parameter set. The latter serve all programs with
         `unroll` secret bits per iteration."""

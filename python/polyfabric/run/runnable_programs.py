@@ -93,7 +93,8 @@ class Program(TracedProgram):
         max_failure: float | None = None,
         security: float | None = None,
         public: bool = False,
-        unroll: int = 1,
+        secret: str | None = None,
+        unroll: int | None = None,
         circuit_privacy: float | None = None,
         measure: bool = False,
         key_switch: str | None = None,
@@ -117,8 +118,9 @@ class Program(TracedProgram):
         `memory` limits the memory of every step, in bytes or as text such as "4G", instead of this computer's free memory. A program that
         needs more is rejected before it allocates any.
 
-        TFHE: `unroll` is the number of secret bits per blind-rotation iteration; 2 is faster on a CPU, with a 50 % larger key and more
-        noise. With `circuit_privacy` bits, the server re-randomizes and floods every output, so that the client learns little about the
+        TFHE: `secret="block-binary"` chooses a set with block-binary keys: lookups take about half the time, under a newer assumption
+        (docs/threat-model.md). `unroll` is the number of secret bits per blind-rotation iteration of a uniform key; 2 is faster on a CPU, with
+        a 50 % larger key and more noise. With `circuit_privacy` bits, the server re-randomizes and floods every output, so that the client learns little about the
         program except its values. On a machine, `widths="derived"` gives its transforms the fixed-point widths that FPT's design method finds
         for the parameter set, instead of those of its file ("own"), with which many programs would fail; area and power are then unknown.
 
@@ -133,6 +135,7 @@ class Program(TracedProgram):
             max_failure=max_failure,
             security=security,
             public=public,
+            secret=secret,
             unroll=unroll,
             circuit_privacy=circuit_privacy,
             measure=measure,
@@ -199,6 +202,7 @@ class Program(TracedProgram):
         max_failure: float | None = None,
         circuit_privacy: float | None = None,
         public: bool = False,
+        secret: str | None = None,
         widths: str = OWN,
         memory: int | str | None = None,
     ) -> Report:
@@ -214,6 +218,7 @@ class Program(TracedProgram):
             max_failure=max_failure,
             circuit_privacy=circuit_privacy,
             public=public,
+            secret=secret,
             memory=memory,
         )
         return execution.cost(self, options)

@@ -13,10 +13,10 @@ from ..errors import RunError
 from .parameters import ParameterSet
 
 KEY_BITS = (1, 2)
-"""Secret bits per iteration for which kernels exist."""
+"""Secret bits per iteration of uniform keys for which kernels exist."""
 
 
-def card(parameters: _native.Parameters, unroll: int = 1) -> str:
+def card(parameters: _native.Parameters, unroll: int | None = None) -> str:
     """The name of the GPU for programs of a parameter set, with `unroll` secret bits per iteration.
 
     Raises `RunError` if there is no GPU, driver, or kernel compiler, or if the kernels do not support the set.
@@ -36,7 +36,7 @@ def card_for_slots(plan: _native.SlotPlan) -> str:
 
 
 def element_findings(sets: Sequence[ParameterSet]) -> dict[str, Any]:
-    """Which TFHE sets the GPU supports, with one and two secret bits per iteration: this computer's GPU, or an H200 if there is none.
+    """Which TFHE sets the GPU supports, with one and two secret bits per iteration, or a block of a block-binary key: this computer's GPU, or an H200 if there is none.
 
     Sizes are in bytes. `least_seconds` per bootstrap and `most_per_s` are bounds, not measurements: double multiply-adds only, with all
     multiprocessors busy at NVIDIA's rate for an H200.
@@ -45,7 +45,7 @@ def element_findings(sets: Sequence[ParameterSet]) -> dict[str, Any]:
     rate = card["multiply_adds_per_s"]
     rows = []
     for chosen in sets:
-        for bits in KEY_BITS:
+        for bits in KEY_BITS if chosen.native.block == 1 else (1, chosen.native.block):
             row: dict[str, Any] = {"set": chosen.name, "key_bits": bits, "served": True}
             try:
                 layout = _native.gpu_layout(chosen.native, bits, card["shared_bytes"])

@@ -19,8 +19,12 @@ OWN, DERIVED = "own", "derived"
 WIDTHS = (OWN, DERIVED)
 """Transform widths: the machine file's, or those derived by the design method for the parameter set."""
 
+UNIFORM, BLOCK_BINARY = "uniform", "block-binary"
+SECRETS = (UNIFORM, BLOCK_BINARY)
+"""Distributions of TFHE's small secret key: uniform bits, or blocks of bits with at most one 1 each (docs/tfhe.md, Block-binary keys)."""
+
 UNROLLED = (1, 2, 4)
-"""Supported numbers of secret bits per iteration of blind rotation."""
+"""Supported numbers of secret bits per iteration of blind rotation, for uniform keys."""
 
 MOST_SECURITY = 1e6
 """Largest accepted number of bits, more than any set has."""
@@ -46,8 +50,10 @@ class PlanOptions:
     """Minimum security in bits. Default: 128 for the user's own sets; any for named sets, with a warning below 128."""
     public: bool = False
     """Whether inputs may be encrypted with the client's public key, which adds noise."""
-    unroll: int = 1
-    """TFHE: secret bits per iteration of blind rotation, 1, 2 or 4."""
+    secret: str | None = None
+    """TFHE: the distribution of the secret key, "uniform", the default, or "block-binary"; a named set has its own."""
+    unroll: int | None = None
+    """TFHE: secret bits per iteration of blind rotation, 1, 2 or 4; default: 1, or a block of a block-binary key."""
     circuit_privacy: float | None = None
     """TFHE: bits of circuit privacy, by re-randomisation and flooding on the server."""
     parties: int = 1
@@ -112,8 +118,12 @@ class PlanOptions:
             raise InputError(
                 f"{program.name}: widths={DERIVED!r} (--widths) applies to machines; leave it out on this computer"
             )
-        if self.unroll not in UNROLLED:
+        if self.secret is not None and self.secret not in SECRETS:
+            raise InputError(f"secret={shown(self.secret)} (--secret); give {' or '.join(map(repr, SECRETS))}")
+        if self.unroll is not None and self.unroll not in UNROLLED:
             raise InputError(f"unroll={shown(self.unroll)}; give 1, 2 or 4")
+        if self.secret == BLOCK_BINARY and self.unroll not in (None, 1):
+            raise InputError(f"unroll={self.unroll} (--unroll) is for uniform keys; leave it out with {BLOCK_BINARY!r}")
         if self.security is not None:
             expect_bits(self.security)
         if self.key_switch is not None and not isinstance(self.key_switch, str):
@@ -128,6 +138,7 @@ def expect_bits(security: object) -> None:
 
 
 OF_ELEMENTS = {
+    "secret": "the sets of {scheme} have secrets of their own",
     "unroll": "{scheme} has no blind rotation",
     "widths": "the transforms of {scheme} are exact",
     "circuit_privacy": "a client of {scheme} sees the noise of its answer (docs/threat-model.md)",

@@ -22,7 +22,7 @@ from ..language.shapes import Shapes
 from . import gpu
 from .context import Context, Source, Values
 from .facts import ElementMemory, ElementNoise
-from .options import DERIVED, OWN, PlanOptions, refuse_meaningless
+from .options import BLOCK_BINARY, DERIVED, OWN, UNIFORM, PlanOptions, refuse_meaningless
 from .plan import ClientSeconds, Execution, Expected, Plan, RunResult, common
 
 if TYPE_CHECKING:
@@ -60,6 +60,16 @@ def expect_security(program: TfheProgram, parameters: _native.Parameters, option
         )
 
 
+def expect_secret(program: TfheProgram, parameters: _native.Parameters, secret: str | None) -> None:
+    """Refuses a set whose small key has another distribution than `secret`, if given."""
+    own = UNIFORM if parameters.block == 1 else BLOCK_BINARY
+    if secret not in (None, own):
+        raise InputError(
+            f"{program.name}: secret={secret!r} (--secret), but the keys of parameter set {parameters.name} are {own}; leave one of the two out, or "
+            "name another set"
+        )
+
+
 def _with_derived_widths(program: TfheProgram, options: PlanOptions, key_switch: str | None) -> ElementPlan:
     """The plan with a set that suffices with exact products, on the machine with widths derived for it."""
 
@@ -94,6 +104,8 @@ def _surer(program: TfheProgram, options: PlanOptions, than: _native.Parameters)
         if name.startswith(DEFAULT_SETS):
             with suppress(Error):
                 parameters = _native.Parameters.named(name)
+                if (parameters.block > 1) != (than.block > 1):
+                    continue
                 if ElementPlan.make(program, replace(here, parameters=parameters)).log2_failure < limit:
                     planned = ElementPlan.make(program, replace(options, parameters=parameters))
                     options.machine.map(planned)
@@ -108,13 +120,13 @@ class ElementContext(Context):
     signature: _native.Signature | None
     parameters: _native.Parameters
     shapes: Shapes | None
-    unroll: int = 1
-    """Secret bits per iteration of blind rotation."""
+    unroll: int | None = None
+    """Secret bits per iteration of blind rotation; `None` for the set's own number."""
 
     scheme = "tfhe"
 
     @classmethod
-    def of_keys(cls, parameters: _native.Parameters, unroll: int) -> ElementContext:
+    def of_keys(cls, parameters: _native.Parameters, unroll: int | None) -> ElementContext:
         """The context for keys of a parameter set, independent of the program."""
         return cls(None, parameters, None, unroll)
 
@@ -194,8 +206,6 @@ class ElementPlan(Plan):
     program: TfheProgram
     kernel: _native.KernelProgram
     noise: ElementNoise
-    unroll: int = 1
-    """Secret bits per iteration of blind rotation. More bits mean fewer iterations, a larger key and more noise."""
     machine: Machine | None = field(default=None, repr=False)
 
     @classmethod
@@ -215,18 +225,20 @@ class ElementPlan(Plan):
         named = named_parameters(asked) if isinstance(asked, str) else asked
         if named is not None:
             expect_security(program, named, options)
+            expect_secret(program, named, options.secret)
         kernel, noise = program.native.plan(
             named,
             key_switch,
             None if options.machine is None else options.machine.native,
             options.accepted_failure,
             options.unroll,
+            options.secret == BLOCK_BINARY,
             options.public,
             options.circuit_privacy,
             memory.most(),
         )
         expect_security(program, kernel.parameters, options)
-        return cls(program, kernel, json.loads(noise), unroll=options.unroll, machine=options.machine)
+        return cls(program, kernel, json.loads(noise), machine=options.machine)
 
     @classmethod
     def built_in(
@@ -236,7 +248,7 @@ class ElementPlan(Plan):
         batch: int,
         *,
         machine: Machine | None = None,
-        unroll: int = 1,
+        unroll: int | None = None,
     ) -> ElementPlan:
         """The plan of a built-in program, `pbs`, `pbs+ks` or `keyswitch`, on `batch` ciphertexts, without a noise check."""
         chosen = named_parameters(parameters) if isinstance(parameters, str) else parameters
@@ -258,12 +270,17 @@ class ElementPlan(Plan):
             log2_failure_of_one=one,
             bounds={"y": bound},
         )
-        return cls(TfheProgram(native), kernel, noise, unroll=unroll, machine=machine)
+        return cls(TfheProgram(native), kernel, noise, machine=machine)
 
     @property
     def parameters(self) -> _native.Parameters:
         """The parameter set."""
         return self.kernel.parameters
+
+    @property
+    def unroll(self) -> int:
+        """Secret bits per iteration of blind rotation. More bits mean fewer iterations and more noise, and of uniform keys larger evaluation keys."""
+        return self.kernel.key_unrolling
 
     @property
     def key_switch(self) -> str:

@@ -22,6 +22,15 @@ ROUNDS = 3
 LOOKUP_SETS = ("fpt-I", "strix-I", "strix-III", "morphling-IV")
 """Both torus widths, and ciphertexts of two and of three polynomials."""
 BATCHES = (64, 192)
+SECRET_SETS = (
+    "polyfabric-2-p136-t64",
+    "polyfabric-4-p136-t64",
+    "polyfabric-integers-3-t64",
+    "polyfabric-integers-4-t64",
+)
+"""Default sets with uniform keys; the sets for the same messages with block-binary keys have BLOCKS in their names."""
+BLOCKS = "-block3"
+SECRET_ROUNDS = 9
 SLOT_SET = "ckks-bench-a-ifma"
 SLOTS = 8192
 """All slots of the set."""
@@ -37,6 +46,49 @@ class Row:
     right: bool
 
 
+@dataclass(frozen=True)
+class SecretRow:
+    """CPU milliseconds of one lookup with a uniform key and with a block-binary one: the medians of alternating rounds."""
+
+    parameters: str
+    batch: int
+    uniform_ms: float
+    block_ms: float
+    right: bool
+
+    @property
+    def ratio(self) -> float:
+        """How many times as fast the block-binary key is."""
+        return self.uniform_ms / self.block_ms
+
+
+def secret_rows() -> Iterator[SecretRow]:
+    """Yields the comparison of both kinds of keys for each set, for one lookup and in a batch; about half a minute in total."""
+    for name in SECRET_SETS:
+        sides = [named_parameters(name), named_parameters(name + BLOCKS)]
+        with working(f"{name}: keys"):
+            keys = [Keys.generate(parameters) for parameters in sides]
+        for batch in (1, BATCHES[0]):
+            values = {"x": [index % 2 for index in range(batch)]}
+            planned = [ElementPlan.built_in("pbs", parameters, batch) for parameters in sides]
+            inputs = [one.program.flatten(values) for one in planned]
+            sent = [
+                own.client.encrypt(one.signature, given) for own, one, given in zip(keys, planned, inputs, strict=True)
+            ]
+            times: list[list[float]] = [[], []]
+            right = True
+            with working(f"{name}: lookups"):
+                # The first round transforms the keys.
+                for timed in [False] + SECRET_ROUNDS * [True]:
+                    for side, (own, one, given) in enumerate(zip(keys, planned, inputs, strict=True)):
+                        results, seconds = _timed(lambda o=own, p=one, c=sent[side]: p.kernel.run(o.server, c, 1))
+                        found = own.client.decrypt(one.signature, results)
+                        right = right and found == one.program.native.evaluate(given)
+                        times[side] += [1e3 * seconds / batch] * timed
+            uniform, blocks = map(statistics.median, times)
+            yield SecretRow(name, batch, uniform, blocks, right)
+
+
 def rows() -> Iterator[Row]:
     """Yields each row when it is measured; about two minutes in total."""
     for name in LOOKUP_SETS:
@@ -47,7 +99,7 @@ def rows() -> Iterator[Row]:
         yield _on_slots(operation, on_slots)
 
 
-def report(found: list[Row]) -> dict[str, Any]:
+def report(found: list[Row] | list[SecretRow]) -> dict[str, Any]:
     """All rows as data."""
     return {"instruction_set": instruction_set(), "rows": [asdict(row) for row in found]}
 

@@ -126,7 +126,7 @@ pub fn measure(asked: &Arguments, peer: Option<&Path>) -> Result<Results, BenchE
         }
         for &key_bits in &asked.key_bits {
             eprintln!("{name}: keys of {key_bits} bit(s) per iteration");
-            let unrolling = KeyUnrolling::new(key_bits)?;
+            let unrolling = set.parameters.unrolling(Some(key_bits))?;
             let keys = Keys::generate(&set, unrolling)?;
             let mut side = keys.side(&set, Some(&card));
             for batch in asked.batches.iter().map(|batch| batch.get()) {

@@ -24,15 +24,16 @@ fn shifts_equal_the_definition() {
     agree::<u64>();
 }
 
-/// For any key, the phase's error is Σ e_i (s_i − 1/2) plus the body's own rounding.
+/// For any key, and for each mean 1/c of its bits, the phase's error is Σ e_i (s_i − 1/c) plus the body's own rounding.
 #[test]
 fn a_centred_switch_has_the_predicted_error() {
     let log2_modulus = 11;
-    for seed in 0..if cfg!(miri) { 2 } else { 50 } {
+    let seeds = 0..if cfg!(miri) { 2 } else { 50 };
+    for (seed, choices) in seeds.flat_map(|seed| [2, 3, 4].map(|choices| (seed, choices))) {
         let ciphertext = torus_vector::<u64>(601, seed);
         let secret: Vec<u64> = torus_vector::<u64>(600, seed + 1000).iter().map(|x| x >> 63).collect();
         let mut switched = vec![0; 601];
-        modulus_switch_centred(&ciphertext, log2_modulus, &mut switched);
+        modulus_switch_centred(&ciphertext, log2_modulus, choices, &mut switched);
         let wide = |value: u32| u64::from(value) << (64 - log2_modulus);
         let phase = |body: u64, mask: &dyn Fn(usize) -> u64| {
             (0..600).fold(body, |sum, i| sum.wrapping_sub(mask(i).wrapping_mul(secret[i])))
@@ -42,7 +43,7 @@ fn a_centred_switch_has_the_predicted_error() {
         let expected: f64 = (0..600)
             .map(|i| {
                 let error = ciphertext[i].wrapping_sub(wide(switched[i])) as i64 as f64;
-                error * (secret[i] as f64 - 0.5)
+                error * (secret[i] as f64 - 1.0 / f64::from(choices))
             })
             .sum();
         let unit = 2f64.powi(64 - log2_modulus as i32);

@@ -168,7 +168,7 @@ fn with_dimension(parameters: &Parameters, bits: usize) -> Result<Parameters, Pl
 fn lookup_times(kernel: &KernelProgram) -> Result<LookupTimes, PlanError> {
     static KNOWN: Mutex<Option<HashMap<(String, u32), LookupTimes>>> = Mutex::new(None);
     let set = with_dimension(&kernel.parameters, timed_dimension(&kernel.parameters))?;
-    let unrolling = KeyUnrolling::new(kernel.choice.key_unrolling).map_err(internal)?;
+    let unrolling = set.unrolling(Some(kernel.choice.key_unrolling)).map_err(internal)?;
     let key = (serde_json::to_string(set.literal()).map_err(internal)?, unrolling.bits());
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(times) = known().as_ref().and_then(|known| known.get(&key)) {
@@ -276,7 +276,8 @@ impl<'a, T: Torus> Timed<'a, T> {
 
     /// Time per ciphertext of a built-in program, and the additional time of a key's first execution.
     fn several(&self, name: &str, fewer: usize, more: usize) -> Result<(f64, f64), PlanError> {
-        let of = |count| Ok::<_, PlanError>(built_in(name, self.set, count, (None, self.unrolling))?.kernel);
+        let of =
+            |count| Ok::<_, PlanError>(built_in(name, self.set, count, (None, Some(self.unrolling.bits())))?.kernel);
         let (few, many) = (of(fewer)?, of(more)?);
         let usual = self.usual_execution(&many)?;
         let each = (usual - self.usual_execution(&few)?).max(0.0) / (more - fewer) as f64;
@@ -296,7 +297,7 @@ impl<'a, T: Torus> Timed<'a, T> {
             let request = Request {
                 parameters: Some(self.set),
                 max_failure: 0.0,
-                unrolling: self.unrolling,
+                unrolling: Some(self.unrolling.bits()),
                 ..Request::default()
             };
             let chain = ElementPlan::new(&chain()?, &request)?;

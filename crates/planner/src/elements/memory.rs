@@ -4,7 +4,6 @@ use crate::memory::{peak, threads};
 use crate::{Fault, PlanError};
 use polyfabric_program::tfhe::kernel::{KernelProgram, ValueType};
 use polyfabric_runtime::tfhe::cpu::Buffers;
-use polyfabric_schemes::tfhe::KeyUnrolling;
 use serde::Serialize;
 
 /// Sizes in bytes.
@@ -33,7 +32,7 @@ impl Memory {
     /// [`Fault::Internal`] if keys do not support its unrolling.
     pub fn of(kernel: &KernelProgram) -> Result<Self, PlanError> {
         let set = &kernel.parameters;
-        let unrolling = KeyUnrolling::new(kernel.choice.key_unrolling).map_err(PlanError::of(Fault::Internal))?;
+        let unrolling = set.unrolling(Some(kernel.choice.key_unrolling)).map_err(PlanError::of(Fault::Internal))?;
         let word = u64::from(set.torus_bits() / 8);
         let bytes = |result: ValueType| match result {
             ValueType::Lwe { count, dimension, .. } => count as u64 * (dimension as u64 + 1) * word,

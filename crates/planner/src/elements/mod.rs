@@ -22,8 +22,8 @@ use polyfabric_program::tfhe::kernel::{KernelProgram, count};
 use polyfabric_program::tfhe::lowering::{KeySwitchOrder, TfheLowering, lower};
 use polyfabric_program::tfhe::noise::{Encryption, NoiseError, NoiseReport, expect_privacy_bits, report_encrypted};
 use polyfabric_program::tfhe::planning_bytes;
+use polyfabric_schemes::tfhe::Parameters;
 use polyfabric_schemes::tfhe::noise::{Keys, Transform};
-use polyfabric_schemes::tfhe::{KeyUnrolling, Parameters};
 
 /// Bytes of planning per node, in addition to combinations and lookups. Measured: 340 if most nodes are sums of two digits.
 const NODE_BYTES: u64 = 400;
@@ -42,8 +42,10 @@ pub struct Request<'a> {
     pub machine: Option<&'a Machine>,
     /// log2 of the accepted failure probability.
     pub max_failure: f64,
-    /// Secret bits per blind-rotation iteration.
-    pub unrolling: KeyUnrolling,
+    /// Secret bits per blind-rotation iteration; by default a block of a block-binary key on this computer, otherwise one.
+    pub unrolling: Option<u32>,
+    /// Without a set, whether to choose one with block-binary keys, otherwise one with uniform keys.
+    pub blocks: bool,
     /// The key that encrypts inputs.
     pub encryption: Encryption,
     /// Bits of circuit privacy of every output, by the server's fresh noise.
@@ -59,7 +61,8 @@ impl Default for Request<'_> {
             key_switch: None,
             machine: None,
             max_failure: DEFAULT_FAILURE_LOG2,
-            unrolling: KeyUnrolling::ONE,
+            unrolling: None,
+            blocks: false,
             encryption: Encryption::Secret,
             circuit_privacy: None,
             memory: None,
@@ -85,8 +88,11 @@ fn lowering(
     machine: Option<&Machine>,
     parameters: &Parameters,
     order: KeySwitchOrder,
-    unrolling: KeyUnrolling,
+    unrolling: Option<u32>,
 ) -> Result<TfheLowering, PlanError> {
+    // Machines multiply by X^a − 1 in the coefficient domain alone, hence one bit at a time.
+    let bits = unrolling.or(machine.map(|_| 1));
+    let unrolling = parameters.unrolling(bits).map_err(PlanError::of(Fault::Program))?;
     let choice = match machine {
         None => TfheLowering::processor(order),
         Some(machine) => tfhe::lowering(machine, parameters, order).map_err(PlanError::of(Fault::Machine))?,
@@ -178,7 +184,7 @@ pub fn built_in(
     name: &str,
     parameters: &Parameters,
     batch: usize,
-    (machine, unrolling): (Option<&Machine>, KeyUnrolling),
+    (machine, unrolling): (Option<&Machine>, Option<u32>),
 ) -> Result<BuiltIn, PlanError> {
     let choice = lowering(machine, parameters, KeySwitchOrder::None, unrolling)?;
     let transform = choice.arithmetic.transform(parameters);

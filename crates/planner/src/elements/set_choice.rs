@@ -24,13 +24,15 @@ pub fn choose(program: &Program, request: &Request<'_>) -> Result<ElementPlan, P
 fn choose_here(program: &Program, request: &Request<'_>) -> Result<ElementPlan, PlanError> {
     let private = (request.encryption, request.circuit_privacy);
     let transform = Transform::f64_here();
-    let chosen =
-        choose_parameters(program, request.max_failure, request.unrolling, transform, private).map_err(noisy)?;
+    let keys = (request.blocks, request.unrolling);
+    let chosen = choose_parameters(program, request.max_failure, keys, transform, private).map_err(noisy)?;
     ElementPlan::with(program, &chosen.parameters, chosen.key_switch, request)
 }
 
-fn default_sets() -> impl Iterator<Item = &'static Parameters> {
-    sets::all().filter(|(entry, _)| entry.family == sets::Family::Default).map(|(_, parameters)| parameters)
+/// The default sets with block-binary keys, or with uniform ones.
+fn default_sets(blocks: bool) -> impl Iterator<Item = &'static Parameters> {
+    let defaults = sets::all().filter(|(entry, _)| entry.family == sets::Family::Default);
+    defaults.map(|(_, parameters)| parameters).filter(move |parameters| parameters.secret().is_binary() != blocks)
 }
 
 /// Sets with more than this multiple of the fewest products are not scheduled: a machine takes similar time per product, up to this
@@ -49,7 +51,7 @@ fn choose_on(program: &Program, request: &Request<'_>, machine: &Machine) -> Res
     let mut too_small: Vec<Candidate> = Vec::new();
     let mut refused: Vec<&'static Parameters> = Vec::new();
     let mut faulty: Option<PlanError> = None;
-    let sets: Vec<_> = default_sets().collect();
+    let sets: Vec<_> = default_sets(request.blocks).collect();
     let stage = cancel::stage("choosing a parameter set", sets.len());
     for parameters in sets {
         stage.step();
@@ -218,7 +220,7 @@ fn of_widths(machine: &Machine) -> String {
         }
         _ => None,
     };
-    let noise: Vec<f64> = default_sets().filter_map(deviation).collect();
+    let noise: Vec<f64> = default_sets(false).filter_map(deviation).collect();
     let (Some(least), Some(most)) = (noise.iter().copied().reduce(f64::min), noise.iter().copied().reduce(f64::max))
     else {
         return String::new();

@@ -104,7 +104,7 @@ fn the_fastest_acceptable_set_is_chosen() {
             * set.key_switch_gadget().map_or(1, |gadget| u64::from(gadget.levels));
         let key_switches = count::program(&plan.kernel).key_switch_products / products;
         let rates = Rates::of(set).unwrap();
-        rates.milliseconds(KeyUnrolling::ONE, plan.kernel.lookups(), key_switches as usize)
+        rates.milliseconds(set.unrolling(None).unwrap(), plan.kernel.lookups(), key_switches as usize)
     };
     assert!(milliseconds(&cheap) <= milliseconds(&sure));
     for (_, parameters) in sets::all().filter(|(entry, _)| entry.family == sets::Family::Default) {
@@ -209,7 +209,7 @@ fn unrolled_keys_take_more_memory() {
         let set = &plan.kernel.parameters;
         (Memory::of(&plan.kernel).unwrap(), set.bootstrap_key_len() as u64 * u64::from(set.torus_bits() / 8))
     };
-    let ((one, key), (four, _)) = (of(KeyUnrolling::ONE), of(KeyUnrolling::FOUR));
+    let ((one, key), (four, _)) = (of(None), of(Some(4)));
     // 15 ciphertexts instead of 4 for four bits.
     let grown = (four.server_key - one.server_key) as f64 / key as f64;
     assert!((2.70..2.76).contains(&grown), "{grown}");

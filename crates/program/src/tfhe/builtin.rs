@@ -12,7 +12,7 @@ use crate::tfhe::kernel::{
 use crate::tfhe::lowering::{KeySwitchOrder, LoweringError, TfheLowering, lower};
 use crate::tfhe::noise;
 use polyfabric_schemes::tfhe::noise::Transform;
-use polyfabric_schemes::tfhe::{KeyUnrolling, LweKind, Parameters, noise as formulas};
+use polyfabric_schemes::tfhe::{LweKind, Parameters, noise as formulas};
 use thiserror::Error;
 
 /// Names of the built-in programs.
@@ -95,7 +95,7 @@ pub fn build_for(
     if key_switch != KeySwitchOrder::None && parameters.key_switch_gadget().is_none() {
         return Err(BuiltInError::NoKeySwitchKey { program: name, set: parameters.name().to_owned() });
     }
-    KeyUnrolling::new(choice.key_unrolling).map_err(LoweringError::from)?;
+    parameters.unrolling(Some(choice.key_unrolling)).map_err(LoweringError::from)?;
     let choice = TfheLowering { key_switch, ..choice.clone() };
     // Failure probability and error bound of one ciphertext, for the lowering that is executed.
     let judged = |bits: u32| -> (f64, f64) {

@@ -8,7 +8,6 @@
 //! use polyfabric_program::tfhe::homomorphic::{Builder, ElementType, LookupResult, Range, Table, evaluate};
 //! use polyfabric_program::tfhe::lowering::{Arithmetic, TfheLowering, lower};
 //! use polyfabric_program::tfhe::{noise, text};
-//! use polyfabric_schemes::tfhe::KeyUnrolling;
 //! use polyfabric_schemes::tfhe::noise::Transform;
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! // (x + y)² mod 4 of two vectors of numbers from 0 to 1.
@@ -27,7 +26,7 @@
 //!
 //! // The fastest default set with which it fails with probability at most 2^-64, and the kernel program for it.
 //! let inputs = (noise::Encryption::Secret, None);
-//! let chosen = noise::choose_parameters(&program, -64.0, KeyUnrolling::ONE, Transform::F64, inputs)?;
+//! let chosen = noise::choose_parameters(&program, -64.0, (false, None), Transform::F64, inputs)?;
 //! let choice = TfheLowering::new(chosen.key_switch, Arithmetic::F64);
 //! let kernel = lower(&program, &chosen.parameters, &choice)?;
 //! assert_eq!(kernel.lookups(), 3);

@@ -9,7 +9,7 @@ use polyfabric_program::tfhe::kernel::{BodyValue, KernelProgram, OpKind, TableCh
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering, lower};
 use polyfabric_program::tfhe::noise::{self, NoiseError};
 use polyfabric_schemes::tfhe::noise::{Formulas, Keys, Transform};
-use polyfabric_schemes::tfhe::{KeyUnrolling, Parameters, sets};
+use polyfabric_schemes::tfhe::{Parameters, sets};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -161,13 +161,7 @@ fn noise_budgets() {
 #[test]
 fn choosing_a_set() {
     let chosen = |terms| {
-        noise::choose_parameters(
-            &sum(terms),
-            -64.0,
-            KeyUnrolling::ONE,
-            Transform::F64,
-            (noise::Encryption::Secret, None),
-        )
+        noise::choose_parameters(&sum(terms), -64.0, (false, None), Transform::F64, (noise::Encryption::Secret, None))
     };
     let small = chosen(1).unwrap();
     let large = chosen(4).unwrap();
@@ -175,7 +169,7 @@ fn choosing_a_set() {
     let degree = |chosen: &noise::Chosen| chosen.parameters.ring_degree().get();
     // An iteration of two bits adds more noise than two iterations of one bit, so another set may be needed.
     let two =
-        noise::choose_parameters(&sum(1), -128.0, KeyUnrolling::TWO, Transform::F64, (noise::Encryption::Secret, None))
+        noise::choose_parameters(&sum(1), -128.0, (false, Some(2)), Transform::F64, (noise::Encryption::Secret, None))
             .unwrap();
     let choice = TfheLowering { key_unrolling: 2, ..TfheLowering::processor(two.key_switch) };
     let inputs = (Keys::Accepted, noise::Encryption::Secret);
@@ -195,13 +189,13 @@ fn circuit_privacy() {
         noise::choose_parameters(
             &sum(1),
             -128.0,
-            KeyUnrolling::ONE,
+            (false, None),
             Transform::F64,
             (noise::Encryption::Secret, Some(bits)),
         )
     };
     let plain =
-        noise::choose_parameters(&sum(1), -128.0, KeyUnrolling::ONE, Transform::F64, (noise::Encryption::Secret, None))
+        noise::choose_parameters(&sum(1), -128.0, (false, None), Transform::F64, (noise::Encryption::Secret, None))
             .unwrap();
     let hidden = chosen(6.0).unwrap();
     let (report, output) = (&hidden.report, &hidden.report.outputs[0]);

@@ -6,7 +6,7 @@ use polyfabric_program::tfhe::kernel::OpKind;
 use polyfabric_program::tfhe::lowering::{KeySwitchOrder, TfheLowering, lower};
 use polyfabric_program::tfhe::noise::{Encryption, choose_parameters};
 use polyfabric_schemes::tfhe::noise::Transform;
-use polyfabric_schemes::tfhe::{KeyUnrolling, sets};
+use polyfabric_schemes::tfhe::sets;
 
 /// Number of blind rotations, and the longest chain of them.
 pub fn cost(made: &Compiled) -> (usize, usize) {
@@ -64,7 +64,7 @@ fn carries_and_choices_of_one_number_need_no_larger_set() {
     let square = Compiled::new(2, 1, &[kind], |i, b, x| Ok(vec![i.mul(b, x[0], x[0])?]));
     for made in [quotient, greater, square] {
         let chosen =
-            choose_parameters(&made.program, -128.0, KeyUnrolling::ONE, Transform::F64, (Encryption::Secret, None))
+            choose_parameters(&made.program, -128.0, (false, None), Transform::F64, (Encryption::Secret, None))
                 .unwrap();
         assert_eq!(chosen.parameters.ring_degree().get(), 2048, "{}", chosen.parameters.name());
     }

@@ -28,9 +28,9 @@ impl Card {
     };
 }
 
-/// Double-precision multiply-adds of one bootstrap of `set` with a key of `unrolling`, one or two bits per iteration, as the kernels compute it: 6 per forward
-/// butterfly and 8 per inverse one, 4 per product, 1 for each coefficient's conversion to and from the transform. With two key bits: three products per
-/// point of the key, and 15 for each row's factors, two powers of X, their product, and 1 subtracted from each. Ignores twiddle factors and the sharing of a
+/// Double-precision multiply-adds of one bootstrap of `set` with a key of `unrolling`, as the kernels compute it: 6 per forward
+/// butterfly and 8 per inverse one, 4 per product, 1 for each coefficient's conversion to and from the transform. With several key bits: a product per
+/// point and pattern of the key, and 5 for each row and pattern, a power of X and 1 subtracted from it. Ignores twiddle factors and the sharing of a
 /// row's factors between neighbouring points.
 pub fn multiply_adds(set: &Parameters, unrolling: KeyUnrolling) -> usize {
     let points = set.ring_degree().get() / 2;
@@ -38,7 +38,8 @@ pub fn multiply_adds(set: &Parameters, unrolling: KeyUnrolling) -> usize {
     let columns = set.glwe_dimension().get() + 1;
     let rows = set.ggsw_rows();
     let transforms = rows * (6 * butterflies + 2 * points) + columns * (8 * butterflies + 2 * points);
-    let products = if unrolling == KeyUnrolling::ONE { 4 * columns } else { 15 + 16 * columns };
+    let patterns = unrolling.patterns();
+    let products = if patterns == 1 { 4 * columns } else { 5 * patterns + 4 * (patterns + 1) * columns };
     unrolling.iterations(set.lwe_dimension()) * (transforms + rows * products * points)
 }
 

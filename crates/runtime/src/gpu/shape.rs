@@ -7,8 +7,9 @@ use polyfabric_schemes::tfhe::{KeyUnrolling, Parameters};
 const LOG2_DEGREES: std::ops::RangeInclusive<u32> = 9..=13;
 /// Maximum number of polynomials of a GLWE ciphertext.
 const MOST_COLUMNS: usize = 6;
-/// Maximum number of secret bits per iteration.
+/// Maximum number of secret bits per iteration, without and with blocks.
 const MOST_KEY_BITS: u32 = 2;
+const MOST_BLOCK_BITS: u32 = 3;
 /// Registers of a multiprocessor, and the maximum per thread.
 const REGISTERS: usize = 1 << 16;
 const MOST_REGISTERS: usize = 255;
@@ -36,8 +37,9 @@ impl Shape {
     /// # Errors
     /// [`GpuError::Ring`], [`GpuError::Unrolling`].
     pub fn new(set: &Parameters, unrolling: KeyUnrolling, shared_bytes: usize) -> Result<Self, GpuError> {
-        if unrolling.bits() > MOST_KEY_BITS {
-            return Err(GpuError::Unrolling { bits: unrolling.bits(), most: MOST_KEY_BITS });
+        let most = if unrolling.is_block() { MOST_BLOCK_BITS } else { MOST_KEY_BITS };
+        if unrolling.bits() > most {
+            return Err(GpuError::Unrolling { bits: unrolling.bits(), most });
         }
         let columns = set.glwe_dimension().get() + 1;
         let log2_degree = set.ring_degree().log2();
@@ -158,6 +160,8 @@ impl Shape {
             ("REDUCES", reduces.into()),
             ("LOG2_ROUNDING", if reduces { 0 } else { rounding }),
             ("KEY_BITS", self.unrolling.bits().into()),
+            ("BLOCKS", self.unrolling.is_block().into()),
+            ("CHOICES", u64::from(set.secret().block()) + 1),
             ("LOG2_HELD", self.log2_held.into()),
             ("BLOCK_THREADS", self.block_threads(self.ciphertexts).max(self.transform_block().0) as u64),
             // Without a key switch, its kernels are compiled for a valid gadget and never launched.

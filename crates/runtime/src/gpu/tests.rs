@@ -16,7 +16,7 @@ use polyfabric_program::tfhe::kernel::{KernelProgram, ValueType};
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_program::tfhe::matrix::Matrix;
 use polyfabric_schemes::tfhe::noise::{PhaseRounding, Transform};
-use polyfabric_schemes::tfhe::{ClientKey, KeyUnrolling, LweBatch, LweKind, Parameters, ServerKey, sets};
+use polyfabric_schemes::tfhe::{ClientKey, KeyUnrolling, LweBatch, LweKind, Parameters, Secret, ServerKey, sets};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::collections::BTreeMap;
@@ -38,7 +38,8 @@ const RINGS_64: [&str; 4] = ["polyfabric-2-p64-t64", "morphling-IV", "polyfabric
 /// A named set with fewer mask elements: its ring and gadgets, but faster.
 fn shortened(set: &str, lwe_dimension: usize) -> Parameters {
     let mut literal = sets::literal(set).unwrap().clone();
-    literal.lwe_dimension = lwe_dimension;
+    // The ring matters, not the key's length: whole blocks.
+    literal.lwe_dimension = lwe_dimension.next_multiple_of(literal.secret.block() as usize);
     Parameters::check(&literal).unwrap()
 }
 
@@ -97,13 +98,17 @@ fn one_step_is_within_the_bound<T: Torus>(
     lwe_dimension: usize,
     order: ThreadOrder,
 ) {
-    let case = case::<T>(&shortened(set, lwe_dimension), unrolling, "pbs", 3);
+    one_step_is_within_the_bound_of::<T>(&shortened(set, lwe_dimension), unrolling, order);
+}
+
+fn one_step_is_within_the_bound_of<T: Torus>(set: &Parameters, unrolling: KeyUnrolling, order: ThreadOrder) {
+    let case = case::<T>(set, unrolling, "pbs", 3);
     let bound = case.bound() * unrolling.patterns() as f64 * 2.0;
     let (found, expected) = (case.on_card(order), case.on_cpu());
     let pairs = found.values().zip(expected.values()).flat_map(|(a, b)| a.data().iter().zip(b.data()));
     let largest = pairs.map(|(a, b)| a.wrapping_sub(*b).to_i64().unsigned_abs()).max().unwrap() as f64;
     // Actual errors are far below the bound: less than a thousandth.
-    assert!(largest <= bound / 20.0, "{set} {unrolling} of {lwe_dimension}: {largest} of {bound}");
+    assert!(largest <= bound / 20.0, "{} {unrolling}: {largest} of {bound}", set.name());
 }
 
 #[test]
@@ -115,6 +120,13 @@ fn one_step_matches_the_cpu_within_the_proven_bound_in_every_ring() {
         RINGS_32.into_iter().for_each(|set| one_step_is_within_the_bound::<u32>(set, unrolling, lwe_dimension, order));
         RINGS_64.into_iter().for_each(|set| one_step_is_within_the_bound::<u64>(set, unrolling, lwe_dimension, order));
     }
+    // A block per iteration: two bits of a 32-bit set, three of a 64-bit one.
+    let mut blocks = shortened("morphling-I", 2).literal().clone();
+    blocks.secret = Secret::Block(2);
+    let blocks = Parameters::check(&blocks).unwrap();
+    one_step_is_within_the_bound_of::<u32>(&blocks, KeyUnrolling::of(blocks.secret()), ThreadOrder::Backwards);
+    let set = "polyfabric-4-p136-t64-block3";
+    one_step_is_within_the_bound::<u64>(set, KeyUnrolling::of(Secret::Block(3)), 3, ThreadOrder::Forwards);
     // Two bits per iteration, but only one mask element.
     one_step_is_within_the_bound::<u32>("morphling-I", KeyUnrolling::TWO, 1, ThreadOrder::Forwards);
 }
@@ -142,6 +154,7 @@ fn bootstraps_and_key_switches_decrypt_like_the_cpus() {
     }
     programs_decrypt::<u32>("polyfabric-3-p128-t32", KeyUnrolling::TWO);
     programs_decrypt::<u64>("morphling-IV", KeyUnrolling::ONE);
+    programs_decrypt::<u64>("polyfabric-2-p136-t64-block3", KeyUnrolling::of(Secret::Block(3)));
 }
 
 /// An executor with few mask elements, and random words for it.
@@ -197,7 +210,9 @@ fn exact_operations_equal_the_references<T: Torus>(set: &str) {
                 let mut switched = vec![0; input.len()];
                 match rounding {
                     PhaseRounding::Nearest => modulus_switch(input, log2_modulus, &mut switched),
-                    PhaseRounding::Centred => modulus_switch_centred(input, log2_modulus, &mut switched),
+                    PhaseRounding::Centred => {
+                        modulus_switch_centred(input, log2_modulus, parameters.secret().block() + 1, &mut switched);
+                    }
                 }
                 expected.extend(switched.iter().map(|exponent| exponent << log2_tables));
             }
@@ -260,6 +275,7 @@ fn exact_operations_equal_the_references_bit_for_bit() {
     exact_operations_equal_the_references::<u32>("morphling-I");
     exact_operations_equal_the_references::<u32>("polyfabric-1-p128-t32");
     exact_operations_equal_the_references::<u64>("morphling-IV");
+    exact_operations_equal_the_references::<u64>("polyfabric-2-p136-t64-block3");
 }
 
 #[test]

@@ -16,7 +16,9 @@ pub(crate) fn switched<T: Torus>(
     let mut indices = vec![0; ciphertext.len()];
     match rounding {
         PhaseRounding::Nearest => modulus_switch(ciphertext, log2_modulus, &mut indices),
-        PhaseRounding::Centred => modulus_switch_centred(ciphertext, log2_modulus, &mut indices),
+        PhaseRounding::Centred => {
+            modulus_switch_centred(ciphertext, log2_modulus, parameters.secret().block() + 1, &mut indices);
+        }
     }
     indices.iter_mut().for_each(|index| *index <<= log2_tables);
     indices

@@ -34,7 +34,7 @@ fn bytes_decrypt_right() {
     let program = builder.finish().unwrap();
 
     let chosen =
-        choose_parameters(&program, -128.0, KeyUnrolling::ONE, Transform::F64, (Encryption::Secret, None)).unwrap();
+        choose_parameters(&program, -128.0, (false, None), Transform::F64, (Encryption::Secret, None)).unwrap();
     assert_eq!(chosen.parameters.name(), "polyfabric-4-p136-t64");
     let keys = Keys::<u64>::for_parameters(&chosen.parameters, KeyUnrolling::ONE);
     let lowered = keys.lower(&program, &TfheLowering::processor(chosen.key_switch));

@@ -9,9 +9,10 @@ use thiserror::Error;
 use super::dimension::LweDimension;
 use super::glwe::GlweSecretKey;
 use super::lwe::{BatchError, LweBatch, LweKind, LweSecretKey};
-use super::noise::{SHARED_ITERATIONS, most_weight};
 use super::parameters::Parameters;
 use super::random::{Purpose, RandomnessError, Seeds};
+use super::secret::Secret;
+use super::unrolling::UnrollingError;
 use crate::generation::KeyGeneration;
 
 /// Why key generation failed.
@@ -23,6 +24,8 @@ pub enum KeyError {
         "parameter set {name} is for a {parameters}-bit torus, but keys over a {key}-bit torus were asked for; use the {parameters}-bit key type"
     )]
     TorusWidth { name: String, parameters: u32, key: u32 },
+    #[error("parameter set {name}: {cause}")]
+    Unrolling { name: String, cause: UnrollingError },
 }
 
 /// The secret keys of one parameter set. Wiped from memory when dropped; never printed.
@@ -56,16 +59,6 @@ pub enum AnyClientKey {
     Torus64(ClientKey<u64>),
 }
 
-/// Whether one of the last iterations of a rotation randomises the earlier ones; see `noise::Keys`.
-pub(crate) fn turning(bits: &[u8]) -> bool {
-    weight(&bits[bits.len().saturating_sub(SHARED_ITERATIONS)..]) > 0
-}
-
-/// The number of set bits.
-pub(crate) fn weight(bits: &[u8]) -> usize {
-    bits.iter().map(|&bit| usize::from(bit)).sum()
-}
-
 pub(crate) fn check_torus<T: Torus>(parameters: &Parameters) -> Result<(), KeyError> {
     if parameters.torus_bits() == T::BITS {
         return Ok(());
@@ -74,8 +67,8 @@ pub(crate) fn check_torus<T: Torus>(parameters: &Parameters) -> Result<(), KeyEr
 }
 
 impl<T: Torus> ClientKey<T> {
-    /// Draws binary keys from the operating system's generator: uniform among those with at most [`most_weight`] set bits; the small key also
-    /// has a set bit among its last [`SHARED_ITERATIONS`].
+    /// Draws keys of the set's distribution from the operating system's generator: uniform among those with at most [`Secret::most_weight`] set
+    /// bits; the small key also has a set bit among its last [`Secret::turning_bits`].
     ///
     /// # Errors
     /// [`KeyError::TorusWidth`] if `parameters` are for the other torus; [`KeyError::Randomness`].
@@ -96,19 +89,20 @@ impl<T: Torus> ClientKey<T> {
     fn from_seeds(parameters: &Parameters, seeds: &Seeds) -> Result<Self, KeyError> {
         check_torus::<T>(parameters)?;
         let mut stream = seeds.secret.stream(Purpose::SecretKey, 0);
-        let light = |bits: &[u8]| weight(bits) <= most_weight(bits.len());
+        let secret = parameters.secret();
         // Rejects keys that are heavier than the noise formulas assume, or whose last bits are all 0; see `noise::Keys`.
         let small = (!parameters.has_one_lwe_key()).then(|| {
             loop {
-                let key = LweSecretKey::generate(parameters.lwe_dimension(), &mut stream);
-                if light(key.bits()) && turning(key.bits()) {
+                let key = LweSecretKey::generate(parameters.lwe_dimension(), secret, &mut stream);
+                if secret.accepts(key.bits()) {
                     break key;
                 }
             }
         });
         let glwe = loop {
             let key = GlweSecretKey::generate(parameters.glwe_dimension(), parameters.ring_degree(), &mut stream);
-            if light(key.bits()) && (!parameters.has_one_lwe_key() || turning(key.bits())) {
+            let (light, turns) = (Secret::Binary.is_light(key.bits()), Secret::Binary.turns(key.bits()));
+            if light && (turns || !parameters.has_one_lwe_key()) {
                 break key;
             }
         };
@@ -249,6 +243,7 @@ mod tests {
     //! Do ciphertexts under either key decrypt, and are others rejected?
     use super::*;
     use crate::tfhe::encoding::PaddedInteger;
+    use crate::tfhe::secret::weight;
     use crate::tfhe::sets;
 
     fn round_trip<T: Torus>(name: &str) {
@@ -301,7 +296,7 @@ mod tests {
             [LweKind::Small, LweKind::Large].map(|kind| weight(client.lwe(kind).bits()))
         });
         let most = weights.fold([0, 0], |most, weights| [most[0].max(weights[0]), most[1].max(weights[1])]);
-        assert_eq!(most, bits.map(most_weight));
+        assert_eq!(most, bits.map(|bits| Secret::Binary.most_weight(bits)));
     }
 
     /// Every key has a set bit among its last iterations.
@@ -312,7 +307,24 @@ mod tests {
             let client = ClientKey::<u32>::for_tests(&parameters, seed).expect("the right torus");
             client.lwe(LweKind::Small).bits().iter().rev().take_while(|&&bit| bit == 0).count()
         });
-        assert_eq!(zeros.max(), Some(SHARED_ITERATIONS - 1));
+        assert_eq!(zeros.max(), Some(Secret::Binary.turning_bits() - 1));
+    }
+
+    /// Blocks are uniform among their choices, up to five deviations, and the rejected keys end in zeros.
+    #[test]
+    fn block_binary_keys() {
+        let parameters = sets::parameters("toy-256-block3").expect("a known set");
+        let (mut counts, mut zeros) = ([0u32; 4], 0);
+        for seed in 0..3000 {
+            let client = ClientKey::<u32>::for_tests(&parameters, seed).expect("the right torus");
+            let bits = client.lwe(LweKind::Small).bits();
+            assert!(parameters.secret().has(bits) && parameters.secret().accepts(bits));
+            zeros = zeros.max(bits.iter().rev().take_while(|&&bit| bit == 0).count());
+            // The first block is independent of the rule for the last ones, and the weight's bound is out of reach.
+            counts[bits[..3].iter().position(|&bit| bit == 1).unwrap_or(3)] += 1;
+        }
+        assert!(counts.iter().all(|count| count.abs_diff(750) < 120), "{counts:?}");
+        assert_eq!(zeros, parameters.secret().turning_bits() - 1);
     }
 
     #[test]

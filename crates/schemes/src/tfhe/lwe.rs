@@ -4,10 +4,11 @@
 
 use polyfabric_kernels::Torus;
 use thiserror::Error;
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::dimension::LweDimension;
 use super::random::Stream;
+use super::secret::Secret;
 use crate::gaussian::RoundedGaussian;
 
 /// One of a client's two LWE keys.
@@ -134,9 +135,18 @@ impl LweSecretKey {
         Self { bits }
     }
 
-    /// A uniform key of `dimension` bits from `stream`.
-    pub(crate) fn generate(dimension: LweDimension, stream: &mut Stream) -> Self {
-        Self { bits: stream.bits(dimension.get()) }
+    /// A key of `dimension` bits of the distribution `secret` from `stream`. Neither time nor addresses depend on the bits: rejected draws are
+    /// independent of them, and a block compares its choice with every place.
+    pub(crate) fn generate(dimension: LweDimension, secret: Secret, stream: &mut Stream) -> Self {
+        let Secret::Block(block) = secret else { return Self { bits: stream.bits(dimension.get()) } };
+        let mut bits = vec![0; dimension.get()];
+        for block in bits.chunks_exact_mut(block as usize) {
+            let choice = Zeroizing::new(stream.below(block.len() as u64 + 1));
+            for (place, bit) in block.iter_mut().enumerate() {
+                *bit = u8::from(*choice == place as u64);
+            }
+        }
+        Self { bits }
     }
 
     /// The bits s_i, each 0 or 1.

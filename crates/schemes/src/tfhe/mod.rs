@@ -15,6 +15,7 @@ pub mod optimiser;
 pub mod parameters;
 pub mod public_key;
 pub(crate) mod public_zeros;
+pub mod secret;
 pub mod security;
 pub mod serial;
 pub mod server_key;
@@ -31,6 +32,7 @@ pub use lwe::{BatchError, LweBatch, LweKind, LweSecretKey};
 pub use parameters::{ParameterError, Parameters, ParametersLiteral};
 pub use public_key::{AnyPublicKey, CompactBatch, PublicKey};
 pub use random::RandomnessError;
+pub use secret::Secret;
 pub use server_key::{
     AnyCompressedServerKey, AnyServerKey, CompressedServerKey, KeyProgress, OnProgress, ServerKey, no_progress,
 };

@@ -11,8 +11,9 @@ use super::dimension::{DimensionError, GlweDimension, LweDimension};
 use super::lwe::LweKind;
 use super::noise::LOSS_BITS;
 use super::random::MaskSeed;
+use super::secret::Secret;
 use super::security;
-use super::unrolling::KeyUnrolling;
+use super::unrolling::{KeyUnrolling, UnrollingError};
 use crate::estimates;
 use crate::gaussian::RoundedGaussian;
 use crate::level::shown;
@@ -30,6 +31,9 @@ pub struct ParametersLiteral {
     pub torus_bits: u32,
     /// n.
     pub lwe_dimension: usize,
+    /// Distribution of the small key's n bits.
+    #[serde(default, skip_serializing_if = "Secret::is_binary")]
+    pub secret: Secret,
     /// k.
     pub glwe_dimension: usize,
     /// N.
@@ -95,6 +99,14 @@ pub enum ParameterError {
         "parameter set {name}: its {key} would take {bytes} bytes, more than the maximum of {max}; lower the dimensions or the levels"
     )]
     KeyTooLarge { name: String, key: &'static str, bytes: u128, max: u128 },
+    #[error(
+        "parameter set {name}: secret has blocks of {block} bits and lwe_dimension is {lwe_dimension}; a block has 2 or 3 bits, and lwe_dimension is a multiple of it"
+    )]
+    Block { name: String, block: u32, lwe_dimension: usize },
+    #[error(
+        "parameter set {name}: a set with one LWE key, n = kN, has uniform bits; leave out secret, or add a key_switch_gadget"
+    )]
+    BlocksOfOneKey { name: String },
     #[error("no parameter set of TFHE is called {given:?}; {hint}")]
     UnknownSet { given: String, hint: String },
 }
@@ -136,6 +148,14 @@ impl Parameters {
                 max: LweDimension::MAX,
             }
         })?;
+        if let Secret::Block(block) = literal.secret {
+            if !Secret::BLOCKS.contains(&block) || !literal.lwe_dimension.is_multiple_of(block as usize) {
+                return Err(ParameterError::Block { name: named(), block, lwe_dimension: literal.lwe_dimension });
+            }
+            if lwe_dimension == large_lwe_dimension && literal.key_switch_gadget.is_none() {
+                return Err(ParameterError::BlocksOfOneKey { name: named() });
+            }
+        }
         check_gadget(literal, "bootstrap_gadget", literal.bootstrap_gadget)?;
         if let Some(gadget) = literal.key_switch_gadget {
             check_gadget(literal, "key_switch_gadget", gadget)?;
@@ -143,9 +163,10 @@ impl Parameters {
         check_noise(literal, "lwe_noise_log2", literal.lwe_noise_log2)?;
         check_noise(literal, "glwe_noise_log2", literal.glwe_noise_log2)?;
 
-        let problems = [(lwe_dimension, literal.lwe_noise_log2), (large_lwe_dimension, literal.glwe_noise_log2)];
+        let small = security::uniform_dimension(literal.lwe_dimension, literal.secret);
+        let problems = [(small, literal.lwe_noise_log2), (large_lwe_dimension.get(), literal.glwe_noise_log2)];
         let levels = problems.map(|(dimension, noise)| {
-            let (dimension, torus) = (dimension.get(), f64::from(literal.torus_bits));
+            let torus = f64::from(literal.torus_bits);
             let curve = security::level_bits(dimension, noise, literal.torus_bits);
             let estimate = estimates::estimated_on_torus(dimension, torus, noise + torus);
             curve.min(estimate.unwrap_or(f64::INFINITY))
@@ -191,6 +212,19 @@ impl Parameters {
     /// n.
     pub fn lwe_dimension(&self) -> LweDimension {
         self.0.lwe_dimension
+    }
+
+    /// Distribution of the small key's bits.
+    pub fn secret(&self) -> Secret {
+        self.0.literal.secret
+    }
+
+    /// `bits` secret bits per iteration of a blind rotation; by default the fewest iterations without a larger key ([`KeyUnrolling::of`]).
+    ///
+    /// # Errors
+    /// [`UnrollingError`] if keys of this set are not made for so many.
+    pub fn unrolling(&self, bits: Option<u32>) -> Result<KeyUnrolling, UnrollingError> {
+        KeyUnrolling::new(bits, self.secret())
     }
 
     /// k.
@@ -307,11 +341,13 @@ impl Parameters {
         self.0.security_bits
     }
 
-    /// Attack targets, the LWE and the GLWE problem: dimension, secret, log2 of modulus and of noise, as for [`estimates::find`].
+    /// Attack targets, the LWE and the GLWE problem: dimension, secret, log2 of modulus and of noise, as for [`estimates::find`]. A block-binary
+    /// key has the dimension of the uniform key that is as hard to find ([`security::uniform_dimension`]).
     pub fn problems(&self) -> [(usize, &'static str, f64, f64); 2] {
         let (torus, literal) = (f64::from(self.torus_bits()), self.literal());
         let large = self.0.large_lwe_dimension.get();
-        [(literal.lwe_dimension, literal.lwe_noise_log2), (large, literal.glwe_noise_log2)]
+        let small = security::uniform_dimension(literal.lwe_dimension, literal.secret);
+        [(small, literal.lwe_noise_log2), (large, literal.glwe_noise_log2)]
             .map(|(dimension, noise)| (dimension, estimates::BINARY, torus, noise + torus))
     }
 
@@ -446,6 +482,20 @@ mod tests {
         assert_eq!(
             refused(|literal| literal.glwe_noise_log2 = -31.0),
             "parameter set mine: glwe_noise_log2 is -31; on a 32-bit torus it must be from -30 (a standard deviation of 4 units of the torus, below which rounded noise is no longer Gaussian) to -3"
+        );
+        for (block, n) in [(0, 516), (1, 516), (3, 500), (4, 516)] {
+            assert_eq!(
+                refused(|literal| (literal.secret, literal.lwe_dimension) = (Secret::Block(block), n)),
+                format!(
+                    "parameter set mine: secret has blocks of {block} bits and lwe_dimension is {n}; a block has 2 or 3 bits, and lwe_dimension is a multiple of it"
+                )
+            );
+        }
+        assert_eq!(
+            refused(|literal| {
+                (literal.secret, literal.lwe_dimension, literal.key_switch_gadget) = (Secret::Block(2), 1024, None);
+            }),
+            "parameter set mine: a set with one LWE key, n = kN, has uniform bits; leave out secret, or add a key_switch_gadget"
         );
         assert!(refused(|literal| literal.lwe_noise_log2 = f64::NAN).contains("lwe_noise_log2 is NaN"));
         assert_eq!(

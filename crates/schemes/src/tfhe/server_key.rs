@@ -13,14 +13,15 @@ use polyfabric_kernels::{Gadget, Torus};
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
-use super::client_key::{AnyClientKey, ClientKey, KeyError, weight};
+use super::client_key::{AnyClientKey, ClientKey, KeyError};
 use super::glwe::MaskProduct;
 use super::lwe::LweKind;
 use super::noise::{Formulas, Keys, SHARED_TABLES, Transform};
 use super::parameters::Parameters;
 use super::public_zeros;
 use super::random::{MaskSeed, Purpose, SecretSeed, Seeds, Stream};
-use super::unrolling::KeyUnrolling;
+use super::secret::weight;
+use super::unrolling::{KeyUnrolling, UnrollingError};
 use crate::generation::KeyGeneration;
 use crate::progress::Counter;
 
@@ -85,25 +86,31 @@ impl<T: Torus> CompressedServerKey<T> {
     /// # Errors
     /// [`KeyError::Randomness`].
     pub fn generate(client: &ClientKey<T>, progress: OnProgress<'_>) -> Result<Self, KeyError> {
-        Self::generate_unrolled(client, KeyUnrolling::ONE, progress)
+        Self::generate_unrolled(client, KeyUnrolling::of(client.parameters().secret()), progress)
     }
 
     /// [`Self::generate`] with `unrolling` secret bits per iteration.
     ///
     /// # Errors
-    /// [`KeyError::Randomness`].
+    /// [`KeyError::Randomness`], [`KeyError::Unrolling`] if keys of the set are not made for it.
     pub fn generate_unrolled(
         client: &ClientKey<T>,
         unrolling: KeyUnrolling,
         progress: OnProgress<'_>,
     ) -> Result<Self, KeyError> {
+        let set = client.parameters();
+        let refused = |cause| KeyError::Unrolling { name: set.name().to_owned(), cause };
+        let own = set.unrolling(Some(unrolling.bits())).map_err(refused)?;
+        if own != unrolling {
+            return Err(refused(UnrollingError::Bits(unrolling.bits())));
+        }
         Ok(Self::from_seeds(client, unrolling, &Seeds::from_os()?, progress))
     }
 
     /// Reproducible keys for tests; never for secrets.
     #[cfg(any(test, feature = "test-seeds"))]
     pub fn for_tests(client: &ClientKey<T>, seed: u64) -> Self {
-        Self::for_tests_unrolled(client, KeyUnrolling::ONE, seed)
+        Self::for_tests_unrolled(client, KeyUnrolling::of(client.parameters().secret()), seed)
     }
 
     /// [`Self::for_tests`] with `unrolling` secret bits per iteration.
@@ -356,13 +363,13 @@ impl<T: Torus> ServerKey<T> {
     /// # Errors
     /// [`KeyError::Randomness`].
     pub fn generate(client: &ClientKey<T>, progress: OnProgress<'_>) -> Result<Self, KeyError> {
-        Self::generate_unrolled(client, KeyUnrolling::ONE, progress)
+        Self::generate_unrolled(client, KeyUnrolling::of(client.parameters().secret()), progress)
     }
 
     /// [`Self::generate`] with `unrolling` secret bits per iteration.
     ///
     /// # Errors
-    /// [`KeyError::Randomness`].
+    /// [`KeyError::Randomness`], [`KeyError::Unrolling`].
     pub fn generate_unrolled(
         client: &ClientKey<T>,
         unrolling: KeyUnrolling,
@@ -374,7 +381,7 @@ impl<T: Torus> ServerKey<T> {
     /// Reproducible keys for tests; never for secrets.
     #[cfg(any(test, feature = "test-seeds"))]
     pub fn for_tests(client: &ClientKey<T>, seed: u64) -> Self {
-        Self::for_tests_unrolled(client, KeyUnrolling::ONE, seed)
+        Self::for_tests_unrolled(client, KeyUnrolling::of(client.parameters().secret()), seed)
     }
 
     /// [`Self::for_tests`] with `unrolling` secret bits per iteration.

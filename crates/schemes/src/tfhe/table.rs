@@ -159,7 +159,7 @@ pub fn row(entry: &Entry, parameters: &Parameters) -> SetRow {
         with_key_switch,
         bootstrap_key_bytes: bootstrap * word,
         key_switch_key_bytes: key_switch * word,
-        compressed_key_bytes: parameters.compressed_key_bytes(KeyUnrolling::ONE),
+        compressed_key_bytes: parameters.compressed_key_bytes(KeyUnrolling::of(parameters.secret())),
         ciphertext_bytes: parameters.lwe_dimension().ciphertext_len() as u64 * word,
         notes: notes(entry, parameters, without_key_switch, with_key_switch),
         sources: literal.sources.clone(),

@@ -216,7 +216,7 @@ impl KernelProgram {
 
     fn check_body(&self, body: &Body, rotation: bool) -> Result<(), String> {
         let parameters = &self.parameters;
-        let unrolling = KeyUnrolling::new(self.choice.key_unrolling).map_err(|error| error.to_string())?;
+        let unrolling = parameters.unrolling(Some(self.choice.key_unrolling)).map_err(|error| error.to_string())?;
         let patterns = unrolling.patterns();
         let fixed = matches!(self.choice.arithmetic, Arithmetic::Fixed(_));
         let (iterations, carries, carried, levels) = if rotation {
@@ -254,7 +254,7 @@ impl KernelProgram {
                 "level" => number < levels,
                 "row" => (number as usize) < rows,
                 "column" => (number as usize) < carried,
-                "pattern" => (1..=patterns as u32).contains(&number),
+                "pattern" => unrolling.masks().any(|mask| mask == number),
                 _ => false,
             };
             let switches = matches!(op.primitive.signature().1, BodyType::Lwe | BodyType::Digit);

@@ -115,7 +115,7 @@ primitives! {
     ForwardTransform = "forward_transform", [Digits] -> Spectrum, forward_transforms;
     /// Spectrum times the transform of bootstrapping-key polynomial (i, row, column).
     Multiply {
-        /// Row j · l + level of the GGSW ciphertext. An unrolled key has one such ciphertext per pattern u: add (u − 1)(k + 1)l.
+        /// Row j · l + level of the GGSW ciphertext. A key with several bits an iteration has one such ciphertext per pattern: add its number times (k + 1)l.
         row,
         column
     } = "multiply", [Spectrum] -> Product, multiplies;

@@ -1,24 +1,25 @@
-//! The blind-rotation body for unrolled keys.
+//! The blind-rotation body for keys with several secret bits an iteration.
 
 use super::body::{Body, BodyValue};
 use super::primitive::{BodyType, Primitive};
 use crate::tfhe::lowering::{Accumulation, Arithmetic, InputTransform, TfheLowering};
+use polyfabric_schemes::tfhe::KeyUnrolling;
 use std::sync::Arc;
 
-/// One iteration on a group of m = `choice.key_unrolling` secret bits: ACC + Σ_u (X^⟨a~,u⟩ − 1) · (BSK_(i,u) ⊡ ACC) over the
-/// 2^m − 1 nonzero patterns u, for GLWE dimension k = `glwe_dimension` and l = `levels`.
+/// One iteration on a group of secret bits: ACC + Σ_u (X^⟨a~,u⟩ − 1) · (BSK_(i,u) ⊡ ACC) over the P nonzero patterns u of
+/// `unrolling`, for GLWE dimension k = `glwe_dimension` and l = `levels`.
 ///
 /// An external product is linear in its GGSW ciphertext, so all patterns share one decomposition and transform of the accumulator.
 /// The body multiplies by each BSK_(i,u) instead of forming Σ_u (X^⟨a~,u⟩ − 1) · BSK_(i,u): the key operands are then equal for
 /// all ciphertexts of a batch. With accumulation in the transform domain, monomials multiply there and an iteration has
 /// (k+1)l + (k+1) transforms, as without unrolling. Fixed-point arithmetic cannot multiply by a monomial's transform, so each
-/// pattern's sum is transformed back first: (k+1)l + (2^m − 1)(k+1) transforms.
+/// pattern's sum is transformed back first: (k+1)l + P(k+1) transforms.
 ///
 /// If the last group has fewer bits, its missing patterns have zero key rows.
 pub fn unrolled_rotation_body(
     glwe_dimension: usize,
     levels: u32,
-    iterations: usize,
+    (iterations, unrolling): (usize, KeyUnrolling),
     choice: &TfheLowering,
 ) -> Arc<Body> {
     let width = glwe_dimension as u32 + 1;
@@ -34,15 +35,14 @@ pub fn unrolled_rotation_body(
     if choice.input_transform == InputTransform::Shared {
         shared = digits.iter().map(|&digit| body.push(Primitive::ForwardTransform, &[digit])).collect();
     }
-    let patterns = (1u32 << choice.key_unrolling) - 1;
     for column in 0..width {
         let mut external = Column { body: &mut body, digits: &digits, shared: &shared, column };
         let mut result = BodyValue(column);
         match (choice.accumulation, &choice.arithmetic) {
             (Accumulation::TransformDomain, Arithmetic::ExactInteger | Arithmetic::F64) => {
                 let mut sum = None;
-                for pattern in 1..=patterns {
-                    let product = external.product(pattern);
+                for (ggsw, pattern) in unrolling.masks().enumerate() {
+                    let product = external.product(ggsw);
                     let body = &mut *external.body;
                     let rotated = body.push(Primitive::RotateProduct { pattern }, &[product]);
                     let change = body.push(Primitive::SubtractProduct, &[rotated, product]);
@@ -57,13 +57,13 @@ pub fn unrolled_rotation_body(
                 }
             }
             (accumulation, _) => {
-                for pattern in 1..=patterns {
+                for (ggsw, pattern) in unrolling.masks().enumerate() {
                     let product = match accumulation {
                         Accumulation::TransformDomain => {
-                            let product = external.product(pattern);
+                            let product = external.product(ggsw);
                             external.body.push(Primitive::InverseTransform, &[product])
                         }
-                        Accumulation::CoefficientDomain | Accumulation::Split { .. } => external.polynomial(pattern),
+                        Accumulation::CoefficientDomain | Accumulation::Split { .. } => external.polynomial(ggsw),
                     };
                     let body = &mut *external.body;
                     let rotated = body.push(Primitive::RotatePattern { pattern }, &[product]);
@@ -94,32 +94,32 @@ impl Column<'_> {
         }
     }
 
-    /// Row within the iteration's key.
-    fn key_row(&self, pattern: u32, row: usize) -> u32 {
-        (pattern - 1) * self.digits.len() as u32 + row as u32
+    /// Row within the iteration's key, of the GGSW ciphertext number `ggsw`.
+    fn key_row(&self, ggsw: usize, row: usize) -> u32 {
+        (ggsw * self.digits.len() + row) as u32
     }
 
     /// The sum over rows in the transform domain.
-    fn product(&mut self, pattern: u32) -> BodyValue {
+    fn product(&mut self, ggsw: usize) -> BodyValue {
         let column = self.column;
         let spectrum = self.spectrum(0);
-        let row = self.key_row(pattern, 0);
+        let row = self.key_row(ggsw, 0);
         let mut sum = self.body.push(Primitive::Multiply { row, column }, &[spectrum]);
         for digit in 1..self.digits.len() {
             let spectrum = self.spectrum(digit);
-            let row = self.key_row(pattern, digit);
+            let row = self.key_row(ggsw, digit);
             sum = self.body.push(Primitive::MultiplyAccumulate { row, column }, &[sum, spectrum]);
         }
         sum
     }
 
     /// The sum over rows in the coefficient domain.
-    fn polynomial(&mut self, pattern: u32) -> BodyValue {
+    fn polynomial(&mut self, ggsw: usize) -> BodyValue {
         let column = self.column;
         let mut sum = None;
         for digit in 0..self.digits.len() {
             let spectrum = self.spectrum(digit);
-            let row = self.key_row(pattern, digit);
+            let row = self.key_row(ggsw, digit);
             let product = self.body.push(Primitive::Multiply { row, column }, &[spectrum]);
             let product = self.body.push(Primitive::InverseTransform, &[product]);
             sum = Some(match sum {
@@ -138,20 +138,22 @@ mod tests {
     use super::*;
     use crate::tfhe::kernel::count::iteration;
     use crate::tfhe::lowering::KeySwitchOrder;
+    use polyfabric_schemes::tfhe::Secret;
 
     #[test]
     fn counts() {
-        for (m, k, l) in [(2u32, 1u64, 2u64), (4, 2, 3)] {
-            let patterns = (1u64 << m) - 1;
+        let block = KeyUnrolling::of(Secret::Block(3));
+        for (unrolling, patterns, k, l) in
+            [(KeyUnrolling::TWO, 3, 1u64, 2u64), (KeyUnrolling::FOUR, 15, 2, 3), (block, 3, 1, 2)]
+        {
             let mut choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::F64);
-            choice.key_unrolling = m;
-            let counts = iteration(&unrolled_rotation_body(k as usize, l as u32, 1, &choice));
+            let counts = iteration(&unrolled_rotation_body(k as usize, l as u32, (1, unrolling), &choice));
             assert_eq!(counts.forward_transforms, (k + 1) * l);
             assert_eq!(counts.inverse_transforms, k + 1);
             assert_eq!(counts.multiplies, patterns * (k + 1) * (k + 1) * l);
             assert_eq!((counts.product_rotations, counts.rotations), (patterns * (k + 1), 0));
             choice.accumulation = Accumulation::CoefficientDomain;
-            let counts = iteration(&unrolled_rotation_body(k as usize, l as u32, 1, &choice));
+            let counts = iteration(&unrolled_rotation_body(k as usize, l as u32, (1, unrolling), &choice));
             assert_eq!(counts.inverse_transforms, patterns * (k + 1) * (k + 1) * l);
             assert_eq!((counts.product_rotations, counts.rotations), (0, patterns * (k + 1)));
         }

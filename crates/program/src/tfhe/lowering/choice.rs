@@ -76,7 +76,8 @@ pub struct TfheLowering {
     pub accumulation: Accumulation,
     pub input_transform: InputTransform,
     pub key_switch: KeySwitchOrder,
-    /// Secret bits per blind-rotation iteration: 1, 2 or 4. The evaluation key must be generated for the same number.
+    /// Secret bits per blind-rotation iteration: 1, 2 or 4, or 1 or a block of a block-binary key. The evaluation key must be generated for the
+    /// same number.
     pub key_unrolling: u32,
     /// Rounding of phases before a blind rotation.
     #[serde(default)]

@@ -107,7 +107,7 @@ impl<'a> Lowering<'a> {
         parameters: &'a Parameters,
         choice: &TfheLowering,
     ) -> Result<Self, LoweringError> {
-        let unrolling = KeyUnrolling::new(choice.key_unrolling)?;
+        let unrolling = parameters.unrolling(Some(choice.key_unrolling))?;
         let large = parameters.large_lwe_dimension().get();
         let order = match choice.key_switch {
             KeySwitchOrder::None => None,
@@ -124,7 +124,10 @@ impl<'a> Lowering<'a> {
         let (k, levels) = (parameters.glwe_dimension().get(), parameters.bootstrap_gadget().levels);
         let rotation = match unrolling {
             KeyUnrolling::ONE => blind_rotation_body(k, levels, parameters.lwe_dimension().get(), choice),
-            _ => unrolled_rotation_body(k, levels, unrolling.iterations(parameters.lwe_dimension()), choice),
+            _ => {
+                let iterations = unrolling.iterations(parameters.lwe_dimension());
+                unrolled_rotation_body(k, levels, (iterations, unrolling), choice)
+            }
         };
         let mut input_starts = vec![0];
         for (id, _) in &flow.inputs {

@@ -13,12 +13,14 @@ use polyfabric_schemes::tfhe::{KeyUnrolling, Parameters, sets};
 pub struct Chosen {
     pub parameters: Parameters,
     pub key_switch: KeySwitchOrder,
+    pub unrolling: KeyUnrolling,
     pub report: NoiseReport,
 }
 
 /// The fastest default set with which `program` fails with probability at most 2^`target` on a CPU ([`TfheLowering::processor`]).
 ///
-/// Times are the measured rates of lookups and key switches for keys with `unrolling`. `transform` is the noise of the products.
+/// Only sets whose small key is block-binary, or uniform, as `blocks` says. Times are the measured rates of lookups and key
+/// switches for keys with `unrolling` secret bits an iteration. `transform` is the noise of the products.
 /// Inputs are encrypted as `encryption`; with `circuit_privacy`, every output hides its computation with that many bits, within
 /// the same failure probability.
 ///
@@ -27,7 +29,7 @@ pub struct Chosen {
 pub fn choose_parameters(
     program: &Program,
     target: f64,
-    unrolling: KeyUnrolling,
+    (blocks, unrolling): (bool, Option<u32>),
     transform: Transform,
     (encryption, circuit_privacy): (Encryption, Option<f64>),
 ) -> Result<Chosen, NoiseError> {
@@ -36,9 +38,10 @@ pub fn choose_parameters(
     let rows: usize = flow.levels.iter().map(|level| level.bias.len()).sum();
     let mut candidates = Vec::new();
     for (entry, parameters) in sets::all() {
-        if entry.family != sets::Family::Default {
+        if entry.family != sets::Family::Default || parameters.secret().is_binary() == blocks {
             continue;
         }
+        let unrolling = parameters.unrolling(unrolling)?;
         let rates = Rates::of(parameters).expect("every default set has rates, as a test checks");
         let mut orders = Vec::new();
         if lowers_without_key_switch(&flow) {
@@ -48,13 +51,13 @@ pub fn choose_parameters(
             orders.extend([(KeySwitchOrder::Before, rows), (KeySwitchOrder::After, lookups)]);
         }
         for (order, switches) in orders {
-            candidates.push((rates.milliseconds(unrolling, lookups, switches), parameters, order));
+            candidates.push((rates.milliseconds(unrolling, lookups, switches), parameters, (order, unrolling)));
         }
     }
     candidates.sort_by(|a, b| a.0.total_cmp(&b.0));
     // Prefer, as nearest, the set that offers most circuit privacy over sets that cannot run the program at all.
     let mut nearest: Option<([f64; 2], String, NoiseError)> = None;
-    for (_, parameters, key_switch) in candidates {
+    for (_, parameters, (key_switch, unrolling)) in candidates {
         let choice = TfheLowering { key_unrolling: unrolling.bits(), ..TfheLowering::processor(key_switch) };
         let report = match report_flow(program, &flow, parameters, (&choice, Keys::Accepted, encryption), transform) {
             // This set cannot bring public-key ciphertexts under its small key.
@@ -67,7 +70,7 @@ pub fn choose_parameters(
         };
         let checked = report.check(parameters, target).and_then(private);
         match checked.and_then(|report| report.check(parameters, target).map(|()| report)) {
-            Ok(report) => return Ok(Chosen { parameters: parameters.clone(), key_switch, report }),
+            Ok(report) => return Ok(Chosen { parameters: parameters.clone(), key_switch, unrolling, report }),
             Err(reason @ NoiseError::PrivacyBits { .. }) => return Err(reason),
             Err(reason) => {
                 let distance = match &reason {

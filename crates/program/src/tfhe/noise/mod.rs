@@ -22,7 +22,7 @@ use crate::tfhe::homomorphic::{ElementType, NodeId, Program, op_name};
 use crate::tfhe::lowering::{KeySwitchOrder, TfheLowering};
 use polyfabric_kernels::cancel;
 use polyfabric_schemes::tfhe::noise::{self, Formulas, Keys, Noise, Transform};
-use polyfabric_schemes::tfhe::{KeyUnrolling, LweKind, Parameters, UnrollingError};
+use polyfabric_schemes::tfhe::{LweKind, Parameters, UnrollingError};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use thiserror::Error;
@@ -242,7 +242,7 @@ impl Model {
         let missing = || NoiseError::NoKeySwitchKey { parameters: parameters.name().to_owned() };
         let key_switch =
             || parameters.key_switch_gadget().map(|gadget| formulas.key_switch(gadget)).ok_or_else(missing);
-        let rotation = formulas.blind_rotation_unrolled(KeyUnrolling::new(choice.key_unrolling)?, transform);
+        let rotation = formulas.blind_rotation_unrolled(parameters.unrolling(Some(choice.key_unrolling))?, transform);
         let none = Noise::default();
         let (of_inputs, result, switch) = match choice.key_switch {
             KeySwitchOrder::None => (LweKind::Small, rotation, none),

@@ -26,8 +26,8 @@ DEVICE u32 switched(Torus value, u32 log2_modulus) {
   return (u32)((twice + 1) >> 1) & ((1u << log2_modulus) - 1);
 }
 
-// t · round(x · 2N/(t q)) mod 2N, t = 2^log2_tables, one warp per ciphertext. With `centred`, half of the mask's rounding errors is first subtracted from the
-// body (kernels/src/modulus_switch.rs).
+// t · round(x · 2N/(t q)) mod 2N, t = 2^log2_tables, one warp per ciphertext. With `centred`, the mask's rounding errors times the mean of a key bit, 1/CHOICES,
+// are first subtracted from the body (kernels/src/modulus_switch.rs).
 KERNEL modulus_switch(u32 *exponents, const Torus *ciphertexts, u32 count, u32 size, u32 log2_tables, u32 centred) {
   const u32 ciphertext = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
   const u32 log2_modulus = LOG2_DEGREE + 1 - log2_tables;
@@ -50,9 +50,12 @@ KERNEL modulus_switch(u32 *exponents, const Torus *ciphertexts, u32 count, u32 s
   high = warp_sum(high);
   low = warp_sum(low);
   if (lane == 0 && ciphertext < count) {
-    // Half of high · 2^32 + low, rounded down.
-    u64 half = (u64)(high + (low >> 32)) * 0x80000000u + ((u64)(low & 0xffffffffll) >> 1);
-    Torus body = values[size - 1] - (centred ? (Torus)half : (Torus)0);
+    // (high · 2^32 + low) / CHOICES, rounded down.
+    high += low >> 32;
+    const i64 rest = (high % CHOICES + CHOICES) % CHOICES;
+    const u64 lowest = ((u64)rest << 32 | (u64)(low & 0xffffffffll)) / CHOICES;
+    const u64 mean = ((u64)((high - rest) / CHOICES) << 32) + lowest;
+    Torus body = values[size - 1] - (centred ? (Torus)mean : (Torus)0);
     out[size - 1] = switched(body, log2_modulus) << log2_tables;
   }
 }

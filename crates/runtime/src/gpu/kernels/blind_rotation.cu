@@ -1,5 +1,5 @@
 // Blind rotation: ACC += BSK_i ⊡ (X^(a_i) · ACC − ACC) for i = 0 .. n − 1, the whole loop of a ciphertext on one multiprocessor. An unrolled key handles two mask
-// elements a, b at once: ACC += Σ_u (X^(e_u) − 1) · (BSK_u ⊡ ACC) for e = a, b, a + b. The rows of the three keys are summed, each times the value of X^e − 1 at a
+// elements a, b at once: ACC += Σ_u (X^(e_u) − 1) · (BSK_u ⊡ ACC) for e = a, b, a + b. A block-binary one (BLOCKS) handles those of a block, each by itself. The rows of these keys are summed, each times the value of X^e − 1 at a
 // point, before they are multiplied by a digit.
 //
 // Accumulators stay in shared memory, products in registers. With one or two columns, a group of THREADS threads has all columns of a ciphertext. With more,
@@ -22,7 +22,7 @@ typedef u64 Torus;
 #define PAIR_BYTES (THREADS * (TORUS_BITS == 32 ? 24 : 32))
 #define POLYNOMIAL_BYTES (HELD / 2 * PAIR_BYTES)
 #define PATTERN_BYTES (COLUMNS * POLYNOMIAL_BYTES)
-#define PATTERNS ((1u << KEY_BITS) - 1)
+#define PATTERNS (BLOCKS ? KEY_BITS : (1u << KEY_BITS) - 1)
 #define ROW_BYTES (PATTERNS * PATTERN_BYTES)
 
 // Half of q/β^l, and β/2 at every digit's place: after adding them, digits plus β/2 are bit fields (kernels/src/decompose.rs).
@@ -169,10 +169,10 @@ DEVICE void multiply_row(Complex sums[OWN_COLUMNS][HELD], const Complex x[HELD],
   }
 }
 #else
-// a and b, and X^a and X^b at the first point of the thread.
+// The mask elements a, and X^a at the first point of the thread.
 typedef struct {
-  u32 exponent, exponents[2];
-  Complex first[2];
+  u32 exponent, exponents[KEY_BITS];
+  Complex first[KEY_BITS];
 } Turn;
 
 DEVICE u32 reversed(u32 value, u32 bits) {
@@ -185,7 +185,7 @@ DEVICE u32 reversed(u32 value, u32 bits) {
 DEVICE Turn turn_of(const u32 *exponents, const Complex *roots, u32 thread) {
   Turn turn = {0};
   const u32 place = 1 + 4 * reversed(thread, LOG2_POINTS - LOG2_HELD);
-  UNROLL for (u32 i = 0; i < 2; i++) {
+  UNROLL for (u32 i = 0; i < KEY_BITS; i++) {
     turn.exponents[i] = exponents[i];
     turn.first[i] = roots[exponents[i] * place & (2 * DEGREE - 1)];
   }
@@ -202,21 +202,25 @@ DEVICE Complex factor(Complex at, u32 odd) {
 
 // sums += x · Σ_u (X^(e_u) − 1) · the row's polynomials of pattern u.
 DEVICE void multiply_row(Complex sums[OWN_COLUMNS][HELD], const Complex x[HELD], const u8 *row, const Turn *turn, const Complex *roots, u32 thread) {
-  const Complex first[2] = {{forgotten(turn->first[0].re), forgotten(turn->first[0].im)}, {forgotten(turn->first[1].re), forgotten(turn->first[1].im)}};
+  Complex first[KEY_BITS];
+  UNROLL for (u32 i = 0; i < KEY_BITS; i++) {
+    first[i].re = forgotten(turn->first[i].re);
+    first[i].im = forgotten(turn->first[i].im);
+  }
   UNROLL for (u32 m = 0; m < HELD; m += 2) {
-    Complex at[3];
-    UNROLL for (u32 i = 0; i < 2; i++) {
+    Complex at[PATTERNS];
+    UNROLL for (u32 i = 0; i < KEY_BITS; i++) {
       at[i] = first[i];
       if (m > 0) {
         Complex root = roots[(turn->exponents[i] * reversed(m, LOG2_HELD) & (HELD - 1)) * (2 * DEGREE / HELD)];
         at[i] = times(at[i], root.re, root.im);
       }
     }
-    at[2] = times(at[0], at[1].re, at[1].im);
+    if (!BLOCKS) at[PATTERNS - 1] = times(at[0], at[1].re, at[1].im);
     Complex sum[OWN_COLUMNS][2];
-    UNROLL for (u32 u = 0; u < 3; u++) {
+    UNROLL for (u32 u = 0; u < PATTERNS; u++) {
       // X^e at point m + 1 of an even m is ± its value at m.
-      const u32 odd = (u < 2 ? turn->exponents[u] : turn->exponents[0] + turn->exponents[1]) & 1;
+      const u32 odd = (u < KEY_BITS ? turn->exponents[u] : turn->exponents[0] + turn->exponents[1]) & 1;
       const Complex factors[2] = {factor(at[u], 0), factor(at[u], odd)};
       UNROLL for (u32 c = 0; c < OWN_COLUMNS; c++) {
         Complex points[2];

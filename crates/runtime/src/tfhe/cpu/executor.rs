@@ -13,7 +13,7 @@ use polyfabric_kernels::key_switch::{KeySwitch, PackedKey};
 use polyfabric_kernels::rotation::rotate;
 use polyfabric_kernels::sample_extract::sample_extract;
 use polyfabric_schemes::tfhe::noise::PhaseRounding;
-use polyfabric_schemes::tfhe::{LweBatch, LweDimension, Parameters, ServerKey};
+use polyfabric_schemes::tfhe::{KeyUnrolling, LweBatch, LweDimension, Parameters, ServerKey};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -184,8 +184,9 @@ impl<'k, T: Torus> Executor<'k, T> {
         let batched = self.blocks.batched(count);
         let mut workspace = self.product.workspace();
         let mut lane_batch_workspace = if batched > 0 { self.product.lane_batch_workspace() } else { None };
-        let bits = self.key.unrolling().bits() as usize;
-        let mut patterns = Vec::with_capacity(LANE_BATCH * self.key.unrolling().patterns());
+        let unrolling = self.key.unrolling();
+        let bits = unrolling.bits() as usize;
+        let mut patterns = Vec::with_capacity(LANE_BATCH * unrolling.patterns());
         // The last group of secret bits may be smaller and have fewer patterns.
         let (of_lane_batches, of_one) = (self.iteration_len(true), self.iteration_len(false));
         let (mut keys_together, mut keys_alone) = (keys.together.chunks(of_lane_batches), keys.alone.chunks(of_one));
@@ -209,7 +210,7 @@ impl<'k, T: Torus> Executor<'k, T> {
                     let next = shares_together.next().unwrap_or(&[]);
                     patterns.clear();
                     for exponents in exponents.chunks_exact(size) {
-                        pattern_exponents(&exponents[group.clone()], &mut patterns);
+                        pattern_exponents(unrolling, &exponents[group.clone()], &mut patterns);
                     }
                     self.product.lane_batch_multiply_add(
                         key_together,
@@ -235,7 +236,7 @@ impl<'k, T: Torus> Executor<'k, T> {
                     continue;
                 }
                 patterns.clear();
-                pattern_exponents(&exponents[group.clone()], &mut patterns);
+                pattern_exponents(unrolling, &exponents[group.clone()], &mut patterns);
                 self.product.patterns_multiply_add(key_alone, next, &patterns, accumulator, following, &mut workspace);
             }
         }
@@ -335,7 +336,10 @@ fn shares(keys: &[f64], range: Range<usize>, count: usize) -> impl Iterator<Item
 }
 
 /// Appends ⟨a, u⟩ for the nonzero patterns u of the bits that `exponents` belong to, in key order, to `patterns`. They are reduced mod 2N at their use.
-fn pattern_exponents(exponents: &[u32], patterns: &mut Vec<u32>) {
+fn pattern_exponents(unrolling: KeyUnrolling, exponents: &[u32], patterns: &mut Vec<u32>) {
+    if unrolling.is_block() {
+        return patterns.extend_from_slice(exponents);
+    }
     let start = patterns.len();
     for (bit, &exponent) in exponents.iter().enumerate() {
         patterns.push(exponent);

@@ -9,7 +9,7 @@ use polyfabric_program::tfhe::builtin;
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_schemes::tfhe::noise::Transform;
-use polyfabric_schemes::tfhe::{ClientKey, KeyUnrolling, LweBatch, LweKind, Parameters, ServerKey, sets};
+use polyfabric_schemes::tfhe::{ClientKey, KeyUnrolling, LweBatch, LweKind, Parameters, Secret, ServerKey, sets};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -123,6 +123,9 @@ fn agrees_unrolled<T: Torus>(set: &str, unrolling: KeyUnrolling, batch: usize) {
 
 #[test]
 fn unrolled_keys_give_the_interpreters_phases() {
+    let block = KeyUnrolling::of(Secret::Block(3));
+    agrees_unrolled::<u32>("toy-256-block3", block, 17);
+    agrees_unrolled::<u32>("toy-256-block3", KeyUnrolling::ONE, 2);
     for unrolling in [KeyUnrolling::TWO, KeyUnrolling::FOUR] {
         // A batch across lanes on each of two threads, and the remainder on one.
         agrees_unrolled::<u32>("toy-256", unrolling, 17);
@@ -154,6 +157,7 @@ fn check_memory<T: Torus>(set: &str, unrolling: KeyUnrolling, batch: usize) {
 #[test]
 fn memory_is_predicted() {
     for batch in [1, 2, 16, 17] {
+        check_memory::<u32>("toy-256-block3", KeyUnrolling::of(Secret::Block(3)), batch);
         for unrolling in [KeyUnrolling::ONE, KeyUnrolling::FOUR] {
             check_memory::<u32>("toy-256", unrolling, batch);
             check_memory::<u32>("toy-512-k2", unrolling, batch);

@@ -4,13 +4,13 @@
 //! key:
 //!
 //! - *Weight.* Rounding errors add up where a secret bit is 1. A key is accepted if at most m/2 + √m of its m bits are 1, two deviations
-//!   above the mean (97.7 % of all keys). The formulas assume this weight.
+//!   above the mean (97.7 % of all keys; for blocks [`Secret::most_weight`]). The formulas assume this weight.
 //! - *Shared means.* Digits have a mean of −1/2, so a product of digits with the noise of a key's rows has a mean too, the same for all
 //!   ciphertexts under the key. Without a bound, failures would be correlated. In sums it adds up with the weights, not their squares. Rows
 //!   are accepted if their mean is within [`MEAN_BOUND`] deviations (98.8 % of key switches); the margin is reduced by as much.
 //! - *Means of a rotation* are polynomials that every later iteration with a secret bit of 1 rotates by a random amount. The mean over all
 //!   rotations is 0, so they are one more random error. Only the last such iteration and those after it share a mean. A small key is
-//!   accepted if one of its last [`SHARED_ITERATIONS`] bits is 1, which excludes one key in 256. The rows of those iterations are accepted
+//!   accepted if one of its last [`SHARED_ITERATIONS`] bits is 1, which excludes one key in 256 (for blocks [`Secret::turning_bits`]). The rows of those iterations are accepted
 //!   if their mean is within the bound at each of the first [`SHARED_TABLES`] places of the accumulator.
 //! - *Energy of a key switch.* The digits contribute variance Var(digit)·Σ e_row², which is constant per key: R·V·(1 ± √(2/R)) for R rows of
 //!   variance V. The formulas use its mean, and no key is rejected for it. Sets of one or two bits have the fewest rows. There, about one
@@ -21,6 +21,7 @@
 //! probability. [`LOSS_BITS`] is the total, which is subtracted from the level of every set.
 
 use super::probability::failure_probability_log2;
+use crate::tfhe::secret::Secret;
 
 /// Maximum number of results of one blind rotation, adjacent in its accumulator, whose shared means are each within the bound.
 pub const SHARED_TABLES: usize = 16;
@@ -28,34 +29,30 @@ pub const SHARED_TABLES: usize = 16;
 /// Bound of a key's shared mean, in its standard deviations.
 pub const MEAN_BOUND: f64 = 2.5;
 
-/// Iterations at the end of a blind rotation that may share a mean over all results of one key.
+/// Uniform bits at the end of the small key, hence iterations of a blind rotation, that may share a mean over all results of one key.
 pub const SHARED_ITERATIONS: usize = 8;
 
 /// Security bits lost by rejecting keys, at most: 0.034 for a secret's weight, 0.039 for its last bits and the rows under it.
 pub const LOSS_BITS: f64 = 0.073;
-
-/// Maximum number of set bits of an accepted key: m/2 + √m.
-pub fn most_weight(bits: usize) -> usize {
-    (bits as f64 / 2.0 + (bits as f64).sqrt()).floor() as usize
-}
 
 /// The keys that a formula covers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Keys {
     /// Every accepted key: maximum weight, shared mean at the bound. The energy of the key switch's rows is the mean over all keys.
     Accepted,
-    /// The average over all keys: half of the bits are set, and the shared mean is another Gaussian error.
+    /// The average over all keys: half of uniform bits are set, and the shared mean is another Gaussian error.
     Average,
     /// A key with these numbers of set bits in the small and large secret; the shared mean is averaged.
     Weights([usize; 2]),
 }
 
 impl Keys {
-    /// Set bits of the small key of `small` bits and of the large one of `large`.
-    pub(super) fn weights(self, small: usize, large: usize) -> [f64; 2] {
+    /// Set bits of the small key of `small` bits, distributed as `secret`, and of the large one of `large`.
+    pub(super) fn weights(self, (small, secret): (usize, Secret), large: usize) -> [f64; 2] {
+        let keys = [(small, secret), (large, Secret::Binary)];
         match self {
-            Self::Accepted => [small, large].map(|bits| most_weight(bits) as f64),
-            Self::Average => [small, large].map(|bits| bits as f64 / 2.0),
+            Self::Accepted => keys.map(|(bits, secret)| secret.most_weight(bits) as f64),
+            Self::Average => keys.map(|(bits, secret)| bits as f64 * secret.mean()),
             Self::Weights(weights) => weights.map(|weight| weight as f64),
         }
     }
@@ -204,11 +201,25 @@ mod tests {
         for bits in [500usize, 800, 1024, 2048] {
             let mut term = (-(bits as f64)).exp2();
             let mut within = 0.0;
-            for weight in 0..=most_weight(bits) {
+            for weight in 0..=Secret::Binary.most_weight(bits) {
                 within += term;
                 term *= (bits - weight) as f64 / (weight + 1) as f64;
             }
             assert!(bits > 1000 || -within.log2() < 0.036, "{bits}: {within}");
+        }
+        // The same of blocks, each with a 1 in l of l + 1 keys, and the share of keys that end in zeros.
+        for (bits, secret) in
+            [504usize, 750, 1014].into_iter().flat_map(|bits| Secret::BLOCKS.map(|l| (bits, Secret::Block(l))))
+        {
+            let (block, blocks) = (f64::from(secret.block()), bits / secret.block() as usize);
+            let mut term = (block + 1.0).powi(-(blocks as i32));
+            let mut within = 0.0;
+            for weight in 0..=secret.most_weight(bits) {
+                within += term;
+                term *= block * (blocks - weight) as f64 / (weight + 1) as f64;
+            }
+            let last = (block + 1.0).powf(-(secret.turning_bits() as f64) / block);
+            assert!(-within.log2() < 0.036 && last <= 1.0 / 256.0, "{bits}, {secret:?}: {within}, {last}");
         }
     }
 

@@ -28,7 +28,7 @@ mod tests;
 #[cfg(test)]
 mod tfhe_rs_comparison;
 
-pub use keys::{Keys, LOSS_BITS, MEAN_BOUND, Noise, SHARED_ITERATIONS, SHARED_TABLES, most_weight};
+pub use keys::{Keys, LOSS_BITS, MEAN_BOUND, Noise, SHARED_ITERATIONS, SHARED_TABLES};
 pub use operations::{
     Formulas, PhaseRounding, Transform, blind_rotation, blind_rotation_with, external_product, fresh, key_switch,
     linear, modulus_switch, modulus_switch_with, squared_norm, transform_error,

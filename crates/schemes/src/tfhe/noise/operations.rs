@@ -4,10 +4,11 @@ use polyfabric_kernels::fixed::{FixedFftSpec, digit_concentration};
 use polyfabric_kernels::{Gadget, Isa, RingDegree, fft};
 use serde::{Deserialize, Serialize};
 
-use super::keys::{Keys, Noise, SHARED_ITERATIONS};
+use super::keys::{Keys, Noise};
 use super::probability::sum_log2;
 use crate::tfhe::lwe::LweKind;
 use crate::tfhe::parameters::Parameters;
+use crate::tfhe::secret::Secret;
 use crate::tfhe::unrolling::KeyUnrolling;
 
 /// How polynomial products are computed, which determines their noise.
@@ -54,8 +55,8 @@ pub enum PhaseRounding {
     /// Rounds every element to the nearest multiple.
     #[default]
     Nearest,
-    /// Rounds the mask's elements to nearest, and subtracts half the sum of their errors from the body before rounding it: Σ e_i s_i becomes
-    /// Σ e_i (s_i − 1/2), of half the variance.
+    /// Rounds the mask's elements to nearest, and subtracts their errors times the mean μ of a secret bit from the body before rounding it:
+    /// Σ e_i s_i becomes Σ e_i (s_i − μ), for uniform bits of half the variance.
     Centred,
 }
 
@@ -64,6 +65,7 @@ pub enum PhaseRounding {
 pub struct Formulas {
     pub(crate) torus_bits: u32,
     pub(crate) lwe_dimension: usize,
+    pub(crate) secret: Secret,
     pub(crate) glwe_dimension: usize,
     pub(crate) ring_degree: RingDegree,
     pub(crate) bootstrap_gadget: Gadget,
@@ -78,6 +80,7 @@ impl Formulas {
         Self {
             torus_bits: parameters.torus_bits(),
             lwe_dimension: parameters.lwe_dimension().get(),
+            secret: parameters.secret(),
             glwe_dimension: parameters.glwe_dimension().get(),
             ring_degree: parameters.ring_degree(),
             bootstrap_gadget: parameters.bootstrap_gadget(),
@@ -99,12 +102,12 @@ impl Formulas {
 
     /// Set bits of the small key.
     fn small_weight(&self) -> f64 {
-        self.keys.weights(self.lwe_dimension, self.masks())[0]
+        self.keys.weights((self.lwe_dimension, self.secret), self.masks())[0]
     }
 
     /// Set bits of the large key.
     pub(crate) fn large_weight(&self) -> f64 {
-        self.keys.weights(self.lwe_dimension, self.masks())[1]
+        self.keys.weights((self.lwe_dimension, self.secret), self.masks())[1]
     }
 
     fn ggsw_rows(&self) -> usize {
@@ -137,8 +140,11 @@ impl Formulas {
         let kept = self.ring_degree.log2() + 1 - log2_tables;
         let mask = match rounding {
             PhaseRounding::Nearest => self.small_weight(),
-            // (s_i − 1/2)² = 1/4 for every key.
-            PhaseRounding::Centred => self.lwe_dimension as f64 / 4.0,
+            // Σ (s_i − μ)²: for uniform bits 1/4 each, for every key.
+            PhaseRounding::Centred => {
+                let mean = self.secret.mean();
+                self.small_weight() * (1.0 - 2.0 * mean) + self.lwe_dimension as f64 * mean * mean
+            }
         };
         Noise::random((1.0 + mask) * rounding_variance(self.torus_bits, kept))
     }
@@ -225,16 +231,26 @@ impl Formulas {
 
     /// As [`blind_rotation_with`].
     pub fn blind_rotation(&self, transform: Transform) -> Noise {
-        self.turned(self.external_product(transform), self.lwe_dimension, SHARED_ITERATIONS)
+        self.blind_rotation_unrolled(KeyUnrolling::of(self.secret), transform)
     }
 
-    /// One iteration that consumes `bits` secret bits.
-    fn unrolled_iteration(&self, bits: u32, transform: Transform) -> Noise {
+    /// One iteration of [`Self::blind_rotation`].
+    pub(crate) fn iteration(&self, transform: Transform) -> Noise {
+        let own = KeyUnrolling::of(self.secret);
+        if own.is_block() {
+            self.unrolled_iteration(own, own.bits(), transform)
+        } else {
+            self.external_product(transform)
+        }
+    }
+
+    /// One iteration that consumes `bits` secret bits, of `unrolling` or fewer in the last group.
+    fn unrolled_iteration(&self, unrolling: KeyUnrolling, bits: u32, transform: Transform) -> Noise {
         let (rows, rounding) = self.external_product_parts(transform);
-        let patterns = f64::from((1u32 << bits) - 1);
-        // Probability that the secret bits are not all 0.
-        let ones = self.small_weight() / self.lwe_dimension as f64;
-        let any = 1.0 - (1.0 - ones.min(1.0)).powi(bits as i32);
+        let patterns = unrolling.patterns_of(bits as usize) as f64;
+        // Probability that the secret bits are not all 0: at most one bit of a block is 1.
+        let ones = (self.small_weight() / self.lwe_dimension as f64).min(1.0);
+        let any = if unrolling.is_block() { ones * patterns } else { 1.0 - (1.0 - ones).powi(bits as i32) };
         let rows = rows.plus(rounding.sometimes(any / patterns));
         // X^e − 1 with a random e doubles a variance. It randomises a mean, and leaves a shared one of the same size.
         let mean = rows.shared * rows.shared;
@@ -245,19 +261,22 @@ impl Formulas {
     }
 
     /// [`blind_rotation_with`] a key for `unrolling` secret bits per iteration. An iteration of b > 1 bits adds
-    /// Σ_u (X^⟨a~,u⟩ − 1) · (GGSW_u ⊡ ACC) over 2^b − 1 patterns u, and X^e − 1 doubles a variance:
+    /// Σ_u (X^⟨a~,u⟩ − 1) · (GGSW_u ⊡ ACC) over P patterns u, 2^b − 1 of uniform bits or b of a block, and X^e − 1 doubles a variance:
     ///
-    /// V = 2 · (2^b − 1) · (digits times rows' noise, their mean, and transform) + 2 · P(bits not all 0) · (rounding, its mean)
+    /// V = 2 · P · (digits times rows' noise, their mean, and transform) + 2 · P(bits not all 0) · (rounding, its mean)
     ///
     /// with the terms of [`external_product`].
     pub fn blind_rotation_unrolled(&self, unrolling: KeyUnrolling, transform: Transform) -> Noise {
+        let shared = unrolling.groups_within(self.secret.turning_bits());
         if unrolling == KeyUnrolling::ONE {
-            return self.blind_rotation(transform);
+            return self.turned(self.external_product(transform), self.lwe_dimension, shared);
         }
         let (whole, rest) = unrolling.groups_of(self.lwe_dimension);
-        let shared = unrolling.groups_within(SHARED_ITERATIONS);
-        let groups = self.turned(self.unrolled_iteration(unrolling.bits(), transform), whole, shared);
-        if rest == 0 { groups } else { groups.plus(self.turned(self.unrolled_iteration(rest, transform), 1, 1)) }
+        let groups = self.turned(self.unrolled_iteration(unrolling, unrolling.bits(), transform), whole, shared);
+        if rest == 0 {
+            return groups;
+        }
+        groups.plus(self.turned(self.unrolled_iteration(unrolling, rest, transform), 1, 1))
     }
 
     /// log2 of the probability that `noise` exceeds one margin on one side or the other margin on the other; 0 if the first is not positive.
@@ -341,7 +360,7 @@ pub fn modulus_switch(parameters: &Parameters) -> Noise {
 }
 
 /// [`modulus_switch`] with the given rounding, to multiples of 2^`log2_tables`/2N, for 2^`log2_tables` LUTs in one test polynomial. Centred
-/// rounding has (1 + n/4) instead of (1 + w), because (s_i − 1/2)² = 1/4 for any key.
+/// rounding has Σ (s_i − μ)² instead of w: n/4 for uniform bits, about n·l/(l + 1)² for blocks of l.
 pub fn modulus_switch_with(parameters: &Parameters, rounding: PhaseRounding, log2_tables: u32) -> Noise {
     accepted(parameters).modulus_switch(rounding, log2_tables)
 }
@@ -367,7 +386,7 @@ pub fn external_product(parameters: &Parameters, transform: Transform) -> Noise 
 }
 
 /// Noise of a PBS output (blind rotation, then sample extraction, which adds nothing): n times [`external_product`], with its mean, which
-/// later iterations rotate ([`Noise::rotated`]). The test polynomial is not encrypted, and the input's noise does not reach the output.
+/// later iterations rotate ([`Noise::rotated`]); for blocks as in [`Formulas::blind_rotation_unrolled`]. The test polynomial is not encrypted, and the input's noise does not reach the output.
 pub fn blind_rotation_with(parameters: &Parameters, transform: Transform) -> Noise {
     accepted(parameters).blind_rotation(transform)
 }

@@ -5,6 +5,7 @@
 //! have 5 to 25 % less noise in large rings and long sums.
 
 use super::*;
+use crate::tfhe::Secret;
 use polyfabric_kernels::{Gadget, RingDegree};
 
 /// A set of tfhe-rs 1.8.2: from `shortint/parameters/v1_0` without noise reduction before the modulus switch, from `v1_4` with centring.
@@ -69,6 +70,7 @@ impl Stated {
         Formulas {
             torus_bits: 64,
             lwe_dimension: n,
+            secret: Secret::Binary,
             glwe_dimension: k,
             ring_degree: RingDegree::new(degree).expect("a power of two"),
             bootstrap_gadget: Gadget { log2_base, levels },

@@ -9,7 +9,8 @@
 //! of its key switch's rows ([`Keys`]).
 //!
 //! **Cost.** The f64 operations of a PBS plus the integer operations of its key switch: n·((k+1)(l+1) transforms of 5·(N/2)·log2(N/2) +
-//! 8·(N/2)·(k+1)²·l) + 2·kN·l_k·(n+1).
+//! 8·(N/2)·(k+1)²·l) + 2·kN·l_k·(n+1). For blocks of b bits there are n/b times the transforms, and 8·(N/2)·(k+1) more operations per bit, a
+//! product with X^a − 1.
 //!
 //! The search is exhaustive over k, N, l, n and l_k. For each number of levels it uses the base with the least noise, because the base is
 //! free. Ties go to the smallest n.
@@ -24,6 +25,7 @@ use polyfabric_kernels::{Gadget, RingDegree};
 use super::lwe::LweKind;
 use super::noise::{Formulas, Keys, Noise, PhaseRounding, Transform, failure_probability_log2};
 use super::parameters::{MAX_LOG2_BASE, ParametersLiteral};
+use super::secret::Secret;
 use super::security;
 
 /// ν², the squared norm of weights between PBSs in a default set: a sum of sixteen results; a gate's exclusive or, 2a + 2b, needs 8.
@@ -67,6 +69,8 @@ pub struct Target {
     pub squared_norm: f64,
     /// Whether the transform uses 32-bit words, as in a machine, instead of f64.
     pub narrow: bool,
+    /// Distribution of the small key.
+    pub secret: Secret,
 }
 
 impl Target {
@@ -74,7 +78,8 @@ impl Target {
     pub fn processors(message_bits: u32) -> Self {
         let rounding = PhaseRounding::Centred;
         let (failure_log2, squared_norm) = (PROCESSORS_FAILURE_LOG2, PROCESSORS_SQUARED_NORM);
-        Self { message_bits, failure_log2, torus_bits: 64, rounding, squared_norm, narrow: false }
+        let (narrow, secret) = (false, Secret::Binary);
+        Self { message_bits, failure_log2, torus_bits: 64, rounding, squared_norm, narrow, secret }
     }
 
     /// The same for integers of any width: weights of [`INTEGERS_SQUARED_NORM`].
@@ -86,7 +91,13 @@ impl Target {
     /// A default set: phases rounded to nearest, weights of [`SQUARED_NORM`].
     pub fn plain(message_bits: u32, failure_log2: f64, torus_bits: u32) -> Self {
         let rounding = PhaseRounding::Nearest;
-        Self { message_bits, failure_log2, torus_bits, rounding, squared_norm: SQUARED_NORM, narrow: false }
+        let (narrow, secret) = (false, Secret::Binary);
+        Self { message_bits, failure_log2, torus_bits, rounding, squared_norm: SQUARED_NORM, narrow, secret }
+    }
+
+    /// The same with a key of the distribution `secret`.
+    pub fn of(self, secret: Secret) -> Self {
+        Self { secret, ..self }
     }
 
     /// A default set on a 32-bit torus, for a machine.
@@ -148,11 +159,13 @@ fn best_gadgets(torus_bits: u32, noise: impl Fn(Gadget) -> Noise) -> Vec<(Gadget
         .collect()
 }
 
-fn bootstrap_operations(n: usize, k: usize, degree: RingDegree, levels: u32) -> f64 {
-    let points = degree.get() as f64 / 2.0;
-    let (polynomials, levels) = ((k + 1) as f64, f64::from(levels));
+fn bootstrap_operations(figures: &Formulas) -> f64 {
+    let (n, block) = (figures.lwe_dimension as f64, f64::from(figures.secret.block()));
+    let points = figures.ring_degree.get() as f64 / 2.0;
+    let (polynomials, levels) = ((figures.glwe_dimension + 1) as f64, f64::from(figures.bootstrap_gadget.levels));
     let transforms = polynomials * (levels + 1.0) * 5.0 * points * points.log2();
-    n as f64 * (transforms + 8.0 * points * polynomials * polynomials * levels)
+    let monomial = if figures.secret.is_binary() { 0.0 } else { 8.0 * points * polynomials };
+    n * (transforms / block + monomial + 8.0 * points * polynomials * polynomials * levels)
 }
 
 fn key_switch_operations(n: usize, large: usize, levels: u32) -> f64 {
@@ -179,7 +192,7 @@ fn needed(noise: Noise, deviations: f64) -> f64 {
 }
 
 /// Candidate shapes (k, N), with other fields to be filled in.
-fn shapes(torus_bits: u32) -> Vec<Formulas> {
+fn shapes(torus_bits: u32, secret: Secret) -> Vec<Formulas> {
     let mut shapes = Vec::new();
     for ring_degree in LOG2_DEGREES.filter_map(|log2| RingDegree::new(1 << log2).ok()) {
         for glwe_dimension in 1..=6 {
@@ -188,6 +201,7 @@ fn shapes(torus_bits: u32) -> Vec<Formulas> {
                 shapes.push(Formulas {
                     torus_bits,
                     lwe_dimension: 1,
+                    secret,
                     glwe_dimension,
                     ring_degree,
                     bootstrap_gadget: Gadget { log2_base: 1, levels: 1 },
@@ -206,6 +220,7 @@ fn literal(figures: &Formulas, key_switch_gadget: Option<Gadget>) -> ParametersL
         name: String::new(),
         torus_bits: figures.torus_bits,
         lwe_dimension: figures.lwe_dimension,
+        secret: figures.secret,
         glwe_dimension: figures.glwe_dimension,
         ring_degree: figures.ring_degree.get(),
         bootstrap_gadget: figures.bootstrap_gadget,
@@ -221,27 +236,31 @@ fn literal(figures: &Formulas, key_switch_gadget: Option<Gadget>) -> ParametersL
 /// # Errors
 /// [`Infeasible`] if no candidate does, with the least noise found.
 pub fn derive(target: Target) -> Result<Derived, Infeasible> {
-    let Target { message_bits, failure_log2, torus_bits, rounding, squared_norm, narrow } = target;
+    let Target { message_bits, failure_log2, torus_bits, rounding, squared_norm, narrow, secret } = target;
     let margin = (-f64::from(message_bits) - 2.0).exp2();
     let deviations = deviations(failure_log2);
     let mut best: Option<Derived> = None;
     let mut least = f64::INFINITY;
-    for shape in shapes(torus_bits) {
+    for shape in shapes(torus_bits, secret) {
         let large = shape.glwe_dimension * shape.ring_degree.get();
         let transform = |figures: &Formulas| if narrow { figures.narrow_transform() } else { Transform::F64 };
         // The best base does not depend on n.
         let bootstraps = best_gadgets(torus_bits, |bootstrap_gadget| {
             let figures = Formulas { bootstrap_gadget, lwe_dimension: *LWE_DIMENSIONS.start(), ..shape };
-            figures.external_product(transform(&figures))
+            figures.iteration(transform(&figures))
         });
         let bootstraps: Vec<(Gadget, Transform)> = bootstraps
             .into_iter()
             .map(|(bootstrap_gadget, _)| (bootstrap_gadget, transform(&Formulas { bootstrap_gadget, ..shape })))
             .collect();
-        for n in LWE_DIMENSIONS {
+        for n in LWE_DIMENSIONS.filter(|n| n.is_multiple_of(secret.block() as usize)) {
+            let uniform = security::uniform_dimension(n, secret);
+            if uniform < *LWE_DIMENSIONS.start() {
+                continue;
+            }
             let figures = Formulas {
                 lwe_dimension: n,
-                lwe_noise_log2: written_noise(security::least_noise_log2_for_128(n, torus_bits)),
+                lwe_noise_log2: written_noise(security::least_noise_log2_for_128(uniform, torus_bits)),
                 ..shape
             };
             let modulus_switch = figures.modulus_switch(rounding, 0);
@@ -260,9 +279,8 @@ pub fn derive(target: Target) -> Result<Derived, Infeasible> {
                     let noise = rotation.plus(switches);
                     let needed = needed(noise, deviations);
                     least = least.min(needed);
-                    let operations =
-                        bootstrap_operations(n, shape.glwe_dimension, shape.ring_degree, bootstrap_gadget.levels)
-                            + key_switch_operations(n, large, key_switch_gadget.levels);
+                    let operations = bootstrap_operations(&Formulas { bootstrap_gadget, ..figures })
+                        + key_switch_operations(n, large, key_switch_gadget.levels);
                     if needed <= margin && best.as_ref().is_none_or(|best| operations < best.operations) {
                         best = Some(Derived {
                             literal: literal(&Formulas { bootstrap_gadget, ..figures }, Some(key_switch_gadget)),
@@ -293,7 +311,7 @@ pub fn derive(target: Target) -> Result<Derived, Infeasible> {
 /// grows with the base, so small bases win. `None` if no gadget suffices.
 pub fn derive_direct(glwe_dimension: usize, ring_degree: RingDegree) -> Option<Derived> {
     let torus_bits = 32;
-    let shape = shapes(torus_bits)
+    let shape = shapes(torus_bits, Secret::Binary)
         .into_iter()
         .find(|shape| shape.glwe_dimension == glwe_dimension && shape.ring_degree == ring_degree)?;
     let input = |figures: &Formulas| {
@@ -317,7 +335,7 @@ pub fn derive_direct(glwe_dimension: usize, ring_degree: RingDegree) -> Option<D
     let figures = Formulas { bootstrap_gadget, ..figures };
     Some(Derived {
         literal: literal(&figures, None),
-        operations: bootstrap_operations(figures.lwe_dimension, glwe_dimension, ring_degree, bootstrap_gadget.levels),
+        operations: bootstrap_operations(&figures),
         failure_log2: noise.failure_log2(DIRECT_OUTPUT_MARGIN),
     })
 }
@@ -357,7 +375,11 @@ mod tests {
     #[test]
     fn targets_are_met_by_the_public_formulas() {
         let plain = [Target::plain(1, -128.0, 32), Target::plain(4, -64.0, 64), Target::plain(3, -128.0, 64)];
-        for target in plain.into_iter().chain([Target::processors(4), Target::integers(3)]) {
+        for target in plain.into_iter().chain([
+            Target::processors(4),
+            Target::integers(3),
+            Target::processors(3).of(Secret::Block(3)),
+        ]) {
             let derived = derive(target).expect("feasible");
             let mut literal = derived.literal.clone();
             literal.name = "derived".to_owned();

@@ -5,12 +5,19 @@ use std::fmt::Write;
 use polyfabric_kernels::RingDegree;
 
 use super::{DIRECT_INPUT_SQUARED_NORM, Derived, SQUARED_NORM, Target, derive, derive_direct};
+use crate::tfhe::secret::Secret;
 
 /// Message bits of the sets for programs on processors. For one and three bits, sets above are as cheap.
 const PROCESSORS_BITS: [u32; 4] = [2, 4, 5, 6];
 
 /// Message bits of the sets for integers.
 const INTEGERS_BITS: [u32; 2] = [3, 4];
+
+/// Message bits of the sets for programs on processors with block-binary keys. A bit is as cheap in the set for two.
+const BLOCK_BITS: [u32; 5] = [2, 3, 4, 5, 6];
+
+/// The block-binary keys of our sets.
+const BLOCKS: Secret = Secret::Block(3);
 
 const HEADER: &str = "\
 # Our sets: 128 bits of security and a failure probability of 2^-64 to 2^-144 for one PBS, by the optimiser.
@@ -20,7 +27,7 @@ const HEADER: &str = "\
 /// The text of `sets/defaults.toml`.
 ///
 /// Sets are called `polyfabric-<message bits>-p<failure>-t<torus bits>`, with `-narrow` for a machine's transforms. Those of 2^-136 and
-/// `polyfabric-integers-…` assume centred phases. `polyfabric-direct-…` is for one level of PBSs without a key switch. An infeasible target
+/// `polyfabric-integers-…` assume centred phases; `-block3` is for block-binary keys with blocks of three bits. `polyfabric-direct-…` is for one level of PBSs without a key switch. An infeasible target
 /// becomes a comment with the reason.
 pub fn defaults_toml() -> String {
     let mut text = HEADER.to_owned();
@@ -70,6 +77,14 @@ pub fn defaults_toml() -> String {
         let name = format!("polyfabric-integers-{message_bits}-t64");
         write_centred(&mut text, &name, "integers of any width", Target::integers(message_bits), "65,536");
     }
+    for message_bits in BLOCK_BITS {
+        let name = format!("polyfabric-{message_bits}-p136-t64-block3");
+        write_centred(&mut text, &name, "programs", Target::processors(message_bits).of(BLOCKS), "256");
+    }
+    for message_bits in INTEGERS_BITS {
+        let name = format!("polyfabric-integers-{message_bits}-t64-block3");
+        write_centred(&mut text, &name, "integers of any width", Target::integers(message_bits).of(BLOCKS), "65,536");
+    }
     for (name, degree) in [("polyfabric-direct-t32", 2048), ("polyfabric-direct-1024-t32", 1024)] {
         let direct = RingDegree::new(degree).ok().and_then(|degree| derive_direct(1, degree));
         if let Some(derived) = direct {
@@ -89,11 +104,12 @@ pub fn defaults_toml() -> String {
 
 /// A set for `what` on a processor, of which `lookups` together fail with 2^-128.
 fn write_centred(text: &mut String, name: &str, what: &str, target: Target, lookups: &str) {
-    let Target { message_bits, failure_log2, squared_norm, .. } = target;
+    let Target { message_bits, failure_log2, squared_norm, secret, .. } = target;
+    let keys = if secret.is_binary() { "" } else { ", with a block-binary key (docs/threat-model.md)" };
     match derive(target) {
         Ok(derived) => {
             let note = format!(
-                "for {what} on a processor: {message_bits} message bits and padding; one lookup, its phase centred, after a key switch and a sum of squared norm {squared_norm} fails with 2^{:.1}, so that {lookups} of them together fail with 2^-128; {:.0} million operations",
+                "for {what} on a processor{keys}: {message_bits} message bits and padding; one lookup, its phase centred, after a key switch and a sum of squared norm {squared_norm} fails with 2^{:.1}, so that {lookups} of them together fail with 2^-128; {:.0} million operations",
                 derived.failure_log2,
                 derived.operations / 1e6
             );
@@ -120,10 +136,15 @@ fn write_set(text: &mut String, name: &str, note: &str, target: &str, derived: &
         format!("name = \"{name}\""),
         format!("torus_bits = {}", literal.torus_bits),
         format!("lwe_dimension = {}", literal.lwe_dimension),
+    ];
+    if let Secret::Block(block) = literal.secret {
+        lines.push(format!("secret = {{ block = {block} }}"));
+    }
+    lines.extend([
         format!("glwe_dimension = {}", literal.glwe_dimension),
         format!("ring_degree = {}", literal.ring_degree),
         format!("bootstrap_gadget = {}", gadget(literal.bootstrap_gadget)),
-    ];
+    ]);
     lines.extend(literal.key_switch_gadget.map(|key_switch| format!("key_switch_gadget = {}", gadget(key_switch))));
     lines.extend([
         format!("lwe_noise_log2 = {:?}", literal.lwe_noise_log2),
@@ -138,7 +159,19 @@ fn write_set(text: &mut String, name: &str, note: &str, target: &str, derived: &
     if literal.key_switch_gadget.is_some() {
         source("key_switch_gadget", target);
     }
-    source("lwe_noise_log2", "derived: the least for 128 bits at n, security.toml");
+    if literal.secret.is_binary() {
+        source("lwe_noise_log2", "derived: the least for 128 bits at n, security.toml");
+    } else {
+        source(
+            "secret",
+            "choice: block-binary keys of Lee, Min, Seo, Song, AsiaCCS 2023; fewer people have studied their security, which has a smaller \
+             combinatorial margin and a doubt (security.rs, docs/threat-model.md)",
+        );
+        source(
+            "lwe_noise_log2",
+            "derived: the least for 128 bits at n/1.035, security.toml; the factor is derived in security.rs",
+        );
+    }
     source(
         "glwe_noise_log2",
         "derived: the least for 128 bits at kN, security.toml, and at least 4 units of the torus",

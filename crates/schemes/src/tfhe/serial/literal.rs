@@ -4,6 +4,7 @@ use polyfabric_kernels::Gadget;
 
 use crate::serial::{Fields, FormatError};
 use crate::tfhe::parameters::{Parameters, ParametersLiteral};
+use crate::tfhe::secret::Secret;
 use crate::tfhe::sets;
 
 /// Maximum length of the block: a name of 64 bytes and the figures.
@@ -23,6 +24,7 @@ pub(super) fn encode(parameters: &Parameters) -> Vec<u8> {
     let mut word = |value: u32| block.extend(value.to_le_bytes());
     word(literal.torus_bits);
     word(literal.lwe_dimension as u32);
+    word(literal.secret.block());
     word(literal.glwe_dimension as u32);
     word(literal.ring_degree as u32);
     word(literal.bootstrap_gadget.log2_base);
@@ -42,6 +44,7 @@ pub(super) fn decode(block: &[u8]) -> Result<Parameters, FormatError> {
     let name = fields.name()?;
     let torus_bits = fields.u32()?;
     let lwe_dimension = fields.u32()? as usize;
+    let secret = Secret::of_block(fields.u32()?);
     let glwe_dimension = fields.u32()? as usize;
     let ring_degree = fields.u32()? as usize;
     let bootstrap_gadget = gadget(&mut fields)?;
@@ -54,6 +57,7 @@ pub(super) fn decode(block: &[u8]) -> Result<Parameters, FormatError> {
         name,
         torus_bits,
         lwe_dimension,
+        secret,
         glwe_dimension,
         ring_degree,
         bootstrap_gadget,

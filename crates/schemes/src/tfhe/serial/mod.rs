@@ -1,6 +1,6 @@
 //! Versioned files: client keys, server keys in both forms, batches of ciphertexts.
 //!
-//! [`crate::serial`] defines the layout; the parameter block is name, torus bits, n, k, N, gadgets and noise (`literal`).
+//! [`crate::serial`] defines the layout; the parameter block is name, torus bits, n, bits of a block of the small key (1: uniform), k, N, gadgets and noise (`literal`).
 
 mod literal;
 mod payload;
@@ -34,7 +34,7 @@ impl Family for Tfhe {
     type Kind = Kind;
     type Parameters = Parameters;
     const MAGIC: [u8; 8] = *b"PLYFTFHE";
-    const VERSION: u32 = 5;
+    const VERSION: u32 = 6;
     const MAX_PARAMETERS: u32 = literal::MAX_LENGTH;
 
     fn encode(parameters: &Parameters) -> Vec<u8> {

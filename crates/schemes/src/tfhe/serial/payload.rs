@@ -7,13 +7,13 @@ use super::{Kind, Tfhe};
 use crate::generation::KeyGeneration;
 use crate::port::Port;
 use crate::serial::{FormatError, Reader, Sink, Storable, expect_length};
-use crate::tfhe::client_key::{AnyClientKey, ClientKey, turning, weight};
+use crate::tfhe::client_key::{AnyClientKey, ClientKey};
 use crate::tfhe::glwe::GlweSecretKey;
 use crate::tfhe::lwe::{LweBatch, LweKind, LweSecretKey};
-use crate::tfhe::noise::most_weight;
 use crate::tfhe::parameters::Parameters;
 use crate::tfhe::public_key::{AnyPublicKey, CompactBatch, PublicKey};
 use crate::tfhe::random::MaskSeed;
+use crate::tfhe::secret::Secret;
 use crate::tfhe::server_key::{AnyCompressedServerKey, AnyServerKey, CompressedServerKey, ServerKey};
 use crate::tfhe::unrolling::KeyUnrolling;
 
@@ -135,10 +135,14 @@ impl Storable for AnyClientKey {
             secret_bits(reader, parameters.large_lwe_dimension().get())?,
             parameters.ring_degree(),
         );
-        if [small.bits(), glwe.bits()].into_iter().any(|bits| weight(bits) > most_weight(bits.len())) {
+        let secret = parameters.secret();
+        if !secret.has(small.bits()) {
+            return Err(FormatError::Content("a block of the small key has two set bits"));
+        }
+        if !secret.is_light(small.bits()) || !Secret::Binary.is_light(glwe.bits()) {
             return Err(FormatError::Content("a secret key has more set bits than any valid one"));
         }
-        if !turning(small.bits()) {
+        if !secret.turns(small.bits()) {
             return Err(FormatError::Content("a secret key ends in more zeros than any valid one"));
         }
         Ok(if parameters.torus_bits() == 32 {
@@ -206,7 +210,7 @@ impl Storable for AnyServerKey {
             Ok(ServerKey { parameters, generation, unrolling, bootstrap_key, key_switch_key, public_zeros })
         }
         let generation = KeyGeneration::read(reader)?;
-        let unrolling = key_unrolling(reader)?;
+        let unrolling = key_unrolling(&parameters, reader)?;
         expect_length("the server key", length, server_key_bytes(&parameters, unrolling))?;
         if parameters.torus_bits() == 32 {
             read(parameters, (generation, unrolling), reader).map(Self::Torus32)
@@ -217,10 +221,11 @@ impl Storable for AnyServerKey {
 }
 
 /// Reads the secret bits per iteration, which follow the key generation.
-fn key_unrolling(reader: &mut Reader<'_>) -> Result<KeyUnrolling, FormatError> {
+fn key_unrolling(parameters: &Parameters, reader: &mut Reader<'_>) -> Result<KeyUnrolling, FormatError> {
     let mut bits = [0; UNROLLING_BYTES as usize];
     reader.bytes("the key unrolling", &mut bits)?;
-    KeyUnrolling::new(u32::from_le_bytes(bits)).map_err(|_| FormatError::Content("the key unrolling is not 1, 2 or 4"))
+    let unrolling = parameters.unrolling(Some(u32::from_le_bytes(bits)));
+    unrolling.map_err(|_| FormatError::Content("keys of this parameter set are not made for this key unrolling"))
 }
 
 fn server_key_bytes(parameters: &Parameters, unrolling: KeyUnrolling) -> u64 {
@@ -287,7 +292,7 @@ impl Storable for AnyCompressedServerKey {
             })
         }
         let generation = KeyGeneration::read(reader)?;
-        let unrolling = key_unrolling(reader)?;
+        let unrolling = key_unrolling(&parameters, reader)?;
         expect_length("the compressed server key", length, compressed_server_key_bytes(&parameters, unrolling))?;
         if parameters.torus_bits() == 32 {
             read(parameters, (generation, unrolling), reader).map(Self::Torus32)

@@ -210,7 +210,7 @@ fn messages_name_cause_values_and_remedy() {
     other[8] = 9;
     assert_eq!(
         message(&other),
-        "format version 9, but this Polyfabric reads version 5 only; write the file again with this version, or read it with the one that wrote it"
+        "format version 9, but this Polyfabric reads version 6 only; write the file again with this version, or read it with the one that wrote it"
     );
     let mut other = whole.clone();
     *other.last_mut().expect("not empty") ^= 1;
@@ -304,13 +304,52 @@ fn unrolled_server_keys_come_back_and_say_their_unrolling() {
 
         let unrolling_at = offsets(&written).1 + 8 + KeyGeneration::BYTES as usize;
         assert_eq!(u32::from(written[unrolling_at]), unrolling.bits());
-        for (bits, problem) in [(3, "1, 2 or 4"), (1, "the parameters require")] {
+        for (bits, problem) in [(3, "are not made for this key unrolling"), (1, "the parameters require")] {
             let mut damaged = written.clone();
             damaged[unrolling_at] = bits;
             let message = read::<AnyServerKey>(&with_checksum(damaged)).expect_err("another key").to_string();
             assert!(message.contains(problem), "{message}");
         }
     }
+}
+
+/// A block-binary set's files say so, and a key with two 1s in a block is damaged.
+#[test]
+fn block_binary_keys_come_back() {
+    let client = client("toy-256-block3");
+    let server = AnyServerKey::Torus32(CompressedServerKey::for_tests(&client, 2).expand(&no_progress));
+    let written = bytes(&server);
+    assert_eq!(read::<AnyServerKey>(&written).expect("reads"), server);
+    let unrolling_at = offsets(&written).1 + 8 + KeyGeneration::BYTES as usize;
+    assert_eq!(written[unrolling_at], 3);
+    for bits in [0, 2, 4] {
+        let mut damaged = written.clone();
+        damaged[unrolling_at] = bits;
+        let refused = read::<AnyServerKey>(&with_checksum(damaged)).expect_err("another key");
+        assert!(matches!(refused, FormatError::Content(_)), "{refused}");
+    }
+    let secret = AnyClientKey::Torus32(client.clone());
+    let written = bytes(&secret);
+    assert_eq!(read::<AnyClientKey>(&written).expect("reads"), secret);
+    let bits_at = offsets(&written).1 + 8 + KeyGeneration::BYTES as usize;
+    let block = client.lwe(LweKind::Small).bits().chunks(3).position(|block| block.contains(&1)).expect("a set bit");
+    let mut damaged = written.clone();
+    damaged[bits_at + 3 * block..][..3].copy_from_slice(&[1, 1, 0]);
+    let refused = read::<AnyClientKey>(&with_checksum(damaged)).expect_err("two bits");
+    assert!(matches!(refused, FormatError::Content(what) if what.contains("two set bits")), "{refused}");
+    // The word after n says blocks of three; others are no set, and as uniform bits it is another one.
+    let block_at = offsets(&written).0 + 8;
+    assert_eq!(written[block_at], 3);
+    for block in [0, 4, 255] {
+        let mut damaged = written.clone();
+        damaged[block_at] = block;
+        let refused = read::<AnyClientKey>(&with_checksum(damaged)).expect_err("no set");
+        assert!(matches!(refused, FormatError::Parameters(_)), "{refused}");
+    }
+    let mut uniform = written;
+    uniform[block_at] = 1;
+    let uniform = read::<AnyClientKey>(&with_checksum(uniform)).expect("a set of the user's");
+    assert_ne!(uniform.parameters(), secret.parameters());
 }
 
 /// Names appear in messages on terminals, so invalid ones are rejected.
