@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
@@ -76,6 +77,14 @@ def test_every_place_takes_blocks() -> None:
     done = flipped.run(x=[0, 1, 0], on="morphling", parameters=TOY, widths="derived", **ACCEPTED)
     assert list(done.value) == [1, 0, 1]
     assert done.plan.unroll == 1
+
+
+def test_params_shows_the_blocks(polyfabric) -> None:
+    shown = json.loads(polyfabric("params", SETS[0], "--json").out)
+    assert shown["secret"] == {"block": 3}
+    assert polyfabric("params", SETS[0]).status == 0
+    n = shown["lwe_dimension"]
+    assert f"{n // 3}·3" in polyfabric("params").out
 
 
 def test_options_that_contradict_each_other_are_refused() -> None:

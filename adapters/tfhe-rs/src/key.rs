@@ -6,7 +6,7 @@
 
 use crate::{AdapterError, Backend, Deviations, Element, native};
 use polyfabric_kernels::{Gadget, Torus};
-use polyfabric_schemes::tfhe::{Parameters, ParametersLiteral, ServerKey};
+use polyfabric_schemes::tfhe::{Parameters, ParametersLiteral, Secret, ServerKey};
 use std::collections::BTreeMap;
 use tfhe::core_crypto::prelude::{Container, LweBootstrapKey, LweKeyswitchKey};
 
@@ -41,6 +41,7 @@ impl<T: Element> Backend<T> {
             name: "tfhe-rs".to_owned(),
             torus_bits: <T as Torus>::BITS,
             lwe_dimension,
+            secret: Secret::Binary,
             glwe_dimension,
             ring_degree,
             bootstrap_gadget: gadget(bootstrap.decomposition_base_log().0, bootstrap.decomposition_level_count().0),

@@ -150,7 +150,7 @@ def params(
         return
     print_table(out(), _table(sets))
     out().print(
-        "\nn: LWE dimension; k: GLWE dimension; N: ring degree; β^l: base and levels of the gadget of bootstrapping; β_k^l_k: of the key switch.\n"
+        "\nn: LWE dimension, 250·3 in blocks of three bits with at most one 1 each; k: GLWE dimension; N: ring degree; β^l: base and levels of the gadget of bootstrapping; β_k^l_k: of the key switch.\n"
         f"message bits: the widest padded message whose lookup fails with probability 2^{_native.DEFAULT_FAILURE_LOG2:.0f} at most (the default), fresh (direct) "
         "and after a key switch (chained); next to it its failure probability (of one bit if no message fits).\n"
         "security: the smaller of the published curves' and the lattice estimator's.\nSets under 128 bits run only when named."
@@ -306,7 +306,11 @@ def _detail(chosen: ParameterSet) -> None:
     console.print(styled((chosen.name, "bold"), f"  {data['note']}"))
     table = grid("figure", "value", "source", left=3)
     for key, value in data["figures"].items():
-        shown = f"2^{value['log2_base']}, {value['levels']} levels" if isinstance(value, dict) else str(value)
+        shown = str(value)
+        if key == "secret":
+            shown = f"blocks of {value['block']} bits, at most one 1 each"
+        elif isinstance(value, dict):
+            shown = f"2^{value['log2_base']}, {value['levels']} levels"
         table.add_row(key, shown, data["sources"].get(key, "-"))
     print_table(console, table)
     bits = data["security_bits"]

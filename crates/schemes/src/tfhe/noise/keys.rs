@@ -219,7 +219,8 @@ mod tests {
                 term *= block * (blocks - weight) as f64 / (weight + 1) as f64;
             }
             let last = (block + 1.0).powf(-(secret.turning_bits() as f64) / block);
-            assert!(-within.log2() < 0.036 && last <= 1.0 / 256.0, "{bits}, {secret:?}: {within}, {last}");
+            let accepted = within * (1.0 - last) * (1.0 - 2.0 * beyond(MEAN_BOUND));
+            assert!(-accepted.log2() < LOSS_BITS && last <= 1.0 / 256.0, "{bits}, {secret:?}: {within}, {last}");
         }
     }
 

@@ -200,7 +200,7 @@ fn messages_name_cause_values_and_remedy() {
     let message = |damaged: &[u8]| read::<AnyCiphertexts>(damaged).expect_err("damaged").to_string();
     assert_eq!(
         message(&whole[..100]),
-        "the file has 9 bytes left, but the content and its checksum needs 288; it was cut off, bring a fresh copy"
+        "the file has 5 bytes left, but the content and its checksum needs 288; it was cut off, bring a fresh copy"
     );
     assert_eq!(
         message(b"PK\x03\x04 something else entirely"),
