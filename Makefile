@@ -14,6 +14,7 @@
 #   make bench-integers  operations on encrypted integers side by side with tfhe-rs, in processor time
 #   make tfhe-rs      tests of the backend for tfhe-rs, and the Game of Life in its gates
 #   make bench-rns    CKKS and BGV side by side with Lattigo and OpenFHE (needs Go; OpenFHE needs Python 3.10)
+#   make bench-lookups  lookup tables on all slots next to OpenFHE and TFHE, in processor time; BENCH_ARGS=--quick for a short one
 #   make bench-rns-check  our CKKS and BGV results on small parameters, no peers: are they right? No times
 #   make fuzz         damaged input to every reader of files and texts; FUZZ_SECONDS=600 for a long run
 #   make miri         the portable kernels' tests at small sizes under Miri (its tool chain is fetched by rustup, where there is one)
@@ -57,7 +58,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 
 .PHONY: help demo tested check test test-full gallery lint lint-rust lint-python lint-rtl lint-prose doc test-rust test-doc test-sanitizer test-python \
 	bench bench-check bench-types \
-	bench-integers bench-gpu gpu-peer bench-gpu-rns tfhe-rs bench-rns bench-rns-check fuzz miri aarch64 rtl rtl-cocotb rtl-synthesis deny docs docs-serve reproduce install wheel check-tools clean
+	bench-integers bench-gpu gpu-peer bench-gpu-rns tfhe-rs bench-rns bench-lookups bench-rns-check fuzz miri aarch64 rtl rtl-cocotb rtl-synthesis deny docs docs-serve reproduce install wheel check-tools clean
 
 help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
@@ -267,6 +268,11 @@ bench-rns: $(RNS_PEERS)/lattigo | check-tools
 	cargo run --package polyfabric-bench-rns --release --locked -- --lattigo $(RNS_PEERS)/lattigo \
 		$$(test ! -d $(RNS_PEERS)/openfhe || echo --openfhe $(RNS_PEERS)/openfhe/bin/python) \
 		--output bench-results/rns.json $(BENCH_ARGS)
+
+bench-lookups: install
+	@$(MAKE) --no-print-directory $(RNS_PEERS)/openfhe || echo "the benchmark runs without OpenFHE"
+	$(VENV)/bin/python bench/lookups/run.py --output bench-results/lookups.json \
+		$$(test ! -d $(RNS_PEERS)/openfhe || echo --openfhe $(RNS_PEERS)/openfhe/bin/python) $(BENCH_ARGS)
 
 bench-rns-check: | check-tools
 	cargo build --workspace --bin polyfabric-bench-rns --locked

@@ -99,7 +99,7 @@ def test_random_programs_decrypt_right() -> None:
     for seed in range(60):
         written = Writer(seed, cheap=True).write()
         try:
-            program = written.program().in_batches(2)
+            program = written.program().in_batches(2, longest_table=16)
         except pf.errors.ProgramError:
             continue
         if not 0 < program.text().count("lookup") < 12:

@@ -50,10 +50,10 @@ impl PyProgramBuilder {
         })
     }
 
-    /// Sets whether the following comparisons may use lookups on the whole torus.
-    fn integer_whole_torus(&mut self, whole: bool) -> PyResult<()> {
+    /// The following operations are for tables of `entries` entries on slots.
+    fn integer_slot_tables(&mut self, entries: i64) -> PyResult<()> {
         self.with(|integers, _| {
-            integers.set_whole_torus(whole);
+            integers.set_slot_tables(entries);
             Ok(())
         })
     }

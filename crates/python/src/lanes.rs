@@ -31,16 +31,19 @@ fn terminal(own: Terminal) -> PyTerminal {
 
 #[pymethods]
 impl PyProgram {
-    /// The program on slots that computes this one on `batch` inputs, with its inputs and outputs. It has at most `memory` bytes.
-    #[pyo3(signature = (batch, memory = None))]
+    /// The program on slots that computes this one on `batch` inputs, with its inputs and outputs. Its tables have at most `entries` entries,
+    /// and it has at most `memory` bytes.
+    #[pyo3(signature = (batch, entries, memory = None))]
     fn on_slots(
         &self,
         py: Python<'_>,
         batch: usize,
+        entries: u32,
         memory: Option<u64>,
     ) -> PyResult<(PySlotProgram, Vec<PyTerminal>, Vec<PyTerminal>)> {
         detached(py, || {
-            let made = convert(&self.0, batch, MemoryBudget::of(memory)).map_err(Failure::of(Kind::Program))?;
+            let made =
+                convert(&self.0, batch, entries, MemoryBudget::of(memory)).map_err(Failure::of(Kind::Program))?;
             let terminals = |all: Vec<Terminal>| all.into_iter().map(terminal).collect();
             Ok((PySlotProgram(Arc::new(made.program)), terminals(made.inputs), terminals(made.outputs)))
         })

@@ -21,6 +21,7 @@ from ..host import memory
 from ..host.files import read_bytes
 from ..host.names import suggestion
 from ..importers import heir
+from ..language.lane_program import LONG, SHORT
 from ..language.lane_shapes import MOST_BATCH
 from ..models.model import Model
 from ..run.execution import make_plan
@@ -29,6 +30,7 @@ from ..run.runnable_programs import Program, SlotProgram
 from ..schemes.context import STANDARD_SECURITY
 from ..schemes.options import BLOCK_BINARY, DERIVED, PlanOptions
 from ..schemes.plan import Plan
+from ..schemes.slot_parameters import longest_table
 from ..schemes.tfhe import DEFAULT_SETS, ElementPlan, expect_secret, expect_security, named_parameters
 from . import (
     bgv_bootstrapping,
@@ -335,7 +337,17 @@ def planned(name: str | Program, options: PlanOptions, batch: int | None = None,
     program = load(name) if application is None else application()
     if batch is not None and batch > MOST_BATCH:
         raise InputError(f"--batch {batch}: {name} takes at most {MOST_BATCH:,} inputs at once; run several batches")
-    return make_plan(program if batch is None else program.in_batches(batch), options)
+    if batch is None:
+        return make_plan(program, options)
+    return make_plan(program.in_batches(batch, longest_table=_longest_table(options)), options)
+
+
+def _longest_table(options: PlanOptions) -> int | None:
+    """The entries of the tables of the chosen parameter set, or of machines' sets; `None` if any set may be chosen."""
+    if options.parameters is None:
+        return None if options.machine is None else SHORT
+    own = longest_table(options.parameters)
+    return own and min(own, LONG)
 
 
 def _of_paper(name: str | Program, program: SlotProgram, options: PlanOptions, to_run: bool) -> Plan:

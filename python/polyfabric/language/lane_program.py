@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, Self, TypeVar
 
@@ -19,6 +19,9 @@ from .tracer import Form, InDigits, Tracer
 
 L = TypeVar("L", bound="LaneProgram")
 
+SHORT, LONG = 16, 256
+"""Entries of the tables of the built-in parameter sets. Machines have sets with short ones alone."""
+
 
 class LaneProgram(TracedProgram):
     """A program on integers with CKKS, which executes on a batch of inputs."""
@@ -34,10 +37,12 @@ class LaneProgram(TracedProgram):
     mapped: Mapping[int, tuple[int, float, float, int]] = {}
     functions: Mapping[int, Approximated] = {}
 
-    def __init__(self, integers: TfheProgram, batch: int, single: TfheProgram | None = None) -> None:
+    def __init__(
+        self, integers: TfheProgram, batch: int, single: TfheProgram | None = None, longest_table: int = LONG
+    ) -> None:
         self.integers = integers
         self.single = single or integers
-        native, inputs, outputs = integers.native.on_slots(batch, most())
+        native, inputs, outputs = integers.native.on_slots(batch, longest_table, most())
         shapes = LaneShapes(integers.shapes, integers.native, native.slots, batch, inputs, outputs)
         self._begin(native, shapes, integers.__doc__)
         self.function = integers.function
@@ -90,27 +95,44 @@ class LaneProgram(TracedProgram):
         return values
 
 
-def batched(program: TfheProgram, batch: int, kind: Callable[[TfheProgram, int, TfheProgram], L]) -> L:
-    """The program on batches of inputs: with one vector of slots a value if the tables suffice, otherwise with digits."""
+def batched(program: TfheProgram, batch: int, kind: type[L], longest_table: int | None = None) -> L:
+    """The program on batches of inputs, with tables of at most `longest_table` entries; by default short or long ones, which take less work."""
     batch = whole("batch", batch, 1, MOST_BATCH)
+    if longest_table is not None:
+        return _with_tables(program, batch, kind, whole("longest_table", longest_table, 2, LONG))
+    try:
+        long = _with_tables(program, batch, kind, LONG)
+        if long.native.longest_table <= SHORT:
+            return long
+    except ProgramError:
+        return _with_tables(program, batch, kind, SHORT)
+    try:
+        short = _with_tables(program, batch, kind, SHORT)
+    except ProgramError:
+        return long
+    return min(short, long, key=lambda made: made.native.lookup_work())
+
+
+def _with_tables(program: TfheProgram, batch: int, kind: type[L], longest_table: int) -> L:
+    """The program with one vector of slots a value if the tables suffice, otherwise with digits."""
     if program.function is None or program.declared is None:
-        return kind(program, batch, program)
+        return kind(program, batch, program, longest_table)
     refused, widths = None, None
     integers = [name for name, declared in program.declared.items() if declared.kind == "integer"]
     forms: list[tuple[Form, Collection[str]]] = [("free", ()), ("split", ()), ("split", integers)]
     for form, digits in forms:
-        tracer = Tracer(program.name, form, digits, whole_torus=False)
+        tracer = Tracer(program.name, form, digits, slot_tables=longest_table)
         try:
             with traced_again(program.function):
                 made, _ = traced_in(tracer, program.function, program.declared, None, TfheProgram)
             # Another lowering may have wider results, which wrap at another width.
             widths = widths or tracer.reference.widths
             if tracer.reference.widths == widths:
-                return kind(made, batch, program)
+                return kind(made, batch, program, longest_table)
         except InDigits:
             continue
         except ProgramError as error:
             refused = error
     raise refused or refuse(
-        f"{program.name}: a table on slots would read more than 16 values; declare its inputs with widths, as pf.UInt(8)"
+        f"{program.name}: a table on slots would read more than {longest_table} values; declare its inputs with widths, as pf.UInt(8)"
     )

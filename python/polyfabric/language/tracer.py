@@ -59,12 +59,13 @@ class Tracer(Asked):
         digits: Collection[str] = (),
         *,
         again: bool = False,
-        whole_torus: bool = True,
+        slot_tables: int | None = None,
     ) -> None:
         self.name = name
         self.builder = ProgramBuilder(name, most())
-        self.builder.integer_whole_torus(whole_torus)
-        self.signs = SIGNS if whole_torus else MOST_CAST
+        if slot_tables is not None:
+            self.builder.integer_slot_tables(slot_tables)
+        self.signs = SIGNS if slot_tables is None else MOST_CAST
         """Number of differences whose sign one lookup reads. Tables on slots have no whole torus."""
         self.reference = Reference()
         self.made: dict[tuple[str, int, int, bool], Cells] = {}

@@ -48,13 +48,14 @@ def _batch(d: dict[str, Any]) -> list[tuple[str, str]]:
         return []
     packed = ", two a slot" if d["batch"] > d["slots"] else ""
     each = f"{scaled(d['seconds'] / d['batch'], 's')} each" + ("" if "machine" in d else " on all processors")
-    return [("inputs at once", f"{d['batch']:,}{packed}: {each}"), *_one_by_one(d.get("one_by_one"))]
+    at_once = ("inputs at once", f"{d['batch']:,}{packed}: {each}")
+    return [at_once, *_one_by_one(d["one_by_one"])] if "one_by_one" in d else [at_once]
 
 
 def _one_by_one(tfhe: dict[str, Any] | None) -> list[tuple[str, str]]:
     """The cost of an input with TFHE, and the batch from which CKKS is cheaper."""
     if tfhe is None:
-        return []
+        return [("with TFHE", "no parameter set fails rarely enough")]
     sizes = f"{bytes_text(tfhe['key_bytes'])} of keys, {bytes_text(tfhe['memory_bytes'])} of memory"
     least = f"{tfhe['cheaper_from']:,} inputs on" if tfhe["cheaper_from"] else f"more than {tfhe['lanes']:,} inputs on"
     return [

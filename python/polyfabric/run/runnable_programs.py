@@ -233,17 +233,20 @@ class Program(TracedProgram):
 
         return picture(self)
 
-    def in_batches(self, batch: int) -> Program:
+    def in_batches(self, batch: int, *, longest_table: int | None = None) -> Program:
         """The same program with CKKS, for `batch` inputs at once, at most 65,536: each input and output is a list.
 
         Tables are lookups on the slots of a ciphertext, which take about the same time for one input as for all lanes of a ring. Only for programs
         on integers, truth values and texts, whose results are as exact as with TFHE.
+
+        A table has up to 256 entries if that takes less work than digits with tables of 16. Machines need `longest_table=16`, and so does a
+        parameter set with such tables.
         """
         if not isinstance(self, TfheProgram):
             raise InputError(
                 f"{self.name}: in_batches is for programs on integers, but this one has {self.scheme.upper()}; its vectors take many values"
             )
-        return batched(self, batch, LaneProgram)
+        return batched(self, batch, LaneProgram, longest_table)
 
     # -- step by step, in memory or through files ---------------------------------------------------------------------
 

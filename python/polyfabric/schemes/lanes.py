@@ -9,7 +9,7 @@ from math import floor, inf
 from typing import Any
 
 from .. import _native
-from ..errors import InputError, NoiseError
+from ..errors import Error, InputError, NoiseError
 from ..host.computer import cores
 from ..language.lane_program import LaneProgram
 from ..language.lane_shapes import HALF, LaneShapes
@@ -106,9 +106,13 @@ class LanePlan(SlotPlan):
         facts = report.to_dict()
         return Report(report.kind, {**facts, "one_by_one": self._one_by_one(facts["processor_seconds"])})
 
-    def _one_by_one(self, at_once: float) -> dict[str, Any]:
-        """The cost of an input with TFHE, and the batch from which `at_once` seconds for all are fewer; `None` if it exceeds the ring's lanes."""
-        plan = ElementPlan.make(self.program.single, PlanOptions(security=0))
+    def _one_by_one(self, at_once: float) -> dict[str, Any] | None:
+        """The cost of an input with TFHE, and the batch from which `at_once` seconds for all are fewer; `None` if it exceeds the ring's lanes.
+        `None` also if no parameter set of TFHE suffices, as for one lookup of 256 values."""
+        try:
+            plan = ElementPlan.make(self.program.single, PlanOptions(security=0))
+        except Error:
+            return None
         seconds = plan.processor_seconds()
         least = floor(at_once / seconds) + 1
         lanes = 2 * self.facts["parameters"]["slots"]

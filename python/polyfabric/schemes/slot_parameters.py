@@ -83,6 +83,13 @@ def facts(parameters: str | SlotParameters) -> dict[str, Any]:
     return dict(known[pick("parameter set", parameters, list(known))])
 
 
+def longest_table(parameters: str | SlotParameters) -> int | None:
+    """Most entries of the lookup tables of a CKKS set; `None` for a set without tables, or an unknown one, which planning refuses."""
+    asked = chosen(parameters)
+    found = SlotParameters.named(asked) if isinstance(asked, str) else asked
+    return (found.native.longest_table or None) if found else None
+
+
 def parameter_sets(scheme: str | None = None, *, toys: bool = False) -> list[ParameterSet | SlotParameters]:
     """The built-in parameter sets of a scheme ("tfhe", "ckks" or "bgv"), or of all; with `toys`, also the insecure sets of tests.
 

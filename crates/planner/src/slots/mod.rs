@@ -3,6 +3,7 @@
 mod cost;
 mod facts;
 mod key_switch;
+mod lookup_work;
 mod memory;
 mod owners;
 pub mod parameters;
@@ -12,7 +13,9 @@ mod set_choice;
 mod tests;
 
 pub use key_switch::{KeySwitch, KeySwitchRequest};
+pub use lookup_work::lookup_work;
 pub use owners::Owners;
+pub use set_choice::longest_table;
 
 use crate::memory::expect_memory;
 use crate::{DEFAULT_FAILURE_LOG2, Fault, PlanError};

@@ -55,7 +55,24 @@ pub fn bootstraps_of(program: &Program) -> usize {
 
 /// Whether the program needs a set with tables. Such sets serve no other programs.
 pub fn has_lookups(program: &Program) -> bool {
-    program.nodes().iter().any(|node| matches!(node.op, Op::Lookup { .. }))
+    longest_table(program) > 0
+}
+
+/// Most entries of the program's lookup tables; 0 without lookups.
+pub fn longest_table(program: &Program) -> usize {
+    let tables = program.nodes().iter().filter_map(|node| match &node.op {
+        Op::Lookup { table } => Some(table.len()),
+        _ => None,
+    });
+    tables.max().unwrap_or(0)
+}
+
+/// Whether a set has tables that are long enough for `longest`, or none for 0.
+fn has_tables_of(parameters: &ckks_scheme::Parameters, longest: usize) -> bool {
+    match ckks::longest_table(parameters) {
+        0 => longest == 0,
+        most => longest > 0 && longest <= most,
+    }
 }
 
 fn bootstraps(program: &Program) -> bool {
@@ -76,15 +93,36 @@ pub fn rules(parameters: &ckks_scheme::Parameters, chain: &Chain, bootstrapping:
 fn candidates(program: &Program, security: f64) -> impl Iterator<Item = &'static ckks_scheme::Parameters> {
     use ckks_scheme::sets::{Family, all};
     let bootstraps = bootstraps(program);
-    let lookups = has_lookups(program);
+    let longest = longest_table(program);
     let suits = move |family, parameters: &ckks_scheme::Parameters| match family {
-        Family::Bootstrap if lookups != ckks::has_tables(parameters) => false,
+        Family::Bootstrap if !has_tables_of(parameters, longest) => false,
         Family::Bootstrap => !bootstraps || parameters.literal().bootstrap.is_some(),
         Family::Default => !bootstraps,
         _ => false,
     };
     let all = all().filter(move |(entry, parameters)| suits(entry.family, parameters));
     all.map(|(_, parameters)| parameters).filter(move |parameters| parameters.security().bits >= security)
+}
+
+/// The smallest default set that has the program's tables and slots.
+///
+/// # Errors
+/// [`Fault::Parameter`] if there is none.
+pub fn smallest_with_tables(program: &Program) -> Result<&'static ckks_scheme::Parameters, PlanError> {
+    let fits = |set: &&ckks_scheme::Parameters| set.max_slots() >= program.slots();
+    candidates(program, STANDARD_SECURITY_BITS)
+        .find(fits)
+        .ok_or_else(|| parameter(no_set(program, STANDARD_SECURITY_BITS)))
+}
+
+fn no_set(program: &Program, security: f64) -> String {
+    match longest_table(program) {
+        0 => format!("no default parameter set of CKKS has {security} bits of security; ask for fewer"),
+        longest => format!(
+            "no default parameter set of CKKS has tables of {longest} integers and {security} bits of security; use shorter tables, or ask for \
+             fewer bits"
+        ),
+    }
 }
 
 /// The first set with `security` bits, the program's slots and levels, and a modulus of at least `log2_modulus` bits. Otherwise the set that
@@ -113,8 +151,7 @@ pub fn choose_ckks(program: &Program, security: f64, log2_modulus: f64) -> Resul
     if let Some((_, parameters)) = fewest {
         return Ok(parameters.clone());
     }
-    let none = || format!("no default parameter set of CKKS has {security} bits of security; ask for fewer");
-    Err(reason.map_or_else(|| parameter(none()), refused))
+    Err(reason.map_or_else(|| parameter(no_set(program, security)), refused))
 }
 
 /// CKKS sets for several owners with the program's levels and slots and `security` bits, smallest first.
@@ -173,7 +210,7 @@ fn sets_of_words(program: &Program, word_bits: u32) -> Result<Vec<&'static ckks_
     let mut fitting = Vec::new();
     for (entry, parameters) in all() {
         let largest = parameters.moduli().iter().map(|modulus| modulus.value()).max().unwrap_or(0);
-        let tables = ckks::has_tables(parameters) == has_lookups(program);
+        let tables = has_tables_of(parameters, longest_table(program));
         if matches!(entry.family, Family::Toy | Family::Benchmark) || largest >> word_bits != 0 || !tables {
             continue;
         }
@@ -212,7 +249,11 @@ pub fn choose_ckks_on(
         |set: &&ckks_scheme::Parameters| format!("{} ({:.1} bits of security)", set.name(), set.security().bits);
     let named: Vec<String> = fitting.iter().filter(accepted).take(MOST_NAMED).map(named).collect();
     let remedy = if fitting.is_empty() {
-        format!("none of the built-in sets has the levels and slots of {name}; {own}")
+        let tables = match longest_table(program) {
+            0 => String::new(),
+            longest => format!(", and tables of {longest} integers"),
+        };
+        format!("none of the built-in sets has the levels and slots of {name}{tables}; {own}")
     } else if named.is_empty() {
         format!(
             "sets with the levels and slots of {name} have less than {least} bits of security, and it supports none of them as requested; {own}"

@@ -224,6 +224,24 @@ fn lookups_of_one_operand_are_one_bootstrap() {
     assert_eq!(plan.facts().unwrap()["bootstraps"]["in_all"], switches);
 }
 
+/// The set with long tables has them alone, and a bootstrap with it is more work than one with short tables.
+#[test]
+fn the_smallest_set_with_the_programs_tables_is_taken() {
+    let identity = |p: u32| Table::new(&(0..p).collect::<Vec<u32>>(), p).unwrap();
+    let mut works = Vec::new();
+    for (entries, rounds, name) in
+        [(16, 1, "ckks-lookup-762"), (17, 1, "ckks-lookup-1522"), (256, 2, "ckks-lookup-1522")]
+    {
+        let program = looked_up(&identity(entries), 8, rounds);
+        assert_eq!(choose_ckks(&program, 128.0, 0.0).unwrap().name(), name);
+        works.push(lookup_work(&program).unwrap());
+    }
+    assert!(works[1] > 3.0 * works[0] && works[2] > 1.5 * works[1] && works[2] < 2.0 * works[1], "{works:?}");
+    let longest = looked_up(&identity(257), 8, 1);
+    assert!(lookup_work(&longest).is_err());
+    assert!(SlotPlan::new(&longest, request()).is_err());
+}
+
 /// With the lowering of F1, whose words have 32 bits, errors stay bounded over many lookups of the most sensitive table.
 #[test]
 fn lookups_of_f1s_set_keep_their_bound() {

@@ -21,8 +21,8 @@ use emit::Emitter;
 use modulus::Moduli;
 use thiserror::Error;
 
-/// Largest modulus p of integers on slots: that of the tables of the built-in parameter sets.
-pub const MOST_MODULUS: u32 = 16;
+/// Largest modulus p of integers on slots: that of the longest tables of the built-in parameter sets.
+pub const MOST_MODULUS: u32 = 256;
 
 /// Largest batch: the lanes of the largest ring of the built-in sets with tables.
 pub const MOST_BATCH: usize = 1 << 16;
@@ -58,6 +58,8 @@ pub type LaneError = Located<LaneErrorCause>;
 
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum LaneErrorCause {
+    #[error("tables of {entries} entries; give a number from 2 to {MOST_MODULUS}")]
+    Entries { entries: u32 },
     #[error("a batch of {batch} inputs, but a ciphertext of CKKS holds at most {most}; run several batches")]
     TooManyInputs { batch: usize, most: usize },
     #[error("fractions of a turn have no lookup tables on slots; use TFHE")]
@@ -81,11 +83,14 @@ fn refuse<T>(cause: LaneErrorCause, location: Option<&Location>) -> Result<T> {
     Err(LaneError { cause, location: location.cloned() })
 }
 
-/// The program on slots that computes `program` on `batch` inputs at once.
+/// The program on slots that computes `program` on `batch` inputs at once, with tables of at most `entries` entries.
 ///
 /// # Errors
 /// [`LaneErrorCause`].
-pub fn convert(program: &Program, batch: usize, memory: MemoryBudget) -> Result<OnSlots> {
+pub fn convert(program: &Program, batch: usize, entries: u32, memory: MemoryBudget) -> Result<OnSlots> {
+    if !(2..=MOST_MODULUS).contains(&entries) {
+        return refuse(LaneErrorCause::Entries { entries }, None);
+    }
     if batch > MOST_BATCH {
         return refuse(LaneErrorCause::TooManyInputs { batch, most: MOST_BATCH }, None);
     }
@@ -94,7 +99,7 @@ pub fn convert(program: &Program, batch: usize, memory: MemoryBudget) -> Result<
         return refuse(LaneErrorCause::Torus, node.location.as_ref());
     }
     let elements = Elements::new(program);
-    let moduli = Moduli::new(program, &elements)?;
+    let moduli = Moduli::new(program, &elements, entries)?;
     Emitter::new(program, &elements, &moduli, batch, memory)?.run()
 }
 

@@ -5,7 +5,7 @@
 //! a lookup on their difference from −15 to 15, it is 16.
 
 use super::elements::Elements;
-use super::{LaneErrorCause as Cause, MOST_MODULUS, Result, nodes, refuse};
+use super::{LaneErrorCause as Cause, Result, nodes, refuse};
 use crate::tfhe::homomorphic::{ElementType, Gate, Node, NodeId, Op, Program, Range, Table, op_name, steps};
 use std::collections::HashSet;
 
@@ -126,7 +126,8 @@ fn find(parents: &mut [u32], mut node: u32) -> u32 {
 }
 
 impl Moduli {
-    pub fn new(program: &Program, elements: &Elements) -> Result<Self> {
+    /// Each is at most `most`.
+    pub fn new(program: &Program, elements: &Elements, most: u32) -> Result<Self> {
         let mut parents: Vec<u32> = (0..program.nodes().len() as u32).collect();
         let used = |id: NodeId| elements.is_used(id);
         for (id, node) in nodes(program).filter(|&(id, _)| used(id)) {
@@ -155,7 +156,7 @@ impl Moduli {
             let element = program.node(read).element;
             let too_many = || {
                 let op = op_name(&node.op);
-                refuse(Cause::TooManyValues { op, element, most: MOST_MODULUS }, node.location.as_ref())
+                refuse(Cause::TooManyValues { op, element, most }, node.location.as_ref())
             };
             if is_read(&node.op) && values_of(element).count() > Table::MAX_ENTRIES as u64 {
                 return too_many();
@@ -165,7 +166,7 @@ impl Moduli {
                     continue;
                 }
                 let fits = |p: u32| readers[root].iter().all(|function| function.residues(p).is_some());
-                match (moduli[root]..=MOST_MODULUS).find(|&p| fits(p)) {
+                match (moduli[root]..=most).find(|&p| fits(p)) {
                     Some(p) => moduli[root] = p,
                     None => return too_many(),
                 }

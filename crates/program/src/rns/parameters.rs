@@ -34,7 +34,15 @@ pub fn model(parameters: &Parameters, encryption: Encryption) -> NoiseModel {
 
 /// Whether the set's bootstrapping applies lookup tables.
 pub fn has_tables(parameters: &Parameters) -> bool {
-    parameters.literal().bootstrap.is_some_and(|bootstrap| bootstrap.method.table_levels() > 0)
+    longest_table(parameters) > 0
+}
+
+/// Most entries of a lookup table; 0 without tables.
+pub fn longest_table(parameters: &Parameters) -> usize {
+    match parameters.literal().bootstrap.map_or(0, |bootstrap| bootstrap.method.table_levels()) {
+        0 => 0,
+        levels => 1 << levels,
+    }
 }
 
 /// The fastest lowering on a CPU, with the gadget of `parameters`. Bootstrapping sets hoist rotations twice, since linear transforms

@@ -18,7 +18,7 @@ type Inputs = BTreeMap<String, Vec<i64>>;
 type Operation = fn(u8, u8) -> u8;
 
 fn on_slots(program: &Program, batch: usize) -> OnSlots {
-    convert(program, batch, MemoryBudget::default()).unwrap()
+    convert(program, batch, MOST_MODULUS, MemoryBudget::default()).unwrap()
 }
 
 /// The slots that hold an input of every item of the batch.
@@ -97,7 +97,7 @@ fn integers_of_eight_bits_agree_with_those_of_rust() {
     let kind = IntegerType::unsigned(8);
     let mut builder = Builder::new("integers").unwrap();
     let mut integers = Integers::new(2);
-    integers.set_whole_torus(false);
+    integers.set_slot_tables(16);
     let a = integers.input(&mut builder, "x", kind, 1).unwrap();
     let b = integers.input(&mut builder, "y", kind, 1).unwrap();
     let mut named = vec![
@@ -139,7 +139,7 @@ fn signed_comparisons_agree_with_those_of_rust() {
         let kind = IntegerType { bits, signed: true };
         let mut builder = Builder::new("less").unwrap();
         let mut integers = Integers::new(2);
-        integers.set_whole_torus(false);
+        integers.set_slot_tables(16);
         let a = integers.input(&mut builder, "x", kind, 1).unwrap();
         let b = integers.input(&mut builder, "y", kind, 1).unwrap();
         let less = integers.compare(&mut builder, Comparison::Less, a, b).unwrap();
@@ -240,7 +240,7 @@ fn programs_that_tables_cannot_compute_are_refused() {
         let mut builder = Builder::new("refused").unwrap();
         let x = builder.input("x", element, 4).unwrap();
         builder.output("y", x).unwrap();
-        convert(&builder.finish().unwrap(), batch, MemoryBudget::default()).unwrap_err().cause
+        convert(&builder.finish().unwrap(), batch, MOST_MODULUS, MemoryBudget::default()).unwrap_err().cause
     };
     for hi in [MOST_MODULUS.into(), 1 << 28] {
         assert!(matches!(refused(integer(0, hi), 4), LaneErrorCause::TooManyValues { .. }));

@@ -36,7 +36,8 @@ fn bounds(name: &str, encryption: Encryption, entries: &[u32], rounds: usize) ->
         bootstrapping: Some(&plan),
         observed: false,
     };
-    let table = Arc::new(Table::new(entries, 16).unwrap());
+    let modulus = entries.len() as u32;
+    let table = Arc::new(Table::new(entries, modulus).unwrap());
     let mut builder = Builder::new("chained", Scheme::Ckks, slots).unwrap();
     let mut x = builder.input("x").unwrap();
     let mut results = Vec::new();
@@ -47,24 +48,31 @@ fn bounds(name: &str, encryption: Encryption, entries: &[u32], rounds: usize) ->
     builder.output("y", x).unwrap();
     let lowered = lower(&builder.finish().unwrap(), &target)?;
     assert!(lowered.failure_log2 < -120.0);
-    let bound = |state: &NodeState| 16.0 * (model.tail() * state.deviation + state.systematic);
+    let bound = |state: &NodeState| f64::from(modulus) * (model.tail() * state.deviation + state.systematic);
     Ok(results.iter().map(|id| bound(&lowered.nodes[id])).collect())
+}
+
+/// One entry at the other end of the range: all others have the largest difference from it.
+fn sensitive(p: u32) -> Vec<u32> {
+    let mut entries = vec![p / 2 + 1; p as usize];
+    entries[0] = p / 2;
+    entries
 }
 
 #[test]
 fn named_sets_keep_their_bounds() {
-    // One entry at the other end of the range: all others have the largest difference from it.
-    let mut sensitive = [9; 16];
-    sensitive[0] = 8;
+    let [sensitive, long] = [16, 256].map(sensitive);
     let (secret, public) = (Encryption::Secret, Encryption::Public);
-    for (name, encryption, rounds, limit) in [
-        ("ckks-lookup-762", secret, 4, -6.0),
-        ("ckks-lookup-897", secret, 12, -8.0),
-        ("ckks-lookup-897", public, 12, -6.0),
-        ("toy-10-lookup", public, 12, -6.0),
+    for (name, encryption, entries, rounds, limit) in [
+        ("ckks-lookup-762", secret, &sensitive, 4, -6.0),
+        ("ckks-lookup-897", secret, &sensitive, 12, -8.0),
+        ("ckks-lookup-897", public, &sensitive, 12, -6.0),
+        ("toy-10-lookup", public, &sensitive, 12, -6.0),
+        ("ckks-lookup-1522", secret, &long, 2, -12.0),
+        ("ckks-lookup-1522", public, &long, 4, -12.0),
+        ("toy-10-lookup-256", public, &long, 4, -12.0),
     ] {
-        let bounds: Vec<f64> =
-            bounds(name, encryption, &sensitive, rounds).unwrap().into_iter().map(f64::log2).collect();
+        let bounds: Vec<f64> = bounds(name, encryption, entries, rounds).unwrap().into_iter().map(f64::log2).collect();
         println!("{name}, {encryption:?}: {bounds:.2?}");
         assert!(bounds.iter().all(|&bound| bound < limit), "{name}: {bounds:?}");
     }

@@ -4,6 +4,7 @@ use crate::failure::{Failure, Kind};
 use crate::workers::{detached, released};
 use polyfabric_planner::slots;
 use polyfabric_planner::slots::parameters::{of_bgv, of_ckks};
+use polyfabric_program::rns::parameters::longest_table;
 use polyfabric_schemes::set_file::{ParameterSet, load, parse};
 use polyfabric_schemes::{bgv, ckks};
 use pyo3::prelude::*;
@@ -50,6 +51,15 @@ impl PySlotParameters {
     #[getter]
     fn scheme(&self) -> String {
         self.0.scheme().to_lowercase()
+    }
+
+    /// Most entries of a lookup table; 0 without tables.
+    #[getter]
+    fn longest_table(&self) -> usize {
+        match &self.0 {
+            ParameterSet::Ckks(set) => longest_table(set),
+            ParameterSet::Bgv(_) => 0,
+        }
     }
 
     /// JSON facts, as for a built-in set.

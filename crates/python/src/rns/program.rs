@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, Kind};
 use crate::workers::detached;
+use polyfabric_planner::slots::{longest_table, lookup_work};
 use polyfabric_program::rns::homomorphic::{
     Basis, Builder, Complex, Diagonals, NodeId, Op, Polynomial, Program, ProgramError, Scheme, Values,
     evaluate_changed, evaluate_each,
@@ -226,6 +227,17 @@ impl PySlotProgram {
     #[getter]
     fn name(&self) -> &str {
         self.0.name()
+    }
+
+    /// Most entries of a lookup table; 0 without lookups.
+    #[getter]
+    fn longest_table(&self) -> usize {
+        longest_table(&self.0)
+    }
+
+    /// Word products of all lookups, with the smallest set that has their tables.
+    fn lookup_work(&self, py: Python<'_>) -> PyResult<f64> {
+        detached(py, || Ok(lookup_work(&self.0).map_err(Failure::from)?))
     }
 
     /// "ckks" or "bgv".

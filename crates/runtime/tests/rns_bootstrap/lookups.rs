@@ -40,6 +40,8 @@ fn set(log_degree: u32, levels: usize, bits: Bits) -> (Client, Bootstrapping) {
         hoisting: Hoisting::Double,
     };
     let client = Client::new(&literal, 128, EPHEMERAL);
+    // Long tables are sensitive to the exponential's truncation; both take eight levels.
+    let (degree, doublings) = if levels > 5 { (55, 2) } else { (31, 3) };
     let special = vec![LimbId(literal.limbs() as u16)];
     let bootstrapping = BootstrappingLiteral {
         order: BootstrapOrder::Slim,
@@ -50,8 +52,8 @@ fn set(log_degree: u32, levels: usize, bits: Bits) -> (Client, Bootstrapping) {
         reduction: ReductionLiteral {
             method: Method::Tables { levels: levels as u32 },
             range: 17,
-            degree: 31,
-            doublings: 3,
+            degree,
+            doublings,
             nodes: Nodes::Interval,
             arcsine_degree: 0,
             largest_message: 0.25,
@@ -196,6 +198,7 @@ fn errors_follow_the_law() {
         (10, 2, 4, Bits { to_coefficients: 28, table: 30, exponential: 30, to_slots: 30 }),
         (10, 4, 16, Bits { to_coefficients: 33, table: 33, exponential: 36, to_slots: 34 }),
         (10, 5, 32, Bits { to_coefficients: 30, table: 31, exponential: 38, to_slots: 35 }),
+        (10, 8, 256, Bits { to_coefficients: 44, table: 46, exponential: 52, to_slots: 44 }),
     ] {
         let slots = 1 << (log_degree - 1);
         let (mut client, plan) = set(log_degree, levels, bits);
@@ -243,7 +246,9 @@ fn errors_follow_the_law() {
                 (largest * f64::from(p)).log2(),
                 (deviations.get(1).map_or(f64::NAN, |bounds| bounds[index]) * f64::from(p)).log2(),
             );
-            assert!((0.75..1.25).contains(&(measured / expected)));
+            // The exponential's deviation is the largest over its interval, which overstates that of degree 55 more.
+            let least = if p > 32 { 0.5 } else { 0.75 };
+            assert!((least..1.25).contains(&(measured / expected)));
             assert!(deviations.get(1).is_none_or(|bounds| largest <= bounds[index]));
         }
     }

@@ -1,6 +1,6 @@
 //! Chooses the cheapest acceptable key switch for a CPU.
 
-use crate::rns::kernel::{Counts, KernelProgram};
+use crate::rns::kernel::{KernelError, KernelProgram};
 use thiserror::Error;
 
 /// Bits of precision that a key switch may lose in any operation, compared with the parameter set's own
@@ -14,6 +14,18 @@ pub struct KeySwitchCost {
     pub word_products: u64,
     /// Bytes of keys read, with repetitions.
     pub hint_bytes: u64,
+}
+
+impl KeySwitchCost {
+    /// # Errors
+    /// [`KernelError`] if the program is inconsistent.
+    pub fn of(kernel: &KernelProgram) -> Result<Self, KernelError> {
+        let (ops, degree) = (kernel.counts()?.limb_ops, kernel.degree.get());
+        Ok(Self {
+            word_products: ops.ntts() * u64::from(degree.ilog2()) / 2 + ops.multiplies + ops.multiply_adds,
+            hint_bytes: ops.key_limbs * (degree * size_of::<u64>()) as u64,
+        })
+    }
 }
 
 /// A key switch that was considered.
@@ -65,8 +77,7 @@ pub fn fewest_products<V: ToString, P>(
     for (index, variant) in variants.iter().enumerate() {
         let weighed = lower(variant).and_then(|made| {
             let kernel = kernel(&made);
-            let counts = kernel.counts().map_err(|error| error.to_string())?;
-            let work = work(&counts, kernel.degree.get());
+            let work = KeySwitchCost::of(kernel).map_err(|error| error.to_string())?;
             Ok((made, work))
         });
         let outcome = weighed.map(|(made, work)| {
@@ -80,14 +91,5 @@ pub fn fewest_products<V: ToString, P>(
     match best {
         Some((_, index, program)) => Ok(Cheapest { program, index, considered }),
         None => Err(NoKeySwitch { program: program.to_owned(), considered }),
-    }
-}
-
-/// Cost of a kernel program in a ring of `degree`.
-fn work(counts: &Counts, degree: usize) -> KeySwitchCost {
-    let ops = &counts.limb_ops;
-    KeySwitchCost {
-        word_products: ops.ntts() * u64::from(degree.ilog2()) / 2 + ops.multiplies + ops.multiply_adds,
-        hint_bytes: ops.key_limbs * (degree * size_of::<u64>()) as u64,
     }
 }

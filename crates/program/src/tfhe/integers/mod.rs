@@ -182,14 +182,15 @@ pub struct Integers {
     public: HashMap<IntegerId, Vec<Vec<u8>>>,
     norms: HashMap<NodeId, f64>,
     lanes: usize,
-    whole_torus: bool,
+    /// Entries of the tables on slots; `None` for TFHE.
+    slot_tables: Option<i64>,
 }
 
 impl Integers {
     /// For hardware that runs `lanes` lookups in the time of one. Carries use a parallel prefix if it saves time.
     pub fn new(lanes: usize) -> Self {
         let (values, public, norms) = (Vec::new(), HashMap::new(), HashMap::new());
-        Self { values, public, norms, lanes: lanes.max(1), whole_torus: true }
+        Self { values, public, norms, lanes: lanes.max(1), slot_tables: None }
     }
 
     /// Sets the `lanes` of [`Self::new`] for the following operations.
@@ -197,10 +198,10 @@ impl Integers {
         self.lanes = lanes.max(1);
     }
 
-    /// Whether the following comparisons may read signs of up to 2·[`CAPACITY`] − 1 values with one lookup, on the whole torus. Tables on slots
-    /// have at most [`CAPACITY`] entries. The default is true.
-    pub fn set_whole_torus(&mut self, whole: bool) {
-        self.whole_torus = whole;
+    /// The following operations are for tables of `entries` entries on slots instead of TFHE. Signs of up to 2·[`CAPACITY`] − 1 values, on the
+    /// whole torus, are then not available. A table whose index has at most `entries` values is read at once.
+    pub fn set_slot_tables(&mut self, entries: i64) {
+        self.slot_tables = Some(entries);
     }
 
     fn get(&self, id: IntegerId) -> Result<&Integer> {
@@ -225,7 +226,7 @@ impl Integers {
     }
 
     fn circuit<'a>(&'a mut self, builder: &'a mut Builder, count: usize) -> Circuit<'a> {
-        Circuit { builder, norms: &mut self.norms, count, whole_torus: self.whole_torus }
+        Circuit { builder, norms: &mut self.norms, count, whole_torus: self.slot_tables.is_none() }
     }
 
     /// An encrypted input of `count` integers: all first digits, then all second digits, and so on.

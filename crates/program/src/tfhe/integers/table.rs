@@ -3,6 +3,8 @@
 //! The index is read in groups of two digits. The lowest group becomes 16 bits, one per value. A row of 16 entries is a combination
 //! of these bits with public weights, or a lookup if the weights are too large. Each further group selects one of 16 rows: one
 //! lookup per row, and a sum.
+//!
+//! On slots an index with as many values as a table has entries is read at once: all lookups are of the packed index, and share a bootstrap.
 
 use super::digit::{Circuit, Digit, NORM_LIMIT};
 use super::{BASE, CAPACITY, IntegerError, IntegerId, IntegerType, Integers, Result};
@@ -37,15 +39,27 @@ impl Integers {
             return Err(IntegerError::Public { digits: wrong.len(), kind });
         }
         let digits = self.carried(builder, index)?;
+        let at_once = self.slot_tables.is_some_and(|most| entries.len() as i64 <= most);
         let mut circuit = self.circuit(builder, count);
-        let mut result = Vec::new();
-        let groups = circuit.groups(found, &digits)?;
-        for position in 0..kind.digits() {
-            let column: Vec<i64> = entries.iter().map(|entry| i64::from(entry[position])).collect();
-            result.push(circuit.entry(&groups, &column)?.within(0, kind.base(position) - 1));
-        }
+        let columns = (0..kind.digits())
+            .map(|position| entries.iter().map(|entry| i64::from(entry[position])).collect::<Vec<i64>>());
+        let read = if at_once {
+            let index = Digit::combine(&weighted(&digits), 0);
+            let entry = |column: &[i64], value: i64| column.get(value as usize).copied().unwrap_or(0);
+            columns.map(|column| circuit.lookup(&index, &|value| entry(&column, value))).collect::<Result<Vec<_>>>()?
+        } else {
+            let groups = circuit.groups(found, &digits)?;
+            columns.map(|column| circuit.entry(&groups, &column)).collect::<Result<Vec<_>>>()?
+        };
+        let read = read.into_iter().enumerate();
+        let result = read.map(|(position, digit)| digit.within(0, kind.base(position) - 1)).collect();
         Ok(self.add_value(kind, count, result))
     }
+}
+
+/// Digits with their weights, from [`BASE`]^0.
+fn weighted(digits: &[Digit]) -> Vec<(i64, &Digit)> {
+    digits.iter().enumerate().map(|(at, digit)| (BASE.pow(at as u32), digit)).collect()
 }
 
 /// Two digits of an index.
@@ -60,9 +74,7 @@ impl Circuit<'_> {
     fn groups(&mut self, kind: IntegerType, digits: &[Digit]) -> Result<Vec<Group>> {
         let mut groups = Vec::new();
         for (index, pair) in digits.chunks(2).enumerate() {
-            let weighted: Vec<(i64, &Digit)> =
-                pair.iter().enumerate().map(|(at, digit)| (BASE.pow(at as u32), digit)).collect();
-            let value = self.read(&weighted, 0)?;
+            let value = self.read(&weighted(pair), 0)?;
             let values: i64 = (0..pair.len()).map(|at| kind.base(index * 2 + at)).product();
             let bits =
                 (0..values).map(|v| self.lookup(&value, &|value| i64::from(value == v))).collect::<Result<_>>()?;
