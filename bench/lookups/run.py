@@ -22,16 +22,18 @@ from typing import Any
 
 import numpy as np
 import polyfabric as pf
+from polyfabric.host import memory
 from polyfabric.schemes.lanes import LanePlan
 from polyfabric.schemes.options import PlanOptions
 from polyfabric.schemes.rns import SlotContext
 
 PEER = Path(__file__).with_name("openfhe_peer.py")
-BITS = (1, 4, 8)
-BATCH = 1 << 16
+BATCH = {1: 1 << 15, 4: 1 << 15, 8: 1 << 16}
+"""Values that ours looks up at once, by their bits: all lanes of a ring."""
+MEMORY_GIB = {1: (3, 4), 4: (3, 10), 8: (7, 11)}
+"""Memory of ours and of the peer, which hold their keys at the same time."""
 ONE_BY_ONE = 4
 """Values of a run with TFHE."""
-GIB = 1 << 30
 
 
 class Peer:
@@ -70,7 +72,7 @@ class Ours:
     def __init__(self, program: pf.Program, table: list[int]) -> None:
         self.table, self.p = np.array(table), len(table)
         begin = time.process_time()
-        made = program.in_batches(BATCH)
+        made = program.in_batches(BATCH[self.p.bit_length() - 1])
         self.plan = LanePlan.make(made, PlanOptions().checked(made))
         lanes = 2 * self.plan.facts["parameters"]["slots"]
         self.context = self.plan.context
@@ -124,11 +126,27 @@ def one_by_one(program: pf.Program, table: list[int]) -> dict[str, Any]:
     return {"seconds": median(times[1:]), "wrong": wrong, "parameters": keys.parameters.name}
 
 
+def expect_memory(bits: int, python: str | None) -> None:
+    """Ends if the computer has too little free memory for a case, which would slow down or end other programs."""
+    ours, peer = MEMORY_GIB[bits]
+    needed, free = ours + (peer if python else 0), (memory.most() or 1 << 60) / (1 << 30)
+    if free < needed:
+        sys.exit(
+            f"{bits} bits need {needed} GiB of free memory, but {free:.1f} GiB are free; end other programs, or name cases "
+            f"that need less, such as --bits 1{' (without --openfhe ours needs ' + str(ours) + ' GiB)' if python else ''}"
+        )
+
+
 def measured(bits: int, python: str | None, rounds: int) -> dict[str, Any]:
     """One case: both sides in turns, then TFHE."""
+    expect_memory(bits, python)
     draw = random.Random(bits)
-    table = [draw.randrange(1 << bits) for _ in range(1 << bits)]
-    program = pf.program(lambda x: pf.lookup(x, table), x=pf.Int(0, len(table) - 1))
+    table = draw.sample(range(1 << bits), 1 << bits)
+
+    @pf.program(x=pf.Int(0, len(table) - 1))
+    def program(x: pf.Value) -> pf.Value:
+        return pf.lookup(x, table)
+
     ours = Ours(program, table)
     row: dict[str, Any] = {"bits": bits, "ours": ours.facts()}
     sides: dict[str, Any] = {"ours": ours.lookup}
@@ -167,12 +185,14 @@ def main() -> int:
     """Measures all cases, and prints or writes the data."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--openfhe", metavar="PYTHON", help="interpreter with the peer's wheel; without it ours alone")
-    parser.add_argument("--bits", type=int, action="append", choices=BITS, help="one case; repeat it for several")
+    parser.add_argument(
+        "--bits", type=int, action="append", choices=list(BATCH), help="one case; repeat it for several"
+    )
     parser.add_argument("--rounds", type=int, default=3, help="timed lookups of a case, after one to warm up")
     parser.add_argument("--quick", action="store_true", help="1 and 4 bits, one round")
     parser.add_argument("--output", type=Path, help="the file for the data; by default it is printed")
     options = parser.parse_args()
-    cases = options.bits or (BITS[:2] if options.quick else BITS)
+    cases = options.bits or (list(BATCH)[:2] if options.quick else list(BATCH))
     rounds = 1 if options.quick else max(1, options.rounds)
     load = os.getloadavg()[0]
     rows = [measured(bits, options.openfhe, rounds) for bits in cases]

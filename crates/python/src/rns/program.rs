@@ -237,7 +237,7 @@ impl PySlotProgram {
 
     /// Word products of all lookups, with the smallest set that has their tables.
     fn lookup_work(&self, py: Python<'_>) -> PyResult<f64> {
-        detached(py, || Ok(lookup_work(&self.0).map_err(Failure::from)?))
+        detached(py, || lookup_work(&self.0).map_err(Failure::from))
     }
 
     /// "ckks" or "bgv".
