@@ -23,7 +23,7 @@ from ..language.program import SCHEMES, SCHEMES_ELSEWHERE
 from ..language.shapes import gathered, written_call
 from ..language.traced import TracedProgram
 from ..language.types import SlotType, Type
-from ..schemes.options import OWN, PlanOptions
+from ..schemes.options import LEAST_SMUDGING, OWN, PlanOptions
 from . import execution
 from .batches import mapped
 from .client_server import decrypted, encrypted, executed
@@ -203,13 +203,15 @@ class Program(TracedProgram):
         circuit_privacy: float | None = None,
         public: bool = False,
         secret: str | None = None,
+        parties: int = 1,
+        smudging: float = LEAST_SMUDGING,
         widths: str = OWN,
         memory: int | str | None = None,
     ) -> Report:
         """Predicts the cost before running: time on this CPU, or of the schedule `on` a machine; memory, sizes of keys and ciphertexts, and
         noise or error bounds; for TFHE lookups, for CKKS and BGV levels and operations.
 
-        Options as in `run`, but nothing is encrypted, so any security is accepted.
+        Options as in `run`, and `parties` and `smudging` as in `pf.Specification.of`. Nothing is encrypted, so any security is accepted.
         """
         options = PlanOptions(
             parameters=parameters,
@@ -219,6 +221,8 @@ class Program(TracedProgram):
             circuit_privacy=circuit_privacy,
             public=public,
             secret=secret,
+            parties=parties,
+            smudging=smudging,
             memory=memory,
         )
         return execution.cost(self, options)

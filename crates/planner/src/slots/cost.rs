@@ -53,9 +53,22 @@ enum Client {
 
 impl Client {
     fn generate(set: &ParameterSet) -> Result<Self, PlanError> {
+        // A party of several does the work of one owner.
         match set {
-            ParameterSet::Ckks(set) => ckks::ClientKey::generate(set).map(Self::Ckks).map_err(internal),
-            ParameterSet::Bgv(set) => bgv::ClientKey::generate(set).map(Self::Bgv).map_err(internal),
+            ParameterSet::Ckks(set) => {
+                let secret = set.secret().of_party();
+                let alone = ckks::ParametersLiteral { secret, ..set.literal().clone() };
+                let alone = ckks::Parameters::check(&alone).map_err(internal)?;
+                let set = if set.secret() == secret { set } else { &alone };
+                ckks::ClientKey::generate(set).map(Self::Ckks).map_err(internal)
+            }
+            ParameterSet::Bgv(set) => {
+                let secret = set.literal().secret.of_party();
+                let alone = bgv::ParametersLiteral { secret, ..set.literal().clone() };
+                let alone = bgv::Parameters::check(&alone).map_err(internal)?;
+                let set = if set.literal().secret == secret { set } else { &alone };
+                bgv::ClientKey::generate(set).map(Self::Bgv).map_err(internal)
+            }
         }
     }
 

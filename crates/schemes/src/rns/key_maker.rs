@@ -193,6 +193,7 @@ impl<'a> GadgetEncryption<'a> {
     }
 }
 
+/// The key whose bodies are those of [`GadgetEncryption`].
 fn encrypt_gadget(
     ring: &Arc<Ring>,
     id: KeyId,

@@ -192,7 +192,11 @@ impl<'l, 'a> Evaluator<'l, 'a> {
     /// # Errors
     /// [`BgvError::Noise`].
     pub fn output(&mut self, name: &str, value: &BgvValue) -> Result<(BgvValue, Option<Smudging>)> {
-        let value = self.linear(value)?;
+        let mut value = self.linear(value)?;
+        let limbs = self.rules.output_limbs(value.state);
+        if limbs < value.state.limbs {
+            value = self.switch(&value, limbs)?;
+        }
         let (smudging, state) = self.rules.smudged(value.state);
         let value = self.checked(BgvValue { state, ..value })?;
         self.held.kappa = self.held.kappa.min(self.rules.kappa_of_output(&value.state));

@@ -99,6 +99,20 @@ impl Rules {
         (Some(smudging), State { noise, ..state })
     }
 
+    /// The limbs of an output. With several owners smudging noise adds to it, which grows with its noise: the fewest limbs with which it never
+    /// fails, or else those with which it fails most rarely.
+    pub fn output_limbs(&self, state: State) -> usize {
+        if self.smudging_bits.is_none() {
+            return state.limbs;
+        }
+        let kappa = |limbs: usize| match self.smudged(self.switched(state, limbs)) {
+            (Some(smudging), state) if smudging.is_usable() => self.kappa_of_output(&state),
+            _ => f64::NEG_INFINITY,
+        };
+        let best = (1..=state.limbs).map(kappa).fold(f64::NEG_INFINITY, f64::max);
+        (1..=state.limbs).find(|&limbs| kappa(limbs) >= best).unwrap_or(state.limbs)
+    }
+
     /// Distribution of the numbers that a conversion from `limbs` limbs gives.
     fn spread(conversion: Conversion, limbs: usize) -> Spread {
         match conversion {
