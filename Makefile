@@ -135,6 +135,7 @@ SLOW := \
 	gpu::rns::tests::circuits::bootstrapping_decrypts_as_on_the_processor \
 	strix::tests::wide_twiddles_decrypt_and_printed_ones_do_not \
 	failures::bootstrapped_programs_fail_as_often_as_is_said \
+	unrolling::failures_are_predicted \
 	f1::tests::lockstep::operations_two_by_two_with_a_cluster_for_each_limb_are_replayed_word_for_word_and_sooner \
 	f1::tests::lockstep::results_in_their_operands_bank_are_scheduled_both_ways \
 	f1::tests::lockstep::rows_of_permutations_take_as_long_as_their_transforms \

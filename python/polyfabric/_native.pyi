@@ -437,7 +437,7 @@ class ServerKey:
         source: _Source,
         progress: _Progress = None,
         limit: int | None = None,
-        expected: tuple[Parameters, int] | None = None,
+        expected: tuple[Parameters, int | None] | None = None,
     ) -> ServerKey: ...
     @property
     def parameters(self) -> Parameters: ...

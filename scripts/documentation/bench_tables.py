@@ -22,6 +22,7 @@ TFHE = (
     "alone",
     "key switches off by half a step",
 )
+SECRETS = ("set with uniform keys", "batch", "uniform, ms a PBS", "block-binary, ms", "speed-up")
 RNS = ("operation", "parameters", "ours, ms", "peer", "ms", "speed-up", "by medians", "largest error", "peer's")
 Row = dict[str, Any]
 
@@ -94,6 +95,20 @@ def tfhe(found: dict[str, Any]) -> Rows:
         cells += [_times(rows.get(("keyswitch", batch, 1)))[1] for batch in (largest, 1)]
         lines.append((name, torus, *cells, _wrong(rows["keyswitch", largest, 1])))
     return lines
+
+
+def secrets(found: dict[str, Any]) -> Rows:
+    """One line per set and batch: a lookup with uniform and with block-binary keys of the same message bits and failure probability."""
+    return [
+        (
+            row["parameters"],
+            str(row["batch"]),
+            _ms(row["uniform_ms"]),
+            _ms(row["block_ms"]),
+            f"{row['uniform_ms'] / row['block_ms']:.2f}×",
+        )
+        for row in found["rows"]
+    ]
 
 
 def _wrong(row: Row) -> str:
@@ -359,6 +374,7 @@ TABLES = {
     "integers": ("bench-integers", INTEGERS, integers),
     "integers-avx2": ("bench-integers-avx2", INTEGERS[:6], lambda found: [row[:6] for row in integers(found)]),
     "integers-64": ("bench-integers-64", INTEGERS[:6], lambda found: [row[:6] for row in integers(found)]),
+    "secrets": ("bench-secrets", SECRETS, secrets),
     "tfhe-avx512": ("bench-tfhe-avx512", TFHE, tfhe),
     "tfhe-avx2": ("bench-tfhe-avx2", TFHE, tfhe),
     "rns-avx512": ("bench-rns-avx512", RNS, rns),

@@ -96,7 +96,7 @@ EXAMPLES = (
 @click.option(
     "--secret",
     type=click.Choice(SECRETS),
-    help="TFHE: the secret key's distribution. block-binary keys halve the time of a lookup, under a newer assumption; default: uniform.",
+    help="TFHE: the secret key's distribution. block-binary keys make lookups up to twice as fast, under a newer assumption; default: uniform.",
 )
 @click.option(
     "--max-failure",

@@ -118,7 +118,7 @@ class Program(TracedProgram):
         `memory` limits the memory of every step, in bytes or as text such as "4G", instead of this computer's free memory. A program that
         needs more is rejected before it allocates any.
 
-        TFHE: `secret="block-binary"` chooses a set with block-binary keys: lookups take about half the time, under a newer assumption
+        TFHE: `secret="block-binary"` chooses a set with block-binary keys: lookups are up to twice as fast, under a newer assumption
         (docs/threat-model.md). `unroll` is the number of secret bits per blind-rotation iteration of a uniform key; 2 is faster on a CPU, with
         a 50 % larger key and more noise. With `circuit_privacy` bits, the server re-randomizes and floods every output, so that the client learns little about the
         program except its values. On a machine, `widths="derived"` gives its transforms the fixed-point widths that FPT's design method finds
