@@ -418,3 +418,35 @@ def test_a_product_too_wide_for_the_memory_is_refused() -> None:
     nodes = [("Transpose", "x", "t", {"perm": [0, 2, 1]}), ("MatMul", "x t", "y")]
     with pytest.raises(pf.errors.ProgramError):
         pf.from_onnx(built(nodes, (48, 48)), samples((48, 48), 2))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "constants"),
+    [
+        ([("Expand", "x s", "y")], {"s": [1, 1 << 20, 1 << 20, 3]}),
+        ([("Tile", "x s", "y")], {"s": [1, 1 << 20, 1 << 20]}),
+        ([("Pad", "x s", "y")], {"s": [0, 1 << 20, 1 << 20, 0, 0, 0]}),
+        ([("Resize", "x e e s", "y")], {"e": np.zeros(0), "s": [1, 1 << 20, 1 << 20]}),
+        ([("ConstantOfShape", "s", "k"), ("Add", "x k", "y")], {"s": [1 << 16, 1 << 16]}),
+        ([("Range", "a b c", "k"), ("Add", "x k", "y")], {"a": 0, "b": 1 << 40, "c": 1}),
+    ],
+    ids=lambda given: given[0][0] if isinstance(given, list) else "",
+)
+def test_a_result_of_any_size_is_refused_before_it_takes_memory(nodes: list[Node], constants: dict[str, Any]) -> None:
+    with pytest.raises(pf.errors.ProgramError):
+        pf.from_onnx(built(nodes, (2, 3), constants), samples((2, 3)))
+
+
+def test_probabilities_of_several_groups_are_computed() -> None:
+    """The client computes a softmax of all numbers of a row alone."""
+    model, rows = built([("Softmax", "x", "y")], (2, 3)), samples((2, 3))
+    read = pf.from_onnx(model, rows, degree=31)
+    np.testing.assert_allclose(read.clear_scores(rows), own(model, rows), atol=0.01)
+
+
+def test_an_operand_takes_a_stated_interval() -> None:
+    model, rows = built([("MatMul", "x w", "h"), ("Mul", "h x", "y")], (6,), {"w": np.eye(6)}), samples((6,))
+    assert pf.from_onnx(model, rows).approximations == []
+    (one,) = pf.from_onnx(model, rows, intervals={"y.left": (-4, 4)}).approximations
+    assert (one.name, one.interval, one.degree) == ("y.left", (-4, 4), 1)
+    assert one.error < 1e-12

@@ -306,7 +306,10 @@ class NetworkModel(Model):
         basis = "CKKS alone rounds"
         if not network.is_linear:
             shown = "; ".join(f"{lo:.3g} to {hi:.3g}" for lo, hi in (one.interval for one in self.approximations))
-            basis = f"activations as polynomials of degree {degree} on {shown}" if shown else basis
+            if len(self.approximations) > 4:
+                basis = f"{len(self.approximations)} functions as polynomials of degree {degree}"
+            elif shown:
+                basis = f"activations as polynomials of degree {degree} on {shown}"
         self.fidelity = fidelity(reading, self.clear_scores(given), network.scores(given), basis)
 
     def encode(self, rows: Rows) -> dict[str, Any]:

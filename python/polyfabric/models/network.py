@@ -187,7 +187,11 @@ class Network:
                 layers.append(layer)
                 bounds.append(layer)
                 continue
-            if layer.bounding and bounds.of(layer.sums).max() <= LOOSE * np.abs(sums).max():
+            if (
+                layer.bounding
+                and layer.name not in stated
+                and bounds.of(layer.sums).max() <= LOOSE * np.abs(sums).max()
+            ):
                 layers.append(replace(layer, activation=None))
                 bounds.append(layers[-1])
                 continue

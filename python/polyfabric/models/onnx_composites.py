@@ -73,7 +73,7 @@ def normalised(
 
 def matrix_product(layers: Layers, a: Tensor, b: Tensor, name: str) -> Tensor:
     """The product of encrypted matrices, as numpy's `matmul`: all products of numbers in one layer, then sums."""
-    a, b = (layers.bounded(one, name) for one in (a, b))
+    a, b = layers.bounded(a, f"{name}.left"), layers.bounded(b, f"{name}.right")
     left = a.places[None, :] if a.places.ndim == 1 else a.places
     right = b.places[:, None] if b.places.ndim == 1 else b.places
     rows, columns = left[..., :, None, :], np.swapaxes(right, -1, -2)[..., None, :, :]

@@ -17,6 +17,32 @@ Floats: TypeAlias = NDArray[np.float64]
 Evaluator: TypeAlias = "Callable[[Sequence[NDArray[Any] | None]], list[NDArray[Any]]]"
 
 
+SIZED = {"ConstantOfShape": 0, "Expand": 1, "Resize": 3, "CenterCropPad": 1}
+"""The operand that has the result's sizes, for operators whose result is of any size."""
+
+REPEATED = {"Tile": 1, "Pad": 1, "Resize": 2}
+"""The operand that has factors or summands of the sizes of operand 0."""
+
+
+def _largest(op: str, operands: Sequence[NDArray[Any] | None]) -> float:
+    """A bound of the numbers in a node's result, for operators whose result may be of any size; 0 for others."""
+
+    def numbers(place: int | None) -> Floats:
+        given = operands[place] if place is not None and place < len(operands) else None
+        return (
+            np.zeros(0) if given is None or given.dtype.kind not in "iuf" else np.abs(given.reshape(-1).astype(float))
+        )
+
+    if op == "Range":
+        first, last, step = (numbers(place)[:1].sum() for place in range(3))
+        return float((first + last) / step) if step else 0.0
+    sizes, factors = numbers(SIZED.get(op)), numbers(REPEATED.get(op))
+    if sizes.size:
+        return float(np.prod(np.maximum(sizes, 1)))
+    own = operands[0].size if operands and operands[0] is not None else 1
+    return float(own * np.prod(factors + 1)) if factors.size else 0.0
+
+
 class OnnxFile:
     """A model in ONNX with one input."""
 
@@ -104,6 +130,8 @@ class OnnxFile:
             given = {
                 name: value for name, value in zip(node.input, operands, strict=True) if name and value is not None
             }
+            if _largest(node.op_type, operands) > MOST_NUMBERS:
+                raise self.unusable(node, f"its result has more than {MOST_NUMBERS} numbers")
             try:
                 if not made:
                     inputs = [

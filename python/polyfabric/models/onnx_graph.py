@@ -137,19 +137,13 @@ class Graph(OnnxFile):
             if node.op_type == "LinearClassifier":
                 return self._linear_classifier(node, tensors[node.input[0]])
             ends = self._only_ends_follow(node)
-            if ends and node.op_type in ENDS:
+            if ends and node.op_type in ENDS and self._is_of_all(node, tensors[node.input[0]]):
                 operand = tensors[node.input[0]]
                 size = operand.size
                 labels = tuple(range(2 if size == 1 else size))
                 reading = Reading(ENDS[node.op_type], labels)
                 if node.op_type == "Sigmoid":
                     reading = Reading("sigmoid" if self._normalised(node) else "sigmoids", labels)
-                elif not self._is_of_all(node, operand):
-                    raise self.refused(
-                        node,
-                        "it computes probabilities within several groups of numbers",
-                        "it on all numbers of a row at once",
-                    )
                 tensors[node.output[0]] = tensors[node.input[0]]
             elif ends and node.op_type == "ArgMax":
                 reading = Reading(reading.link, tuple(range(max(2, tensors[node.input[0]].size))))
@@ -178,7 +172,9 @@ class Graph(OnnxFile):
         return any(one.op_type == "Normalizer" or self._normalised(one) for one in self.following(node))
 
     def _is_of_all(self, node: Any, operand: Tensor) -> bool:  # noqa: ANN401 - a node of onnx
-        """Whether a softmax normalises all numbers of a row together, not several groups."""
+        """Whether a softmax normalises all numbers of a row together, not several groups; other ends have none."""
+        if node.op_type == "Sigmoid":
+            return True
         given = self.evaluated(node, [np.zeros(operand.shape, dtype=operand.kind)])[0].astype(float)
         return abs((np.exp(given) if node.op_type == "LogSoftmax" else given).sum() - 1) < 1e-2
 
@@ -501,10 +497,12 @@ class Graph(OnnxFile):
                 columns = np.stack(
                     [evaluate(self._given(node, operands, {place: one.reshape(operand.shape)}))[0] for one in unit]
                 )
-            matrix = columns.reshape(operand.size, -1).astype(float).T - offset[:, None]
-            bias += matrix @ operand.sums.bias
-            for source, own in operand.sums.terms.items():
-                terms[source] = terms.get(source, 0) + matrix @ own
+            # Infinite numbers mask what a softmax then leaves out.
+            with np.errstate(invalid="ignore"):
+                matrix = columns.reshape(operand.size, -1).astype(float).T - offset[:, None]
+                bias += matrix @ operand.sums.bias
+                for source, own in operand.sums.terms.items():
+                    terms[source] = terms.get(source, 0) + matrix @ own
         return Tensor(Sums(terms, bias), zero.shape, zero.dtype)
 
     def _linear_classifier(self, node: Any, tensor: Tensor) -> tuple[Network, Reading]:  # noqa: ANN401 - a node of onnx

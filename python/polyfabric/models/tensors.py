@@ -127,7 +127,7 @@ class Layers(list[Layer]):
         """The numbers as an operand of products: see `Layer.bounding`. Results of functions have their bounds already."""
         if tensor.sums not in self._bounded:
             known = self._inner(tensor) is not None
-            layer = Layer(tensor.sums, lambda u: u, name=f"{name}.operand", bounding=True)
+            layer = Layer(tensor.sums, lambda u: u, name=name, bounding=True)
             self._bounded[tensor.sums] = tensor if known else self._appended(layer, tensor)
         return replace(tensor, sums=self._bounded[tensor.sums].sums)
 
@@ -146,10 +146,10 @@ class Layers(list[Layer]):
     def product(self, a: Tensor, b: Tensor, name: str) -> Tensor:
         """The products of the numbers of two tensors, broadcast; of a tensor with itself, squares."""
         same = a is b
-        a = self.bounded(a, name)
+        a = self.bounded(a, f"{name}.operand" if same else f"{name}.left")
         if same:
             return self._appended(Layer(a.sums, factor=a.sums), a)
-        b = self.bounded(b, name)
+        b = self.bounded(b, f"{name}.right")
         shape = np.broadcast_shapes(a.shape, b.shape)
         a, b = (one.at(np.broadcast_to(one.places, shape)) for one in (a, b))
         return self._appended(Layer(a.sums, factor=b.sums), a)

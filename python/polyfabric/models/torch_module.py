@@ -62,7 +62,10 @@ def from_torch(
     def own(rows: Floats) -> Floats:
         """The module's own result."""
         found = module(tensor("the rows", rows.reshape(len(rows), *one.shape[1:])))
-        return _numpy(found[0] if isinstance(found, tuple | list) else found)
+        found = found[0] if isinstance(found, tuple | list) and found else found
+        if not isinstance(found, torch.Tensor):
+            raise InputError(f"from_torch: the module returns {type(found).__name__}; return a tensor, with rows first")
+        return _numpy(found)
 
     first = tensor("the example", example)
     if first.ndim < 2 or not len(first):
@@ -92,7 +95,7 @@ def from_torch(
 
 
 def _numpy(tensor: Any) -> Floats:  # noqa: ANN401 - torch has no types here
-    return np.asarray(tensor.detach().cpu().numpy(), dtype=float)
+    return np.asarray(tensor.detach().cpu().double().numpy())
 
 
 def _first_line(problem: BaseException) -> str:
