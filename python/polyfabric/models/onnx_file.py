@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from math import isqrt, prod
 from pathlib import Path
 from typing import Any, Self, TypeAlias
@@ -167,6 +168,15 @@ class OnnxFile:
         return ProgramError(
             f"from_onnx: {where}: {why}; correct the model: onnx.checker.check_model(model, full_check=True) reports the cause"
         )
+
+    @contextmanager
+    def fitting(self, node: Any) -> Iterator[None]:  # noqa: ANN401 - a node of onnx
+        """Errors within are errors of the node: a file can give it any operands and attributes."""
+        try:
+            yield
+        except (ArithmeticError, LookupError, TypeError, ValueError) as problem:
+            reason = f"{type(problem).__name__}: {problem}"
+            raise self.unusable(node, f"its operands and attributes do not fit it ({reason})") from None
 
     def refused(self, node: Any, why: str, remedy: str) -> ProgramError:  # noqa: ANN401 - a node of onnx
         """The error about a node that is not computed."""

@@ -115,51 +115,52 @@ class Graph(OnnxFile):
         tensors = {self.input: given}
         reading = Reading()
         for node in self.proto.graph.node:
-            encrypted_operands = [name for name in node.input if name in tensors]
-            nowhere = [name for name in node.input if name and name not in tensors and name not in self.constants]
-            if nowhere:
-                raise self.unusable(node, f"it reads {nowhere[0]!r}, which no earlier node computes")
-            if node.op_type in ("Shape", "Size") and encrypted_operands:
-                # The shape for one row, as the readers of this node are evaluated.
-                sample = np.zeros(tensors[node.input[0]].shape, dtype=np.float32)
-                self.constants[node.output[0]] = self.evaluated(node, [sample])[0]
-                continue
-            if not encrypted_operands:
-                public = [self.constants[name] if name else None for name in node.input]
-                self.constants.update(zip(self.read_outputs(node), self.evaluated(node, public), strict=True))
-                continue
-            if node.op_type.startswith("TreeEnsemble"):
-                if encrypted_operands != [self.input]:
-                    raise self.refused(
-                        node, "the trees read computed features", "the trees alone, on the client's features"
+            with self.fitting(node):
+                encrypted_operands = [name for name in node.input if name in tensors]
+                nowhere = [name for name in node.input if name and name not in tensors and name not in self.constants]
+                if nowhere:
+                    raise self.unusable(node, f"it reads {nowhere[0]!r}, which no earlier node computes")
+                if node.op_type in ("Shape", "Size") and encrypted_operands:
+                    # The shape for one row, as the readers of this node are evaluated.
+                    sample = np.zeros(tensors[node.input[0]].shape, dtype=np.float32)
+                    self.constants[node.output[0]] = self.evaluated(node, [sample])[0]
+                    continue
+                if not encrypted_operands:
+                    public = [self.constants[name] if name else None for name in node.input]
+                    self.constants.update(zip(self.read_outputs(node), self.evaluated(node, public), strict=True))
+                    continue
+                if node.op_type.startswith("TreeEnsemble"):
+                    if encrypted_operands != [self.input]:
+                        raise self.refused(
+                            node, "the trees read computed features", "the trees alone, on the client's features"
+                        )
+                    return trees(node, whole, normalised=self._normalised(node))
+                if node.op_type == "LinearClassifier":
+                    return self._linear_classifier(node, tensors[node.input[0]])
+                ends = self._only_ends_follow(node)
+                if ends and node.op_type in ENDS and self._is_of_all(node, tensors[node.input[0]]):
+                    operand = tensors[node.input[0]]
+                    size = operand.size
+                    labels = tuple(range(2 if size == 1 else size))
+                    reading = Reading(ENDS[node.op_type], labels)
+                    if node.op_type == "Sigmoid":
+                        reading = Reading("sigmoid" if self._normalised(node) else "sigmoids", labels)
+                    tensors[node.output[0]] = tensors[node.input[0]]
+                elif ends and node.op_type == "ArgMax":
+                    reading = Reading(reading.link, tuple(range(max(2, tensors[node.input[0]].size))))
+                    tensors[node.output[0]] = tensors[node.input[0]]
+                elif ends and node.op_type == "ArrayFeatureExtractor" and node.input[0] in self.constants:
+                    labels = tuple(self.constants[node.input[0]].reshape(-1).tolist())
+                    reading = Reading(
+                        reading.link, tuple(each.decode() if isinstance(each, bytes) else each for each in labels)
                     )
-                return trees(node, whole, normalised=self._normalised(node))
-            if node.op_type == "LinearClassifier":
-                return self._linear_classifier(node, tensors[node.input[0]])
-            ends = self._only_ends_follow(node)
-            if ends and node.op_type in ENDS and self._is_of_all(node, tensors[node.input[0]]):
-                operand = tensors[node.input[0]]
-                size = operand.size
-                labels = tuple(range(2 if size == 1 else size))
-                reading = Reading(ENDS[node.op_type], labels)
-                if node.op_type == "Sigmoid":
-                    reading = Reading("sigmoid" if self._normalised(node) else "sigmoids", labels)
-                tensors[node.output[0]] = tensors[node.input[0]]
-            elif ends and node.op_type == "ArgMax":
-                reading = Reading(reading.link, tuple(range(max(2, tensors[node.input[0]].size))))
-                tensors[node.output[0]] = tensors[node.input[0]]
-            elif ends and node.op_type == "ArrayFeatureExtractor" and node.input[0] in self.constants:
-                labels = tuple(self.constants[node.input[0]].reshape(-1).tolist())
-                reading = Reading(
-                    reading.link, tuple(each.decode() if isinstance(each, bytes) else each for each in labels)
-                )
-                tensors[node.output[0]] = tensors[node.input[1]]
-            elif ends and reading.classes is not None and (node.op_type in BEHIND or self._pairs(node)):
-                tensors[node.output[0]] = tensors[encrypted_operands[0]]
-            else:
-                tensors.update(zip(self.read_outputs(node), self._node(node, tensors), strict=True))
+                    tensors[node.output[0]] = tensors[node.input[1]]
+                elif ends and reading.classes is not None and (node.op_type in BEHIND or self._pairs(node)):
+                    tensors[node.output[0]] = tensors[encrypted_operands[0]]
+                else:
+                    tensors.update(zip(self.read_outputs(node), self._node(node, tensors), strict=True))
         last = tensors.get(self.proto.graph.output[0].name) if self.proto.graph.output else None
-        if last is None:
+        if last is None or not last.size:
             raise ProgramError("from_onnx: the model's output does not depend on its input; check the export")
         return self._network(last.sums), reading
 
@@ -513,7 +514,8 @@ class Graph(OnnxFile):
 
 def _expect_same(core: Core, reading: Reading, rows: Floats, own: NDArray[Any]) -> None:
     """Refuses a model whose outputs differ from those of the network or trees read from it."""
-    found = core.scores(rows)
+    with np.errstate(all="ignore"):
+        found = core.scores(rows)
     if reading.classes is not None and own.size == len(rows) and (len(reading.classes) > 2 or own.dtype.kind in "iUOS"):
         differing = reading.predictions(found) != own.reshape(-1)
     else:

@@ -172,8 +172,10 @@ def instead(name: str) -> str:
     operator = OPERATORS.get(name)
     if operator is not None and operator.how == "refused":
         return operator.note
-    if operator is not None:
+    if operator is not None and operator.how == "client":
         return "it only as the last operator, which the client computes"
+    if operator is not None:
+        return f"it as the table says: {operator.note or 'one encrypted operand'}"
     return "operators of standard ONNX: docs/onnx-operators.md lists those that are computed"
 
 
