@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import sys
@@ -16,10 +17,13 @@ from polyfabric.papers import validation
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 
 
-def row(kind, deviation=None, *, published=1.0, paper="Morphling"):
+NUMBERS = itertools.count()
+
+
+def row(kind, deviation=None, *, published=1.0, paper="Morphling", cell=None):
     figures = {"published": published, "published_least": None, "published_most": None}
     model = None if deviation is None or published is None else published * (1 + deviation)
-    place = {"paper": paper, "table": "V", "cell": "throughput", "reason": "a schedule"}
+    place = {"paper": paper, "table": "V", "cell": cell or f"throughput {next(NUMBERS)}", "reason": "a schedule"}
     return {**place, **figures, "model": model, "deviation": deviation, "kind": kind}
 
 
@@ -39,7 +43,7 @@ ROWS = [
 
 
 def test_published_figures_are_counted_under_their_kind_and_predictions_under_their_deviation():
-    report = validation.validation({"Morphling": ROWS, "Strix": ROWS[:1]})
+    report = validation.validation({"Morphling": ROWS, "Strix": [row("predicted", 0.01, paper="Strix")]})
     assert report["papers"]["Morphling"] == {
         "cells": 10,
         "kinds": {
@@ -56,6 +60,15 @@ def test_published_figures_are_counted_under_their_kind_and_predictions_under_th
     assert report["papers"]["Strix"]["kinds"]["predicted"] == 1
     assert [one["deviation"] for one in report["worst"]] == [-0.5, 0.2, -0.09, 0.01, 0.01]
     assert report.table()
+
+
+def test_a_figure_with_several_readings_counts_once_with_the_one_that_says_least():
+    near, far = (row("predicted_under_reading", off, cell="share") for off in (0.0, -0.3))
+    for rows in ([near, far], [far, near]):
+        assert validation.counts(rows)["within"] == [0, 0, 0, 1]
+    chosen = row("calibrated", 0.0, cell="share")
+    assert validation.counts([far, chosen])["kinds"]["predicted"] == 0
+    assert validation.counts([chosen, far])["cells"] == 1
 
 
 def test_the_command_reads_recorded_rows():

@@ -6,6 +6,7 @@ A published figure is a row of a reproduction (`polyfabric reproduce`). It is co
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -43,12 +44,25 @@ _FIELDS = (
 
 
 def cells(rows: Iterable[Row]) -> list[Row]:
-    """Rows with a published figure."""
-    return [row for row in rows if published(row) != "-"]
+    """A row for each published figure. Of several, under different readings of the paper, it is the one that says least for the model: one that is
+    not predicted, and otherwise the farthest."""
+    found: dict[tuple[str, str, str], Row] = {}
+    for row in rows:
+        if published(row) == "-":
+            continue
+        place = row["paper"], row["table"], row["cell"]
+        if place not in found or _against(row) > _against(found[place]):
+            found[place] = row
+    return list(found.values())
+
+
+def _against(row: Row) -> tuple[bool, float]:
+    """How much a row says against the model."""
+    return row["kind"] not in PREDICTED, math.inf if row["deviation"] is None else abs(row["deviation"])
 
 
 def predictions(rows: Iterable[Row]) -> list[Row]:
-    """Rows with a published figure that the model predicts."""
+    """A row for each published figure that the model predicts."""
     return [row for row in cells(rows) if row["kind"] in PREDICTED and row["deviation"] is not None]
 
 
