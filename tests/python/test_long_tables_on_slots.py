@@ -88,6 +88,14 @@ def test_the_form_with_less_work_is_taken() -> None:
     assert short.native.longest_table <= 16
 
 
+def test_values_of_few_residues_have_one_form() -> None:
+    low = pf.program(x=pf.UInt(8))(lambda x: pf.lookup(x, lambda value: value % 4))
+    free, short = low.in_batches(2), low.in_batches(2, longest_table=16)
+    assert free.native.longest_table == 4
+    assert free.text() == short.text()
+    assert free.clear(x=[7, 250]) == short.clear(x=[7, 250]) == [3, 2]
+
+
 def test_the_cost_next_to_tfhe() -> None:
     # One lookup of 256 values fails too often with every set of TFHE.
     assert ranged.in_batches(2).cost(parameters=TOY)["one_by_one"] is None

@@ -98,14 +98,16 @@ class LaneProgram(TracedProgram):
 def batched(program: TfheProgram, batch: int, kind: type[L], longest_table: int | None = None) -> L:
     """The program on batches of inputs, with tables of at most `longest_table` entries; by default short or long ones, which take less work."""
     batch = whole("batch", batch, 1, MOST_BATCH)
-    if longest_table is not None:
-        return _with_tables(program, batch, kind, whole("longest_table", longest_table, 2, LONG))
+    most = LONG if longest_table is None else whole("longest_table", longest_table, 2, LONG)
     try:
         long = _with_tables(program, batch, kind, LONG)
-        if long.native.longest_table <= SHORT:
-            return long
     except ProgramError:
-        return _with_tables(program, batch, kind, SHORT)
+        return _with_tables(program, batch, kind, SHORT if longest_table is None else most)
+    # Many values may have few residues, so this form has short tables too. It is the same with and without a limit.
+    if long.native.longest_table <= min(SHORT, most):
+        return long
+    if longest_table is not None:
+        return _with_tables(program, batch, kind, most)
     try:
         short = _with_tables(program, batch, kind, SHORT)
     except ProgramError:
