@@ -235,6 +235,32 @@ def _processor(row: dict[str, Any] | None, *, whole: bool = False) -> tuple[str,
     return (_ms(row["ours"]["processor_ms"]), _ms(peer["times"]["processor_ms"]), ratio)
 
 
+LOOKUPS = (
+    "bits",
+    "set",
+    "ours, µs a value",
+    "OpenFHE",
+    "speed-up",
+    "largest error, of a step",
+    "OpenFHE's",
+    "keys, GiB",
+    "OpenFHE's peak memory",
+)
+
+
+def lookups(found: dict[str, Any]) -> Rows:
+    """One line per table: processor time of a value and the largest error, on both sides."""
+
+    def cells(row: Row) -> tuple[str, ...]:
+        ours, peer = row["ours"], row.get("peer")
+        beside = (f"{peer['us']:.0f}", f"{peer['us'] / ours['us']:.1f}×") if peer else ("–", "")
+        error, peak = (f"{peer['error']:.1g}", f"{peer['peak_gib']:.1f}") if peer else ("–", "–")
+        own = (str(row["bits"]), f"`{ours['parameters']}`", f"{ours['us']:.0f}")
+        return (*own, *beside, f"{ours['error']:.1g}", error, f"{ours['key_bytes'] / 2**30:.1f}", peak)
+
+    return [cells(row) for row in found["rows"]]
+
+
 WHOLE = ("program", "set", "memory, GiB", "keys, s", "execution, s", "error", "tolerated", "the run's bound")
 
 
@@ -371,6 +397,7 @@ TABLES = {
     "gpu-bootstrapping": ("bench-gpu-rns", KERNELS_ON_GPU, bootstrapping_on_gpu),
     "whole-programs": ("whole-programs", WHOLE, whole_programs),
     "estimated-costs": ("estimated-costs", ESTIMATES, estimated_costs),
+    "lookups": ("bench-lookups", LOOKUPS, lookups),
     "integers": ("bench-integers", INTEGERS, integers),
     "integers-avx2": ("bench-integers-avx2", INTEGERS[:6], lambda found: [row[:6] for row in integers(found)]),
     "integers-64": ("bench-integers-64", INTEGERS[:6], lambda found: [row[:6] for row in integers(found)]),
