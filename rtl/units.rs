@@ -64,6 +64,8 @@ mod montgomery_multiplier;
 mod morphling_xpu;
 #[path = "multiply_accumulate/tests.rs"]
 mod multiply_accumulate;
+#[path = "osiris_pipeline/tests.rs"]
+mod osiris_pipeline;
 #[path = "pbs_cluster/tests.rs"]
 mod pbs_cluster;
 #[path = "prime_form_multiplier/tests.rs"]

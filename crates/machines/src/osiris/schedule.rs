@@ -109,8 +109,9 @@ struct Scheduler<'a> {
     free: Vec<Free>,
     room: Room,
     frame_bytes: u64,
-    /// Cycles of a limb on the channel.
+    /// Cycles of a limb and of a tile on the channel.
     transfer: Cycle,
+    tile: Cycle,
     states: Vec<State>,
     /// Number of limbs of each stream so far.
     streams: Vec<u16>,
@@ -184,13 +185,15 @@ fn by_rule(
     let states = states(tasks, flow);
     let unknown = |task: usize| flow.operands(task).iter().filter(|operand| !states[operand.0 as usize].known).count();
     let resources = builder.resources();
+    let transfer = resources.cycles(planner.chip.channel, planner.chip.kinds.load, frame_bytes);
     let mut scheduler = Scheduler {
         unknown: (0..tasks.tasks.len()).map(|task| unknown(task) as u32).collect(),
         program,
         free: vec![Free::default(); resources.len()],
         room: Room::new((planner.machine.scratchpad / frame_bytes) as usize),
         frame_bytes,
-        transfer: resources.cycles(planner.chip.channel, planner.chip.kinds.load, frame_bytes) as Cycle,
+        transfer: transfer as Cycle,
+        tile: transfer.div_ceil(planner.units.shape.tiles() as u64) as Cycle,
         planner,
         states,
         tasks,
@@ -570,12 +573,14 @@ impl Scheduler<'_> {
     /// Stores a limb to memory.
     fn save(&mut self, op: u32, residue: Residue, start: Cycle) {
         let (cycles, chip) = (self.transfer, self.planner.chip);
-        let reads = vec![self.access(chip.scratchpad, residue, (0, cycles - 1), Order::Stream)];
+        // The last tile is read before it is sent.
+        let last = cycles - self.tile;
+        let reads = vec![self.access(chip.scratchpad, residue, (0, last), Order::Stream)];
         let writes = vec![self.access(chip.off_chip, residue, (0, cycles - 1), Order::Any)];
         self.transfer(chip.kinds.store, op, start, reads, writes);
         let state = self.state_mut(residue);
         state.off_chip = Some(start + cycles);
-        state.last_read = state.last_read.max(start + cycles - 1);
+        state.last_read = state.last_read.max(start + last);
         self.changed(residue);
     }
 
@@ -591,11 +596,13 @@ impl Scheduler<'_> {
         // A store for its place may have occupied the channel.
         let start = self.free[chip.channel.0 as usize].input.max(there).max(free - latency);
         let reads = vec![self.access(chip.off_chip, residue, (0, cycles - 1), Order::Any)];
-        let writes = vec![self.access(chip.scratchpad, residue, (latency, latency + cycles - 1), Order::Stream)];
+        // The first tile is there with its last bytes.
+        let (first, last) = (latency + self.tile - 1, latency + cycles - 1);
+        let writes = vec![self.access(chip.scratchpad, residue, (first, last), Order::Stream)];
         self.transfer(chip.kinds.load, op, start, reads, writes);
         let state = self.state_mut(residue);
-        (state.begun, state.first) = (start, start + latency);
-        (state.last, state.last_read) = (start + latency + cycles - 1, 0);
+        (state.begun, state.first) = (start, start + first);
+        (state.last, state.last_read) = (start + last, 0);
         self.changed(residue);
         Ok(())
     }
@@ -620,8 +627,8 @@ impl Scheduler<'_> {
         let cycles = self.transfer;
         for output in outputs {
             let state = self.state(output);
-            // As fast as the channel allows; the last tile is stored after it is written.
-            let ready = (state.first + 1).max(state.last + 1 - (cycles - 1));
+            // As fast as the channel allows; the last tile is sent after it is written.
+            let ready = (state.first + 1).max(state.last + 1 - (cycles - self.tile));
             let start = self.free[self.planner.chip.channel.0 as usize].input.max(ready);
             self.save(op, output, start);
         }
