@@ -176,7 +176,7 @@ fn noise_of_small_rings() {
     let small = |set: &str, glwe_noise_log2: f64| {
         let mut literal = sets::literal(set).unwrap().clone();
         literal.name = format!("{set}{glwe_noise_log2}");
-        literal.lwe_dimension = if literal.secret.is_binary() { 160 } else { 240 };
+        literal.lwe_dimension = if literal.secret.is_binary() { 160 } else { 150 };
         literal.glwe_noise_log2 = glwe_noise_log2;
         Parameters::check(&literal).unwrap()
     };
