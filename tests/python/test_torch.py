@@ -73,7 +73,7 @@ def modules() -> dict[str, tuple[Any, tuple[int, ...]]]:
     return {
         "perceptron": (nn.Sequential(nn.Linear(4, 6), nn.Dropout(), nn.LayerNorm(6), nn.SiLU(), nn.Linear(6, 3), nn.Softmax(-1)), (4,)),
         "convolution": (nn.Sequential(nn.Conv2d(1, 4, 3), nn.GroupNorm(2, 4), nn.Tanh(), nn.AvgPool2d(2), nn.Flatten(), nn.Linear(16, 3)), (1, 6, 6)),
-        "encoder": (nn.TransformerEncoderLayer(4, 2, 8, batch_first=True, activation="gelu"), SHAPE),
+        "encoder": (nn.TransformerEncoderLayer(4, 2, 8, batch_first=True, activation="gelu", layer_norm_eps=0.05), SHAPE),
         "block": (block(), SHAPE),
         "causal attention": (Of(attend, *(nn.Linear(4, 4) for _ in "qkv")), SHAPE),
         "normalised": (Of(lambda x, f: f(functional.normalize(x, dim=-1)), nn.Linear(4, 2)), (4,)),
