@@ -261,6 +261,33 @@ def lookups(found: dict[str, Any]) -> Rows:
     return [cells(row) for row in found["rows"]]
 
 
+LOAD = ("clients", "requests", "a second", "processor time of one, ms", "50 %", "90 %", "99 %", "all within, s")
+
+
+def service_load(found: dict[str, Any]) -> Rows:
+    """One line for each kind of phase: throughput, processor time of a request where it is executed, and latencies."""
+    clients = f"{found['clients']} of {found['tenants']} tenants"
+    rows = []
+    for name, label in (
+        ("here", f"none: in batches in one process; the computer's load was {found['load'][0]:.0f}"),
+        ("served", clients),
+        ("hostile", f"{clients}, next to a hostile one"),
+    ):
+        phase = found["phases"][name]
+        processor = phase["other_processor_seconds" if name == "here" else "server_processor_seconds"]
+        latencies = [f"{phase[f'p{share}']:.1f}" for share in (50, 90, 99, 100)]
+        rows.append(
+            (
+                label,
+                f"{phase['requests']:,}",
+                f"{phase['per_second']:.2f}",
+                f"{1000 * processor:.0f}",
+                *(latencies if name != "here" else ["–"] * 4),
+            )
+        )
+    return rows
+
+
 WHOLE = ("program", "set", "memory, GiB", "keys, s", "execution, s", "error", "tolerated", "the run's bound")
 
 
@@ -395,6 +422,7 @@ TABLES = {
     "gpu-transforms": ("bench-gpu-peer", TRANSFORMS_ON_GPU, transforms_on_gpu),
     "gpu-slots": ("bench-gpu-rns", SLOTS_ON_GPU, slots_on_gpu),
     "gpu-bootstrapping": ("bench-gpu-rns", KERNELS_ON_GPU, bootstrapping_on_gpu),
+    "service-load": ("service-load", LOAD, service_load),
     "whole-programs": ("whole-programs", WHOLE, whole_programs),
     "estimated-costs": ("estimated-costs", ESTIMATES, estimated_costs),
     "lookups": ("bench-lookups", LOOKUPS, lookups),

@@ -43,7 +43,10 @@ KEY_MEMORY = 2 << 30
 """Bytes of expanded keys that each worker keeps, by default."""
 
 ATTEMPTS = 5
-"""How often work is sent if its key, or a connection, is lost meanwhile."""
+"""How often work is sent that is lost with its key."""
+
+PATIENCE = 180
+"""Seconds to wait for a worker."""
 
 PAUSE = 0.1
 """Seconds between two looks at a task's progress, and at whether its caller still wants it."""
@@ -72,6 +75,8 @@ class _Task(NamedTuple):
     place: str
     """Tells program and key from all others."""
     key_memory: int
+    owner: str
+    """Of the key, as `KeyMemory` has it."""
 
 
 class Cluster:
@@ -99,9 +104,9 @@ class Cluster:
         recipe = Recipe(planned.program, planned.parameters.name, circuit_privacy, planned.public, specification)
         return Scattered(self._client, pickle.dumps(recipe))
 
-    def server(self, program: Scattered, key: EvaluationKey) -> ClusterServer:
-        """A server with a key, which a worker has found to serve the program."""
-        made = ClusterServer(self, program, Scattered(self._client, key.data))
+    def server(self, program: Scattered, key: EvaluationKey, owner: str = "") -> ClusterServer:
+        """A server with a key of the owner, which a worker has found to serve the program."""
+        made = ClusterServer(self, program, Scattered(self._client, key.data, owner))
         made.check()
         return made
 
@@ -116,18 +121,41 @@ class Cluster:
     ) -> Any:  # noqa: ANN401 - what `work` returns
         """The result of `work(task, recipe, key, request)` on a worker."""
         topic = "" if progress is None else self._topic
-        for attempt in range(ATTEMPTS):
-            time.sleep(PAUSE * attempt)
-            task = _Task(f"polyfabric-{uuid4().hex}", topic, recipe.digest + key.digest, self._key_memory)
-            future = None
+        for _ in range(ATTEMPTS):
+            place = recipe.digest + key.digest
+            task = _Task(f"polyfabric-{uuid4().hex}", topic, place, self._key_memory, key.owner)
+            future = self._sent(work, task, recipe, key, request, cancel)
+            self._wait(future, progress, cancel)
             with _faults():
+                return future.result()
+            recipe.forget()
+            key.forget()
+        raise RunError(f"the Dask cluster's workers were lost {ATTEMPTS} times; see their logs, and send it again")
+
+    def _sent(
+        self,
+        work: Callable[..., Any],
+        task: _Task,
+        recipe: Scattered,
+        key: Scattered,
+        request: bytes,
+        cancel: Event | None,
+    ) -> Future:
+        """A task. Waits for a worker."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            _expect_wanted(cancel)
+            try:
                 data = recipe.future(), key.future()
-                future = self._client.submit(work, task, *data, request, key=task.name, pure=False)
-            if future is not None:
-                self._wait(future, progress, cancel)
-                with _faults():
-                    return future.result()
-        raise RunError(f"workers of the Dask cluster were lost {ATTEMPTS} times; see their logs, and send it again")
+                return self._client.submit(work, task, *data, request, key=task.name, pure=False)
+            # Among them are lookup errors of the scheduler, if a worker is lost while it gets data.
+            except Exception as error:
+                if time.monotonic() > end:
+                    raise RunError(
+                        f"the Dask cluster has taken no work for {PATIENCE} s ({type(error).__name__}: {error}); start a worker, `dask worker "
+                        "SCHEDULER`"
+                    ) from error
+            time.sleep(PAUSE)
 
     def _wait(self, future: Future, progress: ProgressHook | None, cancel: Event | None) -> None:
         """Waits for a task. Reports its progress, and cancels it if `cancel` is set or `progress` raises an exception."""
@@ -136,8 +164,7 @@ class Cluster:
         with self._watched(future.key if progress is not None else None):
             try:
                 while not done.wait(PAUSE):
-                    if cancel is not None and cancel.is_set():
-                        raise CancelledError("the execution was cancelled by the caller; start it again for its result")
+                    _expect_wanted(cancel)
                     latest = self._latest.get(future.key)
                     if progress is not None and latest not in (None, told):
                         told = latest
@@ -164,15 +191,18 @@ class Cluster:
             self._latest[task] = tuple(latest)
 
 
+def _expect_wanted(cancel: Event | None) -> None:
+    if cancel is not None and cancel.is_set():
+        raise CancelledError("the execution was cancelled by the caller; start it again for its result")
+
+
 @contextmanager
 def _faults() -> Iterator[None]:
-    """Turns the cluster's own exceptions into errors. Passes over those of lost data and connections, after which work is sent again."""
+    """Turns a worker's exceptions into errors. Passes over those of lost data and connections, after which work is sent again."""
     try:
         yield
     except Error:
         raise
-    except TimeoutError:
-        raise RunError("the Dask cluster has no worker; start one, `dask worker SCHEDULER`") from None
     except (LostError, OSError):
         pass
     except Exception as error:
@@ -184,8 +214,8 @@ def _faults() -> Iterator[None]:
 class Scattered:
     """Bytes on the cluster: with one worker at first, then with each that has needed them, as long as this object exists."""
 
-    def __init__(self, client: Client, data: bytes) -> None:
-        self._client, self.data = client, data
+    def __init__(self, client: Client, data: bytes, owner: str = "") -> None:
+        self._client, self.data, self.owner = client, data, owner
         self.digest = sha256(data).hexdigest()
         self._future: Future | None = None
         self._lock = Lock()
@@ -196,6 +226,11 @@ class Scattered:
             if self._future is None or self._future.status in ("cancelled", "lost"):
                 self._future = self._client.scatter(self.data, hash=False)
             return self._future
+
+    def forget(self) -> None:
+        """Says that the data may be lost, so that they are scattered again."""
+        with self._lock:
+            self._future = None
 
 
 class ClusterServer:
@@ -270,7 +305,7 @@ def _server(task: _Task, recipe: bytes, key: bytes) -> Server:
         if found is None:
 
             def make() -> Held:
-                return Held(Server._of(planned, EvaluationKey(key), threads), b"")
+                return Held(Server._of(planned, EvaluationKey(key), threads), b"", task.owner)
 
             found = _MEMORY.make(place, planned.key_bytes, make).server
     assert isinstance(found, Server)

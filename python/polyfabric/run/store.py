@@ -169,20 +169,20 @@ class KeyStore:
         """Loads, expands and keeps a client's key; calls `write` for a new one, before others see it."""
 
         def make() -> Held:
-            key = load()
-            server = self._served(key)
+            key, owner = load(), path.name.removesuffix(ENDING).partition("@")[2]
+            server = self._served(key, owner)
             if write is not None:
                 write()
-            return Held(server, key.data[-CHECKSUM:], owner=path.name.removesuffix(ENDING).partition("@")[2])
+            return Held(server, key.data[-CHECKSUM:], owner)
 
         wanted = self._plan.key_bytes if self._cluster is None else self.most_key_bytes
         return self._memory.make(path, wanted, make, used=write is None)
 
-    def _served(self, key: EvaluationKey) -> Executor:
-        """A server with a key, which is found to serve the program."""
+    def _served(self, key: EvaluationKey, owner: str) -> Executor:
+        """A server with a key of the owner, which is found to serve the program."""
         if self._cluster is None:
             return Server._of(self._plan, key, self._threads)
-        return self._cluster.server(self._on_cluster, key)
+        return self._cluster.server(self._on_cluster, key, owner)
 
     @cached_property
     def _on_cluster(self) -> Scattered:
