@@ -93,6 +93,7 @@ def test_options_that_contradict_each_other_are_refused() -> None:
         {"secret": "uniform", "parameters": TOY},
         {"secret": "block-binary", "parameters": "toy-256"},
         {"secret": "block-binary", "unroll": 2},
+        {"secret": "block-binary", "on": "morphling"},
         {"unroll": 2, "parameters": TOY},
         {"unroll": 3},
     ):

@@ -70,8 +70,11 @@ def test_progress_and_answer_are_events(tmp_path: Path) -> None:
         assert (kind, json.loads(data)["status"]) == ("error", 500)
         assert str(tmp_path) not in data
         assert "Traceback" in served.log
-        runs = [line["outcome"] for line in served.audit() if line["action"] == "run"]
-        assert runs[-5:] == [200, 404, 400, 400, 500]
+        wanted, until = [200, 404, 400, 400, 500], time.monotonic() + 30
+        # A line is written after the answer.
+        while (runs := [line["outcome"] for line in served.audit() if line["action"] == "run"])[-5:] != wanted:
+            assert time.monotonic() < until, runs
+            time.sleep(0.05)
 
 
 def test_a_hook_that_raises_cancels_the_execution(tmp_path: Path) -> None:

@@ -13,6 +13,12 @@ def _while(x: Any, y: Any) -> Any:
     return x
 
 
+def _sorted_in_place(x: Any, y: Any) -> Any:
+    both = [x, y]
+    both.sort()
+    return both[0]
+
+
 def _if_of_two(x: Any, y: Any) -> Any:
     if x > 3 and y > 2:
         return x
@@ -31,6 +37,7 @@ CASES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "in": (lambda x, y: x in [1, 2], "(x == 1) | (x == 2)"),
     "max": (lambda x, y: max(x, y), "pf.max"),
     "sorted": (lambda x, y: sorted([x, y])[0], "pf.sort"),
+    "sort": (_sorted_in_place, "pf.sort"),
     "any": (lambda x, y: any([x > 3, y > 2]), "x.any()"),
 }
 

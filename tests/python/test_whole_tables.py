@@ -64,7 +64,8 @@ def test_programs_of_ours_are_worth_what_was_known_of_them() -> None:
         return {row["kind"] for row in found if any(row[name] is not None for name in columns) == known}
 
     for cells in (("f1", "Table 3"), ("f1", "Figure 9a"), ("f1", "Figure 9b"), ("morphling", "Table VI")):
-        assert kinds(*cells, known=True) == {"calibrated"}
+        # Speed-ups over published times follow from the calibrated ones.
+        assert kinds(*cells, known=True) - {"identity"} == {"calibrated"}
     # Two programs of F1, and all of Strix.
     assert kinds("f1", "Table 3", known=False, ends=" weights, time") == {"predicted_under_reading"}
     assert kinds("f1", "Table 3", known=False, ends="BGV bootstrapping, time") == {"predicted_under_reading"}

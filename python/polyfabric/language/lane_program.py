@@ -136,5 +136,6 @@ def _with_tables(program: TfheProgram, batch: int, kind: type[L], longest_table:
         except ProgramError as error:
             refused = error
     raise refused or refuse(
-        f"{program.name}: a table on slots would read more than {longest_table} values; declare its inputs with widths, as pf.UInt(8)"
+        f"{program.name}: a table on slots would read more than {longest_table} values; allow longer ones, longest_table={SHORT}, or declare its inputs "
+        "with widths, as pf.UInt(8)"
     )

@@ -42,7 +42,7 @@ def gathered(
     if inputs is not None and not isinstance(inputs, Mapping):
         call = written_call(program, method, dict.fromkeys(known), options)
         kind = type(inputs).__name__
-        raise InputError(f"{program}: inputs are given by name, but a {kind} is not a dictionary; write {call}")
+        raise InputError(f"{program}: inputs are given by name, in a dictionary instead of {kind}; write {call}")
     unknown = next((name for name in named if name not in known), None)
     if unknown is not None:
         what = "neither an input nor an option" if options else "no input"

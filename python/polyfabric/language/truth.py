@@ -31,7 +31,8 @@ def remedy(frame: FrameType) -> str:
     while above:
         node, parent = above.pop()
         here = tuple(getattr(node, name, None) for name in ("lineno", "end_lineno", "col_offset", "end_col_offset"))
-        if here == (start, end, column, end_column):
+        # A statement that is one expression has its place too.
+        if here == (start, end, column, end_column) and not isinstance(node, ast.Expr):
             return _of(node, parent)
         above += [(child, node) for child in ast.iter_child_nodes(node)]
     return _ALL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from math import isqrt, prod
+from math import inf, isqrt, prod
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
@@ -37,11 +37,25 @@ def _largest(op: str, operands: Sequence[NDArray[Any] | None]) -> float:
     if op == "Range":
         first, last, step = (numbers(place)[:1].sum() for place in range(3))
         return float((first + last) / step) if step else 0.0
+    if op.startswith("Random"):
+        return inf
+    shapes = [operand.shape for operand in operands if operand is not None]
+    if op == "Concat":
+        return float(sum(map(prod, shapes)))
+    if op in ("MatMul", "Gemm") and len(shapes) > 1:
+        first, second = ((1, *shape) if len(shape) == 1 else shape for shape in shapes[:2])
+        return float(max(first) * max(second) * prod(first[:-2]) * prod(second[:-2]))
     sizes, factors = numbers(SIZED.get(op)), numbers(REPEATED.get(op))
     if sizes.size:
         return float(np.prod(np.maximum(sizes, 1)))
     own = operands[0].size if operands and operands[0] is not None else 1
-    return float(own * np.prod(factors + 1)) if factors.size else 0.0
+    if factors.size:
+        return float(own * np.prod(factors + 1))
+    try:
+        return float(prod(np.broadcast_shapes(*shapes)))
+    except ValueError:
+        # No operator that combines number by number.
+        return 0.0
 
 
 class OnnxFile:
@@ -174,7 +188,7 @@ class OnnxFile:
         """Errors within are errors of the node: a file can give it any operands and attributes."""
         try:
             yield
-        except (ArithmeticError, LookupError, TypeError, ValueError) as problem:
+        except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as problem:
             reason = f"{type(problem).__name__}: {problem}"
             raise self.unusable(node, f"its operands and attributes do not fit it ({reason})") from None
 
@@ -207,6 +221,15 @@ class OnnxFile:
     def following(self, node: Any) -> list[Any]:  # noqa: ANN401 - a node of onnx
         """The nodes that read a node's results."""
         return [other for other in self.proto.graph.node if set(node.output) & set(other.input)]
+
+    def all_following(self, node: Any) -> list[Any]:  # noqa: ANN401 - a node of onnx
+        """The nodes that depend on a node's results, in the order of the file, which is that of their evaluation."""
+        known, found = set(node.output), []
+        for other in self.proto.graph.node:
+            if known & set(other.input):
+                known |= set(other.output)
+                found.append(other)
+        return found
 
 
 def _without_maps(proto: Any) -> Any:  # noqa: ANN401 - onnx has no types

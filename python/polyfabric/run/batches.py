@@ -35,6 +35,10 @@ def mapped(
     expect_hook(progress)
     if isinstance(inputs, Mapping | str) or not isinstance(inputs, Iterable):
         raise InputError(f"{program.name}: inputs={shown(inputs):.80}; give a list of dictionaries, one for each run")
+    if client is not None and not hasattr(client, "scatter"):
+        raise InputError(
+            f"{program.name}: client={shown(client):.80}; give the client of a Dask cluster, distributed.Client('tcp://SCHEDULER:8786')"
+        )
     planned = served(program, parameters)
     own = Client(Specification._of(planned), security=0)
     key = own.make_evaluation_key(progress)

@@ -178,7 +178,10 @@ def _session(specification: Specification, reference: bytes | str) -> _native.Jo
         )
     if not isinstance(reference, bytes | str) or not reference:
         raise InputError(f"reference={shown(reference)}; give a text or bytes that all parties agreed on")
-    agreed = reference.encode() if isinstance(reference, str) else reference
+    try:
+        agreed = reference.encode() if isinstance(reference, str) else reference
+    except UnicodeEncodeError:
+        raise InputError(f"reference={shown(reference)} has half a surrogate pair; give text, or bytes") from None
     return _native.JointSession(_context(specification).signature, agreed)
 
 

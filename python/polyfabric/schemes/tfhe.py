@@ -217,6 +217,10 @@ class ElementPlan(Plan):
         it, planning takes the first of these places that meets the noise budget. With derived widths, the set is one that suffices with exact
         products, and the plan's machine has the widths for it.
         """
+        if options.machine is not None and options.secret == BLOCK_BINARY and options.parameters is None:
+            raise InputError(
+                f"{program.name}: {options.machine.name} takes one bit of the key a step, so blocks gain nothing there; leave secret= (--secret) out"
+            )
         if options.widths == DERIVED:
             return _with_derived_widths(program, options, key_switch)
         asked = options.parameters

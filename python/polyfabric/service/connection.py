@@ -53,6 +53,7 @@ class Connection:
     def __init__(self, url: str, token: str, *, timeout: float, ca: str | Path | None, plain_http: bool) -> None:
         """As for `pf.RemoteServer`."""
         self._url = _parsed(url, plain_http)
+        token = token.strip() if isinstance(token, str) else token
         if not isinstance(token, str) or not re.fullmatch(r"[\x21-\x7e]{1,1024}", token):
             raise InputError("the token is not one that `polyfabric token` makes; give its text")
         if not isinstance(timeout, int | float) or not timeout > 0:

@@ -54,7 +54,7 @@ def make_token_file(path: str | Path, tenant: str, out: str | Path) -> None:
 
     file = path_of(out)
     expect_file(file)
-    if file.exists():
+    if file.exists() or file.is_symlink():
         raise FileError(f"{file}: another file exists here and would be replaced; name another place")
     write_new(file, lambda temporary: write_text(temporary, f"{make_token(path, tenant)}\n", private=True))
 
