@@ -10,6 +10,7 @@ import onnx
 import polyfabric as pf
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from polyfabric.models.onnx_file import _largest
 
 ROWS = np.random.default_rng(0).normal(0, 3, (60, 4)).astype(np.float32)
 
@@ -78,3 +79,15 @@ def test_long_chains_end_without_a_traceback() -> None:
     chain = [helper.make_node("Identity", [f"i{at}"], [f"i{at + 1}"]) for at in range(1500)]
     nodes = [helper.make_node("MatMul", ["x", "w"], ["i0"]), *chain, helper.make_node("Identity", ["i1500"], ["y"])]
     assert pf.from_onnx(model(nodes, w=np.ones((4, 2))), ROWS).fidelity.deviation < 1e-3
+
+
+def test_the_bound_of_a_result_is_its_size() -> None:
+    def size(op: str, *shapes: tuple[int, ...]) -> float:
+        return _largest(op, [np.broadcast_to(np.float32(0), shape) for shape in shapes])
+
+    # A whole layer on unit vectors, as models are read.
+    assert size("MatMul", (4096, 64, 64), (64, 256)) == 4096 * 64 * 256
+    assert size("MatMul", (2, 1, 3, 4), (5, 4, 6)) == 2 * 5 * 3 * 6
+    assert [size("MatMul", (4, 7), (7,)), size("MatMul", (7,), (7, 5)), size("MatMul", (7,), (7,))] == [4, 5, 1]
+    assert size("Add", (5, 1), (1, 6)) == 30
+    assert size("Concat", (5, 2), (5, 3)) == 25

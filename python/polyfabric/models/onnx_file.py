@@ -42,9 +42,16 @@ def _largest(op: str, operands: Sequence[NDArray[Any] | None]) -> float:
     shapes = [operand.shape for operand in operands if operand is not None]
     if op == "Concat":
         return float(sum(map(prod, shapes)))
-    if op in ("MatMul", "Gemm") and len(shapes) > 1:
-        first, second = ((1, *shape) if len(shape) == 1 else shape for shape in shapes[:2])
-        return float(max(first) * max(second) * prod(first[:-2]) * prod(second[:-2]))
+    if op == "MatMul" and all(shapes):
+        first, second = shapes
+        columns = second[-1] if len(second) > 1 else 1
+        try:
+            return float(prod(np.broadcast_shapes(first[:-2], second[:-2])) * prod(first[-2:-1]) * columns)
+        except ValueError:
+            return 0.0
+    if op == "Gemm" and all(shapes):
+        # Either side may be transposed.
+        return float(max(shapes[0]) * max(shapes[1]))
     sizes, factors = numbers(SIZED.get(op)), numbers(REPEATED.get(op))
     if sizes.size:
         return float(np.prod(np.maximum(sizes, 1)))

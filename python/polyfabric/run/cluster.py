@@ -67,7 +67,7 @@ class Recipe:
 
 
 class _Task(NamedTuple):
-    """What a worker is told besides program, key and request."""
+    """The data of a task, in addition to program, key and request."""
 
     name: str
     topic: str
@@ -87,7 +87,7 @@ class Cluster:
         self._topic = f"polyfabric-{uuid4().hex}"
         self._latest: dict[str, tuple[str, int, int] | None] = {}
         """The latest progress of each task that somebody watches."""
-        client.subscribe_topic(self._topic, self._told)
+        client.subscribe_topic(self._topic, self._report)
 
     def close(self) -> None:
         """Listens to the workers' progress no longer."""
@@ -159,15 +159,15 @@ class Cluster:
 
     def _wait(self, future: Future, progress: ProgressHook | None, cancel: Event | None) -> None:
         """Waits for a task. Reports its progress, and cancels it if `cancel` is set or `progress` raises an exception."""
-        done, told = Event(), None
+        done, reported = Event(), None
         future.add_done_callback(lambda _: done.set())
         with self._watched(future.key if progress is not None else None):
             try:
                 while not done.wait(PAUSE):
                     _expect_wanted(cancel)
                     latest = self._latest.get(future.key)
-                    if progress is not None and latest not in (None, told):
-                        told = latest
+                    if progress is not None and latest not in (None, reported):
+                        reported = latest
                         progress(*latest)
             except BaseException:
                 future.cancel()
@@ -184,7 +184,7 @@ class Cluster:
         finally:
             del self._latest[task]
 
-    def _told(self, event: tuple[Any, Any]) -> None:
+    def _report(self, event: tuple[Any, Any]) -> None:
         """Keeps the progress that a worker reports."""
         task, *latest = event[1]
         if task in self._latest:

@@ -322,7 +322,7 @@ impl SlotPlan {
     pub fn new(program: &Arc<Program>, request: Request<'_>) -> Result<Self, PlanError> {
         let Request { asked, owners, encryption, measured, machine, key_switch: wanted, security, max_failure, memory } =
             request;
-        // Whoever names a set for several owners need not say so twice.
+        // The name of a set for several owners gives their number.
         let owners = if owners.several() { owners } else { Owners { parties: owners_in(asked), ..owners } };
         owners.expect(program, bootstraps_of(program) > 0, measured)?;
         let encryption = if owners.several() { Encryption::Public } else { encryption };

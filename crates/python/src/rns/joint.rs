@@ -36,7 +36,7 @@ fn refused(error: JointError) -> Failure {
     Failure::new(kind, error)
 }
 
-/// What all parties of a program agree on.
+/// The data that all parties of a program share.
 #[pyclass(name = "JointSession", frozen)]
 pub struct PyJointSession {
     session: Session,

@@ -54,7 +54,7 @@ impl Family for Joint {
     }
 }
 
-/// What a message is for.
+/// The purpose of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Round {
     /// Parts of the joint keys.

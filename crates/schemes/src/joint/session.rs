@@ -1,4 +1,4 @@
-//! What the parties agree on before they send anything.
+//! The data that the parties share before they send anything.
 
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ pub(super) struct Wanted {
     pub storage: KeyStorage,
 }
 
-/// What all parties agree on: parameter set, number of parties, keys, and the seed of the public polynomials.
+/// The data that all parties share: parameter set, number of parties, keys, and the seed of the public polynomials.
 #[derive(Clone, Debug)]
 pub struct Session {
     set: ParameterSet,

@@ -1,8 +1,7 @@
 //! The noise that hides the error of a ciphertext in a party's decryption share.
 //!
-//! Whoever knows all secrets but one sees c_0 + s·c_1 + e_i = m + e_c + e_i, where m is the result on
-//! the inputs as they are encoded and e_i the noise of the last party. A
-//! simulator that knows m alone gives m + e_i. Both are Gaussians of deviation σ, shifted by e_c. Their divergence is ‖e_c‖²/2σ², so by
+//! All parties but one together see c_0 + s·c_1 + e_i = m + e_c + e_i. Here m is the result on the inputs as they are encoded, and e_i is
+//! the noise of the last party. A simulator that knows m alone gives m + e_i. Both are Gaussians of deviation σ, shifted by e_c. Their divergence is ‖e_c‖²/2σ², so by
 //! Pinsker's inequality their statistical distance is at most ‖e_c‖/2σ. With σ = 2^κ·B for a bound B of the norm this is 2^-(κ + 1); the
 //! rest up to 2^-κ is for the sampler, whose divergence is 2.5 percent larger at most ([`crate::gaussian`]). Distances of several shares add.
 
