@@ -10,6 +10,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -148,6 +149,43 @@ def test_slots_and_inputs_of_other_parties_are_served(tmp_path: Path) -> None:
         ada, bob = (pf.Encryptor(owner.specification, owner.public_key).encrypt({name: 1}) for name in "xy")
         assert owner.decrypt(remote.execute("both", ada | bob)) == 1
         assert remote.run(program("both"), x=1, y=0) == 0
+
+
+def test_waiting_requests_of_a_key_share_executions_and_no_errors(tmp_path: Path) -> None:
+    tokens = tokens_in(tmp_path, "acme", "operator")
+    # Each turn begins late, so that requests wait for it.
+    late = "import time, polyfabric.service.queue as q; now = q._execute; q._execute = lambda *a: (time.sleep(0.4), now(*a))[1]"
+    with serving(tmp_path, "--parallel", "1", before=late) as served:
+        remote = pf.RemoteServer(served.address, tokens["acme"])
+        client = remote.client("both")
+        stranger = pf.Client(client.specification)
+        server = pf.Server(program("both"), client.evaluation_key)
+        requests = [client.encrypt(x=n & 1, y=n >> 1 & 1) for n in range(9)]
+        requests[4] = stranger.encrypt(x=1, y=1)
+        remote.execute("both", requests[0])
+
+        def send(request: pf.Ciphertexts) -> Any:
+            head = {"Authorization": f"Bearer {tokens['acme']}"}
+            return httpx.post(
+                f"{served.address}/programs/both:run?key=default",
+                content=request.to_bytes(),
+                headers=head,
+                timeout=60,
+            )
+
+        with ThreadPoolExecutor(len(requests)) as pool:
+            answers = list(pool.map(send, requests))
+        right = [place for place in range(9) if place != 4]
+        assert [answer.status_code for answer in answers] == [200 if place in right else 400 for place in range(9)]
+        assert [answers[n].content for n in right] == [server.execute(requests[n]).to_bytes() for n in right]
+        text = httpx.get(f"{served.address}/metrics", headers={"Authorization": f"Bearer {tokens['operator']}"}).text
+        executions, executed = (
+            int(re.search(rf'^polyfabric_{name}{{program="both"}} (\d+)$', text, re.MULTILINE)[1])
+            for name in ("execution_seconds_count", "executed_requests_total")
+        )
+        assert executed == 1 + len(requests)
+        assert executions <= 4
+        assert "Traceback" not in served.log
 
 
 def test_the_interface_is_described(ask: Any, client: pf.Client) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from polyfabric.service import access
+from polyfabric.service import access, app
 from polyfabric.service.metrics import BOUNDS, Metrics
 from polyfabric.service.queue import BATCH, LONGEST_PAUSE, BusyError, Job, Queue
 from polyfabric.service.tokens import Tokens, make_token
@@ -32,17 +32,24 @@ def run(work: Coroutine[Any, Any, Any], queue: Queue) -> Any:
     return asyncio.run(both())
 
 
+def single(work: Callable[[Any, threading.Event], Any]) -> Any:
+    """`finish` of jobs that are executed one after the other."""
+    return lambda found, jobs: ((job, work(found, job.cancelled)) for job in jobs)
+
+
 def test_tenants_take_turns_and_groups_stay_together() -> None:
     queue, order, prepared = Queue(parallel=1, most_bytes=100, most_of_tenant=100), [], []
 
     def job(tenant: str, group: Any, name: int) -> Job:
-        return Job(
-            tenant, group, lambda: prepared.append(group) or group, lambda found, _: order.append((tenant, found, name))
-        )
+        def finish(found: Any, jobs: Sequence[Job]) -> Iterator[tuple[Job, Any]]:
+            order.extend((tenant, found, own.work) for own in jobs)
+            return ((own, None) for own in jobs)
+
+        return Job(tenant, group, lambda: prepared.append(group) or group, finish, name)
 
     async def work() -> None:
         gate = threading.Event()
-        first = asyncio.create_task(queue.do(Job("gate", None, lambda: None, lambda _, __: gate.wait(20))))
+        first = asyncio.create_task(queue.do(Job("gate", None, lambda: None, single(lambda _, __: gate.wait(20)))))
         await asyncio.sleep(0.05)
         many = [("a", "k", n) for n in range(BATCH + 2)] + [
             ("a", "l", 50),
@@ -71,11 +78,22 @@ def test_errors_reach_their_own_job_and_those_of_preparing_all() -> None:
         raise ValueError(text)
 
     async def work() -> None:
-        good = Job("a", "k", lambda: 5, lambda found, _: found)
-        bad = Job("a", "k", lambda: 5, lambda _, __: fail("own"))
-        found = await asyncio.gather(queue.do(bad), queue.do(good), return_exceptions=True)
-        assert (str(found[0]), found[1]) == ("own", 5)
-        both = [Job("a", "k", lambda: fail("all"), lambda found, _: found) for _ in range(2)]
+        def finish(found: Any, jobs: Sequence[Job]) -> Iterator[tuple[Job, Any]]:
+            return ((own, own.work or found) for own in jobs)
+
+        jobs = [Job("a", "k", lambda: 5, finish, work) for work in (None, ValueError("own"), 6)]
+        found = await asyncio.gather(*map(queue.do, jobs), return_exceptions=True)
+        assert (found[0], str(found[1]), found[2]) == (5, "own", 6)
+
+        # What has been found before a failure counts.
+        def half(found: Any, jobs: Sequence[Job]) -> Iterator[tuple[Job, Any]]:
+            yield jobs[0], found
+            fail("rest")
+
+        jobs = [Job("a", "k", lambda: 5, half) for _ in range(3)]
+        found = await asyncio.gather(*map(queue.do, jobs), return_exceptions=True)
+        assert [str(one) for one in found] == ["5", "rest", "rest"]
+        both = [Job("a", "k", lambda: fail("all"), finish) for _ in range(2)]
         assert [str(one) for one in await asyncio.gather(*map(queue.do, both), return_exceptions=True)] == ["all"] * 2
 
     run(work(), queue)
@@ -85,10 +103,12 @@ def test_cancelled_jobs_leave_the_queue_or_end() -> None:
     queue, done = Queue(parallel=1, most_bytes=100, most_of_tenant=100), []
 
     async def work() -> None:
-        running = Job("a", None, lambda: None, lambda _, cancelled: done.append(cancelled.wait(20)))
+        running = Job("a", None, lambda: None, single(lambda _, cancelled: done.append(cancelled.wait(20))))
         tasks = [asyncio.create_task(queue.do(running))]
         await asyncio.sleep(0.05)
-        tasks.append(asyncio.create_task(queue.do(Job("b", None, lambda: None, lambda _, __: done.append("never")))))
+        tasks.append(
+            asyncio.create_task(queue.do(Job("b", None, lambda: None, single(lambda _, __: done.append("never")))))
+        )
         await asyncio.sleep(0.05)
         assert (len(queue), queue.running) == (1, 1)
         for task in tasks:
@@ -96,10 +116,53 @@ def test_cancelled_jobs_leave_the_queue_or_end() -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
         assert len(queue) == 0
         # The worker is free again.
-        assert await queue.do(Job("c", None, lambda: 7, lambda found, _: found)) == 7
+        assert await queue.do(Job("c", None, lambda: 7, single(lambda found, _: found))) == 7
 
     run(work(), queue)
     assert done == [True]
+
+
+class Pairs:
+    """Executes two requests at a time; a request is what it is answered with."""
+
+    together = 2
+
+    def __init__(self) -> None:
+        self.executions: list[list[Any]] = []
+
+    def outcomes(self, requests: Sequence[Any], *, progress: Any, cancel: Any) -> list[Any]:
+        self.executions.append(list(requests))
+        progress("half", 1, 2)
+        assert not cancel.is_set()
+        if b"all" in requests:
+            raise RuntimeError("all")
+        return [one if isinstance(one, ValueError) else pf_answer(one) for one in requests]
+
+
+def pf_answer(data: bytes) -> Any:
+    return type("Answer", (), {"to_bytes": lambda _: data})()
+
+
+def test_an_execution_is_cancelled_when_nobody_waits_for_any_of_its_requests() -> None:
+    async def work() -> None:
+        server, counted, reports = Pairs(), [], []
+        own = ValueError("own")
+        inputs = [b"0", own, b"2", b"gone", b"4", b"all", b"6"]
+        jobs = [Job("a", "k", lambda: None, lambda *_: [], app._Work(one, None)) for one in inputs]
+        jobs[0].work = app._Work(b"0", lambda *report: reports.append(report))
+        jobs[3].cancelled.set()
+        found = dict(app._execute(server, jobs, lambda *one: counted.append(one[0])))
+        assert server.executions == [[b"0", own], [b"2"], [b"4", b"all"], [b"6"]]
+        assert [found.get(job) for job in jobs[:4]] == [b"0", own, b"2", None]
+        assert [str(found[job]) for job in jobs[4:]] == ["all", "all", str(b"6")]
+        assert (counted, reports) == ([2, 1, 1], [("half", 1, 2)])
+        batch = app._Batch(jobs[:2])
+        jobs[0].cancelled.set()
+        assert not batch.is_set()
+        jobs[1].cancelled.set()
+        assert batch.is_set()
+
+    asyncio.run(work())
 
 
 def test_places_are_bounded_for_each_tenant_and_for_all() -> None:

@@ -81,8 +81,15 @@ impl PyKernelProgram {
         }
     }
 
-    fn memory(&self) -> PyResult<String> {
-        let memory = Memory::of(&self.0).map_err(Failure::from)?;
+    /// Sizes in bytes, as JSON, for an execution on the inputs of so many requests.
+    #[pyo3(signature = (requests = 1))]
+    fn memory(&self, requests: usize) -> PyResult<String> {
+        let memory = if requests == 1 {
+            Memory::of(&self.0)
+        } else {
+            Memory::of(&self.0.repeated(requests).map_err(Failure::of(Kind::Run))?)
+        };
+        let memory = memory.map_err(Failure::from)?;
         Ok(serde_json::to_string(&memory).map_err(Failure::of(Kind::Internal))?)
     }
 

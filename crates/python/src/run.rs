@@ -33,6 +33,41 @@ fn run_cpu<T: Torus>(
     executor.run(kernel, inputs, callback).map_err(failure)
 }
 
+/// The outputs of each request, or why its inputs are wrong.
+type Outcomes = Vec<Result<AnyBatches, Failure>>;
+
+fn run_together(
+    kernel: &KernelProgram,
+    (key, transformed): (&AnyServerKey, &Arc<TransformedKey>),
+    requests: &[&PyCiphertexts],
+    threads: usize,
+    callback: &Callback,
+) -> Result<Outcomes, Failure> {
+    fn run<T: Torus>(
+        kernel: &KernelProgram,
+        (key, transformed): (&ServerKey<T>, &Arc<TransformedKey>),
+        requests: Option<Vec<&Batches<T>>>,
+        threads: usize,
+        (callback, wrap): (&Callback, fn(Batches<T>) -> AnyBatches),
+    ) -> Result<Outcomes, Failure> {
+        let requests = requests.ok_or_else(torus_mismatch)?;
+        let executor = Executor::sharing(key, transformed, threads).map_err(Failure::of(Kind::Run))?;
+        let found = executor.run_together(kernel, &requests, callback).map_err(failure)?;
+        Ok(found.into_iter().map(|outputs| outputs.map(wrap).map_err(failure)).collect())
+    }
+    let batches = requests.iter().map(|request| &request.batches);
+    match key {
+        AnyServerKey::Torus32(key) => {
+            let own = batches.map(|batches| if let AnyBatches::Torus32(own) = batches { Some(own) } else { None });
+            run(kernel, (key, transformed), own.collect(), threads, (callback, AnyBatches::Torus32))
+        }
+        AnyServerKey::Torus64(key) => {
+            let own = batches.map(|batches| if let AnyBatches::Torus64(own) = batches { Some(own) } else { None });
+            run(kernel, (key, transformed), own.collect(), threads, (callback, AnyBatches::Torus64))
+        }
+    }
+}
+
 /// Wrong inputs are input errors; anything else is an execution failure.
 fn failure(error: RunError) -> Failure {
     use RunError::{InputShape, MissingInput, UnknownInput};
@@ -108,6 +143,37 @@ impl PyKernelProgram {
             };
             Ok(PyCiphertexts { batches, generation, name: OUTPUTS.to_owned() })
         })
+    }
+
+    /// Executes the program on the CPU for several requests at once. Gives the outputs of each, or its error.
+    #[pyo3(signature = (server, requests, threads, progress = None))]
+    fn run_together(
+        &self,
+        py: Python<'_>,
+        server: &PyServerKey,
+        requests: Vec<Py<PyCiphertexts>>,
+        threads: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Vec<Py<PyAny>>> {
+        let checked = |request: &Py<PyCiphertexts>| server.expect_own(request.get());
+        let checks: Vec<Result<(), Failure>> = requests.iter().map(checked).collect();
+        let own = requests.iter().zip(&checks).filter(|(_, check)| check.is_ok());
+        let own: Vec<&PyCiphertexts> = own.map(|(request, _)| request.get()).collect();
+        let (keys, callback) = ((server.key(), server.transformed()), Callback::new(progress));
+        let mut found = detached(py, || run_together(&self.0, keys, &own, threads, &callback))?.into_iter();
+        let generation = own.first().map(|first| first.generation);
+        let outcome = |check: Result<(), Failure>| -> PyResult<Py<PyAny>> {
+            let outputs = check.and_then(|()| found.next().unwrap_or_else(|| Err(torus_mismatch())));
+            match (outputs, generation) {
+                (Ok(batches), Some(generation)) => {
+                    let outputs = PyCiphertexts { batches, generation, name: OUTPUTS.to_owned() };
+                    Ok(Py::new(py, outputs)?.into_any())
+                }
+                (Err(failure), _) => Ok(PyErr::from(failure).into_value(py).into_any()),
+                (Ok(_), None) => unreachable!("outputs are of a request"),
+            }
+        };
+        checks.into_iter().map(outcome).collect()
     }
 
     /// Executes the program with the reference interpreter, primitive by primitive.

@@ -75,7 +75,7 @@ TOKENS = click.option(
     type=_Size(),
     default="2G",
     show_default=True,
-    help="Memory for the keys of all tenants. The others are read from the folder again.",
+    help="Memory for the keys of all tenants, and with --workers also in each worker. The others are read from the folder again.",
 )
 @click.option(
     "--tenant-storage", type=_Size(), default="10G", show_default=True, help="Bytes of a tenant's keys in the folder."

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from inspect import signature
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from .._native import watch
 from ..errors import InputError, shown
@@ -17,6 +17,13 @@ SECONDS_A_LINE = 10.0
 
 ProgressHook: TypeAlias = Callable[[str, int, int], None]
 """Called occasionally as `hook(stage, done, total)`, from any thread."""
+
+
+class Cancel(Protocol):
+    """Such as a `threading.Event`: ends work once it is set."""
+
+    def is_set(self) -> bool:
+        """Whether to end."""
 
 
 def expect_hook(hook: ProgressHook | None) -> None:

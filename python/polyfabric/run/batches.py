@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
+from itertools import islice
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
@@ -57,9 +58,10 @@ def mapped(
             yield own.encrypt(one)
 
     if client is None:
-        server = Server._of(planned, key, None)
-        for request in encrypted():
-            received(server.execute(request))
+        server, requests = Server._of(planned, key, None), encrypted()
+        while batch := list(islice(requests, server.together)):
+            for answer in server.execute_batch(batch):
+                received(answer)
         return found
     with closing(Cluster(client)) as cluster:
         _executed(cluster.server(cluster.program(planned), key), AHEAD * max(1, cluster.slots), encrypted(), received)

@@ -14,20 +14,20 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from threading import Event
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ..errors import CancelledError, FileError, InputError, ParameterError, shown
+from ..errors import CancelledError, Error, FileError, InputError, ParameterError, shown
 from ..host.computer import workers
 from ..host.files import bytes_of, path_of, read_bytes, write_new
 from ..host.progress import expect_hook
 from ..language.shapes import gathered, value_of
 from ..language.traced import TracedProgram
 from ..schemes.context import LARGEST_KEY, STANDARD_SECURITY, ClientKey, Context, ServerKey, Values, content
+from ..schemes.context import Ciphertexts as AnyCiphertexts
 from ..schemes.context import PublicKey as AnyPublicKey
 from ..schemes.options import LEAST_SMUDGING
 from ..schemes.plan import Plan
-from .execution import execute
+from .execution import execute, execute_each
 from .keys import (
     held_bytes,
     load_client_key,
@@ -40,10 +40,10 @@ from .messages import Ciphertexts, EvaluationKey, PublicKey
 from .specification import Specification, served
 
 if TYPE_CHECKING:
-    from ..host.progress import ProgressHook
+    from ..host.progress import Cancel, ProgressHook
 
 LOG = logging.getLogger("polyfabric.server")
-"""One record per execution, with attributes `program`, `seconds`, `bytes_in` and `bytes_out`."""
+"""One record per execution, with attributes `program`, `requests`, `seconds`, `bytes_in` and `bytes_out`."""
 
 
 class Client:
@@ -233,6 +233,8 @@ class Server:
         self.program = planned.program
         self._threads = workers(threads)
         self._plan = planned
+        self.together = planned.together(self._threads)
+        """Number of requests that are faster in one execution than in several."""
         try:
             self._key = load_server_key(planned.program.scheme, evaluation_key.data, expected=planned.context)
         except ParameterError as refused:
@@ -255,33 +257,66 @@ class Server:
         return held_bytes(self._key)
 
     def execute(
-        self, request: Ciphertexts, *, progress: ProgressHook | None = None, cancel: Event | None = None
+        self, request: Ciphertexts, *, progress: ProgressHook | None = None, cancel: Cancel | None = None
     ) -> Ciphertexts:
         """Executes on one client's encrypted inputs.
 
         `progress(stage, done, total)` is called occasionally; its exceptions cancel the execution and are raised here. Setting `cancel` cancels it
         too, with a `pf.errors.CancelledError`.
         """
-        begin = time.perf_counter()
-        answer = executed(self._plan, self._key, request, threads=self._threads, progress=_watched(progress, cancel))
-        facts = {
-            "program": self.program.name,
-            "seconds": time.perf_counter() - begin,
-            "bytes_in": sum(map(len, request.parts.values())),
-            "bytes_out": sum(map(len, answer.parts.values())),
-        }
-        LOG.info("executed %s in %.3f s", facts["program"], facts["seconds"], extra=facts)
-        return answer
+        return self.execute_batch([request], progress=progress, cancel=cancel)[0]
 
     def execute_batch(
-        self, requests: Sequence[Ciphertexts], *, progress: ProgressHook | None = None, cancel: Event | None = None
+        self, requests: Sequence[Ciphertexts], *, progress: ProgressHook | None = None, cancel: Cancel | None = None
     ) -> list[Ciphertexts]:
-        """Executes several requests of the client in order."""
+        """Executes several requests of the client, `together` at a time: sooner than one after the other, with the same answers."""
         if not isinstance(requests, Sequence):
             raise InputError(
                 f"requests are {type(requests).__name__}; give a list of pf.Ciphertexts, or one to `execute`"
             )
-        return [self.execute(request, progress=progress, cancel=cancel) for request in requests]
+        found: list[Ciphertexts] = []
+        for first in range(0, len(requests), self.together):
+            some = requests[first : first + self.together]
+            for outcome in self.outcomes(some, progress=progress, cancel=cancel):
+                if isinstance(outcome, BaseException):
+                    raise outcome
+                found.append(outcome)
+        return found
+
+    def outcomes(
+        self, requests: Sequence[Ciphertexts], *, progress: ProgressHook | None = None, cancel: Cancel | None = None
+    ) -> list[Ciphertexts | BaseException]:
+        """One execution on several requests of the client: the answer to each, or its error, which no other request has. Arguments as of
+        `execute`."""
+        begin, watched = time.perf_counter(), _watched(progress, cancel)
+        try:
+            found = executed_each(self._plan, self._key, requests, threads=self._threads, progress=watched)
+        except (Error, MemoryError) as error:
+            if len(requests) == 1 or isinstance(error, CancelledError):
+                raise
+            # Alone, each may have what all together lack.
+            return [self._alone(request, progress, cancel) for request in requests]
+        answered = [(_size(own), _size(one)) for own, one in zip(requests, found, strict=True) if _size(one)]
+        facts = {
+            "program": self.program.name,
+            "requests": len(answered),
+            "seconds": time.perf_counter() - begin,
+            "bytes_in": sum(size for size, _ in answered),
+            "bytes_out": sum(size for _, size in answered),
+        }
+        if answered:
+            LOG.info("executed %s in %.3f s", facts["program"], facts["seconds"], extra=facts)
+        return found
+
+    def _alone(
+        self, request: Ciphertexts, progress: ProgressHook | None, cancel: Cancel | None
+    ) -> Ciphertexts | BaseException:
+        try:
+            return self.execute(request, progress=progress, cancel=cancel)
+        except CancelledError:
+            raise
+        except (Error, MemoryError) as error:
+            return error
 
 
 def encrypted(context: Context, key: ClientKey, values: Values) -> Ciphertexts:
@@ -301,16 +336,47 @@ def executed(
     progress: ProgressHook | None = None,
 ) -> Ciphertexts:
     """Executes a plan on encrypted inputs."""
+    planned.check_memory(held_bytes(key))
+    results, _ = execute(planned, key, _inputs(planned, key, request), on=on, threads=threads, progress=progress)
+    return _answer(planned, results)
+
+
+def executed_each(
+    planned: Plan,
+    key: ServerKey,
+    requests: Sequence[Ciphertexts],
+    *,
+    threads: int | None = None,
+    progress: ProgressHook | None = None,
+) -> list[Ciphertexts | BaseException]:
+    """One execution of a plan on the CPU for several requests: the answer to each, or its error."""
+    planned.check_memory(held_bytes(key), len(requests))
+    inputs: list[Any] = []
+    for request in requests:
+        try:
+            inputs.append(_inputs(planned, key, request))
+        except Error as error:
+            inputs.append(error)
+    right = [own for own in inputs if not isinstance(own, Error)]
+    results = iter(execute_each(planned, key, right, threads=threads, progress=progress) if right else [])
+    found = [own if isinstance(own, Error) else next(results) for own in inputs]
+    return [one if isinstance(one, BaseException) else _answer(planned, one) for one in found]
+
+
+def _inputs(planned: Plan, key: ServerKey, request: Ciphertexts) -> AnyCiphertexts:
+    """The inputs in a request."""
     if not isinstance(request, Ciphertexts):
         raise InputError(
             f"a request is {type(request).__name__}; give pf.Ciphertexts (pf.Ciphertexts.from_bytes of bytes)"
         )
     if request.ending != ".in.ct":
         raise InputError("these are a program's outputs; give the client's encrypted inputs")
+    return planned.context.read(dict(request.parts), outputs=False, server=key)
+
+
+def _answer(planned: Plan, results: AnyCiphertexts) -> Ciphertexts:
+    """The answer with the results of an execution."""
     context = planned.context
-    planned.check_memory(held_bytes(key))
-    inputs = context.read(dict(request.parts), outputs=False, server=key)
-    results, _ = execute(planned, key, inputs, on=on, threads=threads, progress=progress)
     names = context.names(outputs=True)
     return Ciphertexts({name: content(context.write(results, name, outputs=True)) for name in names}, ".out.ct")
 
@@ -351,7 +417,12 @@ def _expect_set(key: ClientKey | AnyPublicKey, specification: Specification, whi
         )
 
 
-def _watched(progress: ProgressHook | None, cancel: Event | None) -> ProgressHook | None:
+def _size(message: object) -> int:
+    """Bytes of ciphertexts; an error has none."""
+    return sum(map(len, message.parts.values())) if isinstance(message, Ciphertexts) else 0
+
+
+def _watched(progress: ProgressHook | None, cancel: Cancel | None) -> ProgressHook | None:
     expect_hook(progress)
     if cancel is None:
         return progress

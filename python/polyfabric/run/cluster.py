@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError as LostError
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ from .specification import Specification, served
 if TYPE_CHECKING:
     from distributed import Client, Future, Worker
 
-    from ..host.progress import ProgressHook
+    from ..host.progress import Cancel, ProgressHook
 
 KEY_MEMORY = 2 << 30
 """Bytes of expanded keys that each worker keeps, by default."""
@@ -115,16 +115,16 @@ class Cluster:
         work: Callable[..., Any],
         recipe: Scattered,
         key: Scattered,
-        request: bytes,
+        requests: Sequence[bytes] = (),
         progress: ProgressHook | None = None,
-        cancel: Event | None = None,
+        cancel: Cancel | None = None,
     ) -> Any:  # noqa: ANN401 - what `work` returns
-        """The result of `work(task, recipe, key, request)` on a worker."""
+        """The result of `work(task, recipe, key, requests)` on a worker."""
         topic = "" if progress is None else self._topic
         for _ in range(ATTEMPTS):
             place = recipe.digest + key.digest
             task = _Task(f"polyfabric-{uuid4().hex}", topic, place, self._key_memory, key.owner)
-            future = self._sent(work, task, recipe, key, request, cancel)
+            future = self._sent(work, task, recipe, key, requests, cancel)
             self._wait(future, progress, cancel)
             with _faults():
                 return future.result()
@@ -138,8 +138,8 @@ class Cluster:
         task: _Task,
         recipe: Scattered,
         key: Scattered,
-        request: bytes,
-        cancel: Event | None,
+        requests: Sequence[bytes],
+        cancel: Cancel | None,
     ) -> Future:
         """A task. Waits for a worker."""
         end = time.monotonic() + PATIENCE
@@ -147,7 +147,7 @@ class Cluster:
             _expect_wanted(cancel)
             try:
                 data = recipe.future(), key.future()
-                return self._client.submit(work, task, *data, request, key=task.name, pure=False)
+                return self._client.submit(work, task, *data, requests, key=task.name, pure=False)
             # Among them are lookup errors of the scheduler, if a worker is lost while it gets data.
             except Exception as error:
                 if time.monotonic() > end:
@@ -157,7 +157,7 @@ class Cluster:
                     ) from error
             time.sleep(PAUSE)
 
-    def _wait(self, future: Future, progress: ProgressHook | None, cancel: Event | None) -> None:
+    def _wait(self, future: Future, progress: ProgressHook | None, cancel: Cancel | None) -> None:
         """Waits for a task. Reports its progress, and cancels it if `cancel` is set or `progress` raises an exception."""
         done, reported = Event(), None
         future.add_done_callback(lambda _: done.set())
@@ -191,7 +191,7 @@ class Cluster:
             self._latest[task] = tuple(latest)
 
 
-def _expect_wanted(cancel: Event | None) -> None:
+def _expect_wanted(cancel: Cancel | None) -> None:
     if cancel is not None and cancel.is_set():
         raise CancelledError("the execution was cancelled by the caller; start it again for its result")
 
@@ -238,6 +238,8 @@ class ClusterServer:
 
     def __init__(self, cluster: Cluster, recipe: Scattered, key: Scattered) -> None:
         self._cluster, self._recipe, self._key = cluster, recipe, key
+        self.together = 1
+        """Number of requests that a worker takes at a time."""
 
     @property
     def key_bytes(self) -> int:
@@ -245,16 +247,26 @@ class ClusterServer:
         return len(self._key.data)
 
     def check(self) -> None:
-        """Fails unless the key serves the program."""
-        self._cluster.result(_checked, self._recipe, self._key, b"")
+        """Fails unless the key serves the program. Learns how many requests a worker takes at a time."""
+        self.together = self._cluster.result(_checked, self._recipe, self._key)
 
     def execute(
-        self, request: Ciphertexts, *, progress: ProgressHook | None = None, cancel: Event | None = None
+        self, request: Ciphertexts, *, progress: ProgressHook | None = None, cancel: Cancel | None = None
     ) -> Ciphertexts:
         """As `pf.Server.execute`."""
+        (outcome,) = self.outcomes([request], progress=progress, cancel=cancel)
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
+
+    def outcomes(
+        self, requests: Sequence[Ciphertexts], *, progress: ProgressHook | None = None, cancel: Cancel | None = None
+    ) -> list[Ciphertexts | BaseException]:
+        """As `pf.Server.outcomes`, on one worker."""
         expect_hook(progress)
-        body = request.to_bytes()
-        return Ciphertexts.from_bytes(self._cluster.result(_executed, self._recipe, self._key, body, progress, cancel))
+        bodies = [request.to_bytes() for request in requests]
+        found = self._cluster.result(_executed, self._recipe, self._key, bodies, progress, cancel)
+        return [one if isinstance(one, BaseException) else Ciphertexts.from_bytes(one) for one in found]
 
 
 # -- on a worker ------------------------------------------------------------------------------------------------------
@@ -263,17 +275,18 @@ _MEMORY = KeyMemory(KEY_MEMORY)
 """A worker's expanded keys, of all programs and callers."""
 
 
-def _checked(task: _Task, recipe: bytes, key: bytes, _: bytes) -> None:
-    """Expands a key for a program."""
-    _server(task, recipe, key)
+def _checked(task: _Task, recipe: bytes, key: bytes, _: Sequence[bytes]) -> int:
+    """Expands a key for a program; gives the number of requests to send at a time."""
+    return _server(task, recipe, key).together
 
 
-def _executed(task: _Task, recipe: bytes, key: bytes, request: bytes) -> bytes:
-    """Executes a program on encrypted inputs."""
+def _executed(task: _Task, recipe: bytes, key: bytes, requests: Sequence[bytes]) -> list[bytes | BaseException]:
+    """Executes a program on the inputs of several requests: the answer to each, or its error."""
     from distributed import get_worker
 
-    server, inputs = _server(task, recipe, key), Ciphertexts.from_bytes(request)
-    return server.execute(inputs, progress=_Watch(get_worker(), task)).to_bytes()
+    server, inputs = _server(task, recipe, key), [Ciphertexts.from_bytes(request) for request in requests]
+    found = server.outcomes(inputs, progress=_Watch(get_worker(), task))
+    return [one if isinstance(one, BaseException) else one.to_bytes() for one in found]
 
 
 class _Watch:

@@ -187,6 +187,19 @@ def execute(
     return planned.hidden(server, results), simulation
 
 
+def execute_each(
+    planned: Plan,
+    server: ServerKey,
+    requests: Sequence[Ciphertexts],
+    *,
+    threads: int | None = None,
+    progress: ProgressHook | None = None,
+) -> list[Ciphertexts | BaseException]:
+    """`execute` on the CPU for the requests of one execution: the results of each, or its error."""
+    found = planned.compute_each(server, requests, workers(threads), progress)
+    return [one if isinstance(one, BaseException) else planned.hidden(server, one) for one in found]
+
+
 def expect_threads(on: str, threads: int | None) -> None:
     """Rejects an invalid number of threads, or one for a target without threads."""
     workers(threads)

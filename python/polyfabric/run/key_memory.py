@@ -8,10 +8,10 @@ with memory.reading(path):                        # one thread expands a key, ot
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Condition, Event, Lock
+from threading import Condition, Lock
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 from weakref import WeakValueDictionary
 
@@ -19,7 +19,7 @@ from ..errors import InputError, shown
 from .messages import Ciphertexts
 
 if TYPE_CHECKING:
-    from ..host.progress import ProgressHook
+    from ..host.progress import Cancel, ProgressHook
 
 
 class Executor(Protocol):
@@ -30,9 +30,18 @@ class Executor(Protocol):
         """Memory that the key takes."""
 
     def execute(
-        self, request: Ciphertexts, *, progress: ProgressHook | None = None, cancel: Event | None = None
+        self, request: Ciphertexts, *, progress: ProgressHook | None = None, cancel: Cancel | None = None
     ) -> Ciphertexts:
-        """As `pf.Server.execute`."""
+        """As of `pf.Server`."""
+
+    @property
+    def together(self) -> int:
+        """As of `pf.Server`."""
+
+    def outcomes(
+        self, requests: Sequence[Ciphertexts], *, progress: ProgressHook | None = None, cancel: Cancel | None = None
+    ) -> list[Ciphertexts | BaseException]:
+        """As of `pf.Server`."""
 
 
 class Held(NamedTuple):

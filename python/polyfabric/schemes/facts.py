@@ -17,6 +17,8 @@ class ElementMemory(TypedDict):
     client_key: int
     inputs: int
     outputs: int
+    values: int
+    """Intermediate values at their peak."""
     server: int
     """All memory of the server."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
 
-from ..errors import NoiseError, shown
+from ..errors import CancelledError, Error, NoiseError, shown
 from ..host import memory
 from ..host.computer import cores
 from ..host.units import bytes_text, probability, scaled
@@ -176,11 +176,11 @@ class Plan(ABC):
         }
         return Report("cost" if self.program.kind == "elements" else "slot cost", data)
 
-    def check_memory(self, held: int = 0) -> None:
-        """Refuses a plan that does not fit the memory. `held` bytes are already allocated for keys."""
+    def check_memory(self, held: int = 0, requests: int = 1) -> None:
+        """Refuses a plan that does not fit the memory, with so many `requests` in one execution. `held` bytes are already allocated for keys."""
         memory.expect(
             f"{self.program.name} with parameter set {self.parameters.name} ({self.key_text})",
-            self.memory_bytes,
+            self.memory_together(requests),
             "name a smaller set, use fewer rotations or values, or a computer with more memory",
             held,
         )
@@ -208,6 +208,29 @@ class Plan(ABC):
         self, server: ServerKey, ciphertexts: Ciphertexts, on: str, threads: int, progress: ProgressHook | None
     ) -> Ciphertexts:
         """Executes on this computer: on "cpu" with `threads` threads, on its "gpu", or with the "interpreter", operation by operation."""
+
+    def together(self, threads: int) -> int:  # noqa: ARG002 - of plans that gain nothing
+        """Number of requests that an execution on so many threads takes: more than one if they then take less time than apart."""
+        return 1
+
+    def memory_together(self, requests: int) -> int:  # noqa: ARG002 - one after the other
+        """`memory_bytes` with so many requests in one execution."""
+        return self.memory_bytes
+
+    def compute_each(
+        self, server: ServerKey, requests: Sequence[Ciphertexts], threads: int, progress: ProgressHook | None
+    ) -> list[Ciphertexts | BaseException]:
+        """`compute` on the CPU for the requests of one execution: the outputs of each, or its error."""
+
+        def outcome(request: Ciphertexts) -> Ciphertexts | BaseException:
+            try:
+                return self.compute(server, request, "cpu", threads, progress)
+            except CancelledError:
+                raise
+            except Error as error:
+                return error
+
+        return [outcome(request) for request in requests]
 
     @abstractmethod
     def hidden(self, server: ServerKey, results: Ciphertexts) -> Ciphertexts:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import inf, log2
+from math import ceil, inf, log2
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,15 @@ if TYPE_CHECKING:
 
 DEFAULT_SETS = "polyfabric-"
 """First part of the names of the default sets."""
+
+LANES = 8
+"""Lookups that a thread computes at once."""
+
+BATCH = 8
+"""Largest number of requests in one execution."""
+
+BATCH_BYTES = 256 << 20
+"""Largest memory for the values of several requests in one execution."""
 
 LIKELY = -20.0
 """log2 of the failure probability above which noise, not damage, most likely caused an invalid result."""
@@ -409,6 +418,35 @@ class ElementPlan(Plan):
         if on == "gpu":
             return self.kernel.run_on_gpu(server, ciphertexts, progress)[0]
         return self.kernel.run(server, ciphertexts, threads, progress)
+
+    def together(self, threads: int) -> int:
+        """A power of two of requests that fills the lanes of all threads twice, at most `BATCH`, within `BATCH_BYTES`."""
+        batches, own = self.kernel.rotation_batches, self.memory
+        if not batches:
+            return 1
+        filling = ceil(2 * LANES * threads * len(batches) / sum(batches))
+        fitting = BATCH_BYTES // (own["inputs"] + own["values"] + own["outputs"])
+        return max(1, min(BATCH, 1 << (filling - 1).bit_length(), fitting))
+
+    def memory_together(self, requests: int) -> int:
+        """`memory_bytes` with so many requests in one execution."""
+        if requests not in self._server_bytes:
+            self._server_bytes[requests] = json.loads(self.kernel.memory(requests))["server"]
+        return self._server_bytes[requests]
+
+    @cached_property
+    def _server_bytes(self) -> dict[int, int]:
+        return {1: self.memory_bytes}
+
+    def compute_each(
+        self,
+        server: _native.ServerKey,
+        requests: Sequence[_native.Ciphertexts],
+        threads: int,
+        progress: ProgressHook | None,
+    ) -> list[_native.Ciphertexts | BaseException]:
+        """As one execution, with larger batches of lookups."""
+        return self.kernel.run_together(server, requests, threads, progress)
 
     def hidden(self, server: _native.ServerKey, results: _native.Ciphertexts) -> _native.Ciphertexts:
         """The results for the client: re-randomised and flooded if the plan has circuit privacy."""

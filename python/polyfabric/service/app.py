@@ -9,13 +9,13 @@ import asyncio
 import logging
 import re
 import secrets
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from threading import Event
 from typing import IO, Any
 
 from starlette.applications import Starlette
@@ -189,7 +189,9 @@ class Service:
             await self._expect_storage(store, tenant, client)
             with temporary.open("xb") as file:
                 await _receive(request, store.most_key_bytes, file.write)
-            job = Job(tenant, None, partial(store.put, client, temporary), lambda _, __: None)
+            job = Job(
+                tenant, None, partial(store.put, client, temporary), lambda _, jobs: [(job, None) for job in jobs]
+            )
             await self._done(request, job)
         return Response(status_code=204)
 
@@ -253,21 +255,17 @@ class Service:
         del body
 
         progress = Progress() if MEDIA in request.headers.get("accept", "") else None
-
-        def execute(server: Executor, cancelled: Event) -> bytes:
-            return server.execute(inputs, progress=progress, cancel=cancelled).to_bytes()
-
-        job = Job(tenant, (store.program.name, client), partial(store.server, client), execute)
+        executed = partial(asyncio.get_running_loop().call_soon_threadsafe, self._count, store.program.name)
+        finish = partial(_execute, executed=executed)
+        job = Job(tenant, (store.program.name, client), partial(store.server, client), finish, _Work(inputs, progress))
         if progress is None:
-            return await self._answer(store, job, self._done(request, job))
-        work = lambda: self._answer(store, job, self._queue.do(job))  # noqa: E731
-        return Events(progress, work, partial(self._failed_later, request))
+            return await _answer(self._done(request, job))
+        return Events(progress, lambda: _answer(self._queue.do(job)), partial(self._failed_later, request))
 
-    async def _answer(self, store: KeyStore, job: Job, done: Awaitable[bytes]) -> Response:
-        """The answer of a job to run a program."""
-        answer = await done
-        self._metrics.time("execution_seconds", job.seconds, program=store.program.name)
-        return Response(answer, media_type=BINARY)
+    def _count(self, program: str, requests: int, seconds: float) -> None:
+        """Counts an execution."""
+        self._metrics.time("execution_seconds", seconds, program=program)
+        self._metrics.count("executed_requests_total", requests, program=program)
 
     async def _failed_later(self, request: Request, error: Exception) -> Response:
         """What an exception is answered with once events have been sent."""
@@ -315,6 +313,58 @@ class Service:
 
     async def _busy(self, _: Request, busy: BusyError) -> Response:
         return self._guard.refuse(busy)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """One request to execute a program."""
+
+    inputs: Ciphertexts
+    progress: Progress | None
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """The progress hook of one execution for several requests, and the event that cancels it: once nobody waits for any of them."""
+
+    jobs: Sequence[Job]
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Reports progress to all that asked for it."""
+        for job in self.jobs:
+            if job.work.progress is not None:
+                job.work.progress(stage, done, total)
+
+    def is_set(self) -> bool:
+        """Whether the execution is cancelled."""
+        return all(job.cancelled.is_set() for job in self.jobs)
+
+
+def _execute(
+    server: Executor, jobs: Sequence[Job], executed: Callable[[int, float], object]
+) -> Iterator[tuple[Job, bytes | BaseException]]:
+    """Executes requests of one key, as many at a time as are faster together. Calls `executed` after each execution."""
+    for first in range(0, len(jobs), server.together):
+        batch = _Batch([job for job in jobs[first : first + server.together] if not job.cancelled.is_set()])
+        if not batch.jobs:
+            continue
+        begin = time.perf_counter()
+        try:
+            found = server.outcomes([job.work.inputs for job in batch.jobs], progress=batch, cancel=batch)
+        # Those of the next execution go on.
+        except BaseException as error:
+            yield from ((job, error) for job in batch.jobs)
+            continue
+        with suppress(RuntimeError):
+            # The loop has been closed if the server stops.
+            executed(len(batch.jobs), time.perf_counter() - begin)
+        for job, one in zip(batch.jobs, found, strict=True):
+            yield job, one if isinstance(one, BaseException) else one.to_bytes()
+
+
+async def _answer(done: Awaitable[bytes]) -> Response:
+    """The answer of a job to run a program."""
+    return Response(await done, media_type=BINARY)
 
 
 def _expect_names(names: Sequence[str]) -> None:

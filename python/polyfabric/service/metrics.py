@@ -29,9 +29,9 @@ class Metrics:
         self._counters: Counter[tuple[str, Labels]] = Counter()
         self._histograms: dict[tuple[str, Labels], _Histogram] = {}
 
-    def count(self, name: str, **labels: str) -> None:
-        """Adds one to a counter."""
-        self._counters[name, tuple(labels.items())] += 1
+    def count(self, name: str, amount: int = 1, **labels: str) -> None:
+        """Adds to a counter."""
+        self._counters[name, tuple(labels.items())] += amount
 
     def time(self, name: str, seconds: float, **labels: str) -> None:
         """Adds one duration to a histogram."""

@@ -2,10 +2,11 @@
 
     queue = Queue(parallel=2, most_bytes=1 << 30, most_of_tenant=16)
     with queue.place("acme", 5_000):                            # refused at once if the queue is full
-        answer = await queue.do(Job("acme", ("larger", "ada"), load_the_server, execute))
+        answer = await queue.do(Job("acme", ("larger", "ada"), load_the_server, execute, inputs))
 
 A request takes its place before its body is read, for as many bytes as the body may have, so the places bound the memory of bodies. Workers serve the tenants in turn. A turn is the
-tenant's oldest job and a worker's share of those of the same group behind it, up to `BATCH`: they share what `prepare` returns, such as an expanded key.
+tenant's oldest job and a worker's share of those of the same group behind it, up to `BATCH`: they share what `prepare` returns, such as an expanded key,
+and `finish` may execute them together.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import asyncio
 import math
 import time
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -39,17 +40,19 @@ class BusyError(Exception):
 
 @dataclass(eq=False)
 class Job:
-    """Work of a tenant: `finish(prepare(), cancelled)`, in another thread."""
+    """Work of a tenant, in another thread."""
 
     tenant: str
     group: Hashable
     """Jobs of one group share `prepare`; `None` shares with no other."""
     prepare: Callable[[], Any]
-    finish: Callable[[Any, Event], Any]
+    finish: Callable[[Any, Sequence[Job]], Iterable[tuple[Job, Any]]]
+    """Given what `prepare` returned and the jobs of a turn: each job with its result, or its exception, as soon as it is there. May leave out
+    cancelled jobs."""
+    work: Any = None
+    """What `finish` needs to know of this job."""
     cancelled: Event = field(default_factory=Event)
     done: asyncio.Future[Any] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
-    seconds: float = 0.0
-    """Duration of `finish`."""
 
 
 class Queue:
@@ -114,15 +117,13 @@ class Queue:
             batch = self._turn()
             self.running += len(batch)
             try:
-                await loop.run_in_executor(pool, _execute, batch, loop)
+                seconds = await loop.run_in_executor(pool, _execute, batch, loop)
             finally:
                 self.running -= len(batch)
                 # A shutdown cancels this task before its jobs have ended.
                 for job in batch:
                     job.cancelled.set()
-            done = [job.seconds for job in batch if job.seconds]
-            if done:
-                self._typical += (sum(done) / len(done) - self._typical) / 8
+            self._typical += (seconds / len(batch) - self._typical) / 8
 
     def _turn(self) -> list[Job]:
         """Takes the jobs of the next turn."""
@@ -146,33 +147,31 @@ class Queue:
                 del self._waiting[job.tenant]
 
 
-def _execute(batch: list[Job], loop: asyncio.AbstractEventLoop) -> None:
-    """Executes jobs of one group in order, in a worker's thread."""
-    prepared, failure = None, None
-    for job in batch:
-        if job.cancelled.is_set():
-            continue
-        begin, result, problem = time.perf_counter(), None, failure
-        try:
-            if prepared is None and failure is None:
-                prepared = (job.prepare(),)
-            if prepared is not None:
-                result = job.finish(prepared[0], job.cancelled)
-        # Whatever happens, this thread goes on, and the waiting request reports it.
-        except BaseException as error:
-            problem = error
-            if prepared is None:
-                failure = error
-        job.seconds = time.perf_counter() - begin
+def _execute(batch: list[Job], loop: asyncio.AbstractEventLoop) -> float:
+    """Executes the jobs of a turn, in a worker's thread. Returns the seconds."""
+    begin = time.perf_counter()
+
+    def settle(job: Job, outcome: Any) -> None:  # noqa: ANN401 - what the job returns
         with suppress(RuntimeError):
             # The loop has been closed if the server stops.
-            loop.call_soon_threadsafe(_settle, job, result, problem)
+            loop.call_soon_threadsafe(_settle, job, outcome)
+
+    wanted = [job for job in batch if not job.cancelled.is_set()]
+    # Whatever happens, this thread goes on, and the waiting requests report it.
+    try:
+        if wanted:
+            for job, outcome in wanted[0].finish(wanted[0].prepare(), wanted):
+                settle(job, outcome)
+    except BaseException as error:
+        for job in wanted:
+            settle(job, error)
+    return time.perf_counter() - begin
 
 
-def _settle(job: Job, result: Any, problem: BaseException | None) -> None:  # noqa: ANN401 - what the job returns
+def _settle(job: Job, outcome: Any) -> None:  # noqa: ANN401 - what the job returns
     if job.done.done():
         return
-    if problem is not None:
-        job.done.set_exception(problem)
+    if isinstance(outcome, BaseException):
+        job.done.set_exception(outcome)
     else:
-        job.done.set_result(result)
+        job.done.set_result(outcome)

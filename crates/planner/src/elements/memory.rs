@@ -21,6 +21,8 @@ pub struct Memory {
     pub inputs: u64,
     /// Ciphertexts of all outputs.
     pub outputs: u64,
+    /// Intermediate values of an execution at their peak, including inputs.
+    pub values: u64,
     /// Peak memory of a server on this computer: process, keys in every form, inputs, intermediate values, and outputs.
     pub server: u64,
 }
@@ -53,6 +55,7 @@ impl Memory {
             client_key: client_key as u64,
             inputs,
             outputs,
+            values: buffers.values,
             server: peak(held),
         })
     }

@@ -42,6 +42,8 @@ pub enum RunError {
     Gpu(#[from] GpuError),
     #[error("{what}: the ciphertexts have dimension {found}, but it reads dimension {expected}")]
     Dimension { what: &'static str, found: usize, expected: usize },
+    #[error("{executions} executions together have more than 2^32 ciphertexts; execute fewer at a time")]
+    TooMany { executions: usize },
     #[error("{threads} threads could not be started ({cause}); ask for fewer")]
     Threads { threads: usize, cause: String },
     #[error(transparent)]

@@ -11,9 +11,10 @@ use polyfabric_program::tfhe::noise;
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::tfhe::cpu::Executor;
 use polyfabric_runtime::tfhe::interpreter;
-use polyfabric_schemes::tfhe::Parameters;
 use polyfabric_schemes::tfhe::noise::Transform;
+use polyfabric_schemes::tfhe::{LweBatch, Parameters};
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 
 const LIMITS: Limits = Limits { operations: 10, width: 6, length: 4, everything: false };
 
@@ -95,4 +96,51 @@ fn reuse_of_transforms_changes_no_bit_of_exact_arithmetic() {
     }
     assert!(results.iter().all(|result| *result == results[0]));
     assert_eq!(keys.decrypt(&program, &results[0]), clear(&program, &values));
+}
+
+/// Three executions as one give bit for bit what each gives alone: the interpreter in exact arithmetic, and the batched runtime.
+#[test]
+fn executions_together_equal_single_ones() {
+    let keys = Keys::<u32>::new("toy-256");
+    for seed in 0..12 {
+        let mut stream = Stream::new(seed);
+        let program = carried_program(&mut stream, keys.server.parameters());
+        let exact = seed % 4 == 0;
+        let arithmetic = if exact { Arithmetic::ExactInteger } else { Arithmetic::F64 };
+        let choice = TfheLowering { arithmetic, ..TfheLowering::processor(KeySwitchOrder::Before) };
+        let lowered = keys.lower(&program, &choice);
+        let requests = [1, 2, 3].map(|seed| {
+            let values = inputs(&mut stream, &program);
+            keys.encrypt(&program, &lowered, &values, 100 * seed)
+        });
+        let repeated = lowered.repeated(3).unwrap();
+        assert_eq!(repeated.check(), Ok(()));
+        assert_eq!(repeated.lookups(), 3 * lowered.lookups());
+        if exact {
+            let alone =
+                requests.each_ref().map(|own| interpreter::run(&lowered, &keys.server, own, &NoProgress).unwrap());
+            let joined = requests[0].iter().map(|(name, first)| {
+                let data: Vec<u32> = requests.iter().flat_map(|own| own[name].data().to_vec()).collect();
+                (name.clone(), LweBatch::from_data(first.dimension(), data).unwrap())
+            });
+            let found = interpreter::run(&repeated, &keys.server, &joined.collect(), &NoProgress).unwrap();
+            for (name, all) in &found {
+                let expected: Vec<u32> = alone.iter().flat_map(|own| own[name].data().to_vec()).collect();
+                assert_eq!(all.data(), expected, "seed {seed}, {name}\n{program}");
+            }
+            continue;
+        }
+        for threads in [1, 2] {
+            let executor = Executor::new(&keys.server, threads).unwrap();
+            let alone = requests.each_ref().map(|own| executor.run(&lowered, own, &NoProgress).unwrap());
+            // Wrong inputs fail their own request.
+            let wrong = BTreeMap::from([("none".to_owned(), requests[0].values().next().unwrap().clone())]);
+            let together = [&requests[0], &wrong, &requests[1], &requests[2]];
+            let found = executor.run_together(&lowered, &together, &NoProgress).unwrap();
+            assert_eq!(found[1], interpreter::check_inputs(&lowered, &keys.server, &wrong).map(|()| BTreeMap::new()));
+            for (found, alone) in [0, 2, 3].iter().map(|&place| &found[place]).zip(&alone) {
+                assert_eq!(found.as_ref(), Ok(alone), "seed {seed}, {threads} threads\n{program}");
+            }
+        }
+    }
 }

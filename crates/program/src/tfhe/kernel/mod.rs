@@ -8,6 +8,7 @@ mod body;
 mod check;
 pub mod count;
 mod primitive;
+mod repeated;
 mod test_polynomial;
 mod unrolled;
 

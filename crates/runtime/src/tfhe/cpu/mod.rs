@@ -8,6 +8,7 @@ mod blocks;
 mod executor;
 mod memory;
 mod operations;
+mod together;
 
 pub use executor::{Executor, TransformedKey};
 pub use memory::Buffers;
