@@ -25,7 +25,7 @@ from . import errors, models
 from .accelerators.machine import Machine, machines
 from .accelerators.machine import load as load_machine
 from .errors import Error
-from .importers import from_heir, from_polars
+from .importers import from_heir, from_polars, from_trace
 from .language import instead as _instead
 from .language.fixed_type import Fixed
 from .language.functions import concat, convolve, dot, lookup, nand, nor, relu, sign, where, xnor
@@ -98,6 +98,7 @@ __all__ = [
     "from_polars",
     "from_sklearn",
     "from_torch",
+    "from_trace",
     "load_machine",
     "lookup",
     "machines",

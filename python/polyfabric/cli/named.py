@@ -24,7 +24,10 @@ class Named(click.ParamType):
 
 
 PROGRAM = Named(
-    "program", lambda: "Give FILE.py:FUNCTION, FILE.pf, FILE.mlir of HEIR or a built-in one (polyfabric programs)."
+    "program",
+    lambda: (
+        "Give FILE.py:FUNCTION, FILE.pf, FILE.mlir of HEIR, FILE.csv of a trace or a built-in one (polyfabric programs)."
+    ),
 )
 MACHINE = Named("machine", lambda: f"Give {', '.join(accelerators.names())}, or a file.toml of yours.")
 PAPER = Named("paper", lambda: f"Give {', '.join(PAPERS)}.")

@@ -96,8 +96,8 @@ BUILT_IN = [
 def programs(*, as_json: bool) -> None:
     """List the built-in programs.
 
-    Programs of "limbs" are single operations; their --params is the log2 of the ring degree, 12 to 15. Your own program is FILE.py:FUNCTION, or
-    FILE.pf, the text that a program's .text() returns, or FILE.mlir, which HEIR compiled.
+    Programs of "limbs" are single operations; their --params is the log2 of the ring degree, 12 to 15. Your own program is FILE.py:FUNCTION,
+    FILE.pf, the text that a program's .text() returns, FILE.mlir, which HEIR compiled, or FILE.csv, a trace.
     """
     if as_json:
         print_json([asdict(program) for program in BUILT_IN])
