@@ -11,6 +11,7 @@ from polyfabric.apps import programs
 from polyfabric.cli import cli
 from polyfabric.cli.grouped import first_sentence
 from polyfabric.cli.run import EXAMPLES, HEADINGS
+from polyfabric.models.onnx_operators import OPERATORS
 
 
 def helped(polyfabric, *command: str) -> str:
@@ -43,6 +44,21 @@ def test_programs_lists_every_built_in_program(polyfabric) -> None:
         on_slots = entry["name"] in programs.ON_SLOTS or entry["name"] in programs.ONLY_ROUNDS
         assert on_slots == (entry["scheme"] in ("CKKS", "BGV"))
     assert "lola-mnist" in polyfabric("programs").out
+
+
+def test_operators_lists_every_operator_of_onnx_or_those_named(polyfabric) -> None:
+    listed = json.loads(polyfabric("operators", "--json").out)
+    assert {entry["name"]: entry["how"] for entry in listed} == {
+        name: operator.how for name, operator in OPERATORS.items()
+    }
+    two = json.loads(polyfabric("operators", "softmax", "MaxPool", "--json").out)
+    assert [(entry["name"], entry["how"]) for entry in two] == [("Softmax", "composite"), ("MaxPool", "refused")]
+    text = polyfabric("operators", "maxpool").out
+    assert "AveragePool" in text
+    assert "Softmax" not in text
+    wrong = polyfabric("operators", "Sofmax")
+    assert wrong.status == 2
+    assert "Softmax" in wrong.err
 
 
 def test_doctor_shows_this_computer(polyfabric) -> None:

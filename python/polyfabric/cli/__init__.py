@@ -27,6 +27,7 @@ from .doctor import doctor
 from .explore import explore
 from .grouped import first_sentence
 from .machines import machines
+from .operators import operators
 from .params import params
 from .programs import programs
 from .reproduce import reproduce
@@ -115,6 +116,7 @@ for _command in (
     reproduce,
     conform,
     programs,
+    operators,
     machines,
     params,
     validate,
