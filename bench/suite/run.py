@@ -1,7 +1,7 @@
-"""The suite's workloads on this computer, stage by stage as its harness runs them, and the same programs on the machines that take them.
+"""The suite's workloads on this computer, stage by stage as its harness runs them, or the same programs on the machines that take them.
 
 python bench/suite/run.py [WORKLOAD/INSTANCE ..]     those, or all that fit here; as JSON
-python bench/suite/run.py --no-machines ..           without simulations
+python bench/suite/run.py --machines ..              simulates their programs instead
 
 Data is generated as the suite specifies it, except that images are the digits of scikit-learn at MNIST's size. Every stage is a process of its own, every
 result is compared with numpy's. The last images are not among those that the network was trained on.
@@ -150,8 +150,8 @@ def prepared(case: str, root: Path) -> tuple[str, Instance, Any, int, Callable[[
     return name, instance, model.program, -(-sizes[size] // model.batch), lambda: check_images(instance, model)
 
 
-def measured(case: str) -> tuple[dict[str, Any], Any]:
-    """One case: the processor seconds of each stage with work, sizes, and whether its result is right; and its program."""
+def measured(case: str) -> dict[str, Any]:
+    """One case: the processor seconds of each stage with work, sizes, and whether its result is right."""
     with tempfile.TemporaryDirectory() as folder:
         name, instance, program, executions, check = prepared(case, Path(folder))
         instance.io.mkdir(parents=True)
@@ -175,7 +175,7 @@ def measured(case: str) -> tuple[dict[str, Any], Any]:
             "bytes": {"keys": keys, **sent},
             **check(),
         }
-    return row, program
+    return row
 
 
 def processor_seconds(words: list[str], folder: Path) -> float:
@@ -192,39 +192,34 @@ def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def simulated(case: str, program: Any) -> list[dict[str, Any]]:
+def simulated(case: str) -> dict[str, Any]:
     """The time of one execution on every machine that takes it, and why others do not."""
-    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        _, _, program, executions, _ = prepared(case, Path(folder))
+    row: dict[str, Any] = {"case": case, "executions": executions, "machines": {}}
     for machine in MACHINES:
-        row: dict[str, Any] = {"case": case, "machine": machine}
         widths = {"widths": "derived"} if program.scheme == "tfhe" else {}
         try:
             report = program.simulate(machine, **widths).to_dict()
-            row |= {"parameters": report["parameters"], "seconds": report["seconds"]}
+            row["machines"][machine] = {"parameters": report["parameters"], "seconds": report["seconds"]}
         except pf.Error as problem:
-            row["reason"] = str(problem)
-        rows.append(row)
-        print(f"{case} on {machine}: {row.get('seconds', 'does not fit')}", file=sys.stderr)
-    return rows
+            row["machines"][machine] = {"reason": str(problem)}
+        print(f"{case} on {machine}: {row['machines'][machine].get('seconds', 'does not fit')}", file=sys.stderr)
+    return row
 
 
 def main() -> int:
     """The command line; the status is 1 if a result is wrong."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", metavar="WORKLOAD/INSTANCE", help=", ".join(CASES))
-    parser.add_argument("--no-machines", action="store_true")
+    parser.add_argument("--machines", action="store_true")
     given = parser.parse_args()
     unknown = [case for case in given.cases if case not in CASES]
     if unknown:
         parser.error(f"there is no {unknown[0]}; choose from {', '.join(CASES)}")
-    rows, machines = [], []
-    for case in given.cases or CASES:
-        row, program = measured(case)
-        rows.append(row)
-        if not given.no_machines:
-            machines += simulated(case, program)
-    print(json.dumps({"rows": rows, "machines": machines}, indent=1))
-    return int(not all(row["correct"] for row in rows))
+    rows = [(simulated if given.machines else measured)(case) for case in given.cases or CASES]
+    print(json.dumps({"rows": rows}, indent=1))
+    return int(not all(row.get("correct", True) for row in rows))
 
 
 if __name__ == "__main__":
