@@ -13,6 +13,7 @@ from damage import flipped
 from polyfabric.apps.programs import planned
 from polyfabric.cli.inputs import inputs as read_inputs
 from polyfabric.schemes.options import PlanOptions
+from polyfabric.schemes.plan import Plan
 from random_programs import Writer
 from rejects import rejects
 
@@ -121,6 +122,7 @@ mixed = one.in_batches(3)
 
 product = pf.program(x=pf.Int(0, 3), y=pf.Int(0, 3))(lambda x, y: x * y % 5)
 small = product.in_batches(3)
+three_sums = pf.program(x=pf.Int(0, 3), y=pf.Int(0, 3))(lambda x, y: x + y).in_batches(3)
 SMALL, RESULT = {"x": [0, 2, 3], "y": [3, 2, 3]}, [0, 4, 4]
 
 
@@ -330,6 +332,25 @@ def test_the_cost_of_a_batch_counts_its_inputs() -> None:
     least = alone["cheaper_from"] or alone["lanes"] + 1
     assert (least - 1) * alone["seconds"] <= report["seconds"]
     assert alone["cheaper_from"] is None or report["seconds"] < least * alone["seconds"]
+
+
+def test_one_prepared_program_serves_several_keys() -> None:
+    plan, other = small.plan(TOY, security=0), three_sums.plan(TOY, security=0)
+    owners = [pf.Keys.generate(plan) for _ in range(2)]
+
+    def answers(on: Plan, keys: pf.Keys, inputs: dict) -> list[int]:
+        ciphertexts = on.context.encrypt(keys.client, on.program.flatten(inputs))
+        found = on.decrypt(keys.client, on.compute(keys.server, ciphertexts, "cpu", 1, None))
+        return on.program.shaped(found)["result"]
+
+    for keys in owners * 2:
+        assert answers(plan, keys, SMALL) == RESULT
+    assert plan.native.prepared_bytes() > 0
+    # One program is kept.
+    assert answers(other, pf.Keys.generate(other), SMALL) == [3, 4, 6]
+    assert other.native.prepared_bytes() > 0
+    assert plan.native.prepared_bytes() == 0
+    assert answers(plan, owners[0], SMALL) == RESULT
 
 
 @pytest.mark.full

@@ -80,7 +80,7 @@ pub fn gpu_kernels(
 /// Name of the GPU for the CKKS or BGV program of `plan`. Fails if there is none, or if the program is unsupported or does not fit.
 #[pyfunction]
 pub fn gpu_for_slots(py: Python<'_>, plan: &PySlotPlan) -> PyResult<String> {
-    let plan = &*plan.0;
+    let plan = &*plan.plan;
     detached(py, || {
         let card = card().map_err(Failure::of(Kind::Run))?;
         let needed = rns::needs(plan.kernel()).map_err(Failure::of(Kind::Run))?.bytes() as u64;
@@ -107,7 +107,7 @@ type NeedsOfCard = (&'static str, BTreeMap<&'static str, usize>, f64);
 impl PySlotPlan {
     /// Estimated GPU resources of an execution, by manufacturer's figures; `None` if the kernels do not support the program.
     fn needs_of_card(&self, py: Python<'_>) -> PyResult<Option<NeedsOfCard>> {
-        let (plan, card) = (&*self.0, Card::H200);
+        let (plan, card) = (&*self.plan, Card::H200);
         detached(py, || {
             Ok(rns::needs(plan.kernel()).ok().map(|needs| {
                 let counts = BTreeMap::from([
@@ -142,7 +142,7 @@ impl PySlotServer {
         detached(py, || {
             self.origin.expect(&inputs.origin)?;
             let polynomials: Vec<&RnsPolynomial> = inputs.polynomials.iter().collect();
-            let executor = self.on_card.of(&plan.0, &self.keys)?;
+            let executor = self.on_card.of(&plan.plan, &self.keys)?;
             let ran = executor.run(&polynomials, &callback).map_err(Failure::of(Kind::Run))?;
             Ok((self.results(ran.outputs), ran.on_card.as_secs_f64()))
         })

@@ -56,10 +56,16 @@ def size(memory: object) -> int:
     raise InputError(f"memory={shown(memory)} (--memory) is not a size; give bytes, or a text such as '4G'")
 
 
+def allows(needed: int, held: int = 0) -> bool:
+    """Whether `needed` bytes are within the limit; `held` of them are already allocated, and so not part of the free memory."""
+    allowed = most()
+    return allowed is None or needed - (held if _LIMIT.get() is None else 0) <= allowed
+
+
 def expect(what: str, needed: int, remedy: str, held: int = 0) -> None:
     """Rejects `what` if it needs more than the limit; `held` bytes of it are already allocated, and so not part of the free memory."""
     allowed = most()
-    if allowed is None or needed - (held if _LIMIT.get() is None else 0) <= allowed:
+    if allowed is None or allows(needed, held):
         return
     limit = "are free" if _LIMIT.get() is None else "is the limit (memory, --memory)"
     raise RunError(

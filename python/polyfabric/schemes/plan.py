@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
 
+from .. import _native
 from ..errors import CancelledError, Error, NoiseError, shown
 from ..host import memory
 from ..host.computer import cores
@@ -22,7 +23,6 @@ from .context import Ciphertexts, ClientKey, Context, Parameters, ServerKey, Val
 from .not_a_value import NotAValue
 
 if TYPE_CHECKING:
-    from .. import _native
     from ..accelerators.machine import Machine
     from ..host.progress import ProgressHook
     from ..language.reference import Wrapped
@@ -177,10 +177,14 @@ class Plan(ABC):
         return Report("cost" if self.program.kind == "elements" else "slot cost", data)
 
     def check_memory(self, held: int = 0, requests: int = 1) -> None:
-        """Refuses a plan that does not fit the memory, with so many `requests` in one execution. `held` bytes are already allocated for keys."""
+        """Refuses a plan that does not fit the memory, with so many `requests` in one execution. `held` bytes are already allocated for keys and
+        for what executions have prepared."""
+        needed = self.memory_together(requests)
+        if not memory.allows(needed, held):
+            _native.SlotPlan.let_go()
         memory.expect(
             f"{self.program.name} with parameter set {self.parameters.name} ({self.key_text})",
-            self.memory_together(requests),
+            needed,
             "name a smaller set, use fewer rotations or values, or a computer with more memory",
             held,
         )

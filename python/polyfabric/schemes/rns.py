@@ -330,6 +330,10 @@ class SlotPlan(Plan):
                 f"{most:.1e} at the scales of the outputs, or 0 for none"
             )
 
+    def check_memory(self, held: int = 0, requests: int = 1) -> None:
+        """As `Plan.check_memory`; a program that an execution has prepared needs no more memory for that."""
+        super().check_memory(held + self.native.prepared_bytes(), requests)
+
     def expect_place(self, on: str) -> None:
         """Fails if `on` is "gpu" and this computer has no card that can run the program."""
         if on == "gpu":

@@ -6,6 +6,7 @@ mod joint;
 mod machine;
 mod parameters;
 mod plan;
+mod prepared;
 mod program;
 mod rounds;
 mod run;

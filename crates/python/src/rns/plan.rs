@@ -2,6 +2,7 @@
 
 use super::machine::PyRnsKernel;
 use super::parameters::ParameterRequest;
+use super::prepared::{Kept, let_go_but};
 use super::program::{Clear, PySlotProgram, PyValues, read_all};
 use super::signature::PySlotSignature;
 use crate::machine::PyMachine;
@@ -15,7 +16,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 #[pyclass(name = "SlotPlan", frozen)]
-pub struct PySlotPlan(pub Arc<SlotPlan>);
+pub struct PySlotPlan {
+    pub plan: Arc<SlotPlan>,
+    /// For its executions on the CPU.
+    pub kept: Arc<Kept>,
+}
 
 #[pymethods]
 impl PySlotPlan {
@@ -57,13 +62,13 @@ impl PySlotPlan {
                 max_failure,
                 memory,
             };
-            Ok(Self(Arc::new(SlotPlan::new(&program, request)?)))
+            Ok(Self { plan: Arc::new(SlotPlan::new(&program, request)?), kept: Arc::default() })
         })
     }
 
     /// CKKS: error bounds by node for messages up to `magnitudes`, such as a run's, instead of the inputs' declared bounds.
     fn bounds(&self, py: Python<'_>, magnitudes: Vec<f64>) -> PyResult<BTreeMap<u32, f64>> {
-        detached(py, || Ok(self.0.bounds(&magnitudes)?.into_iter().map(|(node, bound)| (node.0, bound)).collect()))
+        detached(py, || Ok(self.plan.bounds(&magnitudes)?.into_iter().map(|(node, bound)| (node.0, bound)).collect()))
     }
 
     /// Evaluates the program in the clear: (outputs, largest absolute value of every node). Fails if decryption would be wrong: an output would
@@ -77,7 +82,7 @@ impl PySlotPlan {
     ) -> PyResult<(BTreeMap<String, PyValues>, Vec<f64>)> {
         let interval = |(operand, lo, hi, slots)| Interval { operand: NodeId(operand), lo, hi, slots };
         let mapped = mapped.into_iter().map(|(node, of)| (NodeId(node), interval(of))).collect();
-        let (plan, inputs) = (&*self.0, read_all(inputs)?);
+        let (plan, inputs) = (&*self.plan, read_all(inputs)?);
         detached(py, || {
             let (mut clear, mut executed) = (Clear::new(plan.written()), Clear::new(plan.program()));
             let (read_written, read_executed) = (
@@ -93,28 +98,40 @@ impl PySlotPlan {
 
     /// The public interface for a client.
     fn signature(&self, py: Python<'_>) -> PyResult<PySlotSignature> {
-        detached(py, || Ok(PySlotSignature(self.0.signature()?)))
+        detached(py, || Ok(PySlotSignature(self.plan.signature()?)))
     }
 
     /// CPU seconds of an execution on this computer.
     fn execution_seconds(&self, py: Python<'_>) -> PyResult<f64> {
-        detached(py, || Ok(self.0.execution_seconds()?))
+        detached(py, || Ok(self.plan.execution_seconds()?))
     }
 
     /// CPU seconds of a client on this computer: (generation of secret and evaluation keys, encryption, decryption).
     fn client_seconds(&self, py: Python<'_>) -> PyResult<(f64, f64, f64)> {
         detached(py, || {
-            let ClientSeconds { keys, encrypt, decrypt } = self.0.client_seconds()?;
+            let ClientSeconds { keys, encrypt, decrypt } = self.plan.client_seconds()?;
             Ok((keys, encrypt, decrypt))
         })
     }
 
     fn kernel(&self) -> PyRnsKernel {
-        PyRnsKernel { kernel: Arc::new(self.0.kernel().clone()), parameters: self.0.set().name().to_owned() }
+        PyRnsKernel { kernel: Arc::new(self.plan.kernel().clone()), parameters: self.plan.set().name().to_owned() }
+    }
+
+    /// Lets go of the program that an earlier execution on the CPU prepared.
+    #[staticmethod]
+    fn let_go() {
+        let_go_but(None);
+    }
+
+    /// Bytes of its program as an earlier execution on the CPU prepared it, which the next one reads. Lets go of any other program's.
+    fn prepared_bytes(&self) -> usize {
+        let_go_but(Some(&self.kept));
+        self.kept.bytes()
     }
 
     /// JSON of parameters, keys and their sizes, operations, and level, scale and error bound of every node.
     fn to_json(&self, py: Python<'_>) -> PyResult<String> {
-        detached(py, || Ok(self.0.facts()?.to_string()))
+        detached(py, || Ok(self.plan.facts()?.to_string()))
     }
 }

@@ -15,7 +15,7 @@ use polyfabric_program::rns::homomorphic::{Complex, NodeId, OBSERVED, Values, ce
 use polyfabric_program::rns::lowering::check_keys;
 use polyfabric_program::rns::signature::{Encoding, Signature, Terminal};
 use polyfabric_runtime::Progress;
-use polyfabric_runtime::rns::cpu::{Executor, ExecutorOptions};
+use polyfabric_runtime::rns::cpu::Executor;
 use polyfabric_runtime::rns::interpreter;
 use polyfabric_schemes::ckks::CkksCiphertext;
 use polyfabric_schemes::generation::KeyGeneration;
@@ -332,7 +332,7 @@ impl PySlotClient {
         inputs: BTreeMap<String, PyValues>,
         outputs: &PySlotCiphertexts,
     ) -> PyResult<BTreeMap<u32, f64>> {
-        let plan = &*plan.0;
+        let plan = &*plan.plan;
         let inputs = read_all(inputs)?;
         detached(py, || {
             let clear = evaluate(plan.program(), &inputs).map_err(Failure::of(Kind::Input))?;
@@ -455,7 +455,7 @@ impl PySlotServer {
 
     /// Fails unless all keys that `plan` reads are present, before a run needs them.
     fn expect_keys(&self, plan: &PySlotPlan) -> PyResult<()> {
-        let plan = &*plan.0;
+        let plan = &*plan.plan;
         self.origin.expect_set(&plan.set())?;
         Ok(check_keys(plan.program(), plan.kernel(), &self.keys).map_err(Failure::of(Kind::Input))?)
     }
@@ -481,19 +481,17 @@ impl PySlotServer {
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<PySlotCiphertexts> {
-        let (kernel, server) = (plan.0.kernel(), &*self.keys);
-        let compact = plan.0.compact_plaintexts();
+        let (kept, plan, server) = (&plan.kept, &*plan.plan, &*self.keys);
         let callback = Callback::new(progress);
         detached(py, || {
             self.origin.expect(&inputs.origin)?;
             let inputs: Vec<&RnsPolynomial> = inputs.polynomials.iter().collect();
             let outputs = match threads {
                 Some(threads) => {
-                    let options = ExecutorOptions { threads, compact_plaintexts: compact };
-                    let executor = Executor::with_options(kernel, server, options).map_err(run_failure)?;
+                    let executor = Executor::of(kept.of(plan, server, threads)?, server).map_err(run_failure)?;
                     executor.run(&inputs, &CallbackProgress(&callback))
                 }
-                None => interpreter::run(kernel, server, &inputs, &CallbackProgress(&callback)),
+                None => interpreter::run(plan.kernel(), server, &inputs, &CallbackProgress(&callback)),
             };
             Ok(self.results(outputs.map_err(run_failure)?))
         })

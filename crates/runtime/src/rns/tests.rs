@@ -1,6 +1,6 @@
 //! Does the CPU runtime give the interpreter's words for any program, ring, keys and options?
 
-use super::cpu::{Executor, ExecutorOptions, Tuning, buffer_bytes};
+use super::cpu::{Executor, ExecutorOptions, Prepared, Tuning, buffer_bytes};
 use super::{RunError, interpreter};
 use crate::NoProgress;
 use polyfabric_kernels::RingDegree;
@@ -363,6 +363,38 @@ proptest! {
 fn random_programs_of_a_larger_ring() {
     for seed in 0..8 {
         agree(seed, 12, 3, 2, 30).unwrap();
+    }
+}
+
+/// Keys of two owners, each with a ring of its own, also at the same time.
+#[test]
+fn a_prepared_program_serves_several_keys() {
+    let generator = &mut StdRng::seed_from_u64(21);
+    let own = |generator: &mut StdRng| {
+        let ring = ring(10, 3, 2, &mut StdRng::seed_from_u64(22));
+        let keys = keys(&ring, GadgetLiteral::hybrid(5, 2, 0), &IDS, generator);
+        (ring, keys)
+    };
+    let owners = [own(generator), own(generator)];
+    let rows = owners[0].1.get(IDS[0]).unwrap().gadget().terms().len();
+    let program = program(&owners[0].0, rows, 30, generator);
+    let inputs = inputs(&program, &owners[0].0, generator);
+    let inputs: Vec<&RnsPolynomial> = inputs.iter().collect();
+    for compact_plaintexts in [false, true] {
+        let options = ExecutorOptions { threads: 2, compact_plaintexts };
+        let prepared = Arc::new(Prepared::new(&program, &owners[0].0, options).unwrap());
+        std::thread::scope(|scope| {
+            for (_, keys) in &owners {
+                let (prepared, program, inputs) = (&prepared, &program, &inputs);
+                scope.spawn(move || {
+                    let expected = interpreter::run(program, keys, inputs, &NoProgress).unwrap();
+                    for _ in 0..3 {
+                        let executor = Executor::of(Arc::clone(prepared), keys).unwrap();
+                        assert!(executor.run(inputs, &NoProgress).unwrap() == expected);
+                    }
+                });
+            }
+        });
     }
 }
 

@@ -78,13 +78,13 @@ impl Executor {
         arena: &mut Arena,
         progress: &dyn Progress,
     ) {
-        let words = self.program.degree.get();
+        let words = self.prepared.program.degree.get();
         let slots = outputs.iter_mut().flat_map(|output| output.words_mut().chunks_exact_mut(words));
         let slots = slots.chain(arena.chunks_exact_mut(words)).map(RwLock::new).collect();
         let buffers = Buffers { slots, inputs };
-        let total = self.schedule.levels.len() as u64;
+        let total = self.prepared.schedule.levels.len() as u64;
         let mut scratch = Scratch::default();
-        for (done, level) in self.schedule.levels.iter().enumerate() {
+        for (done, level) in self.prepared.schedule.levels.iter().enumerate() {
             progress.update("run", done as u64, total);
             self.level(level, &buffers, &mut scratch);
         }
@@ -104,7 +104,7 @@ impl Executor {
         while let [placed, after @ ..] = rest {
             cancel::check();
             rest = after;
-            let step = &self.steps.steps[placed.step as usize];
+            let step = &self.prepared.steps.steps[placed.step as usize];
             match &step.kind {
                 StepKind::Convert { converter, conversion } => {
                     self.convert(*converter as usize, *conversion, step, placed, buffers);
@@ -154,7 +154,7 @@ impl Executor {
     }
 
     fn step(&self, step: &Step, placed: &Placed, buffers: &Buffers<'_>) {
-        let limb: Limb = self.ring.limb(step.limb);
+        let limb: Limb = self.prepared.ring.limb(step.limb);
         let mut result = buffers.write(placed.results[0]);
         let result: &mut [u64] = &mut result;
         let own = placed.operands.iter().position(|&slot| slot == Some(placed.results[0]));
@@ -201,25 +201,30 @@ impl Executor {
             }
             StepKind::Forward => {
                 load(result);
-                let ntt = self.ring.ntt(step.limb);
+                let ntt = self.prepared.ring.ntt(step.limb);
                 let ahead = self.ahead(placed, buffers);
                 if placed.open { ntt.forward_begin(result, &[&ahead]) } else { ntt.forward(result) }
             }
             StepKind::Inverse => {
-                let ntt = self.ring.ntt(step.limb);
+                let ntt = self.prepared.ring.ntt(step.limb);
                 if own.is_some() { ntt.inverse(result) } else { ntt.inverse_of(&words(0), result) }
             }
             StepKind::Weigh { converter, source, balanced } => {
                 load(result);
-                self.steps.converters[*converter as usize].weigh(*source as usize, *balanced, result);
+                self.prepared.steps.converters[*converter as usize].weigh(*source as usize, *balanced, result);
             }
             StepKind::Combine { converter, target, balanced } => {
                 let weighed: Vec<Words<'_, '_>> = (0..step.operands.len()).map(words).collect();
                 let weighed: Vec<&[u64]> = weighed.iter().map(|words| &words[..]).collect();
-                self.steps.converters[*converter as usize].combine(*target as usize, *balanced, &weighed, result);
+                self.prepared.steps.converters[*converter as usize].combine(
+                    *target as usize,
+                    *balanced,
+                    &weighed,
+                    result,
+                );
             }
             StepKind::Permute(index) => {
-                self.steps.permutations[*index as usize].apply(&words(0), result, placed.next_use)
+                self.prepared.steps.permutations[*index as usize].apply(&words(0), result, placed.next_use)
             }
             StepKind::Substitute(element) => element.apply(limb.modulus(), &words(0), result),
             StepKind::SubScale(factor) if placed.finish[1] => {
@@ -252,7 +257,7 @@ impl Executor {
         buffers: &Buffers<'_>,
         result: &mut [u64],
     ) {
-        let (ntt, limb) = (self.ring.ntt(step.limb), self.ring.limb(step.limb));
+        let (ntt, limb) = (self.prepared.ring.ntt(step.limb), self.prepared.ring.limb(step.limb));
         let other = |operand| (own != Some(operand)).then(|| self.words(step, placed, buffers, operand));
         let a = other(0);
         // The buffer of b, unless it is that of the result.
@@ -284,12 +289,12 @@ impl Executor {
     }
 
     fn convert(&self, converter: usize, conversion: Conversion, step: &Step, placed: &Placed, buffers: &Buffers<'_>) {
-        let converter = &self.steps.converters[converter];
+        let converter = &self.prepared.steps.converters[converter];
         let sources: Vec<Words<'_, '_>> =
             (0..step.operands.len()).map(|operand| self.words(step, placed, buffers, operand)).collect();
         let mut targets: Vec<_> = placed.results.iter().map(|&slot| buffers.write(slot)).collect();
         // Columns of all limbs, distributed over threads.
-        let columns = self.program.degree.get().div_ceil(CONVERSION_COLUMNS);
+        let columns = self.prepared.program.degree.get().div_ceil(CONVERSION_COLUMNS);
         let mut chunks: Vec<Vec<&mut [u64]>> = (0..columns).map(|_| Vec::with_capacity(targets.len())).collect();
         for target in &mut targets {
             let target: &mut [u64] = target;
@@ -297,7 +302,7 @@ impl Executor {
         }
         let run = |(index, targets): (usize, &mut Vec<&mut [u64]>)| {
             let start = index * CONVERSION_COLUMNS;
-            let end = (start + CONVERSION_COLUMNS).min(self.program.degree.get());
+            let end = (start + CONVERSION_COLUMNS).min(self.prepared.program.degree.get());
             let sources: Vec<&[u64]> = sources.iter().map(|source| &source[start..end]).collect();
             match conversion {
                 Conversion::Approximate => converter.convert(&sources, targets, placed.next_use),

@@ -160,7 +160,7 @@ impl Executor {
 
     /// The key of an inner product, and its rows.
     fn factors(&self, placed: &Placed) -> (u32, &[u16]) {
-        let StepKind::InnerProduct { key, rows } = &self.steps.steps[placed.step as usize].kind else {
+        let StepKind::InnerProduct { key, rows } = &self.prepared.steps.steps[placed.step as usize].kind else {
             unreachable!("a group of inner products")
         };
         (*key, rows)
@@ -175,9 +175,9 @@ impl Executor {
 
     /// Inner products region by region: prefetches the next key words while transforms are finished, which takes as long.
     fn together(&self, group: &[Placed], buffers: &Buffers<'_>, scratch: &mut Scratch) {
-        let step = |placed: &Placed| &self.steps.steps[placed.step as usize];
+        let step = |placed: &Placed| &self.prepared.steps.steps[placed.step as usize];
         let first = step(&group[0]).limb;
-        let (ntt, limb) = (self.ring.ntt(first), self.ring.limb(first));
+        let (ntt, limb) = (self.prepared.ring.ntt(first), self.prepared.ring.limb(first));
         let mut space = scratch.take(group.iter().map(|placed| 2 * self.factors(placed).1.len()).sum());
         let mut left = &mut space[..];
         let mut sets: Vec<Digits<'_, '_>> = Vec::new();
@@ -205,7 +205,7 @@ impl Executor {
         }
         // A set of digits prefetches the next region of one key, or its share.
         let shares = sets.len().div_ceil(keys.len());
-        for Regions { this, next } in regions(self.program.degree.get(), ntt.region()) {
+        for Regions { this, next } in regions(self.prepared.program.degree.get(), ntt.region()) {
             for (number, set) in sets.iter_mut().enumerate() {
                 let (share, parts) = (number / keys.len(), set.digits.len());
                 for (part, digit) in set.digits.iter_mut().enumerate() {
@@ -249,7 +249,7 @@ impl Executor {
             }
             None => {
                 let expand = |(&row, space): (&u16, &'b mut AlignedTorus<u64>)| {
-                    key.limb(part, usize::from(row), position, at_least(space, self.program.degree.get()))
+                    key.limb(part, usize::from(row), position, at_least(space, self.prepared.program.degree.get()))
                 };
                 Factors::Apart(rows.iter().zip(space).map(expand).collect())
             }

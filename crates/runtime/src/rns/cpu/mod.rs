@@ -1,7 +1,7 @@
 //! The CPU runtime for CKKS and BGV kernel programs, on one or several threads.
 //!
-//! [`Executor::new`] prepares a program once: it translates it to steps on single limbs (`rns/steps`), orders them and assigns buffers (`schedule`). `execute` runs the result
-//! any number of times.
+//! [`Prepared::new`] prepares a program once: it translates it to steps on single limbs (`rns/steps`), orders them and assigns buffers (`schedule`). An [`Executor`] runs the
+//! result with one set of keys, any number of times.
 
 mod effort;
 mod execute;
@@ -19,7 +19,7 @@ use polyfabric_kernels::aligned::AlignedTorus;
 use polyfabric_kernels::cancel;
 use polyfabric_kernels::isa::Isa;
 use polyfabric_program::rns::kernel::{KernelProgram, ValueType};
-use polyfabric_schemes::rns::{KeySet, Ring, RnsPolynomial, SwitchingKey};
+use polyfabric_schemes::rns::{KeySet, LimbId, Ring, RnsPolynomial, SwitchingKey};
 use public::Made;
 use schedule::ExecutionPlan;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -90,25 +90,90 @@ impl Default for ExecutorOptions {
     }
 }
 
-/// A kernel program prepared for one set of keys.
+/// A kernel program prepared for any keys of its ring: all that does not depend on them.
 #[derive(Debug)]
-pub struct Executor {
+pub struct Prepared {
     program: KernelProgram,
     ring: Arc<Ring>,
     steps: Steps,
     schedule: ExecutionPlan,
-    /// The keys of [`Steps::keys`], with the position of each of the ring's limbs in the key.
-    keys: Vec<(Arc<SwitchingKey>, Vec<Option<usize>>)>,
+    options: ExecutorOptions,
     /// For the limbs of [`Steps::plaintexts`], log2 of the power of X that each is a polynomial in ([`log2_apart`]).
     apart: Vec<u32>,
     /// Those limbs, with each value once; empty if they are made at each use.
     plaintexts: Vec<AlignedTorus<u64>>,
     outputs: Vec<ValueType>,
-    pool: Option<rayon::ThreadPool>,
-    /// Buffers of earlier runs, whose pages are already mapped.
-    arenas: Mutex<Vec<Arena>>,
+    /// The buffers of an earlier run, whose pages are already mapped. Runs at the same time have their own, and one of them stays.
+    arena: Mutex<Option<Arena>>,
     /// Unused limbs of public polynomials made at their use: one per thread.
     unused: Mutex<Vec<Made>>,
+}
+
+impl Prepared {
+    /// Prepares `program` for keys of `ring`.
+    ///
+    /// # Errors
+    /// [`RunError`] if the program is inconsistent or has another ring, or if the system refuses the threads.
+    pub fn new(program: &KernelProgram, ring: &Arc<Ring>, options: ExecutorOptions) -> Result<Self, RunError> {
+        Self::with_tuning(program, ring, options, Tuning::of(program))
+    }
+
+    fn with_tuning(
+        program: &KernelProgram,
+        ring: &Arc<Ring>,
+        options: ExecutorOptions,
+        tuning: Tuning,
+    ) -> Result<Self, RunError> {
+        program.check()?;
+        check_ring(program, ring)?;
+        let pool = pool(options.threads)?;
+        let steps = Steps::new(program, tuning.combine_bytes);
+        let schedule = ExecutionPlan::new(&steps, tuning, pool.is_some());
+        let apart = log2_apart(program, &steps.plaintexts);
+        let plaintexts = if options.compact_plaintexts {
+            Vec::new()
+        } else {
+            public::prepared(program, ring, &steps.plaintexts, &apart, pool.as_ref())
+        };
+        let outputs = program.outputs.iter().map(|output| program.value(output.value).clone()).collect();
+        let (program, ring) = (program.clone(), Arc::clone(ring));
+        let (arena, unused) = (Mutex::default(), Mutex::default());
+        Ok(Self { program, ring, steps, schedule, options, apart, plaintexts, outputs, arena, unused })
+    }
+
+    /// Its options.
+    pub fn options(&self) -> ExecutorOptions {
+        self.options
+    }
+
+    /// Bytes of a run's buffers, in addition to inputs, outputs, keys and plaintexts. They are reused by later runs.
+    pub fn buffer_bytes(&self) -> usize {
+        self.schedule.slots * self.program.degree.get() * size_of::<u64>()
+    }
+
+    /// The bytes of the prepared public polynomials.
+    pub fn plaintext_bytes(&self) -> usize {
+        self.plaintexts.iter().map(|words| size_of_val(&words[..])).sum()
+    }
+}
+
+/// The threads of a run; `None` for one.
+fn pool(threads: usize) -> Result<Option<rayon::ThreadPool>, RunError> {
+    if threads == 1 {
+        return Ok(None);
+    }
+    let builder = rayon::ThreadPoolBuilder::new().num_threads(threads).start_handler(cancel::Token::on_threads());
+    builder.build().map(Some).map_err(|error| RunError::Threads { threads, cause: error.to_string() })
+}
+
+/// A kernel program prepared for one set of keys.
+#[derive(Debug)]
+pub struct Executor {
+    prepared: Arc<Prepared>,
+    /// The keys of [`Steps::keys`], with the position of each of the ring's limbs in the key.
+    keys: Vec<(Arc<SwitchingKey>, Vec<Option<usize>>)>,
+    /// Its threads have the caller's cancellation.
+    pool: Option<rayon::ThreadPool>,
 }
 
 /// The consecutive buffers of one run.
@@ -137,63 +202,51 @@ impl Executor {
         options: ExecutorOptions,
         tuning: Tuning,
     ) -> Result<Self, RunError> {
+        Self::of(Arc::new(Prepared::with_tuning(program, keys.ring(), options, tuning)?), keys)
+    }
+
+    /// A prepared program with `keys`.
+    ///
+    /// # Errors
+    /// As [`Self::with_options`].
+    pub fn of(prepared: Arc<Prepared>, keys: &KeySet) -> Result<Self, RunError> {
         Isa::selected()?;
-        program.check()?;
-        let ring = Arc::clone(keys.ring());
-        check_ring(program, &ring)?;
-        check_keys(program, keys)?;
-        let pool = match options.threads {
-            1 => None,
-            threads => {
-                let built = rayon::ThreadPoolBuilder::new()
-                    .num_threads(threads)
-                    .start_handler(cancel::Token::on_threads())
-                    .build();
-                Some(built.map_err(|error| RunError::Threads { threads, cause: error.to_string() })?)
-            }
-        };
-        let steps = Steps::new(program, tuning.combine_bytes);
-        let schedule = ExecutionPlan::new(&steps, tuning, pool.is_some());
+        check_ring(&prepared.program, keys.ring())?;
+        check_keys(&prepared.program, keys)?;
+        let limbs = keys.ring().limb_ids();
         let place = |key: &Arc<SwitchingKey>| {
-            let position = |limb| key.limbs().iter().position(|&other| other == limb);
-            (Arc::clone(key), ring.limb_ids().into_iter().map(position).collect())
+            let position = |&limb: &LimbId| key.limbs().iter().position(|&other| other == limb);
+            (Arc::clone(key), limbs.iter().map(position).collect())
         };
-        let bound = steps.keys.iter().map(|&id| Ok(place(keys.get(id)?))).collect::<Result<_, RunError>>()?;
-        let apart = log2_apart(program, &steps.plaintexts);
-        let plaintexts = if options.compact_plaintexts {
-            Vec::new()
-        } else {
-            public::prepared(program, &ring, &steps.plaintexts, &apart, pool.as_ref())
-        };
-        let outputs = program.outputs.iter().map(|output| program.value(output.value).clone()).collect();
-        let program = program.clone();
-        let (arenas, unused) = (Mutex::default(), Mutex::default());
-        Ok(Self { program, ring, steps, schedule, keys: bound, apart, plaintexts, outputs, pool, arenas, unused })
+        let bound = prepared.steps.keys.iter().map(|&id| Ok(place(keys.get(id)?))).collect::<Result<_, RunError>>()?;
+        let pool = pool(prepared.options.threads)?;
+        Ok(Self { prepared, keys: bound, pool })
     }
 
     pub fn program(&self) -> &KernelProgram {
-        &self.program
+        &self.prepared.program
     }
 
-    /// Bytes of a run's buffers, in addition to inputs, outputs, keys and plaintexts. They are reused by later runs.
+    /// [`Prepared::buffer_bytes`].
     pub fn buffer_bytes(&self) -> usize {
-        self.schedule.slots * self.program.degree.get() * size_of::<u64>()
+        self.prepared.buffer_bytes()
     }
 
-    /// The bytes of the prepared public polynomials.
+    /// [`Prepared::plaintext_bytes`].
     pub fn plaintext_bytes(&self) -> usize {
-        self.plaintexts.iter().map(|words| size_of_val(&words[..])).sum()
+        self.prepared.plaintext_bytes()
     }
 
     /// Limbs of keys, with all rows of both halves, that a run reads or expands: once for all inner products of a group.
     pub fn key_limbs_read(&self) -> usize {
-        self.schedule.key_limbs_read(&self.steps)
+        self.prepared.schedule.key_limbs_read(&self.prepared.steps)
     }
 
     /// Zero polynomials of the outputs' types, for [`Self::run_into`].
     pub fn outputs(&self) -> Vec<RnsPolynomial> {
-        let zero = |value: &ValueType| RnsPolynomial::zero(self.program.degree, value.limbs.as_slice(), value.domain);
-        self.outputs.iter().map(zero).collect()
+        let zero =
+            |value: &ValueType| RnsPolynomial::zero(self.prepared.program.degree, value.limbs.as_slice(), value.domain);
+        self.prepared.outputs.iter().map(zero).collect()
     }
 
     /// Runs the program on `inputs`, one polynomial per program input, and returns the outputs in order.
@@ -216,18 +269,19 @@ impl Executor {
         outputs: &mut [RnsPolynomial],
         progress: &dyn Progress,
     ) -> Result<(), RunError> {
-        check_inputs(&self.program, &self.ring, inputs)?;
-        let types = self.outputs.iter().map(|value| (value.limbs.as_slice(), value.domain));
+        check_inputs(&self.prepared.program, &self.prepared.ring, inputs)?;
+        let types = self.prepared.outputs.iter().map(|value| (value.limbs.as_slice(), value.domain));
         let given = outputs.iter().map(|output| (output.limbs(), output.domain()));
         assert!(types.eq(given), "outputs of the program's types");
-        let words = self.program.degree.get();
-        let arena = self.arenas.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut arena = arena.unwrap_or_else(|| Arena::zeros(self.schedule.slots * words));
+        let words = self.prepared.program.degree.get();
+        let held = || self.prepared.arena.lock().unwrap_or_else(PoisonError::into_inner);
+        let arena = held().take();
+        let mut arena = arena.unwrap_or_else(|| Arena::zeros(self.prepared.schedule.slots * words));
         match &self.pool {
             Some(pool) => pool.install(|| self.execute(inputs, outputs, &mut arena, progress)),
             None => self.execute(inputs, outputs, &mut arena, progress),
         }
-        self.arenas.lock().unwrap_or_else(PoisonError::into_inner).push(arena);
+        *held() = Some(arena);
         Ok(())
     }
 }

@@ -73,7 +73,7 @@ impl Drop for InUse<'_> {
 impl Executor {
     /// Limb `index` of the public polynomials, each value once.
     fn public<'b, 'a>(&'b self, index: u32) -> Words<'b, 'a> {
-        match self.plaintexts.get(index as usize) {
+        match self.prepared.plaintexts.get(index as usize) {
             Some(words) => Words::Slice(words),
             None => Words::Made(self.made(index)),
         }
@@ -82,30 +82,36 @@ impl Executor {
     /// Limb `index` of the public polynomials, all N words.
     pub(super) fn whole<'b, 'a>(&'b self, index: u32) -> Words<'b, 'a> {
         let words = self.public(index);
-        if self.apart[index as usize] == 0 {
+        if self.prepared.apart[index as usize] == 0 {
             return words;
         }
-        let mut whole = AlignedTorus::zeros(self.program.degree.get());
+        let mut whole = AlignedTorus::zeros(self.prepared.program.degree.get());
         ntt::repeat(&words, &mut whole);
         Words::Repeated(whole)
     }
 
     /// Limb `index` of the public polynomials, reused or made again.
     fn made(&self, index: u32) -> InUse<'_> {
-        let mut free = self.unused.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = self.prepared.unused.lock().unwrap_or_else(PoisonError::into_inner);
         let same = free.iter().position(|made| made.index == Some(index));
         // Replace the oldest: others may still be wanted.
         let made = if free.is_empty() { Made::default() } else { free.remove(same.unwrap_or(0)) };
         drop(free);
-        let mut limb = InUse { made, unused: &self.unused };
+        let mut limb = InUse { made, unused: &self.prepared.unused };
         if limb.made.index != Some(index) {
             // Invalid while it is overwritten.
             limb.made.index = None;
-            let (degree, log2_apart) = (self.program.degree.get(), self.apart[index as usize]);
+            let (degree, log2_apart) = (self.prepared.program.degree.get(), self.prepared.apart[index as usize]);
             limb.made.length = degree >> log2_apart;
             let words = limb.made.words.get_or_insert_with(|| AlignedTorus::zeros(degree));
             let words = &mut words[..limb.made.length];
-            write_plaintext(&self.program, &self.ring, self.steps.plaintexts[index as usize], log2_apart, words);
+            write_plaintext(
+                &self.prepared.program,
+                &self.prepared.ring,
+                self.prepared.steps.plaintexts[index as usize],
+                log2_apart,
+                words,
+            );
             limb.made.index = Some(index);
         }
         limb
@@ -113,7 +119,8 @@ impl Executor {
 
     /// The factor of a product that is a public polynomial with repeated values.
     pub(super) fn repeated_factor(&self, step: &Step) -> Option<usize> {
-        let repeats = |place: &Place| matches!(*place, Place::Plaintext(index) if self.apart[index as usize] > 0);
+        let repeats =
+            |place: &Place| matches!(*place, Place::Plaintext(index) if self.prepared.apart[index as usize] > 0);
         match step.kind {
             StepKind::Multiply | StepKind::MultiplyAdd => step.operands[..2].iter().position(repeats),
             _ => None,
@@ -133,7 +140,7 @@ impl Executor {
         result: &mut [u64],
     ) {
         let Place::Plaintext(index) = step.operands[factor] else { return };
-        let limb = self.ring.limb(step.limb);
+        let limb = self.prepared.ring.limb(step.limb);
         let values = self.public(index);
         let own = |operand: usize| placed.operands[operand] == Some(placed.results[0]);
         let other = |operand: usize| (!own(operand)).then(|| self.words(step, placed, buffers, operand));
@@ -143,7 +150,7 @@ impl Executor {
             let at = number * PIECE..number * PIECE + result.len();
             let factors = &mut piece[..result.len()];
             // A value's row may be longer than the chunk.
-            let log2 = self.apart[index as usize];
+            let log2 = self.prepared.apart[index as usize];
             ntt::repeat(&values[at.start >> log2..((at.end - 1) >> log2) + 1], factors);
             let a = a.as_ref().map(|a| &a[at.clone()]);
             match (a, &addend) {
