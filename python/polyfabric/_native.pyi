@@ -1,6 +1,6 @@
 """Types of the native module, which is private: users import `polyfabric`."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from os import PathLike
 
 import numpy as np
@@ -114,10 +114,10 @@ class Program:
         memory: int | None = None,
     ) -> tuple[KernelProgram, str]: ...
     def on_slots(
-        self, batch: int, entries: int, memory: int | None = None
+        self, batch: int, entries: int, summed: Collection[str], memory: int | None = None
     ) -> tuple[SlotProgram, list[_Terminal], list[_Terminal]]: ...
 
-_Terminal = tuple[str, int, list[str | int]]
+_Terminal = tuple[str, int, list[str | int], bool]
 _Slots = (
     list[int] | tuple[list[float], list[float]] | NDArray[np.int64] | tuple[NDArray[np.float64], NDArray[np.float64]]
 )

@@ -122,7 +122,7 @@ mixed = one.in_batches(3)
 
 product = pf.program(x=pf.Int(0, 3), y=pf.Int(0, 3))(lambda x, y: x * y % 5)
 small = product.in_batches(3)
-three_sums = pf.program(x=pf.Int(0, 3), y=pf.Int(0, 3))(lambda x, y: x + y).in_batches(3)
+larger_ones = pf.program(x=pf.Int(0, 3), y=pf.Int(0, 3))(lambda x, y: pf.max(x, y)).in_batches(3)
 SMALL, RESULT = {"x": [0, 2, 3], "y": [3, 2, 3]}, [0, 4, 4]
 
 
@@ -276,7 +276,7 @@ def test_a_batch_is_flattened_as_its_items_are() -> None:
         "f": [1 << 79, 3, (1 << 80) - 1],
         "g": np.array([[True, False], [False, False], [True, True]]),
     }
-    found = batch.shapes.integers(batch.flatten(inputs), outputs=False)
+    found = batch.shapes.integers(batch.flatten(inputs))
     items = [{name: values[at] for name, values in inputs.items()} for at in range(3)]
     assert found == [batch.integers.flatten(item) for item in items]
 
@@ -327,15 +327,19 @@ def test_the_cost_of_a_batch_counts_its_inputs() -> None:
     report = small.cost(parameters=TOY)
     assert report["batch"] == small.batch
     assert "inputs at once" in report.table()
-    alone, each = report["one_by_one"], product.cost()
-    assert (alone["parameters"], alone["key_bytes"]) == (each["parameters"], each["server_key_bytes"])
-    least = alone["cheaper_from"] or alone["lanes"] + 1
-    assert (least - 1) * alone["seconds"] <= report["seconds"]
-    assert alone["cheaper_from"] is None or report["seconds"] < least * alone["seconds"]
+    ways, each = report["ways"], product.cost()
+    tfhe, slots = ways["tfhe"], ways["slots"]
+    assert (tfhe["parameters"], tfhe["key_bytes"]) == (each["parameters"], each["server_key_bytes"])
+    assert (slots["parameters"], slots["memory_bytes"]) == (TOY, report["memory_bytes"])
+    alone = tfhe["seconds"] / small.batch
+    least = ways["cheaper_from"] or ways["lanes"] + 1
+    assert (least - 1) * alone <= slots["seconds"] * (1 + 1e-9)
+    assert ways["cheaper_from"] is None or slots["seconds"] < least * alone
+    assert ways["cheaper"] == ("slots" if small.batch >= least else "tfhe")
 
 
 def test_one_prepared_program_serves_several_keys() -> None:
-    plan, other = small.plan(TOY, security=0), three_sums.plan(TOY, security=0)
+    plan, other = small.plan(TOY, security=0), larger_ones.plan(TOY, security=0)
     owners = [pf.Keys.generate(plan) for _ in range(2)]
 
     def answers(on: Plan, keys: pf.Keys, inputs: dict) -> list[int]:
@@ -347,7 +351,7 @@ def test_one_prepared_program_serves_several_keys() -> None:
         assert answers(plan, keys, SMALL) == RESULT
     assert plan.native.prepared_bytes() > 0
     # One program is kept.
-    assert answers(other, pf.Keys.generate(other), SMALL) == [3, 4, 6]
+    assert answers(other, pf.Keys.generate(other), SMALL) == [3, 2, 3]
     assert other.native.prepared_bytes() > 0
     assert plan.native.prepared_bytes() == 0
     assert answers(plan, owners[0], SMALL) == RESULT
@@ -378,3 +382,122 @@ def test_the_command_line_names_the_largest_batch(tmp_path) -> None:
     file.write_text("import polyfabric as pf\n\nkept = pf.program(x=pf.Int(0, 3))(lambda x: x)\n")
     with rejects(pf.errors.InputError, "--batch 70000"):
         planned(f"{file}:kept", PlanOptions(), 70_000)
+
+
+# -- sums over the batch ------------------------------------------------------------------------------------------------
+
+
+@pf.program(x=pf.Int(-3, 4).vector(2), k=pf.Int(0, 3), wide=pf.UInt(8))
+def contributions(x, k, wide):
+    """What each input of a batch adds to sums."""
+    return {
+        "counts": [k == value for value in range(4)],
+        "first": x[0] + 2 * k - 1,
+        "both": x,
+        "wide": wide ^ 5,
+        "each": x[0] > k,
+        "public": pf.concat(k == 1, k >= 0),
+    }
+
+
+def summed_up(x, k, wide) -> dict:
+    """The same with Python."""
+    return {
+        "counts": [k.count(value) for value in range(4)],
+        "first": sum(own[0] + 2 * by - 1 for own, by in zip(x, k, strict=True)),
+        "both": [sum(own[0] for own in x), sum(own[1] for own in x)],
+        "wide": sum(own ^ 5 for own in wide),
+        "each": [int(own[0] > by) for own, by in zip(x, k, strict=True)],
+        "public": [k.count(1), len(k)],
+    }
+
+
+SUMMED = ("counts", "first", "both", "wide", "public")
+
+
+def random_batch(batch: int, seed: int) -> dict:
+    generator = np.random.default_rng(seed)
+    return {
+        "x": generator.integers(-3, 5, (batch, 2)).tolist(),
+        "k": generator.integers(0, 4, batch).tolist(),
+        "wide": generator.integers(0, 256, batch).tolist(),
+    }
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3, 5, 8, 13])
+def test_sums_over_a_batch(batch: int) -> None:
+    program = contributions.in_batches(batch, summed=SUMMED)
+    inputs = random_batch(batch, batch)
+    assert program.clear(inputs) == summed_up(**inputs)
+    # The same on slots, where lanes without an input add nothing.
+    assert in_lanes(program, inputs) == summed_up(**inputs)
+
+
+def test_sums_over_a_batch_run_and_travel() -> None:
+    inputs = random_batch(21, 1)
+    program = contributions.in_batches(21, summed=SUMMED)
+    result = program.run(inputs, parameters=TOY)
+    assert result.value == summed_up(**inputs)
+    assert result.correct
+    assert in_lanes(pickle.loads(pickle.dumps(program)), inputs) == result.value
+    client = pf.Client(pf.Specification.from_bytes(pf.Specification.of(program, TOY).to_bytes()), security=0)
+    server = pf.Server(program, client.evaluation_key, parameters=TOY)
+    assert client.decrypt(server.execute(client.encrypt(inputs))) == result.value
+
+
+def test_sums_without_meaning_are_refused() -> None:
+    signed = pf.program(x=pf.SInt(8), name=pf.Text(2))(lambda x, name: {"x": x + 1, "name": name})
+    for program, name in ((signed, "x"), (signed, "name")):
+        with rejects(pf.errors.ProgramError, f"'{name}'"):
+            program.in_batches(2, summed=name)
+    with rejects(pf.errors.InputError, "'sum'"):
+        contributions.in_batches(2, summed="sum")
+
+
+def test_comparisons_with_public_numbers_share_a_lookup() -> None:
+    """A table of x − 3 is one of x, so that all tables are of one vector."""
+    lookups = [line for line in contributions.in_batches(2).native.text().splitlines() if " = lookup " in line]
+    of_k = pf.program(k=pf.Int(0, 15))(lambda k: [k == value for value in range(16)]).in_batches(2).native.text()
+    assert len({line.split()[3] for line in of_k.splitlines() if " = lookup " in line}) == 1
+    assert lookups
+
+
+# -- the cheaper way ----------------------------------------------------------------------------------------------------
+
+
+def test_a_batch_one_after_another_is_the_same_with_tfhe() -> None:
+    copies = one.in_batches(3, scheme="tfhe")
+    assert (copies.scheme, copies.batch, dict(copies.inputs)) == ("tfhe", 3, dict(one.inputs))
+    result = copies.run(INPUTS, parameters="toy-256", max_failure=0)
+    assert result.expected == dict(zip(("result0", "result1", "result2", "result3"), OUTPUTS, strict=True))
+    assert copies.clear(INPUTS) == OUTPUTS == pickle.loads(pickle.dumps(copies)).clear(INPUTS)
+    copies = product.in_batches(3, scheme="tfhe")
+    assert copies.run(SMALL).value == RESULT
+    specification = pf.Specification.from_bytes(pf.Specification.of(copies).to_bytes())
+    client = pf.Client(specification)
+    assert client.decrypt(pf.Server(copies, client.evaluation_key).execute(client.encrypt(SMALL))) == RESULT
+    for wrong, part in (({"x": [0, 2], "y": [3, 2, 3]}, "'x'"), ({"x": [0, 2, 9], "y": [3, 2, 3]}, "'x.2'")):
+        with rejects(pf.errors.InputError, part):
+            copies.clear(wrong)
+
+
+def test_the_cheaper_way_is_chosen_for_the_batch() -> None:
+    few = product.in_batches(3, scheme="auto")
+    assert few.scheme == "tfhe"
+    assert few.chosen is not None
+    assert few.run(SMALL).to_dict()["chosen"] == few.chosen
+    ways = few.cost()["ways"]
+    assert ways["cheaper"] == "tfhe"
+    assert ways["slots"]["key_bytes"] > 0
+    assert ways["cheaper_from"] > 3
+    many = product.in_batches(1 << 16, scheme="auto")
+    assert many.scheme == "ckks"
+    assert many.cost()["ways"]["cheaper"] == "slots"
+    # Not chosen, so not explained.
+    assert small.chosen is None
+    with rejects(pf.errors.InputError, "'fastest'"):
+        product.in_batches(3, scheme="fastest")
+    for options in ({"summed": "result"}, {"longest_table": 16}):
+        with rejects(pf.errors.InputError, "omit"):
+            product.in_batches(3, scheme="tfhe", **options)
+        assert product.in_batches(3, scheme="auto", **options).scheme == "ckks"

@@ -98,8 +98,8 @@ def test_values_of_few_residues_have_one_form() -> None:
 
 def test_the_cost_next_to_tfhe() -> None:
     # One lookup of 256 values fails too often with every set of TFHE.
-    assert ranged.in_batches(2).cost(parameters=TOY)["one_by_one"] is None
-    assert wide.in_batches(2).cost(parameters=TOY)["one_by_one"]["seconds"] > 0
+    assert ranged.in_batches(2).cost(parameters=TOY)["ways"]["tfhe"] is None
+    assert wide.in_batches(2).cost(parameters=TOY)["ways"]["tfhe"]["seconds"] > 0
 
 
 def test_machines_and_sets_with_short_tables_get_them(tmp_path) -> None:

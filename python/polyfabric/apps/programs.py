@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import redirect_stdout, suppress
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib.machinery import SourceFileLoader
 from math import ceil
 from pathlib import Path
@@ -32,6 +32,7 @@ from ..schemes.options import BLOCK_BINARY, DERIVED, PlanOptions
 from ..schemes.plan import Plan
 from ..schemes.slot_parameters import longest_table
 from ..schemes.tfhe import DEFAULT_SETS, ElementPlan, expect_secret, expect_security, named_parameters
+from ..schemes.ways import AUTO, SLOTS, TFHE
 from . import (
     bgv_bootstrapping,
     bitonic_sorting,
@@ -144,12 +145,16 @@ def is_on_slots(name: str | Program) -> bool:
     return False
 
 
-def scheme_of(name: str, parameters: str | None = None, batch: int | None = None) -> str:
+def scheme_of(name: str, options: PlanOptions, batch: int | None = None, scheme: str | None = None) -> str:
     """The scheme of a program for `planned`: "tfhe", "ckks" or "bgv"."""
-    own = on_slots(name, parameters)
-    if own is None:
-        return "tfhe" if batch is None or name in REPEATED else "ckks"
-    return own.scheme
+    own = on_slots(name, options.parameters)
+    if own is not None:
+        return own.scheme
+    if batch is None or name in REPEATED:
+        return "tfhe"
+    return (
+        _in_batches(load(name), batch, scheme, options).scheme if scheme == AUTO else {TFHE: "tfhe"}.get(scheme, "ckks")
+    )
 
 
 def microbenchmark(name: str, parameters: str | None, batch: int) -> _native.RnsKernel:
@@ -311,22 +316,36 @@ def timed(name: str, parameters: str | None, batch: int, machine: Machine) -> El
     return ElementPlan.built_in(name, parameters or default_set(name, machine), batch, machine=machine)
 
 
-def planned_to_time(name: str | Program, options: PlanOptions, batch: int | None = None) -> Plan:
+def planned_to_time(
+    name: str | Program, options: PlanOptions, batch: int | None = None, scheme: str | None = None
+) -> Plan:
     """Plans any program for timing on a machine: as `planned`, and the digits application on `batch` images or one."""
     if name == "digits":
         from .digits.classify import prepare
 
         return prepare(batch or 1, options)[0]
-    return planned(name, options, batch)
+    return planned(name, options, batch, scheme)
 
 
-def planned(name: str | Program, options: PlanOptions, batch: int | None = None, *, to_run: bool = False) -> Plan:
-    """Plans a program, except those that run only with their data: a built-in one on `batch` ciphertexts, your own in batches with CKKS.
+def planned(
+    name: str | Program,
+    options: PlanOptions,
+    batch: int | None = None,
+    scheme: str | None = None,
+    *,
+    to_run: bool = False,
+) -> Plan:
+    """Plans a program, except those that run only with their data: a built-in one on `batch` ciphertexts, your own in batches with `scheme`,
+    by default on slots.
 
     A program of a paper has the paper's parameter set by default; `to_run`: it is planned for execution, not for timing.
     """
     named = options.parameters if isinstance(options.parameters, str) else None
     own = on_slots(name, named)
+    if scheme is not None and (own is not None or batch is None or name in REPEATED):
+        raise InputError(
+            f"--scheme {scheme} is for a batch of inputs of your own program on integers; add --batch, or omit it"
+        )
     if own is None and name in _native.built_in_names():
         return _built_in(name, options, batch or 1)
     if name == "adder":
@@ -343,7 +362,22 @@ def planned(name: str | Program, options: PlanOptions, batch: int | None = None,
         raise InputError(f"--batch {batch}: {name} takes at most {MOST_BATCH:,} inputs at once; run several batches")
     if batch is None:
         return make_plan(program, options)
-    return make_plan(program.in_batches(batch, longest_table=_longest_table(options)), options)
+    return make_plan(_in_batches(program, batch, scheme, options), options)
+
+
+def _in_batches(program: Program, batch: int, scheme: str | None, options: PlanOptions) -> Program:
+    """The program in batches with `scheme`. If a machine or a set is named, "auto" is its scheme."""
+    if scheme == AUTO and options.machine is not None:
+        scheme = SLOTS if options.machine.on_slots else TFHE
+    if scheme == AUTO and options.parameters is not None:
+        scheme = TFHE if options.parameters in _native.parameter_names() else SLOTS
+    return _made(program, batch, scheme or SLOTS, _longest_table(options) if scheme in (None, SLOTS) else None)
+
+
+@lru_cache(maxsize=1)
+def _made(program: Program, batch: int, scheme: str, entries: int | None) -> Program:
+    """The program in batches; a command asks for its scheme first, then for its plan."""
+    return program.in_batches(batch, scheme=scheme, longest_table=entries)
 
 
 def _longest_table(options: PlanOptions) -> int | None:

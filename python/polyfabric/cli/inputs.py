@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..apps.programs import read as read_file
 from ..errors import InputError
+from ..language.copies import CopiesProgram
 from ..language.fixed_type import FixedType
 from ..language.lane_program import LaneProgram
 from ..language.traced import TracedProgram
@@ -99,7 +100,7 @@ def of(program: TracedProgram, given: tuple[str, ...]) -> dict[str, Any]:
 
 def _batch(program: TracedProgram) -> int | None:
     """Number of inputs that an execution takes; `None` if it takes one."""
-    return program.batch if isinstance(program, LaneProgram) else None
+    return program.batch if isinstance(program, LaneProgram | CopiesProgram) else None
 
 
 def _drawn_elements(kind: Type, generator: np.random.Generator) -> Any:  # noqa: ANN401 - a number, or a list of them

@@ -11,13 +11,14 @@ from ..host.computer import MOST_THREADS
 from ..language.types import MOST_ELEMENTS
 from ..run import file_steps
 from ..schemes.options import SECRETS
+from ..schemes.ways import SCHEMES
 from . import machine_choices, memory_option, named, run_applications, run_program
 from .grouped import Grouped
 from .run_options import RunOptions
 
 HEADINGS = {
     "Where and how": ("on", "parameters", "secret", "threads", "memory", "unroll", "key_switch", "readings", "widths"),
-    "Inputs": ("given", "batch", "image", "images", "rows", "query", "board", "size", "generations"),
+    "Inputs": ("given", "batch", "scheme", "image", "images", "rows", "query", "board", "size", "generations"),
     "Keys and steps": ("folder", "step", "public", "circuit_privacy", "flood"),
     "Limits": ("max_failure", "security"),
     "Output": ("cost", "measure", "report_to", "as_json"),
@@ -50,6 +51,11 @@ EXAMPLES = (
     type=click.IntRange(1, MOST_ELEMENTS),
     metavar="N",
     help="Ciphertexts of a built-in program; inputs of your own on integers, at once with CKKS.",
+)
+@click.option(
+    "--scheme",
+    type=click.Choice(SCHEMES),
+    help="With --batch of your own program: slots, all inputs at once with CKKS, the default; tfhe, one after another; auto, what takes less time.",
 )
 @click.option(
     "--image", type=click.IntRange(0), metavar="INDEX", help="digits, resnet20 and trained models: this held-out image."

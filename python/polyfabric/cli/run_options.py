@@ -21,6 +21,7 @@ from .console import security_warnings
 
 FLAGS = {
     "batch": "--batch",
+    "scheme": "--scheme",
     "image": "--image",
     "images": "--images",
     "board": "--board",
@@ -85,6 +86,7 @@ class RunOptions:
     widths: str = OWN
     flood: float | None = None
     batch: int | None = None
+    scheme: str | None = None
     image: int | None = None
     images: int | None = None
     board: str | None = None

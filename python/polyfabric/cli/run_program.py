@@ -15,7 +15,7 @@ from ..host.progress import bars, working
 from ..language.fixed_type import FixedType
 from ..language.traced import TracedProgram
 from ..language.types import TextType
-from ..run.execution import estimated_place, run_plan, unguarded
+from ..run.execution import cost_of, estimated_place, run_plan, unguarded
 from ..run.file_steps import Decrypted, Steps
 from ..schemes.plan import RunResult, plain
 from ..schemes.tfhe import ElementResult
@@ -28,7 +28,7 @@ from .show_elements import SHOWN
 def run(options: RunOptions) -> int:
     """Runs, prints and returns the exit status: 0 if the result equals the clear program's."""
     with working(f"loading {options.program}"):
-        scheme = programs.scheme_of(options.program, options.parameters, options.batch)
+        scheme = programs.scheme_of(options.program, options.options, options.batch, options.scheme)
     options.take_only(*(name for name in FLAGS if name not in OWNERS))
     if options.cost:
         of_runs = {"--threads": options.threads, "--report": options.report_to}
@@ -45,7 +45,9 @@ def run(options: RunOptions) -> int:
     if options.step is not None:
         return _step(options, scheme)
     with options.kept_keys(scheme) as (keys, progress):
-        planned = programs.planned(options.program, options.options_with(keys), options.batch, to_run=True)
+        planned = programs.planned(
+            options.program, options.options_with(keys), options.batch, options.scheme, to_run=True
+        )
         given = inputs.of(planned.program, options.given)
         done = run_plan(
             planned, given, on=options.on, keys=keys, threads=options.threads, flood=options.flood, progress=progress
@@ -111,10 +113,10 @@ def _cost(options: RunOptions) -> int:
     with security_warnings(), bars():
         # The cost report includes the time of starting and planning, which a run spends too.
         start = time.process_time()
-        planned = programs.planned_to_time(options.program, unguarded(options.options), options.batch)
+        planned = programs.planned_to_time(options.program, unguarded(options.options), options.batch, options.scheme)
         if options.given:
             planned.evaluate(planned.program.flatten(inputs.of(planned.program, options.given)))
-        report = planned.cost({"start": start, "plan": time.process_time() - start})
+        report = cost_of(planned, {"start": start, "plan": time.process_time() - start})
     if options.as_json:
         print_json(report.to_dict())
     else:
@@ -140,7 +142,7 @@ def _step(options: RunOptions, scheme: str) -> int:
     if options.flood is not None and options.step != "decrypt":
         raise InputError("only decryption uses --flood; give it with --step decrypt, or without --step")
     with security_warnings(), bars() as progress:
-        plan = partial(programs.planned, options.program, batch=options.batch, to_run=True)
+        plan = partial(programs.planned, options.program, batch=options.batch, scheme=options.scheme, to_run=True)
         steps = Steps(options.folder, scheme, options.options, plan, progress, options.on)
         if options.step == "keys":
             done = steps.make_keys()

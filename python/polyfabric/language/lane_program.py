@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Self, TypeVar
 
 from .. import _native
 from ..errors import InputError, ProgramError
 from ..host.memory import most
-from .lane_shapes import MOST_BATCH, LaneShapes, Vector, in_batch, joined
+from ..host.names import pick
+from .fixed_type import FixedType
+from .lane_shapes import MOST_BATCH, LaneShapes, Vector, in_batch
 from .place import refuse, traced_again, warn_user, whole
 from .program import TfheProgram, traced_in
 from .reference import Wrapped
 from .slots import Approximated
 from .traced import TracedProgram
 from .tracer import Form, InDigits, Tracer
+from .types import Bitwise, TextType
 
 L = TypeVar("L", bound="LaneProgram")
 
@@ -34,15 +37,24 @@ class LaneProgram(TracedProgram):
     """The same program on one input, as it is lowered for slots."""
     single: TfheProgram
     """The same program on one input, as TFHE executes it."""
+    summed: frozenset[str]
+    """The outputs that are summed over the batch."""
     mapped: Mapping[int, tuple[int, float, float, int]] = {}
     functions: Mapping[int, Approximated] = {}
 
     def __init__(
-        self, integers: TfheProgram, batch: int, single: TfheProgram | None = None, longest_table: int = LONG
+        self,
+        integers: TfheProgram,
+        batch: int,
+        single: TfheProgram | None = None,
+        longest_table: int = LONG,
+        summed: Collection[str] = (),
     ) -> None:
+        _expect_sums(integers, summed)
         self.integers = integers
         self.single = single or integers
-        native, inputs, outputs = integers.native.on_slots(batch, longest_table, most())
+        self.summed = frozenset(summed)
+        native, inputs, outputs = integers.native.on_slots(batch, longest_table, self.summed, most())
         shapes = LaneShapes(integers.shapes, integers.native, native.slots, batch, inputs, outputs)
         self._begin(native, shapes, integers.__doc__)
         self.function = integers.function
@@ -54,11 +66,11 @@ class LaneProgram(TracedProgram):
         return cls(TfheProgram.parse(text), 1)
 
     def _stored(self) -> dict[str, Any]:
-        return {**self.integers._stored(), "batch": self.batch}
+        return {**self.integers._stored(), "batch": self.batch, "summed": sorted(self.summed)}
 
     @classmethod
     def _restored(cls, data: Mapping[str, Any]) -> Self:
-        return cls(TfheProgram._restored(data), data["batch"])
+        return cls(TfheProgram._restored(data), data["batch"], summed=data["summed"])
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}, in batches of {self.batch}>"
@@ -74,9 +86,9 @@ class LaneProgram(TracedProgram):
         return self.native.slots
 
     def reference_values(self, inputs: Mapping[str, Vector]) -> tuple[dict[str, list[int]], list[Wrapped]]:
-        """The outputs on Python's integers, item by item, and the results that wrapped. `index` of a wrap is the item of the batch."""
+        """The outputs on Python's integers, item by item or summed, and the results that wrapped. `index` of a wrap is the item of the batch."""
         items, wrapped = [], {}
-        for at, item in enumerate(self.shapes.integers(inputs, outputs=False)):
+        for at, item in enumerate(self.shapes.integers(inputs)):
             try:
                 values, own = self.integers.reference_values(item)
             except InputError as error:
@@ -86,7 +98,7 @@ class LaneProgram(TracedProgram):
                 key = (wrap.location, wrap.operation, wrap.type)
                 first = wrapped.get(key) or replace(wrap, index=at, count=0)
                 wrapped[key] = replace(first, count=first.count + wrap.count)
-        return joined(items), list(wrapped.values())
+        return self.shapes.joined(items), list(wrapped.values())
 
     def _evaluated(self, inputs: Mapping[str, Vector]) -> Mapping[str, Any]:
         values, wrapped = self.reference_values(inputs)
@@ -95,30 +107,57 @@ class LaneProgram(TracedProgram):
         return values
 
 
-def batched(program: TfheProgram, batch: int, kind: type[L], longest_table: int | None = None) -> L:
-    """The program on batches of inputs, with tables of at most `longest_table` entries; by default short or long ones, which take less work."""
+def batched(
+    program: TfheProgram,
+    batch: int,
+    kind: type[L],
+    longest_table: int | None = None,
+    summed: str | Iterable[str] = (),
+) -> L:
+    """The program on batches of inputs, with tables of at most `longest_table` entries; by default short or long ones, which take less work.
+    The outputs in `summed` are summed over the batch."""
     batch = whole("batch", batch, 1, MOST_BATCH)
     most = LONG if longest_table is None else whole("longest_table", longest_table, 2, LONG)
+    sums = frozenset([summed] if isinstance(summed, str) else summed)
+
+    def made(entries: int) -> L:
+        return _with_tables(program, lambda own: kind(own, batch, program, entries, sums), entries)
+
     try:
-        long = _with_tables(program, batch, kind, LONG)
+        long = made(LONG)
     except ProgramError:
-        return _with_tables(program, batch, kind, SHORT if longest_table is None else most)
+        return made(SHORT if longest_table is None else most)
     # Many values may have few residues, so this form has short tables too. It is the same with and without a limit.
     if long.native.longest_table <= min(SHORT, most):
         return long
     if longest_table is not None:
-        return _with_tables(program, batch, kind, most)
+        return made(most)
     try:
-        short = _with_tables(program, batch, kind, SHORT)
+        short = made(SHORT)
     except ProgramError:
         return long
     return min(short, long, key=lambda made: made.native.lookup_work())
 
 
-def _with_tables(program: TfheProgram, batch: int, kind: type[L], longest_table: int) -> L:
+def _expect_sums(program: TfheProgram, summed: Iterable[str]) -> None:
+    """Rejects outputs whose sums over a batch are not those of their elements or digits."""
+    for name in summed:
+        kind = program.outputs[pick("output", name, program.outputs)]
+        if isinstance(kind, TextType | FixedType | Bitwise) or kind.kind == "torus":
+            raise refuse(
+                f"{program.name}: output {name!r} is {kind}; sums over a batch are of integers and truth values"
+            )
+        if kind.split and kind.signed:
+            raise refuse(
+                f"{program.name}: output {name!r} is {kind} in digits, whose sums over a batch do not see the sign; return the value plus {-kind.lo}, "
+                "cast to a pf.UInt, and subtract that for each input"
+            )
+
+
+def _with_tables(program: TfheProgram, make: Callable[[TfheProgram], L], longest_table: int) -> L:
     """The program with one vector of slots a value if the tables suffice, otherwise with digits."""
     if program.function is None or program.declared is None:
-        return kind(program, batch, program, longest_table)
+        return make(program)
     refused, widths = None, None
     integers = [name for name, declared in program.declared.items() if declared.kind == "integer"]
     forms: list[tuple[Form, Collection[str]]] = [("free", ()), ("split", ()), ("split", integers)]
@@ -130,7 +169,7 @@ def _with_tables(program: TfheProgram, batch: int, kind: type[L], longest_table:
             # Another lowering may have wider results, which wrap at another width.
             widths = widths or tracer.reference.widths
             if tracer.reference.widths == widths:
-                return kind(made, batch, program, longest_table)
+                return make(made)
         except InDigits:
             continue
         except ProgramError as error:

@@ -1,7 +1,8 @@
 """Converts values of a program on integers with CKKS between the user's form and slots.
 
 Every element of an input or output is a vector of slots. Its lanes, the real and the imaginary parts, hold the inputs of a batch. An integer v
-modulo p in a lane is the fraction v/p, in (-1/2, 1/2].
+modulo p in a lane is the fraction v/p, in (-1/2, 1/2]. An output that is summed over the batch has two such fractions in every slot: the sums of
+the real and of the imaginary parts, beyond that interval.
 """
 
 from __future__ import annotations
@@ -49,16 +50,22 @@ class Terminal:
     """The values of its type differ modulo this number."""
     elements: list[str | int]
     """For each element the vector of slots that holds it, or its value if it is public."""
+    summed: bool
+    """Whether it is summed over the batch."""
 
     @classmethod
     def of(cls, data: Sequence[Any]) -> Terminal:
-        """From three values, which may come from others."""
-        name, modulus, elements = data
+        """From four values, which may come from others."""
+        name, modulus, elements, summed = data
         if not 2 <= written(int, modulus, "a modulus") <= MOST_MODULUS:
             raise ValueError(f"{modulus} is not a modulus")
         if not all(type(one) in (str, int) for one in elements):
             raise ValueError("an element is neither in a vector nor public")
-        return cls(written(str, name, "a name"), modulus, list(elements))
+        return cls(written(str, name, "a name"), modulus, list(elements), written(bool, summed, "whether it is summed"))
+
+    def to_list(self) -> list[Any]:
+        """As data."""
+        return [self.name, self.modulus, self.elements, self.summed]
 
     @property
     def vectors(self) -> list[str]:
@@ -103,7 +110,7 @@ class _Ends(NamedTuple):
 def _by_residue(kind: ElementType, terminal: Terminal) -> NDArray[np.int64]:
     """The value of the type with each residue, or `NO_VALUE`."""
     (lo, hi, stride), modulus = kind.bounds, terminal.modulus
-    if not terminal.vectors:
+    if not terminal.vectors or terminal.summed:
         return np.zeros(0, dtype=np.int64)
     if (hi - lo) // stride >= modulus:
         raise ValueError(f"{kind} has more than {modulus} values")
@@ -123,6 +130,17 @@ def _is_value(kind: ElementType, number: int) -> bool:
 def in_batch(at: int, error: InputError) -> InputError:
     """`error`, about one item of a batch."""
     return InputError(f"item {at} of the batch: {error}")
+
+
+def expect_column(program: str, name: str, kind: Type, given: Any, batch: int) -> list[Any]:  # noqa: ANN401 - whatever the user gave
+    """One input of all items. Sets have no order, and dictionaries would give their keys."""
+    needed = f"but a batch has {batch} of {kind}"
+    array = isinstance(given, np.ndarray)
+    if isinstance(given, str | bytes | Set | Mapping) or not (given.ndim if array else isinstance(given, Collection)):
+        raise InputError(f"{program}: input {name!r} is {shown(given):.80}, {needed}; give a list of them")
+    if len(given) != batch:
+        raise InputError(f"{program}: input {name!r} is a list of {len(given)}, {needed}; give as many")
+    return given.tolist() if array else list(given)
 
 
 MOST_AT_ONCE = 62
@@ -192,8 +210,12 @@ class LaneShapes:
 
     @property
     def outputs(self) -> Mapping[str, Type]:
-        """Type of each output, in one item of the batch."""
-        return self._integers.outputs
+        """Type of each output: in one item of the batch, or of its sum."""
+        summed = {terminal.name for terminal in self._returned if terminal.summed}
+        return {
+            name: _summed_type(kind, self.batch) if name in summed else kind
+            for name, kind in self._integers.outputs.items()
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """As data."""
@@ -202,7 +224,7 @@ class LaneShapes:
             "integers": self._integers.to_dict(),
             "ends": self._ends.to_dict(),
             "batch": self.batch,
-            **{which: [[one.name, one.modulus, one.elements] for one in own] for which, own in terminals.items()},
+            **{which: [one.to_list() for one in own] for which, own in terminals.items()},
             "bounds": self._bounds,
         }
 
@@ -217,8 +239,8 @@ class LaneShapes:
         for terminals, own in ((made._given, ends.inputs), (made._returned, ends.outputs)):
             if [(one.name, len(one.elements)) for one in terminals] != [(name, length) for name, _, length in own]:
                 raise ValueError("the vectors do not hold the inputs and outputs")
-        if any(one.vectors != one.elements for one in made._given):
-            raise ValueError("an input is public")
+        if any(one.vectors != one.elements or one.summed for one in made._given):
+            raise ValueError("an input is public or summed")
         for terminal, (_, kind, _) in zip(made._returned, ends.outputs, strict=True):
             if not all(_is_value(kind, one) for one in terminal.elements if isinstance(one, int)):
                 raise ValueError(f"a public element of {terminal.name} is not of {kind}")
@@ -251,7 +273,9 @@ class LaneShapes:
         vectors: dict[str, Vector] = {}
         for terminal, (name, kind, _) in zip(self._given, self._ends.inputs, strict=True):
             if name in inputs:
-                values = self._flattened(name, self._column(name, inputs[name]))
+                values = self._flattened(
+                    name, expect_column(self._ends.name, name, self.inputs[name], inputs[name], self.batch)
+                )
                 self._expect_values(name, kind, values)
                 vectors |= self._packed(terminal, values)
         return vectors
@@ -274,18 +298,6 @@ class LaneShapes:
                 raise in_batch(at, error) from None
         return np.array(rows, dtype=np.int64)
 
-    def _column(self, name: str, given: Any) -> list[Any]:  # noqa: ANN401 - whatever the user gave
-        """One input of all items. Sets have no order, and dictionaries would give their keys."""
-        needed = f"but a batch has {self.batch} of {self.inputs[name]}"
-        array = isinstance(given, np.ndarray)
-        if isinstance(given, str | bytes | Set | Mapping) or not (
-            given.ndim if array else isinstance(given, Collection)
-        ):
-            raise InputError(f"{self._ends.name}: input {name!r} is {shown(given):.80}, {needed}; give a list of them")
-        if len(given) != self.batch:
-            raise InputError(f"{self._ends.name}: input {name!r} is a list of {len(given)}, {needed}; give as many")
-        return given.tolist() if array else list(given)
-
     def _expect_values(self, name: str, kind: ElementType, values: NDArray[np.int64]) -> None:
         """Rejects values outside the type of their input."""
         lo, hi, stride = kind.bounds
@@ -305,14 +317,22 @@ class LaneShapes:
             for vector, own in zip(terminal.vectors, lanes, strict=True)
         }
 
-    def integers(self, vectors: Mapping[str, Vector], *, outputs: bool) -> list[dict[str, list[int]]]:
-        """The elements in vectors of slots, rounded, for each item of the batch. Rejects a residue that no value of its type has."""
-        terminals = self._returned if outputs else self._given
+    def integers(self, inputs: Mapping[str, Vector]) -> list[dict[str, list[int]]]:
+        """The elements of inputs in vectors of slots, for each item of the batch."""
         columns = {
-            terminal.name: self._unpacked(terminal, values, vectors).tolist()
-            for terminal, values in zip(terminals, self._values[outputs], strict=True)
+            terminal.name: self._unpacked(terminal, values, inputs).tolist()
+            for terminal, values in zip(self._given, self._values[0], strict=True)
         }
         return [{name: own[at] for name, own in columns.items()} for at in range(self.batch)]
+
+    def joined(self, items: Sequence[Mapping[str, list[int]]]) -> dict[str, list[int]]:
+        """The outputs of all items in the form of `rounded`."""
+        return {
+            terminal.name: [sum(own) for own in zip(*(item[terminal.name] for item in items), strict=True)]
+            if terminal.summed
+            else [value for item in items for value in item[terminal.name]]
+            for terminal in self._returned
+        }
 
     def _unpacked(
         self, terminal: Terminal, values: NDArray[np.int64], vectors: Mapping[str, Vector]
@@ -328,8 +348,22 @@ class LaneShapes:
                     raise InputError(f"output {one!r}: a value is not of the output's type. {DAMAGED}")
         return found
 
+    def _sums(self, terminal: Terminal, vectors: Mapping[str, Vector]) -> list[int]:
+        """The sums of an output's elements over the batch. All slots have them."""
+        found = []
+        for one in terminal.elements:
+            if isinstance(one, int):
+                found.append(one * self.batch)
+                continue
+            parts = np.rint(np.array(vectors[one]) * terminal.modulus)
+            if (parts != parts[:, :1]).any():
+                raise InputError(f"output {one!r}: its slots have several sums. {DAMAGED}")
+            found.append(int(parts[0, 0]) + int(parts[1, 0]))
+        return found
+
     def rounded(self, outputs: Mapping[str, Vector]) -> dict[str, list[int]]:
-        """The integers of decrypted outputs, item by item. Rejects a value that is farther from an integer than in any run."""
+        """The integers of decrypted outputs, item by item, or their sums. Rejects a value that is farther from an integer than in any run, and a
+        residue that no value of its type has."""
         for vector, modulus in self.vectors(outputs=True).items():
             steps = np.concatenate(outputs[vector]) * modulus
             farthest = float(np.abs(steps - np.rint(steps)).max())
@@ -338,18 +372,39 @@ class LaneShapes:
                     f"output {vector!r}: a value is {farthest:.3f} from the nearest integer, but at most {self._bounds[vector]:.3f} in every run "
                     f"of this program. {DAMAGED}"
                 )
-        return joined(self.integers(outputs, outputs=True))
+        return {
+            terminal.name: self._sums(terminal, outputs)
+            if terminal.summed
+            else self._unpacked(terminal, values, outputs).reshape(-1).tolist()
+            for terminal, values in zip(self._returned, self._values[1], strict=True)
+        }
 
     def shaped(self, outputs: Mapping[str, list[int]]) -> dict[str, Any]:
-        """Outputs in the user's form: lists of those of all items."""
-        items: dict[str, list[Any]] = {name: [] for name in self.outputs}
-        for at in range(self.batch):
-            item = {name: own[at * len(own) // self.batch :][: len(own) // self.batch] for name, own in outputs.items()}
-            for name, value in self._integers.shaped(item).items():
-                items[name].append(value)
-        return items
+        """Outputs in the user's form: lists of those of all items, or their sums."""
+        shaped = {}
+        for terminal in self._returned:
+            name, values = terminal.name, outputs[terminal.name]
+            kind = self._integers.outputs[name]
+            if terminal.summed:
+                shaped[name] = _sum_of(kind, values)
+            elif kind.scalar and not kind.split:
+                shaped[name] = values
+            else:
+                size = len(values) // self.batch
+                rows = (values[at : at + size] for at in range(0, len(values), size))
+                shaped[name] = [self._integers.shaped_output(name, row) for row in rows]
+        return shaped
 
 
-def joined(items: Sequence[Mapping[str, list[int]]]) -> dict[str, list[int]]:
-    """The outputs of a batch, item by item."""
-    return {name: [value for item in items for value in item[name]] for name in items[0]}
+def _summed_type(kind: Type, batch: int) -> Type:
+    """The type of the sum of a batch of values."""
+    return Type("integer", kind.lo * batch, kind.hi * batch, length=kind.length, scalar=kind.scalar)
+
+
+def _sum_of(kind: Type, values: list[int]) -> Any:  # noqa: ANN401 - a number, or a list
+    """The sums of a batch of values of a type, of which `values` are the sums of their elements or digits."""
+    sums = [
+        sum(number << 2 * place for place, number in enumerate(values[element :: kind.length]))
+        for element in range(kind.length)
+    ]
+    return sums[0] if kind.scalar else sums

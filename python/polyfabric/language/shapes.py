@@ -300,13 +300,20 @@ class Shapes:
 
     def shaped(self, outputs: Mapping[str, list[int]]) -> Outputs:
         """Outputs in the user's form and the program's order: single values as integers, texts as texts."""
-        shaped: Outputs = {}
-        for name in self.outputs:
-            values = outputs[name]
-            kind = self._integers.get(f"->{name}")
-            if kind is not None:
-                count = len(values) // kind.size
-                shaped[name] = kind.given([values[element::count] for element in range(count)])
-            else:
-                shaped[name] = values[0] if f"->{name}" in self._scalars else values
-        return shaped
+        return {name: self.shaped_output(name, outputs[name]) for name in self.outputs}
+
+    def names(self, *, outputs: bool) -> list[str]:
+        """Names of the ciphertexts that hold the inputs or outputs."""
+        return list(self.outputs if outputs else self.inputs)
+
+    def by_output(self, wrong: Mapping[str, float]) -> dict[str, float]:
+        """Numbers of wrong values by output."""
+        return dict(wrong)
+
+    def shaped_output(self, name: str, values: list[int]) -> int | list[int] | str:
+        """One output in the user's form."""
+        kind = self._integers.get(f"->{name}")
+        if kind is None:
+            return values[0] if f"->{name}" in self._scalars else values
+        count = len(values) // kind.size
+        return kind.given([values[element::count] for element in range(count)])

@@ -31,6 +31,8 @@ class TracedProgram(ABC):
     """The types of its inputs and outputs."""
     function: Callable[..., Any] | None = None
     """The traced function; `None` for a program that was parsed from text."""
+    chosen: str | None = None
+    """Its scheme and why, if `scheme="auto"` chose it."""
 
     def _begin(
         self, native: _native.Program | _native.SlotProgram, shapes: Shapes | SlotShapes | LaneShapes, doc: str | None

@@ -158,6 +158,8 @@ def circuit_privacy(noise: dict[str, Any]) -> str:
 
 
 def _cost(d: dict[str, Any]) -> list[Rows]:
+    from . import slots
+
     facts = [
         ("parameters", f"{d['parameters']}, {security(d['security_bits'])} bits of security"),
         ("lookups", _bootstraps(d)),
@@ -171,7 +173,7 @@ def _cost(d: dict[str, Any]) -> list[Rows]:
     ]
     if "circuit_privacy_bits" in d["noise"]:
         facts.append(("circuit privacy", circuit_privacy(d["noise"])))
-    tables = [Rows(f"cost of {d['program']}", ("figure", "value"), facts, left=2)]
+    tables = [Rows(f"cost of {d['program']}", ("figure", "value"), facts, left=2), *slots.ways(d)]
     noise = d["noise"]
     if "lookups" in noise:
         rows, note = _lookups(noise["lookups"])

@@ -33,7 +33,7 @@ def cost(d: dict[str, Any]) -> list[Rows]:
         ("work", ", ".join(f"{count:,} {words(name)}" for name, count in d["limb_operations"].items())),
     ]
     title = f"cost of {d['program']} with {d['scheme'].upper()}"
-    return [Rows(title, ("figure", "value"), facts, left=2), *operations({"rows": d["nodes"], **d})]
+    return [Rows(title, ("figure", "value"), facts, left=2), *ways(d), *operations({"rows": d["nodes"], **d})]
 
 
 def failure(scheme: str, log2_failure: float) -> tuple[str, str]:
@@ -48,20 +48,36 @@ def _batch(d: dict[str, Any]) -> list[tuple[str, str]]:
         return []
     packed = ", two a slot" if d["batch"] > d["slots"] else ""
     each = f"{scaled(d['seconds'] / d['batch'], 's')} each" + ("" if "machine" in d else " on all processors")
-    at_once = ("inputs at once", f"{d['batch']:,}{packed}: {each}")
-    return [at_once, *_one_by_one(d["one_by_one"])] if "one_by_one" in d else [at_once]
+    return [("inputs at once", f"{d['batch']:,}{packed}: {each}")]
 
 
-def _one_by_one(tfhe: dict[str, Any] | None) -> list[tuple[str, str]]:
-    """The cost of an input with TFHE, and the batch from which CKKS is cheaper."""
-    if tfhe is None:
-        return [("with TFHE", "no parameter set fails rarely enough")]
-    sizes = f"{bytes_text(tfhe['key_bytes'])} of keys, {bytes_text(tfhe['memory_bytes'])} of memory"
-    least = f"{tfhe['cheaper_from']:,} inputs on" if tfhe["cheaper_from"] else f"more than {tfhe['lanes']:,} inputs on"
-    return [
-        ("with TFHE", f"{scaled(tfhe['seconds'], 's')} each, one after another; {tfhe['parameters']}, {sizes}"),
-        ("CKKS is faster", f"from {least}"),
-    ]
+def ways(d: dict[str, Any]) -> list[Rows]:
+    """Both ways to execute a batch on this computer: one input after another with TFHE, and all at once on slots."""
+    if "ways" not in d:
+        return []
+    found = d["ways"]
+    batch, lanes, least = found["batch"], found["lanes"], found["cheaper_from"]
+    rows = []
+    for scheme, what in (("tfhe", "one after another"), ("slots", "at once, with CKKS")):
+        way = found[scheme]
+        if way is not None:
+            rows.append(
+                (
+                    scheme + ("*" if scheme == found["cheaper"] else ""),
+                    what,
+                    way["parameters"],
+                    scaled(way["seconds"], "s"),
+                    scaled(way["seconds"] / batch, "s"),
+                    bytes_text(way["memory_bytes"]),
+                    bytes_text(way["key_bytes"]),
+                    probability(way["log2_failure"]),
+                )
+            )
+    columns = ("scheme", "inputs", "parameters", "time", "each", "memory", "keys", "fails")
+    note = f"* is cheaper: {found['why']}."
+    if found["tfhe"] and found["slots"]:
+        note += f" Slots are faster from {f'{least:,}' if least else f'more than {lanes:,}'} inputs on."
+    return [Rows(f"a batch of {batch:,}", columns, rows, left=3, note=note)]
 
 
 def _gpu(needs: dict[str, Any] | None) -> list[tuple[str, str]]:

@@ -8,11 +8,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..accelerators import machine as accelerators
-from ..errors import InputError
+from ..errors import Error, InputError
 from ..host import memory
 from ..host.computer import workers
 from ..host.names import pick
 from ..host.progress import ProgressHook
+from ..language.copies import CopiesProgram
+from ..language.lane_program import LaneProgram, batched
+from ..language.program import TfheProgram
 from ..language.traced import TracedProgram
 from ..reports import Report
 from ..schemes.context import Ciphertexts, ServerKey
@@ -21,6 +24,7 @@ from ..schemes.options import PlanOptions
 from ..schemes.plan import Execution, Plan, RunResult
 from ..schemes.rns import SlotPlan
 from ..schemes.tfhe import ElementPlan
+from ..schemes.ways import Ways
 from .keys import Keys, matching
 
 if TYPE_CHECKING:
@@ -243,7 +247,25 @@ def cost(program: TracedProgram, options: PlanOptions) -> Report:
     begin = time.process_time()
     planned = make_plan(program, unguarded(options))
     with memory.limited(options.memory):
-        return planned.cost({"plan": time.process_time() - begin})
+        return cost_of(planned, {"plan": time.process_time() - begin})
+
+
+def cost_of(planned: Plan, before: Mapping[str, float]) -> Report:
+    """As `Plan.cost`; for a batch of integers on this computer, also the cost of the other way to execute it."""
+    report, program = planned.cost(before), planned.program
+    if planned.machine is not None or not isinstance(program, CopiesProgram | LaneProgram):
+        return report
+    found = ways(program.single, program.batch, planned if isinstance(planned, LanePlan) else None)
+    return Report(report.kind, {**report.to_dict(), "ways": found.to_dict()})
+
+
+def ways(single: TfheProgram, batch: int, on_slots: LanePlan | None = None) -> Ways:
+    """Both ways to execute a batch of inputs of `single` on this computer."""
+    try:
+        found: Plan | Error = on_slots or make_plan(batched(single, batch, LaneProgram), PlanOptions(security=0))
+    except Error as error:
+        found = error
+    return Ways.of(single, batch, found)
 
 
 def unguarded(options: PlanOptions) -> PlanOptions:

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 from ..accelerators.machine import chosen
 from ..errors import InputError
 from ..host.files import path_of
-from ..host.names import suggestion
+from ..host.names import pick, suggestion
 from ..host.progress import watched
+from ..language import copies as written_in_copies
 from ..language import lane_program as written_on_lanes
 from ..language import program as written
 from ..language import slot_program as written_on_slots
+from ..language.copies import copied
 from ..language.lane_program import batched
 from ..language.place import pass_over, refuse
 from ..language.program import SCHEMES, SCHEMES_ELSEWHERE
@@ -24,6 +26,8 @@ from ..language.shapes import gathered, written_call
 from ..language.traced import TracedProgram
 from ..language.types import SlotType, Type
 from ..schemes.options import LEAST_SMUDGING, OWN, PlanOptions
+from ..schemes.ways import AUTO, SLOTS, TFHE
+from ..schemes.ways import SCHEMES as BATCH_SCHEMES
 from . import execution
 from .batches import mapped
 from .client_server import decrypted, encrypted, executed
@@ -237,8 +241,20 @@ class Program(TracedProgram):
 
         return picture(self)
 
-    def in_batches(self, batch: int, *, longest_table: int | None = None) -> Program:
-        """The same program with CKKS, for `batch` inputs at once, at most 65,536: each input and output is a list.
+    def in_batches(
+        self,
+        batch: int,
+        *,
+        scheme: str = SLOTS,
+        summed: str | Iterable[str] = (),
+        longest_table: int | None = None,
+    ) -> Program:
+        """The same program for a batch of inputs, at most 65,536: each input and output is a list.
+
+        `scheme` is "slots" for CKKS and all inputs at once, "tfhe" for one after another, or "auto" for the way that takes less time on this
+        computer and fits its memory; `.chosen` of the program says why. `cost()` has both ways.
+
+        Outputs in `summed`, by name, are summed over the batch: counts of truth values, sums of integers. They are exact, and no list.
 
         Tables are lookups on the slots of a ciphertext, which take about the same time for one input as for all lanes of a ring. Only for programs
         on integers, truth values and texts, whose results are as exact as with TFHE.
@@ -250,7 +266,22 @@ class Program(TracedProgram):
             raise InputError(
                 f"{self.name}: in_batches is for programs on integers, but this one has {self.scheme.upper()}; its vectors take many values"
             )
-        return batched(self, batch, LaneProgram, longest_table)
+        way, chosen = pick("scheme", scheme, BATCH_SCHEMES), None
+        of_slots = bool(summed) or longest_table is not None
+        if way == TFHE and of_slots:
+            raise InputError(
+                f'{self.name}: scheme="tfhe" computes one input after another, without sums over the batch or tables of slots; omit summed and longest_table'
+            )
+        if way == AUTO and not of_slots:
+            found = execution.ways(self, batch)
+            way, chosen = found.cheaper, f"{found.cheaper}: {found.why}"
+        if way == TFHE:
+            copies = copied(self, batch, CopiesProgram)
+            copies.chosen = chosen
+            return copies
+        made = batched(self, batch, LaneProgram, longest_table, summed)
+        made.chosen = chosen
+        return made
 
     # -- step by step, in memory or through files ---------------------------------------------------------------------
 
@@ -342,6 +373,10 @@ class Program(TracedProgram):
 
 class TfheProgram(written.TfheProgram, Program):
     """A TFHE program."""
+
+
+class CopiesProgram(written_in_copies.CopiesProgram, Program):
+    """A TFHE program in copies for a batch of inputs."""
 
 
 class SlotProgram(written_on_slots.SlotProgram, Program):

@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import floor, inf
+from math import inf
 from typing import Any
 
 from .. import _native
-from ..errors import Error, InputError, NoiseError
-from ..host.computer import cores
+from ..errors import InputError, NoiseError
 from ..language.lane_program import LaneProgram
 from ..language.lane_shapes import HALF, LaneShapes
 from ..language.reference import Wrapped
-from ..reports import Report
 from .context import Values
 from .options import PlanOptions
 from .plan import Execution, Expected, common
 from .rns import SlotContext, SlotPlan, SlotResult
-from .tfhe import ElementPlan
 
 
 @dataclass(frozen=True)
@@ -97,33 +94,6 @@ class LanePlan(SlotPlan):
     def facts_of_cost(self) -> dict[str, Any]:
         """As `SlotPlan.facts_of_cost`, and the number of inputs at once."""
         return {**super().facts_of_cost(), "batch": self.program.batch}
-
-    def cost(self, before: Mapping[str, float]) -> Report:
-        """As `Plan.cost`; on this computer also the cost of one input after another with TFHE."""
-        report = super().cost(before)
-        if self.machine is not None:
-            return report
-        facts = report.to_dict()
-        return Report(report.kind, {**facts, "one_by_one": self._one_by_one(facts["processor_seconds"])})
-
-    def _one_by_one(self, at_once: float) -> dict[str, Any] | None:
-        """The cost of an input with TFHE, and the batch from which `at_once` seconds for all are fewer; `None` if it exceeds the ring's lanes.
-        `None` also if no parameter set of TFHE suffices, as for one lookup of 256 values."""
-        try:
-            plan = ElementPlan.make(self.program.single, PlanOptions(security=0))
-        except Error:
-            return None
-        seconds = plan.processor_seconds()
-        least = floor(at_once / seconds) + 1
-        lanes = 2 * self.facts["parameters"]["slots"]
-        return {
-            "parameters": plan.parameters.name,
-            "seconds": seconds / cores(),
-            "memory_bytes": plan.memory["server"],
-            "key_bytes": plan.memory["server_key"],
-            "cheaper_from": least if least <= lanes else None,
-            "lanes": lanes,
-        }
 
     def check_flood(self, flood: float | None) -> None:
         """Refuses every value: rounding removes the noise."""

@@ -307,6 +307,7 @@ class RunResult(NotAValue, ABC):
         return (
             f"{value if len(value) <= SHOWN else f'{value[:SHOWN]}..'}\n"
             f"{self.program} on {self.on} with {self.parameters}: {verdict}; {seconds}"
+            + (f"; {self.plan.program.chosen}" if self.plan.program.chosen else "")
         )
 
     def _repr_html_(self) -> str:
@@ -366,6 +367,7 @@ class RunResult(NotAValue, ABC):
             "on": self.on,
             "parameters": self.parameters,
             "parameter_set": self.plan.parameter_figures,
+            **({} if self.plan.program.chosen is None else {"chosen": self.plan.program.chosen}),
             "correct": self.correct,
             "verdict": self.verdict,
             "problem": self.problem,

@@ -16,6 +16,7 @@ from ..errors import Error, InputError, NoiseError, ParameterError, SecurityWarn
 from ..host import memory
 from ..host.units import bytes_text
 from ..host.units import security as security_text
+from ..language.copies import CopyShapes
 from ..language.place import warn_user
 from ..language.program import TfheProgram
 from ..language.shapes import Shapes
@@ -144,7 +145,8 @@ class ElementContext(Context):
         """From `to_dict`."""
         signature = _native.Signature.from_json(json.dumps(data["signature"]))
         parameters = _native.Parameters.from_json(json.dumps(data["parameters"]))
-        return cls(signature, parameters, Shapes.of(data["shapes"], signature))
+        kind = CopyShapes if "copies" in data["shapes"] else Shapes
+        return cls(signature, parameters, kind.of(data["shapes"], signature))
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of a specification except the program's name and scheme."""
@@ -153,6 +155,10 @@ class ElementContext(Context):
             "parameters": json.loads(self.parameters.to_json()),
             "shapes": self.shapes.to_dict(),
         }
+
+    def names(self, *, outputs: bool) -> list[str]:
+        """Names of the ciphertexts that hold the inputs or outputs."""
+        return self.shapes.names(outputs=outputs)
 
     @property
     def public(self) -> bool:
@@ -473,10 +479,12 @@ class ElementPlan(Plan):
 
     def errors(self, found: Values, expected: Values) -> dict[str, float]:
         """Number of wrong values by output."""
-        return {
-            name: float(sum(a != b for a, b in zip(values, expected[name], strict=True)))
-            for name, values in found.items()
-        }
+        return self.program.shapes.by_output(
+            {
+                name: float(sum(a != b for a, b in zip(values, expected[name], strict=True)))
+                for name, values in found.items()
+            }
+        )
 
     def bounds(self, flood: float | None = None, expected: Expected | None = None) -> dict[str, float]:  # noqa: ARG002 - no noise is in exact values
         """0: no value may be wrong."""

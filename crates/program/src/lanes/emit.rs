@@ -1,9 +1,11 @@
 //! Writes the program on slots.
 
 use super::elements::{Elements, Term, terms};
-use super::modulus::{Function, Moduli, SELECTED};
-use super::{Element, LaneError, LaneErrorCause as Cause, OnSlots, Result, Terminal, nodes, refuse};
-use crate::rns::homomorphic::{Builder, Complex, NodeId as Vector, ProgramError as SlotError, Scheme, Table, Values};
+use super::modulus::{Function, Moduli, Modulus, SELECTED};
+use super::{Element, Form, LaneError, LaneErrorCause as Cause, OnSlots, Result, Terminal, nodes, refuse};
+use crate::rns::homomorphic::{
+    Builder, Complex, NodeId as Vector, ProgramError as SlotError, Scheme, Table, Values, centred,
+};
 use crate::tfhe::homomorphic::{ElementType, Node, NodeId, Op, Program, op_name};
 use crate::{Located, MemoryBudget};
 use std::collections::HashMap;
@@ -23,7 +25,7 @@ enum Done {
     Add(Vector, Vector),
     Sub(Vector, Vector),
     Mul(Vector, i64),
-    /// Plus a number modulo p.
+    /// Plus a number over p.
     Plus(Vector, i64, u32),
     Lookup(Vector, Vec<u32>, u32),
 }
@@ -32,8 +34,13 @@ pub(super) struct Emitter<'p> {
     program: &'p Program,
     elements: &'p Elements,
     moduli: &'p Moduli,
+    form: &'p Form,
     builder: Builder,
     done: HashMap<Done, Vector>,
+    /// The vectors that are another one plus a number over p.
+    shifted: HashMap<Vector, (Vector, i64, u32)>,
+    /// The number that a vector has, in steps, in lanes without an input. All inputs are 0 there.
+    unused: HashMap<Vector, i64>,
     /// By node and element; `None` if no output depends on it.
     values: Vec<Vec<Option<Value>>>,
 }
@@ -43,13 +50,15 @@ impl<'p> Emitter<'p> {
         program: &'p Program,
         elements: &'p Elements,
         moduli: &'p Moduli,
-        batch: usize,
+        form: &'p Form,
         memory: MemoryBudget,
     ) -> Result<Self> {
+        let batch = form.batch;
         let slots = batch.div_ceil(2).next_power_of_two();
         let mut builder = Builder::new(program.name(), Scheme::Ckks, slots).map_err(from_slots)?;
         builder.of_batch(batch).map_err(from_slots)?.within(memory);
-        Ok(Self { program, elements, moduli, builder, done: HashMap::new(), values: Vec::new() })
+        let (done, shifted, unused) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Ok(Self { program, elements, moduli, form, builder, done, shifted, unused, values: Vec::new() })
     }
 
     pub fn run(mut self) -> Result<OnSlots> {
@@ -63,6 +72,7 @@ impl<'p> Emitter<'p> {
                     for index in 0..node.length {
                         let vector = vector_name(name, index, node.length);
                         let input = self.builder.input_with(&vector, None, FRAC_1_SQRT_2).map_err(from_slots)?;
+                        self.unused.insert(input, 0);
                         values.push(Some(Value::Slots(input)));
                         elements.push(Element::Vector(vector));
                     }
@@ -73,14 +83,18 @@ impl<'p> Emitter<'p> {
                     for index in 0..node.length {
                         elements.push(match self.read(node, node.operands[0], index)? {
                             Value::Public(value) => Element::Public(value),
-                            Value::Slots(value) => {
+                            Value::Slots(mut value) => {
                                 let vector = vector_name(name, index, node.length);
+                                if self.form.summed.contains(&**name) {
+                                    value = self.summed(value, self.moduli.of(node.operands[0]))?;
+                                }
                                 self.builder.output(&vector, value).map_err(from_slots)?;
                                 Element::Vector(vector)
                             }
                         });
                     }
-                    outputs.push(self.terminal(id, name, elements));
+                    let terminal = self.terminal(node.operands[0], name, elements);
+                    outputs.push(Terminal { summed: self.form.summed.contains(&**name), ..terminal });
                 }
                 _ => {
                     for index in 0..node.length {
@@ -99,7 +113,7 @@ impl<'p> Emitter<'p> {
     }
 
     fn terminal(&self, id: NodeId, name: &str, elements: Vec<Element>) -> Terminal {
-        Terminal { name: name.to_owned(), modulus: self.moduli.of(id), elements }
+        Terminal { name: name.to_owned(), modulus: self.moduli.of(id).p, elements, summed: false }
     }
 
     /// Element `element` of `operand`, an operand of `node`.
@@ -110,7 +124,7 @@ impl<'p> Emitter<'p> {
 
     fn element(&mut self, id: NodeId, node: &Node, index: usize) -> Result<Value> {
         let program = self.program;
-        let p = self.moduli.of(id);
+        let to = self.moduli.of(id);
         let read: Vec<(Value, i64)> = terms(program, node, index)
             .into_iter()
             .map(|Term { operand, element, weight }| Ok((self.read(node, operand, element)?, weight)))
@@ -121,36 +135,36 @@ impl<'p> Emitter<'p> {
         let operand_type = || program.node(node.operands[0]).element;
         match &node.op {
             Op::Constant { values } => Ok(Value::Public(values[index])),
-            Op::Add => self.add(operand(0), operand(1), p),
-            Op::Sub => self.subtract(operand(0), operand(1), p),
+            Op::Add => self.add(operand(0), operand(1), to),
+            Op::Sub => self.subtract(operand(0), operand(1), to),
             Op::Neg => self.multiply(operand(0), -1),
             Op::Not => {
                 let negated = self.multiply(operand(0), -1)?;
-                self.add(negated, Value::Public(1), p)
+                self.add(negated, Value::Public(1), to)
             }
-            Op::AddClear { values } => self.add(operand(0), Value::Public(values[index]), p),
+            Op::AddClear { values } => self.add(operand(0), Value::Public(values[index]), to),
             Op::MulClear { values } => self.multiply(operand(0), values[index]),
-            Op::Linear { bias, .. } => self.sum(&read, bias[index], p),
+            Op::Linear { bias, .. } => self.sum(&read, bias[index], to),
             Op::Lookup { tables, choice, .. } => {
                 let table = choice.as_ref().map_or(0, |choice| choice[index] as usize);
-                self.lookup(node, operand(0), &Function::of_table(&tables[table], operand_type()), from, p)
+                self.lookup(node, operand(0), &Function::of_table(&tables[table], operand_type()), from, to)
             }
             Op::LookupEach { tables } => {
                 let table = index / program.node(node.operands[0]).length;
-                self.lookup(node, operand(0), &Function::of_table(&tables[table], operand_type()), from, p)
+                self.lookup(node, operand(0), &Function::of_table(&tables[table], operand_type()), from, to)
             }
             Op::Sign => {
                 let negative = if node.element == ElementType::Boolean { 0 } else { -1 };
-                self.lookup(node, operand(0), &Function::sign(operand_type(), negative), from, p)
+                self.lookup(node, operand(0), &Function::sign(operand_type(), negative), from, to)
             }
             Op::Gate(gate) => {
                 let sum = self.add(operand(0), operand(1), from)?;
-                self.lookup(node, sum, &Function::gate(*gate), from, p)
+                self.lookup(node, sum, &Function::gate(*gate), from, to)
             }
             Op::Mux => {
                 let weighted: Vec<_> = read.iter().zip(SELECTED).map(|(&(value, _), weight)| (value, weight)).collect();
                 let packed = self.sum(&weighted, 0, from)?;
-                self.lookup(node, packed, &Function::mux(), from, p)
+                self.lookup(node, packed, &Function::mux(), from, to)
             }
             Op::Select { .. } | Op::Concat | Op::Assume | Op::Input { .. } | Op::Output { .. } => Ok(operand(0)),
         }
@@ -160,6 +174,7 @@ impl<'p> Emitter<'p> {
     fn once(
         &mut self,
         key: Done,
+        unused: i64,
         step: impl FnOnce(&mut Builder) -> std::result::Result<Vector, SlotError>,
     ) -> Result<Value> {
         if let Some(&known) = self.done.get(&key) {
@@ -167,36 +182,65 @@ impl<'p> Emitter<'p> {
         }
         let made = step(&mut self.builder).map_err(from_slots)?;
         self.done.insert(key, made);
+        self.unused.insert(made, unused);
         Ok(Value::Slots(made))
     }
 
-    fn add(&mut self, a: Value, b: Value, p: u32) -> Result<Value> {
+    /// The sums of the real parts and of the imaginary parts of all slots, in every slot, without the lanes that have no input.
+    fn summed(&mut self, a: Vector, modulus: Modulus) -> Result<Vector> {
+        let slots = self.builder.slots();
+        let mut sum = a;
+        for steps in (0..slots.ilog2()).map(|log2| 1i64 << log2) {
+            let turned = self.builder.rotate(sum, steps).map_err(from_slots)?;
+            sum = self.builder.add(sum, turned).map_err(from_slots)?;
+        }
+        // Inputs fill all real parts.
+        let number = self.unused[&a].wrapping_mul((2 * slots - self.form.batch) as i64);
+        if number == 0 {
+            return Ok(sum);
+        }
+        let part = Complex::new(0.0, -number as f64 / f64::from(modulus.p));
+        let constant = self.builder.constant(Values::Complex([part].into())).map_err(from_slots)?;
+        self.builder.add(sum, constant).map_err(from_slots)
+    }
+
+    fn add(&mut self, a: Value, b: Value, modulus: Modulus) -> Result<Value> {
         match (a, b) {
             (Value::Public(a), Value::Public(b)) => Ok(Value::Public(a.wrapping_add(b))),
             (Value::Slots(a), Value::Slots(b)) => {
                 let (a, b) = (a.min(b), a.max(b));
-                self.once(Done::Add(a, b), |builder| builder.add(a, b))
+                let unused = self.unused[&a].wrapping_add(self.unused[&b]);
+                self.once(Done::Add(a, b), unused, |builder| builder.add(a, b))
             }
             (Value::Slots(a), Value::Public(b)) | (Value::Public(b), Value::Slots(a)) => {
-                let number = b.rem_euclid(p.into());
+                let p = modulus.p;
+                let number = if modulus.whole { b } else { centred(b.rem_euclid(p.into()) as u64, p.into()) };
                 if number == 0 {
                     return Ok(Value::Slots(a));
                 }
-                let part = Table::fraction(number as u32, p);
-                self.once(Done::Plus(a, number, p), |builder| {
+                let part = number as f64 / f64::from(p);
+                let unused = self.unused[&a].wrapping_add(number);
+                let sum = self.once(Done::Plus(a, number, p), unused, |builder| {
                     let constant = builder.constant(Values::Complex([Complex::new(part, part)].into()))?;
                     builder.add(a, constant)
-                })
+                })?;
+                if let Value::Slots(sum) = sum {
+                    self.shifted.insert(sum, (a, number, p));
+                }
+                Ok(sum)
             }
         }
     }
 
-    fn subtract(&mut self, a: Value, b: Value, p: u32) -> Result<Value> {
+    fn subtract(&mut self, a: Value, b: Value, modulus: Modulus) -> Result<Value> {
         match (a, b) {
-            (Value::Slots(a), Value::Slots(b)) => self.once(Done::Sub(a, b), |builder| builder.sub(a, b)),
+            (Value::Slots(a), Value::Slots(b)) => {
+                let unused = self.unused[&a].wrapping_sub(self.unused[&b]);
+                self.once(Done::Sub(a, b), unused, |builder| builder.sub(a, b))
+            }
             (a, b) => {
                 let negated = self.multiply(b, -1)?;
-                self.add(a, negated, p)
+                self.add(a, negated, modulus)
             }
         }
     }
@@ -206,48 +250,59 @@ impl<'p> Emitter<'p> {
             (Value::Public(a), _) => Ok(Value::Public(a.wrapping_mul(factor))),
             (_, 0) => Ok(Value::Public(0)),
             (a, 1) => Ok(a),
-            (Value::Slots(a), _) => self.once(Done::Mul(a, factor), |builder| match factor {
-                -1 => builder.neg(a),
-                _ => {
-                    let constant = builder.constant(Values::real(&[factor as f64]))?;
-                    builder.mul(a, constant)
-                }
-            }),
+            (Value::Slots(a), _) => {
+                let unused = self.unused[&a].wrapping_mul(factor);
+                self.once(Done::Mul(a, factor), unused, |builder| match factor {
+                    -1 => builder.neg(a),
+                    _ => {
+                        let constant = builder.constant(Values::real(&[factor as f64]))?;
+                        builder.mul(a, constant)
+                    }
+                })
+            }
         }
     }
 
     /// Σ weight · value + bias.
-    fn sum(&mut self, terms: &[(Value, i64)], bias: i64, p: u32) -> Result<Value> {
+    fn sum(&mut self, terms: &[(Value, i64)], bias: i64, modulus: Modulus) -> Result<Value> {
         let mut sum = Value::Public(0);
         for &(value, weight) in terms {
             sum = match (sum, weight) {
-                (Value::Slots(_), -1) => self.subtract(sum, value, p)?,
+                (Value::Slots(_), -1) => self.subtract(sum, value, modulus)?,
                 _ => {
                     let term = self.multiply(value, weight)?;
-                    self.add(sum, term, p)?
+                    self.add(sum, term, modulus)?
                 }
             };
         }
-        self.add(sum, Value::Public(bias), p)
+        self.add(sum, Value::Public(bias), modulus)
     }
 
     /// `function` of `a` modulo `from`, modulo `to`, for `node`.
-    fn lookup(&mut self, node: &Node, a: Value, function: &Function, from: u32, to: u32) -> Result<Value> {
+    fn lookup(&mut self, node: &Node, a: Value, function: &Function, from: Modulus, to: Modulus) -> Result<Value> {
         match a {
             Value::Public(value) => Ok(Value::Public(function.of(value))),
             Value::Slots(a) => {
                 let ambiguous = || converted(node, "two values of one residue have different entries");
-                let residues = function.residues(from).ok_or_else(ambiguous)?;
+                let residues = function.residues(from.p).ok_or_else(ambiguous)?;
                 // Residues that no value has repeat the entry before, which keeps the table smooth.
                 let last = residues.iter().flatten().next_back().copied().unwrap_or(0);
                 let entries = residues.iter().scan(last, |last, entry| {
                     *last = entry.unwrap_or(*last);
-                    Some(last.rem_euclid(to.into()) as u32)
+                    Some(last.rem_euclid(to.p.into()) as u32)
                 });
-                let entries: Vec<u32> = entries.collect();
-                let key = Done::Lookup(a, entries.clone(), to);
-                let table = Table::new(&entries, to).ok_or_else(|| converted(node, "its table has wrong entries"))?;
-                self.once(key, |builder| builder.lookup(a, Arc::new(table)))
+                let mut entries: Vec<u32> = entries.collect();
+                // Tables of one vector share most of their work, so a table of a + c becomes one of a.
+                let mut a = a;
+                while let Some(&(other, number, p)) = self.shifted.get(&a).filter(|shifted| shifted.2 == from.p) {
+                    entries.rotate_left(number.rem_euclid(p.into()) as usize);
+                    a = other;
+                }
+                let entry = entries[self.unused[&a].rem_euclid(from.p.into()) as usize];
+                let unused = centred(entry.into(), to.p.into());
+                let key = Done::Lookup(a, entries.clone(), to.p);
+                let table = Table::new(&entries, to.p).ok_or_else(|| converted(node, "its table has wrong entries"))?;
+                self.once(key, unused, |builder| builder.lookup(a, Arc::new(table)))
             }
         }
     }

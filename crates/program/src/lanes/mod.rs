@@ -8,6 +8,9 @@
 //! The integers that linear operations connect are represented modulo one p, the smallest with which every lookup and every output is unique
 //! (`modulus.rs`). Example: the sum s of two digits from 0 to 3 with the lookups s mod 4 and ⌊s/4⌋ has p = 7, a slot of 2/7 + i·5/7
 //! holds the sums 2 and 5 of two inputs of the batch, and tables of 7 entries give their digits and carries.
+//!
+//! An output may be *summed* over the batch, by rotations of its slots. Fractions of its integers are then not reduced modulo p, so that the sum of
+//! all lanes is exact: 1/2 + 1/2 + 0 + 1/2 are three ones modulo 2.
 
 mod elements;
 mod emit;
@@ -19,6 +22,7 @@ use crate::{Located, Location, MemoryBudget};
 use elements::Elements;
 use emit::Emitter;
 use modulus::Moduli;
+use std::collections::BTreeSet;
 use thiserror::Error;
 
 /// Largest modulus p of integers on slots: that of the longest tables of the built-in parameter sets.
@@ -42,6 +46,20 @@ pub struct Terminal {
     /// p. The values of the input's or output's type differ modulo p.
     pub modulus: u32,
     pub elements: Vec<Element>,
+    /// Whether it is summed over the batch: every slot has the sums of the real and of the imaginary parts, and a public element is that of one
+    /// input.
+    pub summed: bool,
+}
+
+/// How a program is converted.
+#[derive(Clone, Debug)]
+pub struct Form {
+    /// Number of inputs at once.
+    pub batch: usize,
+    /// Most entries of a table.
+    pub entries: u32,
+    /// The outputs that are summed over the batch.
+    pub summed: BTreeSet<String>,
 }
 
 /// One element of an input or output.
@@ -69,6 +87,12 @@ pub enum LaneErrorCause {
          digits"
     )]
     TooManyValues { op: &'static str, element: ElementType, most: u32 },
+    #[error("{name:?} is to be summed over the batch, but the program has no such output; name one of its outputs")]
+    NotSummed { name: String },
+    #[error(
+        "a sum over the batch of values of {element}: on slots they have at most {most} in magnitude; sum their digits, or narrow the range"
+    )]
+    TooLarge { element: ElementType, most: u32 },
     #[error("{name}: all outputs are public; return at least one encrypted value")]
     AllPublic { name: String },
     #[error("{op}: {problem} in the conversion to slots; report this, and use TFHE")]
@@ -83,11 +107,12 @@ fn refuse<T>(cause: LaneErrorCause, location: Option<&Location>) -> Result<T> {
     Err(LaneError { cause, location: location.cloned() })
 }
 
-/// The program on slots that computes `program` on `batch` inputs at once, with tables of at most `entries` entries.
+/// The program on slots that computes `program` on a batch of inputs at once.
 ///
 /// # Errors
 /// [`LaneErrorCause`].
-pub fn convert(program: &Program, batch: usize, entries: u32, memory: MemoryBudget) -> Result<OnSlots> {
+pub fn convert(program: &Program, form: &Form, memory: MemoryBudget) -> Result<OnSlots> {
+    let Form { batch, entries, .. } = *form;
     if !(2..=MOST_MODULUS).contains(&entries) {
         return refuse(LaneErrorCause::Entries { entries }, None);
     }
@@ -98,9 +123,12 @@ pub fn convert(program: &Program, batch: usize, entries: u32, memory: MemoryBudg
     if let Some(node) = torus {
         return refuse(LaneErrorCause::Torus, node.location.as_ref());
     }
+    if let Some(name) = form.summed.iter().find(|name| program.outputs().all(|(_, output)| output != name.as_str())) {
+        return refuse(LaneErrorCause::NotSummed { name: name.clone() }, None);
+    }
     let elements = Elements::new(program);
-    let moduli = Moduli::new(program, &elements, entries)?;
-    Emitter::new(program, &elements, &moduli, batch, memory)?.run()
+    let moduli = Moduli::new(program, &elements, form)?;
+    Emitter::new(program, &elements, &moduli, form, memory)?.run()
 }
 
 /// The nodes of `program` with their indices.

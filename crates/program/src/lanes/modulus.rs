@@ -5,14 +5,28 @@
 //! a lookup on their difference from −15 to 15, it is 16.
 
 use super::elements::Elements;
-use super::{LaneErrorCause as Cause, Result, nodes, refuse};
+use super::{Form, LaneErrorCause as Cause, Result, nodes, refuse};
+use crate::rns::homomorphic::Table as SlotTable;
 use crate::tfhe::homomorphic::{ElementType, Gate, Node, NodeId, Op, Program, Range, Table, op_name, steps};
 use std::collections::HashSet;
 
-/// p of every node.
+/// The representation of integers that linear operations connect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Modulus {
+    pub p: u32,
+    /// Whether fractions are those of the integers themselves, not of their residues.
+    pub whole: bool,
+}
+
+/// The modulus of every node.
 pub(super) struct Moduli {
     roots: Vec<u32>,
-    moduli: Vec<u32>,
+    moduli: Vec<Modulus>,
+}
+
+/// The least p with which the fractions in (−1/2, 1/2] of a range are those of its integers.
+fn whole(range: Range) -> u64 {
+    (2 * range.hi()).max(1 - 2 * range.lo()).max(2) as u64
 }
 
 /// A function of the integers that occur.
@@ -126,8 +140,10 @@ fn find(parents: &mut [u32], mut node: u32) -> u32 {
 }
 
 impl Moduli {
-    /// Each is at most `most`.
-    pub fn new(program: &Program, elements: &Elements, most: u32) -> Result<Self> {
+    /// A table's is at most its most entries.
+    pub fn new(program: &Program, elements: &Elements, form: &Form) -> Result<Self> {
+        let most = form.entries;
+        let is_summed = |op: &Op| matches!(op, Op::Output { name } if form.summed.contains(&**name));
         let mut parents: Vec<u32> = (0..program.nodes().len() as u32).collect();
         let used = |id: NodeId| elements.is_used(id);
         for (id, node) in nodes(program).filter(|&(id, _)| used(id)) {
@@ -143,8 +159,23 @@ impl Moduli {
         }
         let roots: Vec<u32> = (0..parents.len() as u32).map(|node| find(&mut parents, node)).collect();
         let mut readers: Vec<HashSet<Function>> = vec![HashSet::new(); roots.len()];
-        let mut moduli = vec![2; roots.len()];
-        for (id, node) in nodes(program) {
+        let mut moduli = vec![Modulus { p: 2, whole: false }; roots.len()];
+        for (_, node) in nodes(program).filter(|(id, node)| is_summed(&node.op) && used(*id)) {
+            moduli[roots[node.operands[0].index()] as usize].whole = true;
+        }
+        // The integers of linear operations are sums of others.
+        for (id, node) in nodes(program).filter(|&(id, node)| used(id) && !steps::is_linear(&node.op)) {
+            let own = &mut moduli[roots[id.index()] as usize];
+            if own.whole && !matches!(node.op, Op::Output { .. }) {
+                let needed = whole(values_of(node.element));
+                if needed > SlotTable::MOST as u64 {
+                    let cause = Cause::TooLarge { element: node.element, most: SlotTable::MOST as u32 / 2 };
+                    return refuse(cause, node.location.as_ref());
+                }
+                own.p = own.p.max(needed as u32);
+            }
+        }
+        for (id, node) in nodes(program).filter(|(_, node)| !is_summed(&node.op)) {
             // Clients decode inputs too, so the values of all of them differ.
             let read = match node.op {
                 Op::Input { .. } => Some(id),
@@ -166,8 +197,8 @@ impl Moduli {
                     continue;
                 }
                 let fits = |p: u32| readers[root].iter().all(|function| function.residues(p).is_some());
-                match (moduli[root]..=most).find(|&p| fits(p)) {
-                    Some(p) => moduli[root] = p,
+                match (moduli[root].p..=most).find(|&p| fits(p)) {
+                    Some(p) => moduli[root].p = p,
                     None => return too_many(),
                 }
             }
@@ -175,8 +206,8 @@ impl Moduli {
         Ok(Self { roots, moduli })
     }
 
-    /// p of `node`.
-    pub fn of(&self, node: NodeId) -> u32 {
+    /// The modulus of `node`.
+    pub fn of(&self, node: NodeId) -> Modulus {
         self.moduli[self.roots[node.index()] as usize]
     }
 }

@@ -1,7 +1,7 @@
 //! Programs on integers as programs on slots: do they compute the same for every input of a batch?
 
 use polyfabric_program::MemoryBudget;
-use polyfabric_program::lanes::{Element, LaneErrorCause, MOST_BATCH, MOST_MODULUS, OnSlots, Terminal, convert};
+use polyfabric_program::lanes::{Element, Form, LaneErrorCause, MOST_BATCH, MOST_MODULUS, OnSlots, Terminal, convert};
 use polyfabric_program::rns::homomorphic::{
     Complex, Op as SlotOp, Program as SlotProgram, Table, Values, evaluate as evaluate_slots,
 };
@@ -18,7 +18,11 @@ type Inputs = BTreeMap<String, Vec<i64>>;
 type Operation = fn(u8, u8) -> u8;
 
 fn on_slots(program: &Program, batch: usize) -> OnSlots {
-    convert(program, batch, MOST_MODULUS, MemoryBudget::default()).unwrap()
+    convert(program, &form(batch, &[]), MemoryBudget::default()).unwrap()
+}
+
+fn form(batch: usize, summed: &[&str]) -> Form {
+    Form { batch, entries: MOST_MODULUS, summed: summed.iter().map(|&name| name.to_owned()).collect() }
 }
 
 /// The slots that hold an input of every item of the batch.
@@ -240,11 +244,73 @@ fn programs_that_tables_cannot_compute_are_refused() {
         let mut builder = Builder::new("refused").unwrap();
         let x = builder.input("x", element, 4).unwrap();
         builder.output("y", x).unwrap();
-        convert(&builder.finish().unwrap(), batch, MOST_MODULUS, MemoryBudget::default()).unwrap_err().cause
+        convert(&builder.finish().unwrap(), &form(batch, &[]), MemoryBudget::default()).unwrap_err().cause
     };
     for hi in [MOST_MODULUS.into(), 1 << 28] {
         assert!(matches!(refused(integer(0, hi), 4), LaneErrorCause::TooManyValues { .. }));
     }
     assert!(matches!(refused(ElementType::Torus { bits: 3 }, 4), LaneErrorCause::Torus));
     assert!(matches!(refused(integer(0, 3), MOST_BATCH + 1), LaneErrorCause::TooManyInputs { .. }));
+    let mut builder = Builder::new("refused").unwrap();
+    let x = builder.input("x", integer(0, 3), 1).unwrap();
+    let wide = builder.lookup(x, vec![IntegerTable::new(0, vec![0, 1, 2, 5000]).unwrap()], None, LookupResult::Integer);
+    builder.output("y", wide.unwrap()).unwrap();
+    let program = builder.finish().unwrap();
+    let refused = |summed| convert(&program, &form(4, &[summed]), MemoryBudget::default()).unwrap_err().cause;
+    assert!(matches!(refused("z"), LaneErrorCause::NotSummed { name } if name == "z"));
+    assert!(matches!(refused("y"), LaneErrorCause::TooLarge { .. }));
+}
+
+/// Sums of inputs, tables and linear operations, with public elements and lanes that have no input; the same values also as a list.
+#[test]
+fn sums_over_the_batch_are_those_of_integers() {
+    let mut builder = Builder::new("sums").unwrap();
+    let x = builder.input("x", integer(-3, 5), 2).unwrap();
+    let table = IntegerTable::new(-3, vec![7, -2, 0, 1, 5, -7, 3, 3, 6]).unwrap();
+    let looked_up = builder.lookup(x, vec![table], None, LookupResult::Integer).unwrap();
+    let scaled = builder.mul_clear(looked_up, &[3, -1]).unwrap();
+    let sum = builder.add_clear(scaled, &[40, 2]).unwrap();
+    let negative = builder.sign(x, true).unwrap();
+    let inverted = builder.not(negative).unwrap();
+    let public = builder.constant(integer(-9, 9), &[-9, 4]).unwrap();
+    let joined = builder.concat(&[x, public]).unwrap();
+    for (name, value) in [("sum", sum), ("negative", negative), ("inverted", inverted), ("joined", joined), ("x", x)] {
+        builder.output(name, value).unwrap();
+    }
+    builder.output("list", negative).unwrap();
+    let program = builder.finish().unwrap();
+    for batch in [1, 2, 3, 4, 7, 9] {
+        let items: Vec<Inputs> = (0..batch as i64)
+            .map(|item| BTreeMap::from([("x".to_owned(), vec![item % 9 - 3, (5 * item + 2) % 9 - 3])]))
+            .collect();
+        let summed = ["sum", "negative", "inverted", "joined", "x"];
+        let converted = convert(&program, &form(batch, &summed), MemoryBudget::default()).unwrap();
+        let slots = converted.program.slots();
+        let given = converted.inputs.iter().flat_map(|terminal| packed(terminal, &items, slots)).collect();
+        let evaluation = evaluate_slots(&converted.program, &given).unwrap();
+        let found = evaluation.outputs(&converted.program);
+        let expected: Vec<_> = items.iter().map(|item| evaluate(&program, item).unwrap().outputs(&program)).collect();
+        for terminal in &converted.outputs {
+            assert_eq!(terminal.summed, summed.contains(&&*terminal.name));
+            for (index, element) in terminal.elements.iter().enumerate() {
+                let own = expected.iter().map(|item| item[&terminal.name][index]);
+                match element {
+                    Element::Public(value) => assert!(own.clone().all(|own| own == *value)),
+                    Element::Vector(vector) if terminal.summed => {
+                        let Values::Complex(values) = found[vector.as_str()] else { panic!("the slots are complex") };
+                        let total: i64 = own.sum();
+                        for slot in values.iter() {
+                            let steps = (slot.re + slot.im) * f64::from(terminal.modulus);
+                            assert!(
+                                (steps - total as f64).abs() < 1e-6,
+                                "{} of {batch}: {steps}, {total}",
+                                terminal.name
+                            );
+                        }
+                    }
+                    Element::Vector(_) => {}
+                }
+            }
+        }
+    }
 }
