@@ -48,7 +48,7 @@ mod _native {
     use crate::rns::{
         PyJointParty, PyJointSession, PyMapped, PyMappedRounds, PyRnsKernel, PyRoundsMapper, PySlotBuilder,
         PySlotCiphertexts, PySlotClient, PySlotParameters, PySlotPlan, PySlotProgram, PySlotPublicKey, PySlotServer,
-        PySlotSignature, composite_sign, slot_parameter_sets,
+        PySlotSignature, composite_sign, let_go, slot_parameter_sets,
     };
     #[pymodule_export]
     use crate::signature::PySignature;

@@ -181,7 +181,7 @@ class Plan(ABC):
         for what executions have prepared."""
         needed = self.memory_together(requests)
         if not memory.allows(needed, held):
-            _native.SlotPlan.let_go()
+            _native.let_go()
         memory.expect(
             f"{self.program.name} with parameter set {self.parameters.name} ({self.key_text})",
             needed,

@@ -17,6 +17,7 @@ pub use joint::{PyJointParty, PyJointSession};
 pub use machine::{PyMapped, PyRnsKernel};
 pub use parameters::{PySlotParameters, slot_parameter_sets};
 pub use plan::PySlotPlan;
+pub use prepared::let_go;
 pub use program::{PySlotBuilder, PySlotProgram};
 pub use rounds::{PyMappedRounds, PyRoundsMapper};
 pub use run::{PySlotCiphertexts, PySlotClient, PySlotPublicKey, PySlotServer};

@@ -118,12 +118,6 @@ impl PySlotPlan {
         PyRnsKernel { kernel: Arc::new(self.plan.kernel().clone()), parameters: self.plan.set().name().to_owned() }
     }
 
-    /// Lets go of the program that an earlier execution on the CPU prepared.
-    #[staticmethod]
-    fn let_go() {
-        let_go_but(None);
-    }
-
     /// Bytes of its program as an earlier execution on the CPU prepared it, which the next one reads. Lets go of any other program's.
     fn prepared_bytes(&self) -> usize {
         let_go_but(Some(&self.kept));

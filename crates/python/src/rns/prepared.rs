@@ -4,6 +4,7 @@ use crate::failure::{Failure, Kind};
 use polyfabric_planner::slots::SlotPlan;
 use polyfabric_runtime::rns::cpu::{ExecutorOptions, Prepared};
 use polyfabric_schemes::rns::KeySet;
+use pyo3::pyfunction;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// A plan's program, prepared once an execution has needed it.
@@ -43,6 +44,12 @@ impl Kept {
     pub fn bytes(&self) -> usize {
         self.held().as_ref().map_or(0, |prepared| prepared.buffer_bytes() + prepared.plaintext_bytes())
     }
+}
+
+/// Lets go of the program that an earlier execution on the CPU prepared.
+#[pyfunction]
+pub fn let_go() {
+    let_go_but(None);
 }
 
 /// Lets go of a prepared program that is not `kept`.
