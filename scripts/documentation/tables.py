@@ -1,4 +1,5 @@
-"""Tables of README and docs, drawn from recorded results or from the code between two markers, and the ports on the pages of the RTL units:
+"""Tables of README and docs, drawn from recorded results or from the code between two markers, ports and synthesis on the pages of the RTL units, and their
+export:
 
 <!-- table: NAME -->
 ..
@@ -80,7 +81,7 @@ def main(*, check: bool) -> int:
     """Draw every table, or report those that differ from their results."""
     status = 0
     pages = [(path, drawn(path.read_text(encoding="utf-8"))) for path in texts()]
-    for path, new in [*pages, *unit_pages.pages()]:
+    for path, new in [*pages, *unit_pages.pages(), unit_tables.export()]:
         if path.is_file() and path.read_text(encoding="utf-8") == new:
             continue
         place = path.relative_to(ROOT)

@@ -1,12 +1,12 @@
-"""The ports and parameters of the RTL units, from their sources, at the end of each unit's page. A part of other units, without a test of its own, has
-a page that is generated as a whole."""
+"""The ports and parameters of the RTL units, from their sources, and their synthesis, at the end of each unit's page. A part of other units, without a
+test of its own, has a page that is generated as a whole."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-from . import results
+from . import results, unit_tables
 
 RTL = results.ROOT / "rtl"
 _MARK, _END = "<!-- ports, from the source -->\n", "<!-- end of ports -->\n"
@@ -26,7 +26,7 @@ def _page(unit: str, sources: dict[str, str]) -> str:
     page, tested = RTL / unit / "README.md", (RTL / unit / "bench.sv").is_file()
     text = page.read_text(encoding="utf-8") if tested else _part(unit, sources)
     written = text.partition(_MARK)[0].rstrip()
-    return f"{written}\n\n{_MARK}{_ports(sources[unit])}{_END}"
+    return f"{written}\n\n{_MARK}{_ports(sources[unit])}{_table(*unit_tables.of_unit(unit))}{_END}"
 
 
 def _part(unit: str, sources: dict[str, str]) -> str:
