@@ -12,6 +12,7 @@ import pytest
 from damage import flipped
 from polyfabric.apps.programs import planned
 from polyfabric.cli.inputs import inputs as read_inputs
+from polyfabric.language.copies import CopyShapes
 from polyfabric.schemes.options import PlanOptions
 from polyfabric.schemes.plan import Plan
 from random_programs import Writer
@@ -481,6 +482,21 @@ def test_a_batch_one_after_another_is_the_same_with_tfhe() -> None:
             copies.clear(wrong)
 
 
+def test_damaged_copies_of_a_specification_are_refused() -> None:
+    copies = product.in_batches(2, scheme="tfhe")
+    stored = copies.shapes.to_dict()
+    assert CopyShapes.of(stored, copies.native).to_dict() == stored
+    for wrong in (0, 1, 3, -2, 1 << 60, "2", True):
+        with pytest.raises(ValueError, match="copies"):
+            CopyShapes.of({**stored, "copies": wrong}, copies.native)
+    for others in (
+        product.native,
+        pf.program(**{"x.0": pf.Bool, "y.7": pf.Bool})(lambda **x: {"z.0": x["x.0"], "z.3": x["y.7"]}).native,
+    ):
+        with pytest.raises(ValueError, match="copies"):
+            CopyShapes.of({"copies": 2, "scalars": [], "integers": {}}, others)
+
+
 def test_the_cheaper_way_is_chosen_for_the_batch() -> None:
     few = product.in_batches(3, scheme="auto")
     assert few.scheme == "tfhe"
@@ -501,3 +517,23 @@ def test_the_cheaper_way_is_chosen_for_the_batch() -> None:
         with rejects(pf.errors.InputError, "omit"):
             product.in_batches(3, scheme="tfhe", **options)
         assert product.in_batches(3, scheme="auto", **options).scheme == "ckks"
+
+
+def test_the_command_line_takes_the_cheaper_way(polyfabric, tmp_path) -> None:
+    (tmp_path / "own.py").write_text(
+        "import polyfabric as pf\n\n@pf.program(x=pf.Int(0, 3))\ndef f(x):\n    return x * x % 5\n"
+    )
+    common = ("run", "own.py:f", "--input", "x=[1,2,3]", "--json", "--batch", "3")
+    for scheme in ("auto", "tfhe"):
+        done = polyfabric(*common, "--scheme", scheme)
+        assert done.status == 0, done.err
+        data = json.loads(done.out)
+        assert (data["scheme"], data["outputs"], data["correct"]) == ("tfhe", {"result": [1, 4, 4]}, True)
+        assert ("chosen" in data) == (scheme == "auto")
+    # A named set is of one scheme.
+    done = polyfabric(*common, "--scheme", "auto", "--params", TOY)
+    assert json.loads(done.out)["scheme"] == "ckks"
+    for command in (common[:5], ("run", "pbs", "--batch", "3")):
+        done = polyfabric(*command, "--scheme", "auto")
+        assert done.status == 2
+        assert "--scheme auto" in done.err

@@ -55,7 +55,7 @@ EXAMPLES = (
 @click.option(
     "--scheme",
     type=click.Choice(SCHEMES),
-    help="With --batch of your own program: slots, all inputs at once with CKKS, the default; tfhe, one after another; auto, what takes less time.",
+    help="With --batch of your own program: slots, all inputs at once with CKKS, the default; tfhe, one after another; auto, what executes in less time.",
 )
 @click.option(
     "--image", type=click.IntRange(0), metavar="INDEX", help="digits, resnet20 and trained models: this held-out image."

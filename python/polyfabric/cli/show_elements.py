@@ -28,6 +28,8 @@ def show(console: Console, result: ElementResult) -> None:
     console.print(styled("result       ", verdict))
     if not result.correct and result.outputs == result.expected:
         console.print("             in digits above an integer's width, which are not shown")
+    if result.plan.program.chosen is not None:
+        console.print(f"scheme       {result.plan.program.chosen}")
     for wrap in result.wrapped:
         console.print(f"wrapped      {wrap}")
     show_common(console, result)

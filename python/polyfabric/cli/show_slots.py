@@ -30,6 +30,8 @@ def show(console: Console, result: SlotResult) -> None:
         figures = (f"{error:.0f}",) if exact else (f"{error:.1e}", f"{bound:.1e}")
         table.add_row(name, _short(values), _short(result.expected[name]), *figures)
     print_table(console, table)
+    if result.plan.program.chosen is not None:
+        console.print(f"scheme            {result.plan.program.chosen}")
     show_common(console, result)
 
 

@@ -29,8 +29,12 @@ class CopyShapes(Shapes):
         """Number of copies."""
         self.inputs = {name[:-2]: kind for name, kind in copies.inputs.items() if name.endswith(".0")}
         self.outputs = {name[:-2]: kind for name, kind in copies.outputs.items() if name.endswith(".0")}
-        if len(copies.inputs) != batch * len(self.inputs) or len(copies.outputs) != batch * len(self.outputs):
-            raise ValueError(f"the inputs and outputs are not those of {batch} copies")
+        for own, found in ((self.inputs, copies.inputs), (self.outputs, copies.outputs)):
+            # Counted first: the number may come from others.
+            if len(found) != batch * len(own) or any(
+                found.get(copy) != kind for name, kind in own.items() for copy in self._names(name)
+            ):
+                raise ValueError(f"the inputs and outputs are not those of {batch} copies")
 
     def to_dict(self) -> dict[str, Any]:
         """As data."""

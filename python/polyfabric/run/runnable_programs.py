@@ -251,8 +251,8 @@ class Program(TracedProgram):
     ) -> Program:
         """The same program for a batch of inputs, at most 65,536: each input and output is a list.
 
-        `scheme` is "slots" for CKKS and all inputs at once, "tfhe" for one after another, or "auto" for the way that takes less time on this
-        computer and fits its memory; `.chosen` of the program says why. `cost()` has both ways.
+        `scheme` is "slots" for CKKS and all inputs at once, "tfhe" for one after another, or "auto" for the way that executes in less time on this
+        computer, without key generation, and fits its memory; `.chosen` of the program says why. `cost()` has both ways.
 
         Outputs in `summed`, by name, are summed over the batch: counts of truth values, sums of integers. They are exact, and no list.
 
