@@ -179,16 +179,25 @@ fn bgv_files() -> Vec<Target> {
     ]
 }
 
-/// A party, and its message of the first round, which has all kinds of polynomials.
+/// A party before and after it took secret shares, one of them, and its message of the first round, which has all kinds of polynomials.
 fn joint_files() -> Vec<Target> {
-    let set = ckks::sets::parameters("toy-10-parties-2").expect("a set");
+    let set = ckks::sets::parameters("toy-10-parties-3").expect("a set");
     let literal = ckks::ParametersLiteral { ring_degree: RING_DEGREE, ..set.literal().clone() };
     let set = ParameterSet::Ckks(ckks::Parameters::check(&literal).expect("a set"));
     let key = |id| (id, vec![LimbId(0), LimbId(1)], KeyStorage::BYTES);
     let keys = [KeyId::Relinearisation, KeyId::Galois(5)].map(key);
     let session = joint::Session::new(&set, &keys, b"a program", b"a reference").expect("a session");
-    let party = joint::Party::for_tests(&session, 1, 1).expect("a party");
-    let sample = to_bytes(&party, "joint-party").expect("memory");
+    let party = |index| joint::Party::for_tests(&session, index, index as u64).expect("a party");
+    let mut parties = [0, 1, 2].map(party);
+    let first = parties.each_ref().map(|party| party.first().expect("a message"));
+    let sample = |party: &joint::Party| to_bytes(party, "joint-party").expect("memory");
+    let mut samples = vec![sample(&parties[1])];
+    parties.iter_mut().for_each(|party| drop(party.second(&first).expect("a message")));
+    let deals = parties.each_ref().map(|party| party.deal(2).expect("secret shares").remove(1));
+    parties[1].take(&deals).expect("one of each party");
+    samples.push(sample(&parties[1]));
+    let [_, message, _] = first;
+    let [deal, ..] = deals;
     let read = move |bytes: &[u8]| {
         let read = from_bytes_of::<joint::Party>(bytes, "joint-party", session.set(), |_, length, reader| {
             joint::Party::read(&session, length, reader)
@@ -196,8 +205,9 @@ fn joint_files() -> Vec<Target> {
         read.is_ok()
     };
     vec![
-        file("joint-message", vec![party.first().expect("a message")]),
-        Target { name: "joint-party", form: Form::Hashed, samples: vec![sample], read: Box::new(read) },
+        file("joint-message", vec![message]),
+        file("joint-deal", vec![deal]),
+        Target { name: "joint-party", form: Form::Hashed, samples, read: Box::new(read) },
     ]
 }
 

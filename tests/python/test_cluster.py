@@ -111,6 +111,11 @@ def test_workers_give_the_ciphertexts_of_this_computer(dask: Any) -> None:
         request = client.encrypt(inputs)
         here = pf.Server(program(name), client.evaluation_key).execute(request)
         assert server.execute(request).to_bytes() == here.to_bytes()
+        foreign = pf.Client(client.specification).encrypt(inputs)
+        found = server.outcomes([request, foreign, request])
+        assert [found[0].to_bytes(), found[2].to_bytes()] == [here.to_bytes()] * 2
+        assert isinstance(found[1], pf.errors.FileError)
+        assert (server.together > 1) == (name == "both")
     with pytest.raises(pf.errors.FileError):
         server.execute(pf.Client(client.specification).encrypt(x=[0.5] * 4))
 

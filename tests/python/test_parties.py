@@ -140,6 +140,63 @@ def test_parties_decrypt_together(scheme: str, count: int, runs: Any) -> None:
         run.decrypt([run.shares[1], *run.shares[1:]])
 
 
+@pytest.mark.parametrize("scheme", ["ckks", "bgv"])
+def test_any_two_of_three_parties_decrypt(scheme: str, runs: Any, tmp_path: Any) -> None:
+    run = runs(scheme, 3)
+    dealt = [party.secret_shares(2) for party in run.parties]
+    assert dealt[0] == run.parties[0].secret_shares(2)
+    for party in run.parties:
+        with rejects(pf.errors.InputError, str(party.index)):
+            # Nothing has been taken.
+            party.share(run.answer, among=[party.index, (party.index + 1) % 3])
+        party.take_shares([own[party.index] for own in dealt][::-1])
+    # A party comes back with what it has taken.
+    run.parties[2].save(tmp_path / "two")
+    parties = [*run.parties[:2], pf.Party.load(run.specification, tmp_path / "two", REFERENCE, security=0)]
+    shares = {}
+    for among in ([0, 1], [2, 0], [1, 2]):
+        shares[tuple(among)] = [parties[index].share(run.answer, among=among) for index in among]
+        expect(scheme, run.decrypt(shares[tuple(among)]))
+        with rejects(pf.errors.FileError):
+            run.decrypt(shares[tuple(among)][:1])
+    # All together as before; and no other sets of shares.
+    expect(scheme, run.decrypt())
+    with rejects(pf.errors.FileError):
+        run.decrypt([shares[0, 1][0], shares[1, 2][0]])
+    with rejects(pf.errors.FileError):
+        run.decrypt([shares[0, 1][0], run.shares[1], run.shares[2]])
+    for wrong in ([0], [1, 2], [0, 0], [0, 3], [0, 1, 2], [], [0, -1], "01", 1, [0, 1.0], [0, 1 << 40]):
+        with rejects(pf.errors.InputError):
+            run.parties[0].share(run.answer, among=wrong)
+    for wrong in (1, 3, 0, -2, 2.0, None, True, 1 << 40):
+        with rejects(pf.errors.InputError):
+            run.parties[0].secret_shares(wrong)
+    own = [mine[0] for mine in dealt]
+    anew = pf.Party(run.specification, 1, REFERENCE, security=0)
+    with rejects(pf.errors.InputError, "1"):
+        anew.secret_shares(2)
+    anew.second_message([run.first[0], anew.first_message(), run.first[2]])
+    refused = (pf.errors.FileError, pf.errors.InputError)
+    for wrong in (
+        own[1:],
+        [own[0], own[0], own[2]],
+        [own[0], dealt[1][1], own[2]],
+        [own[0], anew.secret_shares(2)[0], own[2]],
+        [own[0], run.first[1], own[2]],
+        [own[0], b"", own[2]],
+        own[0],
+        None,
+        *([own[0], damage(own[1]), own[2]] for damage in (cut, flip, longer, newer, other)),
+    ):
+        with rejects(refused):
+            run.parties[0].take_shares(wrong)
+    with rejects(pf.errors.InputError, "0"):
+        run.decrypt([])
+    # A secret share is no message.
+    with rejects(pf.errors.FileError):
+        run.decrypt([run.shares[0], own[1], run.shares[2]])
+
+
 OTHERS: list[tuple[Any, Any, Callable[[Any], Any]]] = [
     (fifth, np.arange(16) * 49_999 % 786_433, lambda x: [pow(int(value), 5, 786_433) for value in x]),
     (turned, np.linspace(0, 1, 4), lambda x: WEIGHTS @ x),

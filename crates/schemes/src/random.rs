@@ -41,6 +41,8 @@ pub enum Purpose {
     Flooding = 5,
     /// The second secret of a party, which lives as long as the joint relinearisation key is made.
     PartySecret = 6,
+    /// What hides a secret that is shared among parties.
+    Sharing = 7,
 }
 
 /// The two seeds, independent of each other, from which keys or ciphertexts are made.

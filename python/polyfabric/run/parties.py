@@ -8,6 +8,12 @@
     answer = pf.Server(program, keys.evaluation_key, parties=3).execute(request)
     pf.decrypt_jointly(spec, reference, answer, [party.share(answer), ..])
 
+All parties decrypt together, unless they exchange shares of their secrets, so that any two of the three do:
+
+    shares = party.secret_shares(2)                      # shares[j] to party j alone, over a channel that nobody else reads
+    party.take_shares([theirs[party.index], ..])         # what all three sent to this one
+    pf.decrypt_jointly(spec, reference, answer, [party.share(answer, among=[0, 2]), ..])    # of parties 0 and 2
+
 Nobody has the secret key: it is the sum of the parties' secrets. The protocols assume that all parties follow them (docs/threat-model.md).
 """
 
@@ -30,6 +36,9 @@ from .specification import Specification
 
 MESSAGE_KINDS = ("Message",)
 """Rust name of the kind of the parties' messages."""
+
+DEAL_KINDS = ("Deal",)
+"""Of secret shares."""
 
 
 class Party:
@@ -89,15 +98,34 @@ class Party:
         self._expect_memory(self._session.parties)
         return self._party.second(_messages(first_messages, "first messages"))
 
-    def share(self, answer: Ciphertexts) -> bytes:
+    def secret_shares(self, threshold: int) -> list[bytes]:
+        """Its secret for each party, its own included, such that any `threshold` parties can decrypt: from 2 to one less than all. Possible after
+        `second_message`, and always the same bytes. **Each is a secret of its receiver**: send it to that party alone, encrypted."""
+        if not isinstance(threshold, int) or isinstance(threshold, bool) or not 0 <= threshold < 1 << 32:
+            raise InputError(f"threshold={shown(threshold)}; give how many parties decrypt together")
+        self._expect_memory(self._session.parties)
+        return self._party.deal(threshold)
+
+    def take_shares(self, shares: Sequence[bytes]) -> None:
+        """Keeps what all parties, itself included, have dealt to this one with one threshold, in any order. Afterwards `save` the party anew, under another name."""
+        self._party.take(_messages(shares, "secret shares", DEAL_KINDS, "send the secret share for this party"))
+
+    def share(self, answer: Ciphertexts, *, among: Sequence[int] | None = None) -> bytes:
         """Its share of the decryption of an answer, to send to whoever may read the result.
 
-        The share hides the error of the ciphertext with the specification's smudging noise. The noise follows from the ciphertext, so the
-        same answer gives the same bytes. An answer for other keys, or before `second_message`, is rejected."""
-        return self._party.share(_outputs(self.specification, answer))
+        `among` are the numbers of the parties that decrypt, as many as the threshold; without it all decrypt. The share hides the error of the
+        ciphertext with the specification's smudging noise. The noise follows from ciphertext and parties, so the same request gives the
+        same bytes. An answer for other keys, or before `second_message`, is rejected."""
+        if among is not None and not (
+            isinstance(among, Sequence)
+            and all(isinstance(one, int) and not isinstance(one, bool) and 0 <= one < 1 << 32 for one in among)
+        ):
+            raise InputError(f"among={shown(among)}; give the numbers of the parties that decrypt, from 0")
+        chosen = None if among is None else list(among)
+        return self._party.share(_outputs(self.specification, answer), chosen)
 
     def save(self, path: str | Path) -> None:
-        """Writes its secret atomically, readable only by its owner. Does not replace other files. It is complete after
+        """Writes its secret, and what it has taken, atomically, readable only by its owner. Does not replace other files. It is complete after
         `second_message`; before, saving is refused, as two copies could answer different messages."""
         write_new(path_of(path), self._party.save)
 
@@ -152,7 +180,7 @@ class JointKeys:
 def decrypt_jointly(
     specification: Specification, reference: bytes | str, answer: Ciphertexts, shares: Sequence[bytes]
 ) -> Any:  # noqa: ANN401 - whatever the program's function returns
-    """What the program's function returns, from the shares of all parties, in any order.
+    """What the program's function returns, from the shares of all parties, or of those that the shares are made for, in any order.
 
     Shares for another answer are rejected, and so are values that no execution of the program gives."""
     session, context = _session(specification, reference), _context(specification)
@@ -185,12 +213,17 @@ def _session(specification: Specification, reference: bytes | str) -> _native.Jo
     return _native.JointSession(_context(specification).signature, agreed)
 
 
-def _messages(messages: Sequence[bytes], what: str) -> list[bytes]:
+def _messages(
+    messages: Sequence[bytes],
+    what: str,
+    kinds: Sequence[str] = MESSAGE_KINDS,
+    remedy: str = "send the message that the party made",
+) -> list[bytes]:
     if isinstance(messages, bytes | str) or not isinstance(messages, Sequence):
         raise InputError(f"{what} are {type(messages).__name__}; give a list with the bytes of each party")
     found = [bytes_of(message, f"{what}[{place}]") for place, message in enumerate(messages)]
     for place, message in enumerate(found):
-        expect_kind(message, f"{what}[{place}]", MESSAGE_KINDS, "send the message that the party made")
+        expect_kind(message, f"{what}[{place}]", kinds, remedy)
     return found
 
 

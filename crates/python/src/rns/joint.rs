@@ -8,7 +8,9 @@ use crate::storage::{Source, written};
 use crate::workers::detached;
 use polyfabric_program::rns::homomorphic::{Complex, Values, centred};
 use polyfabric_program::rns::signature::{Encoding, Signature, Terminal};
-use polyfabric_schemes::joint::{JointError, JointKeys, JointPublicKey, Message, Party, Session, Smudging, phases};
+use polyfabric_schemes::joint::{
+    Deal, JointError, JointKeys, JointPublicKey, Message, Party, Session, Smudging, phases,
+};
 use polyfabric_schemes::rns::{Ciphertext, RnsPolynomial};
 use polyfabric_schemes::serial::Storable;
 use polyfabric_schemes::set_file::ParameterSet;
@@ -20,15 +22,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 fn refused(error: JointError) -> Failure {
     let kind = match error {
-        JointError::Alone(_) | JointError::Key(_) | JointError::Smudging { .. } => Kind::Parameter,
-        JointError::Index { .. } | JointError::Count { .. } | JointError::Answered(_) | JointError::Unfinished(_) => {
-            Kind::Input
+        JointError::Alone(_) | JointError::Key(_) | JointError::Smudging { .. } | JointError::Points { .. } => {
+            Kind::Parameter
         }
+        JointError::Index { .. }
+        | JointError::Count { .. }
+        | JointError::Answered(_)
+        | JointError::Unfinished(_)
+        | JointError::Threshold { .. }
+        | JointError::Among { .. }
+        | JointError::Undealt(_) => Kind::Input,
         JointError::Round { .. }
         | JointError::Twice { .. }
         | JointError::Session { .. }
         | JointError::Subject { .. }
         | JointError::Form { .. }
+        | JointError::Receiver { .. }
+        | JointError::OtherThreshold { .. }
         | JointError::Parts(_)
         | JointError::Generation(_) => Kind::File,
         _ => Kind::Run,
@@ -206,8 +216,28 @@ impl PyJointParty {
         })
     }
 
-    /// The share of a decryption of a program's outputs.
-    fn share(&self, py: Python<'_>, outputs: &PySlotCiphertexts) -> PyResult<Vec<u8>> {
+    /// A secret for each party, such that any `threshold` of them decrypt.
+    fn deal(&self, py: Python<'_>, threshold: usize) -> PyResult<Vec<Vec<u8>>> {
+        detached(py, || {
+            self.with(|party| party.deal(threshold).map_err(refused)?.iter().map(bytes).collect::<Result<_, _>>())
+        })
+    }
+
+    /// Keeps the secrets that all parties dealt to this one.
+    fn take(&self, py: Python<'_>, deals: Vec<Source>) -> PyResult<()> {
+        detached(py, || {
+            self.with(|party| {
+                let set = party.session().set();
+                let deals = deals.iter().map(|source| source.read_of(set, Deal::read_payload));
+                let deals = deals.collect::<Result<Vec<_>, Failure>>()?;
+                party.take(&deals).map_err(refused)
+            })
+        })
+    }
+
+    /// The share of a decryption of a program's outputs, by all parties or by those `among` them.
+    #[pyo3(signature = (outputs, among = None))]
+    fn share(&self, py: Python<'_>, outputs: &PySlotCiphertexts, among: Option<Vec<usize>>) -> PyResult<Vec<u8>> {
         let signature = &*self.signature;
         detached(py, || {
             outputs.origin.expect_set(signature.set())?;
@@ -222,7 +252,7 @@ impl PyJointParty {
                 let (own, set) = (party.generation().map_err(refused)?, signature.set().name());
                 let (name, of) = (format!("party {}", party.index()), &outputs.origin);
                 own.expect(&name, of.generation, &of.name, set).map_err(Failure::of(Kind::File))?;
-                bytes(&party.share(&outputs_of).map_err(refused)?)
+                bytes(&party.share(&outputs_of, among.as_deref()).map_err(refused)?)
             })
         })
     }

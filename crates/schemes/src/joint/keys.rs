@@ -40,16 +40,17 @@ pub(super) fn places(session: &Session) -> impl Iterator<Item = (&Wanted, Range<
     })
 }
 
-/// The messages by party, if they are one of each party, of one session and round, about `subject`, with polynomials over `limbs`.
+/// The messages by party, if they are one of each party, or of each of some, of one session and round, about `subject`, with polynomials over
+/// `limbs`.
 pub(super) fn one_of_each<'m>(
     session: &Session,
-    messages: &'m [Message],
+    (messages, among): (&'m [Message], Option<&[usize]>),
     round: Round,
     (subject, needed): ([u8; 32], &'static str),
     form: (&[Vec<LimbId>], Domain),
 ) -> Result<Vec<&'m Message>, JointError> {
     let parties = session.parties();
-    if messages.len() != parties {
+    if among.is_none() && messages.len() != parties {
         return Err(JointError::Count { found: messages.len(), parties });
     }
     let mut by_party: Vec<Option<&Message>> = vec![None; parties];
@@ -84,7 +85,7 @@ pub(super) fn first_messages<'m>(session: &Session, first: &'m [Message]) -> Res
     let keys =
         session.wanted.iter().flat_map(|wanted| std::iter::repeat_n(wanted.gadget.qp().to_vec(), first_count(wanted)));
     let limbs: Vec<_> = [session.public_limbs()].into_iter().chain(keys).collect();
-    one_of_each(session, first, Round::First, (session.id(), "a first round"), (&limbs, Domain::Evaluation))
+    one_of_each(session, (first, None), Round::First, (session.id(), "a first round"), (&limbs, Domain::Evaluation))
 }
 
 /// The sum of the polynomials at `place` of all messages.
@@ -107,7 +108,7 @@ impl JointKeys {
             .flat_map(|wanted| std::iter::repeat_n(wanted.gadget.qp().to_vec(), wanted.gadget.terms().len()))
             .collect();
         let subject = (transcript, "other first messages");
-        let second = one_of_each(session, second, Round::Second, subject, (&limbs, Domain::Evaluation))?;
+        let second = one_of_each(session, (second, None), Round::Second, subject, (&limbs, Domain::Evaluation))?;
         let (ring, generation) = (session.ring(), generation(&transcript));
         let mut evaluation = KeySet::new(Arc::clone(ring));
         for (wanted, range) in places(session) {

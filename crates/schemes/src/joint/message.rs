@@ -3,6 +3,7 @@
 
 use super::party::Party;
 use super::session::{JointError, Session};
+use super::threshold::Holding;
 use crate::random::SecretSeed;
 use crate::rns::serial::{polynomial_bytes, read_polynomial, write_polynomial};
 use crate::rns::{Domain, LimbId, Ring, RnsPolynomial};
@@ -16,6 +17,8 @@ file_kinds! {
     ClientKey = 1, "a party's secret";
     /// [`Message`].
     Message = 2, "a message of a party";
+    /// [`Deal`](super::Deal).
+    Deal = 3, "a secret share for one party";
 }
 
 /// The files of several parties.
@@ -91,7 +94,7 @@ pub struct Message {
 /// Maximum number of polynomials of a message.
 const MOST_POLYNOMIALS: u32 = 1 << 20;
 
-fn ring_of(set: &ParameterSet) -> Result<Arc<Ring>, FormatError> {
+pub(super) fn ring_of(set: &ParameterSet) -> Result<Arc<Ring>, FormatError> {
     match set {
         ParameterSet::Ckks(set) => set.ring().map_err(|error| FormatError::Parameters(Box::new(error))),
         ParameterSet::Bgv(set) => Ok(Arc::clone(set.ring())),
@@ -185,7 +188,7 @@ fn read_limbs(ring: &Ring, reader: &mut Reader<'_>) -> Result<Vec<LimbId>, Forma
     Ok(limbs)
 }
 
-/// The payload is the session, party, seed, and whether there is a transcript and which.
+/// The payload is the session, party, seed, and whether there is a transcript and which; then what it holds of a dealt secret, if anything.
 impl Storable for Party {
     type Family = Joint;
     const KIND: Kind = Kind::ClientKey;
@@ -195,7 +198,8 @@ impl Storable for Party {
     }
 
     fn payload_bytes(&self) -> u64 {
-        PARTY
+        let held = |_: &Holding| Holding::bytes(self.session().set(), self.session().parties());
+        PARTY + self.holding().map_or(0, held)
     }
 
     fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
@@ -203,7 +207,8 @@ impl Storable for Party {
         sink.bytes(&(self.index() as u32).to_le_bytes())?;
         sink.bytes(self.seed().bytes())?;
         sink.bytes(&u32::from(self.transcript().is_some()).to_le_bytes())?;
-        sink.bytes(&self.transcript().unwrap_or_default())
+        sink.bytes(&self.transcript().unwrap_or_default())?;
+        self.holding().map_or(Ok(()), |holding| holding.write(self.session().set(), sink))
     }
 
     /// A party is read with its session: [`Party::read`].
@@ -218,7 +223,9 @@ impl Party {
     /// As [`Storable::read_payload`], for a party of `session`.
     #[doc(hidden)]
     pub fn read(session: &Session, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
-        expect_length("the party", length, PARTY)?;
+        let holds = length > PARTY;
+        let held = if holds { Holding::bytes(session.set(), session.parties()) } else { 0 };
+        expect_length("the party", length, PARTY + held)?;
         let (mut own, mut transcript) = ([0; 32], [0; 32]);
         reader.bytes("the session", &mut own)?;
         let index = reader.u32("the party")? as usize;
@@ -232,8 +239,9 @@ impl Party {
         if answered > 1 {
             return Err(FormatError::Content("whether there is a transcript is neither 0 nor 1"));
         }
-        let made =
-            Self::from_seed(session, index, SecretSeed::from_bytes(*seed), (answered == 1).then_some(transcript));
+        let holding = if holds { Some(Holding::read(session, reader)?) } else { None };
+        let state = ((answered == 1).then_some(transcript), holding);
+        let made = Self::from_seed(session, index, SecretSeed::from_bytes(*seed), state);
         made.map_err(|error: JointError| FormatError::Parameters(Box::new(error)))
     }
 }

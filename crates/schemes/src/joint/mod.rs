@@ -1,4 +1,4 @@
-//! Keys of several owners: CKKS and BGV for n parties, all of whom must take part in a decryption.
+//! Keys of several owners: CKKS and BGV for n parties, all of whom must take part in a decryption, or any t of them (`threshold.rs`).
 //!
 //! Each party draws a ternary s_i. The secret is s = Σ s_i, which nobody has. The parties make joint keys in two rounds and then decrypt with
 //! one message each. Ciphertexts, the public key and the evaluation keys are as with one owner, so servers do not differ.
@@ -30,6 +30,7 @@ mod shares;
 mod smudging;
 #[cfg(test)]
 mod tests;
+mod threshold;
 
 pub use keys::{JointKeys, JointPublicKey};
 pub use message::{Joint, Message, Round};
@@ -37,3 +38,4 @@ pub use party::Party;
 pub use session::{JointError, Session};
 pub use shares::phases;
 pub use smudging::Smudging;
+pub use threshold::Deal;

@@ -5,6 +5,7 @@ use zeroize::Zeroizing;
 use super::message::{Message, Round};
 use super::session::{JointError, Session, digest, generation, hash};
 use super::smudging::Smudging;
+use super::threshold::{self, Deal, Holding};
 use super::{keys, shares};
 use crate::gaussian::RoundedGaussian;
 use crate::generation::KeyGeneration;
@@ -28,7 +29,12 @@ pub struct Party {
     second: SecretKey,
     /// The hash of the first messages that it answered.
     transcript: Option<[u8; 32]>,
+    /// Its point of the shared secret, if there is one.
+    holding: Option<Holding>,
 }
+
+/// What a party has learned: the hash of the first messages, and what it holds of the shared secret.
+pub(super) type State = (Option<[u8; 32]>, Option<Holding>);
 
 impl std::fmt::Debug for Party {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -42,7 +48,7 @@ impl Party {
     /// # Errors
     /// [`JointError::Index`], [`JointError::Randomness`].
     pub fn new(session: &Session, index: usize) -> Result<Self, JointError> {
-        Self::from_seed(session, index, SecretSeed::from_os()?, None)
+        Self::from_seed(session, index, SecretSeed::from_os()?, (None, None))
     }
 
     /// A reproducible party for tests.
@@ -51,14 +57,14 @@ impl Party {
     /// [`JointError::Index`].
     #[cfg(any(test, feature = "test-seeds"))]
     pub fn for_tests(session: &Session, index: usize, seed: u64) -> Result<Self, JointError> {
-        Self::from_seed(session, index, Seeds::for_tests(seed).secret, None)
+        Self::from_seed(session, index, Seeds::for_tests(seed).secret, (None, None))
     }
 
     pub(super) fn from_seed(
         session: &Session,
         index: usize,
         seed: SecretSeed,
-        transcript: Option<[u8; 32]>,
+        (transcript, holding): State,
     ) -> Result<Self, JointError> {
         if index >= session.parties() {
             return Err(JointError::Index { index, parties: session.parties() });
@@ -67,7 +73,7 @@ impl Party {
             SecretKey::generate(session.degree(), SecretDistribution::UniformTernary, &mut seed.stream(purpose, 0))
         };
         let (own, second) = (secret(Purpose::SecretKey), secret(Purpose::PartySecret));
-        Ok(Self { session: session.clone(), index, seed, secret: own, second, transcript })
+        Ok(Self { session: session.clone(), index, seed, secret: own, second, transcript, holding })
     }
 
     pub fn session(&self) -> &Session {
@@ -84,6 +90,10 @@ impl Party {
 
     pub(super) fn transcript(&self) -> Option<[u8; 32]> {
         self.transcript
+    }
+
+    pub(super) fn holding(&self) -> Option<&Holding> {
+        self.holding.as_ref()
     }
 
     /// s_i, for tests.
@@ -205,16 +215,119 @@ impl Party {
         self.transcript.as_ref().map(generation).ok_or(JointError::Unfinished(self.index))
     }
 
-    /// The share of a decryption of `outputs`, each with its smudging noise: s_i·c_1 + e. The noise is determined by c_1 and its deviation:
-    /// the same request gives the same share.
+    /// This party's secret for each party, its own included, such that any `threshold` of them can decrypt. Always the same ones.
     ///
     /// # Errors
-    /// [`JointError::Smudging`] below 40 bits; [`JointError::Parts`]; [`JointError::Unfinished`].
-    pub fn share(&self, outputs: &[(Ciphertext, Smudging)]) -> Result<Message, JointError> {
+    /// [`JointError::Threshold`] unless it is at least 2 and below n; [`JointError::Points`]; [`JointError::Unfinished`].
+    pub fn deal(&self, threshold: usize) -> Result<Vec<Deal>, JointError> {
+        let (session, ring) = (&self.session, self.session.ring());
+        let parties = session.parties();
+        if !(2..parties).contains(&threshold) {
+            return Err(JointError::Threshold { threshold, parties });
+        }
+        threshold::expect_points(session)?;
+        let transcript = self.transcript.ok_or(JointError::Unfinished(self.index))?;
+        let secret = self.secret.values(ring, &session.public_limbs());
+        let seed = self.dealing("deal", threshold, &transcript);
+        let values = threshold::values(ring, &secret, threshold, parties, &seed);
+        let deal = |(to, value)| Deal {
+            set: session.set().clone(),
+            subject: [session.id(), transcript],
+            threshold: threshold as u32,
+            from: self.index as u32,
+            to: to as u32,
+            seed: self.half(threshold, &transcript, to),
+            value,
+        };
+        Ok(values.into_iter().enumerate().map(deal).collect())
+    }
+
+    /// A seed for dealing with a threshold after these first messages.
+    fn dealing(&self, purpose: &str, threshold: usize, transcript: &[u8; 32]) -> SecretSeed {
+        self.noise(purpose, &[&(threshold as u64).to_le_bytes()[..], transcript].concat())
+    }
+
+    /// This party's half of the seed of its masks with party `other`.
+    fn half(&self, threshold: usize, transcript: &[u8; 32], other: usize) -> SecretSeed {
+        self.dealing("masks", threshold, transcript).derive(&(other as u64).to_le_bytes())
+    }
+
+    /// Keeps what all parties dealt to this one. It then takes part in decryptions by as many parties as they agreed on.
+    ///
+    /// # Errors
+    /// [`JointError`] unless `deals` are one of each party, for this one, with one threshold; [`JointError::Unfinished`].
+    pub fn take(&mut self, deals: &[Deal]) -> Result<(), JointError> {
+        let (session, ring, parties) = (&self.session, self.session.ring(), self.session.parties());
+        let transcript = self.transcript.ok_or(JointError::Unfinished(self.index))?;
+        let [first, ..] = deals else { return Err(JointError::Count { found: 0, parties }) };
+        if deals.len() != parties {
+            return Err(JointError::Count { found: deals.len(), parties });
+        }
+        let needed = first.threshold as usize;
+        if !(2..parties).contains(&needed) {
+            return Err(JointError::Threshold { threshold: needed, parties });
+        }
+        let mut seeds: Vec<Option<SecretSeed>> = vec![None; parties];
+        let mut sum =
+            Zeroizing::new(Product(RnsPolynomial::zero(session.degree(), &session.public_limbs(), Domain::Evaluation)));
+        for (position, deal) in deals.iter().enumerate() {
+            let what = || format!("secret share {position}, of party {}", deal.from);
+            let (from, to, found) = (deal.from as usize, deal.to as usize, deal.threshold as usize);
+            if deal.set != *session.set() || deal.subject[0] != session.id() {
+                return Err(JointError::Session { what: what() });
+            }
+            if deal.subject[1] != transcript {
+                return Err(JointError::Subject { what: what(), needed: "other first messages" });
+            }
+            if to != self.index {
+                return Err(JointError::Receiver { what: what(), to, index: self.index });
+            }
+            if found != needed {
+                return Err(JointError::OtherThreshold { what: what(), found, needed });
+            }
+            let place = seeds.get_mut(from).ok_or(JointError::Index { index: from, parties })?;
+            let own = self.half(needed, &transcript, from);
+            let (lower, higher) = if self.index < from { (&own, &deal.seed) } else { (&deal.seed, &own) };
+            if place.replace(lower.derive(higher.bytes())).is_some() {
+                return Err(JointError::Twice { what: what(), index: from });
+            }
+            sum.0.add_assign(ring, deal.value.get());
+        }
+        let value = SecretPolynomial::new(sum.0.clone());
+        self.holding = Some(Holding { threshold: needed, value, seeds: seeds.into_iter().flatten().collect() });
+        Ok(())
+    }
+
+    /// The parties of a decryption in order, if they are as many as were agreed on, with this one.
+    fn among(&self, among: &[usize]) -> Result<(&Holding, Vec<usize>), JointError> {
+        let (index, parties) = (self.index, self.session.parties());
+        let holding = self.holding.as_ref().ok_or(JointError::Undealt(index))?;
+        let mut ordered = among.to_vec();
+        ordered.sort_unstable();
+        ordered.dedup();
+        let threshold = holding.threshold;
+        let right = among.len() == threshold && ordered.len() == threshold;
+        if !right || !ordered.contains(&index) || ordered.iter().any(|&party| party >= parties) {
+            return Err(JointError::Among { among: among.to_vec(), index, threshold, parties });
+        }
+        Ok((holding, ordered))
+    }
+
+    /// The share of a decryption of `outputs`, each with its smudging noise: s_i·c_1 + e, and for the parties `among` instead of all what
+    /// `threshold.rs` has. The same request gives the same share.
+    ///
+    /// # Errors
+    /// [`JointError::Smudging`] below 40 bits; [`JointError::Parts`]; [`JointError::Unfinished`]; with `among`, [`JointError::Undealt`] and
+    /// [`JointError::Among`].
+    pub fn share(&self, outputs: &[(Ciphertext, Smudging)], among: Option<&[usize]>) -> Result<Message, JointError> {
         let (session, ring) = (&self.session, self.session.ring());
         let generation = self.generation()?;
+        let fewer = among.map(|among| self.among(among)).transpose()?;
+        let parties = fewer.as_ref().map(|(_, parties)| &parties[..]);
+        let ciphertexts = outputs.iter().map(|(ciphertext, _)| ciphertext);
+        let subject = shares::subject(session, generation, ciphertexts, parties);
         let mut polynomials = Vec::new();
-        for (ciphertext, smudging) in outputs {
+        for (place, (ciphertext, smudging)) in outputs.iter().enumerate() {
             let Smudging { bits, log2_deviation } = *smudging;
             if !smudging.is_usable() {
                 return Err(JointError::Smudging { bits, log2_deviation });
@@ -224,23 +337,31 @@ impl Party {
             }
             let mut share = ciphertext.parts[1].clone();
             share.forward(ring);
-            let seed = self.noise("share", &share_label(&share, log2_deviation));
-            share.multiply_assign(ring, self.secret.values(ring, share.limbs()).get());
+            let seed = self.noise("share", &share_label(&share, log2_deviation, parties));
+            let secret = match &fewer {
+                None => self.secret.values(ring, share.limbs()),
+                Some((holding, parties)) => holding.share(ring, self.index, parties, share.limbs())?,
+            };
+            share.multiply_assign(ring, secret.get());
             share.inverse(ring);
             let gaussian = RoundedGaussian::wide(log2_deviation.exp2());
             let noise = gaussian.wide_polynomial(&mut seed.stream(Purpose::Flooding, 0), ring.degree().get());
             shares::add_noise(ring, &mut share, &noise, session.factor());
+            if let Some((holding, parties)) = &fewer {
+                let label = hash("polyfabric 2026 joint masks", &[&subject, &(place as u64).to_le_bytes()]);
+                holding.mask(ring, self.index, parties, &label, &mut share);
+            }
             polynomials.push(share);
         }
-        let subject = shares::subject(session, generation, outputs.iter().map(|(ciphertext, _)| ciphertext));
         Ok(self.message(Round::Decryption, subject, polynomials))
     }
 }
 
-/// Names the noise of a share: c_1 and the deviation.
-fn share_label(mask: &RnsPolynomial, log2_deviation: f64) -> Vec<u8> {
+/// Names the noise of a share: c_1, the deviation, and the parties unless they are all.
+fn share_label(mask: &RnsPolynomial, log2_deviation: f64, among: Option<&[usize]>) -> Vec<u8> {
     let mut label = digest(std::slice::from_ref(mask)).to_vec();
     label.extend(log2_deviation.to_le_bytes());
+    label.extend(among.unwrap_or(&[]).iter().flat_map(|&party| (party as u64).to_le_bytes()));
     label
 }
 

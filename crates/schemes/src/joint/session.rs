@@ -43,6 +43,22 @@ pub enum JointError {
         "party {0} has answered another set of first messages already, and a second answer would reveal its secret; make all parties anew"
     )]
     Answered(usize),
+    #[error(
+        "{threshold} of {parties} parties; give from 2 to one less than the parties, as all decrypt without secret shares"
+    )]
+    Threshold { threshold: usize, parties: usize },
+    #[error(
+        "parties {among:?} and party {index}; name {threshold} different parties, this one among them, each from 0 to {}", parties - 1
+    )]
+    Among { among: Vec<usize>, index: usize, threshold: usize, parties: usize },
+    #[error("party {0} holds no secret shares, so only all parties together decrypt; exchange secret shares first")]
+    Undealt(usize),
+    #[error("{what}: it is for party {to}, but this is party {index}; give each party its own")]
+    Receiver { what: String, to: usize, index: usize },
+    #[error("{what}: any {found} parties decrypt with it, but {needed} with the first one; deal with one threshold")]
+    OtherThreshold { what: String, found: usize, needed: usize },
+    #[error("the prime {prime} has too few points for so many parties; take another parameter set")]
+    Points { prime: u64 },
     #[error("party {0} has not made its second message, so it knows no joint keys; finish the two rounds first")]
     Unfinished(usize),
     #[error(
@@ -147,12 +163,9 @@ impl Session {
         MaskSeed(hash("polyfabric 2026 joint mask", &[&self.id, purpose.as_bytes()]))
     }
 
-    /// Limbs of the public key.
+    /// Limbs of the public key and of ciphertexts.
     pub(super) fn public_limbs(&self) -> Vec<LimbId> {
-        match &self.set {
-            ParameterSet::Ckks(set) => LimbId::range(0, set.q_limbs()),
-            ParameterSet::Bgv(set) => set.gadget().q().to_vec(),
-        }
+        limbs_of(&self.set)
     }
 
     /// Errors of the public key are multiples of this, as is smudging noise.
@@ -178,6 +191,14 @@ impl Session {
     pub(super) fn transcript<'a>(&self, first: impl IntoIterator<Item = &'a [RnsPolynomial]>) -> [u8; 32] {
         let digests: Vec<[u8; 32]> = first.into_iter().map(digest).collect();
         hash("polyfabric 2026 joint transcript", &[&self.id, digests.as_flattened()])
+    }
+}
+
+/// Limbs of ciphertexts of a set.
+pub(super) fn limbs_of(set: &ParameterSet) -> Vec<LimbId> {
+    match set {
+        ParameterSet::Ckks(set) => LimbId::range(0, set.q_limbs()),
+        ParameterSet::Bgv(set) => set.gadget().q().to_vec(),
     }
 }
 

@@ -6,14 +6,19 @@ use super::session::{JointError, Session, digest, hash};
 use crate::generation::KeyGeneration;
 use crate::rns::{Ciphertext, Domain, LimbId, Ring, RnsPolynomial};
 
-/// The hash of the ciphertexts that a share is for.
+/// The hash of the ciphertexts that a share is for, and of the parties that decrypt them unless all do.
 pub(super) fn subject<'c>(
     session: &Session,
     generation: KeyGeneration,
     outputs: impl IntoIterator<Item = &'c Ciphertext>,
+    among: Option<&[usize]>,
 ) -> [u8; 32] {
     let digests: Vec<[u8; 32]> = outputs.into_iter().map(|ciphertext| digest(&ciphertext.parts)).collect();
-    hash("polyfabric 2026 joint share", &[&session.id(), &generation.bytes(), digests.as_flattened()])
+    let (id, generation) = (session.id(), generation.bytes());
+    let parties: Vec<u8> = among.unwrap_or(&[]).iter().flat_map(|&party| (party as u64).to_le_bytes()).collect();
+    let all: [&[u8]; 3] = [&id, &generation, digests.as_flattened()];
+    let some: [&[u8]; 4] = [all[0], all[1], all[2], &parties];
+    hash("polyfabric 2026 joint share", if among.is_some() { &some } else { &all })
 }
 
 /// polynomial ← polynomial + factor·noise, in coefficients.
@@ -31,10 +36,11 @@ pub(super) fn add_noise(ring: &Ring, polynomial: &mut RnsPolynomial, noise: &[i1
     });
 }
 
-/// The phases of `outputs` from the shares of all parties, in coefficients: the results with their errors and smudging noise.
+/// The phases of `outputs` from the shares of all parties, or of those that the shares are made for, in coefficients: the results with their
+/// errors and smudging noise.
 ///
 /// # Errors
-/// [`JointError`] unless there is one share of each party for exactly these ciphertexts.
+/// [`JointError`] unless there is one share of each of these parties for exactly these ciphertexts.
 pub fn phases(
     session: &Session,
     generation: KeyGeneration,
@@ -45,8 +51,15 @@ pub fn phases(
         return Err(JointError::Parts(other.parts.len()));
     }
     let limbs: Vec<Vec<LimbId>> = outputs.iter().map(|ciphertext| ciphertext.limbs().to_vec()).collect();
-    let subject = (subject(session, generation, outputs), "other ciphertexts or keys");
-    let shares = one_of_each(session, shares, Round::Decryption, subject, (&limbs, Domain::Coefficient))?;
+    let of_all = subject(session, generation, outputs, None);
+    let mut parties: Vec<usize> = shares.iter().map(|share| share.party as usize).collect();
+    parties.sort_unstable();
+    parties.dedup();
+    // Shares for fewer parties say so.
+    let fewer = (1..session.parties()).contains(&parties.len()) && shares.iter().all(|share| share.subject != of_all);
+    let among = fewer.then_some(&parties[..]);
+    let subject = (subject(session, generation, outputs, among), "other ciphertexts, keys or parties");
+    let shares = one_of_each(session, (shares, among), Round::Decryption, subject, (&limbs, Domain::Coefficient))?;
     let ring = session.ring();
     let phase = |(place, ciphertext): (usize, &Ciphertext)| {
         let mut phase = ciphertext.parts[0].clone();

@@ -162,7 +162,8 @@ fn shares_decrypt_with_the_stated_noise_and_not_without_one_of_them() {
         for seed in 0..draws {
             let ciphertext = encryption(&session, &keys, seed);
             let outputs = [(ciphertext.clone(), smudging(log2_deviation))];
-            let shares: Vec<Message> = parties.iter().map(|party| party.share(&outputs).expect("a share")).collect();
+            let shares: Vec<Message> =
+                parties.iter().map(|party| party.share(&outputs, None).expect("a share")).collect();
             let found = phases(&session, keys.generation, std::slice::from_ref(&ciphertext), &shares).expect("phases");
             let mut noise = found[0].clone();
             noise.sub_assign(ring, &phase_of(&session, &ciphertext, &secret));
@@ -240,14 +241,14 @@ fn a_share_is_like_one_that_the_result_alone_gives() {
     // The shares of the protocol are those of 40 bits at least.
     for wrong in [39.9, 0.0, f64::NAN, 81.0] {
         let outputs = [(ciphertext.clone(), Smudging { bits: wrong, log2_deviation: 50.0 })];
-        assert!(matches!(parties[0].share(&outputs), Err(JointError::Smudging { .. })));
+        assert!(matches!(parties[0].share(&outputs, None), Err(JointError::Smudging { .. })));
     }
     let outputs = [(ciphertext, smudging(50.0))];
-    let share = parties[0].share(&outputs).expect("a share");
-    assert_eq!(share, parties[0].share(&outputs).expect("a share"), "one request, one share");
+    let share = parties[0].share(&outputs, None).expect("a share");
+    assert_eq!(share, parties[0].share(&outputs, None).expect("a share"), "one request, one share");
     assert_ne!(
         share.polynomials,
-        parties[0].share(&[(outputs[0].0.clone(), smudging(50.1))]).expect("a share").polynomials
+        parties[0].share(&[(outputs[0].0.clone(), smudging(50.1))], None).expect("a share").polynomials
     );
     assert!(phases(&session, generation, &[outputs[0].0.clone()], &[share]).is_err());
 }
@@ -286,8 +287,9 @@ fn messages_of_other_rounds_runs_and_ciphertexts_are_refused() {
     assert!(matches!(joined(&swapped(&first, &index), &second), Err(JointError::Index { .. })));
     // Shares.
     let [one, two] = [7, 8].map(|seed| encryption(&session, &keys, seed));
-    let share =
-        |party: &Party, ciphertext: &Ciphertext| party.share(&[(ciphertext.clone(), smudging(20.0))]).expect("a share");
+    let share = |party: &Party, ciphertext: &Ciphertext| {
+        party.share(&[(ciphertext.clone(), smudging(20.0))], None).expect("a share")
+    };
     let shares: Vec<Message> = parties.iter().map(|party| share(party, &one)).collect();
     let opened = |shares: &[Message], of: &Ciphertext| {
         phases(&session, keys.generation, std::slice::from_ref(of), shares).map(|_| ())
@@ -295,10 +297,13 @@ fn messages_of_other_rounds_runs_and_ciphertexts_are_refused() {
     assert!(opened(&shares, &one).is_ok());
     assert!(matches!(opened(&shares, &two), Err(JointError::Subject { .. })));
     assert!(matches!(opened(&swapped(&shares, &share(&parties[1], &two)), &one), Err(JointError::Subject { .. })));
-    assert!(matches!(Party::for_tests(&session, 0, 1).expect("a party").share(&[]), Err(JointError::Unfinished(0))));
+    assert!(matches!(
+        Party::for_tests(&session, 0, 1).expect("a party").share(&[], None),
+        Err(JointError::Unfinished(0))
+    ));
     assert!(matches!(Party::new(&session, 3), Err(JointError::Index { .. })));
     let three = Ciphertext::new(vec![one.parts[0].clone(); 3]);
-    assert!(matches!(parties[0].share(&[(three, smudging(20.0))]), Err(JointError::Parts(3))));
+    assert!(matches!(parties[0].share(&[(three, smudging(20.0))], None), Err(JointError::Parts(3))));
 }
 
 #[test]
@@ -323,7 +328,7 @@ fn messages_and_parties_come_back_from_their_files_and_damaged_ones_do_not() {
     let mut parties = parties(&session);
     let Run { first, second, keys } = run(&session, &mut parties);
     let ciphertext = encryption(&session, &keys, 7);
-    let share = parties[0].share(&[(ciphertext.clone(), smudging(20.0))]).expect("a share");
+    let share = parties[0].share(&[(ciphertext.clone(), smudging(20.0))], None).expect("a share");
     for message in [&first[0], &second[0], &share] {
         let bytes = to_bytes(message, "a message").expect("bytes");
         assert_eq!(from_bytes::<Message>(&bytes, "it").expect("a message"), *message);
@@ -340,7 +345,7 @@ fn messages_and_parties_come_back_from_their_files_and_damaged_ones_do_not() {
     };
     let mut again = read(&session).expect("the party");
     assert_eq!(again.secret(), parties[0].secret());
-    assert_eq!(again.share(&[(ciphertext, smudging(20.0))]).expect("a share"), share);
+    assert_eq!(again.share(&[(ciphertext, smudging(20.0))], None).expect("a share"), share);
     let anew = Party::for_tests(&session, 1, 999).expect("a party").first().expect("a message");
     assert!(again.second(&[first[0].clone(), anew, first[2].clone()]).is_err(), "it remembers what it answered");
     assert!(read(&session_of("toy-10-parties-3", "another reference")).is_err());
@@ -364,4 +369,211 @@ fn wide_noise_has_its_deviation_and_its_bound() {
     let (degree, hiding) = (session_of("toy-10-parties-3", "").degree(), Smudging::hiding(10.0, 40.0));
     let bound = (hiding.bound_log2(3, degree, -20.0) - hiding.log2_deviation).exp2();
     assert!((bound / (3.0 * 1024f64 * 30.0 * std::f64::consts::LN_2).sqrt() - 1.0).abs() < 1e-9);
+}
+
+/// Parties who have dealt with `threshold`, and their keys.
+fn dealt(name: &str, threshold: usize) -> (Session, Vec<Party>, JointKeys) {
+    let session = session_of(name, "the reference");
+    let mut parties = parties(&session);
+    let Run { keys, .. } = run(&session, &mut parties);
+    let deals: Vec<Vec<Deal>> = parties.iter().map(|party| party.deal(threshold).expect("deals")).collect();
+    for (index, party) in parties.iter_mut().enumerate() {
+        let own: Vec<Deal> = deals.iter().map(|deals| deals[index].clone()).collect();
+        party.take(&own).expect("one deal of each");
+    }
+    (session, parties, keys)
+}
+
+fn holding(party: &Party) -> &super::threshold::Holding {
+    party.holding().expect("a shared secret")
+}
+
+/// Mean squares of the noise are those of t parties to five deviations.
+#[test]
+fn any_t_parties_decrypt_with_the_noise_of_t() {
+    for (name, sets) in [
+        ("toy-10-parties-3", vec![vec![0, 1], vec![2, 0], vec![1, 2]]),
+        ("bgv-toy-1024-parties-5", vec![vec![0, 2, 4], vec![3, 2, 1]]),
+    ] {
+        let threshold = sets[0].len();
+        let (session, parties, keys) = dealt(name, threshold);
+        let (ring, secret) = (session.ring(), joint_secret(&parties));
+        let limbs = session.public_limbs();
+        for among in sets {
+            let mut ordered = among.clone();
+            ordered.sort_unstable();
+            let mut sum = RnsPolynomial::zero(ring.degree(), &limbs, Domain::Evaluation);
+            for &index in &among {
+                let share = holding(&parties[index]).share(ring, index, &ordered, &limbs).expect("a share of s");
+                sum.add_assign(ring, share.get());
+            }
+            assert_eq!(sum, *SecretPolynomial::from_coefficients(ring, &limbs, &secret).get(), "the secret, {among:?}");
+            let (draws, log2_deviation) = (6, 9.5);
+            let mut squares = 0.0;
+            for seed in 0..draws {
+                let ciphertext = encryption(&session, &keys, seed);
+                let outputs = [(ciphertext.clone(), smudging(log2_deviation))];
+                let share = |&index: &usize| parties[index].share(&outputs, Some(&among)).expect("a share");
+                let shares: Vec<Message> = among.iter().map(share).collect();
+                let opened =
+                    |shares: &[Message]| phases(&session, keys.generation, std::slice::from_ref(&ciphertext), shares);
+                let mut noise = opened(&shares).expect("phases")[0].clone();
+                noise.sub_assign(ring, &phase_of(&session, &ciphertext, &secret));
+                let modulus = ring.modulus(noise.limbs()[0]);
+                let factor = session.factor() as i64;
+                for &word in noise.limb(0) {
+                    assert_eq!(modulus.centre(word) % factor, 0, "noise is a multiple of t");
+                    squares += ((modulus.centre(word) / factor) as f64).powi(2);
+                }
+                assert!(opened(&shares[1..]).is_err());
+                assert!(matches!(opened(&[]), Err(JointError::Count { found: 0, .. })));
+                let twice = [&shares[..], &shares[..1]].concat();
+                assert!(matches!(opened(&twice), Err(JointError::Twice { .. })));
+            }
+            let count = f64::from(draws as u32) * session.degree().get() as f64;
+            let ratio = squares / count / (threshold as f64 * (2.0 * log2_deviation).exp2());
+            println!("{name}, {among:?}: {ratio:.3} of the stated variance");
+            assert!((ratio - 1.0).abs() < 5.0 * (2.0 / count).sqrt());
+        }
+    }
+}
+
+/// Party 0 sees the shares of parties 1 and 2 for an answer with the exact result 0, and knows S_0. A simulator knows the result alone: it takes a
+/// uniform polynomial for the first share, and for the second what remains of the result, less c_0, with noise. Coupled with the same noise,
+/// the sum of the real shares differs by the ciphertext's error e_c, which the noise hides to ‖e_c‖/2σ; and what a real share has besides
+/// λ·S·c_1 is uniform, so that nothing but the sum tells anything.
+#[test]
+fn shares_of_t_parties_are_like_those_that_the_result_alone_gives() {
+    let (session, parties, keys) = dealt("toy-10-parties-3", 2);
+    let (ring, secret) = (session.ring(), joint_secret(&parties));
+    let ciphertext = encryption(&session, &keys, 7);
+    let error = phase_of(&session, &ciphertext, &secret);
+    let log2_deviation = 8.0;
+    let outputs = [(ciphertext.clone(), smudging(log2_deviation))];
+    let (among, limbs) = ([1, 2], ciphertext.limbs());
+    let shares =
+        among.map(|index| parties[index].share(&outputs, Some(&among)).expect("a share").polynomials.remove(0));
+    let modulus = ring.modulus(limbs[0]);
+    let uniform = (modulus.value() as f64).powi(2) / 12.0;
+    let residue = |place: usize| {
+        let own = holding(&parties[among[place]]).share(ring, among[place], &among, limbs).expect("a share of s");
+        let mut product = ciphertext.parts[1].clone();
+        product.multiply_assign(ring, own.get());
+        product.inverse(ring);
+        let mut residue = shares[place].clone();
+        residue.sub_assign(ring, &product);
+        residue
+    };
+    let residues = [residue(0), residue(1)];
+    let mut noise = residues[0].clone();
+    noise.add_assign(ring, &residues[1]);
+    for residue in residues {
+        let ratio = mean_square(&session, residue) / uniform;
+        assert!((ratio - 1.0).abs() < 0.2, "{ratio} of a uniform polynomial's mean square");
+    }
+    let ratio = mean_square(&session, noise.clone()) / (2.0 * (2.0 * log2_deviation).exp2());
+    assert!((ratio - 1.0).abs() < 0.25, "{ratio} of the variance of two parties' noise");
+    // The simulator's shares.
+    let first = crate::rns::sample::mask(ring, &Seeds::for_tests(5).mask, 0, limbs, Domain::Coefficient);
+    let mut second = noise;
+    let mut body = ciphertext.parts[0].clone();
+    body.inverse(ring);
+    second.sub_assign(ring, &body);
+    second.sub_assign(ring, &first);
+    let mut difference = shares[0].clone();
+    difference.add_assign(ring, &shares[1]);
+    difference.sub_assign(ring, &first);
+    difference.sub_assign(ring, &second);
+    assert_eq!(difference, error, "real and simulated views differ by the error of the ciphertext");
+    // Another set of parties, and all of them, have other noise and masks.
+    let again = |among: Option<&[usize]>| parties[1].share(&outputs, among).expect("a share").polynomials.remove(0);
+    assert_eq!(again(Some(&[2, 1])), shares[0], "one request, one share");
+    assert_ne!(again(Some(&[0, 1])), shares[0]);
+    assert_ne!(again(None), shares[0]);
+    for wrong in [39.9, f64::NAN] {
+        let outputs = [(ciphertext.clone(), Smudging { bits: wrong, log2_deviation: 50.0 })];
+        assert!(matches!(parties[1].share(&outputs, Some(&among)), Err(JointError::Smudging { .. })));
+    }
+}
+
+#[test]
+fn secret_shares_of_others_and_other_sets_of_parties_are_refused() {
+    let (session, mut parties, keys) = dealt("toy-10-parties-3", 2);
+    let own = |parties: &[Party], to: usize| -> Vec<Deal> {
+        parties.iter().map(|party| party.deal(2).expect("deals")[to].clone()).collect()
+    };
+    let right = own(&parties, 1);
+    for threshold in [0, 1, 3, usize::MAX] {
+        assert!(matches!(parties[0].deal(threshold), Err(JointError::Threshold { .. })));
+    }
+    let fresh = || Party::for_tests(&session, 1, 5).expect("a party");
+    assert!(matches!(fresh().deal(2), Err(JointError::Unfinished(1))));
+    assert!(matches!(fresh().take(&right), Err(JointError::Unfinished(1))));
+    let outputs = [(encryption(&session, &keys, 7), smudging(20.0))];
+    let with = |change: &dyn Fn(&mut Deal)| {
+        let mut deals = right.clone();
+        change(&mut deals[0]);
+        deals
+    };
+    let others = own(&parties, 0);
+    let mut take = |deals: &[Deal]| parties[1].take(deals);
+    assert!(matches!(take(&right[1..]), Err(JointError::Count { .. })));
+    assert!(matches!(take(&others), Err(JointError::Receiver { .. })));
+    assert!(matches!(take(&with(&|deal| deal.threshold = 3)), Err(JointError::Threshold { .. })));
+    assert!(matches!(take(&with(&|deal| deal.from = 2)), Err(JointError::Twice { .. })));
+    assert!(matches!(take(&with(&|deal| deal.from = 3)), Err(JointError::Index { .. })));
+    assert!(matches!(take(&with(&|deal| deal.subject[0] = [0; 32])), Err(JointError::Session { .. })));
+    assert!(matches!(take(&with(&|deal| deal.subject[1] = [0; 32])), Err(JointError::Subject { .. })));
+    let mut reversed = right.clone();
+    reversed.reverse();
+    assert!(take(&reversed).is_ok(), "in any order");
+    for among in [&[1][..], &[0, 2], &[1, 1], &[1, 3], &[0, 1, 2], &[]] {
+        assert!(matches!(parties[1].share(&outputs, Some(among)), Err(JointError::Among { .. })), "{among:?}");
+    }
+    // Shares for different sets of parties.
+    let [one, two] = [(1, [0, 1]), (2, [1, 2])].map(|(index, among)| parties[index].share(&outputs, Some(&among)));
+    let shares = [one.expect("a share"), two.expect("a share")];
+    let opened = phases(&session, keys.generation, &[outputs[0].0.clone()], &shares);
+    assert!(matches!(opened, Err(JointError::Subject { .. })));
+    // Files.
+    let bytes = to_bytes(&right[0], "a secret share").expect("bytes");
+    let again = from_bytes::<Deal>(&bytes, "it").expect("a secret share");
+    assert_eq!((again.value.get(), again.seed.bytes()), (right[0].value.get(), right[0].seed.bytes()));
+    for place in (0..bytes.len()).step_by(bytes.len() / 61 + 1) {
+        let mut damaged = bytes.clone();
+        damaged[place] ^= 1;
+        assert!(from_bytes::<Deal>(&damaged, "it").is_err(), "byte {place}");
+        assert!(from_bytes::<Deal>(&bytes[..place], "it").is_err(), "cut at {place}");
+    }
+    let bytes = to_bytes(&parties[1], "a party").expect("bytes");
+    let read =
+        from_bytes_of::<Party>(&bytes, "it", session.set(), |_, length, reader| Party::read(&session, length, reader));
+    let again = read.expect("the party");
+    let share = |party: &Party| party.share(&outputs, Some(&[0, 1])).expect("a share");
+    assert_eq!(share(&again), share(&parties[1]));
+    assert!(matches!(fresh().share(&outputs, Some(&[0, 1])), Err(JointError::Unfinished(1))));
+}
+
+/// Every three of five points give a polynomial's constant, by fractions of integers: not by our own inverses.
+#[test]
+fn values_are_of_a_polynomial_with_the_secret_as_its_constant() {
+    let session = session_of("toy-10-parties-5", "the reference");
+    let (ring, limbs) = (session.ring(), session.public_limbs());
+    let secret: Vec<i64> = (0..ring.degree().get() as i64).map(|place| place % 3 - 1).collect();
+    let secret = SecretPolynomial::from_coefficients(ring, &limbs, &secret);
+    let values = super::threshold::values(ring, &secret, 3, 5, &Seeds::for_tests(9).secret);
+    for (place, &limb) in limbs.iter().enumerate() {
+        let q = i128::from(ring.modulus(limb).value());
+        for at in [0, 1, 1000] {
+            let value = |party: i128| i128::from(values[party as usize - 1].get().limb(place)[at]);
+            for [a, b, c] in [[1, 2, 3], [1, 3, 5], [2, 4, 5]] {
+                // Lagrange at 0, times (b − a)(c − a)(c − b).
+                let [x, y, z] = [b * c * (c - b), -a * c * (c - a), a * b * (b - a)];
+                let found = x * value(a) + y * value(b) + z * value(c);
+                let expected = (b - a) * (c - a) * (c - b) * i128::from(secret.get().limb(place)[at]);
+                assert_eq!((found - expected).rem_euclid(q), 0);
+            }
+        }
+        assert_ne!(values[0].get().limb(place), values[1].get().limb(place));
+    }
 }

@@ -169,6 +169,11 @@ impl SecretPolynomial {
         Self(sample::signed_polynomial(ring, limbs, Domain::Evaluation, coefficients))
     }
 
+    /// A polynomial to be wiped.
+    pub(crate) fn new(polynomial: RnsPolynomial) -> Self {
+        Self(polynomial)
+    }
+
     /// The product, for both in the evaluation domain over the same limbs.
     ///
     /// # Panics
