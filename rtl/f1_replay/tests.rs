@@ -11,6 +11,7 @@ use polyfabric_machines::f1::graph::UnitKind;
 use polyfabric_machines::f1::machine::{F1, Geometry};
 use polyfabric_machines::rns::function::Function;
 use polyfabric_machines::rns::replay::{Arithmetic, Given, ReplayError, Words, replay};
+use polyfabric_machines::rns::step::Step;
 use polyfabric_program::rns::kernel::{Conversion, KernelBuilder, KernelProgram, LimbSet, ValueType};
 use polyfabric_rtl::{Bench, Bits, Reader, Simulation};
 use polyfabric_runtime::NoProgress;
@@ -129,14 +130,14 @@ impl Units {
     }
 }
 
-impl Arithmetic for Units {
-    fn execute(&self, function: Function, a: &[u64], b: &[u64]) -> Result<Words, ReplayError> {
+impl Units {
+    fn function(&self, function: Function, a: &[u64], b: &[u64]) -> Words {
         self.seen.borrow_mut().insert(function.name());
         let (multiplier, _) = self.limbs[usize::from(function.limb())];
         let (modulus, degree) = (multiplier.modulus(), self.geometry.degree);
         let (natural, bit_reversed) = (EvaluationOrder::Natural, EvaluationOrder::BitReversed);
         let same = |value: u64| vec![value; a.len()];
-        Ok(match function {
+        match function {
             Function::ForwardNtt { limb, .. } => {
                 FOUR_STEP.convert(bit_reversed, degree, &self.transform(limb, false, a))
             }
@@ -167,7 +168,14 @@ impl Arithmetic for Units {
                 self.sums(modulus, false, a, &same(if values { multiplier.enter(constant) } else { constant }))
             }
         }
-        .into())
+        .into()
+    }
+}
+
+impl Arithmetic for Units {
+    fn execute(&self, step: &Step, operands: &[Words]) -> Result<Option<Vec<Words>>, ReplayError> {
+        let (Step::One(function), [a, ..]) = (step, operands) else { return Ok(None) };
+        Ok(Some(vec![self.function(*function, a, operands.get(1).unwrap_or(a))]))
     }
 
     // The host's conversion.

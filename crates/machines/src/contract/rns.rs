@@ -7,16 +7,17 @@ use crate::audit::rns::audit;
 use crate::audit::same_resources;
 use crate::rns::leaf::Leaf;
 use crate::rns::meaning::Meaning;
+use crate::rns::replay::{Arithmetic, Given as Operands, ReplayError, replay};
 use crate::rns::rounds::{MappedBody, SharedKeys};
 use crate::rns::traffic::Traffic;
 use polyfabric_kernels::cancel;
-use polyfabric_program::rns::kernel::{KernelProgram, OpKind, Rounds};
+use polyfabric_program::rns::kernel::{KernelProgram, OpKind};
 use polyfabric_program::rns::lowering::RnsLowering;
 use polyfabric_schemes::rns::{GadgetLiteral, KeySet, RnsPolynomial};
 use polyfabric_sim::description::Description;
 use polyfabric_sim::list::{EventList, Source};
 use polyfabric_sim::report::{SimulationReport, Subject};
-use polyfabric_sim::schedule::{Resources, Schedule, Traffic as Class};
+use polyfabric_sim::schedule::{Resources, Traffic as Class};
 use polyfabric_sim::trace::{Trace, TraceOptions, trace};
 use serde::Serialize;
 use std::sync::Arc;
@@ -60,20 +61,6 @@ pub trait RnsMachine: Send + Sync {
         Err(MachineError::NoRounds { machine, program })
     }
 
-    /// Replays `schedule`, that of `rounds` or a changed one, in the units' own arithmetic. `bodies` are the results of [`Self::body`].
-    /// Returns the outputs of the last round, in order.
-    fn replay_rounds(
-        &self,
-        rounds: &Rounds,
-        _bodies: &[&dyn MappedBody],
-        _schedule: &Schedule,
-        _keys: &KeySet,
-        _inputs: &[&RnsPolynomial],
-    ) -> Result<Vec<RnsPolynomial>, MachineError> {
-        let (machine, program) = (self.description().name().to_owned(), rounds.name.to_string());
-        Err(MachineError::NoRounds { machine, program })
-    }
-
     /// Reads a program that [`Instructed::save`] wrote; `program` is its kernel program.
     fn load(
         &self,
@@ -93,15 +80,23 @@ pub trait MappedRns: Send + Sync {
     /// The meaning of the values in the events.
     fn meaning(&self) -> Box<dyn Meaning + '_>;
 
-    /// Replays `events`, the program's own or changed ones, in the units' own arithmetic. `inputs` are in the order of
-    /// [`KernelProgram::inputs`]. Returns the outputs of `program`, in order.
+    /// The units' arithmetic, for replays.
+    fn arithmetic(&self) -> Result<Box<dyn Arithmetic + '_>, ReplayError>;
+
+    /// Replays `events`, the program's own or changed ones. `inputs` are in the order of [`KernelProgram::inputs`]. Returns the outputs of
+    /// `program`, in order.
     fn replay(
         &self,
         events: &dyn EventList,
         program: &KernelProgram,
         keys: &KeySet,
         inputs: &[&RnsPolynomial],
-    ) -> Result<Vec<RnsPolynomial>, MachineError>;
+    ) -> Result<Vec<RnsPolynomial>, MachineError> {
+        let given = Operands { program, keys, inputs };
+        let arithmetic = self.arithmetic();
+        let replayed = arithmetic.and_then(|arithmetic| replay(events, &*self.meaning(), &*arithmetic, &given));
+        replayed.map_err(|error| MachineError::Replay(Box::new(error)))
+    }
 
     /// The component of the machine file whose units an option replaces. Its area and power are then unknown.
     fn replaced(&self) -> Option<&'static str> {

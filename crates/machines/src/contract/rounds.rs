@@ -9,6 +9,7 @@ use super::{Machine, MachineError};
 use crate::audit::rns::rounds::{HeldBody, audit_rounds, audit_whole, changes};
 use crate::audit::{AuditError, same_resources};
 use crate::rns::leaf::Leaf;
+use crate::rns::replay::replay_rounds;
 use crate::rns::rounds::{MappedBody, SharedKeys, Timed, schedule};
 use crate::rns::traffic::{RoundTraffic, Traffic};
 use polyfabric_kernels::cancel;
@@ -303,8 +304,8 @@ impl WholeRounds {
         keys: &KeySet,
         inputs: &[&RnsPolynomial],
     ) -> Result<Vec<RnsPolynomial>, MachineError> {
-        let rns = self.machine.rns(&self.rounds.name)?;
         let bodies: Vec<&dyn MappedBody> = self.bodies.iter().map(|body| &**body).collect();
-        rns.replay_rounds(&self.rounds, &bodies, schedule, keys, inputs)
+        let replayed = replay_rounds(&self.rounds, &bodies, schedule, keys, inputs);
+        replayed.map_err(|error| MachineError::Replay(Box::new(error)))
     }
 }

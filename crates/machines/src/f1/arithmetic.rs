@@ -13,6 +13,7 @@
 use super::machine::{F1, Geometry};
 use crate::rns::function::Function;
 use crate::rns::replay::{Arithmetic, ReplayError, Words};
+use crate::rns::step::Step;
 use crate::rns::subpolynomials::Subpolynomials;
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::automorphism::GaloisElement;
@@ -73,8 +74,9 @@ impl Units {
     }
 }
 
-impl Arithmetic for Units {
-    fn execute(&self, function: Function, a: &[u64], b: &[u64]) -> Result<Words, ReplayError> {
+impl Units {
+    /// The result of `function`. A unary function ignores `b`.
+    fn function(&self, function: Function, a: &[u64], b: &[u64]) -> Result<Words, ReplayError> {
         let units = |limb: u16| &self.limbs[usize::from(limb)];
         let pairs = |f: &dyn Fn(u64, u64) -> u64| a.iter().zip(b).map(|(&a, &b)| f(a, b)).collect();
         Ok(match function {
@@ -90,8 +92,7 @@ impl Arithmetic for Units {
                 units.inverse(self.subpolynomials, usize::from(subpolynomial), &values).into()
             }
             Function::Automorphism { limb, element, subpolynomial, values } => {
-                let element = GaloisElement::new(self.degree, element as usize)
-                    .map_err(|error| ReplayError::Arithmetic(Box::new(error)))?;
+                let element = GaloisElement::new(self.degree, element as usize)?;
                 match values {
                     true => self.subpolynomials.permute(element, usize::from(subpolynomial), a).into(),
                     false => {
@@ -122,6 +123,13 @@ impl Arithmetic for Units {
                 a.iter().map(sum).collect()
             }
         })
+    }
+}
+
+impl Arithmetic for Units {
+    fn execute(&self, step: &Step, operands: &[Words]) -> Result<Option<Vec<Words>>, ReplayError> {
+        let (Step::One(function), [a, ..]) = (step, operands) else { return Ok(None) };
+        Ok(Some(vec![self.function(*function, a, operands.get(1).unwrap_or(a))?]))
     }
 
     fn enter(&self, limb: LimbId, domain: Domain, residues: Words) -> Words {

@@ -18,10 +18,10 @@ use crate::contract::options::{Given, OptionError, OptionSpec, OptionValues, sec
 use crate::contract::rns::{Group, Instructed, MappedRns, RnsMachine};
 use crate::contract::{Figures, MachineError, Mapper, Target};
 use crate::rns::meaning::Meaning;
-use crate::rns::replay::{Given as Operands, replay};
+use crate::rns::replay::{Arithmetic, ReplayError};
 use polyfabric_program::rns::kernel::{Conversion, KernelProgram};
 use polyfabric_program::rns::lowering::{Hoisting, Rescaling, RnsLowering, RotationOrder};
-use polyfabric_schemes::rns::{GadgetLiteral, KeySet, RnsPolynomial};
+use polyfabric_schemes::rns::GadgetLiteral;
 use polyfabric_sim::description::Description;
 use polyfabric_sim::list::EventList;
 use polyfabric_sim::schedule::Resources;
@@ -213,17 +213,9 @@ impl MappedRns for Mapped {
         Box::new(self.compiled.names())
     }
 
-    fn replay(
-        &self,
-        events: &dyn EventList,
-        program: &KernelProgram,
-        keys: &KeySet,
-        inputs: &[&RnsPolynomial],
-    ) -> Result<Vec<RnsPolynomial>, MachineError> {
+    fn arithmetic(&self) -> Result<Box<dyn Arithmetic + '_>, ReplayError> {
         let Compiled { translation, geometry, .. } = &self.compiled;
-        let failed = |error| MachineError::Replay(Box::new(error));
-        let units = Units::new(&self.machine, geometry, &translation.moduli).map_err(failed)?;
-        replay(events, &self.compiled.names(), &units, &Operands { program, keys, inputs }).map_err(failed)
+        Ok(Box::new(Units::new(&self.machine, geometry, &translation.moduli)?))
     }
 
     fn replaced(&self) -> Option<&'static str> {

@@ -8,7 +8,7 @@ use crate::declared::declared;
 use crate::rns::leaf::Leaf;
 use polyfabric_sim::function::Function;
 use polyfabric_sim::schedule::{
-    ClassId, KindId, MemoryId, MemoryKind, Mode, OpRef, Resource, ScheduleBuilder, Traffic, Value, WaitCategory,
+    ClassId, KindId, MemoryId, MemoryKind, Mode, Resource, ScheduleBuilder, Traffic, Value, WaitCategory,
 };
 
 /// The operation of a kind.
@@ -245,10 +245,5 @@ impl Chip {
     /// The inverse of [`Self::stream`].
     pub fn stream_number(&self, value: Value) -> Option<usize> {
         (value.class == self.classes.stream).then_some(value.index as usize)
-    }
-
-    /// The cell of the key generator that executes `op`, if any.
-    pub fn cell(&self, op: OpRef) -> Option<usize> {
-        (op.kind == self.kinds.masks).then_some(op.iteration as usize)
     }
 }

@@ -1,9 +1,9 @@
 //! Osiris under the contract of a machine.
 
+use super::arithmetic::Units;
 use super::chip::Chip;
 use super::machine::{Osiris, SPECS};
 use super::meaning::Names;
-use super::replay::{replay, replay_rounds};
 use super::rounds::Body;
 use super::schedule::{Scheduled, schedule};
 use super::tasks::{Kernel, MapError, Tasks};
@@ -13,14 +13,14 @@ use crate::contract::rns::{MappedRns, RnsMachine};
 use crate::contract::{Figures, MachineError, Mapper, Target};
 use crate::rns::leaf::Leaf;
 use crate::rns::meaning::Meaning;
+use crate::rns::replay::{Arithmetic, ReplayError};
 use crate::rns::rounds::{MappedBody, SharedKeys};
-use polyfabric_program::rns::kernel::{KernelProgram, Rounds};
+use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_program::rns::lowering::RnsLowering;
-use polyfabric_schemes::rns::{GadgetLiteral, KeySet, RnsPolynomial};
+use polyfabric_schemes::rns::GadgetLiteral;
 use polyfabric_sim::description::Description;
 use polyfabric_sim::list::EventList;
-use polyfabric_sim::schedule::{Resources, Schedule, ScheduleBuilder};
-use std::any::Any;
+use polyfabric_sim::schedule::{Resources, ScheduleBuilder};
 use std::sync::Arc;
 
 /// Osiris, and machines of systolic units like its own.
@@ -37,7 +37,6 @@ pub struct Mapped {
     /// The schedule, with the meaning of its names.
     pub scheduled: Scheduled,
     program: KernelProgram,
-    machine: Osiris,
 }
 
 impl RnsMachine for Figures<Osiris> {
@@ -119,7 +118,7 @@ impl RnsMachine for Figures<Osiris> {
         let figures = self.get()?;
         let scheduled = schedule(figures, program)
             .map_err(|cause| MachineError::mapping(self.description(), &program.name, cause))?;
-        Ok(Box::new(Mapped { scheduled, program: program.clone(), machine: figures.clone() }))
+        Ok(Box::new(Mapped { scheduled, program: program.clone() }))
     }
 
     fn primary(&self) -> &'static [&'static str] {
@@ -136,23 +135,6 @@ impl RnsMachine for Figures<Osiris> {
         let body = Body::new(self.get()?, program, changes, keys);
         Ok(Box::new(body.map_err(|cause| MachineError::mapping(self.description(), &program.name, cause))?))
     }
-
-    fn replay_rounds(
-        &self,
-        rounds: &Rounds,
-        bodies: &[&dyn MappedBody],
-        schedule: &Schedule,
-        keys: &KeySet,
-        inputs: &[&RnsPolynomial],
-    ) -> Result<Vec<RnsPolynomial>, MachineError> {
-        let own = bodies.iter().map(|&body| (body as &dyn Any).downcast_ref::<Body>());
-        let Some(own) = own.collect::<Option<Vec<_>>>() else {
-            let (machine, program) = (self.description().name().to_owned(), rounds.name.to_string());
-            return Err(MachineError::NoRounds { machine, program });
-        };
-        let replayed = replay_rounds(self.get()?, (rounds, &own), schedule, keys, inputs);
-        replayed.map_err(|error| MachineError::Replay(Box::new(error)))
-    }
 }
 
 impl MappedRns for Mapped {
@@ -164,14 +146,7 @@ impl MappedRns for Mapped {
         Box::new(Names::new(&self.scheduled, &self.program))
     }
 
-    fn replay(
-        &self,
-        events: &dyn EventList,
-        program: &KernelProgram,
-        keys: &KeySet,
-        inputs: &[&RnsPolynomial],
-    ) -> Result<Vec<RnsPolynomial>, MachineError> {
-        let replayed = replay(&self.machine, &self.scheduled, events, program, keys, inputs);
-        replayed.map_err(|error| MachineError::Replay(Box::new(error)))
+    fn arithmetic(&self) -> Result<Box<dyn Arithmetic + '_>, ReplayError> {
+        Ok(Box::new(Units::new(&self.scheduled, &self.program)?))
     }
 }

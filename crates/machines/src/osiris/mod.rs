@@ -5,14 +5,15 @@
 //! - [`mod_change`]: inverse transform, base conversion and transform as one stream, in both orders.
 //! - [`machine`]: the figures of a machine file, and the properties that follow.
 //! - [`chip`]: the machine's resources in the engine.
-//! - [`tasks`], [`layout`], [`schedule`], [`replay`]: a kernel program as tasks, as pipelines of units, as a
-//!   schedule, and on real ciphertexts.
+//! - [`tasks`], [`layout`], [`schedule`]: a kernel program as tasks, as pipelines of units, and as a schedule.
+//! - [`arithmetic`]: the units' results, for replays.
 //! - [`flow`], [`room`]: dependences between tasks, and the allocation of the scratchpads.
 //! - `limb_order`: the order of single limbs between two changes of modulus.
 //! - [`steps`]: baby and giant steps of a matrix, chosen by schedules.
 //! - [`rounds`]: bodies of programs that repeat.
 //! - [`meaning`], [`contract`]: interfaces to the audit and to other crates.
 
+pub mod arithmetic;
 pub mod chip;
 pub mod contract;
 pub mod flow;
@@ -21,7 +22,6 @@ mod limb_order;
 pub mod machine;
 pub mod meaning;
 pub mod mod_change;
-pub mod replay;
 pub mod room;
 pub mod rounds;
 pub mod schedule;

@@ -4,12 +4,14 @@
 //! previous round has the value of its producer; in the first round it has the value of an input. Key limbs
 //! that all rounds read have the same value in all.
 
+use super::arithmetic::Units;
 use super::machine::Osiris;
 use super::meaning::Names;
 use super::schedule::{Scheduled, schedule};
 use super::tasks::{MapError, Residue};
 use crate::rns::leaf::Leaf;
 use crate::rns::meaning::Meaning;
+use crate::rns::replay::{Arithmetic, ReplayError};
 use crate::rns::rounds::{MappedBody, SharedKeys};
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_sim::schedule::{Item, Resources, Value};
@@ -136,5 +138,9 @@ impl MappedBody for Body {
 
     fn resources(&self) -> &Resources {
         &self.scheduled.schedule.resources
+    }
+
+    fn arithmetic(&self) -> Result<Box<dyn Arithmetic + '_>, ReplayError> {
+        Ok(Box::new(Units::new(&self.scheduled, &self.program)?))
     }
 }

@@ -3,17 +3,18 @@
 mod ciphertexts;
 mod rounds;
 
+use super::arithmetic::Units;
 use super::chip::Chip;
 use super::flow::Flow;
 use super::layout::{Cycle, Free, Layout, Planner, Port};
 use super::machine::{Osiris, SPECS};
 use super::meaning::Names;
 use super::mod_change::ModChangeSchedule;
-use super::replay::replay;
 use super::schedule::{Scheduled, schedule};
 use super::tasks::Tasks;
 use super::tiling::Tiling;
 use crate::audit::rns::audit;
+use crate::rns::replay::{Given, ReplayError, replay};
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
@@ -81,13 +82,11 @@ impl Case {
         schedule(machine, &self.program).expect("it fits")
     }
 
-    fn replay(
-        &self,
-        machine: &Osiris,
-        scheduled: &Scheduled,
-    ) -> Result<Vec<RnsPolynomial>, super::replay::ReplayError> {
-        let given: Vec<&RnsPolynomial> = self.inputs.iter().collect();
-        replay(machine, scheduled, &scheduled.schedule, &self.program, &self.keys, &given)
+    fn replay(&self, scheduled: &Scheduled) -> Result<Vec<RnsPolynomial>, ReplayError> {
+        let inputs: Vec<&RnsPolynomial> = self.inputs.iter().collect();
+        let given = Given { program: &self.program, keys: &self.keys, inputs: &inputs };
+        let names = Names::new(scheduled, &self.program);
+        replay(&scheduled.schedule, &names, &Units::new(scheduled, &self.program)?, &given)
     }
 
     /// Checks and replays the program; returns its cycles.
@@ -96,7 +95,7 @@ impl Case {
         let checked = check(&scheduled.schedule, &["ntt".to_owned()]).unwrap_or_else(|violation| panic!("{violation}"));
         let names = Names::new(&scheduled, &self.program);
         audit(&self.program, &scheduled.schedule, &names).unwrap_or_else(|error| panic!("{error}"));
-        assert!(self.replay(machine, &scheduled).expect("the replay succeeds") == self.expected);
+        assert!(self.replay(&scheduled).expect("the replay succeeds") == self.expected);
         checked.cycles
     }
 }
@@ -286,7 +285,7 @@ fn the_array_waits_for_the_last_sequential_limb() {
     let array = right.chip.array;
     events(&mut wrong).find(|event| event.resource == array).expect("a conversion").start -= 2;
     assert!(check(&wrong.schedule, &[]).is_err(), "the checker rejects it");
-    let outcome = case.replay(&machine, &wrong);
+    let outcome = case.replay(&wrong);
     assert!(outcome.is_err() || outcome.is_ok_and(|words| words != case.expected), "the words show it");
 }
 
@@ -418,8 +417,8 @@ fn events(scheduled: &mut Scheduled) -> impl Iterator<Item = &mut polyfabric_sim
 fn wrong_schedules_are_rejected_and_give_wrong_words() {
     let (ring, gadget) = ring(8, 4, 2);
     let case = Case::new(&ring, &gadget, one_key_switch(&ring, &gadget));
-    let (machine, right) = (small(), case.schedule(&small()));
-    assert!(case.replay(&machine, &right).expect("the replay succeeds") == case.expected);
+    let right = case.schedule(&small());
+    assert!(case.replay(&right).expect("the replay succeeds") == case.expected);
     let hadamard = right.chip.keys.clone();
     // A read of another place; a start before the operands arrive.
     let wrongs: [&dyn Fn(&mut Scheduled); 2] = [
@@ -436,7 +435,7 @@ fn wrong_schedules_are_rejected_and_give_wrong_words() {
         let mut scheduled = right.clone();
         wrong(&mut scheduled);
         assert!(check(&scheduled.schedule, &[]).is_err(), "the checker rejects it");
-        let outcome = case.replay(&machine, &scheduled);
+        let outcome = case.replay(&scheduled);
         assert!(outcome.is_err() || outcome.is_ok_and(|words| words != case.expected), "the words show it");
     }
 }

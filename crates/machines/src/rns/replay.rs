@@ -1,32 +1,33 @@
-//! Executes a schedule on real residues, event by event in order of time.
+//! Executes a schedule on real residues, event by event in order of their starts.
 //!
-//! Vectors are stored in simulated memories at the places that the events name. An event computes with the words that
-//! it finds there, so a wrong schedule gives wrong words. A vector moves as a whole in the cycle of its first element.
-//! Within a cycle, all reads come before all writes.
+//! Vectors are stored in simulated memories at the places that the events name. An event computes its step with the words that it finds
+//! there, so a wrong schedule gives wrong words or an error. A place keeps its last contents with the cycles in which their first and last
+//! elements arrived. A read finds the newest content of which every element arrives before it is read, unless another overwrites it sooner.
+//! Vectors on a wire must be taken exactly when they reach its end.
 
 use super::function::Function;
 use super::leaf::{Leaf, LeafSubpolynomial};
+use super::meaning::Meaning;
+use super::rounds::MappedBody;
 use super::step::Step;
-use super::subpolynomials::Subpolynomials;
-use crate::rns::meaning::Meaning;
+use polyfabric_kernels::automorphism::{GaloisElement, GaloisElementError};
 use polyfabric_kernels::cancel;
 use polyfabric_kernels::ntt::{Ntt, NttError};
-use polyfabric_program::rns::kernel::KernelProgram;
-use polyfabric_schemes::rns::{Domain, KeySet, LimbId, MissingKey, RnsPolynomial};
-use polyfabric_sim::calendar::Calendar;
+use polyfabric_program::rns::kernel::{KernelProgram, PublicPolynomial, Round, Rounds};
+use polyfabric_schemes::rns::{Domain, KeyId, KeySet, LimbId, MissingKey, RnsPolynomial};
 use polyfabric_sim::function::Function as Allowed;
 use polyfabric_sim::list::EventList;
-use polyfabric_sim::schedule::{Access, Event, MemoryKind, OpRef, Resources, Value};
+use polyfabric_sim::schedule::{Access, Event, MemoryKind, OpRef, Order, Resources, Schedule, Shift, Value};
 use std::collections::{HashMap, VecDeque};
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 pub type Words = Arc<[u64]>;
 
 /// The arithmetic of a machine's units.
 pub trait Arithmetic {
-    /// The result of `function`. A unary function ignores `b`; callers pass `a` twice.
-    fn execute(&self, function: Function, a: &[u64], b: &[u64]) -> Result<Words, ReplayError>;
+    /// The results of `step` for the vectors that an event reads; a wrong schedule may pass any words. `None` if no unit does such a step.
+    fn execute(&self, step: &Step, operands: &[Words]) -> Result<Option<Vec<Words>>, ReplayError>;
 
     /// Converts the program's residues to the units' representation, for off-chip memory.
     fn enter(&self, limb: LimbId, domain: Domain, residues: Words) -> Words;
@@ -43,11 +44,15 @@ pub enum ReplayError {
     Ntt(#[from] NttError),
     #[error(transparent)]
     Key(#[from] MissingKey),
+    #[error(transparent)]
+    Automorphism(#[from] GaloisElementError),
+    #[error("{key} has no seed, but the machine generates masks from one: generate the keys again")]
+    Seed { key: KeyId },
     #[error("a switching key has no limb {limb}; generate the keys for this program")]
     Hint { limb: usize },
     #[error("input {index} has no limb {limb} of the program's ring; pass the program's inputs in order")]
     Input { index: usize, limb: usize },
-    #[error("cycle {cycle}: an event reads a place before any write; check the schedule first")]
+    #[error("cycle {cycle}: an event reads a place that does not hold its operand; check the schedule first")]
     Empty { cycle: i64 },
     #[error("cycle {cycle}: an event has no meaning; audit the schedule first")]
     Meaning { cycle: i64 },
@@ -63,21 +68,87 @@ pub struct Given<'a> {
     pub inputs: &'a [&'a RnsPolynomial],
 }
 
-impl Given<'_> {
+/// The round of a program that repeats.
+#[derive(Clone, Copy)]
+struct InRound<'a> {
+    number: usize,
+    round: &'a Round,
+}
+
+/// What an event's names stand for: those of a program, or of one round of it.
+#[derive(Clone, Copy)]
+struct Scope<'a> {
+    meaning: &'a dyn Meaning,
+    arithmetic: &'a dyn Arithmetic,
+    given: &'a Given<'a>,
+    round: Option<InRound<'a>>,
+}
+
+impl Scope<'_> {
+    /// From the names of a schedule to those of round 0.
+    fn shift(&self) -> Shift {
+        Shift::ciphertexts(-self.round.map_or(0, |round| round.number as i64))
+    }
+
+    fn key(&self, key: KeyId) -> KeyId {
+        self.round.map_or(key, |own| own.round.key(key))
+    }
+
+    fn step(&self, op: OpRef) -> Result<Option<Step>, ReplayError> {
+        let mut step = self.meaning.step(op.shifted(self.shift()));
+        if let (Some(Step::One(Function::Automorphism { element, .. })), Some(own)) = (&mut step, self.round) {
+            let of_body = GaloisElement::new(self.given.program.degree, *element as usize)?;
+            *element = own.round.element(of_body).value() as u32;
+        }
+        Ok(step)
+    }
+
+    /// The leaf that `value` is, if it is in memory from the start. Later rounds take what earlier ones stored as their inputs.
+    fn leaf(&self, value: Value) -> Option<LeafSubpolynomial> {
+        let later = self.round.is_some_and(|round| round.number > 0);
+        let leaf = self.meaning.leaf(value.shifted(self.shift()));
+        leaf.filter(|of| !(later && matches!(of.leaf, Leaf::Input { .. })))
+    }
+
+    fn plaintext(&self, number: u32) -> &PublicPolynomial {
+        let own = self.round.and_then(|own| own.round.plaintexts.as_ref());
+        &own.unwrap_or(&self.given.program.plaintexts)[number as usize]
+    }
+
     fn domain(&self, leaf: Leaf) -> Domain {
         match leaf {
-            Leaf::Input { index, .. } => self.inputs.get(index).map_or(Domain::Evaluation, |input| input.domain()),
+            Leaf::Input { index, .. } => {
+                self.given.inputs.get(index).map_or(Domain::Evaluation, |input| input.domain())
+            }
             Leaf::Plaintext { values: false, .. } => Domain::Coefficient,
             Leaf::Plaintext { values: true, .. } | Leaf::Hint { .. } => Domain::Evaluation,
         }
     }
 
-    fn words(&self, of: LeafSubpolynomial, subpolynomials: Subpolynomials) -> Result<Words, ReplayError> {
-        Ok(self.polynomial(of.leaf)?[subpolynomials.range(usize::from(of.subpolynomial))].into())
+    /// A leaf in the program's own form.
+    fn residues(&self, of: LeafSubpolynomial) -> Result<Words, ReplayError> {
+        let range = self.meaning.subpolynomials().range(usize::from(of.subpolynomial));
+        Ok(self.polynomial(of.leaf)?[range].into())
+    }
+
+    /// A leaf as the units have it.
+    fn words(&self, of: LeafSubpolynomial) -> Result<Words, ReplayError> {
+        Ok(self.arithmetic.enter(of.leaf.limb(), self.domain(of.leaf), self.residues(of)?))
+    }
+
+    /// A mask that the machine generates.
+    fn generated(&self, of: LeafSubpolynomial) -> Result<Words, ReplayError> {
+        if let Leaf::Hint { key, .. } = of.leaf {
+            let key = self.key(key);
+            if self.given.keys.get(key)?.seed().is_none() {
+                return Err(ReplayError::Seed { key });
+            }
+        }
+        self.words(of)
     }
 
     fn polynomial(&self, leaf: Leaf) -> Result<Words, ReplayError> {
-        let &Self { program, keys, inputs } = self;
+        let &Given { program, keys, inputs } = self.given;
         let degree = program.degree.get();
         match leaf {
             Leaf::Input { index, limb } => {
@@ -86,7 +157,7 @@ impl Given<'_> {
                 words.map(Into::into).ok_or(ReplayError::Input { index, limb: limb.index() })
             }
             Leaf::Hint { key, row, part, limb } => {
-                let key = keys.get(key)?;
+                let key = keys.get(self.key(key))?;
                 let position = key.limbs().iter().position(|&held| held == limb);
                 let position = position.ok_or(ReplayError::Hint { limb: limb.index() })?;
                 let mut scratch = vec![0; degree];
@@ -95,7 +166,7 @@ impl Given<'_> {
             Leaf::Plaintext { plaintext, limb, values } => {
                 let modulus = program.modulus(limb);
                 let mut words = vec![0; degree];
-                program.plaintexts[plaintext as usize].residues(modulus, &mut words);
+                self.plaintext(plaintext).residues(modulus, &mut words);
                 if values {
                     Ntt::<u64>::new(program.degree, modulus)?.forward(&mut words);
                 }
@@ -105,36 +176,36 @@ impl Given<'_> {
     }
 }
 
+/// What was written to a place.
+struct Content {
+    /// Cycle of the first element.
+    begins: i64,
+    /// Cycle from which the first element is certainly there; that of the last one if elements arrive in an order of the unit's own.
+    first: i64,
+    last: i64,
+    vectors: Vec<Words>,
+}
+
+impl Content {
+    /// Whether it overwrites elements that `access` reads in cycles `first` to `last` before the read.
+    fn comes_before(&self, access: &Access, (first, last): (i64, i64)) -> bool {
+        let in_order = access.order == Order::Stream && self.first == self.begins;
+        if in_order { self.first < first || self.last < last } else { self.begins < last }
+    }
+}
+
 enum Store {
-    Addressed(HashMap<u64, Words>),
-    /// Vectors on a wire, by the cycle of their write.
-    Wire(VecDeque<(i64, Words)>, i64),
-    ByValue(HashMap<Value, Words>),
-}
-
-struct InFlight {
-    op: OpRef,
-    operands: Vec<Words>,
-    /// Remaining reads. `left` counts remaining reads and writes.
-    reads: usize,
-    left: usize,
-    result: Option<Words>,
-}
-
-struct Due {
-    access: Access,
-    write: bool,
-    in_flight: usize,
+    /// By place. A unit with a long latency may start before one that writes to the same place earlier, so a place has several contents.
+    Addressed(HashMap<u64, Vec<Content>>),
+    /// Vectors on a wire, and its delay.
+    Wire(VecDeque<Content>, i64),
+    ByValue(HashMap<Value, Vec<Words>>),
 }
 
 struct Replay<'a> {
     resources: &'a Resources,
-    meaning: &'a dyn Meaning,
-    arithmetic: &'a dyn Arithmetic,
-    given: &'a Given<'a>,
+    scope: Scope<'a>,
     stores: Vec<Store>,
-    in_flight: Vec<InFlight>,
-    free: Vec<usize>,
 }
 
 /// Executes a schedule and returns the program's outputs in order.
@@ -144,159 +215,159 @@ pub fn replay(
     arithmetic: &dyn Arithmetic,
     given: &Given<'_>,
 ) -> Result<Vec<RnsPolynomial>, ReplayError> {
-    let store = |kind: &MemoryKind| match kind {
-        MemoryKind::OnChip { .. } | MemoryKind::Lines(_) => Store::Addressed(HashMap::new()),
-        MemoryKind::Wire { delay, .. } => Store::Wire(VecDeque::new(), i64::from(*delay)),
-        MemoryKind::OffChip | MemoryKind::Scoreboard => Store::ByValue(HashMap::new()),
-    };
-    let resources = list.resources();
-    let stores = resources.memories.iter().map(|memory| store(&memory.kind)).collect();
-    let mut replay = Replay { resources, meaning, arithmetic, given, stores, in_flight: Vec::new(), free: Vec::new() };
-    let mut calendar = Calendar::new(0);
+    let mut replay = Replay::new(list.resources(), Scope { meaning, arithmetic, given, round: None });
     let mut found = Ok(());
     list.visit(&mut |event| {
-        cancel::check();
-        found = replay.until(&mut calendar, event.start).and_then(|()| replay.start(&mut calendar, event));
+        found = replay.event(event);
         if found.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     found?;
-    replay.until(&mut calendar, i64::MAX)?;
     replay.outputs()
 }
 
-impl Replay<'_> {
-    /// Performs all accesses due before cycle `until`.
-    fn until(&mut self, calendar: &mut Calendar<Due>, until: i64) -> Result<(), ReplayError> {
-        let mut due = Vec::new();
-        while let Some(cycle) = calendar.next_before(until) {
-            calendar.take(&mut due);
-            for write in [false, true] {
-                for due in due.iter().filter(|due| due.write == write) {
-                    match write {
-                        false => self.read(cycle, &due.access, due.in_flight)?,
-                        true => self.write(cycle, &due.access, due.in_flight)?,
-                    }
-                }
-            }
-        }
-        Ok(())
+/// Executes a schedule of `rounds`, theirs or a changed one, with their mapped `bodies`. `inputs` are those of the first round. Returns
+/// the outputs of the last round in order.
+pub fn replay_rounds(
+    rounds: &Rounds,
+    bodies: &[&dyn MappedBody],
+    schedule: &Schedule,
+    keys: &KeySet,
+    inputs: &[&RnsPolynomial],
+) -> Result<Vec<RnsPolynomial>, ReplayError> {
+    let given: Vec<Given<'_>> = rounds.bodies.iter().map(|program| Given { program, keys, inputs }).collect();
+    let meanings: Vec<_> = bodies.iter().map(|body| [body.meaning(true), body.meaning(false)]).collect();
+    let arithmetics = bodies.iter().map(|body| body.arithmetic()).collect::<Result<Vec<_>, _>>()?;
+    let mut scopes: Vec<Scope<'_>> = Vec::with_capacity(rounds.rounds.len());
+    for (number, round) in rounds.rounds.iter().enumerate() {
+        let (meaning, arithmetic) = (&*meanings[round.body][usize::from(number > 0)], &*arithmetics[round.body]);
+        scopes.push(Scope { meaning, arithmetic, given: &given[round.body], round: Some(InRound { number, round }) });
     }
+    let last = scopes.len() - 1;
+    let mut replay = Replay::new(&schedule.resources, scopes[last]);
+    for placed in schedule.events() {
+        let event = placed.to_event();
+        let scope = scopes.get(event.op.ciphertext as usize);
+        replay.scope = *scope.ok_or(ReplayError::Meaning { cycle: event.start })?;
+        replay.event(&event)?;
+    }
+    replay.scope = scopes[last];
+    replay.outputs()
+}
 
-    fn start(&mut self, calendar: &mut Calendar<Due>, event: &Event) -> Result<(), ReplayError> {
-        let (reads, left) = (event.reads.len(), event.reads.len() + event.writes.len());
-        let started = InFlight { op: event.op, operands: Vec::with_capacity(reads), reads, left, result: None };
-        let index = match self.free.pop() {
-            Some(index) => {
-                self.in_flight[index] = started;
-                index
-            }
-            None => {
-                self.in_flight.push(started);
-                self.in_flight.len() - 1
-            }
+impl<'a> Replay<'a> {
+    fn new(resources: &'a Resources, scope: Scope<'a>) -> Self {
+        let store = |kind: &MemoryKind| match kind {
+            MemoryKind::OnChip { .. } | MemoryKind::Lines(_) => Store::Addressed(HashMap::new()),
+            MemoryKind::Wire { delay, .. } => Store::Wire(VecDeque::new(), i64::from(*delay)),
+            MemoryKind::OffChip | MemoryKind::Scoreboard => Store::ByValue(HashMap::new()),
         };
-        for access in &event.reads {
-            match access.first {
-                0 => self.read(event.start, access, index)?,
-                later => {
-                    let due = Due { access: *access, write: false, in_flight: index };
-                    calendar.push(event.start + i64::from(later), due);
-                }
-            }
+        Self { resources, scope, stores: resources.memories.iter().map(|memory| store(&memory.kind)).collect() }
+    }
+
+    fn event(&mut self, event: &Event) -> Result<(), ReplayError> {
+        cancel::check();
+        let mut operands = Vec::with_capacity(event.reads.len());
+        for read in &event.reads {
+            operands.extend(self.read(event.start, read)?);
         }
-        for access in &event.writes {
-            let due = Due { access: *access, write: true, in_flight: index };
-            calendar.push(event.start + i64::from(access.first), due);
+        let (results, same) = self.results(event, operands)?;
+        let mut left = &results[..];
+        for write in &event.writes {
+            let count = self.scope.meaning.vectors(write.value.shifted(self.scope.shift()));
+            let own = left.split_at_checked(count).ok_or(ReplayError::Meaning { cycle: event.start })?;
+            left = if same { left } else { own.1 };
+            self.write(event.start, write, own.0.to_vec());
         }
         Ok(())
     }
 
-    fn read(&mut self, cycle: i64, access: &Access, index: usize) -> Result<(), ReplayError> {
-        let empty = ReplayError::Empty { cycle };
-        let words = match &mut self.stores[usize::from(access.place.memory.0)] {
-            Store::Addressed(held) => held.get(&access.place.offset).cloned(),
-            Store::Wire(passing, delay) => {
-                let place = passing.iter().position(|&(put, _)| put + *delay == cycle);
-                place.and_then(|place| passing.remove(place)).map(|(_, words)| words)
+    /// The vectors that an event writes, and whether all its writes have the same.
+    fn results(&self, event: &Event, operands: Vec<Words>) -> Result<(Vec<Words>, bool), ReplayError> {
+        if let Allowed::Move { .. } = self.resources.kinds[usize::from(event.op.kind.0)].function {
+            return Ok((operands, true));
+        }
+        let unknown = ReplayError::Meaning { cycle: event.start };
+        Ok(match self.scope.step(event.op)? {
+            Some(Step::Generated(leaf)) => (vec![self.scope.generated(leaf)?], true),
+            Some(step) => {
+                let results = self.scope.arithmetic.execute(&step, &operands)?;
+                (results.ok_or(unknown)?, matches!(step, Step::One(_)))
             }
-            Store::ByValue(held) => match self.meaning.leaf(access.value) {
-                Some(of) => {
-                    let (limb, domain) = (of.leaf.limb(), self.given.domain(of.leaf));
-                    let residues = self.given.words(of, self.meaning.subpolynomials())?;
-                    Some(self.arithmetic.enter(limb, domain, residues))
-                }
+            None => return Err(unknown),
+        })
+    }
+
+    fn read(&mut self, start: i64, access: &Access) -> Result<Vec<Words>, ReplayError> {
+        let (first, last) = (start + i64::from(access.first), start + i64::from(access.last));
+        let found = match &mut self.stores[usize::from(access.place.memory.0)] {
+            Store::Addressed(places) => {
+                let there = |content: &&Content| match access.order {
+                    Order::Any => content.last < first,
+                    Order::Stream => content.first < first && content.last < last,
+                };
+                let contents = places.get(&access.place.offset).map_or(&[][..], Vec::as_slice);
+                let found = contents.iter().filter(there).max_by_key(|content| content.last);
+                let over = |other: &Content| other.comes_before(access, (first, last));
+                found
+                    .filter(|found| contents.iter().all(|other| other.last <= found.last || !over(other)))
+                    .map(|content| content.vectors.clone())
+            }
+            Store::Wire(passing, delay) => {
+                let at_end = |content: &Content| (content.first + *delay, content.last + *delay) == (first, last);
+                let place = passing.iter().position(at_end);
+                place.and_then(|place| passing.remove(place)).map(|content| content.vectors)
+            }
+            Store::ByValue(held) => match self.scope.leaf(access.value) {
+                Some(leaf) => Some(vec![self.scope.words(leaf)?]),
                 None => held.get(&access.value).cloned(),
             },
         };
-        let event = &mut self.in_flight[index];
-        event.operands.push(words.ok_or(empty)?);
-        event.reads -= 1;
-        self.done(index);
-        Ok(())
+        found.ok_or(ReplayError::Empty { cycle: first })
     }
 
-    fn write(&mut self, cycle: i64, access: &Access, index: usize) -> Result<(), ReplayError> {
-        let words = match &self.in_flight[index].result {
-            Some(words) => words.clone(),
-            None => self.result(cycle, index)?,
-        };
+    fn write(&mut self, start: i64, access: &Access, vectors: Vec<Words>) {
+        let (begins, last) = (start + i64::from(access.first), start + i64::from(access.last));
         match &mut self.stores[usize::from(access.place.memory.0)] {
-            Store::Addressed(held) => drop(held.insert(access.place.offset, words.clone())),
-            Store::Wire(passing, _) => passing.push_back((cycle, words.clone())),
-            Store::ByValue(held) => drop(held.insert(access.value, words.clone())),
-        }
-        self.in_flight[index].result = Some(words);
-        self.done(index);
-        Ok(())
-    }
-
-    fn result(&self, cycle: i64, index: usize) -> Result<Words, ReplayError> {
-        let InFlight { op, operands, .. } = &self.in_flight[index];
-        let first = operands.first().ok_or(ReplayError::Empty { cycle })?;
-        match self.resources.kinds[usize::from(op.kind.0)].function {
-            Allowed::Move { .. } => Ok(first.clone()),
-            _ => match self.meaning.step(*op) {
-                Some(Step::One(function)) => self.arithmetic.execute(function, first, operands.get(1).unwrap_or(first)),
-                _ => Err(ReplayError::Meaning { cycle }),
-            },
-        }
-    }
-
-    fn done(&mut self, index: usize) {
-        self.in_flight[index].left -= 1;
-        if self.in_flight[index].left == 0 {
-            self.in_flight[index].operands.clear();
-            self.in_flight[index].result = None;
-            self.free.push(index);
+            Store::Addressed(places) => {
+                let first = if access.order == Order::Any { last } else { begins };
+                let contents = places.entry(access.place.offset).or_default();
+                // Later events read later, so of the complete contents only the newest matters.
+                let newest = contents.iter().map(|content| content.last).filter(|&last| last < start).max();
+                contents.retain(|content| newest.is_none_or(|newest| content.last >= newest));
+                contents.push(Content { begins, first, last, vectors });
+            }
+            Store::Wire(passing, _) => passing.push_back(Content { begins, first: begins, last, vectors }),
+            Store::ByValue(held) => drop(held.insert(access.value, vectors)),
         }
     }
 
     fn outputs(&self) -> Result<Vec<RnsPolynomial>, ReplayError> {
-        let (program, subpolynomials) = (self.given.program, self.meaning.subpolynomials());
+        let Scope { meaning, arithmetic, given: Given { program, .. }, .. } = self.scope;
         let stored = |value: Value| {
             self.stores.iter().find_map(|store| match store {
-                Store::ByValue(held) => held.get(&value),
+                Store::ByValue(held) => held.get(&value)?.first(),
                 _ => None,
             })
         };
+        let back = self.scope.round.map_or(0, |round| round.number as i64);
+        let subpolynomials = meaning.subpolynomials();
         let mut outputs = Vec::with_capacity(program.outputs.len());
-        for (number, output) in program.outputs.iter().enumerate() {
-            let of = program.value(output.value);
+        for (output, of) in program.outputs.iter().enumerate() {
+            let of = program.value(of.value);
             let limbs = of.limbs.as_slice();
             let mut polynomial = RnsPolynomial::zero(program.degree, limbs, of.domain);
             for (position, &limb) in limbs.iter().enumerate() {
                 for subpolynomial in 0..subpolynomials.count() {
-                    let lost = ReplayError::Lost { output: number };
-                    let value = self.meaning.output(number, position, subpolynomial).ok_or(lost)?;
-                    let words = match self.meaning.leaf(value) {
-                        Some(leaf) => self.given.words(leaf, subpolynomials)?,
+                    let value = meaning.output(output, position, subpolynomial).ok_or(ReplayError::Lost { output })?;
+                    let value = value.shifted(Shift::ciphertexts(back));
+                    let words = match self.scope.leaf(value) {
+                        Some(leaf) => self.scope.residues(leaf)?,
                         None => {
-                            let words = stored(value).cloned().ok_or(ReplayError::Lost { output: number })?;
-                            self.arithmetic.leave(limb, of.domain, words)
+                            let words = stored(value).cloned().ok_or(ReplayError::Lost { output })?;
+                            arithmetic.leave(limb, of.domain, words)
                         }
                     };
-                    let range: Range<usize> = subpolynomials.range(subpolynomial);
-                    polynomial.limb_mut(position)[range].copy_from_slice(&words);
+                    polynomial.limb_mut(position)[subpolynomials.range(subpolynomial)].copy_from_slice(&words);
                 }
             }
             outputs.push(polynomial);

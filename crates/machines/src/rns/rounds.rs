@@ -5,8 +5,8 @@
 
 use crate::rns::leaf::Leaf;
 use crate::rns::meaning::Meaning;
+use crate::rns::replay::{Arithmetic, ReplayError};
 use polyfabric_sim::schedule::{Item, Repeat, Resources, Schedule, Shift};
-use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -22,8 +22,8 @@ impl SharedKeys {
     }
 }
 
-/// A mapped body of a program that repeats. Mappers downcast it to their own type on replay.
-pub trait MappedBody: Any {
+/// A mapped body of a program that repeats.
+pub trait MappedBody {
     /// The meaning of the values in round 0, of a program's first round or of a later one. Inputs of the first round lie in memory from
     /// the start, so they have other values.
     fn meaning(&self, first: bool) -> Box<dyn Meaning + '_>;
@@ -36,6 +36,9 @@ pub trait MappedBody: Any {
 
     /// Units, channels and memories of its schedule.
     fn resources(&self) -> &Resources;
+
+    /// The units' arithmetic, for replays.
+    fn arithmetic(&self) -> Result<Box<dyn Arithmetic + '_>, ReplayError>;
 }
 
 /// Events of a body, and its length in cycles.

@@ -3,12 +3,13 @@
 use super::{limb_by_limb, paper};
 use crate::audit::rns::audit;
 use crate::audit::rns::rounds::{audit_whole, changes};
+use crate::osiris::arithmetic::Units;
 use crate::osiris::machine::{Osiris, StepsBy};
 use crate::osiris::meaning::Names;
-use crate::osiris::replay::{replay, replay_rounds};
 use crate::osiris::rounds::Body;
 use crate::osiris::schedule::schedule;
 use crate::rns::leaf::Leaf;
+use crate::rns::replay::{Given, replay, replay_rounds};
 use crate::rns::rounds::{MappedBody, SharedKeys, schedule as rounds_schedule};
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_program::rns::homomorphic::{Builder, Diagonals, NodeId, Program, Scheme, Values, evaluate};
@@ -68,9 +69,11 @@ fn check_program(program: &Program, set: &str, machine: &Osiris, median_bits: f6
     let scheduled = schedule(machine, &lowered.kernel).expect("it fits");
     check(&scheduled.schedule, &[]).unwrap_or_else(|violation| panic!("{violation}"));
     let given: Vec<&RnsPolynomial> = encrypted.iter().flat_map(|one| &one.ciphertext().parts).collect();
-    audit(&lowered.kernel, &scheduled.schedule, &Names::new(&scheduled, &lowered.kernel))
-        .unwrap_or_else(|error| panic!("{error}"));
-    let found = replay(machine, &scheduled, &scheduled.schedule, &lowered.kernel, &keys, &given);
+    let names = Names::new(&scheduled, &lowered.kernel);
+    audit(&lowered.kernel, &scheduled.schedule, &names).unwrap_or_else(|error| panic!("{error}"));
+    let units = Units::new(&scheduled, &lowered.kernel).expect("moduli of the ring");
+    let given = Given { program: &lowered.kernel, keys: &keys, inputs: &given };
+    let found = replay(&scheduled.schedule, &names, &units, &given);
     let mut found = found.expect("it is carried out").into_iter();
     let names = lowered.inputs.iter().map(|port| port.name.clone());
     let inputs: HashMap<String, Values> =
@@ -190,7 +193,7 @@ fn rounds_decrypt_and_those_of_a_wrong_schedule_do_not() {
         values = (0..slots).map(|at| values[at] + values[(at + steps) % slots]).collect();
     }
     let precision = |schedule: &Schedule| {
-        let parts = replay_rounds(&machine, (&rounds, &[&body]), schedule, &keys, &given).ok()?;
+        let parts = replay_rounds(&rounds, &[&body], schedule, &keys, &given).ok()?;
         let scale = lowered.outputs[0].scale.real();
         let found = CkksCiphertext::new(&set, Ciphertext::new(parts), scale, turned.slots()).expect("a level");
         Some(client.precision(&found, &values).expect("it decrypts").expect("as many slots").median_bits)
