@@ -5,12 +5,12 @@ use super::software::Action;
 use super::{Mapped, map};
 use crate::contract::Machine;
 use crate::contract::tfhe;
-use crate::tfhe::test_support::{Scene, each_event, lookups, network, parameters, shape};
+use crate::tfhe::test_support::{Scene, is_legal, lookups, network, parameters, shape, with_events};
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_schemes::tfhe::Parameters;
-use polyfabric_sim::checker::{check, check_every_round};
-use polyfabric_sim::schedule::Schedule;
+use polyfabric_sim::checker::check;
+use polyfabric_sim::schedule::{Event, KindId};
 
 fn description() -> Machine {
     crate::description("fpt").expect("the built-in file is right")
@@ -48,11 +48,7 @@ fn small_programs_are_legal_folded_and_unrolled() {
         (shallow, shape(9, 1, 256, 2), 30, 1, true),
     ] {
         let program = lookups(&parameters, &exact(), count, levels, switch);
-        let mapped = mapped(&machine, &program);
-        let name = parameters.name().to_owned();
-        let folded = check(&mapped.schedule, &["fft".to_owned()]).unwrap_or_else(|hazard| panic!("{name}: {hazard}"));
-        let every = check_every_round(&mapped.schedule, &["fft".to_owned()]).expect("every round is legal");
-        assert_eq!((folded.cycles, &folded.stalls), (every.cycles, &every.stalls), "{name}");
+        is_legal(&mapped(&machine, &program).schedule, parameters.name());
     }
 }
 
@@ -152,8 +148,7 @@ fn replay_is_the_interpreter_bit_for_bit() {
     ];
     for (number, (machine, scene)) in scenes.into_iter().enumerate() {
         let mapped = mapped(&machine, &scene.program);
-        check(&mapped.schedule, &[]).expect("the schedule is legal");
-        assert_eq!(scene.replay(&mapped.schedule, &mapped.labels), Some(scene.expected()), "scene {number}");
+        scene.accepts(&format!("scene {number}"), &mapped.schedule, &mapped.labels);
     }
 }
 
@@ -162,49 +157,26 @@ fn one_cycle_off_gives_wrong_ciphertexts() {
     let toy = parameters("toy-256");
     let choice = tfhe::lowering(&description(), &toy, KeySwitchOrder::After).expect("a 32-bit set");
     let scene = Scene::new(&toy, 3, |p, c| lookups(p, c, 3, 1, false), &choice);
-    let expected = scene.expected();
-    assert_eq!(
-        {
-            let mapped = mapped(&machine(), &scene.program);
-            scene.replay(&mapped.schedule, &mapped.labels)
-        },
-        Some(expected.clone()),
-        "the schedule itself is right"
-    );
-    let wrong = |name: &str, change: &dyn Fn(&Mapped, &mut Schedule)| {
-        let mut mapped = mapped(&machine(), &scene.program);
-        let mut schedule = std::mem::take(&mut mapped.schedule);
-        change(&mapped, &mut schedule);
-        mapped.schedule = schedule;
-        assert!(check(&mapped.schedule, &[]).is_err(), "{name}: the checker also rejects it");
-        assert_ne!(scene.replay(&mapped.schedule, &mapped.labels), Some(expected.clone()), "{name}");
+    let mapped = mapped(&machine(), &scene.program);
+    scene.accepts("the schedule itself", &mapped.schedule, &mapped.labels);
+    let wrong = |name: &str, kind: KindId, change: &dyn Fn(&mut Event)| {
+        scene.rejects(name, &with_events(&mapped.schedule, kind, change), &mapped.labels);
     };
-    type Of = fn(&Mapped) -> polyfabric_sim::schedule::KindId;
-    let units: [(&str, Of); 5] = [
-        ("decomposer", |mapped| mapped.chip.kinds.decompose),
-        ("forward transform", |mapped| mapped.chip.kinds.forward),
-        ("multipliers", |mapped| mapped.chip.kinds.multiply),
-        ("inverse transform", |mapped| mapped.chip.kinds.inverse),
-        ("accumulation", |mapped| mapped.chip.kinds.accumulate),
-    ];
-    for (name, kind) in units {
+    let kinds = mapped.chip.kinds;
+    for (name, kind) in [
+        ("decomposer", kinds.decompose),
+        ("forward transform", kinds.forward),
+        ("multipliers", kinds.multiply),
+        ("inverse transform", kinds.inverse),
+        ("accumulation", kinds.accumulate),
+    ] {
         for by in [-1, 1] {
-            wrong(&format!("{name} off by {by}"), &|mapped, schedule| {
-                let kind = kind(mapped);
-                each_event(&mut schedule.items, &mut |event| event.start += if event.op.kind == kind { by } else { 0 });
-            });
+            wrong(&format!("{name} off by {by}"), kind, &|event| event.start += by);
         }
     }
-    wrong("rotator a cycle late", &|mapped, schedule| {
-        let kind = mapped.chip.kinds.rotate;
-        each_event(&mut schedule.items, &mut |event| event.start += i64::from(event.op.kind == kind));
-    });
-    wrong("both keys use one half of the buffer", &|mapped, schedule| {
-        let (kind, key) = (mapped.chip.kinds.key, mapped.tasks.shape.key());
-        each_event(&mut schedule.items, &mut |event| {
-            for write in event.writes.iter_mut().filter(|_| event.op.kind == kind) {
-                write.place.offset %= key;
-            }
-        });
+    wrong("rotator a cycle late", kinds.rotate, &|event| event.start += 1);
+    let key = mapped.tasks.shape.key();
+    wrong("both keys use one half of the buffer", kinds.key, &|event| {
+        event.writes.iter_mut().for_each(|write| write.place.offset %= key);
     });
 }

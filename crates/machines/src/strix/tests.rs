@@ -4,7 +4,7 @@
 use crate::contract::Machine;
 use crate::contract::tfhe;
 use crate::tfhe::replay::replay;
-use crate::tfhe::test_support::{Scene, each_event, lookups, network, parameters, shape};
+use crate::tfhe::test_support::{Scene, is_legal, lookups, network, parameters, shape, with_events};
 use crate::torus_pipeline::machine::Pipeline;
 use crate::torus_pipeline::test_support::lowering;
 use crate::torus_pipeline::{Mapped, map};
@@ -12,8 +12,9 @@ use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_runtime::NoProgress;
 use polyfabric_schemes::tfhe::{LweKind, Parameters};
-use polyfabric_sim::checker::{check, check_every_round};
-use polyfabric_sim::schedule::Schedule;
+use polyfabric_sim::checker::check;
+use polyfabric_sim::schedule::{Event, KindId};
+use std::cell::Cell;
 
 fn description() -> Machine {
     crate::description("strix").expect("the built-in file is right")
@@ -46,10 +47,7 @@ fn small_programs_are_legal_folded_and_unrolled() {
         (&tight, shape(3, 1, 512, 1), 90, 1, false),
     ] {
         let program = program(machine, &parameters, count, levels, switch);
-        let mapped = mapped(machine, &program);
-        let folded = check(&mapped.schedule, &["fft".to_owned()]).expect("the schedule is legal");
-        let every = check_every_round(&mapped.schedule, &["fft".to_owned()]).expect("every round is legal");
-        assert_eq!((folded.cycles, &folded.stalls), (every.cycles, &every.stalls));
+        is_legal(&mapped(machine, &program).schedule, parameters.name());
     }
 }
 
@@ -129,8 +127,7 @@ fn replay_is_the_interpreter_bit_for_bit() {
     ];
     for (number, (machine, scene)) in scenes.into_iter().enumerate() {
         let mapped = mapped(&machine, &scene.program);
-        check(&mapped.schedule, &[]).expect("the schedule is legal");
-        assert_eq!(scene.replay(&mapped.schedule, &mapped.labels), Some(scene.expected()), "scene {number}");
+        scene.accepts(&format!("scene {number}"), &mapped.schedule, &mapped.labels);
     }
 }
 
@@ -170,42 +167,25 @@ fn wide_twiddles_decrypt_and_printed_ones_do_not() {
 fn a_wrong_schedule_gives_wrong_ciphertexts() {
     let parameters = parameters("toy-256");
     let scene = Scene::new(&parameters, 3, |p, c| lookups(p, c, 3, 1, true), &chosen(&[], &parameters));
-    let expected = scene.expected();
-    let wrong = |name: &str, change: &dyn Fn(&Mapped, &mut Schedule)| {
-        let mut mapped = mapped(&machine(), &scene.program);
-        let mut schedule = std::mem::take(&mut mapped.schedule);
-        change(&mapped, &mut schedule);
-        mapped.schedule = schedule;
-        assert!(check(&mapped.schedule, &[]).is_err(), "{name}: the checker sees it too");
-        assert_ne!(scene.replay(&mapped.schedule, &mapped.labels), Some(expected.clone()), "{name}");
+    let mapped = mapped(&machine(), &scene.program);
+    let wrong = |name: &str, kind: KindId, change: &dyn Fn(&mut Event)| {
+        scene.rejects(name, &with_events(&mapped.schedule, kind, change), &mapped.labels);
     };
-    wrong("multipliers a cycle early", &|mapped, schedule| {
-        let kind = mapped.chip.kinds.multiply;
-        each_event(&mut schedule.items, &mut |event| event.start -= i64::from(event.op.kind == kind));
+    let kinds = &mapped.chip.kinds;
+    wrong("multipliers a cycle early", kinds.multiply, &|event| event.start -= 1);
+    wrong("the rotator reads the accumulators too early", kinds.accumulate, &|event| {
+        for write in &mut event.writes {
+            (write.first, write.last) = (write.first + 20, write.last + 20);
+        }
     });
-    wrong("the rotator reads the accumulators too early", &|mapped, schedule| {
-        let kind = mapped.chip.kinds.accumulate;
-        each_event(&mut schedule.items, &mut |event| {
-            for write in event.writes.iter_mut().filter(|_| event.op.kind == kind) {
-                (write.first, write.last) = (write.first + 20, write.last + 20);
-            }
-        });
+    let keys = mapped.tasks.layout.keys;
+    wrong("both keys use one buffer", kinds.key, &|event| {
+        event.writes.iter_mut().for_each(|write| write.place.offset %= keys.entry_bytes);
     });
-    wrong("both keys use one buffer", &|mapped, schedule| {
-        let (kind, keys) = (mapped.chip.kinds.key, mapped.tasks.layout.keys);
-        each_event(&mut schedule.items, &mut |event| {
-            for write in event.writes.iter_mut().filter(|_| event.op.kind == kind) {
-                write.place.offset %= keys.entry_bytes;
-            }
-        });
-    });
-    wrong("a key switch omits a tile", &|mapped, schedule| {
-        let kind = mapped.chip.kinds.key_switch;
-        let last = std::cell::Cell::new(true);
-        each_event(&mut schedule.items, &mut |event| {
-            if event.op.kind == kind && last.replace(false) {
-                event.writes.clear();
-            }
-        });
+    let first = Cell::new(true);
+    wrong("a key switch omits a tile", kinds.key_switch, &|event| {
+        if first.replace(false) {
+            event.writes.clear();
+        }
     });
 }

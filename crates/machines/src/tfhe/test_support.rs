@@ -12,7 +12,9 @@ use polyfabric_program::tfhe::matrix::Matrix;
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::tfhe::interpreter;
 use polyfabric_schemes::tfhe::{ClientKey, LweBatch, LweKind, Parameters, ParametersLiteral, ServerKey, sets};
-use polyfabric_sim::schedule::{Event, Item, Schedule};
+use polyfabric_sim::checker::{check, check_every_round};
+use polyfabric_sim::schedule::{Event, Item, KindId, Schedule};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -117,6 +119,25 @@ pub fn each_event(items: &mut [Item], change: &mut impl FnMut(&mut Event)) {
     }
 }
 
+/// `schedule` with all events of `kind` changed.
+pub fn with_events(schedule: &Schedule, kind: KindId, change: impl Fn(&mut Event)) -> Schedule {
+    let mut changed = schedule.clone();
+    each_event(&mut changed.items, &mut |event| {
+        if event.op.kind == kind {
+            change(event);
+        }
+    });
+    changed
+}
+
+/// Asserts that a schedule is legal, with the same cycles and stalls folded and round by round.
+pub fn is_legal(schedule: &Schedule, name: &str) {
+    let primary = ["fft".to_owned()];
+    let folded = check(schedule, &primary).unwrap_or_else(|hazard| panic!("{name}: {hazard}"));
+    let every = check_every_round(schedule, &primary).expect("every round is legal");
+    assert_eq!((folded.cycles, &folded.stalls), (every.cycles, &every.stalls), "{name}");
+}
+
 /// A program with keys and encrypted inputs `x`: every third is +1/8, the others -1/8.
 pub struct Scene {
     pub program: KernelProgram,
@@ -124,6 +145,7 @@ pub struct Scene {
     pub server: ServerKey<u32>,
     pub inputs: BTreeMap<String, LweBatch<u32>>,
     pub count: usize,
+    expected: OnceCell<Vec<u32>>,
 }
 
 impl Scene {
@@ -138,18 +160,32 @@ impl Scene {
         let plain: Vec<u32> = (0..count).map(|i| if i % 3 == 0 { 1 << 29 } else { 7 << 29 }).collect();
         let inputs = [("x".to_owned(), client.encrypt_for_tests(LweKind::Small, &plain, 3))].into();
         let program = program(parameters, choice);
-        Self { program, client, server, inputs, count }
+        Self { program, client, server, inputs, count, expected: OnceCell::new() }
+    }
+
+    /// Asserts that a schedule of its program is legal and gives the interpreter's bits.
+    pub fn accepts(&self, name: &str, schedule: &Schedule, labels: &Labels) {
+        check(schedule, &[]).unwrap_or_else(|hazard| panic!("{name}: {hazard}"));
+        assert_eq!(self.replay(schedule, labels).as_deref(), Some(self.expected()), "{name}");
+    }
+
+    /// Asserts that the checker rejects a schedule, and that its replay is wrong.
+    pub fn rejects(&self, name: &str, schedule: &Schedule, labels: &Labels) {
+        assert!(check(schedule, &[]).is_err(), "{name}: the checker also rejects it");
+        assert_ne!(self.replay(schedule, labels).as_deref(), Some(self.expected()), "{name}");
     }
 
     /// The output of a replay of a machine's schedule; `None` if the replay fails.
-    pub fn replay(&self, schedule: &Schedule, labels: &Labels) -> Option<Vec<u32>> {
+    fn replay(&self, schedule: &Schedule, labels: &Labels) -> Option<Vec<u32>> {
         let replay = replay(schedule, labels, &self.program, &self.server, &self.inputs, &NoProgress).ok()?;
         Some(replay.outputs["y"].data().to_vec())
     }
 
     /// The output of the interpreter.
-    pub fn expected(&self) -> Vec<u32> {
-        let outputs = interpreter::run(&self.program, &self.server, &self.inputs, &NoProgress);
-        outputs.expect("the interpreter runs it")["y"].data().to_vec()
+    pub fn expected(&self) -> &[u32] {
+        self.expected.get_or_init(|| {
+            let outputs = interpreter::run(&self.program, &self.server, &self.inputs, &NoProgress);
+            outputs.expect("the interpreter runs it")["y"].data().to_vec()
+        })
     }
 }
