@@ -1,4 +1,4 @@
-//! Compares every unit with the kernels and the models. `make rtl` runs these tests.
+//! Compares every unit's results with the kernels, and its cycles with the models. `make rtl` runs these tests.
 
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::primes::PrimeClass;
@@ -82,6 +82,16 @@ mod transpose;
 mod twiddle_generator;
 #[path = "vpe_array/tests.rs"]
 mod vpe_array;
+
+/// The residues of one limb that pass a port of a unit of Osiris in one cycle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Tile {
+    limb: usize,
+    /// Index of the tile in the limb.
+    index: usize,
+    /// One residue per lane.
+    words: Vec<u64>,
+}
 
 /// Operands for a test.
 fn rng(seed: u64) -> ChaCha8Rng {

@@ -1,14 +1,55 @@
-//! Does the unit match the model in both jobs, in every cycle, in parallel and separately?
+//! Does the unit do both jobs, in parallel and separately, with the model's latencies?
 
 use crate::base_conversion::{depth, moduli, montgomery};
 use crate::montgomery_multiplier::negated_inverse;
 use crate::{described, rng};
 use polyfabric_kernels::modular::Modulus;
-use polyfabric_machines::osiris::units::{DiagonalProduct, HadamardUnit, KeyProduct};
+use polyfabric_machines::osiris::units::HadamardUnit;
 use polyfabric_rtl::{Bench, Bits, Reader};
 use rand::Rng;
+use std::collections::BTreeMap;
 
 const WIDTH: usize = 40;
+
+/// Two tiles that leave together.
+type Pair = [Vec<u64>; 2];
+
+/// Tiles of one inner product with a switching key.
+struct KeyProduct {
+    limb: usize,
+    /// For each cell from the top: digit, body, mask.
+    terms: Vec<[Vec<u64>; 3]>,
+}
+
+impl KeyProduct {
+    fn result(&self, q: Modulus) -> Pair {
+        let lanes = self.terms[0][0].len();
+        [1, 2].map(|half| {
+            let sum = |lane: usize| {
+                let products = self.terms.iter().map(|term| q.multiply(term[0][lane], term[half][lane]));
+                products.fold(0, |sum, product| q.add(sum, product))
+            };
+            (0..lanes).map(sum).collect()
+        })
+    }
+}
+
+/// Tiles of one multiplication by a diagonal: partial sums + diagonal · parts of a ciphertext.
+struct DiagonalProduct {
+    limb: usize,
+    diagonal: Vec<u64>,
+    parts: Pair,
+    partials: Pair,
+}
+
+impl DiagonalProduct {
+    fn result(&self, q: Modulus) -> Pair {
+        let sum = |half: usize, lane: usize| {
+            q.add(self.partials[half][lane], q.multiply(self.diagonal[lane], self.parts[half][lane]))
+        };
+        [0, 1].map(|half| (0..self.diagonal.len()).map(|lane| sum(half, lane)).collect())
+    }
+}
 
 #[derive(Clone, Copy)]
 struct Unit {
@@ -49,38 +90,36 @@ impl Unit {
         let bench = Bench::new("hadamard").parameter("LANES", self.lanes as u64);
         let unit = bench.parameter("HEIGHT", self.height as u64).simulate().expect("a unit");
         let (mut rng, moduli) = (rng(self.lanes as u64), moduli(1 << 14, 3));
-        let mut model = HadamardUnit::new(moduli.clone(), self.height, depth());
         let latencies = [HadamardUnit::key_latency(self.height, depth()), HadamardUnit::diagonal_latency(depth())];
-        let (mut words, mut expected, mut firsts) = (Vec::new(), Vec::new(), [None; 2]);
-        for cycle in 0..cycles + latencies[0] as usize {
+        let (mut words, mut expected) = (Vec::new(), BTreeMap::<u64, [Option<Pair>; 2]>::new());
+        for cycle in 0..cycles {
             // Both jobs in every cycle at first, then each occasionally, finally none.
-            let busy = |rng: &mut rand_chacha::ChaCha8Rng| cycle < cycles / 2 || cycle < cycles && rng.random();
+            let busy = |rng: &mut rand_chacha::ChaCha8Rng| cycle < cycles / 2 || rng.random();
             let key = busy(&mut rng).then(|| {
                 let limb = rng.random_range(0..moduli.len());
                 let digits = rng.random_range(1..=self.height);
                 let terms = (0..digits).map(|_| [0; 3].map(|_| self.tile(&mut rng, moduli[limb]))).collect();
-                KeyProduct { index: cycle, limb, terms }
+                KeyProduct { limb, terms }
             });
             let diagonal = busy(&mut rng).then(|| {
                 let limb = rng.random_range(0..moduli.len());
                 let mut pair = || [0; 2].map(|_| self.tile(&mut rng, moduli[limb]));
                 let [[diagonal, _], parts, partials] = [pair(), pair(), pair()];
-                DiagonalProduct { index: cycle, limb, diagonal, parts, partials }
+                DiagonalProduct { limb, diagonal, parts, partials }
             });
             words.push(
                 (key.is_some() || diagonal.is_some())
                     .then(|| self.diagonal_bits(self.key_bits(&moduli, key.as_ref()), &moduli, diagonal.as_ref())),
             );
-            let results = <[_; 2]>::from(model.step(key, diagonal));
-            for (first, result) in firsts.iter_mut().zip(&results) {
-                *first = first.or(result.is_some().then_some(cycle as u64));
-            }
-            if results.iter().any(Option::is_some) {
-                expected.push((cycle as u64, results));
+            let key = key.map(|product| product.result(moduli[product.limb]));
+            let diagonal = diagonal.map(|product| product.result(moduli[product.limb]));
+            for (job, (result, latency)) in [key, diagonal].into_iter().zip(latencies).enumerate() {
+                if result.is_some() {
+                    expected.entry(cycle as u64 + latency).or_default()[job] = result;
+                }
             }
         }
-        assert_eq!(firsts, latencies.map(Some));
-        let outputs = unit.run(words, 0).expect("a run");
+        let outputs = unit.run(words, latencies[0] as usize).expect("a run");
         assert_eq!(outputs.len(), expected.len());
         for (output, (cycle, results)) in outputs.iter().zip(&expected) {
             assert_eq!(output.cycle, *cycle);
@@ -89,8 +128,8 @@ impl Unit {
                 let valid = reader.unsigned(1) == 1;
                 assert_eq!(valid, pair.is_some(), "cycle {cycle}");
                 let halves = [0; 2].map(|_| (0..self.lanes).map(|_| reader.unsigned(WIDTH) as u64).collect::<Vec<_>>());
-                if let Some(tiles) = pair {
-                    assert_eq!(halves, tiles.clone().map(|tile| tile.words), "cycle {cycle}");
+                if let Some(pair) = pair {
+                    assert_eq!(halves, *pair, "cycle {cycle}");
                 }
             }
         }

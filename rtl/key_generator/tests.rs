@@ -1,10 +1,12 @@
-//! Are the tiles those of Osiris' model and of the kernel's stream, in the cycles in which its schedules need them?
+//! Are the tiles those of the kernel's stream in the order of the other units, in the cycles in which Osiris' schedules need them?
 
 use crate::{described, rng};
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::expander::UniformStream;
 use polyfabric_kernels::modular::Modulus;
-use polyfabric_machines::osiris::units::{KeyGenerator, Shape, Tile};
+use polyfabric_kernels::ntt::EvaluationOrder;
+use polyfabric_kernels::ntt::order::reverse_bits;
+use polyfabric_machines::osiris::units::{KeyGenerator, Shape};
 use polyfabric_rtl::{Bench, Bits, Reader, Simulation};
 use rand::Rng;
 
@@ -67,30 +69,21 @@ impl Unit {
             .field(limb.expected, TILE_BITS + 2)
     }
 
-    /// The tiles of `limbs`, from the kernel's residues.
-    fn expected(self, limbs: &[(usize, Limb)]) -> Vec<Tile> {
-        let mut expected = Vec::new();
-        for (_, limb) in limbs {
-            let stream = || UniformStream::new(&limb.seed, limb.stream, limb.modulus);
-            let mut generator = KeyGenerator::new(limb.shape, 0, stream());
-            let of_limb: Vec<_> = std::iter::from_fn(|| generator.step()).collect();
-            // Value c + r N/p is tile c's lane r.
-            let mut residues = vec![0; limb.shape.degree().get()];
-            stream().fill(&mut residues);
-            for (number, tile) in of_limb.iter().enumerate() {
-                let mut own: Vec<u64> = residues[number * self.lanes..][..self.lanes].to_vec();
-                let mut found = tile.words.clone();
-                own.sort_unstable();
-                found.sort_unstable();
-                assert_eq!(own, found);
-            }
-            expected.extend(of_limb);
-        }
-        expected
+    /// The tiles of `limbs`: those of the kernel's residues, in the order of reversed indices.
+    fn expected(self, limbs: &[(usize, Limb)]) -> Vec<Vec<u64>> {
+        let of_limb = |limb: &Limb| -> Vec<Vec<u64>> {
+            let (shape, order) = (limb.shape, EvaluationOrder::Streaming { lanes: self.lanes });
+            let mut residues = vec![0; shape.degree().get()];
+            UniformStream::new(&limb.seed, limb.stream, limb.modulus).fill(&mut residues);
+            let values = EvaluationOrder::BitReversed.convert(order, shape.degree(), &residues);
+            let tile = |number: usize| reverse_bits(number, shape.tiles().ilog2());
+            (0..shape.tiles()).map(|number| values[tile(number) * self.lanes..][..self.lanes].to_vec()).collect()
+        };
+        limbs.iter().flat_map(|(_, limb)| of_limb(limb)).collect()
     }
 
     /// The cycle of each tile, for limbs that arrive in the given cycles, and tiles that wait in those of `waits`.
-    fn tiles_are_the_models(
+    fn tiles_are_the_kernels(
         self,
         unit: &Simulation,
         limbs: &[(usize, Limb)],
@@ -109,7 +102,7 @@ impl Unit {
         for (number, (output, tile)) in outputs.iter().zip(&expected).enumerate() {
             let mut reader = Reader::new(&output.bytes);
             let found: Vec<u64> = (0..self.lanes).map(|_| reader.unsigned(WIDTH) as u64).collect();
-            assert_eq!(found, tile.words, "tile {number} of all");
+            assert_eq!(found, *tile, "tile {number} of all");
         }
         outputs.iter().map(|output| output.cycle).collect()
     }
@@ -118,7 +111,7 @@ impl Unit {
     fn a_tile_each_cycle(self, unit: &Simulation, log2: u32, moduli: &[u64]) {
         let mut rng = rng(19);
         let limbs: Vec<_> = moduli.iter().enumerate().map(|(at, &q)| (at, self.limb(&mut rng, log2, q))).collect();
-        let cycles = self.tiles_are_the_models(unit, &limbs, |_| false);
+        let cycles = self.tiles_are_the_kernels(unit, &limbs, |_| false);
         for (number, cycle) in cycles.iter().enumerate() {
             assert_eq!(*cycle, self.latency() + number as u64, "rings of degree 2^{log2}");
         }
@@ -139,7 +132,7 @@ impl Unit {
                 (number, limb)
             })
             .collect();
-        let cycles = self.tiles_are_the_models(unit, &limbs, |cycle| taken.binary_search(&cycle).is_err());
+        let cycles = self.tiles_are_the_kernels(unit, &limbs, |cycle| taken.binary_search(&cycle).is_err());
         assert_eq!(cycles, taken.iter().map(|&cycle| cycle as u64).collect::<Vec<_>>());
     }
 }
@@ -171,7 +164,7 @@ fn limbs_of_64_lanes() {
                 (at, limb)
             })
             .collect();
-        unit.tiles_are_the_models(&simulation, &limbs, |_| rng.random_bool(leaves));
+        unit.tiles_are_the_kernels(&simulation, &limbs, |_| rng.random_bool(leaves));
     }
 }
 

@@ -1,12 +1,12 @@
-//! Does the unit match the model in every cycle, in both directions, for every ring and interleaving, and the kernel's transform?
+//! Does the unit compute the kernel's transform, in both directions, for every ring and interleaving, each tile in the cycle of the model?
 
 use crate::base_conversion::{depth, moduli};
 use crate::twiddle_generator::{Powers, write};
-use crate::{described, rng};
+use crate::{Tile, described, rng};
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_kernels::ntt::streaming::StreamingNtt;
-use polyfabric_machines::osiris::units::{Direction, NttUnit, Shape, Tile, stream};
+use polyfabric_machines::osiris::units::{Direction, NttUnit, Shape};
 use polyfabric_rtl::{Bench, Bits, Output, Reader};
 use rand::Rng;
 use std::collections::BTreeMap;
@@ -115,15 +115,12 @@ impl Unit {
                 words.entry(start + cycle - lead).or_default().tag = Some((tile.limb, tile.index));
                 words.entry(start + cycle).or_default().tile = Some(tile.words.clone());
             }
-            let mut model = NttUnit::new(shape, pass.direction, moduli, pass.slots, depth()).expect("a unit");
             let latency = NttUnit::latency(shape, pass.slots, depth());
-            let transformed = stream(&mut model, tiles.clone(), latency).expect("tiles in order");
-            is_the_kernels(shape, moduli, pass, &tiles, &transformed);
-            assert_eq!(transformed[0].0, latency);
+            let transformed = transformed(shape, moduli, pass.direction, &tiles);
             let occupied = pass.gaps.iter().map(|gap| gap + (pass.slots * shape.tiles()) as u64).sum::<u64>();
             // Unused slots at the end are empty.
             empty = (pass.limbs == pass.slots).then_some(start + occupied + latency);
-            expected.extend(transformed.into_iter().map(|(cycle, tile)| (start + cycle, tile, latency)));
+            expected.extend(transformed.into_iter().map(|(cycle, tile)| (start + cycle + latency, tile, latency)));
             now = expected.last().expect("tiles").0 + 1;
             buses.extend(words.into_iter().map(|(cycle, word)| (cycle, self.bus(&word, &powers))));
         }
@@ -170,32 +167,30 @@ impl Unit {
     }
 }
 
-/// Compares the first group of the model's tiles with the kernel's whole limbs.
-fn is_the_kernels(
+/// The kernel's transform of every limb in `tiles`, in their cycles.
+fn transformed(
     shape: Shape,
     moduli: &[Modulus],
-    pass: &Pass,
+    direction: Direction,
     tiles: &BTreeMap<u64, Tile>,
-    transformed: &[(u64, Tile)],
-) {
+) -> BTreeMap<u64, Tile> {
+    let mut all = BTreeMap::new();
     for (limb, &q) in moduli.iter().enumerate() {
         let kernel = StreamingNtt::new(shape.degree(), q, shape.lanes()).expect("a transform");
-        let of_limb = |tile: &&Tile| tile.limb == limb;
-        let input: Vec<u64> =
-            tiles.values().filter(of_limb).take(shape.tiles()).flat_map(|tile| tile.words.clone()).collect();
-        let output: Vec<u64> = transformed
-            .iter()
-            .map(|(_, tile)| tile)
-            .filter(of_limb)
-            .take(shape.tiles())
-            .flat_map(|tile| tile.words.clone())
-            .collect();
-        let wanted = match pass.direction {
-            Direction::Forward => kernel.forward(&input),
-            Direction::Inverse => kernel.inverse(&input),
-        };
-        assert!(output == wanted, "limb {limb} of 2^{}, {:?}", pass.log2, pass.direction);
+        let of_limb: Vec<(u64, &Tile)> =
+            tiles.iter().filter(|(_, tile)| tile.limb == limb).map(|(&cycle, tile)| (cycle, tile)).collect();
+        for whole in of_limb.chunks(shape.tiles()) {
+            let input: Vec<u64> = whole.iter().flat_map(|(_, tile)| tile.words.clone()).collect();
+            let output = match direction {
+                Direction::Forward => kernel.forward(&input),
+                Direction::Inverse => kernel.inverse(&input),
+            };
+            for ((cycle, tile), words) in whole.iter().zip(output.chunks(shape.lanes())) {
+                all.insert(*cycle, Tile { words: words.to_vec(), ..**tile });
+            }
+        }
     }
+    all
 }
 
 fn both_ways(passes: impl IntoIterator<Item = (u32, usize, usize, Vec<u64>)>) -> Vec<Pass> {

@@ -8,6 +8,16 @@ use rand::Rng;
 
 const WIDTH: usize = 32;
 
+/// Moves element (chunk r, lane block b, place c) to (chunk c, block b, place r).
+fn transposed(shape: Shape, vector: &[u32]) -> Vec<u32> {
+    let (lanes, chunks) = (shape.lanes(), shape.chunks());
+    let from = |place: usize| {
+        let (chunk, lane) = (place / lanes, place % lanes);
+        lane % chunks * lanes + lane / chunks * chunks + chunk
+    };
+    (0..vector.len()).map(|place| vector[from(place)]).collect()
+}
+
 /// Vectors of G chunks for G = 2, 4, …, E and back, in one run: the size changes while the unit is empty.
 fn vectors_come_out_transposed(lanes: usize, each: usize) {
     let unit = Bench::new("transpose").parameter("LANES", lanes as u64).simulate().expect("a unit");
@@ -16,15 +26,16 @@ fn vectors_come_out_transposed(lanes: usize, each: usize) {
     let (mut words, mut expected) = (Vec::new(), Vec::new());
     for log2 in (1..=size).chain((1..size).rev()) {
         let shape = Shape::new(RingDegree::new(lanes << log2).expect("a degree"), lanes).expect("a shape");
-        let vectors: Vec<Vec<u32>> = (0..each).map(|_| (0..shape.degree()).map(|_| rng.random()).collect()).collect();
+        let vectors: Vec<Vec<u32>> =
+            (0..each).map(|_| (0..lanes * shape.chunks()).map(|_| rng.random()).collect()).collect();
         let chunk = |words: &[u32]| {
             Bits::new().field(log2, (u32::BITS - size.leading_zeros()) as usize).fields(words.iter().copied(), WIDTH)
         };
         let chunks = vectors.iter().map(|vector| vector.chunks(lanes).map(chunk).collect());
         let (stream, starts) = spaced(chunks, &mut rng);
         for (vector, start) in vectors.iter().zip(starts) {
-            let transposed = Transpose::apply(shape, vector);
-            let first = words.len() as u64 + start + Transpose::<u32>::latency(shape);
+            let transposed = transposed(shape, vector);
+            let first = words.len() as u64 + start + Transpose::latency(shape);
             expected.extend(transposed.chunks(lanes).enumerate().map(|(c, chunk)| (first + c as u64, chunk.to_vec())));
         }
         words.extend(stream);

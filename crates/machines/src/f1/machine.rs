@@ -188,7 +188,7 @@ impl F1 {
         // log2 layers of butterflies, the multiplication, the transpose, log2 G layers (figure 8).
         let butterfly = multiplier + adder;
         let layers = u64::from(shape.lanes().ilog2() + shape.chunks().ilog2());
-        let ntt = layers * butterfly + multiplier + Transpose::<u32>::latency(shape);
+        let ntt = layers * butterfly + multiplier + Transpose::latency(shape);
         let occupancy = shape.chunks() as u64;
         let mut unit_occupancy = [occupancy; 4];
         let mut latency = [ntt, AutomorphismUnit::latency(shape), multiplier, adder];

@@ -1,7 +1,7 @@
 //! The results of Osiris's units, limb by limb.
 //!
 //! Limbs are in the order in which the units stream them, on and off the chip: values in [`EvaluationOrder::Streaming`], coefficients in
-//! [`StreamingNtt::coefficient_at`]'s order. [`super::units`] has the same functions tile by tile, with their registers.
+//! [`StreamingNtt::coefficient_at`]'s order.
 
 use super::schedule::Scheduled;
 use crate::rns::function::Function;

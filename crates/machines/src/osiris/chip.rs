@@ -1,9 +1,8 @@
 //! Declares the machine's units, channels, memories, value classes and operation kinds to the engine.
 
 use super::machine::Osiris;
-use super::mod_change::ModChangeUnits;
 use super::tasks::{Residue, Tasks};
-use super::units::{BaseConversionArray, Direction, HadamardUnit, LimbExtension, NttUnit};
+use super::units::{BaseConversionArray, Direction, HadamardUnit, LimbExtension, ModChangeUnits, NttUnit};
 use crate::declared::declared;
 use crate::rns::leaf::Leaf;
 use polyfabric_sim::function::Function;
@@ -110,12 +109,6 @@ impl Kinds {
     /// The mode that the unit needs for operations of `kind`, if any.
     pub fn mode(&self, kind: KindId) -> Option<Mode> {
         self.modes.get(usize::from(kind.0)).copied().flatten()
-    }
-
-    /// Inverse transform, conversion and transform of `alpha` source limbs, with `interleaved` limbs
-    /// interleaved.
-    pub fn mod_change(&self, alpha: usize, interleaved: usize) -> [KindId; 3] {
-        [self.inverse[interleaved - 1], self.conversion[alpha - 1], self.forward[interleaved - 1]]
     }
 
     pub fn inverse(&self, interleaved: usize) -> KindId {

@@ -8,9 +8,8 @@
 
 use super::chip::Chip;
 use super::machine::Osiris;
-use super::mod_change::ModChangeUnits;
 use super::tasks::{Extended, Half, Kernel, MapError, Residue, Task, read_with_places};
-use super::units::{BaseConversionArray, HadamardUnit, LimbExtension, NttUnit};
+use super::units::{BaseConversionArray, HadamardUnit, LimbExtension, ModChangeUnits, NttUnit};
 use polyfabric_kernels::cancel;
 use polyfabric_schemes::rns::LimbId;
 use polyfabric_sim::schedule::{KindId, MemoryId, Mode, Order, Resource};
@@ -100,6 +99,14 @@ pub struct Link {
     pub cycles: Cycle,
 }
 
+/// A unit with the kind of its operation, and the cycles from its first tile in to the first one out.
+#[derive(Clone, Copy)]
+struct Unit {
+    resource: Resource,
+    kind: KindId,
+    latency: Cycle,
+}
+
 /// One alternative to execute a task.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layout {
@@ -109,6 +116,10 @@ pub struct Layout {
 }
 
 impl Layout {
+    fn of(segment: Segment) -> Self {
+        Self { segments: vec![segment], links: Vec::new() }
+    }
+
     /// Cycles from the task's start to the first tile out of its last unit, and that unit's duration.
     pub fn span(&self) -> (Cycle, Cycle) {
         self.segments.last().map_or((0, 0), |last| (last.offset + last.latency, last.cycles))
@@ -205,8 +216,13 @@ impl Planner<'_> {
             Kernel::ModChange { sources, targets, division, results, .. } => {
                 return self.mod_change(op, sources, targets, division.as_deref(), results);
             }
-            Kernel::Inverse { sources, results } => self.inverse(sources, results),
-            Kernel::Convert { sources, results, .. } => self.convert(sources, results),
+            Kernel::Inverse { sources, results } => {
+                self.through(self.inverse(sources.len()), sources, results, sources.len())
+            }
+            Kernel::Convert { sources, results, .. } => {
+                let spacing = sources.len().max(results.len());
+                self.through(self.conversion(sources.len()), sources, results, spacing)
+            }
             Kernel::Forward { targets, division, results } => {
                 self.forward(targets, division.as_ref().map(|(kept, _)| &**kept), results)
             }
@@ -216,22 +232,51 @@ impl Planner<'_> {
         })
     }
 
+    /// The reads of `residues`, interleaved.
+    fn reads(&self, residues: impl IntoIterator<Item = Residue>, spacing: usize) -> Vec<Port> {
+        (0..).zip(residues).map(|(place, residue)| self.read(residue, place, spacing)).collect()
+    }
+
+    /// The writes of `results`, interleaved.
+    fn writes(&self, results: &[Residue], spacing: usize, latency: Cycle) -> Vec<Port> {
+        (0..).zip(results).map(|(place, &residue)| self.write(residue, place, spacing, latency)).collect()
+    }
+
+    /// `limbs` limbs through a unit from the task's start on, with tiles of a limb `spacing` cycles apart.
+    fn segment(
+        &self,
+        Unit { resource, kind, latency }: Unit,
+        (limbs, spacing): (usize, usize),
+        reads: Vec<Port>,
+        writes: Vec<Port>,
+    ) -> Segment {
+        let (mode, cycles) = (self.chip.kinds.mode(kind), self.tiles() * spacing as Cycle);
+        let work = limbs as u64 * self.limb_words();
+        Segment { resource, kind, mode, offset: 0, latency, cycles, work, reads, writes, part: None }
+    }
+
+    fn inverse(&self, spacing: usize) -> Unit {
+        let latency = NttUnit::latency(self.units.shape, spacing, self.units.depth) as Cycle;
+        Unit { resource: self.chip.ntt[0], kind: self.chip.kinds.inverse(spacing), latency }
+    }
+
+    fn conversion(&self, alpha: usize) -> Unit {
+        let ModChangeUnits { shape, height, depth } = self.units;
+        let latency = BaseConversionArray::latency(height, shape.lanes(), alpha, depth) as Cycle;
+        Unit { resource: self.chip.array, kind: self.chip.kinds.conversion(alpha), latency }
+    }
+
+    fn transform(&self, spacing: usize) -> Unit {
+        let latency = NttUnit::latency(self.units.shape, spacing, self.units.depth) as Cycle;
+        Unit { resource: self.chip.ntt[1], kind: self.chip.kinds.transform(spacing), latency }
+    }
+
     /// One limb through the automorphism unit.
     fn automorphism(&self, operand: Residue, result: Residue) -> Layout {
         let latency = self.machine.automorphism_latency(self.units.shape) as Cycle;
-        let segment = Segment {
-            resource: self.chip.automorphism,
-            kind: self.chip.kinds.automorphism,
-            mode: None,
-            offset: 0,
-            latency,
-            cycles: self.tiles(),
-            work: self.limb_words(),
-            reads: vec![self.read(operand, 0, 1)],
-            writes: vec![self.whole(result, latency)],
-            part: None,
-        };
-        Layout { segments: vec![segment], links: Vec::new() }
+        let unit = Unit { resource: self.chip.automorphism, kind: self.chip.kinds.automorphism, latency };
+        let (reads, writes) = (vec![self.read(operand, 0, 1)], vec![self.whole(result, latency)]);
+        Layout::of(self.segment(unit, (1, 1), reads, writes))
     }
 
     /// A change of modulus, and the division that may follow it.
@@ -243,48 +288,25 @@ impl Planner<'_> {
         division: Option<&[Residue]>,
         results: &[Residue],
     ) -> Result<Layout, MapError> {
-        let ModChangeUnits { shape, height, depth } = self.units;
-        let (alpha, spacing) = (sources.len(), sources.len().max(targets.len()));
+        let (alpha, beta) = (sources.len(), targets.len());
+        let spacing = alpha.max(beta);
         // Targets are split into streams that fit; sources are not.
         if spacing > self.machine.limbs {
             return Err(MapError::Interleaved { op, limbs: spacing, most: self.machine.limbs });
         }
         let mut layout = Layout::default();
-        let cycles = self.tiles() * spacing as Cycle;
-        let transform = NttUnit::latency(shape, spacing, depth) as Cycle;
-        let conversion = BaseConversionArray::latency(height, shape.lanes(), alpha, depth) as Cycle;
-        let kinds = self.chip.kinds.mod_change(alpha, spacing);
-        let units = [self.chip.ntt[0], self.chip.array, self.chip.ntt[1]];
-        let limbs = [alpha, targets.len(), targets.len()];
-        let places = |results: &[Residue], latency: Cycle| -> Vec<Port> {
-            let place = |(place, &residue): (usize, &Residue)| self.write(residue, place, spacing, latency);
-            results.iter().enumerate().map(place).collect()
-        };
-        let sources = sources.iter().enumerate().map(|(place, &(_, residue))| self.read(residue, place, spacing));
-        let (mut reads, mut offset) = (sources.collect::<Vec<_>>(), 0);
-        for (stage, latency) in [transform, conversion, transform].into_iter().enumerate() {
+        let stages = [(self.inverse(spacing), alpha), (self.conversion(alpha), beta), (self.transform(spacing), beta)];
+        let (mut reads, mut offset) = (self.reads(sources.iter().map(|&(_, residue)| residue), spacing), 0);
+        for (stage, (unit, limbs)) in stages.into_iter().enumerate() {
             let (writes, next) = if stage == 2 && division.is_none() {
-                (places(results, latency), Vec::new())
+                (self.writes(results, spacing, unit.latency), Vec::new())
             } else {
-                let wire = layout.link(self.chip.wires[stage], limbs[stage], cycles);
+                let wire = layout.link(self.chip.wires[stage], limbs, self.tiles() * spacing as Cycle);
                 (vec![wire], vec![wire])
             };
-            let (resource, kind, work) = (units[stage], kinds[stage], limbs[stage] as u64 * self.limb_words());
-            let mode = self.chip.kinds.mode(kind);
             let reads = std::mem::replace(&mut reads, next);
-            layout.segments.push(Segment {
-                resource,
-                kind,
-                mode,
-                offset,
-                latency,
-                cycles,
-                work,
-                reads,
-                writes,
-                part: None,
-            });
-            offset += latency + 1;
+            layout.segments.push(Segment { offset, ..self.segment(unit, (limbs, spacing), reads, writes) });
+            offset += unit.latency + 1;
         }
         if let Some(kept) = division {
             layout.segments.push(self.division(kept, results, spacing, (offset, reads)));
@@ -301,20 +323,10 @@ impl Planner<'_> {
         (offset, mut reads): (Cycle, Vec<Port>),
     ) -> Segment {
         let latency = HadamardUnit::key_latency(self.machine.hadamard_height, self.units.depth) as Cycle;
-        reads.extend((0..).zip(kept).map(|(place, &residue)| self.read(residue, place, spacing)));
-        let writes = (0..).zip(results).map(|(place, &residue)| self.write(residue, place, spacing, latency));
-        Segment {
-            resource: self.chip.keys[0],
-            kind: self.chip.kinds.division,
-            mode: None,
-            offset,
-            latency,
-            cycles: self.tiles() * spacing as Cycle,
-            work: kept.len() as u64 * self.limb_words(),
-            reads,
-            writes: writes.collect(),
-            part: None,
-        }
+        let unit = Unit { resource: self.chip.keys[0], kind: self.chip.kinds.division, latency };
+        reads.extend(self.reads(kept.iter().copied(), spacing));
+        let writes = self.writes(results, spacing, latency);
+        Segment { offset, ..self.segment(unit, (kept.len(), spacing), reads, writes) }
     }
 
     /// Single limbs in sequence, each a limb's duration after the previous one.
@@ -338,158 +350,70 @@ impl Planner<'_> {
         whole
     }
 
-    /// Limbs through the first NTT unit only.
-    fn inverse(&self, sources: &[(LimbId, Residue)], results: &[Residue]) -> Layout {
-        let spacing = sources.len();
-        let latency = NttUnit::latency(self.units.shape, spacing, self.units.depth) as Cycle;
-        let segment = Segment {
-            resource: self.chip.ntt[0],
-            kind: self.chip.kinds.inverse(spacing),
-            mode: self.chip.kinds.mode(self.chip.kinds.inverse(spacing)),
-            offset: 0,
-            latency,
-            cycles: self.tiles() * spacing as Cycle,
-            work: spacing as u64 * self.limb_words(),
-            reads: (0..).zip(sources).map(|(place, &(_, residue))| self.read(residue, place, spacing)).collect(),
-            writes: (0..).zip(results).map(|(place, &residue)| self.write(residue, place, spacing, latency)).collect(),
-            part: None,
-        };
-        Layout { segments: vec![segment], links: Vec::new() }
-    }
-
-    /// Coefficients from the scratchpads through the array, alternating between limbs tile by tile.
-    fn convert(&self, sources: &[(LimbId, Residue)], results: &[Residue]) -> Layout {
-        let ModChangeUnits { shape, height, depth } = self.units;
-        let spacing = sources.len().max(results.len());
-        let latency = BaseConversionArray::latency(height, shape.lanes(), sources.len(), depth) as Cycle;
-        let segment = Segment {
-            resource: self.chip.array,
-            kind: self.chip.kinds.conversion(sources.len()),
-            mode: None,
-            offset: 0,
-            latency,
-            cycles: self.tiles() * spacing as Cycle,
-            work: results.len() as u64 * self.limb_words(),
-            reads: (0..).zip(sources).map(|(place, &(_, residue))| self.read(residue, place, spacing)).collect(),
-            writes: (0..).zip(results).map(|(place, &residue)| self.write(residue, place, spacing, latency)).collect(),
-            part: None,
-        };
-        Layout { segments: vec![segment], links: Vec::new() }
+    /// Limbs from the scratchpads through one unit, with tiles of a limb `spacing` cycles apart.
+    fn through(&self, unit: Unit, sources: &[(LimbId, Residue)], results: &[Residue], spacing: usize) -> Layout {
+        let reads = self.reads(sources.iter().map(|&(_, residue)| residue), spacing);
+        let writes = self.writes(results, spacing, unit.latency);
+        Layout::of(self.segment(unit, (results.len(), spacing), reads, writes))
     }
 
     /// Coefficients from the scratchpads through the second NTT unit, and the division that may follow.
     fn forward(&self, targets: &[(LimbId, Residue)], kept: Option<&[Residue]>, results: &[Residue]) -> Layout {
         let spacing = targets.len();
-        let latency = NttUnit::latency(self.units.shape, spacing, self.units.depth) as Cycle;
-        let cycles = self.tiles() * spacing as Cycle;
+        let unit = self.transform(spacing);
+        let Some(kept) = kept else { return self.through(unit, targets, results, spacing) };
         let mut layout = Layout::default();
-        let writes = match kept {
-            Some(_) => vec![layout.link(self.chip.wires[2], spacing, cycles)],
-            None => (0..).zip(results).map(|(place, &residue)| self.write(residue, place, spacing, latency)).collect(),
-        };
-        let wire = writes.clone();
-        layout.segments.push(Segment {
-            resource: self.chip.ntt[1],
-            kind: self.chip.kinds.transform(spacing),
-            mode: self.chip.kinds.mode(self.chip.kinds.transform(spacing)),
-            offset: 0,
-            latency,
-            cycles,
-            work: spacing as u64 * self.limb_words(),
-            reads: (0..).zip(targets).map(|(place, &(_, residue))| self.read(residue, place, spacing)).collect(),
-            writes,
-            part: None,
-        });
-        if let Some(kept) = kept {
-            layout.segments.push(self.division(kept, results, spacing, (latency + 1, wire)));
-        }
+        let wire = layout.link(self.chip.wires[2], spacing, self.tiles() * spacing as Cycle);
+        let reads = self.reads(targets.iter().map(|&(_, residue)| residue), spacing);
+        let behind = (unit.latency + 1, vec![wire]);
+        layout.segments.push(self.segment(unit, (spacing, spacing), reads, vec![wire]));
+        layout.segments.push(self.division(kept, results, spacing, behind));
         layout
     }
 
     /// An inner product of one limb with rows of a key. Masks are generated ahead; the task starts when they
     /// meet the operands from the scratchpads.
     fn key_product(&self, side: usize, terms: &[(u16, Residue, Residue)], results: &[Residue; 2]) -> Layout {
-        let (cycles, work) = (self.tiles(), self.limb_words());
         let latency = HadamardUnit::key_latency(self.machine.hadamard_height, self.units.depth) as Cycle;
         let ahead = self.machine.generator_latency() as Cycle;
         let mut layout = Layout::default();
         let operands = terms.iter().flat_map(|&(_, digit, body)| [digit, body]);
         let mut reads: Vec<Port> = operands.map(|operand| self.whole(operand, 0)).collect();
         for cell in 0..terms.len() {
-            let wire = layout.link(self.chip.mask_wires[side][cell], 1, cycles);
+            let wire = layout.link(self.chip.mask_wires[side][cell], 1, self.tiles());
             reads.push(wire);
-            layout.segments.push(Segment {
-                resource: self.chip.generators[side][cell],
-                kind: self.chip.kinds.masks,
-                mode: None,
-                offset: -(ahead + 1),
-                latency: ahead,
-                cycles,
-                work,
-                reads: Vec::new(),
-                writes: vec![wire],
-                part: Some(cell),
-            });
+            let (resource, kind) = (self.chip.generators[side][cell], self.chip.kinds.masks);
+            let masks = self.segment(Unit { resource, kind, latency: ahead }, (1, 1), Vec::new(), vec![wire]);
+            layout.segments.push(Segment { offset: -(ahead + 1), part: Some(cell), ..masks });
         }
-        layout.segments.push(Segment {
-            resource: self.chip.keys[side],
-            kind: self.chip.kinds.inner_product,
-            mode: None,
-            offset: 0,
-            latency,
-            cycles,
-            work,
-            reads,
-            writes: results.iter().map(|&result| self.whole(result, latency)).collect(),
-            part: None,
-        });
+        let unit = Unit { resource: self.chip.keys[side], kind: self.chip.kinds.inner_product, latency };
+        let writes = results.iter().map(|&result| self.whole(result, latency)).collect();
+        layout.segments.push(self.segment(unit, (1, 1), reads, writes));
         layout
     }
 
     /// Element-wise arithmetic, after the transform of an extended diagonal, if there is one.
     fn pointwise(&self, side: usize, limbs: usize, diagonal: Option<Extended>, halves: &[Half]) -> Layout {
-        let cycles = self.tiles() * limbs as Cycle;
-        let work = limbs as u64 * self.limb_words();
-        let latency = HadamardUnit::diagonal_latency(self.units.depth) as Cycle;
         let (mut layout, mut reads, mut offset) = (Layout::default(), Vec::new(), 0);
         if let Some(Extended { source, .. }) = diagonal {
-            let wire = layout.link(self.chip.diagonal_wires[side], limbs, cycles);
+            let wire = layout.link(self.chip.diagonal_wires[side], limbs, self.tiles() * limbs as Cycle);
             let transform = NttUnit::latency(self.units.shape, limbs, self.units.depth);
-            let transform = (LimbExtension::latency(self.units.depth) + transform) as Cycle;
-            layout.segments.push(Segment {
-                // The first Hadamard unit follows the second NTT unit.
-                resource: self.chip.ntt[1 - side.min(1)],
-                kind: self.chip.kinds.extension(limbs),
-                mode: self.chip.kinds.mode(self.chip.kinds.extension(limbs)),
-                offset,
-                latency: transform,
-                cycles,
-                work,
-                reads: vec![self.read(source, 0, limbs)],
-                writes: vec![wire],
-                part: None,
-            });
+            let latency = (LimbExtension::latency(self.units.depth) + transform) as Cycle;
+            // The first Hadamard unit follows the second NTT unit.
+            let (resource, kind) = (self.chip.ntt[1 - side.min(1)], self.chip.kinds.extension(limbs));
+            let source = vec![self.read(source, 0, limbs)];
+            layout.segments.push(self.segment(Unit { resource, kind, latency }, (limbs, limbs), source, vec![wire]));
             reads.push(wire);
-            offset = transform + 1;
+            offset = latency + 1;
         }
+        let latency = HadamardUnit::diagonal_latency(self.units.depth) as Cycle;
         // A limb keeps its position among the limbs of its polynomial.
         reads.extend(read_with_places(halves).map(|(place, residue)| self.read(residue, place, limbs)));
         let results = (0..limbs).flat_map(|limb| halves.iter().map(move |half| (limb, half.results[limb])));
         let writes = results.map(|(limb, result)| self.write(result, limb, limbs, latency)).collect();
         let kind = if halves.len() == 2 { self.chip.kinds.both } else { self.chip.kinds.pointwise };
-        let (resource, mode) = (self.chip.diagonals[side], None);
-        layout.segments.push(Segment {
-            resource,
-            kind,
-            mode,
-            offset,
-            latency,
-            cycles,
-            work,
-            reads,
-            writes,
-            part: None,
-        });
+        let unit = Unit { resource: self.chip.diagonals[side], kind, latency };
+        layout.segments.push(Segment { offset, ..self.segment(unit, (limbs, limbs), reads, writes) });
         layout
     }
 }

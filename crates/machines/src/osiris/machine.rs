@@ -1,14 +1,10 @@
 //! Osiris's figures, and the properties that follow from them.
 
-use super::mod_change::ModChangeUnits;
 use super::steps::StepSchedules;
 use super::tasks::{Kernel, MapError, Task};
-use super::tiling::Tiling;
-use super::units::base_conversion::HeightError;
-use super::units::ntt::NttUnit;
 use super::units::{
-    AutomorphismUnit, BaseConversionArray, HadamardUnit, KeyGenerator, LimbExtension, PipelineDepth, Routing, Shape,
-    ShapeError,
+    AutomorphismUnit, BaseConversionArray, HadamardUnit, HeightError, KeyGenerator, LimbExtension, ModChangeUnits,
+    NttUnit, PipelineDepth, Routing, Shape, ShapeError,
 };
 use polyfabric_kernels::RingDegree;
 use polyfabric_program::rns::kernel::Conversion;
@@ -42,6 +38,16 @@ pub enum StepsBy {
     Schedules,
     /// One rotation per diagonal, without giant steps.
     Diagonals,
+}
+
+/// The order of the tiles of several limbs on a port (section IV-B, figures 2 and 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tiling {
+    /// Alternates between limbs tile by tile.
+    Interleaved,
+    /// All tiles of a limb, then those of the next. Between units, coefficients wait in the scratchpads, as the array needs a tile of each
+    /// limb.
+    LimbByLimb,
 }
 
 /// The order of a matrix's products with rotated ciphertexts.

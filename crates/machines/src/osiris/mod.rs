@@ -1,8 +1,6 @@
 //! Osiris (Ebel and Reagen): a systolic machine for CKKS.
 //!
-//! - [`units`]: each functional unit, register by register, on a stream of tiles.
-//! - [`tiling`]: the order of the tiles of several limbs on a port: interleaved or limb by limb.
-//! - [`mod_change`]: inverse transform, base conversion and transform as one stream, in both orders.
+//! - [`units`]: the structure of each functional unit, its latency and its size.
 //! - [`machine`]: the figures of a machine file, and the properties that follow.
 //! - [`chip`]: the machine's resources in the engine.
 //! - [`tasks`], [`layout`], [`schedule`]: a kernel program as tasks, as pipelines of units, and as a schedule.
@@ -21,7 +19,6 @@ pub mod layout;
 mod limb_order;
 pub mod machine;
 pub mod meaning;
-pub mod mod_change;
 pub mod room;
 pub mod rounds;
 pub mod schedule;
@@ -29,5 +26,4 @@ pub mod steps;
 pub mod tasks;
 #[cfg(test)]
 mod tests;
-pub mod tiling;
 pub mod units;

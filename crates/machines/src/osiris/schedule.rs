@@ -25,11 +25,10 @@ use super::chip::Chip;
 use super::flow::{Flow, WINDOW};
 use super::layout::{Cycle, Free, Layout, Planner, Port, Tap};
 use super::limb_order;
-use super::machine::{Dataflow, Osiris};
-use super::mod_change::ModChangeUnits;
+use super::machine::{Dataflow, Osiris, Tiling};
 use super::room::{Held, Room};
 use super::tasks::{MapError, Residue, Task, Tasks};
-use super::tiling::Tiling;
+use super::units::ModChangeUnits;
 use polyfabric_kernels::cancel;
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_sim::schedule::{

@@ -16,10 +16,8 @@
 //! Without interleaving, the array's order differs from that of the NTT units. A change of modulus is then
 //! three tasks, with coefficients in the scratchpads between them.
 
-use super::machine::{Dataflow, Osiris};
-use super::tiling::Tiling;
-use super::units::ShapeError;
-use super::units::base_conversion::HeightError;
+use super::machine::{Dataflow, Osiris, Tiling};
+use super::units::{HeightError, ShapeError};
 use crate::rns::leaf::Leaf;
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;

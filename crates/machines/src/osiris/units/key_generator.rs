@@ -15,10 +15,9 @@
 //! limbs leave no gap. An event in a schedule is the latest possible draw of a limb: its first tile is
 //! available one latency after its start, and events of one generator are a limb's tiles apart.
 
-use super::{Shape, Tile};
-use polyfabric_kernels::expander::{GROUP, ROUNDS, UniformStream};
+use super::Shape;
+use polyfabric_kernels::expander::{GROUP, ROUNDS};
 use polyfabric_kernels::modular::Modulus;
-use polyfabric_kernels::ntt::order::reverse_bits;
 
 /// Numbers per residue modulo a prime just above a power of two, the worst case.
 const MOST_DRAWS: f64 = 2.0;
@@ -27,37 +26,9 @@ const MOST_DRAWS: f64 = 2.0;
 const NUMBERS_A_BLOCK: usize = 8;
 
 /// The generator for one limb of one term of a key.
-pub struct KeyGenerator {
-    shape: Shape,
-    limb: usize,
-    stream: UniformStream,
-    next: usize,
-}
+pub struct KeyGenerator;
 
 impl KeyGenerator {
-    /// The generator of limb `limb` with residues `stream`.
-    pub fn new(shape: Shape, limb: usize, stream: UniformStream) -> Self {
-        Self { shape, limb, stream, next: 0 }
-    }
-
-    /// The index of the tile in cycle `cycle`.
-    pub fn tile_at(shape: Shape, cycle: usize) -> usize {
-        reverse_bits(cycle, shape.tile_bits())
-    }
-
-    /// One cycle: the next tile, until the limb is complete.
-    pub fn step(&mut self) -> Option<Tile> {
-        if self.next == self.shape.tiles() {
-            return None;
-        }
-        let mut drawn = vec![0; self.shape.lanes()];
-        self.stream.fill(&mut drawn);
-        let words = (0..drawn.len()).map(|lane| drawn[reverse_bits(lane, self.shape.lane_bits())]).collect();
-        let index = Self::tile_at(self.shape, self.next);
-        self.next += 1;
-        Some(Tile { limb: self.limb, index, words })
-    }
-
     /// Groups of sixteen blocks that a generator draws per cycle: the fewest that sustain one tile of `lanes`
     /// residues per cycle, modulo any prime.
     pub fn groups(lanes: usize) -> usize {
@@ -109,30 +80,15 @@ impl KeyGenerator {
 
 #[cfg(test)]
 mod tests {
-    //! Are the tiles those of the key's mask in the transform's order?
+    //! Does a generator keep up with its unit, with as few parts as possible?
 
-    use super::super::test_support::{moduli, shape};
     use super::*;
-    use polyfabric_kernels::ntt::EvaluationOrder;
+    use polyfabric_kernels::RingDegree;
+    use polyfabric_kernels::base_conversion::{BaseConverter, RnsBasis};
+    use polyfabric_kernels::primes::PrimeClass;
 
-    #[test]
-    fn tiles_are_the_masks_values() {
-        for (log2, lanes) in [(4, 4), (7, 8), (7, 128), (14, 512), (16, 512)] {
-            let (shape, q) = (shape(log2, lanes), moduli(log2, 2)[1]);
-            let (seed, degree) = ([log2 as u8; 32], shape.degree());
-            let mut mask = vec![0; degree.get()];
-            UniformStream::new(&seed, 5, q).fill(&mut mask);
-            let order = EvaluationOrder::Streaming { lanes };
-            let expected = EvaluationOrder::BitReversed.convert(order, degree, &mask);
-            let mut generator = KeyGenerator::new(shape, 3, UniformStream::new(&seed, 5, q));
-            let mut seen = vec![false; shape.tiles()];
-            while let Some(tile) = generator.step() {
-                assert!(tile.limb == 3 && !std::mem::replace(&mut seen[tile.index], true));
-                assert_eq!(tile.words, expected[tile.index * lanes..][..lanes], "N = 2^{log2}, tile {}", tile.index);
-            }
-            assert!(seen.iter().all(|&seen| seen));
-            assert!((1.0..2.0).contains(&KeyGenerator::draws(q)));
-        }
+    fn shape(log2: u32, lanes: usize) -> Shape {
+        Shape::new(RingDegree::new(1 << log2).unwrap(), lanes, 16).unwrap()
     }
 
     #[test]
@@ -146,6 +102,7 @@ mod tests {
                 assert!((1..=shape.tiles() as u64).contains(&cycles), "N = 2^{log2}, modulo {}: {cycles}", q.value());
                 // More than the average, but not a multiple of it.
                 let needed = shape.degree().get() as f64 * KeyGenerator::draws(q) / KeyGenerator::numbers(lanes) as f64;
+                assert!((1.0..=2.0).contains(&KeyGenerator::draws(q)));
                 assert!(cycles as f64 >= needed && (cycles as f64) < 1.3 * needed + 1.0);
             }
         }
@@ -166,6 +123,53 @@ mod tests {
             let enough = KeyGenerator::enough(lanes, 2.0);
             let groups = KeyGenerator::groups(lanes);
             assert!(enough <= (GROUP * groups) as f64 && enough > (GROUP * (groups - 1)) as f64, "{lanes} lanes");
+        }
+    }
+
+    /// A Montgomery product of two words is x·y/R, and rows of keys, such as generated masks, are used without conversion. So all sums over Q
+    /// and P lack a factor R, in both halves. The constants of a division by P restore it: R in the factor of each source, 1/R in the
+    /// weights, R in 1/P.
+    #[test]
+    fn constants_of_a_division_restore_the_montgomery_factor() {
+        let primes = PrimeClass::of_degree(RingDegree::new(64).unwrap()).of_bits(40, 5).unwrap();
+        let moduli: Vec<Modulus> = primes.into_iter().map(|prime| Modulus::new(prime).unwrap()).collect();
+        let (p, q) = moduli.split_at(2);
+        let basis = |moduli: &[Modulus]| RnsBasis::new(moduli.to_vec()).unwrap();
+        let converter = BaseConverter::new(basis(p), basis(q));
+        let inverse = |modulus: Modulus, word: u64| modulus.power(word, modulus.value() - 2);
+        let r = |modulus: Modulus| modulus.power(2, 40);
+        let over_r = |modulus: Modulus| inverse(modulus, r(modulus));
+        let of_p = |modulus: Modulus| {
+            inverse(modulus, p.iter().fold(1, |product, p| modulus.multiply(product, modulus.reduce(p.value()))))
+        };
+        let one = |_: Modulus| 1;
+        type Factor<'a> = &'a dyn Fn(Modulus) -> u64;
+        // A division of a number by P, with factors for the constants of the sources, of the weights, and 1/P.
+        let divided = |sums: &[u64], balanced: bool, [source, weight, last]: [Factor<'_>; 3]| -> Vec<u64> {
+            let weigh = |(place, &p): (usize, &Modulus)| {
+                let (factor, addend) = converter.weight(place);
+                p.add(p.multiply(sums[place], p.multiply(factor, source(p))), if balanced { addend } else { 0 })
+            };
+            let weighed: Vec<u64> = p.iter().enumerate().map(weigh).collect();
+            let quotient = |(place, &q): (usize, &Modulus)| {
+                let (weights, constant) = converter.combination(place);
+                let constant = if balanced { q.multiply(constant, weight(q)) } else { 0 };
+                let remainder = weights.iter().zip(&weighed).fold(constant, |sum, (&factor, &word)| {
+                    q.add(sum, q.multiply(q.reduce(word), q.multiply(factor, weight(q))))
+                });
+                q.multiply(q.sub(sums[2 + place], remainder), last(q))
+            };
+            q.iter().enumerate().map(quotient).collect()
+        };
+        let restored = |modulus: Modulus| modulus.multiply(of_p(modulus), r(modulus));
+        for number in 2..200u64 {
+            let sums: Vec<u64> = moduli.iter().map(|&q| q.power(q.reduce(number), 1_000_003 + number)).collect();
+            let smaller: Vec<u64> = moduli.iter().zip(&sums).map(|(&q, &sum)| q.multiply(sum, over_r(q))).collect();
+            for balanced in [false, true] {
+                let wanted = divided(&sums, balanced, [&one, &one, &of_p]);
+                assert_ne!(divided(&smaller, balanced, [&r, &over_r, &of_p]), wanted);
+                assert_eq!(divided(&smaller, balanced, [&r, &over_r, &restored]), wanted);
+            }
         }
     }
 }
