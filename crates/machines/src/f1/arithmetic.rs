@@ -11,8 +11,8 @@
 //! in the vector's. The host converts inputs and outputs.
 
 use super::machine::{F1, Geometry};
+use crate::rns::arithmetic::{Arithmetic, ReplayError, Words};
 use crate::rns::function::Function;
-use crate::rns::replay::{Arithmetic, ReplayError, Words};
 use crate::rns::step::Step;
 use crate::rns::subpolynomials::Subpolynomials;
 use polyfabric_kernels::RingDegree;

@@ -4,8 +4,8 @@
 //! [`StreamingNtt::coefficient_at`]'s order.
 
 use super::schedule::Scheduled;
+use crate::rns::arithmetic::{Arithmetic, ReplayError, Words};
 use crate::rns::function::Function;
-use crate::rns::replay::{Arithmetic, ReplayError, Words};
 use crate::rns::step::{Step, Sum};
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::base_conversion::{BaseConverter, RnsBasis};

@@ -1,6 +1,7 @@
 //! Shared by all RNS machines: functions of units, vectors in off-chip memory, the split of large polynomials, off-chip
 //! traffic by class, and replay.
 
+pub mod arithmetic;
 pub mod function;
 pub mod leaf;
 pub mod meaning;

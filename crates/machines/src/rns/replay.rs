@@ -5,60 +5,22 @@
 //! elements arrived. A read finds the newest content of which every element arrives before it is read, unless another overwrites it sooner.
 //! Vectors on a wire must be taken exactly when they reach its end.
 
+use super::arithmetic::{Arithmetic, ReplayError, Words};
 use super::function::Function;
 use super::leaf::{Leaf, LeafSubpolynomial};
 use super::meaning::Meaning;
 use super::rounds::MappedBody;
 use super::step::Step;
-use polyfabric_kernels::automorphism::{GaloisElement, GaloisElementError};
+use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::cancel;
-use polyfabric_kernels::ntt::{Ntt, NttError};
+use polyfabric_kernels::ntt::Ntt;
 use polyfabric_program::rns::kernel::{KernelProgram, PublicPolynomial, Round, Rounds};
-use polyfabric_schemes::rns::{Domain, KeyId, KeySet, LimbId, MissingKey, RnsPolynomial};
+use polyfabric_schemes::rns::{Domain, KeyId, KeySet, RnsPolynomial};
 use polyfabric_sim::function::Function as Allowed;
 use polyfabric_sim::list::EventList;
 use polyfabric_sim::schedule::{Access, Event, MemoryKind, OpRef, Order, Resources, Schedule, Shift, Value};
 use std::collections::{HashMap, VecDeque};
 use std::ops::ControlFlow;
-use std::sync::Arc;
-
-pub type Words = Arc<[u64]>;
-
-/// The arithmetic of a machine's units.
-pub trait Arithmetic {
-    /// The results of `step` for the vectors that an event reads; a wrong schedule may pass any words. `None` if no unit does such a step.
-    fn execute(&self, step: &Step, operands: &[Words]) -> Result<Option<Vec<Words>>, ReplayError>;
-
-    /// Converts the program's residues to the units' representation, for off-chip memory.
-    fn enter(&self, limb: LimbId, domain: Domain, residues: Words) -> Words;
-
-    /// The inverse of [`Self::enter`].
-    fn leave(&self, limb: LimbId, domain: Domain, words: Words) -> Words;
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum ReplayError {
-    #[error(transparent)]
-    Arithmetic(Box<dyn std::error::Error + Send + Sync>),
-    #[error(transparent)]
-    Ntt(#[from] NttError),
-    #[error(transparent)]
-    Key(#[from] MissingKey),
-    #[error(transparent)]
-    Automorphism(#[from] GaloisElementError),
-    #[error("{key} has no seed, but the machine generates masks from one: generate the keys again")]
-    Seed { key: KeyId },
-    #[error("a switching key has no limb {limb}; generate the keys for this program")]
-    Hint { limb: usize },
-    #[error("input {index} has no limb {limb} of the program's ring; pass the program's inputs in order")]
-    Input { index: usize, limb: usize },
-    #[error("cycle {cycle}: an event reads a place that does not hold its operand; check the schedule first")]
-    Empty { cycle: i64 },
-    #[error("cycle {cycle}: an event has no meaning; audit the schedule first")]
-    Meaning { cycle: i64 },
-    #[error("output {output} is not stored completely; audit the schedule first")]
-    Lost { output: usize },
-}
 
 /// A program with its keys and inputs.
 pub struct Given<'a> {
@@ -227,6 +189,9 @@ pub fn replay(
 
 /// Executes a schedule of `rounds`, theirs or a changed one, with their mapped `bodies`. `inputs` are those of the first round. Returns
 /// the outputs of the last round in order.
+///
+/// # Panics
+/// If there is no round, or one has a body that is not among `bodies`.
 pub fn replay_rounds(
     rounds: &Rounds,
     bodies: &[&dyn MappedBody],

@@ -3,9 +3,9 @@
 //! A body starts with an empty chip and ends when all results are stored. So a round starts in the cycle in which the
 //! previous round ends. Repeated sequences of bodies become loops.
 
+use crate::rns::arithmetic::{Arithmetic, ReplayError};
 use crate::rns::leaf::Leaf;
 use crate::rns::meaning::Meaning;
-use crate::rns::replay::{Arithmetic, ReplayError};
 use polyfabric_sim::schedule::{Item, Repeat, Resources, Schedule, Shift};
 use std::collections::HashMap;
 use std::sync::Arc;
