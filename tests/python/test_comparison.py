@@ -179,7 +179,7 @@ def test_programs_on_slots_go_to_machines_for_them(tmp_path):
     ]
     row = report["machines"][0]
     machine = pf.load_machine(row["machine"])
-    many, alone = (machine.simulate(programs.microbenchmark("ntt", "12", batch)) for batch in (8, 1))
+    many, alone = (machine.simulate(programs.microbenchmark("ntt", "12", batch, machine)) for batch in (8, 1))
     assert row["throughput_per_s"] == 8 * programs.MICROBENCHMARK_ROUNDS / many["seconds"]
     assert row["latency_s"] == alone["latency_s"] < many["latency_s"]
     assert "log2_failure" not in row

@@ -16,7 +16,9 @@ from polyfabric.accelerators.machine import load
 from polyfabric.apps.bgv_bootstrapping import bgv_bootstrapping
 from polyfabric.apps.ckks_bootstrapping import ckks_bootstrapping
 from polyfabric.apps.matvec import matvec
+from polyfabric.apps.programs import microbenchmark
 from polyfabric.errors import SecurityWarning
+from polyfabric.host.memory import limited
 from polyfabric.papers.f1_figures import (
     figure_9,
     figure_10,
@@ -482,3 +484,26 @@ def test_special_primes_do_not_take_a_set_below_128_bits():
     assert made.facts["parameters"]["security_bits"] >= 128
     with pytest.raises(pf.errors.ParameterError, match=r"its special primes reduce the security to .* bits"):
         plan(rotated, "f1-14-L13", machine=machine, key_switch="d1")
+
+
+@pytest.mark.parametrize(("name", "size"), [("multiply", "12"), ("ntt", "15")])
+def test_the_memory_of_mapping_follows_the_instructions(name, size):
+    machine = load("f1")
+    bytes_of = [microbenchmark(name, size, batch, machine).mapping_bytes(machine.native) for batch in (1, 2, 4)]
+    instructions = [
+        sum(group["instructions"] for group in machine.map(microbenchmark(name, size, batch, machine)).groups())
+        for batch in (1, 2, 4)
+    ]
+    each = (bytes_of[1] - bytes_of[0]) / (instructions[1] - instructions[0])
+    # At most 190 bytes for each were measured.
+    assert each > 200
+    assert (bytes_of[2] - bytes_of[1]) / (instructions[2] - instructions[1]) == pytest.approx(each)
+
+
+def test_a_key_switch_is_not_chosen_beyond_the_memory():
+    @pf.program(scheme="ckks", x=pf.Real.vector(8))
+    def rotated(x):
+        return {"rotated": x.rotate(1)}
+
+    with limited("100M"), rejects(pf.errors.RunError, "--memory"):
+        plan(rotated, "f1-14-L13", machine=load("f1"), key_switch="auto")

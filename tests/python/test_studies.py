@@ -6,6 +6,7 @@ import json
 
 import polyfabric as pf
 import pytest
+from polyfabric.apps.programs import MICROBENCHMARK_BATCH, microbenchmark
 
 
 @pf.program(x=pf.Int(0, 1))
@@ -37,6 +38,17 @@ def test_a_mapping_of_axes_combines_each_figure_with_each() -> None:
     together = [{key: [8, 16], "units.cluster.crossbar_ports": [1, 1]}]
     with pytest.raises(pf.errors.InputError, match=r"crossbar_ports"):
         pf.explore("f1", together, ["ntt@12"], jobs=1)
+
+
+def test_a_loaded_machine_is_explored_with_its_readings() -> None:
+    key = "units.cluster.count"
+    for reading in ("crossbar=several", "crossbar=one"):
+        machine = pf.load_machine("f1", [reading])
+        report = pf.explore(machine, {key: [8]}, ["ntt@12"], jobs=1)
+        kernel = microbenchmark("ntt", "12", MICROBENCHMARK_BATCH, machine)
+        assert report["points"][0]["seconds"]["ntt@12"] == machine.simulate(kernel).to_dict()["seconds"]
+    with pytest.raises(pf.errors.InputError, match=r"f1"):
+        pf.explore(machine.varied(units__cluster__count=8), {key: [8]}, ["ntt@12"], jobs=1)
 
 
 def test_the_function_reproduce_hides_its_package() -> None:

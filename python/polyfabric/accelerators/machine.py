@@ -251,7 +251,7 @@ class Machine:
         if isinstance(kernel, _native.KernelProgram):
             needed = self.native.mapping_bytes(kernel)
         else:
-            needed = kernel.mapping_bytes()
+            needed = kernel.mapping_bytes(self.native)
         remedy = "use fewer ciphertexts (--batch), split the program, or allow more with memory (--memory)"
         memory.expect(f"a schedule on {self.name}", needed, remedy)
         if isinstance(kernel, _native.KernelProgram):

@@ -157,8 +157,8 @@ def scheme_of(name: str, options: PlanOptions, batch: int | None = None, scheme:
     )
 
 
-def microbenchmark(name: str, parameters: str | None, batch: int) -> _native.RnsKernel:
-    """The kernel program of a microbenchmark."""
+def microbenchmark(name: str, parameters: str | None, batch: int, machine: Machine) -> _native.RnsKernel:
+    """The kernel program of a microbenchmark. Fails if mapping it to the machine would not fit the memory."""
     size = parameters or "13"
     if size not in MICROBENCHMARK_SIZES:
         raise InputError(
@@ -169,14 +169,14 @@ def microbenchmark(name: str, parameters: str | None, batch: int) -> _native.Rns
     def build(ciphertexts: int) -> _native.RnsKernel:
         return _native.RnsKernel.microbenchmark(name, log2_degree, limbs, ciphertexts, MICROBENCHMARK_ROUNDS)
 
-    memory.expect_many(name, batch, lambda count: build(count).mapping_bytes())
+    memory.expect_many(name, batch, lambda count: build(count).mapping_bytes(machine.native))
     return build(batch)
 
 
 def rns_kernel(name: str, parameters: str | None, machine: Machine) -> _native.RnsKernel:
     """The kernel program of a CKKS or BGV program, with the key switch chosen for the machine, or of a microbenchmark."""
     if name in MICROBENCHMARKS:
-        return microbenchmark(name, parameters, MICROBENCHMARK_BATCH)
+        return microbenchmark(name, parameters, MICROBENCHMARK_BATCH, machine)
     own = on_slots(name, parameters)
     if own is None:
         choice = [*MICROBENCHMARKS, *PAPERS]

@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 
 from .. import _native
-from ..accelerators.machine import Kernel, Mapped, MappedSlots, load
+from ..accelerators.machine import Kernel, Machine, Mapped, MappedSlots, load
 from ..apps import programs
 from ..errors import InputError
 from ..host.progress import working
@@ -158,8 +158,9 @@ def simulate(
     as_json: bool,
     **choices: str | None,
 ) -> None:
-    """Time PROGRAM on a machine, from a checked schedule of all its operations. `simulate` refuses what `run` refuses, except that a CKKS program
-    whose error bounds exceed its values is timed, and the report says so.
+    """Time PROGRAM on a machine, from a checked schedule of all its operations.
+
+    `simulate` refuses what `run` refuses, except that a CKKS program whose error bounds exceed its values is timed, and the report says so.
 
     PROGRAM is your own, FILE.py:FUNCTION, FILE.pf, FILE.mlir of HEIR or FILE.csv of a trace, or a built-in one, which `polyfabric programs` lists. Of single operations on limbs (ntt,
     automorphism, multiply, permute) --params is the log2 of the ring degree, 12 to 15.
@@ -196,7 +197,7 @@ def simulate(
         key_switch=key_switch,
     )
     with security_warnings(), working(f"mapping {program} onto {machine.name} and checking every event"):
-        planned = _planned(program, options, batch, asked.of_plans())
+        planned = _planned(program, options, machine, batch, asked.of_plans())
         if isinstance(planned, ElementPlan):
             asked.expect_nothing_of_slots(program)
         # A plan with derived widths has its own machine.
@@ -293,7 +294,9 @@ def _show(report: Report, planned: SlotPlan | None, groups: list[dict[str, Any]]
         out().print(f"\nwritten: {path}")
 
 
-def _planned(program: str, options: PlanOptions, batch: int | None, of_programs: dict[str, bool]) -> Plan | Kernel:
+def _planned(
+    program: str, options: PlanOptions, machine: Machine, batch: int | None, of_programs: dict[str, bool]
+) -> Plan | Kernel:
     """The plan to map, or the kernel program of a microbenchmark, which accepts none of the options `of_programs`."""
     if program in programs.MICROBENCHMARKS:
         if options.key_switch is not None:
@@ -305,7 +308,7 @@ def _planned(program: str, options: PlanOptions, batch: int | None, of_programs:
                     f"{option} applies to whole programs; {program} consists of operations on random residues, leave it out"
                 )
         named = options.parameters if isinstance(options.parameters, str) else None
-        return programs.microbenchmark(program, named, batch or programs.MICROBENCHMARK_BATCH)
+        return programs.microbenchmark(program, named, batch or programs.MICROBENCHMARK_BATCH, machine)
     if program in _native.built_in_names():
         batch = batch or BATCH
     return programs.planned_to_time(program, options, batch)

@@ -74,7 +74,7 @@ def _listed(what: str, given: Sequence[Any], *others: type) -> Sequence[Any]:
 
 
 def explore(
-    machine: str | Path,
+    machine: str | Path | Machine,
     axes: Mapping[str, Sequence[Value]] | Sequence[Mapping[str, Sequence[Value]]] = (),
     programs: Sequence[str] = (),
     *,
@@ -84,7 +84,7 @@ def explore(
     dask: str | None = None,
     progress: ProgressHook | None = None,
 ) -> Report:
-    """Times programs on a machine, given by name or file, with varied figures: the report shows the best point at each area.
+    """Times programs on a machine, by name, file or loaded, with varied figures: the report shows the best point at each area.
 
     `axes` are lists of values by the figure's key in the machine file, in its unit: `{"units.xpu.count": [1, 2, 4]}`. Figures of a mapping vary
     independently; in a list of mappings, those of one mapping change together. `programs` are `PROGRAM` or `PROGRAM@SET`, built-in or
@@ -96,8 +96,6 @@ def explore(
     """
     from .exploration import Task, own_axes, sweep
 
-    if isinstance(machine, Machine):
-        raise InputError(f"explore: its processes load the machine themselves; give {machine.argument!r}")
     task = Task.of(machine, _listed("programs", programs), batch)
     given = [{key: values} for key, values in axes.items()] if isinstance(axes, Mapping) else axes
     well_formed = isinstance(given, Sequence) and all(isinstance(axis, Mapping) for axis in given)

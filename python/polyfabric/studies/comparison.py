@@ -224,7 +224,7 @@ def _figures(
 def _planned(program: str | Program, parameters: str | None, batch: int | None, machine: Machine) -> Plan | Kernel:
     """Plans the program for timing on a machine, with any noise and security."""
     if program in programs.MICROBENCHMARKS:
-        return programs.microbenchmark(program, parameters, batch or programs.MICROBENCHMARK_BATCH)
+        return programs.microbenchmark(program, parameters, batch or programs.MICROBENCHMARK_BATCH, machine)
     if program in _native.built_in_names():
         return programs.timed(program, parameters, batch or 1, machine)
     options = PlanOptions(parameters=parameters, machine=machine, max_failure=0.0, security=0)

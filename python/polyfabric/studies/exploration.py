@@ -64,6 +64,8 @@ class Task:
     """Name or file."""
     text: str | None
     """The file's text; `None` for a built-in machine."""
+    readings: tuple[tuple[str, str], ...]
+    """The chosen options of its readings."""
     programs: tuple[str, ...]
     """Each is PROGRAM or PROGRAM@PARAMS."""
     batch: int = 640
@@ -72,23 +74,30 @@ class Task:
     """Maximum bytes per worker; `None` for its computer's free memory."""
 
     @staticmethod
-    def of(machine: str | Path, programs: Sequence[str] = (), batch: int = 640) -> Task:
-        """The task for a machine, by name or by file, which is read here rather than by workers. Default programs are those of the machine
-        file's sweep."""
-        text = accelerators.text_of(machine) if accelerators.is_file(machine) else None
-        task = Task(str(machine), text, _named(programs), batch)
+    def of(machine: str | Path | accelerators.Machine, programs: Sequence[str] = (), batch: int = 640) -> Task:
+        """The task for a machine, by name, loaded, or by file, which is read here rather than by workers. Default programs are those of the
+        machine file's sweep."""
+        loaded = machine if isinstance(machine, accelerators.Machine) else None
+        named = str(machine) if loaded is None else loaded.argument
+        text = accelerators.text_of(named) if accelerators.is_file(named) else None
+        readings = () if loaded is None else tuple(loaded.readings.items())
+        task = Task(named, text, readings, _named(programs), batch)
+        if loaded is not None and task.load().to_dict() != loaded.to_dict():
+            raise InputError(
+                f"explore: the loaded machine {loaded.name} differs from {named}, which every process of the sweep loads; write its file and give that"
+            )
         if programs:
             return task
         own = task.load().to_dict().get("sweep_programs", [])
         if not own:
-            raise InputError(f"{machine}: the machine file names no `sweep_programs`; name some with --programs")
-        return Task(str(machine), text, _named(own), batch)
+            raise InputError(f"{named}: the machine file names no `sweep_programs`; name some with --programs")
+        return replace(task, programs=_named(own))
 
     def load(self) -> accelerators.Machine:
         """Loads the machine as in its file."""
         if self.text is None:
-            return accelerators.load(self.machine)
-        return accelerators.parsed(self.machine, self.text)
+            return accelerators.load(self.machine, [f"{fact}={option}" for fact, option in self.readings])
+        return accelerators.parsed(self.machine, self.text, self.readings)
 
     def own(self, axes: Sequence[Axis]) -> Point:
         """The file's own values on these axes."""
@@ -171,7 +180,7 @@ def _expect_programs(task: Task) -> None:
         program, _, parameters = name.partition("@")
         machine.expect_executes(program, on_slots=programs.is_on_slots(program))
         if program in programs.MICROBENCHMARKS:
-            programs.microbenchmark(program, parameters or None, 1)
+            programs.microbenchmark(program, parameters or None, 1, machine)
         elif parameters and not machine.on_slots:
             _native.Parameters.named(parameters)
         elif parameters and SlotParameters.named(parameters) is None:

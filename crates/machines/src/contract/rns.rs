@@ -40,6 +40,13 @@ pub trait RnsMachine: Send + Sync {
     /// The estimated cost of `program`, from the order of its operations alone. It serves to compare lowerings.
     fn estimate(&self, program: &KernelProgram) -> Result<Estimate, MachineError>;
 
+    /// An upper bound of the bytes that an estimate takes, and mapping and checking.
+    fn mapping_bytes(&self, program: &KernelProgram) -> Result<u64, MachineError> {
+        let results = program.ops.iter().flat_map(|op| &op.results);
+        let limbs: u64 = results.map(|&value| program.value(value).limbs.len() as u64).sum();
+        Ok(MAPPER_BYTES + limbs * LIMB_BYTES)
+    }
+
     /// The units, channels and memories of the machine with `options`, for rings like that of `program`: rates, latencies, ports and
     /// bandwidths. They follow from the file alone, and every schedule has exactly these.
     fn resources(&self, program: &KernelProgram, options: &Given) -> Result<Resources, MachineError>;
@@ -260,16 +267,14 @@ pub fn estimate(machine: &Machine, program: &KernelProgram) -> Result<Estimate, 
 }
 
 /// Bytes that mapping and checking take for any program.
-const MAPPER_BYTES: u64 = 64 << 20;
+pub const MAPPER_BYTES: u64 = 64 << 20;
 
 /// Further bytes for each limb that an operation computes: instructions, events and the checker's data. Measured: 330 to 900.
 const LIMB_BYTES: u64 = 1000;
 
-/// An upper bound of the bytes that mapping and checking `program` take.
-pub fn mapping_bytes(program: &KernelProgram) -> u64 {
-    let results = program.ops.iter().flat_map(|op| &op.results);
-    let limbs: u64 = results.map(|&value| program.value(value).limbs.len() as u64).sum();
-    MAPPER_BYTES + limbs * LIMB_BYTES
+/// [`RnsMachine::mapping_bytes`] of `program` on `machine`.
+pub fn mapping_bytes(machine: &Machine, program: &KernelProgram) -> Result<u64, MachineError> {
+    machine.rns(&program.name)?.mapping_bytes(program)
 }
 
 /// Maps `program` onto `machine` with `options`, checks and audits the schedule, and reports on it.

@@ -1,9 +1,11 @@
 //! Chooses the key switch: the parameter set's, a named one, or the cheapest for the machine or this computer.
 
+use crate::memory::expect_memory;
 use crate::{Fault, PlanError};
 use polyfabric_machines::Machine;
 use polyfabric_machines::MachineError;
 use polyfabric_machines::contract::estimate::Considered;
+use polyfabric_machines::contract::rns::mapping_bytes;
 use polyfabric_machines::key_switch::choose;
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_program::rns::lowering::{Weighed, fewest_products};
@@ -12,7 +14,7 @@ use polyfabric_schemes::rns::KeySwitchVariant;
 use polyfabric_schemes::rns::security::{Estimate as Security, STANDARD_SECURITY_BITS};
 use polyfabric_schemes::{bgv, ckks};
 use serde_json::{Value, json};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 /// How to choose the key switch.
@@ -85,10 +87,11 @@ fn secured<S: Set>(set: &S, variant: KeySwitchVariant, least: f64) -> Result<S, 
     let after = derived.security();
     if after.bits < least {
         return Err(format!(
-            "its special primes reduce the security to {} bits ({}), from the set's {}",
+            "its special primes reduce the security to {} bits ({}), fewer than {}; the set itself has {}",
             shown(after.bits),
             after.source,
-            shown(least)
+            shown(least),
+            shown(set.security().bits)
         ));
     }
     Ok(derived)
@@ -105,10 +108,11 @@ fn asked<S: Set>(set: &S) -> f64 {
 }
 
 /// Lowers `program` by `lower` with the requested key switch. `noise` extracts a plan's noise, and `accepts` decides whether a plan is
-/// precise enough compared with the set's own key switch (`None` for that one itself).
+/// precise enough compared with the set's own key switch (`None` for that one itself). On a machine, variants are refused whose mapping
+/// needs more than `memory` bytes.
 pub fn planned<S: Set, P, N>(
     set: S,
-    (program, machine): (&str, Option<&Machine>),
+    (program, machine, memory): (&str, Option<&Machine>, Option<u64>),
     wanted: KeySwitchRequest,
     lower: impl Fn(S) -> Result<P, PlanError>,
     noise: impl Fn(&P) -> N,
@@ -158,7 +162,19 @@ pub fn planned<S: Set, P, N>(
                 return Ok((chosen.program, switch(variants[chosen.index].clone(), rows)));
             };
             let clock_hz = machine.clock_hz().map_err(PlanError::of(Fault::Machine))?;
-            let chosen = choose(machine, program, &variants, weighed, kernel).map_err(|error| {
+            // The fewest bytes that mapping any variant takes.
+            let least: Cell<Option<u64>> = Cell::new(None);
+            let fitting = |name: &String| {
+                let made = weighed(name)?;
+                let bytes = mapping_bytes(machine, kernel(&made)).map_err(|error| error.to_string())?;
+                least.set(Some(least.get().map_or(bytes, |least| least.min(bytes))));
+                expect_memory(program, bytes, memory).map_err(|error| error.to_string())?;
+                Ok(made)
+            };
+            let chosen = choose(machine, program, &variants, fitting, &kernel).map_err(|error| {
+                if let Some(Err(exceeded)) = least.get().map(|bytes| expect_memory(program, bytes, memory)) {
+                    return exceeded;
+                }
                 let unmapped = !matches!(&error, MachineError::KeySwitch(none) if none.unmapped.is_none());
                 let fault = if unmapped || own_refused.is_none() { Fault::Machine } else { Fault::Noise };
                 PlanError::new(fault, error)

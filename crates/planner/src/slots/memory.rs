@@ -39,7 +39,8 @@ pub fn planning_bytes(program: &Program, degree: usize) -> u64 {
             diagonals.by_offset.values().map(each).sum()
         }
         Step::Polynomial { polynomial } => NODE_BYTES * polynomial.coefficients.len() as u64,
-        Step::Bootstrap { .. } => {
+        // A lookup is a bootstrap with a table.
+        Step::Bootstrap { .. } | Step::Lookup { .. } => {
             bootstrapped = BOOTSTRAP_DIAGONALS * (degree * size_of::<i64>()) as u64;
             BOOTSTRAP_BYTES
         }

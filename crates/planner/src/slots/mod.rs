@@ -358,7 +358,11 @@ impl SlotPlan {
                                     Some(machine),
                                     (smudging_bits, false),
                                 );
-                                own.is_ok_and(|plan| rns::estimate(machine, plan.kernel()).is_ok())
+                                own.is_ok_and(|plan| {
+                                    let mapping = rns::mapping_bytes(machine, plan.kernel());
+                                    mapping.is_ok_and(|bytes| expect_memory(program.name(), bytes, memory).is_ok())
+                                        && rns::estimate(machine, plan.kernel()).is_ok()
+                                })
                             };
                             choose_ckks_on(&program, machine, security, takes)?
                         }
@@ -373,7 +377,7 @@ impl SlotPlan {
                     folded = folded.then(placed.program, &placed.nodes);
                 }
                 let program = &*folded.program;
-                let place = (program.name(), machine);
+                let place = (program.name(), machine, memory);
                 // Variants are compared without a search for steps, which takes long and differs little between variants.
                 let compared = wanted == KeySwitchRequest::Compiler;
                 let lower = |set: ckks_scheme::Parameters| {
@@ -431,7 +435,7 @@ impl SlotPlan {
                     None => choose_bgv(program, plaintext_modulus, machine, owners)?,
                 };
                 let program = &*folded.program;
-                let place = (program.name(), machine);
+                let place = (program.name(), machine, memory);
                 let body = if measured { &instrumented(program)? } else { program };
                 let lower = |set: bgv_scheme::Parameters| {
                     room(body, set.ring().degree().get())?;

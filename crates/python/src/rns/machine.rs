@@ -83,9 +83,9 @@ impl PyRnsKernel {
         })
     }
 
-    /// An upper bound of the bytes that mapping it takes.
-    fn mapping_bytes(&self) -> u64 {
-        mapping_bytes(&self.kernel)
+    /// An upper bound of the bytes that mapping it to `machine` takes.
+    fn mapping_bytes(&self, machine: &PyMachine) -> PyResult<u64> {
+        Ok(mapping_bytes(machine.description(), &self.kernel).map_err(refused)?)
     }
 
     fn text(&self) -> String {
