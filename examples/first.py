@@ -1,4 +1,4 @@
-"""A fee by a risk class that only the key's owner sees: on this computer, and on the accelerator Morphling."""
+"""A fee by an encrypted risk class: on this computer, and on the accelerator Morphling."""
 
 import polyfabric as pf
 

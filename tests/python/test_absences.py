@@ -713,6 +713,8 @@ def test_functions_of_other_libraries_are_named_here(name: str) -> None:
     written = instead.FUNCTIONS[name]
     assert repr(name) in str(refused.value)
     assert written in str(refused.value)
+    if "program" in written:
+        return
     if written in ("pf.Bool", "pf.Real", "pf.Text(8)"):
         assert eval(written, {"pf": pf})
         return

@@ -75,8 +75,10 @@ def params(
     as_json: bool,
     toys: bool,
 ) -> None:
-    """List the parameter sets with security, message space and failure probability; or show NAME, or a file.toml of yours with a set of
-    CKKS or BGV."""
+    """List the parameter sets with security, message space and failure probability; or show NAME.
+
+    NAME is also a file.toml of yours, with a set of CKKS or BGV.
+    """
     if scheme not in (None, "tfhe") and (lookups is not None or machine not in (None, GPU)):
         raise InputError(f"only TFHE's sets have lookups and their widths; leave --scheme {scheme} out")
     if name is not None and machine not in (None, GPU) and is_file(name):

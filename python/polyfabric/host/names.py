@@ -20,5 +20,10 @@ def suggestion(given: str, names: list[str], elsewhere: Mapping[str, str] | None
     """What to write instead of a name that others use, by `elsewhere`; else similar names, or all of them."""
     if elsewhere and str(given).lower() in elsewhere:
         return elsewhere[str(given).lower()]
-    near = difflib.get_close_matches(str(given).lower(), names, n=2, cutoff=0.6)
+    near = near_names(given, names)
     return f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(names)}"
+
+
+def near_names(given: str, names: list[str], likeness: float = 0.6) -> list[str]:
+    """At most two of `names` that `given` may be a misspelling of, at least as like it as `likeness`, between 0 and 1."""
+    return difflib.get_close_matches(str(given).lower(), names, n=2, cutoff=likeness)

@@ -81,8 +81,16 @@ def warn_user(message: str, category: type[Warning]) -> None:
 
 
 def source(file: str, line: int) -> tuple[str, int]:
-    """File and line as messages show them."""
-    return _short(file, os.getcwd()), line  # noqa: PTH109 - called for every value of a program, and pathlib is slow
+    """File and line as messages show them; of a notebook's cell, its number."""
+    return _cell(file) or _short(file, os.getcwd()), line  # noqa: PTH109 - called for every value of a program, and pathlib is slow
+
+
+def _cell(file: str) -> str | None:
+    """`In[3]`, if the file is a cell of the running notebook."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    named = None if shell is None else shell.compile.format_code_name(file)
+    return None if named is None else named[1]
 
 
 @cache

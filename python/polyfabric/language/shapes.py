@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, ProgramError, shown
-from ..host.names import suggestion
+from ..host.names import near_names
 from .fixed_type import NAMES, Fixed, FixedType
 from .types import MOST_BITS, Bitwise, SInt, SlotType, Text, TextType, Type, UInt, needed_bits, text_bytes
 
@@ -46,7 +46,10 @@ def gathered(
     unknown = next((name for name in named if name not in known), None)
     if unknown is not None:
         what = "neither an input nor an option" if options else "no input"
-        raise InputError(f"{program}: {method} has {what} {unknown!r}; {suggestion(unknown, [*known, *options])}")
+        # An option must be nearer than an input: `zone` is no `on`.
+        near = near_names(unknown, [*known]) or near_names(unknown, [*options], 0.75)
+        remedy = f"did you mean {' or '.join(near)}?" if near else f"its inputs are {', '.join(known) or 'none'}"
+        raise InputError(f"{program}: {method} has {what} {unknown!r}; {remedy}")
     if inputs is not None and named:
         raise InputError(
             f"{program}: inputs are given as a dictionary and as keywords ({', '.join(named)}); give all of them in one way"

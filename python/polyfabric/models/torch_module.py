@@ -6,6 +6,7 @@ import logging
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,12 +40,14 @@ def from_torch(
     The other options are those of `from_onnx`. The module is exported in evaluation mode and is not changed. Needs the packages
     torch, onnx and onnxscript.
     """
-    try:
-        import onnx  # noqa: F401 - a later import would fail within torch
-        import onnxscript  # noqa: F401 - as above
-        import torch
-    except ImportError as problem:
-        raise ProgramError(f"from_torch needs the package {problem.name}; install it with: {INSTALL}") from None
+    # PyTorch imports the other two only when it exports.
+    missing = [name for name in ("torch", "onnx", "onnxscript") if not _is_installed(name)]
+    if missing:
+        raise ProgramError(
+            f"from_torch needs {', '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} not installed; run: {INSTALL}"
+        )
+    import torch
+
     if not isinstance(module, torch.nn.Module):
         raise InputError(
             f"from_torch: the module is {type(module).__name__}; give a torch.nn.Module, such as a trained one"
@@ -92,6 +95,14 @@ def from_torch(
             ) from None
         proto.graph.name = type(module).__name__
         return read(Graph(proto), _numpy(rows), options, own)
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        import_module(package)
+    except ImportError:
+        return False
+    return True
 
 
 def _numpy(tensor: Any) -> Floats:  # noqa: ANN401 - torch has no types here

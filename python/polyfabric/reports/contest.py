@@ -15,6 +15,7 @@ NOTE = (
     "a second: of a run with its ends. Latency: of one alone, from first load to last store. W: the run's mean. GB/s: what the channels to memory off the "
     "chip can move. Every machine in its own technology, nothing is scaled; - is unknown"
 )
+FAILS = "fails: the probability that one decrypts wrongly in the machine's arithmetic"
 DERIVED_NOTE = (
     "multipliers: partial products of an external product, a factor's bits times the other's, over those of the file's widths. Area and power with other "
     "widths than the file's are unknown"
@@ -42,7 +43,8 @@ def rows(d: dict[str, Any]) -> list[Rows]:
     sets = list(dict.fromkeys(row["parameters"] for row in held))
     fails = ("fails",) if torus else ()
     of = f", {sets[0]}" if len(sets) == 1 else ""
-    tables = [Rows(f"{d['program']}{of}: {held[0]['operation']} a second", (*columns, *fails), table, note=NOTE)]
+    note = f"{NOTE}; {FAILS}" if torus else NOTE
+    tables = [Rows(f"{d['program']}{of}: {held[0]['operation']} a second", (*columns, *fails), table, note=note)]
     if len(sets) > 1:
         # A program may use all slots of its set.
         holds = [

@@ -101,28 +101,31 @@ def _moduli(set_: dict[str, Any]) -> str:
 
 
 # With more rows, similar operations are grouped.
-_MOST_ROWS = 60
+_MOST_ROWS = 20
 
 
 def operations(d: dict[str, Any]) -> list[Rows]:
     """Level, scale and error of every operation.
 
-    If there are many, those of one kind, place and level share a row, with the worst of their figures.
+    If there are many, those of one kind and place share a row, with the worst of their figures.
     """
     nodes = d["rows"]
+    few = len(nodes) <= _MOST_ROWS
     measured = any("measured" in node for node in nodes)
     exact = any("budget_bits" in node for node in nodes)
-    groups: dict[tuple[str, str, int, int], list[dict[str, Any]]] = {}
+    groups: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
     for node in nodes:
-        single = node["node"] if len(nodes) <= _MOST_ROWS else -1
-        groups.setdefault((node["op"], node["place"] or "-", node["level"], single), []).append(node)
+        single = node["node"] if few else -1
+        groups.setdefault((node["op"], node["place"] or "-", single), []).append(node)
     columns = ["operation", "place", "level"]
     columns += ["factor", "noise", "budget"] if exact else ["scale", "error bound"]
     columns += [("wrong slots" if exact else "measured")] if measured else []
     rows = []
-    for (op, place, level, _), group in groups.items():
+    for (op, place, _), group in groups.items():
         first = f"{op} %{group[0]['node']}"
-        row = [first if len(group) == 1 else f"{first}, {len(group):,} in all", place, str(level)]
+        levels = sorted({node["level"] for node in group}, reverse=True)
+        level = str(levels[0]) if len(levels) == 1 else f"{levels[0]} to {levels[-1]}"
+        row = [first if len(group) == 1 else f"{first}, {len(group):,} in all", place, level]
         if exact:
             factors = {node["factor"] for node in group}
             row.append(str(factors.pop()) if len(factors) == 1 else "several")
@@ -134,7 +137,8 @@ def operations(d: dict[str, Any]) -> list[Rows]:
             found = [node["measured"] for node in group if node.get("measured") is not None]
             row.append("-" if not found else f"{max(found):.0f}" if exact else _power(max(found)))
         rows.append(tuple(row))
-    return [Rows("operations", tuple(columns), rows, left=2)]
+    note = "" if few else "of operations alike, the worst figures; --json lists all of them"
+    return [Rows("operations", tuple(columns), rows, left=2, note=note)]
 
 
 def _span(log2s: list[float]) -> str:
