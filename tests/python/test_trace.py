@@ -78,6 +78,19 @@ def test_headers_may_name_a_column_that_lines_lack() -> None:
     assert np.allclose(pf.from_trace(given).clear(a=np.ones(1024), b=np.ones(1024))["c"], 2)
 
 
+def test_outputs_are_the_results_that_no_line_reads() -> None:
+    """Also of a label that names an input too, and of one whose BGV ciphertext is that of a label that is read."""
+    lines = ("add,a-2-3,a-2-3,b-2-3", "mod_switch,c-2-2,a-2-3", "add,d-2-3,a-2-3,a-2-3", "add,b-2-3,b-2-3,b-2-3")
+    program = pf.from_trace(trace(*lines, scheme="BGV"))
+    a, b = np.random.default_rng(3).integers(-100, 100, (2, 2048))
+    found = program.clear(a=a, b=b)
+    assert {name: list(value) for name, value in found.items()} == {
+        "b": list(2 * b),
+        "c": list(a + b),
+        "d": list(2 * (a + b)),
+    }
+
+
 REFUSED = {
     "an unknown instruction": ("bootstrap,c-2-3,a-2-3", "bootstrap"),
     "an instruction on polynomials": ("ntt,c-2-3,a-2-3", "ntt"),

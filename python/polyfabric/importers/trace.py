@@ -35,7 +35,7 @@ COLUMNS = ("instruction", "scheme", "poly_modulus_degree", "rns_terms")
 """The first columns, in this order: Intel's traces have them so, also below headers that name others. The last one has the limbs of a key, which
 is not needed, because a parameter set has its own special primes."""
 
-OPERAND = re.compile(r"([A-Za-z_]\w{0,63})-([1-3])-(\d{1,3})")
+OPERAND = re.compile(r"([A-Za-z_]\w{0,63})-([1-3])-(\d{1,3})", re.ASCII)
 Operand = tuple[str, int, int]
 """Label, limbs and polynomials."""
 
@@ -114,8 +114,8 @@ class _Trace:
     public: dict[str, int] = field(default_factory=dict)
     numbers: list[str] = field(default_factory=list)
     """The slots of the public operands; each has them turned by another amount."""
-    unread: dict[int, str] = field(default_factory=dict)
-    """Names of results that no line has read."""
+    unread: set[str] = field(default_factory=set)
+    """Labels of results that no line has read."""
     line: int = 0
 
     @classmethod
@@ -265,7 +265,7 @@ class _Trace:
             node = self._node(f'input "{label}" magnitude {magnitude} level {limbs - 1}')
             self.values[label] = _Value(node, limbs - 1)
         value = self.values[label]
-        self.unread.pop(value.node, None)
+        self.unread.discard(label)
         if limbs - 1 < value.settled:
             return self._at(value, limbs - 1)
         return value
@@ -304,7 +304,7 @@ class _Trace:
         made = self._node(text) if text is not None else node
         assert made is not None
         self.values[label] = _Value(made, level, product)
-        self.unread[made] = label
+        self.unread.add(label)
 
     def _node(self, text: str, *, placed: bool = True) -> int:
         where = f' at "{PRINTED.sub("_", self.file)[-200:]}":{self.line}' if placed else ""
@@ -313,16 +313,10 @@ class _Trace:
 
     def text(self) -> str:
         """The program. Outputs keep their level, so that everything before them does."""
-        by_node = {value.node: value for value in self.values.values()}
-        names: dict[str, int] = {}
-        for node, label in list(self.unread.items()):
-            value = by_node.get(node)
-            if value is not None:
-                names[label] = self._at(value, value.settled).node
-        if not names:
-            raise ProgramError(f"{self.file}: every result is overwritten before the end; a trace needs an output")
-        for label, node in names.items():
-            self._node(f'output "{label}" %{node}', placed=False)
+        outputs = {label: value for label, value in self.values.items() if label in self.unread}
+        for label, value in outputs.items():
+            kept = self._at(value, value.settled)
+            self._node(f'output "{label}" %{kept.node}', placed=False)
         scheme = self.scheme if self.scheme == "ckks" else f"bgv({self.modulus})"
         name = re.sub(r"\W", "_", Path(self.file).stem)[:100] or "trace"
         return "\n".join([f'program "{name}" {scheme} slots {self.slots}', *self.nodes, ""])
