@@ -21,6 +21,9 @@ HERE = Path(__file__).parent
 BUILD = {"multiplication": "target/release", "similarity": "build", "mlp": "build"}
 """Where each repository looks for its stages. There is none for additions."""
 
+PACKAGES = {"mlp": " scikit-learn scipy"}
+"""What the stages import besides this package."""
+
 BUILD_TASK = """#!/bin/sh
 # Writes the stages as commands; the implementation is in Python, and the package brings its compiled half.
 set -eu
@@ -38,7 +41,7 @@ chmod +x "$folder/{build}"/client_* "$folder/{build}"/server_*
 
 README = """# {workload}, with Polyfabric
 
-`pip install polyfabric`, then run the harness. Every stage is a call of `stage.py {workload} STAGE`; `{module}.py` has the program and the stages.
+`pip install polyfabric{packages}`, then run the harness. Every stage is a call of `stage.py {workload} STAGE`; `{module}.py` has the program and the stages.
 
 **Scheme and parameters.** {scheme}
 
@@ -80,7 +83,9 @@ def submit(name: str, clone: Path, data: Path | None = None) -> None:
     for used in sorted({"instance", "stage", "integers", module}):
         shutil.copy(HERE / f"{used}.py", folder)
     scheme, client = ABOUT[name]
-    (folder / "README.md").write_text(README.format(workload=name, module=module, scheme=scheme, client=client))
+    (folder / "README.md").write_text(
+        README.format(workload=name, module=module, packages=PACKAGES.get(name, ""), scheme=scheme, client=client)
+    )
     found, _ = workload(name)
     idle = [stage for stage, work in found.stages.items() if work is nothing]
     stages = [stage for stage in found.stages if stage not in idle]
