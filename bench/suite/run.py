@@ -166,7 +166,7 @@ def measured(case: str) -> dict[str, Any]:
         sent = {part: _size(instance.io / part) for part in ("ciphertexts_upload", "ciphertexts_download")}
         keys = sum(_size(instance.io / keys) for keys in ("keys", "public_keys"))
         cost = program.cost().to_dict()
-        row = {
+        return {
             "case": case,
             "scheme": program.scheme,
             "parameters": cost["parameters"],
@@ -175,7 +175,6 @@ def measured(case: str) -> dict[str, Any]:
             "bytes": {"keys": keys, **sent},
             **check(),
         }
-    return row
 
 
 def processor_seconds(words: list[str], folder: Path) -> float:

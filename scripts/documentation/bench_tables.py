@@ -261,6 +261,55 @@ def lookups(found: dict[str, Any]) -> Rows:
     return [cells(row) for row in found["rows"]]
 
 
+SUITE = (
+    "workload",
+    "values",
+    "scheme",
+    "set",
+    "keys, s",
+    "encryption, s",
+    "computation, s",
+    "decryption, s",
+    "evaluation key, MiB",
+    "sent, MiB",
+    "received, MiB",
+    "right labels",
+)
+_SUITE_STAGES = (("key_generation",), ("encode_encrypt", "preprocess"), ("compute",), ("decrypt", "postprocess"))
+
+
+def suite(found: dict[str, Any]) -> Rows:
+    """One line per workload and size: processor time by kind of stage, and sizes."""
+
+    def cells(row: Row) -> tuple[str, ...]:
+        seconds = (
+            f"{sum(took for stage, took in row['seconds'].items() if any(kind in stage for kind in kinds)):.1f}"
+            for kinds in _SUITE_STAGES
+        )
+        sizes = (f"{size / 2**20:.1f}" for size in row["bytes"].values())
+        accuracy = f"{row['accuracy']:.0%}" if "accuracy" in row else "–"
+        about = (f"{row['values']:,}", row["scheme"].upper(), f"`{row['parameters']}`")
+        return (row["case"].replace("/", ", "), *about, *seconds, *sizes, accuracy)
+
+    return [cells(row) for row in found["rows"]]
+
+
+_SUITE_MACHINES = ("f1", "osiris", "fpt", "morphling", "strix")
+SUITE_MACHINES = ("workload", *_SUITE_MACHINES)
+
+
+def suite_machines(found: dict[str, Any]) -> Rows:
+    """One line per workload and size: milliseconds of one execution on each machine, or a dash."""
+
+    def cell(row: Row, machine: str) -> str:
+        seconds = row["machines"][machine].get("seconds")
+        return "–" if seconds is None else _ms(1e3 * seconds)
+
+    return [
+        (row["case"].replace("/", ", "), *(cell(row, machine) for machine in _SUITE_MACHINES)) for row in found["rows"]
+    ]
+
+
 LOAD = ("clients", "requests", "a second", "processor time of one, ms", "50 %", "90 %", "99 %", "all within, s")
 
 
@@ -429,6 +478,8 @@ TABLES = {
     "integers": ("bench-integers", INTEGERS, integers),
     "integers-avx2": ("bench-integers-avx2", INTEGERS[:6], lambda found: [row[:6] for row in integers(found)]),
     "integers-64": ("bench-integers-64", INTEGERS[:6], lambda found: [row[:6] for row in integers(found)]),
+    "suite": ("bench-suite", SUITE, suite),
+    "suite-machines": ("suite-machines", SUITE_MACHINES, suite_machines),
     "secrets": ("bench-secrets", SECRETS, secrets),
     "tfhe-avx512": ("bench-tfhe-avx512", TFHE, tfhe),
     "tfhe-avx2": ("bench-tfhe-avx2", TFHE, tfhe),
