@@ -143,6 +143,12 @@ fn ckks_files() -> Vec<Target> {
     let keys = client.evaluation_keys(&ids, KeyStorage::BYTES, None, &no_progress).expect("keys");
     let ciphertext = client.encrypt_at(&[ckks::Complex::from(0.5)], 1, 2f64.powi(30)).expect("an encryption");
     let generation = client.generation();
+    let selector = ckks::serial::Selector {
+        parameters: parameters.clone(),
+        generation,
+        port: port(),
+        ciphertext: client.encrypt_selector(true, &parameters.limbs_at(1).expect("limbs")).expect("an encryption"),
+    };
     let ciphertexts = ckks::serial::Ciphertexts {
         parameters: parameters.clone(),
         generation,
@@ -154,6 +160,7 @@ fn ckks_files() -> Vec<Target> {
         file("ckks-client-key", vec![client]),
         file("ckks-evaluation-keys", vec![ckks::serial::EvaluationKeys { parameters, generation, keys }]),
         file("ckks-ciphertexts", vec![ciphertexts]),
+        file("ckks-selector", vec![selector]),
     ]
 }
 
@@ -165,6 +172,12 @@ fn bgv_files() -> Vec<Target> {
     let keys = client.switching_keys([KeyId::Relinearisation], &no_progress).expect("keys");
     let ciphertext = client.encrypt(&[1, 2, 3, 4], 2).expect("an encryption");
     let generation = client.generation();
+    let selector = bgv::serial::Selector {
+        parameters: parameters.clone(),
+        generation,
+        port: port(),
+        ciphertext: client.encrypt_selector(true, &parameters.limbs(2)).expect("an encryption"),
+    };
     let ciphertexts = bgv::serial::Ciphertexts {
         parameters: parameters.clone(),
         generation,
@@ -176,6 +189,7 @@ fn bgv_files() -> Vec<Target> {
         file("bgv-client-key", vec![client]),
         file("bgv-evaluation-keys", vec![bgv::serial::EvaluationKeys { parameters, generation, keys }]),
         file("bgv-ciphertexts", vec![ciphertexts]),
+        file("bgv-selector", vec![selector]),
     ]
 }
 

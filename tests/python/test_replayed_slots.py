@@ -49,9 +49,13 @@ CASES: dict[str, Case] = {}
 
 
 def case(encrypted: Callable[..., Any], expected: Callable[..., Any], **values: np.ndarray) -> None:
-    """Adds the program `encrypted`, known by its name, of vectors and matrices of these values; `expected` computes its outputs in the clear."""
+    """Adds the program `encrypted`, known by its name, of vectors and matrices of these values; `expected` computes its outputs in the clear.
+    A truth value is a selector."""
+    integers = any(np.issubdtype(value.dtype, np.integer) for value in values.values())
 
     def kind(value: np.ndarray) -> SlotType:
+        if value.dtype == bool:
+            return (pf.Mod(MODULUS) if integers else pf.Real).selector
         if np.issubdtype(value.dtype, np.integer):
             own = pf.Mod(MODULUS)
         else:
@@ -219,6 +223,24 @@ def bgv_parts(x):
 
 
 case(bgv_parts, bgv_parts, x=V)
+
+
+def ckks_selected(b, x, y):
+    return pf.where(b, x, y), b * x, pf.where(~b, X, x), pf.where(b, X, Y)
+
+
+def selected(b, x, y, one, other):
+    return np.where(b, x, y), b * x, np.where(b, x, one), np.where(b, one, other)
+
+
+case(ckks_selected, lambda b, x, y: selected(b, x, y, X, Y), b=np.array(True), x=X, y=Y)
+
+
+def bgv_selected(b, x, y):
+    return pf.where(b, x, y), b * x, pf.where(~b, V, x), pf.where(b, V, W)
+
+
+case(bgv_selected, lambda b, x, y: selected(b, x, y, V, W), b=np.array(True), x=V, y=W)
 
 
 # -- carried out --------------------------------------------------------------------------------------------------

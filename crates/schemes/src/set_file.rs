@@ -26,12 +26,14 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use thiserror::Error;
 
+use crate::rns::{Gadget, LimbId};
 use crate::toml_text::fault;
-use crate::{bgv, ckks};
+use crate::{bgv, ckks, gsw};
 
 /// Maximum size of a file: twice every field of the longest chain.
 pub const LARGEST_FILE: usize = 1 << 16;
@@ -56,6 +58,14 @@ impl ParameterSet {
         match self {
             Self::Ckks(_) => "CKKS",
             Self::Bgv(_) => "BGV",
+        }
+    }
+
+    /// The gadget of a selector for products with ciphertexts over the limbs of Q among `limbs`.
+    pub fn selector_gadget(&self, limbs: &[LimbId]) -> Arc<Gadget> {
+        match self {
+            Self::Ckks(set) => set.gadget_over(gsw::ID, limbs),
+            Self::Bgv(set) => set.gadget_over(limbs),
         }
     }
 }

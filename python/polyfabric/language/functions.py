@@ -22,6 +22,7 @@ from .place import refuse, whole
 from .public_operands import Clear, Public, integers, tabulated
 from .reference import means
 from .rules import convolution
+from .selectors import SelectorValue
 from .slots import SlotValue
 from .texts import Text, chosen_text, extreme_text
 from .tracer import Unfit
@@ -208,14 +209,20 @@ def relu(
 
 
 @means("mux")
-def where(condition: TfheValue, then: TfheValue | Clear | str, otherwise: TfheValue | Clear | str) -> TfheValue:
+def where(condition: Any, then: Any, otherwise: Any) -> Any:  # noqa: ANN401 - values of any scheme
     """`then` where `condition` holds, else `otherwise`, element by element: `np.where` for an encrypted condition.
 
     `condition` is a truth value or a vector of them. The choices are encrypted or public integers, or texts; a single value goes with every
-    element. The result has the range of both choices. Not available with CKKS and BGV.
+    element. The result has the range of both choices. With CKKS and BGV, the condition is a selector, one bit for all slots.
     """
+    if isinstance(condition, SelectorValue):
+        return condition.choose(then, otherwise)
     if isinstance(condition, SlotValue):
-        _expect_values("where", (condition,), "for c of 0s and 1s write c * a + (1 - c) * b")
+        _expect_values(
+            "where",
+            (condition,),
+            "declare a bit for all slots as pf.Mod(t).selector or pf.Real.selector; for c of 0s and 1s write c * a + (1 - c) * b",
+        )
     if not isinstance(condition, TfheValue):
         raise refuse(
             f"where: the condition is {type(condition).__name__}, but an encrypted value is needed; for a public c of 0s and 1s write "

@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import _native
 from ..errors import Error, ProgramError
-from . import ranges, slot_program
+from . import ranges, selectors, slot_program
 from .cells import Cells
 from .digits import Digits
 from .functions import concat
@@ -23,6 +23,7 @@ from .instead import declared
 from .numpy_calls import Asked
 from .place import refuse, source, traced_again, warn_user, whole
 from .reference import Reference, Wrapped
+from .selectors import SelectorValue
 from .shapes import Shapes, written
 from .slot_matrix import MoreSlots
 from .slot_program import SlotProgram
@@ -140,7 +141,10 @@ def trace(
     least = 1
     while True:
         made = slot_program.tracer(own, scheme, slots, on_slots, least=least)
-        values = {parameter: made.input(parameter, kind) for parameter, kind in on_slots.items()}
+        values = {
+            parameter: selectors.declared(made, parameter) if kind.kind == "selector" else made.input(parameter, kind)
+            for parameter, kind in on_slots.items()
+        }
         try:
             outputs = named(_called(function, values, own, made), function, made)
         except MoreSlots as more:
@@ -360,7 +364,7 @@ def _expect_encodable(names: Iterable[str]) -> None:
 
 def named(result: Any, function: Callable[..., Any], tracer: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever the user's function returned
     """A function's results as outputs by name. With `tracer`, checks that they belong to its program."""
-    if isinstance(result, TfheValue | SlotValue):
+    if isinstance(result, TfheValue | SlotValue | SelectorValue):
         found: dict[str, Any] = {"result": result}
     elif isinstance(result, Mapping):
         found = {}
@@ -381,6 +385,8 @@ def named(result: Any, function: Callable[..., Any], tracer: Any) -> dict[str, A
     for output, value in found.items():
         if isinstance(value, list | tuple):
             found[output] = value = _listed(function, output, value)
+        if isinstance(value, SelectorValue):
+            raise _refused(function, f"returned {output!r}, a selector; return what it selects, as bit * x")
         if not isinstance(value, TfheValue | SlotValue):
             raise _refused(
                 function, f"returned {output!r} = {value!r}, which is not encrypted; return encrypted values"

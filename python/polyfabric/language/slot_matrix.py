@@ -29,7 +29,7 @@ FREE_SLOTS = 4096
 
 
 class MoreSlots(Exception):  # noqa: N818 - not a user's error: the program is traced again
-    """A product of matrices takes fewer operations with this number of slots, and the user gave none."""
+    """The program needs this number of slots, or takes fewer operations with it, and the user gave none."""
 
     def __init__(self, slots: int) -> None:
         super().__init__(slots)

@@ -53,7 +53,10 @@ class SlotProgram(TracedProgram):
         modulus = program.plaintext_modulus
         kind: Literal["complex", "residue"] = "complex" if modulus is None else "residue"
         slots, scalar = program.slots, not is_packed(modulus)
-        inputs = {name: SlotType(kind, modulus, slots, scalar, bound) for name, bound in program.inputs}
+        inputs = {
+            name: SlotType("selector", modulus) if bound is None else SlotType(kind, modulus, slots, scalar, bound)
+            for name, bound in program.inputs
+        }
         return cls(program, inputs, {name: SlotType(kind, modulus, slots, scalar) for name in program.outputs})
 
     def _stored(self) -> dict[str, Any]:
@@ -65,7 +68,11 @@ class SlotProgram(TracedProgram):
         program = cls.parse(data["text"])
         native = program.native
         shapes = PackedShapes.of(data["shapes"], native.name, native.slots, native.plaintext_modulus)
-        if {name: kind.bound for name, kind in shapes.vectors(outputs=False).items()} != dict(native.inputs):
+        bounds = {
+            name: None if kind.kind == "selector" else kind.bound
+            for name, kind in shapes.vectors(outputs=False).items()
+        }
+        if bounds != dict(native.inputs):
             raise ValueError("the types do not match the inputs")
         if list(shapes.vectors(outputs=True)) != list(native.outputs):
             raise ValueError("the types do not match the outputs")

@@ -37,6 +37,12 @@ class Step:
     """Shape of the result; () for a single number."""
 
 
+class Operand:
+    """An encrypted operand of slots whose operators take precedence over theirs."""
+
+    __slots__ = ()
+
+
 class Reference:
     """The steps of one program, in order."""
 
@@ -199,6 +205,8 @@ def means(
         @wraps(method)
         def recorded(self: SlotValue, *given: P.args, **options: P.kwargs) -> SlotValue:
             tracer, reference = self._tracer, self._tracer.reference
+            if any(isinstance(value, Operand) for value in given):
+                return NotImplemented
             if reference.rewriting:
                 return method(self, *given, **options)
             encrypted = [isinstance(value, type(self)) for value in given]

@@ -95,6 +95,13 @@ class SlotShapes:
                 + (".reshape(-1)" if len(dimensions) < 2 else f"in the shape {' x '.join(map(str, dimensions))}")
             )
         values = values.reshape(-1)
+        if kind.kind == "selector":
+            expect_count(self.name, name, len(values), kind)
+            if values[0] not in (0, 1):
+                raise InputError(
+                    f"{self.name}: input {name!r} holds {shown(values.tolist()[0])}, but a selector is one bit; give 0 or 1"
+                )
+            return values.astype(np.int64)
         if kind.kind == "residue" and (values.dtype.kind == "b" or not values.size):
             values = values.astype(np.int64)
         taken = {"residue": np.integer, "real": np.floating, "complex": np.number}[kind.kind]
@@ -173,7 +180,7 @@ def kind_of(data: Mapping[str, Any], slots: int, modulus: int | None) -> SlotTyp
     """The type from data, if a program with these slots and `modulus` can have it."""
     kind, own = data["kind"], data["modulus"]
     shape, length = data["shape"], written(int, data["length"], "the length of a vector")
-    kinds = ("real", "complex") if modulus is None else ("residue",)
+    kinds = ("real", "complex", "selector") if modulus is None else ("residue", "selector")
     if kind not in kinds or own != modulus or isinstance(own, bool | float):
         raise ValueError(f"{kind!r:.80} modulo {own!r:.80} is not a type of the program")
     bound = float(data["bound"])
@@ -185,6 +192,8 @@ def kind_of(data: Mapping[str, Any], slots: int, modulus: int | None) -> SlotTyp
             raise ValueError(f"a matrix of {rows} x {columns} does not have {length} elements")
         shape = (rows, columns)
     scalar = written(bool, data["scalar"], "whether it is one number")
+    if kind == "selector" and not (scalar and length == 1):
+        raise ValueError(f"{length} numbers are not a selector")
     if scalar and length not in (1, slots):
         raise ValueError(f"{length} numbers are not a single number")
     return SlotType(kind, own, length, scalar, bound, shape)

@@ -82,6 +82,7 @@ class SlotTracer(Asked):
     def input(self, name: str, kind: SlotType, level: int | None = None) -> SlotValue:
         """An encrypted input, at a given level or at the lowest that the program allows."""
         node = self.node(lambda b: b.input(name, kind.bound, level))
+        assert kind.kind != "selector"
         numbers: Literal["real", "complex", "residue"] = kind.kind
         value = SlotValue(
             self, node, kind=numbers, length=kind.length, scalar=kind.scalar, clean=True, shape=kind.shape

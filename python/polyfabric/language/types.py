@@ -386,7 +386,7 @@ def is_packed(modulus: int | None) -> bool:
 class SlotType(NotCalled):
     """The values of CKKS and BGV: numbers in the slots of one ciphertext. A `scalar` is one number in every slot."""
 
-    kind: Literal["real", "complex", "residue"]
+    kind: Literal["real", "complex", "residue", "selector"]
     modulus: int | None = None
     """The plaintext modulus t of BGV: slots are integers modulo t."""
     length: int = 1
@@ -400,9 +400,16 @@ class SlotType(NotCalled):
         """Whether values of the type `other` have the same number and kind; bounds apply only to inputs."""
         return isinstance(other, SlotType) and replace(other, bound=self.bound) == self
 
+    @property
+    def selector(self) -> SlotType:
+        """An encrypted bit that multiplies and selects such numbers, and vectors of them, without a level: `pf.where(bit, x, y)`."""
+        return SlotType("selector", self.modulus)
+
     def vector(self, length: int) -> SlotType:
         """A vector of `length` such numbers; slots beyond it hold zeros."""
         expect_single(self)
+        if self.kind == "selector":
+            raise refuse(f"{self!r} is one bit, which selects whole vectors; declare one for each bit")
         if not self.packed:
             raise refuse(
                 f"modulo {self.modulus}, a power of two, a ciphertext holds one number, not a vector; declare {length} "
@@ -421,8 +428,9 @@ class SlotType(NotCalled):
 
     def bounded(self, bound: float) -> SlotType:
         """Such numbers with absolute values up to `bound`; the default is 1."""
-        if self.modulus is not None:
-            raise refuse(f"integers modulo {self.modulus} have no other bound; remove .bounded()")
+        if self.modulus is not None or self.kind == "selector":
+            values = "selectors" if self.kind == "selector" else f"integers modulo {self.modulus}"
+            raise refuse(f"{values} have no other bound; remove .bounded()")
         try:
             given = float(bound)
         except (TypeError, ValueError, OverflowError):
@@ -444,15 +452,19 @@ class SlotType(NotCalled):
     @property
     def scheme(self) -> str:
         """The scheme that computes on it."""
-        return "bgv" if self.kind == "residue" else "ckks"
+        return "ckks" if self.modulus is None else "bgv"
 
     def __str__(self) -> str:
+        if self.kind == "selector":
+            return "selector"
         name = self.kind if self.modulus is None else f"{self.kind} mod {self.modulus}"
         if self.shape is not None:
             return f"{name} x {self.shape[0]} x {self.shape[1]}"
         return name if self.scalar else f"{name} x {self.length}"
 
     def __repr__(self) -> str:
+        if self.kind == "selector":
+            return "pf.Real.selector" if self.modulus is None else f"pf.Mod({self.modulus}).selector"
         named = f"pf.{self.kind.capitalize()}" if self.modulus is None else f"pf.Mod({self.modulus})"
         bounded = f".bounded({self.bound:g})" if self.modulus is None and self.bound != 1 else ""
         shaped = f".matrix{self.shape}" if self.shape else "" if self.scalar else f".vector({self.length})"

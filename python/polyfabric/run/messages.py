@@ -14,7 +14,7 @@ from .. import _native
 from ..errors import FileError, InputError
 from ..host.files import bytes_of, path_of, read_bytes, write_bytes, write_together
 
-CLIENT_KIND, PUBLIC_KINDS, CIPHERTEXT_KINDS = "ClientKey", ("PublicKey",), ("Ciphertexts",)
+CLIENT_KIND, PUBLIC_KINDS, CIPHERTEXT_KINDS = "ClientKey", ("PublicKey",), ("Ciphertexts", "Selector")
 EVALUATION_KINDS = ("CompressedServerKey", "EvaluationKeys")
 """Rust names of the kinds of files, for all schemes."""
 

@@ -70,8 +70,10 @@ class SlotContext(Context):
         if (set(inputs), set(outputs)) != (set(signature.inputs), set(signature.outputs)):
             raise ValueError("the types differ from those of the program's inputs and outputs")
         for own in data["signature"]["inputs"]:
-            encoding = own["encoding"]
-            if signature.scheme == "ckks" and inputs[own["name"]].bound != encoding["ckks"]["magnitude"]:
+            encoding, kind = own["encoding"], inputs[own["name"]]
+            if ("selector" in encoding) != (kind.kind == "selector"):
+                raise ValueError(f"the type of {own['name']} is {kind}, which the program's plan contradicts")
+            if "ckks" in encoding and kind.bound != encoding["ckks"]["magnitude"]:
                 raise ValueError("the program's plan has other bounds of its inputs")
         return shapes
 
@@ -194,6 +196,11 @@ class SlotPlan(Plan):
 
         With a machine, the compiler lowers for that machine's word size and operations.
         """
+        selectors = [name for name, kind in program.shapes.vectors(outputs=False).items() if kind.kind == "selector"]
+        if options.public and selectors:
+            raise InputError(
+                f"{program.name}: input {selectors[0]!r} is a selector, which only the secret key encrypts; leave out public=True"
+            )
         asked = chosen(options.parameters)
         own = isinstance(asked, SlotParameters)
         bits = (STANDARD_SECURITY if own else 0.0) if options.security is None else options.security

@@ -95,6 +95,14 @@ impl Client {
             (Self::Bgv(client), Encoding::Bgv { .. }) => {
                 client.encrypt(&vec![0; slots], of.limbs.len()).map_err(internal)
             }
+            (Self::Ckks(client), Encoding::Selector {}) => {
+                let rows = client.encrypt_selector(false, &of.limbs).map_err(internal)?;
+                Ok(Ciphertext::new(rows.polynomials()))
+            }
+            (Self::Bgv(client), Encoding::Selector {}) => {
+                let rows = client.encrypt_selector(false, &of.limbs).map_err(internal)?;
+                Ok(Ciphertext::new(rows.polynomials()))
+            }
             _ => Err(internal("a signature's encoding is of another scheme than its set")),
         }
     }

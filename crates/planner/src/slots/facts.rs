@@ -182,9 +182,11 @@ impl SlotPlan {
         let keys: Vec<_> =
             self.keys().keys().map(|&id| json!({ "key": id.to_string(), "bytes": key_bytes(id) })).collect();
         let memory = Memory::of(self)?;
+        let nodes = self.nodes();
+        let levels = |op| nodes.iter().filter(|node| node["op"] == op).filter_map(|node| node["level"].as_u64()).max();
         Ok(json!({
             "parameters": self.parameters(),
-            "start_level": self.nodes().iter().filter(|node| node["op"] == "input").filter_map(|node| node["level"].as_u64()).max(),
+            "start_level": levels("input").or_else(|| levels("select")),
             "bootstraps": { "in_all": bootstraps_of(self.program()), "placed": bootstraps_of(self.program()) - bootstraps_of(&self.written) },
             "keys": keys,
             "key_bytes": memory.keys,
@@ -204,7 +206,7 @@ impl SlotPlan {
             "key_switches": self.key_switches(),
             "key_switch": self.key_switch.as_ref().map(KeySwitch::to_json),
             "steps": self.steps(),
-            "nodes": self.nodes(),
+            "nodes": nodes,
         }))
     }
 }

@@ -33,6 +33,13 @@ pub fn planning_bytes(program: &Program, degree: usize) -> u64 {
             let Step::Constant { values } = &program.node(node.operands[1]).op else { return NODE_BYTES };
             NODE_BYTES + encoded(values)
         }
+        Step::Select => {
+            let choices = node.operands[1..].iter().map(|&choice| match &program.node(choice).op {
+                Step::Constant { values } => encoded(values),
+                _ => 0,
+            });
+            NODE_BYTES + choices.sum::<u64>()
+        }
         // Rotated for its giant step, then encoded.
         Step::LinearTransform { diagonals } => {
             let each = |values: &Values| NODE_BYTES + values.bytes() as u64 + encoded(values);

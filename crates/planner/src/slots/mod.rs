@@ -147,7 +147,7 @@ fn instrumented(program: &Program) -> Result<Program, PlanError> {
         builder.push(node.op.clone(), &node.operands).map_err(refused)?;
     }
     for (id, node) in program.iter() {
-        if !node.is_public() && !matches!(node.op, Op::Output { .. }) {
+        if !node.is_public() && !node.is_selector() && !matches!(node.op, Op::Output { .. }) {
             builder.observe(id);
         }
     }

@@ -10,7 +10,7 @@ use polyfabric_schemes::joint::Smudging;
 use polyfabric_schemes::port::{Direction, NAMES, Port, ProgramHash, name_problem};
 use polyfabric_schemes::rns::{Domain, KeyId, KeyStorage, LimbId};
 use polyfabric_schemes::set_file::ParameterSet;
-use polyfabric_schemes::{bgv, ckks};
+use polyfabric_schemes::{bgv, ckks, gsw};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use thiserror::Error;
@@ -37,6 +37,8 @@ pub enum Encoding {
         /// log2 of the bound of the phase.
         log2_phase: f64,
     },
+    /// A bit as a ring-GSW ciphertext, of either scheme.
+    Selector {},
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -162,6 +164,8 @@ impl Signature {
     ) -> Option<Self> {
         let inputs = kernel.inputs().map(|(name, part, _, value)| (name, part, value));
         let outputs = kernel.outputs.iter().map(|own| (&*own.name, own.part, kernel.value(own.value)));
+        let selectors: BTreeSet<&str> =
+            program.inputs().filter(|&(id, _)| program.node(id).is_selector()).map(|(_, name)| name).collect();
         let terminals = |of_outputs: bool, polynomials: Vec<(&str, u16, &super::kernel::ValueType)>| {
             let mut terminals: Vec<Terminal> = Vec::new();
             for (name, part, value) in polynomials {
@@ -169,7 +173,11 @@ impl Signature {
                     // The parts of a ciphertext are consecutive.
                     Some(last) if last.parts == usize::from(part) => last.parts += 1,
                     None if part == 0 => {
-                        let (encoding, smudging) = encoding(of_outputs, name)?;
+                        let selector = !of_outputs && selectors.contains(name);
+                        let (encoding, smudging) = match selector {
+                            true => (Encoding::Selector {}, None),
+                            false => encoding(of_outputs, name)?,
+                        };
                         terminals.push(Terminal {
                             name: name.to_owned(),
                             parts: 1,
@@ -342,13 +350,14 @@ impl Checks<'_> {
             self.expect(count <= MOST_ENTRIES, &format!("the number of {what}"), count, "a program has fewer")?;
         }
         let joint = self.parties() > 1;
-        for (terminals, smudged) in [(inputs, false), (outputs, joint)] {
+        for (terminals, outputs) in [(inputs, false), (outputs, true)] {
+            let smudged = outputs && joint;
             let mut names = BTreeSet::new();
             for own in terminals {
                 let what = format!("the name {:?}", own.name);
                 self.expect(names.insert(&own.name), &what, "there twice", "each is there once")?;
                 self.expect(name_problem(&own.name).is_none(), "a name", format!("{:?}", own.name), NAMES)?;
-                self.terminal(own)?;
+                self.terminal(own, outputs)?;
                 let (what, found) = (format!("the smudging noise of {:?}", own.name), own.smudging.is_some());
                 self.expect(
                     found == smudged,
@@ -385,10 +394,23 @@ impl Checks<'_> {
         self.expect(holds, &format!("the list of limbs of {what}"), format!("{limbs:?}"), &possible)
     }
 
-    fn terminal(&self, own: &Terminal) -> Result<(), SignatureError> {
+    fn selector(&self, own: &Terminal, output: bool) -> Result<(), SignatureError> {
+        let (name, gadget) = (&own.name, self.set.selector_gadget(&own.limbs));
+        let (what, needed) = (format!("the number of parts of {name:?}"), gsw::parts(&gadget));
+        self.expect(own.parts == needed, &what, own.parts, &format!("a selector with these limbs has {needed}"))?;
+        let what = format!("the list of limbs of {name:?}");
+        let possible = "a selector has the first limbs of Q, then all of P";
+        self.expect(own.limbs == gadget.qp() && own.evaluated, &what, format!("{:?}", own.limbs), possible)?;
+        self.expect(!output, &format!("the encoding of {name:?}"), "a selector's", "only inputs are selectors")
+    }
+
+    fn terminal(&self, own: &Terminal, output: bool) -> Result<(), SignatureError> {
         let Terminal { name, parts, limbs, encoding, smudging, .. } = own;
-        self.expect((2..=3).contains(parts), &format!("the number of parts of {name:?}"), parts, "there are 2 or 3")?;
         self.limbs(&format!("{name:?}"), limbs, 1)?;
+        if matches!(encoding, Encoding::Selector {}) {
+            return self.selector(own, output);
+        }
+        self.expect((2..=3).contains(parts), &format!("the number of parts of {name:?}"), parts, "there are 2 or 3")?;
         if let Some(smudging) = smudging {
             let what = format!("the smudging noise of {name:?}");
             let found = format!("{} bits of deviation 2^{}", smudging.bits, smudging.log2_deviation);

@@ -39,12 +39,13 @@ fn program(scheme: Scheme) -> impl Strategy<Value = Program> {
 fn build(scheme: Scheme, steps: &[Step]) -> Program {
     let mut builder = Builder::new("a-program", scheme, 4).expect("a program");
     let x = builder.input("x").expect("an input");
+    let bit = builder.selector_input("bit").expect("a selector");
     let mut nodes = vec![x, builder.input_with("y", Some(3), 2.5).expect("an input")];
     for (op, a, b, number, values, line) in steps {
         let (a, b) = (nodes[a % nodes.len()], nodes[b % nodes.len()]);
         let file: Arc<str> = "dir/a \"file\".py".into();
         builder.at((*line > 0).then_some(Location { file, line: *line }));
-        let made: Result<NodeId, _> = match op % 14 {
+        let made: Result<NodeId, _> = match op % 15 {
             0 => builder.add(a, b),
             1 => builder.sub(a, b),
             2 => builder.mul(a, b),
@@ -73,6 +74,7 @@ fn build(scheme: Scheme, steps: &[Step]) -> Program {
                     (0..2 + line).map(|entry| number.unsigned_abs() as u32 % modulus * entry % modulus).collect();
                 builder.lookup(a, Arc::new(Table::new(&entries, modulus).expect("a table")))
             }
+            13 => builder.select(bit, a, b),
             _ => {
                 let constant = builder.constant(values.clone()).expect("a constant");
                 if number % 2 == 0 { builder.mul(a, constant) } else { builder.sub(constant, a) }

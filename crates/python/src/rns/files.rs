@@ -1,6 +1,6 @@
 //! Files of a CKKS or BGV program's ciphertexts, one per input or output.
 
-use super::run::{Origin, PySlotCiphertexts};
+use super::run::{Encrypted, Origin, PySlotCiphertexts};
 use crate::failure::{Failure, Kind};
 use crate::keys::direction;
 use crate::storage::{Source, written};
@@ -9,22 +9,25 @@ use polyfabric_program::rns::levels::Scale;
 use polyfabric_program::rns::signature::{Encoding, Signature, Terminal};
 use polyfabric_schemes::ckks::CkksCiphertext;
 use polyfabric_schemes::generation::KeyGeneration;
+use polyfabric_schemes::gsw::GswCiphertext;
 use polyfabric_schemes::port::Port;
-use polyfabric_schemes::rns::{Ciphertext, Domain};
+use polyfabric_schemes::rns::{Ciphertext, Domain, Ring, RnsPolynomial};
 use polyfabric_schemes::set_file::ParameterSet;
 use polyfabric_schemes::{bgv, ckks};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 fn file(error: impl std::fmt::Display) -> Failure {
     Failure::new(Kind::File, error)
 }
 
-/// The scale of an input or output (CKKS), or its correction factor (BGV).
-fn scale(terminal: &Terminal) -> Scale {
+/// The scale of an input or output (CKKS), or its correction factor (BGV); `None` for a selector.
+fn scale(terminal: &Terminal) -> Option<Scale> {
     match terminal.encoding {
-        Encoding::Ckks { scale, .. } => Scale::Real(scale),
-        Encoding::Bgv { factor, .. } => Scale::Factor(factor),
+        Encoding::Ckks { scale, .. } => Some(Scale::Real(scale)),
+        Encoding::Bgv { factor, .. } => Some(Scale::Factor(factor)),
+        Encoding::Selector {} => None,
     }
 }
 
@@ -48,7 +51,15 @@ pub fn save_one(
     let terminal = named(signature, outputs, name)?;
     let before = signature.terminals(outputs).iter().take_while(|own| own.name != name).map(|own| own.parts);
     let parts: Vec<_> = ciphertexts.polynomials.iter().skip(before.sum()).take(terminal.parts).cloned().collect();
-    write(signature, ciphertexts.origin.generation, outputs, name, Ciphertext::new(parts), path)
+    let encrypted = match (scale(terminal), signature.set()) {
+        (Some(_), _) => Encrypted::Vector(Ciphertext::new(parts)),
+        (None, set) => {
+            let (ring, gadget) = (ring_of(set)?, set.selector_gadget(&terminal.limbs));
+            let foreign = || file(format!("{name:?} is no selector of this program; encrypt it anew"));
+            Encrypted::Selector(GswCiphertext::of_polynomials(&ring, &gadget, &parts).ok_or_else(foreign)?)
+        }
+    };
+    write(signature, ciphertexts.origin.generation, outputs, name, encrypted, path)
 }
 
 /// Writes `ciphertext`, the input or output `name`; returns its bytes if `path` is `None`.
@@ -57,19 +68,29 @@ pub fn write(
     generation: KeyGeneration,
     outputs: bool,
     name: &str,
-    ciphertext: Ciphertext,
+    encrypted: Encrypted,
     path: Option<&Path>,
 ) -> Result<Option<Vec<u8>>, Failure> {
     let port = signature.port(direction(outputs), name);
     let scale = scale(named(signature, outputs, name)?);
+    let ciphertext = match (encrypted, signature.set().clone()) {
+        (Encrypted::Vector(ciphertext), _) => ciphertext,
+        (Encrypted::Selector(ciphertext), ParameterSet::Bgv(parameters)) => {
+            return written(&bgv::serial::Selector { parameters, generation, port, ciphertext }, path);
+        }
+        (Encrypted::Selector(ciphertext), ParameterSet::Ckks(parameters)) => {
+            return written(&ckks::serial::Selector { parameters, generation, port, ciphertext }, path);
+        }
+    };
     match signature.set().clone() {
         ParameterSet::Bgv(parameters) => {
-            let Scale::Factor(factor) = scale else { return Err(file("a factor of BGV is needed")) };
+            let Some(Scale::Factor(factor)) = scale else { return Err(file("a factor of BGV is needed")) };
             let ciphertexts = vec![(ciphertext, factor)];
             written(&bgv::serial::Ciphertexts { parameters, generation, port, ciphertexts }, path)
         }
         ParameterSet::Ckks(parameters) => {
-            let one = CkksCiphertext::new(&parameters, ciphertext, scale.real(), signature.slots()).map_err(file)?;
+            let Some(Scale::Real(scale)) = scale else { return Err(file("a scale of CKKS is needed")) };
+            let one = CkksCiphertext::new(&parameters, ciphertext, scale, signature.slots()).map_err(file)?;
             let ciphertexts = vec![one];
             written(&ckks::serial::Ciphertexts { parameters, generation, port, ciphertexts }, path)
         }
@@ -82,8 +103,9 @@ struct Form {
     parts: usize,
     limbs: LimbSet,
     values: bool,
-    scale: Scale,
-    /// `None` for BGV, which uses all slots of the ring.
+    /// `None` for a selector.
+    scale: Option<Scale>,
+    /// `None` for BGV, which uses all slots of the ring, and for a selector.
     slots: Option<usize>,
 }
 
@@ -92,16 +114,21 @@ impl std::fmt::Display for Form {
         let Self { parts, limbs, values, scale, slots } = self;
         let (domain, kind) =
             (if *values { "values" } else { "coefficients" }, if slots.is_some() { "scale " } else { "" });
-        write!(f, "{parts} parts of {domain} over limbs {limbs}, {kind}{scale}")?;
+        write!(f, "{parts} parts of {domain} over limbs {limbs}, ")?;
+        match scale {
+            Some(scale) => write!(f, "{kind}{scale}")?,
+            None => f.write_str("a selector")?,
+        }
         slots.map_or(Ok(()), |slots| write!(f, ", {slots} slots"))
     }
 }
 
-fn form_of(ciphertext: &Ciphertext, scale: Scale, slots: Option<usize>) -> Form {
+fn form_of(parts: &[RnsPolynomial], scale: Option<Scale>, slots: Option<usize>) -> Form {
+    let first = &parts[0];
     Form {
-        parts: ciphertext.parts.len(),
-        limbs: LimbSet::new(ciphertext.limbs().iter().copied()),
-        values: ciphertext.domain() == Domain::Evaluation,
+        parts: parts.len(),
+        limbs: LimbSet::new(first.limbs().iter().copied()),
+        values: first.domain() == Domain::Evaluation,
         scale,
         slots,
     }
@@ -112,12 +139,12 @@ struct Read {
     set: ParameterSet,
     generation: KeyGeneration,
     port: Port,
-    ciphertext: Ciphertext,
+    parts: Vec<RnsPolynomial>,
     form: Form,
 }
 
-/// Reads a file with one ciphertext.
-fn load_one(set: &ParameterSet, source: &Source) -> Result<Read, Failure> {
+/// Reads a file with one ciphertext, or with a selector.
+fn load_one(set: &ParameterSet, source: &Source, selector: bool) -> Result<Read, Failure> {
     let several = |count: usize| {
         file(format!(
             "{}: {count} ciphertexts, but one is expected; use the file that was written for this program",
@@ -125,29 +152,52 @@ fn load_one(set: &ParameterSet, source: &Source) -> Result<Read, Failure> {
         ))
     };
     match set {
+        ParameterSet::Ckks(_) if selector => {
+            let read: ckks::serial::Selector = source.read().map_err(file)?;
+            let parts = read.ciphertext.polynomials();
+            let (set, form) = (ParameterSet::Ckks(read.parameters), form_of(&parts, None, None));
+            Ok(Read { set, generation: read.generation, port: read.port, parts, form })
+        }
+        ParameterSet::Bgv(_) if selector => {
+            let read: bgv::serial::Selector = source.read().map_err(file)?;
+            let parts = read.ciphertext.polynomials();
+            let (set, form) = (ParameterSet::Bgv(read.parameters), form_of(&parts, None, None));
+            Ok(Read { set, generation: read.generation, port: read.port, parts, form })
+        }
         ParameterSet::Ckks(_) => {
             let mut read: ckks::serial::Ciphertexts = source.read().map_err(file)?;
             let one = read.ciphertexts.pop().filter(|_| read.ciphertexts.is_empty());
             let one = one.ok_or_else(|| several(read.ciphertexts.len() + 1))?;
-            let form = form_of(one.ciphertext(), Scale::Real(one.scale()), Some(one.slots()));
-            let (set, ciphertext) = (ParameterSet::Ckks(read.parameters), one.into_ciphertext());
-            Ok(Read { set, generation: read.generation, port: read.port, ciphertext, form })
+            let form = form_of(&one.ciphertext().parts, Some(Scale::Real(one.scale())), Some(one.slots()));
+            let (set, parts) = (ParameterSet::Ckks(read.parameters), one.into_ciphertext().parts);
+            Ok(Read { set, generation: read.generation, port: read.port, parts, form })
         }
         ParameterSet::Bgv(_) => {
             let mut read: bgv::serial::Ciphertexts = source.read().map_err(file)?;
             let one = read.ciphertexts.pop().filter(|_| read.ciphertexts.is_empty());
             let (ciphertext, factor) = one.ok_or_else(|| several(read.ciphertexts.len() + 1))?;
-            let form = form_of(&ciphertext, Scale::Factor(factor), None);
-            let set = ParameterSet::Bgv(read.parameters);
-            Ok(Read { set, generation: read.generation, port: read.port, ciphertext, form })
+            let form = form_of(&ciphertext.parts, Some(Scale::Factor(factor)), None);
+            let (set, parts) = (ParameterSet::Bgv(read.parameters), ciphertext.parts);
+            Ok(Read { set, generation: read.generation, port: read.port, parts, form })
         }
+    }
+}
+
+fn is_selector(signature: &Signature, outputs: bool, name: &str) -> bool {
+    signature.terminal(outputs, name).is_some_and(|own| scale(own).is_none())
+}
+
+fn ring_of(set: &ParameterSet) -> Result<Arc<Ring>, Failure> {
+    match set {
+        ParameterSet::Ckks(set) => set.ring().map_err(file),
+        ParameterSet::Bgv(set) => Ok(Arc::clone(set.ring())),
     }
 }
 
 /// Fails if a file belongs to another program, whatever its set.
 pub fn expect_own(signature: &Signature, outputs: bool, files: &BTreeMap<String, Source>) -> Result<(), Failure> {
     files.iter().try_for_each(|(name, source)| {
-        let port = load_one(signature.set(), source)?.port;
+        let port = load_one(signature.set(), source, is_selector(signature, outputs, name))?.port;
         signature.port(direction(outputs), name).expect(&port, &source.name()).map_err(file)
     })
 }
@@ -161,7 +211,8 @@ pub fn load_all(
     let mut origin: Option<Origin> = None;
     let mut ciphertexts = BTreeMap::new();
     for (name, source) in files {
-        let Read { set, generation, port, ciphertext, form: found } = load_one(signature.set(), source)?;
+        let selector = is_selector(signature, outputs, name);
+        let Read { set, generation, port, parts, form: found } = load_one(signature.set(), source, selector)?;
         let own = Origin { set, generation, name: source.name() };
         // Check the program first: a different set or level follows from it.
         signature.port(direction(outputs), name).expect(&port, &own.name).map_err(file)?;
@@ -185,7 +236,7 @@ pub fn load_all(
             )));
         }
         origin.get_or_insert(own);
-        ciphertexts.insert(name.as_str(), ciphertext);
+        ciphertexts.insert(name.as_str(), parts);
     }
     let mut polynomials = Vec::new();
     for terminal in signature.terminals(outputs) {
@@ -194,7 +245,7 @@ pub fn load_all(
             let (name, program) = (&terminal.name, signature.name());
             Failure::new(Kind::Input, format!("the ciphertext {name:?} of {program} is missing; give all of them"))
         };
-        polynomials.extend(ciphertext.ok_or_else(lacking)?.parts);
+        polynomials.extend(ciphertext.ok_or_else(lacking)?);
     }
     let none = || Failure::new(Kind::Input, format!("{} has no such ciphertexts", signature.name()));
     Ok(PySlotCiphertexts { polynomials, origin: origin.ok_or_else(none)? })

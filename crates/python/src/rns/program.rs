@@ -120,6 +120,16 @@ impl PySlotBuilder {
         self.append(|builder| builder.input_with(name, level, magnitude))
     }
 
+    /// An encrypted bit for `select`.
+    fn selector(&mut self, name: &str) -> PyResult<u32> {
+        self.append(|builder| builder.selector_input(name))
+    }
+
+    /// `one` if the selector `bit` is 1, otherwise `zero`; both may be public.
+    fn select(&mut self, bit: u32, one: u32, zero: u32) -> PyResult<u32> {
+        self.append(|builder| builder.select(NodeId(bit), NodeId(one), NodeId(zero)))
+    }
+
     /// A public vector; a single value fills all slots.
     fn constant(&mut self, values: PyValues) -> PyResult<u32> {
         let values = values.read()?;
@@ -263,12 +273,12 @@ impl PySlotProgram {
         self.0.slots()
     }
 
-    /// Name and largest absolute value of every input.
+    /// Name and largest absolute value of every input; `None` for a selector.
     #[getter]
-    fn inputs(&self) -> Vec<(String, f64)> {
+    fn inputs(&self) -> Vec<(String, Option<f64>)> {
         let magnitude = |id| match self.0.node(id).op {
-            Op::Input { magnitude, .. } => magnitude,
-            _ => 0.0,
+            Op::Input { magnitude, .. } => Some(magnitude),
+            _ => None,
         };
         self.0.inputs().map(|(id, name)| (name.to_owned(), magnitude(id))).collect()
     }

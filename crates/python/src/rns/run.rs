@@ -19,8 +19,9 @@ use polyfabric_runtime::rns::cpu::Executor;
 use polyfabric_runtime::rns::interpreter;
 use polyfabric_schemes::ckks::CkksCiphertext;
 use polyfabric_schemes::generation::KeyGeneration;
+use polyfabric_schemes::gsw::GswCiphertext;
 use polyfabric_schemes::progress::KeyProgress;
-use polyfabric_schemes::rns::{Ciphertext, KeySet, KeyStorage, RnsPolynomial};
+use polyfabric_schemes::rns::{Ciphertext, KeySet, KeyStorage, LimbId, RnsPolynomial};
 use polyfabric_schemes::serial::FileError;
 use polyfabric_schemes::set_file::ParameterSet;
 use polyfabric_schemes::{bgv, ckks};
@@ -564,10 +565,26 @@ fn missing(name: &str) -> Failure {
     Failure::new(Kind::Input, format!("input {name:?} is missing"))
 }
 
+/// An encrypted input.
+pub(super) enum Encrypted {
+    Vector(Ciphertext),
+    Selector(GswCiphertext),
+}
+
+impl Encrypted {
+    pub fn into_polynomials(self) -> Vec<RnsPolynomial> {
+        match self {
+            Self::Vector(ciphertext) => ciphertext.parts,
+            Self::Selector(ciphertext) => ciphertext.polynomials(),
+        }
+    }
+}
+
 /// The secret or the public key, for encryption.
 trait Encrypter {
     fn ckks(&self, values: &[ckks::Complex], level: usize, scale: f64) -> Result<Ciphertext, Failure>;
     fn bgv(&self, values: &[u64], limbs: usize) -> Result<Ciphertext, Failure>;
+    fn selector(&self, name: &str, bit: bool, limbs: &[LimbId]) -> Result<GswCiphertext, Failure>;
 }
 
 fn foreign() -> Failure {
@@ -584,6 +601,13 @@ impl Encrypter for Client {
         let Self::Bgv(key) = self else { return Err(foreign()) };
         key.encrypt(values, limbs).map_err(run_failure)
     }
+
+    fn selector(&self, _: &str, bit: bool, limbs: &[LimbId]) -> Result<GswCiphertext, Failure> {
+        match self {
+            Self::Ckks(key) => key.encrypt_selector(bit, limbs).map_err(run_failure),
+            Self::Bgv(key) => key.encrypt_selector(bit, limbs).map_err(run_failure),
+        }
+    }
 }
 
 impl Encrypter for Public {
@@ -596,6 +620,13 @@ impl Encrypter for Public {
         let Self::Bgv(key) = self else { return Err(foreign()) };
         key.encrypt(values, limbs).map_err(run_failure)
     }
+
+    fn selector(&self, name: &str, _: bool, _: &[LimbId]) -> Result<GswCiphertext, Failure> {
+        let message = format!(
+            "input {name:?} is a selector, which the public key cannot encrypt: it has no limbs of P; encrypt it with the client's key"
+        );
+        Err(Failure::new(Kind::Input, message))
+    }
 }
 
 /// `values` for all slots; a single value is repeated.
@@ -607,23 +638,23 @@ fn spread<T: Clone>(mut values: Vec<T>, slots: usize) -> Vec<T> {
 }
 
 /// Encodes and encrypts the input `name` in the format that the program reads.
-fn encrypt_one(
-    key: &impl Encrypter,
-    signature: &Signature,
-    name: &str,
-    values: &Values,
-) -> Result<Ciphertext, Failure> {
+fn encrypt_one(key: &impl Encrypter, signature: &Signature, name: &str, values: &Values) -> Result<Encrypted, Failure> {
     let slots = signature.slots();
     let terminal = signature.terminal(false, name).ok_or_else(|| missing(name))?;
     match (signature.set(), terminal.encoding, values) {
         (ParameterSet::Ckks(_), Encoding::Ckks { level, scale, .. }, Values::Complex(values)) => {
             let values = values.iter().map(|value| ckks::Complex::new(value.re, value.im)).collect();
-            key.ckks(&spread(values, slots), level, scale)
+            key.ckks(&spread(values, slots), level, scale).map(Encrypted::Vector)
         }
         (ParameterSet::Bgv(set), Encoding::Bgv { .. }, Values::Integer(values)) => {
             let t = set.plaintext_modulus().modulus();
             let values = values.iter().map(|&value| t.reduce_signed(value)).collect();
-            key.bgv(&spread(values, slots), terminal.limbs.len())
+            key.bgv(&spread(values, slots), terminal.limbs.len()).map(Encrypted::Vector)
+        }
+        (_, Encoding::Selector {}, values) => {
+            let found = format!("input {name:?} is a selector; give one bit, 0 or 1");
+            let bit = values.bit().ok_or_else(|| Failure::new(Kind::Input, found))?;
+            key.selector(name, bit, &terminal.limbs).map(Encrypted::Selector)
         }
         _ => Err(missing(name)),
     }
@@ -656,11 +687,11 @@ fn encrypt_all(
     for terminal in signature.terminals(false) {
         let name = &terminal.name;
         let values = inputs.get(name).ok_or_else(|| missing(name))?;
-        let ciphertext = encrypt_one(key, signature, name, values)?;
-        if ciphertext.parts.len() != terminal.parts {
+        let parts = encrypt_one(key, signature, name, values)?.into_polynomials();
+        if parts.len() != terminal.parts {
             return Err(missing(name));
         }
-        polynomials.extend(ciphertext.parts);
+        polynomials.extend(parts);
     }
     Ok(polynomials)
 }

@@ -1,6 +1,6 @@
 //! Keys, encryption, execution and decryption around one program.
 
-use polyfabric_program::rns::homomorphic::{Program, Values, evaluate};
+use polyfabric_program::rns::homomorphic::{NodeId, Program, Values, evaluate};
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_program::rns::lowering::RnsLowering;
 use polyfabric_program::rns::lowering::bgv::{BgvLowered, BgvPort, lower};
@@ -87,7 +87,14 @@ impl Client {
             let values: Vec<u64> = values.iter().map(|&value| t.reduce_signed(value)).collect();
             (port.name.clone(), public.encrypt(&values, port.state.limbs).unwrap())
         };
-        let ciphertexts = lowered.plan.inputs.iter().map(encrypt).collect();
+        let select = |(&id, &limbs): (&NodeId, &usize)| {
+            let name = program.inputs().find(|(own, _)| *own == id).unwrap().1;
+            let bit = inputs[name].bit().unwrap();
+            let ciphertext = self.key.encrypt_selector(bit, &self.parameters.limbs(limbs)).unwrap();
+            (name.to_owned(), Ciphertext::new(ciphertext.polynomials()))
+        };
+        let selectors = lowered.plan.selectors.iter().map(select);
+        let ciphertexts = lowered.plan.inputs.iter().map(encrypt).chain(selectors).collect();
         let keys = self.keys(lowered.keys.keys().copied());
         let outputs = execute(&lowered.kernel, &keys, &ciphertexts, fast);
         let outcome = |port: &BgvPort| {

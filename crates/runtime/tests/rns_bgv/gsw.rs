@@ -1,14 +1,15 @@
 //! Do ring-GSW products encrypt the products of the messages, with the predicted noise?
 
-use super::common::{Client, Numbers, execute, mean_of_windows};
+use super::common::{Client, Numbers, execute, integers, mean_of_windows};
+use polyfabric_program::rns::homomorphic::{Builder, Scheme, Values};
 use polyfabric_program::rns::lowering::bgv::{SlotEncoder, chain, rules};
+use polyfabric_program::rns::lowering::gsw::GswRows;
 use polyfabric_program::rns::lowering::{CiphertextValue, Lowering, Result};
 use polyfabric_program::rns::noise::NoiseModel;
 use polyfabric_schemes::bgv::Decrypted;
-use polyfabric_schemes::gsw::noise::{MessageSize, cmux, external_product};
-use polyfabric_schemes::gsw::{GswId, encrypt, encrypt_bit, encrypt_monomial};
-use polyfabric_schemes::rns::{Ciphertext, KeyMaker, KeySet, NoiseDistribution, SwitchingKey};
-use std::collections::HashMap;
+use polyfabric_schemes::gsw::GswCiphertext;
+use polyfabric_schemes::rns::{Ciphertext, KeyMaker, KeySet, NoiseDistribution};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 const SETS: [&str; 3] = ["bgv-toy-1024", "bgv-toy-1024-subdigit", "bgv-toy-1024-listing1"];
@@ -46,16 +47,22 @@ impl Gsw {
         KeyMaker { ring, secret: self.client.key.secret(), sparse: None, noise: &self.noise }
     }
 
-    fn keys(&self) -> KeySet {
-        KeySet::new(Arc::clone(self.client.parameters.ring()))
+    /// A ring-GSW ciphertext of `message` for products over all limbs, as an input.
+    fn rows(&self, message: &[i64]) -> Ciphertext {
+        let gadget = self.client.parameters.gadget();
+        Ciphertext::new(GswCiphertext::encrypt(&self.maker(), gadget, message).unwrap().polynomials())
     }
 
-    /// Runs a program with RLWE inputs over all limbs; returns outputs by name.
+    /// Runs a program with RLWE inputs over their limbs and ring-GSW inputs over all; returns outputs by name.
     fn run(
         &self,
-        keys: &KeySet,
+        gsw: &[(&'static str, Ciphertext)],
         inputs: &HashMap<String, Ciphertext>,
-        make: impl FnOnce(&mut Lowering<'_>, &HashMap<String, CiphertextValue>) -> Result<()>,
+        make: impl FnOnce(
+            &mut Lowering<'_>,
+            &HashMap<String, CiphertextValue>,
+            &BTreeMap<&'static str, GswRows>,
+        ) -> Result<()>,
     ) -> HashMap<String, Ciphertext> {
         let parameters = &self.client.parameters;
         let chain = chain(parameters, self.client.t()).unwrap();
@@ -69,8 +76,15 @@ impl Gsw {
             (name.clone(), value)
         });
         let values: HashMap<_, _> = values.collect();
-        make(&mut lowering, &values).unwrap();
-        execute(&lowering.finish().unwrap(), keys, inputs, true)
+        let rows = |(name, _): &(&'static str, Ciphertext)| {
+            (*name, lowering.gsw_input(name, &chain.limbs(chain.top())).unwrap())
+        };
+        let rows = gsw.iter().map(rows).collect();
+        make(&mut lowering, &values, &rows).unwrap();
+        let all = gsw.iter().map(|(name, rows)| ((*name).to_owned(), rows.clone()));
+        let all = all.chain(inputs.iter().map(|(name, given)| (name.clone(), given.clone()))).collect();
+        let keys = KeySet::new(Arc::clone(parameters.ring()));
+        execute(&lowering.finish().unwrap(), &keys, &all, true)
     }
 
     fn message(&self, numbers: &mut Numbers) -> Vec<u64> {
@@ -83,6 +97,14 @@ impl Gsw {
 
     fn decrypt(&self, ciphertext: &Ciphertext) -> Decrypted {
         self.client.key.decrypt_coefficients(ciphertext, 1).unwrap()
+    }
+
+    /// The polynomial ±X^`exponent`, 0 ≤ `exponent` < 2N.
+    fn monomial(&self, exponent: usize) -> Vec<i64> {
+        let degree = self.client.parameters.ring().degree().get();
+        let mut monomial = vec![0; degree];
+        monomial[exponent % degree] = if exponent < degree { 1 } else { -1 };
+        monomial
     }
 
     /// The product of `message` and `small` modulo X^N + 1 and t.
@@ -111,38 +133,35 @@ fn external_products_are_exact_with_the_predicted_noise() {
         let degree = parameters.ring().degree().get();
         let small: Vec<i64> =
             (0..degree).map(|_| if numbers.below(64) == 0 { numbers.below(7) as i64 - 3 } else { 0 }).collect();
-        let mut monomial = vec![0; degree];
-        monomial[77] = -1;
+        let factors = [("small", small), ("monomial", first.monomial(degree + 77))];
         let all = parameters.q_limbs();
-        let cases = [(all, GswId(0)), (all, GswId(1)), (3, GswId(0)), (3, GswId(1))];
-        let mut measured: HashMap<(usize, GswId), Vec<f64>> = HashMap::new();
-        let predicted = |limbs, id| {
-            let factor = if id == GswId(0) { &small } else { &monomial };
-            let (size, gadget) = (MessageSize::of(factor), rules.gadget_size(limbs));
-            external_product(&model, model.fresh(log2_t), size, log2_t, &gadget)
+        let cases = [(all, 0), (all, 1), (3, 0), (3, 1)];
+        let mut measured: HashMap<(usize, usize), Vec<f64>> = HashMap::new();
+        let predicted = |limbs, id: usize| {
+            let factor = || factors[id].1.iter().map(|&m| m as f64);
+            // ‖m‖₂ scales the deviation; ‖m‖₁ bounds |m(ζ)|.
+            let (euclidean, sum) = (factor().map(|m| m * m).sum::<f64>().sqrt(), factor().map(f64::abs).sum::<f64>());
+            model.fresh(log2_t).times(euclidean.log2(), sum.log2()).plus(rules.external_product(limbs, log2_t))
         };
         for round in 0..ROUNDS {
             let gsw = Gsw::new(set, round);
-            let mut keys = gsw.keys();
-            encrypt(&gsw.maker(), parameters.gadget(), GswId(0), &small, &mut keys).unwrap();
-            encrypt_monomial(&gsw.maker(), parameters.gadget(), GswId(1), degree + 77, &mut keys).unwrap();
             for (limbs, id) in cases {
                 let message = gsw.message(&mut numbers);
+                let (name, factor) = &factors[id];
                 let inputs = HashMap::from([("x".to_owned(), gsw.encrypt(&message, limbs))]);
-                let outputs = gsw.run(&keys, &inputs, |lowering, values| {
-                    let product = lowering.external_product(&values["x"], id)?;
+                let outputs = gsw.run(&[(name, gsw.rows(factor))], &inputs, |lowering, values, rows| {
+                    let product = lowering.external_product(&values["x"], &rows[name])?;
                     lowering.output("product", &product);
                     Ok(())
                 });
                 let decrypted = gsw.decrypt(&outputs["product"]);
-                let factor = if id == GswId(0) { &small } else { &monomial };
-                assert_eq!(decrypted.coefficients, gsw.product(&message, factor), "{set}, {id}");
+                assert_eq!(decrypted.coefficients, gsw.product(&message, factor), "{set}, {name}");
                 assert!(decrypted.log2_noise <= predicted(limbs, id).bound);
                 measured.entry((limbs, id)).or_default().push(decrypted.log2_deviation);
             }
         }
         for (limbs, id) in cases {
-            let what = format!("{id}, {limbs} limbs");
+            let what = format!("{}, {limbs} limbs", factors[id].0);
             assert_predicted(&what, set, &measured[&(limbs, id)], predicted(limbs, id).deviation);
         }
     }
@@ -160,14 +179,15 @@ fn a_tree_of_cmux_selects() {
             let limbs = parameters.q_limbs();
             let inputs = (0..4).map(|index| (format!("x{index}"), gsw.encrypt(&messages[index], limbs))).collect();
             // Every choice ten times: all have the same noise.
-            let (chosen, mut keys) = (round as usize % 4, gsw.keys());
-            for bit in 0..2u16 {
-                encrypt_bit(&gsw.maker(), parameters.gadget(), GswId(bit), chosen >> bit & 1 == 1, &mut keys).unwrap();
-            }
-            let outputs = gsw.run(&keys, &inputs, |lowering, values| {
-                let low = lowering.cmux(GswId(0), &values["x0"], &values["x1"])?;
-                let high = lowering.cmux(GswId(0), &values["x2"], &values["x3"])?;
-                let chosen = lowering.cmux(GswId(1), &low, &high)?;
+            let chosen = round as usize % 4;
+            let bit = |bit: usize| {
+                let bit = chosen >> bit & 1 == 1;
+                Ciphertext::new(gsw.client.key.encrypt_selector(bit, &parameters.limbs(limbs)).unwrap().polynomials())
+            };
+            let outputs = gsw.run(&[("low", bit(0)), ("high", bit(1))], &inputs, |lowering, values, rows| {
+                let low = lowering.cmux(&rows["low"], &values["x0"], &values["x1"])?;
+                let high = lowering.cmux(&rows["low"], &values["x2"], &values["x3"])?;
+                let chosen = lowering.cmux(&rows["high"], &low, &high)?;
                 lowering.output("chosen", &chosen);
                 Ok(())
             });
@@ -179,10 +199,36 @@ fn a_tree_of_cmux_selects() {
         let parameters = &gsw.client.parameters;
         let rules = rules(parameters, &gsw.client.choice()).unwrap();
         let (model, log2_t) = (parameters.noise_model(), (gsw.client.t() as f64).log2());
-        let gadget = rules.gadget_size(parameters.q_limbs());
-        let once = cmux(&model, model.fresh(log2_t), log2_t, &gadget);
-        let predicted = cmux(&model, once, log2_t, &gadget).deviation;
+        let added = rules.external_product(parameters.q_limbs(), log2_t);
+        let predicted = model.fresh(log2_t).plus(added).plus(added).deviation;
         assert_predicted("two CMUXes", set, &measured, predicted);
+    }
+}
+
+/// Encrypted and public choices, of equal and of different limbs and factors.
+#[test]
+fn programs_select() {
+    for set in SETS {
+        let client = Client::new(set, 7);
+        let t = client.t();
+        let mut builder = Builder::new("select", Scheme::Bgv { plaintext_modulus: t }, 8).unwrap();
+        let (bit, x) = (builder.selector_input("bit").unwrap(), builder.input("x").unwrap());
+        let vector = builder.constant(Values::integer(&[1, -2, 3, 4, 5, 6, 7, i64::MAX])).unwrap();
+        let (number, zero) = (builder.constant(integers([5])).unwrap(), builder.constant(integers([0])).unwrap());
+        let square = builder.mul(x, x).unwrap();
+        let choices = [(x, square), (square, x), (x, zero), (vector, x), (x, number), (vector, number), (zero, vector)];
+        for (at, (one, other)) in choices.into_iter().enumerate() {
+            let chosen = builder.select(bit, one, other).unwrap();
+            builder.output(&format!("y{at}"), chosen).unwrap();
+        }
+        let program = builder.finish().unwrap();
+        for (bit, fast) in [(0, true), (1, true), (1, false)] {
+            let inputs = HashMap::from([
+                ("bit".to_owned(), integers([bit])),
+                ("x".to_owned(), integers((0..8).map(|i| i * i * 977 + 3))),
+            ]);
+            client.check(&program, &client.choice(), &inputs, fast);
+        }
     }
 }
 
@@ -190,33 +236,21 @@ fn a_tree_of_cmux_selects() {
 fn internal_products_encrypt_the_product() {
     let gsw = Gsw::new("bgv-toy-1024-subdigit", 50);
     let parameters = &gsw.client.parameters;
-    let mut keys = gsw.keys();
-    encrypt_monomial(&gsw.maker(), parameters.gadget(), GswId(0), 100, &mut keys).unwrap();
-    encrypt_monomial(&gsw.maker(), parameters.gadget(), GswId(1), 1000, &mut keys).unwrap();
-    let rows = gsw.run(&keys, &HashMap::new(), |lowering, _| {
-        let rows = lowering.internal_product(GswId(0), GswId(1))?;
-        lowering.output_rows("product", &rows);
+    let factors = [("a", gsw.rows(&gsw.monomial(100))), ("b", gsw.rows(&gsw.monomial(1000)))];
+    let rows = gsw.run(&factors, &HashMap::new(), |lowering, _, rows| {
+        let product = lowering.internal_product(&rows["a"], &rows["b"])?;
+        lowering.output_rows("product", &product);
         Ok(())
     });
-    let product = GswId(2);
-    for (key, name) in [(product.body_key(), "product.body"), (product.mask_key(), "product.mask")] {
-        let parts = &rows[name].parts;
-        let bodies = parts.iter().step_by(2).cloned().collect();
-        let masks = parts.iter().skip(1).step_by(2).cloned().collect();
-        let gadget = Arc::clone(parameters.gadget());
-        keys.insert(SwitchingKey::new(Arc::clone(parameters.ring()), key, gadget, bodies, masks));
-    }
     let message = gsw.message(&mut Numbers(5));
-    let inputs = HashMap::from([("x".to_owned(), gsw.encrypt(&message, 4))]);
-    let outputs = gsw.run(&keys, &inputs, |lowering, values| {
-        let result = lowering.external_product(&values["x"], product)?;
+    let inputs = HashMap::from([("x".to_owned(), gsw.encrypt(&message, parameters.q_limbs() - 2))]);
+    let outputs = gsw.run(&[("product", rows["product"].clone())], &inputs, |lowering, values, rows| {
+        let result = lowering.external_product(&values["x"], &rows["product"])?;
         lowering.output("result", &result);
         Ok(())
     });
     // X^1100 = −X^76.
-    let mut monomial = vec![0; message.len()];
-    monomial[1100 - 1024] = -1;
-    assert_eq!(gsw.decrypt(&outputs["result"]).coefficients, gsw.product(&message, &monomial));
+    assert_eq!(gsw.decrypt(&outputs["result"]).coefficients, gsw.product(&message, &gsw.monomial(1100)));
 }
 
 #[test]
@@ -227,6 +261,6 @@ fn internal_products_need_a_gadget_without_special_primes() {
     let encoder = SlotEncoder(gsw.client.key.encoder());
     let model = NoiseModel::ternary(parameters.ring().degree());
     let mut lowering = Lowering::new("gsw", &chain, gsw.client.choice(), model, &encoder).unwrap();
-    let error = lowering.internal_product(GswId(0), GswId(1)).unwrap_err().to_string();
+    let error = lowering.internal_product(&GswRows::default(), &GswRows::default()).unwrap_err().to_string();
     assert!(error.contains("2 special primes"), "{error}");
 }

@@ -9,6 +9,7 @@ use super::encoding::{Encoder, EncodingError};
 use super::parameters::Parameters;
 use super::phase::{Phase, PhaseReader};
 use crate::generation::KeyGeneration;
+use crate::gsw::{GswCiphertext, GswError};
 use crate::progress::OnProgress;
 use crate::random::{Purpose, RandomnessError, Seeds};
 use crate::rns::encryption::{encrypt_zero, phase};
@@ -32,6 +33,8 @@ pub enum ClientError {
     Randomness(#[from] RandomnessError),
     #[error(transparent)]
     Key(#[from] KeyMakerError),
+    #[error(transparent)]
+    Gsw(#[from] GswError),
     #[error("{limbs} limbs, but parameter set {name} has {count} limbs of Q; take 1 to {count}")]
     Limbs { name: String, limbs: usize, count: usize },
     #[error(
@@ -184,6 +187,16 @@ impl ClientKey {
             keys.insert(maker.other(BOOTSTRAP_SECRET, whole, &secret)?.stored(KeyStorage::BYTES));
         }
         Ok(keys)
+    }
+
+    /// Encrypts a bit that multiplies ciphertexts over the limbs of Q among `limbs`.
+    ///
+    /// # Errors
+    /// [`ClientError::Gsw`] without randomness.
+    pub fn encrypt_selector(&self, bit: bool, limbs: &[LimbId]) -> Result<GswCiphertext, ClientError> {
+        let (ring, noise) = (self.parameters.ring(), self.noise(self.parameters.key_noise_factor()));
+        let maker = KeyMaker { ring, secret: &self.secret, sparse: None, noise: &noise };
+        Ok(GswCiphertext::encrypt_bit(&maker, &self.parameters.gadget_over(limbs), bit)?)
     }
 
     fn limbs(&self, count: usize) -> Result<Vec<LimbId>, ClientError> {

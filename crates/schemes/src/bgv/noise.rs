@@ -37,6 +37,8 @@
 //! | product with a public vector p | ‖p‖²·V |
 //! | product; square | N·V₁·V₂; 2N·V² |
 //! | key switch, added | t²σ²·N·Σ_d Var(digit d)/P² + k·(1 + h)·t²/12 if P ≠ 1 |
+//! | ring-GSW product with m, added | twice the key switch's inner product, and its rounding; V becomes ‖m‖²·V |
+//! | selection by a bit | the larger V, and the product's |
 //! | division by B of k limbs, B ⊂ Q | V/B² + k·(1 + h)·t²/12 |
 //!
 //! With keys of n parties, 2N/3 in the second row and σ² in the key switch are n times as large. The relinearization key has errors
@@ -129,6 +131,16 @@ impl Noise {
         let deviation = log2_sum(2.0 * self.deviation, 2.0 * other.deviation) / 2.0;
         let rare_bound = log2_sum(self.rare_bound, other.rare_bound);
         Self { deviation, bound: log2_sum(self.bound, other.bound), rare_bound }
+    }
+
+    /// Noise of one of two ciphertexts.
+    #[must_use]
+    pub fn either(self, other: Self) -> Self {
+        Self {
+            deviation: self.deviation.max(other.deviation),
+            bound: self.bound.max(other.bound),
+            rare_bound: self.rare_bound.max(other.rare_bound),
+        }
     }
 
     /// Noise after multiplying by an integer of absolute value 2^`log2`; a negative `log2` means an exact division.

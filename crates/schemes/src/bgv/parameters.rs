@@ -298,6 +298,12 @@ impl Parameters {
         if id == KeyId::Other(BOOTSTRAP_SECRET) { &self.0.secret_gadget } else { &self.0.gadget }
     }
 
+    /// [`Self::gadget`] for the limbs of Q among `limbs` only.
+    pub fn gadget_over(&self, limbs: &[LimbId]) -> Arc<Gadget> {
+        // A gadget with fewer limbs in its digits stays valid; one without limbs would not be.
+        Gadget::new(self.ring(), self.gadget().over(limbs)).map_or_else(|_| Arc::clone(self.gadget()), Arc::new)
+    }
+
     /// Bytes of one switching key in memory.
     pub fn key_bytes(&self, storage: KeyStorage) -> usize {
         storage.key_bytes(self.ring(), self.gadget())

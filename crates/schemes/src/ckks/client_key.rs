@@ -10,6 +10,7 @@ use super::expected::{Expected, Implausible};
 use super::parameters::Parameters;
 use super::precision::Precision;
 use crate::generation::KeyGeneration;
+use crate::gsw::{self, GswCiphertext, GswError};
 use crate::progress::OnProgress;
 use crate::random::{Purpose, RandomnessError, Seeds};
 use crate::rns::encryption::{encrypt_zero, phase};
@@ -35,6 +36,8 @@ pub enum ClientError {
     Implausible(#[from] Implausible),
     #[error(transparent)]
     Keys(#[from] KeyMakerError),
+    #[error(transparent)]
+    Gsw(#[from] GswError),
     #[error("level {given}, but parameter set {name} has levels 0 to {max}; encrypt at one of them")]
     Level { name: String, given: usize, max: usize },
     #[error("{count} switching keys of parameter set {name} take {bytes} bytes ({:.1} GiB) in the requested storage, but only {limit} are allowed; pack them, keep their masks as seeds ({smallest} bytes), or ask for fewer", *.bytes as f64 / GIB)]
@@ -244,6 +247,15 @@ impl ClientKey {
             return Err(ClientError::Memory { name, count, bytes, limit, smallest });
         }
         Ok(self.key_maker().key_set(requests, progress)?)
+    }
+
+    /// Encrypts a bit that multiplies ciphertexts over the limbs of Q among `limbs`.
+    ///
+    /// # Errors
+    /// [`ClientError::Gsw`] without randomness.
+    pub fn encrypt_selector(&self, bit: bool, limbs: &[LimbId]) -> Result<GswCiphertext, ClientError> {
+        let gadget = self.parameters.gadget_over(gsw::ID, limbs);
+        Ok(GswCiphertext::encrypt_bit(&self.key_maker(), &gadget, bit)?)
     }
 
     /// Makes switching keys with any gadget.

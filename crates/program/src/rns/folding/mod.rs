@@ -278,8 +278,11 @@ impl<'a> Fold<'a> {
 
     /// Keeps the inputs and the nodes that outputs depend on.
     fn finish(self) -> Result<Folded, ProgramError> {
-        let mut live: Vec<bool> =
-            self.nodes.iter().map(|node| matches!(node.op, Op::Input { .. } | Op::Output { .. })).collect();
+        let mut live: Vec<bool> = self
+            .nodes
+            .iter()
+            .map(|node| matches!(node.op, Op::Input { .. } | Op::Selector { .. } | Op::Output { .. }))
+            .collect();
         for (index, node) in self.nodes.iter().enumerate().rev() {
             if live[index] {
                 node.operands.iter().for_each(|operand| live[operand.index()] = true);

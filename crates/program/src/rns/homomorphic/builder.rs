@@ -152,6 +152,25 @@ impl Builder {
             let (found, expected) = ("public", "an encrypted vector");
             return Err(self.refuse(Cause::Kind { op, operand: id, found, expected, remedy }));
         }
+        self.vector(op, id)
+    }
+
+    /// Rejects a selector.
+    fn vector(&self, op: &'static str, id: NodeId) -> Result<()> {
+        if self.operand(op, id)?.is_selector() {
+            let remedy = "select one of two vectors with it";
+            let (found, expected) = ("a selector", "a vector");
+            return Err(self.refuse(Cause::Kind { op, operand: id, found, expected, remedy }));
+        }
+        Ok(())
+    }
+
+    fn selector(&self, op: &'static str, id: NodeId) -> Result<()> {
+        if !self.operand(op, id)?.is_selector() {
+            let remedy = "declare the bit as a selector";
+            let (found, expected) = ("a vector", "a selector");
+            return Err(self.refuse(Cause::Kind { op, operand: id, found, expected, remedy }));
+        }
         Ok(())
     }
 
@@ -172,14 +191,19 @@ impl Builder {
         cancel::check();
         let name = op_name(&op);
         let expected = match &op {
-            Op::Input { .. } | Op::Constant { .. } => 0,
+            Op::Input { .. } | Op::Selector { .. } | Op::Constant { .. } => 0,
+            Op::Select => 3,
             Op::Add | Op::Sub | Op::Mul | Op::AddPlain | Op::SubPlain | Op::MulPlain | Op::MulPlainScaled { .. } => 2,
             _ => 1,
         };
         if operands.len() != expected {
             return Err(self.refuse(Cause::OperandCount { op: name, found: operands.len(), expected }));
         }
-        if let Some(&first) = operands.first() {
+        if op == Op::Select {
+            self.selector(name, operands[0])?;
+            self.vector(name, operands[1])?;
+            self.vector(name, operands[2])?;
+        } else if let Some(&first) = operands.first() {
             self.encrypted(name, first)?;
         }
         if !self.scheme.is_packed() && matches!(op, Op::Rotate { .. } | Op::Conjugate | Op::LinearTransform { .. }) {
@@ -192,6 +216,7 @@ impl Builder {
                     return Err(self.refuse(Cause::Magnitude { magnitude: *magnitude }));
                 }
             }
+            Op::Selector { name } => self.fresh_name("input", name)?,
             Op::Output { name } => self.fresh_name("output", name)?,
             Op::Constant { values } => self.check_values(name, values, false)?,
             Op::Add | Op::Sub | Op::Mul => self.encrypted(name, operands[1])?,
@@ -233,7 +258,7 @@ impl Builder {
         }
         self.memory.spend(NODE_BYTES + op.bytes()).map_err(|memory| self.refuse(Cause::Memory { memory }))?;
         match &op {
-            Op::Input { name, .. } => self.input_names.insert(name.clone()),
+            Op::Input { name, .. } | Op::Selector { name } => self.input_names.insert(name.clone()),
             Op::Output { name } => self.output_names.insert(name.clone()),
             _ => true,
         };
@@ -316,6 +341,14 @@ impl Builder {
     /// [`Cause::Name`], [`Cause::Magnitude`].
     pub fn input_with(&mut self, name: &str, level: Option<usize>, magnitude: f64) -> Result<NodeId> {
         self.push(Op::Input { name: name.into(), level, magnitude }, &[])
+    }
+
+    /// An encrypted bit for [`Self::select`].
+    ///
+    /// # Errors
+    /// [`Cause::Name`].
+    pub fn selector_input(&mut self, name: &str) -> Result<NodeId> {
+        self.push(Op::Selector { name: name.into() }, &[])
     }
 
     /// A public vector: one value per slot, or one for all.
@@ -471,6 +504,14 @@ impl Builder {
     /// [`Cause::Kind`] if `a` is public, [`Cause::NotInScheme`] with BGV.
     pub fn lookup(&mut self, a: NodeId, table: Arc<Table>) -> Result<NodeId> {
         self.push(Op::Lookup { table }, &[a])
+    }
+
+    /// `one` if the selector `bit` is 1, `zero` if it is 0; both may be public.
+    ///
+    /// # Errors
+    /// [`Cause::Kind`] unless `bit` is a selector and the others are not.
+    pub fn select(&mut self, bit: NodeId, one: NodeId, zero: NodeId) -> Result<NodeId> {
+        self.push(Op::Select, &[bit, one, zero])
     }
 
     /// Declares `a` as the output `name`.

@@ -111,7 +111,9 @@ fn input(program: &Program, name: &str, inputs: &HashMap<String, Values>) -> Res
     if values.len() != slots && !values.is_scalar() {
         return Err(ClearError::Length { name: name.to_owned(), found: values.len(), slots });
     }
+    let selector = program.inputs().any(|(id, own)| own == name && program.node(id).is_selector());
     let problem = match (program.scheme(), values) {
+        _ if selector && values.bit().is_none() => Some("a selector is one bit; give 0 or 1"),
         (Scheme::Ckks, Values::Complex(values)) => {
             let finite = values.iter().all(|value| value.re.is_finite() && value.im.is_finite());
             if finite { None } else { Some("a value is not finite; correct the data") }
@@ -159,7 +161,7 @@ fn run<S: Slots>(
             operand(0).iter().zip(operand(1)).map(|(&a, &b)| f(a, b)).collect()
         };
         let mut value = match &node.op {
-            Op::Input { .. } => input(id),
+            Op::Input { .. } | Op::Selector { .. } => input(id),
             Op::Constant { values } => slots.read(values),
             Op::Add | Op::AddPlain => zip(&|a, b| slots.add(a, b)),
             Op::Sub | Op::SubPlain => zip(&|a, b| slots.add(a, slots.neg(b))),
@@ -178,6 +180,11 @@ fn run<S: Slots>(
             | Op::Relinearise
             | Op::Bootstrap { slots: None }
             | Op::Output { .. } => operand(0).to_vec(),
+            Op::Select => {
+                let choices = operand(1).iter().zip(operand(2));
+                let choose = |(&bit, (&one, &zero))| slots.add(zero, slots.mul(bit, slots.add(one, slots.neg(zero))));
+                operand(0).iter().zip(choices).map(choose).collect()
+            }
             Op::Lookup { table } => operand(0).iter().map(|&x| slots.lookup(table, x)).collect(),
             Op::Bootstrap { slots: Some(period) } => repeated(slots, operand(0), *period),
         };

@@ -106,7 +106,13 @@ pub enum Op {
         /// CKKS: bound of the slots' absolute values, promised by the caller and used for the error report.
         magnitude: f64,
     },
-    /// A public vector. No operand; only [`Op::AddPlain`], [`Op::SubPlain`], [`Op::MulPlain`] and [`Op::MulPlainScaled`] read it.
+    /// An encrypted bit, the same for all slots, which only [`Op::Select`] reads. No operand.
+    Selector {
+        /// Unique among the inputs.
+        name: Arc<str>,
+    },
+    /// A public vector. No operand; only [`Op::AddPlain`], [`Op::SubPlain`], [`Op::MulPlain`], [`Op::MulPlainScaled`] and
+    /// [`Op::Select`] read it.
     Constant {
         /// One value per slot, or one for all slots.
         values: Values,
@@ -154,6 +160,9 @@ pub enum Op {
     /// CKKS: a table applied to the real and to the imaginary part of every slot, which are integers as fractions ([`Table`]). Restores the
     /// levels of the operand. Tables of one operand share most of the work.
     Lookup { table: Arc<Table> },
+    /// The second operand if the first, a selector, is 1, and the third if it is 0; both may be public. It uses no level: the selector's
+    /// product is a ring-GSW external product.
+    Select,
     /// One operand, returned to the caller.
     Output {
         /// Unique among the outputs.
@@ -179,6 +188,7 @@ impl Op {
 pub fn op_name(op: &Op) -> &'static str {
     match op {
         Op::Input { .. } => "input",
+        Op::Selector { .. } => "selector",
         Op::Constant { .. } => "constant",
         Op::Add => "add",
         Op::Sub => "sub",
@@ -197,6 +207,7 @@ pub fn op_name(op: &Op) -> &'static str {
         Op::Polynomial { .. } => "polynomial",
         Op::Bootstrap { .. } => "bootstrap",
         Op::Lookup { .. } => "lookup",
+        Op::Select => "select",
         Op::Output { .. } => "output",
     }
 }
@@ -212,6 +223,10 @@ pub struct Node {
 impl Node {
     pub fn is_public(&self) -> bool {
         matches!(self.op, Op::Constant { .. })
+    }
+
+    pub fn is_selector(&self) -> bool {
+        matches!(self.op, Op::Selector { .. })
     }
 }
 
@@ -263,7 +278,7 @@ impl Program {
 
     pub fn inputs(&self) -> impl Iterator<Item = (NodeId, &str)> {
         self.iter().filter_map(|(id, node)| match &node.op {
-            Op::Input { name, .. } => Some((id, &**name)),
+            Op::Input { name, .. } | Op::Selector { name } => Some((id, &**name)),
             _ => None,
         })
     }

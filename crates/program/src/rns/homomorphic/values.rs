@@ -46,6 +46,15 @@ impl Values {
         self.len() == 1
     }
 
+    /// The bit that every value is; `None` if they are no bit, or differ.
+    pub fn bit(&self) -> Option<bool> {
+        let all = |of: &dyn Fn(i64) -> bool| [false, true].into_iter().find(|&bit| of(i64::from(bit)));
+        match self {
+            Self::Complex(values) => all(&|bit| values.iter().all(|&value| value == Complex::from(bit as f64))),
+            Self::Integer(values) => all(&|bit| values.iter().all(|&value| value == bit)),
+        }
+    }
+
     /// Largest absolute value.
     pub fn magnitude(&self) -> f64 {
         match self {

@@ -86,10 +86,7 @@ fn inner_product(
     for (&digit, &row) in digits.iter().zip(rows) {
         let limbs = builder.limbs(digit).clone();
         let factor = builder.key(key, row, part, limbs)?;
-        sum = Some(match sum {
-            None => builder.multiply(digit, factor)?,
-            Some(sum) => builder.multiply_add(digit, factor, sum)?,
-        });
+        sum = Some(builder.accumulate(digit, factor, sum)?);
     }
     // The check ensures that there is a digit.
     Ok(sum.unwrap_or(ValueId(0)))

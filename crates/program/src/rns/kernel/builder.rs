@@ -222,6 +222,17 @@ impl KernelBuilder {
         self.one(OpKind::MultiplyAdd, &[a, b, c])
     }
 
+    /// a·b + `sum`, or a·b without a sum yet: a step of a key switch's inner product.
+    ///
+    /// # Errors
+    /// As [`Self::multiply_add`].
+    pub fn accumulate(&mut self, a: ValueId, b: ValueId, sum: Option<ValueId>) -> Result<ValueId, KernelError> {
+        match sum {
+            None => self.multiply(a, b),
+            Some(sum) => self.multiply_add(a, b, sum),
+        }
+    }
+
     /// [`OpKind::Scale`] by the integer with the residues `factors`, one for each limb.
     ///
     /// # Errors

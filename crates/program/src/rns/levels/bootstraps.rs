@@ -104,6 +104,7 @@ impl<'a> Cuts<'a> {
                 let available = operands.map(|operand| levels[operand.index()]).min().unwrap_or(0);
                 let level = match &node.op {
                     Op::Input { level, .. } => Some(level.unwrap_or(self.rules.top)),
+                    Op::Selector { .. } => Some(self.rules.top),
                     Op::ModSwitch { level } => (*level <= available).then_some(*level),
                     Op::Bootstrap { .. } | Op::Lookup { .. } => (available >= self.needed).then_some(self.restored),
                     _ => available.checked_sub(levels_used(self.program, id)),

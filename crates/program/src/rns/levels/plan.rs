@@ -200,6 +200,7 @@ pub(super) fn highest_levels(program: &Program, rules: &PlanRules) -> Result<Vec
         let level = match &node.op {
             Op::Input { level: Some(level), .. } if *level > rules.top => return Err(raised(*level, rules.top)),
             Op::Input { level, .. } => level.unwrap_or(rules.top),
+            Op::Selector { .. } => rules.top,
             Op::Constant { .. } => 0,
             Op::ModSwitch { level } if *level > available => return Err(raised(*level, available)),
             Op::ModSwitch { level } => *level,
@@ -239,6 +240,7 @@ fn missing_levels(program: &Program, rules: &PlanRules) -> usize {
         let available = operands.map(|operand| levels[operand.index()]).min().unwrap_or(0);
         levels.push(match (&node.op, rules.bootstrapping) {
             (Op::Input { level, .. }, _) => level.unwrap_or(rules.top) as i64,
+            (Op::Selector { .. }, _) => rules.top as i64,
             (Op::Constant { .. }, _) => 0,
             (Op::ModSwitch { level }, _) => available.min(*level as i64),
             (Op::Bootstrap { .. } | Op::Lookup { .. }, Some((_, level))) => level as i64,

@@ -4,6 +4,7 @@
 //! readers need (two parts, the level's scale, a lower level) are computed at the first use and cached.
 
 use super::bootstrap::{Bootstrapping, BootstrappingLiteral};
+use super::gsw::GswRows;
 use super::regions::Regions;
 use super::{
     CiphertextValue, Lowering, LoweringError, PlaintextEncoder, Relinearisation, Rescaling, Result, RnsLowering,
@@ -130,6 +131,7 @@ pub fn lower_within(program: &Program, target: &Target<'_>, magnitudes: &[f64]) 
         outputs: Vec::new(),
         nodes: BTreeMap::new(),
         lookups: HashMap::new(),
+        selectors: HashMap::new(),
         overflow_log2: f64::NEG_INFINITY,
     };
     let stage = cancel::stage("lowering", program.nodes().len());
@@ -225,6 +227,7 @@ struct Pass<'a> {
     nodes: BTreeMap<NodeId, NodeState>,
     /// Results of lookups whose operand other tables were applied to before.
     lookups: HashMap<NodeId, CiphertextValue>,
+    selectors: HashMap<NodeId, GswRows>,
     overflow_log2: f64,
 }
 
@@ -256,6 +259,15 @@ impl Pass<'_> {
         let operand = |index: usize| node.operands[index];
         let value = match &node.op {
             Op::Constant { .. } => return Ok(()),
+            Op::Selector { name } => {
+                if self.lowering.model().parties > 1 {
+                    let problem = "only the owner of the whole secret key encrypts selectors; use keys of one owner";
+                    return Err(LoweringError::NotLowered { op: "selector", problem });
+                }
+                let limbs = self.lowering.chain().limbs(level);
+                self.selectors.insert(id, self.lowering.gsw_input(name, &limbs)?);
+                return Ok(());
+            }
             Op::Input { name, magnitude, .. } => {
                 let value = self.lowering.input(name, level, *magnitude)?;
                 self.inputs.push(self.port(name, &value));
@@ -335,6 +347,21 @@ impl Pass<'_> {
                 let problem = "its operand was not looked up; build the program anew";
                 let value = self.lookups.remove(&id).ok_or(LoweringError::NotLowered { op: "lookup", problem })?;
                 if value.level > level { self.lowering.lower_to(&value, level)? } else { value }
+            }
+            Op::Select => {
+                let mut choice = |index: usize| match &program.node(operand(index)).op {
+                    Op::Constant { values } => self.lowering.public(values, level),
+                    _ => self.at(operand(index), level),
+                };
+                let one = choice(1)?;
+                let zero = match &program.node(operand(2)).op {
+                    Op::Constant { values: Values::Complex(values) } if **values == [0.0.into()] => None,
+                    _ => Some(choice(2)?),
+                };
+                let problem = "its selector has no rows; build the program anew";
+                let rows =
+                    self.selectors.get(&operand(0)).ok_or(LoweringError::NotLowered { op: "select", problem })?;
+                self.lowering.select_slots(rows, &one, zero.as_ref())?
             }
             Op::Output { name } => {
                 let value = self.at(operand(0), level)?;

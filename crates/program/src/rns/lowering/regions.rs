@@ -214,6 +214,8 @@ impl Regions {
             }
             // A mean over repeated slots depends on several slots.
             Op::Input { .. }
+            | Op::Selector { .. }
+            | Op::Select
             | Op::Constant { .. }
             | Op::Rotate { .. }
             | Op::Conjugate

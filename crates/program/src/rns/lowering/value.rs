@@ -180,6 +180,17 @@ impl Noise {
         self.with_profile(|profile| profile.with_error(deviation, source.id()))
     }
 
+    /// The noise of one of two values.
+    pub fn either(&self, other: &Self, slots: usize) -> Self {
+        Self {
+            deviation: self.deviation.max(other.deviation),
+            systematic: self.systematic.max(other.systematic),
+            concentrated: self.concentrated.max(other.concentrated),
+            magnitude: self.magnitude.max(other.magnitude),
+            ..self.clone().settled().plus(&other.clone().settled(), 1.0, slots)
+        }
+    }
+
     /// The noise after a bootstrapping that adds the errors of `own` and multiplies the phase by `factor`.
     pub fn restored(self, own: &Self, factor: f64, source: Source) -> Self {
         let mut restored = self.times(1.0.into(), factor.into());

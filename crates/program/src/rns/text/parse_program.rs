@@ -58,10 +58,12 @@ fn node(lexer: &mut Lexer<'_>, scheme: Scheme) -> Result<(Op, Vec<NodeId>)> {
     let place = lexer.here();
     let word = lexer.word("an operation")?;
     let name: Arc<str> = match word {
-        "input" | "output" => lexer.quoted_text("a name")?.into(),
+        "input" | "selector" | "output" => lexer.quoted_text("a name")?.into(),
         _ => "".into(),
     };
-    let operands: Vec<NodeId> = lexer.values()?.into_iter().map(NodeId).collect();
+    // Nothing follows a selector's name, so that the next value is the next node.
+    let operands = if word == "selector" { Vec::new() } else { lexer.values()? };
+    let operands: Vec<NodeId> = operands.into_iter().map(NodeId).collect();
     let op = match word {
         "input" => {
             lexer.expect("magnitude")?;
@@ -69,6 +71,7 @@ fn node(lexer: &mut Lexer<'_>, scheme: Scheme) -> Result<(Op, Vec<NodeId>)> {
             let level = if lexer.accept("level")? { Some(lexer.usize()?) } else { None };
             Op::Input { name, level, magnitude }
         }
+        "selector" => Op::Selector { name },
         "constant" => Op::Constant { values: values(lexer, scheme)? },
         "add" => Op::Add,
         "sub" => Op::Sub,
@@ -120,6 +123,7 @@ fn node(lexer: &mut Lexer<'_>, scheme: Scheme) -> Result<(Op, Vec<NodeId>)> {
             Op::Lookup { table: Arc::new(table) }
         }
         "bootstrap" => Op::Bootstrap { slots: if lexer.accept("slots")? { Some(lexer.usize()?) } else { None } },
+        "select" => Op::Select,
         "output" => Op::Output { name },
         other => {
             let expected = "an operation of homomorphic programs";

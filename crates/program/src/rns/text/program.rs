@@ -34,7 +34,7 @@ impl Program {
         writeln!(f)?;
         for (id, node) in self.iter() {
             write!(f, "{id} = {}", op_name(&node.op))?;
-            if let Op::Input { name, .. } | Op::Output { name } = &node.op {
+            if let Op::Input { name, .. } | Op::Selector { name } | Op::Output { name } = &node.op {
                 write!(f, " {name:?}")?;
             }
             for (index, operand) in node.operands.iter().enumerate() {

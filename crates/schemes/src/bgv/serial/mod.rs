@@ -9,7 +9,7 @@ mod payload;
 mod tests;
 
 pub use crate::serial::{FileError, FormatError, Storable, load, save};
-pub use payload::{Ciphertexts, EvaluationKeys};
+pub use payload::{Ciphertexts, EvaluationKeys, Selector};
 
 use super::Parameters;
 use crate::serial::{Family, file_kinds};
@@ -23,6 +23,8 @@ file_kinds! {
     Ciphertexts = 3, "BGV ciphertexts";
     /// [`BgvPublicKey`](super::BgvPublicKey).
     PublicKey = 4, "a BGV public key";
+    /// [`Selector`].
+    Selector = 5, "a selector of BGV";
 }
 
 /// BGV's files.

@@ -4,6 +4,7 @@ use std::io::Cursor;
 
 use super::*;
 use crate::bgv::{BgvPublicKey, ClientKey, sets};
+use crate::gsw::GswCiphertext;
 use crate::port::Port;
 use crate::progress::no_progress;
 use crate::rns::KeyId;
@@ -40,6 +41,12 @@ fn keys(client: &ClientKey) -> EvaluationKeys {
     EvaluationKeys { parameters: client.parameters().clone(), generation: client.generation(), keys }
 }
 
+fn selector(client: &ClientKey, limbs: usize) -> Selector {
+    let ciphertext = client.encrypt_selector(true, &client.parameters().limbs(limbs)).expect("an encryption");
+    let (parameters, generation) = (client.parameters().clone(), client.generation());
+    Selector { parameters, generation, port: Port::for_tests(), ciphertext }
+}
+
 /// Recomputes the checksum.
 fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes.truncate(bytes.len() - 32);
@@ -60,6 +67,16 @@ fn everything_comes_back() {
         let keys = keys(&client);
         let back = read::<EvaluationKeys>(&bytes(&keys)).expect("keys");
         assert!(back.keys.iter().eq(keys.keys.iter()), "{name}");
+        for limbs in [1, client.parameters().q_limbs()] {
+            let written = selector(&client, limbs);
+            let back = read::<Selector>(&bytes(&written)).expect("a selector").ciphertext.polynomials();
+            assert!(back == written.ciphertext.polynomials(), "{name}");
+            let (ring, gadget) = (client.parameters().ring(), client.parameters().gadget_over(back[0].limbs()));
+            let unseeded = GswCiphertext::of_polynomials(ring, &gadget, &back).expect("its polynomials");
+            let written = Selector { ciphertext: unseeded, ..written };
+            let again = read::<Selector>(&bytes(&written)).expect("a selector").ciphertext.polynomials();
+            assert!(again == back && GswCiphertext::of_polynomials(ring, &gadget, &back[1..]).is_none(), "{name}");
+        }
         let written = ciphertexts(&client);
         assert!(read::<Ciphertexts>(&bytes(&written)).expect("ciphertexts") == written, "{name}");
     }
@@ -85,6 +102,13 @@ fn damage_is_found() {
         damaged[place] ^= 0x41;
         assert!(read::<BgvPublicKey>(&damaged).is_err() && read::<BgvPublicKey>(&public[..place]).is_err(), "{place}");
         let _ = read::<BgvPublicKey>(&with_checksum(damaged));
+    }
+    let bit = bytes(&selector(&client, 2));
+    for place in (0..900).chain((900..bit.len()).step_by(10_007)) {
+        let mut damaged = bit.clone();
+        damaged[place] ^= 0x41;
+        assert!(read::<Selector>(&damaged).is_err() && read::<Selector>(&bit[..place]).is_err(), "{place}");
+        let _ = read::<Selector>(&with_checksum(damaged));
     }
     let error = read::<ClientKey>(&public).expect_err("no secret").to_string();
     assert!(error.contains("a BGV public key, not a BGV client key"), "{error}");

@@ -11,7 +11,7 @@ mod payload;
 mod tests;
 
 pub use crate::serial::{FileError, FormatError, Storable, load, save};
-pub use payload::{Ciphertexts, EvaluationKeys};
+pub use payload::{Ciphertexts, EvaluationKeys, Selector};
 
 use super::Parameters;
 use crate::serial::{Family, file_kinds};
@@ -25,6 +25,8 @@ file_kinds! {
     EvaluationKeys = 3, "CKKS evaluation keys";
     /// [`Ciphertexts`].
     Ciphertexts = 4, "CKKS ciphertexts";
+    /// [`Selector`].
+    Selector = 5, "a selector of CKKS";
 }
 
 /// CKKS's files.

@@ -5,6 +5,7 @@ use crate::ckks::ciphertext::CkksCiphertext;
 use crate::ckks::client_key::{ClientKey, PublicEncryptionKey};
 use crate::ckks::parameters::Parameters;
 use crate::generation::KeyGeneration;
+use crate::gsw::{self, GswCiphertext};
 use crate::port::Port;
 use crate::random::MaskSeed;
 use crate::rns::serial::{
@@ -36,6 +37,18 @@ pub struct Ciphertexts {
     /// The program's input or output.
     pub port: Port,
     pub ciphertexts: Vec<CkksCiphertext>,
+}
+
+/// An encrypted bit that selects, and its parameter set.
+#[derive(Clone, Debug)]
+pub struct Selector {
+    /// The parameter set.
+    pub parameters: Parameters,
+    /// The client's key generation.
+    pub generation: KeyGeneration,
+    /// The program's input.
+    pub port: Port,
+    pub ciphertext: GswCiphertext,
 }
 
 /// Maximum number of ciphertexts in a file.
@@ -224,5 +237,35 @@ impl Storable for Ciphertexts {
         }
         expect_length("the ciphertexts", length, before - reader.left())?;
         Ok(Self { parameters, generation, port, ciphertexts })
+    }
+}
+
+/// The payload is the port, then the rows as switching keys.
+impl Storable for Selector {
+    type Family = Ckks;
+    const KIND: Kind = Kind::Selector;
+
+    fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    fn payload_bytes(&self) -> u64 {
+        KeyGeneration::BYTES + self.port.bytes() + self.ciphertext.file_bytes()
+    }
+
+    fn write_payload(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
+        self.generation.write(sink)?;
+        self.port.write(sink)?;
+        self.ciphertext.write(sink)
+    }
+
+    fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
+        let before = reader.left();
+        let generation = KeyGeneration::read(reader)?;
+        let port = Port::read(reader)?;
+        let ring = ring_of(&parameters)?;
+        let ciphertext = GswCiphertext::read(&ring, parameters.gadget_of(gsw::ID), reader)?;
+        expect_length("the selector", length, before - reader.left())?;
+        Ok(Self { parameters, generation, port, ciphertext })
     }
 }

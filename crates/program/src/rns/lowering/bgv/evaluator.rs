@@ -7,6 +7,7 @@ use super::{BgvError, Result};
 use crate::rns::homomorphic::Values;
 use crate::rns::kernel::{LimbSet, ValueId};
 use crate::rns::levels::{Chain, Scale};
+use crate::rns::lowering::gsw::GswRows;
 use crate::rns::lowering::{CiphertextValue, Lowering, Noise as SlotNoise};
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
@@ -410,12 +411,12 @@ impl<'l, 'a> Evaluator<'l, 'a> {
                 return Ok((self.switch_scaled(a, limbs, scale)?, b.clone()));
             }
         }
-        let a = self.select(a, limbs)?;
+        let a = self.restricted(a, limbs)?;
         Ok((self.multiply_integer(&a, r)?, self.multiply_integer(b, s)?))
     }
 
     /// `value` restricted to its first `limbs` limbs, without division.
-    fn select(&mut self, value: &BgvValue, limbs: usize) -> Result<BgvValue> {
+    fn restricted(&mut self, value: &BgvValue, limbs: usize) -> Result<BgvValue> {
         if limbs >= value.state.limbs {
             return Ok(value.clone());
         }
@@ -498,6 +499,69 @@ impl<'l, 'a> Evaluator<'l, 'a> {
             value.state.noise.plus(self.rules.key_switch(value.state.limbs, value.state.log2_t, KeyErrors::Drawn));
         let parts = self.emit(&[&value], |lowering, of| Ok(lowering.automorphism(&of[0], element)?.parts))?;
         self.checked(BgvValue { state: State { noise, ..value.state }, parts })
+    }
+
+    /// A selector's rows for products over the first `limbs` limbs; none in a dry run.
+    ///
+    /// # Errors
+    /// [`BgvError::Unsupported`] if several parties have shares of the secret.
+    pub fn selector(&mut self, name: &str, limbs: usize) -> Result<GswRows> {
+        if self.rules.model().parties > 1 {
+            let remedy = "only the owner of the whole secret key encrypts selectors; use keys of one owner";
+            return Err(BgvError::Unsupported { op: "selector", remedy });
+        }
+        match &mut self.lowering {
+            None => Ok(GswRows::default()),
+            Some(lowering) => Ok(lowering.gsw_input(name, &LimbSet::range(0..limbs as u16))?),
+        }
+    }
+
+    /// A public vector as a ciphertext without a mask, like one in the state `like`.
+    ///
+    /// # Errors
+    /// [`BgvError::Lowering`] if the vector cannot be encoded.
+    pub fn public(&mut self, public: &Values, like: State) -> Result<BgvValue> {
+        let model = self.rules.model();
+        let noise =
+            if one_integer(public).is_some() { model.constant(like.log2_t) } else { model.message(like.log2_t) };
+        let (factor, limbs) = (self.smaller(like.log2_t).reduce(like.factor), LimbSet::range(0..like.limbs as u16));
+        let parts = self.emit(&[], |lowering, _| {
+            Ok(vec![lowering.plaintext("select", public, Scale::Factor(factor), &limbs)?])
+        })?;
+        Ok(BgvValue { state: State { noise, quadratic: false, ..like }, parts })
+    }
+
+    /// `one` if the bit of `rows` is 1, otherwise `zero`, or an encryption of zeros.
+    ///
+    /// # Errors
+    /// [`BgvError::Noise`].
+    pub fn select(&mut self, rows: &GswRows, one: &BgvValue, zero: Option<&BgvValue>) -> Result<BgvValue> {
+        let one = self.linear(one)?;
+        let (one, zero) = match zero {
+            None => (one, None),
+            Some(zero) => {
+                let zero = self.linear(zero)?;
+                let (mut one, mut zero) = self.aligned(&one, &zero)?;
+                // The factors may differ by a multiple of the smaller t, which is the result's plaintext modulus.
+                zero.state.factor = one.state.factor;
+                one.state.log2_t = one.state.log2_t.min(zero.state.log2_t);
+                zero.state.log2_t = one.state.log2_t;
+                (one, Some(zero))
+            }
+        };
+        self.count("select", one.state.limbs);
+        let added = self.rules.external_product(one.state.limbs, one.state.log2_t);
+        let (noise, parts) = match &zero {
+            None => {
+                let parts = self.emit(&[&one], |lowering, of| Ok(lowering.external_product(&of[0], rows)?.parts))?;
+                (one.state.noise.plus(added), parts)
+            }
+            Some(zero) => {
+                let parts = self.emit(&[zero, &one], |lowering, of| Ok(lowering.cmux(rows, &of[0], &of[1])?.parts))?;
+                (one.state.noise.either(zero.state.noise).plus(added), parts)
+            }
+        };
+        self.checked(BgvValue { state: State { noise, ..one.state }, parts })
     }
 
     /// `value` plus or minus a public vector.

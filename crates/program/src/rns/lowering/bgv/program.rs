@@ -5,6 +5,7 @@ use super::{bootstrap, expand};
 use crate::rns::homomorphic::{Node, NodeId, Op, Program, Scheme, Values, op_name};
 use crate::rns::kernel::{KernelProgram, KeyUse, LimbSet, PublicPolynomial};
 use crate::rns::levels::{Chain, Scale};
+use crate::rns::lowering::gsw::GswRows;
 use crate::rns::lowering::{Lowering, PlaintextEncoder, RnsLowering};
 use crate::rns::noise::{Encryption, NoiseModel as SlotModel};
 use polyfabric_kernels::automorphism::GaloisElement;
@@ -28,8 +29,10 @@ pub struct BgvPort {
 /// Limbs, correction factors and noise of a whole program.
 #[derive(Clone, Debug)]
 pub struct BgvPlan {
-    /// Encryption of the inputs: all over the fewest limbs with which the program decrypts.
+    /// Encryption of the inputs.
     pub inputs: Vec<BgvPort>,
+    /// Limbs of inputs and of selected public vectors: the fewest with which the program decrypts.
+    pub limbs: usize,
     /// Encryption of the outputs.
     pub outputs: Vec<BgvPort>,
     /// State of every node that is not public.
@@ -38,6 +41,8 @@ pub struct BgvPlan {
     pub steps: Steps,
     /// The weakest guarantees along the execution.
     pub held: Held,
+    /// Limbs of the ciphertexts that each selector multiplies; 1 if none.
+    pub selectors: BTreeMap<NodeId, usize>,
 }
 
 #[derive(Clone, Debug)]
@@ -152,7 +157,7 @@ fn plan_with(program: &Program, parameters: &Parameters, choice: &RnsLowering, s
     let rules = rules(parameters, choice)?;
     let run = |limbs: usize| {
         let mut evaluator = Evaluator::dry(&chain, &rules)?;
-        walk(program, &mut evaluator, limbs, parameters, sizes)
+        walk(program, &mut evaluator, limbs, parameters, sizes, BTreeMap::new())
     };
     // The budget increases with the limbs, so bisect for the fewest.
     let most = run(rules.limbs())?;
@@ -182,7 +187,6 @@ pub fn lower(
     let plan = plan_with(program, parameters, choice, &sizes)?;
     let chain = chain(parameters, parameters.key_noise_factor())?;
     let rules = rules(parameters, choice)?;
-    let limbs = plan.inputs.iter().map(|port| port.state.limbs).max().unwrap_or(1);
     let encoder = SlotEncoder(encoder);
     let model = rules.model();
     let slots = SlotModel {
@@ -194,7 +198,7 @@ pub fn lower(
     };
     let mut lowering = Lowering::new(program.name(), &chain, choice.clone(), slots, &encoder)?;
     let mut evaluator = Evaluator::emitting(&mut lowering, &rules)?;
-    let plan = walk(program, &mut evaluator, limbs, parameters, &sizes)?;
+    let plan = walk(program, &mut evaluator, plan.limbs, parameters, &sizes, plan.selectors)?;
     let kernel = lowering.finish()?;
     let keys = kernel.keys();
     Ok(BgvLowered { kernel, plan, keys })
@@ -206,19 +210,22 @@ fn walk(
     limbs: usize,
     parameters: &Parameters,
     sizes: &PublicSizes,
+    selectors: BTreeMap<NodeId, usize>,
 ) -> Result<BgvPlan> {
     let mut walk = Walk {
         program,
-        limbs,
         parameters,
         t: parameters.plaintext_modulus().modulus(),
         values: vec![None; program.nodes().len()],
+        rows: BTreeMap::new(),
         plan: BgvPlan {
             inputs: Vec::new(),
+            limbs,
             outputs: Vec::new(),
             nodes: BTreeMap::new(),
             steps: Steps::new(),
             held: evaluator.held(),
+            selectors,
         },
     };
     let most = evaluator.rules().limbs();
@@ -232,6 +239,12 @@ fn walk(
             lowering.set_origin(Some(id));
         }
         evaluator.name(op_name(&node.op));
+        if let Op::Selector { name } = &node.op {
+            let limbs = *walk.plan.selectors.entry(id).or_insert(1);
+            let rows = evaluator.selector(name, limbs).map_err(|source| at(id, node, source))?;
+            walk.rows.insert(id, rows);
+            continue;
+        }
         let sizes = sizes.get(&id).map_or(&[][..], Vec::as_slice);
         let adapted = |source: BgvError| if low { source.below_the_top() } else { source };
         let value = walk.node(evaluator, node, sizes).map_err(|source| at(id, node, adapted(source)))?;
@@ -244,14 +257,42 @@ fn walk(
 
 struct Walk<'p> {
     program: &'p Program,
-    limbs: usize,
     parameters: &'p Parameters,
     t: Modulus,
     values: Vec<Option<BgvValue>>,
+    /// Those of the selectors.
+    rows: BTreeMap<NodeId, GswRows>,
     plan: BgvPlan,
 }
 
 impl Walk<'_> {
+    fn select(&mut self, evaluator: &mut Evaluator<'_, '_>, node: &Node) -> Result<BgvValue> {
+        let [bit, one, zero] = node.operands[..] else { return Err(BgvError::NotBgv) };
+        let encrypted = |id: NodeId| self.values[id.index()].as_ref();
+        let public = |id: NodeId| match &self.program.node(id).op {
+            Op::Constant { values } => Some(values),
+            _ => None,
+        };
+        let log2_t = (self.t.value() as f64).log2();
+        let fresh = State { limbs: self.plan.limbs, factor: 1, noise: Noise::NONE, log2_t, quadratic: false };
+        // Public choices get the state of the encrypted one, if there is one.
+        let like = encrypted(one).or(encrypted(zero)).map_or(fresh, |value| value.state);
+        let mut choice = |id: NodeId| match public(id) {
+            Some(values) => evaluator.public(values, like),
+            None => encrypted(id).cloned().ok_or(BgvError::NotBgv),
+        };
+        let chosen = choice(one)?;
+        let other = match public(zero) {
+            Some(Values::Integer(values)) if **values == [0] => None,
+            _ => Some(choice(zero)?),
+        };
+        let rows = self.rows.get(&bit).ok_or(BgvError::NotBgv)?;
+        let value = evaluator.select(rows, &chosen, other.as_ref())?;
+        let limbs = self.plan.selectors.entry(bit).or_insert(1);
+        *limbs = value.state.limbs.max(*limbs);
+        Ok(value)
+    }
+
     fn node(&mut self, evaluator: &mut Evaluator<'_, '_>, node: &Node, sizes: &[Noise]) -> Result<BgvValue> {
         let degree = evaluator.rules().model().degree;
         let operand = |index: usize| {
@@ -266,7 +307,7 @@ impl Walk<'_> {
         match &node.op {
             Op::Input { name, level, .. } => {
                 let (limbs, most) =
-                    (level.map_or(self.limbs, |level| level.saturating_add(1)), evaluator.rules().limbs());
+                    (level.map_or(self.plan.limbs, |level| level.saturating_add(1)), evaluator.rules().limbs());
                 if limbs > most {
                     return Err(BgvError::Limbs { wanted: limbs, limbs: most });
                 }
@@ -275,7 +316,9 @@ impl Walk<'_> {
                 self.plan.inputs.push(BgvPort { name: name.to_string(), state: value.state, smudging: None });
                 Ok(value)
             }
-            Op::Constant { .. } | Op::MulPlainScaled { .. } | Op::Lookup { .. } => Err(BgvError::NotBgv),
+            Op::Selector { .. } | Op::Constant { .. } | Op::MulPlainScaled { .. } | Op::Lookup { .. } => {
+                Err(BgvError::NotBgv)
+            }
             Op::Add => evaluator.add(operand(0)?, operand(1)?, false),
             Op::Sub => evaluator.add(operand(0)?, operand(1)?, true),
             Op::Neg => evaluator.negate(operand(0)?),
@@ -311,6 +354,7 @@ impl Walk<'_> {
                 Values::Integer(coefficients) => expand::polynomial(evaluator, operand(0)?, coefficients, self.t),
                 Values::Complex(_) => Err(BgvError::NotBgv),
             },
+            Op::Select => self.select(evaluator, node),
             Op::Bootstrap { .. } => bootstrap::refresh(evaluator, operand(0)?, self.parameters),
             Op::Output { name } => {
                 let (mut value, smudging) = evaluator.output(name, operand(0)?)?;

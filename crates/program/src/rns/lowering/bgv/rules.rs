@@ -5,7 +5,6 @@ use crate::rns::levels::Chain;
 use crate::rns::lowering::RnsLowering;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_schemes::bgv::noise::{DigitSize, Noise, NoiseModel, Spread};
-use polyfabric_schemes::gsw::noise::GadgetSize;
 use polyfabric_schemes::joint::Smudging;
 use polyfabric_schemes::rns::{GadgetLiteral, KeyErrors};
 
@@ -146,16 +145,21 @@ impl Rules {
         digits
     }
 
-    /// The gadget over the first `limbs` limbs, for ring-GSW's noise formulas.
-    pub fn gadget_size(&self, limbs: usize) -> GadgetSize {
-        let division = (self.special != 0).then(|| Self::spread(self.division, self.special));
-        GadgetSize { digits: self.digits(limbs), log2_special: self.log2_special, division }
-    }
-
     /// The noise that a key switch over the first `limbs` limbs adds to a ciphertext whose errors are multiples of 2^`log2_t`.
     pub fn key_switch(&self, limbs: usize, log2_t: f64, errors: KeyErrors) -> Noise {
+        self.after_division(self.model.inner_product(self.log2_key_t, &self.digits(limbs), errors), log2_t)
+    }
+
+    /// The noise that a ring-GSW external product over the first `limbs` limbs adds: inner products of the body's digits and of the mask's.
+    pub fn external_product(&self, limbs: usize, log2_t: f64) -> Noise {
+        let inner = self.model.inner_product(self.log2_key_t, &self.digits(limbs), KeyErrors::Drawn);
+        self.after_division(inner.plus(inner), log2_t)
+    }
+
+    /// The noise `inner` of inner products after the ModDown by P.
+    fn after_division(&self, inner: Noise, log2_t: f64) -> Noise {
+        let inner = inner.scale(-self.log2_special);
         let rounded = Self::spread(self.division, self.special);
-        let inner = self.model.inner_product(self.log2_key_t, &self.digits(limbs), errors).scale(-self.log2_special);
         if self.special == 0 { inner } else { inner.plus(self.model.rounding(log2_t, rounded)) }
     }
 

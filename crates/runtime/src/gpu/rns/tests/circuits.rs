@@ -19,7 +19,7 @@ struct Bench {
     chain: Chain,
 }
 
-/// A program of one input, and its result.
+/// A program of one vector "x", and of a selector if there is another input, which is 1; and its result.
 struct Circuit {
     kernel: KernelProgram,
     input: CiphertextValue,
@@ -71,8 +71,10 @@ impl Bench {
         let keys = self.client.evaluation_keys(&ids, KeyStorage::BYTES, None, &no_progress).unwrap();
         let values: Vec<_> = self.values().iter().map(|value| ckks::Complex::new(value.re, value.im)).collect();
         let encrypted = self.client.encrypt_at(&values, input.level, input.scale.real()).unwrap().into_ciphertext();
+        let bit = self.client.encrypt_selector(true, encrypted.limbs()).unwrap().polynomials();
+        let given = |name: &str| if name == "x" { &encrypted.parts } else { &bit };
         let parts: Vec<&RnsPolynomial> =
-            kernel.inputs().map(|(_, part, _, _)| &encrypted.parts[usize::from(part)]).collect();
+            kernel.inputs().map(|(name, part, _, _)| &given(name)[usize::from(part)]).collect();
         let on_cpu = cpu::Executor::new(kernel, &keys).unwrap().run(&parts, &NoProgress).unwrap();
         let on_card = on_card(kernel, &keys, &parts, ThreadOrder::Backwards);
         assert!(on_card == on_cpu, "words differ");
@@ -97,6 +99,12 @@ fn products_rotations_and_matrices_decrypt_as_on_the_processor() {
     let turned = bench.circuit(top, |lowering, x| lowering.rotate(x, 5).unwrap());
     let expected: Vec<Complex> = (0..slots).map(|slot| values[(slot + 5) % slots]).collect();
     assert!(bench.run(&turned, &expected) < 1e-4);
+    let selected = bench.circuit(top, |lowering, x| {
+        let rows = lowering.gsw_input("bit", &bench.chain.limbs(x.level)).unwrap();
+        let turned = lowering.rotate(x, 5).unwrap();
+        lowering.select_slots(&rows, &turned, Some(x)).unwrap()
+    });
+    assert!(bench.run(&selected, &expected) < 1e-4);
     // A matrix of eight diagonals: hoisted rotations of one ciphertext.
     let diagonal = |by: i64| (0..slots).map(|slot| Complex::new((slot as f64 + by as f64).cos() / 8.0, 0.0)).collect();
     let of: Vec<(i64, Vec<Complex>)> = (0..8).map(|by| (by, diagonal(by))).collect();
