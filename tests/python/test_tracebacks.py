@@ -6,9 +6,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import polyfabric as pf
 import pytest
+from polyfabric.language.place import source
 
 HEAD = """import polyfabric as pf
 
@@ -94,3 +96,19 @@ def test_a_users_own_cause_stays_and_a_circle_of_causes_ends() -> None:
 
     with pytest.raises(pf.errors.InputError):
         pf.program(x=pf.Int(0, 7))(lambda x: pf.lookup(x, circular))
+
+
+def test_a_location_in_a_notebook_names_its_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = {"/tmp/ipykernel_7/123.py": ("Cell", "In[3]")}
+    shell = SimpleNamespace(compile=SimpleNamespace(format_code_name=cells.get))
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    assert source("/tmp/ipykernel_7/123.py", 4) == ("In[3]", 4)
+    assert source("/elsewhere/own.py", 4) == ("own.py", 4)
+
+
+def test_an_unknown_name_is_compared_with_the_inputs_first() -> None:
+    plus = pf.program(x=pf.Int(0, 7))(lambda x: x + 1)
+    for wrong, right in {"zone": "x", "wdths": "widths"}.items():
+        with pytest.raises(pf.errors.InputError) as found:
+            plus.run(**{wrong: 3})
+        assert right in str(found.value).replace("'", " ").replace("?", " ").split()
