@@ -47,6 +47,7 @@ impl<T: Element> Backend<T> {
             bootstrap_gadget: gadget(bootstrap.decomposition_base_log().0, bootstrap.decomposition_level_count().0),
             key_switch_gadget: key_switch
                 .map(|key| gadget(key.decomposition_base_log().0, key.decomposition_level_count().0)),
+            circuit: None,
             lwe_noise_log2: log2("LWE", deviations.lwe)?,
             glwe_noise_log2: log2("GLWE", deviations.glwe)?,
             sources: BTreeMap::new(),

@@ -9,6 +9,7 @@ use crate::memory::NextUse;
 use crate::modular::Modulus;
 use crate::ntt::EvaluationOrder;
 use crate::ring::RingDegree;
+use crate::torus::Torus;
 use thiserror::Error;
 
 /// g, an odd number modulo 2N.
@@ -95,6 +96,21 @@ impl GaloisElement {
             let word = polynomial[exponent & (count - 1)];
             *target = if exponent < count || word == 0 { word } else { modulus.value() - word };
             exponent = (exponent + step) & mask;
+        }
+    }
+
+    /// result ← polynomial(X^g), for torus coefficients.
+    ///
+    /// # Panics
+    /// Unless both have N elements.
+    pub fn apply_torus<T: Torus>(self, polynomial: &[T], result: &mut [T]) {
+        let count = self.degree.get();
+        assert_eq!([polynomial.len(), result.len()], [count; 2], "a polynomial has N coefficients");
+        let mask = 2 * count - 1;
+        let mut exponent = 0;
+        for &element in polynomial {
+            result[exponent & (count - 1)] = if exponent < count { element } else { element.wrapping_neg() };
+            exponent = (exponent + self.value) & mask;
         }
     }
 

@@ -23,6 +23,7 @@ pub mod ntt;
 pub mod primes;
 pub mod ring;
 pub mod rotation;
+pub mod row_product;
 pub mod sample_extract;
 pub mod torus;
 

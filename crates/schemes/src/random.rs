@@ -43,6 +43,8 @@ pub enum Purpose {
     PartySecret = 6,
     /// What hides a secret that is shared among parties.
     Sharing = 7,
+    /// Rows of the circuit-bootstrapping key.
+    CircuitKey = 8,
 }
 
 /// The two seeds, independent of each other, from which keys or ciphertexts are made.

@@ -98,3 +98,23 @@ fn elements_are_a_group() {
         );
     }
 }
+
+#[test]
+fn torus_polynomials_follow_the_definition() {
+    let degree = RingDegree::new(256).unwrap();
+    let mut generator = ChaCha8Rng::seed_from_u64(3);
+    let x: Vec<u64> = (0..256).map(|_| generator.random()).collect();
+    let short: Vec<u32> = x.iter().map(|&word| word as u32).collect();
+    for g in (1..512).step_by(2) {
+        let element = GaloisElement::new(degree, g).unwrap();
+        let (mut image, mut short_image) = (vec![0; 256], vec![0; 256]);
+        element.apply_torus(&x, &mut image);
+        element.apply_torus(&short, &mut short_image);
+        for (place, &word) in x.iter().enumerate() {
+            // X^(place·g), with X^256 = −1.
+            let (wraps, at) = (place * g / 256, place * g % 256);
+            let expected = if wraps % 2 == 0 { word } else { word.wrapping_neg() };
+            assert_eq!((image[at], short_image[at]), (expected, expected as u32), "g = {g}");
+        }
+    }
+}

@@ -20,4 +20,5 @@ mod primes;
 mod properties;
 mod random;
 mod rotation;
+mod row_product;
 mod sample_extract;

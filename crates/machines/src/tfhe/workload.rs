@@ -2,7 +2,7 @@
 //! resolved through gathers and concatenations.
 
 use polyfabric_kernels::cancel;
-use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind, TableChoice, ValueId};
+use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind, TableChoice, ValueId, ValueType};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -117,6 +117,10 @@ pub enum WorkloadError {
     Unrolled { unrolling: u32 },
     #[error("operation %{operation} is a key switch, and set `{set}` has no key-switch key: choose a set that has one")]
     NoKeySwitchKey { operation: u32, set: String },
+    #[error(
+        "operation %{operation} is of circuit bootstrapping, for which the machine has no unit: run the program on the processor, or write its wide tables as lookups of single values"
+    )]
+    Circuit { operation: u32 },
     #[error("the program `{name}` has no lookup, key switch or linear layer: there is nothing to time")]
     Empty { name: String },
 }
@@ -156,6 +160,10 @@ pub fn read(program: &KernelProgram) -> Result<Vec<Work>, WorkloadError> {
     if program.choice.key_unrolling != 1 {
         return Err(WorkloadError::Unrolled { unrolling: program.choice.key_unrolling });
     }
+    let circuit = program.ops.iter().position(|op| matches!(op.result, ValueType::Ggsw { .. }));
+    if let Some(operation) = circuit {
+        return Err(WorkloadError::Circuit { operation: operation as u32 });
+    }
     let switch = program.ops.iter().position(|op| matches!(op.kind, OpKind::KeySwitch { .. }));
     if let (Some(operation), None) = (switch, program.parameters.key_switch_gadget()) {
         let set = program.parameters.name().to_owned();
@@ -187,7 +195,7 @@ pub fn read(program: &KernelProgram) -> Result<Vec<Work>, WorkloadError> {
                 op: index,
                 sources: operand_items(program, &op.operands),
                 dimension: match op.result {
-                    polyfabric_program::tfhe::kernel::ValueType::Lwe { dimension, .. } => dimension,
+                    ValueType::Lwe { dimension, .. } => dimension,
                     _ => 0,
                 },
             })),

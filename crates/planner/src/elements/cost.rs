@@ -134,7 +134,7 @@ fn own_seconds<T: Torus>(kernel: &KernelProgram) -> Result<ClientSeconds, PlanEr
     let client = made()?;
     let batch = |value: ValueType| match value {
         ValueType::Lwe { kind, count, .. } => Some((kind, vec![T::default(); count])),
-        ValueType::Indices { .. } | ValueType::Glwe { .. } => None,
+        ValueType::Indices { .. } | ValueType::Glwe { .. } | ValueType::Ggsw { .. } => None,
     };
     let encrypted = |(kind, plaintexts): &(LweKind, Vec<T>)| client.encrypt(*kind, plaintexts).map_err(internal);
     let inputs: Vec<_> = kernel.inputs().filter_map(|(_, _, value)| batch(value)).collect();

@@ -38,7 +38,7 @@ impl Memory {
         let word = u64::from(set.torus_bits() / 8);
         let bytes = |result: ValueType| match result {
             ValueType::Lwe { count, dimension, .. } => count as u64 * (dimension as u64 + 1) * word,
-            ValueType::Indices { .. } | ValueType::Glwe { .. } => 0,
+            ValueType::Indices { .. } | ValueType::Glwe { .. } | ValueType::Ggsw { .. } => 0,
         };
         let inputs: u64 = kernel.inputs().map(|(_, _, result)| bytes(result)).sum();
         let outputs: u64 = kernel.outputs.iter().map(|output| bytes(kernel.op(output.value).result)).sum();

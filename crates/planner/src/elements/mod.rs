@@ -17,7 +17,7 @@ use crate::{DEFAULT_FAILURE_LOG2, Fault, PlanError};
 use polyfabric_machines::Machine;
 use polyfabric_machines::contract::tfhe;
 use polyfabric_program::tfhe::builtin::{self, BuiltIn};
-use polyfabric_program::tfhe::homomorphic::Program;
+use polyfabric_program::tfhe::homomorphic::{Op, Program};
 use polyfabric_program::tfhe::kernel::{KernelProgram, count};
 use polyfabric_program::tfhe::lowering::{KeySwitchOrder, TfheLowering, lower};
 use polyfabric_program::tfhe::noise::{Encryption, NoiseError, NoiseReport, expect_privacy_bits, report_encrypted};
@@ -127,6 +127,16 @@ impl ElementPlan {
     pub fn new(program: &Program, request: &Request<'_>) -> Result<Self, PlanError> {
         if let Some(bits) = request.circuit_privacy {
             expect_privacy_bits(bits).map_err(PlanError::of(Fault::Input))?;
+        }
+        let wide = program.nodes().iter().find(|node| matches!(node.op, Op::LookupWide { .. }));
+        if let (Some(machine), Some(node)) = (request.machine, wide) {
+            let place = node.location.as_ref().map_or(String::new(), |location| format!("{location}: "));
+            let (name, machine) = (program.name(), machine.name());
+            let message = format!(
+                "{place}{name} reads a wide table by circuit bootstrapping, for which {machine} has no unit; run it on the processor, or write \
+                 the table as lookups of single values"
+            );
+            return Err(PlanError::new(Fault::Machine, message));
         }
         let nodes = NODE_BYTES * program.nodes().len() as u64;
         expect_memory(program.name(), planning_bytes(program) + nodes, request.memory)?;

@@ -333,3 +333,38 @@ fn linear_programs_take_no_time_and_a_client_takes_some() {
     assert!(few.keys > 0.0 && few.encrypt > 0.0 && few.decrypt > 0.0, "{few:?}");
     assert!(many.encrypt > few.encrypt && many.decrypt > few.decrypt, "{few:?}, {many:?}");
 }
+
+/// The digits of two bits of a number, by a table of four bits.
+fn wide() -> Program {
+    let mut builder = Builder::new("wide").unwrap();
+    let x = builder.input("x", ElementType::Integer(Range::new(0, 3).unwrap()), 2).unwrap();
+    let table = Table::new(0, (0..16).map(|x| x * x / 4 % 4).collect()).unwrap();
+    let y = builder.lookup_wide(x, vec![2, 2], vec![table]).unwrap();
+    builder.output("y", y).unwrap();
+    builder.finish().unwrap()
+}
+
+#[test]
+fn wide_tables_are_planned_with_a_set_for_them_alone_and_on_the_processor_alone() {
+    let program = wide();
+    let (own, other) =
+        (sets::parameters("toy-256-circuit").unwrap(), sets::parameters("polyfabric-3-p128-t64").unwrap());
+    fn request<'a>(parameters: Option<&'a Parameters>, machine: Option<&'a Machine>) -> Request<'a> {
+        Request { parameters, machine, ..Request::default() }
+    }
+    let plan = ElementPlan::new(&program, &request(Some(&own), None)).unwrap();
+    assert!(plan.noise.log2_failure <= DEFAULT_FAILURE_LOG2 && plan.kernel.lookups() == 4);
+    let memory = Memory::of(&plan.kernel).unwrap();
+    let unrolling = own.unrolling(None).unwrap();
+    assert_eq!(memory.server_key, own.server_key_bytes(unrolling));
+    assert!(memory.server > memory.server_key);
+    let refused = |request: Request<'_>| ElementPlan::new(&program, &request).map(|plan| plan.noise).unwrap_err().fault;
+    assert_eq!(refused(request(Some(&other), None)), Fault::Program);
+    assert_eq!(refused(request(None, None)), Fault::Noise);
+    for machine in machines() {
+        assert_eq!(refused(request(Some(&own), Some(&machine))), Fault::Machine);
+        assert_eq!(refused(request(None, Some(&machine))), Fault::Machine);
+        // A kernel program that was read from its text reaches the mapper itself.
+        assert!(tfhe::map(&machine, &plan.kernel).is_err(), "{}", machine.name());
+    }
+}

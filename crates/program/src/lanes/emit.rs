@@ -153,6 +153,7 @@ impl<'p> Emitter<'p> {
                 let table = index / program.node(node.operands[0]).length;
                 self.lookup(node, operand(0), &Function::of_table(&tables[table], operand_type()), from, to)
             }
+            Op::LookupWide { .. } => Err(converted(node, "a wide table")),
             Op::Sign => {
                 let negative = if node.element == ElementType::Boolean { 0 } else { -1 };
                 self.lookup(node, operand(0), &Function::sign(operand_type(), negative), from, to)

@@ -17,7 +17,7 @@ mod emit;
 mod modulus;
 
 use crate::rns::homomorphic::{Program as SlotProgram, ProgramErrorCause as SlotErrorCause};
-use crate::tfhe::homomorphic::{ElementType, Node, NodeId, Program};
+use crate::tfhe::homomorphic::{ElementType, Node, NodeId, Op, Program};
 use crate::{Located, Location, MemoryBudget};
 use elements::Elements;
 use emit::Emitter;
@@ -93,6 +93,10 @@ pub enum LaneErrorCause {
         "a sum over the batch of values of {element}: on slots they have at most {most} in magnitude; sum their digits, or narrow the range"
     )]
     TooLarge { element: ElementType, most: u32 },
+    #[error(
+        "slots have no wide tables by circuit bootstrapping; write the table as lookups of single values, or use TFHE"
+    )]
+    Wide,
     #[error("{name}: all outputs are public; return at least one encrypted value")]
     AllPublic { name: String },
     #[error("{op}: {problem} in the conversion to slots; report this, and use TFHE")]
@@ -113,6 +117,9 @@ fn refuse<T>(cause: LaneErrorCause, location: Option<&Location>) -> Result<T> {
 /// [`LaneErrorCause`].
 pub fn convert(program: &Program, form: &Form, memory: MemoryBudget) -> Result<OnSlots> {
     let Form { batch, entries, .. } = *form;
+    if let Some(node) = program.nodes().iter().find(|node| matches!(node.op, Op::LookupWide { .. })) {
+        return refuse(LaneErrorCause::Wide, node.location.as_ref());
+    }
     if !(2..=MOST_MODULUS).contains(&entries) {
         return refuse(LaneErrorCause::Entries { entries }, None);
     }

@@ -3,6 +3,7 @@
 use super::{Device, GpuError, Launch, Shape, bytes_of, twiddles};
 use crate::Progress;
 use crate::tfhe::RunError;
+use crate::tfhe::circuit::{self, TableShape};
 use crate::tfhe::operations::{self, Batches, batch};
 use polyfabric_kernels::{Torus, cancel};
 use polyfabric_program::tfhe::kernel::{KernelProgram, TableChoice};
@@ -123,6 +124,9 @@ impl<T: Torus, D: Device> Executor<T, D> {
         inputs: &BTreeMap<String, LweBatch<T>>,
         progress: &dyn Progress,
     ) -> Result<Ran<T>, RunError> {
+        if circuit::is_used(program) {
+            return Err(RunError::NoCircuit { place: "the GPU" });
+        }
         let run = self.started(progress);
         let outputs = operations::run(&run, program, key, inputs)?;
         Ok(Ran { outputs, on_card: run.on_card.get().unwrap_or_default() })
@@ -232,6 +236,22 @@ impl<T: Torus, D: Device> Batches<T> for CardRun<'_, T, D> {
     type Lwe = Rows<D::Buffer>;
     type Exponents = Rows<D::Buffer>;
     type Glwe = Rows<D::Buffer>;
+    /// The GPU has no circuit bootstrapping.
+    type Ggsw = std::convert::Infallible;
+
+    fn circuit_bootstrap(&self, _: &Self::Glwe) -> Result<Self::Ggsw, RunError> {
+        Err(RunError::NoCircuit { place: "the GPU" })
+    }
+
+    fn packed_lookup(
+        &self,
+        _: TableShape,
+        (given, _): (&Self::Ggsw, &[u32]),
+        _: &TableChoice,
+        _: &[Vec<T>],
+    ) -> Result<Self::Glwe, RunError> {
+        match *given {}
+    }
 
     fn bring(&self, batch: &LweBatch<T>) -> Result<Self::Lwe, RunError> {
         let buffer = self.device().upload(bytes_of(batch.data()), "inputs")?;

@@ -52,6 +52,17 @@ pub enum RunError {
         "the program switches keys, but the server key of {set} holds no key-switch key; generate it for a set with a key-switch gadget"
     )]
     NoKeySwitchKey { set: String },
+    #[error(
+        "the program has circuit bootstrapping, but the server key of {set} holds no key for it; generate it for a set with circuit gadgets"
+    )]
+    NoCircuitKey { set: String },
+    #[error(
+        "the program has circuit bootstrapping, which {place} does not have; run it on the processor, or write its tables as lookups of single values"
+    )]
+    NoCircuit {
+        /// "the GPU", or an arithmetic.
+        place: &'static str,
+    },
     #[error("input {name:?} is missing; give {count} ciphertexts under the {} key", kind_name(*.kind))]
     MissingInput { name: String, count: usize, kind: LweKind },
     #[error("the program has no input {name:?}; its inputs are {known}")]

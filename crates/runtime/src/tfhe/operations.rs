@@ -1,6 +1,7 @@
 //! Executes a kernel program operation by operation on whole batches, on the CPU or on a card.
 
 use super::RunError;
+use super::circuit::TableShape;
 use super::interpreter::check_inputs;
 use polyfabric_kernels::Torus;
 use polyfabric_program::tfhe::kernel::{KernelProgram, Op, OpKind, TableChoice, ValueId, ValueType};
@@ -19,6 +20,8 @@ pub(crate) trait Batches<T: Torus> {
     type Exponents;
     /// k + 1 polynomials per ciphertext.
     type Glwe;
+    /// GGSW ciphertexts.
+    type Ggsw;
 
     /// Transfers `batch` to the operations' memory.
     fn bring(&self, batch: &LweBatch<T>) -> Result<Self::Lwe, RunError>;
@@ -58,21 +61,30 @@ pub(crate) trait Batches<T: Torus> {
         choice: &TableChoice,
         tables: &[Vec<T>],
     ) -> Result<Self::Glwe, RunError>;
+    /// The GGSW ciphertext of each accumulator's bit.
+    fn circuit_bootstrap(&self, accumulators: &Self::Glwe) -> Result<Self::Ggsw, RunError>;
+    /// The entries that bits select, items of `given`; each result's table begins at its choice in `tables`.
+    fn packed_lookup(
+        &self,
+        shape: TableShape,
+        given: (&Self::Ggsw, &[u32]),
+        choice: &TableChoice,
+        tables: &[Vec<T>],
+    ) -> Result<Self::Glwe, RunError>;
     /// The first `coefficients` coefficients of each GLWE ciphertext, under the large key.
     fn extract(&self, accumulators: &Self::Glwe, coefficients: usize) -> Result<Self::Lwe, RunError>;
 }
 
 /// A value of a program.
-enum Value<L, E, G> {
-    Lwe(Arc<L>),
-    Exponents(Arc<E>),
-    Glwe(Arc<G>),
+enum Value<T: Torus, B: Batches<T>> {
+    Lwe(Arc<B::Lwe>),
+    Exponents(Arc<B::Exponents>),
+    Glwe(Arc<B::Glwe>),
+    Ggsw(Arc<B::Ggsw>),
 }
 
-type ValueOn<T, B> = Value<<B as Batches<T>>::Lwe, <B as Batches<T>>::Exponents, <B as Batches<T>>::Glwe>;
-
 /// The live values of a program, each until its last use.
-struct Values<T: Torus, B: Batches<T>>(Vec<Option<ValueOn<T, B>>>);
+struct Values<T: Torus, B: Batches<T>>(Vec<Option<Value<T, B>>>);
 
 /// Runs `program` under `key` on `inputs`.
 ///
@@ -111,7 +123,7 @@ impl<T: Torus, B: Batches<T>> Values<T, B> {
         op: &Op,
         tables: &[Vec<T>],
         inputs: &BTreeMap<String, LweBatch<T>>,
-    ) -> Result<ValueOn<T, B>, RunError> {
+    ) -> Result<Value<T, B>, RunError> {
         let lwe = |result: Result<B::Lwe, RunError>| result.map(|batch| Value::Lwe(Arc::new(batch)));
         let exponents = |result: Result<B::Exponents, RunError>| result.map(|batch| Value::Exponents(Arc::new(batch)));
         match &op.kind {
@@ -131,6 +143,16 @@ impl<T: Torus, B: Batches<T>> Values<T, B> {
             OpKind::BlindRotation { tables: choice, .. } => on
                 .blind_rotate(&self.exponents(op.operands[0]), choice, tables)
                 .map(|accumulators| Value::Glwe(Arc::new(accumulators))),
+            OpKind::CircuitBootstrap => {
+                on.circuit_bootstrap(&self.glwe(op.operands[0])).map(|made| Value::Ggsw(Arc::new(made)))
+            }
+            OpKind::PackedLookup { width, log2_outputs, bits, tables: choice } => {
+                let Some(Value::Ggsw(given)) = &self.0[op.operands[0].index()] else {
+                    unreachable!("the program is checked: the operand is a live batch of GGSW ciphertexts")
+                };
+                let shape = TableShape { width: *width, log2_outputs: *log2_outputs };
+                on.packed_lookup(shape, (given, bits), choice, tables).map(|read| Value::Glwe(Arc::new(read)))
+            }
             OpKind::SampleExtract { coefficients } => {
                 lwe(on.extract(&self.glwe(op.operands[0]), *coefficients as usize))
             }

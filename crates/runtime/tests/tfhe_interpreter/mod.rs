@@ -12,3 +12,4 @@ mod noise;
 mod random_program;
 mod random_programs;
 mod unrolling;
+mod wide;

@@ -27,7 +27,8 @@ impl<T: Torus> ServerKey<T> {
     /// `[GGSW][row = j·l + t][column in 0..=k][coefficient in 0..N]`, where level t = 0 is the most significant, and `key_switch_key` is
     /// `[i in 0..kN][t in 0..l_k][n + 1]`, if the set switches keys.
     ///
-    /// The key gets a new generation. It has no public encryptions of zero, so it cannot re-randomise results or be saved.
+    /// The key gets a new generation. It has no key for circuit bootstrapping, and no public encryptions of zero, so it cannot re-randomise results or
+    /// be saved.
     pub fn from_material(
         parameters: &Parameters,
         bootstrap_key: Vec<T>,
@@ -55,6 +56,7 @@ impl<T: Torus> ServerKey<T> {
             unrolling: KeyUnrolling::ONE,
             bootstrap_key,
             key_switch_key,
+            circuit_key: Vec::new(),
             public_zeros: Vec::new(),
         })
     }

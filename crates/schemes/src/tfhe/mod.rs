@@ -3,6 +3,7 @@
 //! Conventions: torus elements are wrapping `u32` or `u64` ([`polyfabric_kernels::Torus`]); secrets are binary; an LWE ciphertext is
 //! (a_0, …, a_{n-1}, b) with phase b − Σ a_i s_i; a GLWE ciphertext is (A_0, …, A_{k-1}, B) with phase B − Σ A_j S_j.
 
+pub mod circuit_key;
 pub mod circuit_privacy;
 pub mod client_key;
 pub mod dimension;
@@ -29,7 +30,7 @@ pub use dimension::{DimensionError, GlweDimension, LweDimension};
 pub use glwe::GlweSecretKey;
 pub use key_material::KeyMaterialError;
 pub use lwe::{BatchError, LweBatch, LweKind, LweSecretKey};
-pub use parameters::{ParameterError, Parameters, ParametersLiteral};
+pub use parameters::{CircuitGadgets, ParameterError, Parameters, ParametersLiteral};
 pub use public_key::{AnyPublicKey, CompactBatch, PublicKey};
 pub use random::RandomnessError;
 pub use secret::Secret;

@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use super::dimension::{DimensionError, GlweDimension, LweDimension};
 use super::lwe::LweKind;
-use super::noise::LOSS_BITS;
+use super::noise::{LOSS_BITS, SHARED_TABLES};
 use super::random::MaskSeed;
 use super::secret::Secret;
 use super::security;
@@ -43,6 +43,9 @@ pub struct ParametersLiteral {
     /// Base β_k and levels l_k of the key-switching key; `None` for a set without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_switch_gadget: Option<Gadget>,
+    /// Gadgets of circuit bootstrapping; `None` for a set without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub circuit: Option<CircuitGadgets>,
     /// log2 of the standard deviation of LWE noise, as a fraction of the torus.
     pub lwe_noise_log2: f64,
     /// log2 of the standard deviation of GLWE noise, as a fraction of the torus.
@@ -50,6 +53,18 @@ pub struct ParametersLiteral {
     /// Source of each figure, by field name: a paper, library, derivation or assumption.
     #[serde(default)]
     pub sources: BTreeMap<String, String>,
+}
+
+/// Gadgets of circuit bootstrapping, which makes a GGSW ciphertext of a bit ([`super::circuit_key`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CircuitGadgets {
+    /// Of the GGSW ciphertexts that it makes.
+    pub ggsw: Gadget,
+    /// Of the key switches after the automorphisms of the trace.
+    pub trace: Gadget,
+    /// Of the product with the square of the GLWE key.
+    pub square: Gadget,
 }
 
 /// A checked TFHE parameter set; cheap to clone. Equality compares all figures and the name, not the sources.
@@ -107,6 +122,14 @@ pub enum ParameterError {
         "parameter set {name}: a set with one LWE key, n = kN, has uniform bits; leave out secret, or add a key_switch_gadget"
     )]
     BlocksOfOneKey { name: String },
+    #[error(
+        "parameter set {name} has circuit bootstrapping and glwe_dimension {glwe_dimension}; write glwe_dimension = 1, or leave out circuit"
+    )]
+    CircuitDimension { name: String, glwe_dimension: usize },
+    #[error(
+        "parameter set {name}: the {levels} levels of circuit.ggsw do not fit the ring degree {ring_degree}; write at most {most}"
+    )]
+    CircuitLevels { name: String, levels: u32, ring_degree: usize, most: u32 },
     #[error("no parameter set of TFHE is called {given:?}; {hint}")]
     UnknownSet { given: String, hint: String },
 }
@@ -159,6 +182,22 @@ impl Parameters {
         check_gadget(literal, "bootstrap_gadget", literal.bootstrap_gadget)?;
         if let Some(gadget) = literal.key_switch_gadget {
             check_gadget(literal, "key_switch_gadget", gadget)?;
+        }
+        if let Some(circuit) = literal.circuit {
+            if literal.glwe_dimension != 1 {
+                let glwe_dimension = literal.glwe_dimension;
+                return Err(ParameterError::CircuitDimension { name: named(), glwe_dimension });
+            }
+            for (field, gadget) in circuit.named() {
+                check_gadget(literal, field, gadget)?;
+            }
+            let (levels, most) = (circuit.ggsw.levels, SHARED_TABLES as u32);
+            // A bit's multiples are halved, so that a level needs one more bit of the torus.
+            if levels > most || circuit.ggsw.kept_bits() >= literal.torus_bits {
+                let most = most.min((literal.torus_bits - 1) / circuit.ggsw.log2_base);
+                let ring_degree = literal.ring_degree;
+                return Err(ParameterError::CircuitLevels { name: named(), levels, ring_degree, most });
+            }
         }
         check_noise(literal, "lwe_noise_log2", literal.lwe_noise_log2)?;
         check_noise(literal, "glwe_noise_log2", literal.glwe_noise_log2)?;
@@ -252,6 +291,22 @@ impl Parameters {
         self.0.literal.key_switch_gadget
     }
 
+    /// Gadgets of circuit bootstrapping.
+    pub fn circuit(&self) -> Option<CircuitGadgets> {
+        self.0.literal.circuit
+    }
+
+    /// Rows of the circuit-bootstrapping key, each of k + 1 polynomials: those of each of the log2 N automorphisms, and of the square.
+    pub fn circuit_key_rows(&self) -> usize {
+        let rows = |gadgets: CircuitGadgets| self.ring_degree().log2() * gadgets.trace.levels + gadgets.square.levels;
+        self.circuit().map_or(0, rows) as usize
+    }
+
+    /// Torus elements of the circuit-bootstrapping key.
+    pub fn circuit_key_len(&self) -> usize {
+        self.circuit_key_rows() * self.glwe_dimension().ciphertext_polynomials() * self.ring_degree().get()
+    }
+
     /// Whether there is one LWE key: n = kN and no key switch. PBS results are then under the key that PBSs read, and chain without a key
     /// switch (FPT, section 6.3).
     pub fn has_one_lwe_key(&self) -> bool {
@@ -304,10 +359,12 @@ impl Parameters {
         self.0.glwe_dimension.ciphertext_polynomials() * self.large_lwe_dimension().get()
     }
 
-    /// Bytes of the bootstrapping key for `unrolling`, the key-switching key and the public encryptions of zero, in the coefficient domain.
+    /// Bytes of the bootstrapping key for `unrolling`, the key-switching key, the circuit-bootstrapping key and the public encryptions of zero, in
+    /// the coefficient domain.
     pub fn server_key_bytes(&self, unrolling: KeyUnrolling) -> u64 {
         let bootstrap = self.unrolled_bootstrap_key_len(unrolling);
-        let elements = bootstrap + self.key_switch_key_len().unwrap_or(0) + self.public_zeros_len();
+        let elements =
+            bootstrap + self.key_switch_key_len().unwrap_or(0) + self.circuit_key_len() + self.public_zeros_len();
         elements as u64 * u64::from(self.torus_bits() / 8)
     }
 
@@ -315,7 +372,8 @@ impl Parameters {
     pub fn compressed_key_bytes(&self, unrolling: KeyUnrolling) -> u64 {
         let bootstrap = self.unrolled_bootstrap_key_len(unrolling) / self.0.glwe_dimension.ciphertext_polynomials();
         let switch = self.key_switch_key_len().unwrap_or(0) / self.lwe_dimension().ciphertext_len();
-        let bodies = bootstrap + switch + self.large_lwe_dimension().get();
+        let circuit = self.circuit_key_rows() * self.0.ring_degree.get();
+        let bodies = bootstrap + switch + circuit + self.large_lwe_dimension().get();
         bodies as u64 * u64::from(self.torus_bits() / 8) + size_of::<MaskSeed>() as u64
     }
 
@@ -377,6 +435,13 @@ impl Parameters {
                 STANDARD_SECURITY_BITS
             )
         })
+    }
+}
+
+impl CircuitGadgets {
+    /// Each gadget with the name of its field.
+    fn named(self) -> [(&'static str, Gadget); 3] {
+        [("circuit.ggsw", self.ggsw), ("circuit.trace", self.trace), ("circuit.square", self.square)]
     }
 }
 

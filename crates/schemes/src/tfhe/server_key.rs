@@ -13,6 +13,7 @@ use polyfabric_kernels::{Gadget, Torus};
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
+use super::circuit_key;
 use super::client_key::{AnyClientKey, ClientKey, KeyError};
 use super::glwe::MaskProduct;
 use super::lwe::LweKind;
@@ -30,8 +31,9 @@ pub use crate::progress::{KeyProgress, OnProgress, no_progress};
 /// A server's keys in the coefficient domain.
 ///
 /// `bootstrap_key` is `[GGSW][row = j·l + t][column in 0..=k][coefficient in 0..N]`, with a GGSW ciphertext per secret bit, or with
-/// [`KeyUnrolling`] per pattern of each group of bits. `key_switch_key` is `[i in 0..kN][t in 0..l_k][n + 1]`. `public_zeros` are k GLWE
-/// encryptions of zero, `[column in 0..=k][i in 0..k][N]`.
+/// [`KeyUnrolling`] per pattern of each group of bits. `key_switch_key` is `[i in 0..kN][t in 0..l_k][n + 1]`. `circuit_key` is
+/// `[row][column in 0..=k][N]` ([`super::circuit_key`]), empty for a set without it. `public_zeros` are k GLWE encryptions of zero,
+/// `[column in 0..=k][i in 0..k][N]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerKey<T> {
     pub(crate) parameters: Parameters,
@@ -39,6 +41,7 @@ pub struct ServerKey<T> {
     pub(crate) unrolling: KeyUnrolling,
     pub(crate) bootstrap_key: Vec<T>,
     pub(crate) key_switch_key: Option<Vec<T>>,
+    pub(crate) circuit_key: Vec<T>,
     pub(crate) public_zeros: Vec<T>,
 }
 
@@ -53,6 +56,8 @@ pub struct CompressedServerKey<T> {
     pub(crate) bootstrap_bodies: Vec<T>,
     /// `[i][t]`.
     pub(crate) key_switch_bodies: Option<Vec<T>>,
+    /// `[row][N]`.
+    pub(crate) circuit_bodies: Vec<T>,
     /// `[i in 0..k][N]`.
     pub(crate) zero_bodies: Vec<T>,
 }
@@ -129,6 +134,7 @@ impl<T: Torus> CompressedServerKey<T> {
             key_switch_bodies: parameters
                 .key_switch_gadget()
                 .map(|gadget| first_accepted(|attempt| key_switch(gadget, attempt))),
+            circuit_bodies: circuit_key::bodies(client, seeds, progress),
             zero_bodies: public_zeros::bodies(client, seeds),
             mask_seed: seeds.mask,
             generation: client.generation(),
@@ -155,7 +161,7 @@ impl<T: Torus> CompressedServerKey<T> {
     /// Bytes of seed and bodies.
     pub fn bytes(&self) -> u64 {
         let switch = self.key_switch_bodies.as_ref().map_or(0, Vec::len);
-        let bodies = self.bootstrap_bodies.len() + switch + self.zero_bodies.len();
+        let bodies = self.bootstrap_bodies.len() + switch + self.circuit_bodies.len() + self.zero_bodies.len();
         (bodies * size_of::<T>() + size_of::<MaskSeed>()) as u64
     }
 
@@ -183,6 +189,14 @@ impl<T: Torus> CompressedServerKey<T> {
                     &Counter::new(progress, "expanding the key-switching key", bodies.len()),
                 )
             }),
+            circuit_key: expand_rows(
+                &self.circuit_bodies,
+                degree,
+                masks,
+                &self.mask_seed,
+                Purpose::CircuitKey,
+                &Counter::new(progress, "expanding the circuit-bootstrapping key", parameters.circuit_key_rows()),
+            ),
             public_zeros: public_zeros::expand(parameters, &self.mask_seed, &self.zero_bodies),
             generation: self.generation,
             unrolling: self.unrolling,
@@ -197,7 +211,7 @@ fn first_accepted<T>(rows: impl Fn(u64) -> Option<Vec<T>>) -> Vec<T> {
 }
 
 /// The noise of row `index` in the given attempt. A row's number stays below 2^40.
-fn row_noise((seed, attempt): (&SecretSeed, u64), purpose: Purpose, index: usize) -> Stream {
+pub(crate) fn row_noise((seed, attempt): (&SecretSeed, u64), purpose: Purpose, index: usize) -> Stream {
     seed.stream(purpose, attempt << 40 | index as u64)
 }
 
@@ -415,10 +429,15 @@ impl<T: Torus> ServerKey<T> {
         self.key_switch_key.as_deref()
     }
 
-    /// Bytes of both keys, and of the public encryptions of zero.
+    /// `[row][column][coefficient]`, coefficient domain; empty for a set without circuit bootstrapping.
+    pub fn circuit_key(&self) -> &[T] {
+        &self.circuit_key
+    }
+
+    /// Bytes of all keys, and of the public encryptions of zero.
     pub fn bytes(&self) -> u64 {
         let switch = self.key_switch_key.as_ref().map_or(0, Vec::len);
-        let elements = self.bootstrap_key.len() + switch + self.public_zeros.len();
+        let elements = self.bootstrap_key.len() + switch + self.circuit_key.len() + self.public_zeros.len();
         (elements * size_of::<T>()) as u64
     }
 }

@@ -114,6 +114,7 @@ mod tests {
                 "glwe_noise_log2",
             ];
             fields.extend(literal.key_switch_gadget.map(|_| "key_switch_gadget"));
+            fields.extend(literal.circuit.map(|_| "circuit"));
             fields.extend((!literal.secret.is_binary()).then_some("secret"));
             fields.sort();
             let sourced: Vec<_> = literal.sources.keys().map(String::as_str).collect();

@@ -86,10 +86,21 @@ impl Function {
                 }
             }
         }
-        // Window index w is phase start + w; phases N..2N are negated coefficients.
+        Self::placed(start, &window, mask)
+    }
+
+    /// The test polynomial of a [`FunctionKind::Sign`] with the results ±`value`.
+    pub fn signs(&self, degree: usize, bits: u32, value: u64) -> TestPolynomial {
+        let mask = if bits == 32 { u64::from(u32::MAX) } else { u64::MAX };
+        Self::placed(self.window_start(degree), &vec![value; degree], mask)
+    }
+
+    /// Window index w is phase `start` + w; phases N..2N are negated coefficients.
+    fn placed(start: i64, window: &[u64], mask: u64) -> TestPolynomial {
+        let degree = window.len();
         let period = 2 * degree as i64;
         let mut coefficients = vec![0; degree];
-        for (offset, value) in window.into_iter().enumerate() {
+        for (offset, &value) in window.iter().enumerate() {
             let phase = (start + offset as i64).rem_euclid(period) as usize;
             let negated = value.wrapping_neg() & mask;
             coefficients[phase % degree] = if phase < degree { value } else { negated };

@@ -32,8 +32,10 @@ use thiserror::Error;
 pub(crate) struct Source {
     /// Level of the lookup; 0 for an input.
     pub level: u32,
-    /// Index among the level's lookups, or among the elements of all inputs.
+    /// Index among the level's lookups or wide lookups, or among the elements of all inputs.
     pub index: u32,
+    /// The result of a wide lookup.
+    pub output: Option<u32>,
 }
 
 /// One lookup of one ciphertext.
@@ -49,6 +51,35 @@ pub(crate) struct Lookup {
     pub origin: NodeId,
 }
 
+/// The entries of a wide table.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct WideTable {
+    /// For each result, the entries in units.
+    pub entries: Vec<Vec<i64>>,
+    /// P of the results.
+    pub step_out: u32,
+}
+
+/// One wide lookup of one number.
+#[derive(Clone, Debug)]
+pub(crate) struct Wide {
+    /// The bits of the number, least significant first.
+    pub bits: Vec<Bit>,
+    /// Index into [`Dataflow::wide_tables`].
+    pub table: u32,
+    /// The first node that needs it.
+    pub origin: NodeId,
+}
+
+/// A bit that is read as the sign of a combination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Bit {
+    /// The combination, a row of the level.
+    pub row: u32,
+    /// Its sign; index into [`Dataflow::functions`].
+    pub function: u32,
+}
+
 /// Lookups that can run together.
 #[derive(Debug)]
 pub(crate) struct Level {
@@ -59,6 +90,7 @@ pub(crate) struct Level {
     /// P of each combination.
     pub steps: Vec<u32>,
     pub lookups: Vec<Lookup>,
+    pub wide: Vec<Wide>,
 }
 
 #[derive(Debug)]
@@ -77,6 +109,7 @@ pub(crate) struct Dataflow {
     /// Levels from 1 on.
     pub levels: Vec<Level>,
     pub functions: Vec<Function>,
+    pub wide_tables: Vec<WideTable>,
     pub outputs: Vec<OutputForms>,
 }
 
@@ -107,10 +140,21 @@ struct Flattener<'a> {
     rows: HashMap<(u32, u64), Vec<u32>>,
     columns: HashMap<(u32, u32, u32), u32>,
     functions: HashMap<Function, u32>,
+    wide_tables: HashMap<WideTable, u32>,
+    /// First column of the results of each wide lookup, by level, bits and table.
+    wide_columns: HashMap<(u32, Vec<Bit>, u32), u32>,
     groups: u32,
 }
 
 impl Level {
+    /// The distinct bits of all wide lookups.
+    pub fn bits(&self) -> Vec<Bit> {
+        let mut bits: Vec<Bit> = self.wide.iter().flat_map(|wide| wide.bits.iter().copied()).collect();
+        bits.sort_unstable();
+        bits.dedup();
+        bits
+    }
+
     /// The lookups of each bootstrap: a whole group if `shared`, otherwise one.
     pub fn rotations(&self, shared: bool) -> impl Iterator<Item = &[Lookup]> {
         self.lookups.chunk_by(move |a, b| shared && a.group != 0 && a.group == b.group)
@@ -125,7 +169,7 @@ pub(crate) fn log2_tables(tables: usize) -> u32 {
 impl Dataflow {
     /// Level and group of the bootstrap that produces `source`, if it produces several results.
     pub(crate) fn rotation_of(&self, source: Source) -> Option<(u32, u32)> {
-        let level = self.levels.get((source.level as usize).wrapping_sub(1))?;
+        let level = self.levels.get((source.level as usize).wrapping_sub(1)).filter(|_| source.output.is_none())?;
         let lookup = level.lookups.get(source.index as usize)?;
         (lookup.group != 0).then_some((source.level, lookup.group))
     }
@@ -136,6 +180,7 @@ impl Dataflow {
             sources: Vec::new(),
             levels: Vec::new(),
             functions: Vec::new(),
+            wide_tables: Vec::new(),
             outputs: Vec::new(),
         };
         let mut flattener = Flattener {
@@ -147,6 +192,8 @@ impl Dataflow {
             rows: HashMap::new(),
             columns: HashMap::new(),
             functions: HashMap::new(),
+            wide_tables: HashMap::new(),
+            wide_columns: HashMap::new(),
             groups: 0,
         };
         // Inputs come first, in the caller's order.
@@ -159,7 +206,7 @@ impl Dataflow {
             let length = program.node(id).length;
             u32::try_from(start + length).map_err(|_| DataflowError::TooLarge)?;
             let columns = start as u32..(start + length) as u32;
-            flattener.flow.sources.extend(columns.clone().map(|index| Source { level: 0, index }));
+            flattener.flow.sources.extend(columns.clone().map(|index| Source { level: 0, index, output: None }));
             input_columns.insert(id, columns);
         }
         for operand in program.nodes().iter().flat_map(|node| &node.operands) {
@@ -270,6 +317,11 @@ impl Flattener<'_> {
                 }
                 self.lookups(id, &forms, step_in, |_, table| functions[table], functions.len())?
             }
+            Op::LookupWide { widths, tables } => {
+                let (forms, step_in) = (operand(0).clone(), steps(0));
+                let entries = tables.iter().map(|table| table.values().to_vec()).collect();
+                self.wide(id, &forms, (widths, step_in), WideTable { entries, step_out: self.program.step(id) })?
+            }
             Op::Gate(gate) => {
                 let (factor, bias) = match gate {
                     Gate::And => (1, -1),
@@ -340,13 +392,7 @@ impl Flattener<'_> {
         function: impl Fn(usize, usize) -> u32,
         tables: usize,
     ) -> Result<Forms, DataflowError> {
-        let below = self.program.node(id).operands.iter().map(|operand| self.depths[operand.index()]).max();
-        let level = below.unwrap_or(0) + 1;
-        self.depths[id.index()] = level;
-        while self.flow.levels.len() < level as usize {
-            let (terms, bias, steps) = (Terms::new(), Vec::new(), Vec::new());
-            self.flow.levels.push(Level { terms, bias, steps, lookups: Vec::new() });
-        }
+        let level = self.new_level(id);
         let mut columns = vec![0; forms.len() * tables];
         for index in 0..forms.len() {
             let row = self.row(level, forms.terms.row(index), forms.bias[index], step);
@@ -359,10 +405,81 @@ impl Flattener<'_> {
                 let column = *self.columns.entry((level, row, function)).or_insert(next);
                 if column == next {
                     let lookups = &mut self.flow.levels[level as usize - 1].lookups;
-                    self.flow.sources.push(Source { level, index: lookups.len() as u32 });
+                    self.flow.sources.push(Source { level, index: lookups.len() as u32, output: None });
                     lookups.push(Lookup { row, function, group, origin: id });
                 }
                 columns[table * forms.len() + index] = column;
+            }
+        }
+        Ok(Forms::selection(columns))
+    }
+
+    /// The level of node `id`, which reads results of the levels below.
+    fn new_level(&mut self, id: NodeId) -> u32 {
+        let below = self.program.node(id).operands.iter().map(|operand| self.depths[operand.index()]).max();
+        let level = below.unwrap_or(0) + 1;
+        self.depths[id.index()] = level;
+        while self.flow.levels.len() < level as usize {
+            let (terms, bias, steps) = (Terms::new(), Vec::new(), Vec::new());
+            self.flow.levels.push(Level { terms, bias, steps, lookups: Vec::new(), wide: Vec::new() });
+        }
+        level
+    }
+
+    /// Wide lookups of the numbers whose digits are `forms`, with step 1/P = 1/`step`, a power of two.
+    ///
+    /// Digit v times P/2^(j+1) is v/2^(j+1) modulo 1: the bits of v up to bit j, with bit j as the sign of v·P/2^(j+1) − P/2.
+    fn wide(
+        &mut self,
+        id: NodeId,
+        forms: &Forms,
+        (widths, step): (&[u32], u32),
+        table: WideTable,
+    ) -> Result<Forms, DataflowError> {
+        let level = self.new_level(id);
+        let (count, results) = (forms.len() / widths.len(), table.entries.len());
+        let next = self.flow.wide_tables.len() as u32;
+        let table = *self.wide_tables.entry(table).or_insert_with_key(|table| {
+            self.flow.wide_tables.push(table.clone());
+            next
+        });
+        let half = i64::from(step) / 2;
+        // Weights count modulo P; the least have the least noise.
+        let centered = |value: i64| (value + half).rem_euclid(i64::from(step)) - half;
+        let mut columns = vec![0; count * results];
+        for element in 0..count {
+            let mut bits = Vec::new();
+            for (digit, &width) in widths.iter().enumerate() {
+                let place = digit * count + element;
+                for bit in 0..width {
+                    let factor = half >> bit;
+                    let (sources, weights) = forms.terms.row(place);
+                    let scaled = sources.iter().zip(weights);
+                    let scaled = scaled.map(|(&source, &weight)| (source, centered(i64::from(weight) * factor)));
+                    let (sources, weights): (Vec<u32>, Vec<i32>) = scaled
+                        .filter(|(_, weight)| *weight != 0)
+                        .map(|(source, weight)| (source, weight as i32))
+                        .unzip();
+                    let bias = centered(forms.bias[place].wrapping_mul(factor) - half);
+                    let row = self.row(level, (&sources, &weights), bias, step);
+                    let domain = Range::with_stride(-half, half - factor, factor).unwrap_or(Range::point(0));
+                    let kind = FunctionKind::Sign;
+                    let function = self.function(Function { domain, step_in: step, step_out: step, kind });
+                    bits.push(Bit { row, function });
+                }
+            }
+            let next = self.flow.sources.len();
+            u32::try_from(next + results).map_err(|_| DataflowError::TooLarge)?;
+            let first = *self.wide_columns.entry((level, bits.clone(), table)).or_insert(next as u32);
+            if first as usize == next {
+                let wide = &mut self.flow.levels[level as usize - 1].wide;
+                let index = wide.len() as u32;
+                let made = (0..results as u32).map(|output| Source { level, index, output: Some(output) });
+                self.flow.sources.extend(made);
+                wide.push(Wide { bits, table, origin: id });
+            }
+            for result in 0..results {
+                columns[result * count + element] = first + result as u32;
             }
         }
         Ok(Forms::selection(columns))

@@ -53,10 +53,15 @@ pub fn planning_bytes(program: &Program) -> u64 {
             Op::Input { .. } => (1.0, false),
             Op::Lookup { .. } | Op::LookupEach { .. } | Op::Sign | Op::Gate(_) => (1.0, true),
             Op::Mux => (2.0, true),
+            Op::LookupWide { .. } => (1.0, true),
             _ => (0.0, false),
         };
         let rows = node.length as f64;
-        if looked_up || matches!(node.op, Op::Output { .. }) {
+        if let Op::LookupWide { widths, .. } = &node.op {
+            // A combination for each bit.
+            let bits = f64::from(widths.iter().sum::<u32>()) / widths.len() as f64;
+            kept += (COPIES * size.bytes() + size.rows * LOOKUP) * bits;
+        } else if looked_up || matches!(node.op, Op::Output { .. }) {
             kept += COPIES * size.bytes();
         }
         if made > 0.0 {

@@ -8,11 +8,15 @@ use crate::tfhe::matrix::Matrix;
 use crate::{Location, MemoryBudget};
 use polyfabric_kernels::cancel;
 use polyfabric_schemes::port::name_problem;
+use polyfabric_schemes::tfhe::noise::SHARED_TABLES;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Maximum length of a vector.
 pub const MAX_LENGTH: usize = 1 << 26;
+
+/// Maximum number of bits that a wide table reads.
+pub const MAX_WIDTH: u32 = 16;
 
 const MAX_NODES: usize = u32::MAX as usize;
 
@@ -351,6 +355,48 @@ impl Builder {
         let domain = self.readable("lookup_each", node)?;
         let element = self.lookup_element("lookup_each", domain, &tables, result)?;
         self.push(Op::LookupEach { tables: tables.into() }, vec![a], element, length)
+    }
+
+    /// Applies each of `tables` to numbers in digits, by circuit bootstrapping: digit 0 of all elements, then digit 1, and so on. Digit d is read
+    /// modulo 2^`widths[d]`, so that carries need not be removed before. Entry i of a table is for the number whose bits are i. The result has the
+    /// first table's results for all elements, then the second's. Needs a parameter set with circuit bootstrapping.
+    ///
+    /// # Errors
+    /// [`Cause::Type`], [`Cause::Wide`].
+    pub fn lookup_wide(&mut self, a: NodeId, widths: Vec<u32>, tables: Vec<Table>) -> Result<NodeId> {
+        let node = self.operand("lookup_wide", a)?;
+        let ElementType::Integer(_) = node.element else {
+            return Err(self.refuse(Cause::Type {
+                op: "lookup_wide",
+                found: node.element,
+                expected: "an integer",
+                remedy: "make an integer of it by a lookup, as pf.lookup(x, [0, 1])",
+            }));
+        };
+        let refuse = |problem: String| Err(self.refuse(Cause::Wide { problem }));
+        // Each width counts at most 17, so that the sum cannot overflow for a vector that fits memory.
+        let width: u64 = widths.iter().map(|&width| u64::from(width.min(MAX_WIDTH + 1))).sum();
+        if widths.contains(&0) || width == 0 || width > u64::from(MAX_WIDTH) {
+            return refuse(format!("digits of {widths:?} bits; give each at least 1, and 1 to {MAX_WIDTH} together"));
+        }
+        if !node.length.is_multiple_of(widths.len()) {
+            let (length, digits) = (node.length, widths.len());
+            return refuse(format!("{length} elements are not {digits} digits of each number; concatenate the digits"));
+        }
+        if tables.is_empty() || tables.len() > SHARED_TABLES {
+            return refuse(format!("{} tables; give 1 to {SHARED_TABLES}", tables.len()));
+        }
+        let entries = 1usize << width;
+        if let Some(table) = tables.iter().find(|table| table.first() != 0 || table.values().len() != entries) {
+            let (first, found) = (table.first(), table.values().len());
+            return refuse(format!(
+                "a table from {first} with {found} entries for {width} bits; give {entries} from 0"
+            ));
+        }
+        let length = (node.length / widths.len()).saturating_mul(tables.len());
+        let domain = Range::new(0, entries as i64 - 1).unwrap_or(Range::point(0));
+        let element = self.lookup_element("lookup_wide", domain, &tables, LookupResult::Integer)?;
+        self.push(Op::LookupWide { widths: widths.into(), tables: tables.into() }, vec![a], element, length)
     }
 
     fn lookup_of(

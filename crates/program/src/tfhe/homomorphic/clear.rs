@@ -151,6 +151,21 @@ fn evaluate_node(
                 |table: &Table| -> Vec<i64> { operand(0).iter().map(|&v| table.get(v).unwrap_or(0)).collect() };
             tables.iter().flat_map(results).collect()
         }
+        Op::LookupWide { widths, tables } => {
+            let count = operand(0).len() / widths.len();
+            let index = |element: usize| {
+                let mut place = 0;
+                let mut index = 0;
+                for (digit, &width) in operand(0).iter().skip(element).step_by(count).zip(widths.iter()) {
+                    index |= (digit & ((1 << width) - 1)) << place;
+                    place += width;
+                }
+                index
+            };
+            let results =
+                |table: &Table| -> Vec<i64> { (0..count).map(|at| table.get(index(at)).unwrap_or(0)).collect() };
+            tables.iter().flat_map(results).collect()
+        }
         Op::Sign => {
             let negative = if node.element == ElementType::Boolean { 0 } else { -1 };
             let read = nodes[node.operands[0].index()].element;

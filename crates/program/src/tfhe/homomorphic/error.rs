@@ -47,6 +47,8 @@ pub enum ProgramErrorCause {
     Matrix(#[from] MatrixError),
     #[error("lookup: {0}")]
     Table(#[from] TableError),
+    #[error("lookup_wide: {problem}")]
+    Wide { problem: String },
     #[error("the {what} name {name:?} {problem}; choose another")]
     Name {
         /// "input", "output" or "program".

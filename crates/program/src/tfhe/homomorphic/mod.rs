@@ -13,7 +13,7 @@ mod signature;
 pub mod steps;
 mod table;
 
-pub use builder::{Builder, LookupResult, MAX_LENGTH};
+pub use builder::{Builder, LookupResult, MAX_LENGTH, MAX_WIDTH};
 pub use clear::{ClearError, Evaluation, evaluate};
 pub use encoding::{CodecError, decode_output, encode_input};
 pub use error::{ProgramError, ProgramErrorCause};
@@ -114,6 +114,13 @@ pub enum Op {
     LookupEach {
         tables: Arc<[Table]>,
     },
+    /// Tables of numbers in digits, read by circuit bootstrapping. The operand has digit 0 of all elements, then digit 1, and so on; digit d
+    /// counts modulo 2^`widths[d]`. The result has the first table's results for all elements, then the second's.
+    LookupWide {
+        widths: Arc<[u32]>,
+        /// Entry i is for the number whose bits are i.
+        tables: Arc<[Table]>,
+    },
     /// +1 where the element is at least 0, otherwise -1 (true and false for a Boolean result).
     /// Uses the whole torus, so the range may be twice that of a [`Op::Lookup`].
     Sign,
@@ -153,6 +160,7 @@ pub fn op_name(op: &Op) -> &'static str {
         Op::Lookup { whole: false, .. } => "lookup",
         Op::Lookup { whole: true, .. } => "lookup_whole",
         Op::LookupEach { .. } => "lookup_each",
+        Op::LookupWide { .. } => "lookup_wide",
         Op::Sign => "sign",
         Op::Gate(Gate::And) => "and",
         Op::Gate(Gate::Nand) => "nand",
@@ -181,6 +189,7 @@ impl Op {
                 tables(own) + choice.as_ref().map_or(0, |choice| size_of_val(&**choice))
             }
             Self::LookupEach { tables: own } => tables(own),
+            Self::LookupWide { widths, tables: own } => size_of_val(&**widths) + tables(own),
             Self::Select { indices } => size_of_val(&**indices),
             _ => 0,
         };

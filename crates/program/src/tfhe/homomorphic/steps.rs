@@ -7,6 +7,7 @@
 //!   2(hi - lo + s) too;
 //! - a sign, with the threshold t between the largest negative and the smallest other value, needs
 //!   P ≥ 2·max(hi - t, t - lo) + s;
+//! - a wide table needs P ≥ 2^b for its digits of most bits b, and a power of two;
 //! - decryption of an output needs P ≥ hi - lo + s.
 //!
 //! Booleans always have P = 8, torus values of b bits P = 2^b.
@@ -83,6 +84,8 @@ struct Component {
     pinned: Option<(u32, u32)>,
     /// Readers that use the whole torus.
     whole: Vec<u32>,
+    /// Whether P must be a power of two.
+    binary: bool,
 }
 
 fn find(parents: &mut [u32], mut node: u32) -> u32 {
@@ -104,7 +107,8 @@ pub(super) fn infer(nodes: &[Node]) -> Result<Vec<u32>, ProgramError> {
             }
         }
     }
-    let mut components = vec![Component { required: 2, reader: None, pinned: None, whole: Vec::new() }; nodes.len()];
+    let mut components =
+        vec![Component { required: 2, reader: None, pinned: None, whole: Vec::new(), binary: false }; nodes.len()];
     for (index, node) in nodes.iter().enumerate() {
         if let Some(pinned) = node.pinned_step {
             let root = find(&mut parents, index as u32) as usize;
@@ -122,6 +126,7 @@ pub(super) fn infer(nodes: &[Node]) -> Result<Vec<u32>, ProgramError> {
         let required = match node.op {
             Op::Lookup { whole: false, .. } | Op::LookupEach { .. } => table_requirement(range),
             Op::Lookup { whole: true, .. } => output_requirement(range),
+            Op::LookupWide { ref widths, .. } => 1 << widths.iter().copied().max().unwrap_or(1),
             Op::Sign => sign_requirement(range),
             Op::Output { .. } => output_requirement(range),
             _ => continue,
@@ -130,6 +135,7 @@ pub(super) fn infer(nodes: &[Node]) -> Result<Vec<u32>, ProgramError> {
         if matches!(node.op, Op::Lookup { whole: true, .. }) {
             components[root].whole.push(index as u32);
         }
+        components[root].binary |= matches!(node.op, Op::LookupWide { .. });
         if required > components[root].required {
             components[root].required = required;
             components[root].reader = Some(index as u32);
@@ -171,6 +177,7 @@ pub(crate) fn is_linear(op: &Op) -> bool {
         | Op::Constant { .. }
         | Op::Lookup { .. }
         | Op::LookupEach { .. }
+        | Op::LookupWide { .. }
         | Op::Sign
         | Op::Gate(_)
         | Op::Mux => false,
@@ -179,6 +186,11 @@ pub(crate) fn is_linear(op: &Op) -> bool {
 
 /// Raises the requirement of `component` until every lookup on the whole torus fits.
 fn suit_whole(component: &mut Component, nodes: &[Node]) {
+    let power = |component: &Component| match component.binary {
+        true => component.required.next_power_of_two(),
+        false => component.required,
+    };
+    component.required = power(component);
     let mut functions = std::collections::HashMap::new();
     for &index in &component.whole {
         let node = &nodes[index as usize];
@@ -197,9 +209,11 @@ fn suit_whole(component: &mut Component, nodes: &[Node]) {
     {
         // Terminates: every lookup fits from its half-torus requirement on. `fixed` rejects a pinned step that does not fit.
         component.required += 2;
+        component.required = power(component);
         component.reader = Some(reader);
         if component.required > start && component.required < pinned {
             component.required = pinned + 2;
+            component.required = power(component);
         }
     }
 }
@@ -227,7 +241,12 @@ fn choose(component: &Component, nodes: &[Node]) -> Result<u32, ProgramError> {
         return Err(ProgramError { cause, location: location(reader) });
     }
     match component.pinned {
-        Some((pinned, node)) if u64::from(pinned) < required || pinned % 2 != 0 || pinned > MAX_STEP => {
+        Some((pinned, node))
+            if u64::from(pinned) < required
+                || pinned % 2 != 0
+                || pinned > MAX_STEP
+                || (component.binary && !pinned.is_power_of_two()) =>
+        {
             let cause = ProgramErrorCause::Step { pinned, required, need: need() };
             Err(ProgramError { cause, location: location(nodes.get(node as usize)) })
         }

@@ -1,6 +1,7 @@
 //! Consistency checks of kernel programs, for results of the lowering and parsed text alike.
 
 use super::{Body, BodyType, KernelProgram, Op, OpKind, Primitive, TableChoice, ValueId, ValueType};
+use crate::tfhe::homomorphic::MAX_WIDTH;
 use crate::tfhe::lowering::Arithmetic;
 use polyfabric_kernels::cancel;
 use polyfabric_schemes::tfhe::{KeyUnrolling, LweKind};
@@ -39,6 +40,8 @@ pub fn op_name(kind: &OpKind) -> &'static str {
         OpKind::ModulusSwitch { .. } => "modulus_switch",
         OpKind::BlindRotation { .. } => "blind_rotation",
         OpKind::SampleExtract { .. } => "sample_extract",
+        OpKind::CircuitBootstrap => "circuit_bootstrap",
+        OpKind::PackedLookup { .. } => "packed_lookup",
     }
 }
 
@@ -158,7 +161,9 @@ impl KernelProgram {
                 same()?;
                 match (types.first(), indices.iter().find(|&&index| index as usize >= total)) {
                     (_, Some(index)) => Err(wrong(format!("index {index} is beyond the {total} operand items"))),
-                    (None | Some(ValueType::Glwe { .. }), _) => Err(wrong("no LWE or index operand".to_owned())),
+                    (None | Some(ValueType::Glwe { .. } | ValueType::Ggsw { .. }), _) => {
+                        Err(wrong("no LWE or index operand".to_owned()))
+                    }
                     (Some(first), _) => Ok(with_count(*first, indices.len())),
                 }
             }
@@ -175,7 +180,7 @@ impl KernelProgram {
             },
             OpKind::BlindRotation { tables, .. } => match one()? {
                 ValueType::Indices { count, .. } => {
-                    self.check_tables(at, tables, count)?;
+                    self.check_tables((at, "blind_rotation"), tables, (count, 1))?;
                     Ok(ValueType::Glwe { count })
                 }
                 other => Err(wrong(format!("the operand is {other:?}, not a batch of indices"))),
@@ -188,6 +193,32 @@ impl KernelProgram {
                     self.parameters.ring_degree().get()
                 )))
             }
+            OpKind::CircuitBootstrap if self.parameters.circuit().is_none() => {
+                Err(wrong("the parameter set has no circuit bootstrapping".to_owned()))
+            }
+            OpKind::CircuitBootstrap => match one()? {
+                ValueType::Glwe { count } => Ok(ValueType::Ggsw { count }),
+                other => Err(wrong(format!("the operand is {other:?}, not a GLWE batch"))),
+            },
+            OpKind::PackedLookup { width, log2_outputs, bits, tables } => {
+                let ValueType::Ggsw { count: given } = one()? else {
+                    return Err(wrong("the operand is no GGSW batch".to_owned()));
+                };
+                let log2_degree = self.parameters.ring_degree().log2();
+                if !(1..=MAX_WIDTH).contains(width) || *log2_outputs > log2_degree {
+                    return Err(wrong(format!("a table of {width} bits, with 2^{log2_outputs} outputs")));
+                }
+                let count = bits.len() / *width as usize;
+                if !bits.len().is_multiple_of(*width as usize) {
+                    return Err(wrong(format!("{} bits are not {width} for each result", bits.len())));
+                }
+                if let Some(bit) = bits.iter().find(|&&bit| bit as usize >= given) {
+                    return Err(wrong(format!("bit {bit} is beyond the {given} operand items")));
+                }
+                let polynomials = OpKind::packed_polynomials(*width, *log2_outputs, log2_degree);
+                self.check_tables((at, name), tables, (count, polynomials))?;
+                Ok(ValueType::Glwe { count })
+            }
             OpKind::SampleExtract { coefficients } => match one()? {
                 ValueType::Glwe { count } => {
                     Ok(self.lwe_type(count.saturating_mul(*coefficients as usize), self.parameters.extracted_key()))
@@ -197,21 +228,26 @@ impl KernelProgram {
         }
     }
 
-    fn check_tables(&self, at: ValueId, tables: &TableChoice, count: usize) -> Result<(), KernelError> {
+    /// Checks that `tables` names tables for `count` ciphertexts, each with `each` consecutive polynomials.
+    fn check_tables(
+        &self,
+        (at, op): (ValueId, &'static str),
+        tables: &TableChoice,
+        (count, each): (usize, usize),
+    ) -> Result<(), KernelError> {
+        let missing = |table: u32| table as usize + each > self.tables.len();
         let problem = match tables {
             TableChoice::PerCiphertext(given) if given.len() != count => {
                 Some(format!("{} table indices for {count} ciphertexts", given.len()))
             }
             TableChoice::PerCiphertext(given) => {
-                let beyond = given.iter().find(|&&table| table as usize >= self.tables.len());
+                let beyond = given.iter().find(|&&table| missing(table));
                 beyond.map(|table| format!("there is no table {table}"))
             }
-            TableChoice::Shared(table) if *table as usize >= self.tables.len() => {
-                Some(format!("there is no table {table}"))
-            }
+            TableChoice::Shared(table) if missing(*table) => Some(format!("there is no table {table}")),
             TableChoice::Shared(_) => None,
         };
-        problem.map_or(Ok(()), |problem| Err(KernelError::Operands { at, op: "blind_rotation", problem }))
+        problem.map_or(Ok(()), |problem| Err(KernelError::Operands { at, op, problem }))
     }
 
     fn check_body(&self, body: &Body, rotation: bool) -> Result<(), String> {
@@ -279,5 +315,6 @@ fn with_count(value: ValueType, count: usize) -> ValueType {
         ValueType::Lwe { kind, dimension, .. } => ValueType::Lwe { count, kind, dimension },
         ValueType::Indices { dimension, log2_modulus, .. } => ValueType::Indices { count, dimension, log2_modulus },
         ValueType::Glwe { .. } => ValueType::Glwe { count },
+        ValueType::Ggsw { .. } => ValueType::Ggsw { count },
     }
 }

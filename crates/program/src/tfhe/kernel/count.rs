@@ -38,8 +38,38 @@ pub fn program(program: &KernelProgram) -> Counts {
         if let OpKind::KeySwitch { body } | OpKind::BlindRotation { body, .. } = &op.kind {
             total.add_scaled(iteration(body), body.iterations as u64 * op.result.count() as u64);
         }
+        total.add_scaled(circuit(program, &op.kind), op.result.count() as u64);
     }
     total
+}
+
+/// Primitive operations of one result of circuit bootstrapping or of a packed lookup, which have no bodies.
+fn circuit(program: &KernelProgram, kind: &OpKind) -> Counts {
+    let Some(gadgets) = program.parameters.circuit() else { return Counts::default() };
+    // A polynomial's digits times rows of two columns.
+    let products = |count: u64, levels: u32| Counts {
+        digits: count * u64::from(levels),
+        forward_transforms: count * u64::from(levels),
+        multiplies: 2 * count * u64::from(levels),
+        inverse_transforms: 2 * count,
+        additions: 2 * count,
+        ..Counts::default()
+    };
+    let (levels, log2_degree) = (u64::from(gadgets.ggsw.levels), program.parameters.ring_degree().log2());
+    let mut counts = Counts::default();
+    match kind {
+        OpKind::CircuitBootstrap => {
+            counts.add_scaled(products(u64::from(log2_degree), gadgets.trace.levels), levels);
+            counts.add_scaled(products(1, gadgets.square.levels), levels);
+        }
+        OpKind::PackedLookup { width, log2_outputs, .. } => {
+            let polynomials = OpKind::packed_polynomials(*width, *log2_outputs, log2_degree) as u64;
+            let cmuxes = polynomials - 1 + u64::from(*width) - u64::from(polynomials.ilog2());
+            counts.add_scaled(products(2, gadgets.ggsw.levels), cmuxes);
+        }
+        _ => {}
+    }
+    counts
 }
 
 #[cfg(test)]

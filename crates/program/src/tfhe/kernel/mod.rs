@@ -60,12 +60,16 @@ pub enum ValueType {
     },
     /// GLWE ciphertexts of k + 1 polynomials.
     Glwe { count: usize },
+    /// GGSW ciphertexts that circuit bootstrapping makes.
+    Ggsw { count: usize },
 }
 
 impl ValueType {
     pub fn count(self) -> usize {
         match self {
-            Self::Lwe { count, .. } | Self::Indices { count, .. } | Self::Glwe { count } => count,
+            Self::Lwe { count, .. } | Self::Indices { count, .. } | Self::Glwe { count } | Self::Ggsw { count } => {
+                count
+            }
         }
     }
 }
@@ -126,9 +130,28 @@ pub enum OpKind {
         /// At least 1.
         coefficients: u32,
     },
+    /// GLWE to GGSW: each of a bit, whose multiples ±g_t/2 (+ for 1) a ciphertext has in coefficient t, for the levels t of the set's
+    /// `circuit.ggsw`.
+    CircuitBootstrap,
+    /// GGSW to GLWE: table entries. A table has 2^`width` entries of 2^`log2_outputs` coefficients each, in consecutive polynomials of N. Each result has
+    /// the entry that `width` bits select, in its first coefficients.
+    PackedLookup {
+        /// 1 to 16.
+        width: u32,
+        log2_outputs: u32,
+        /// The bits of each result, least significant first: items of the operand.
+        bits: Arc<[u32]>,
+        /// The first polynomial of each result's table.
+        tables: TableChoice,
+    },
 }
 
 impl OpKind {
+    /// Polynomials of a packed table: 2^`width` entries of 2^`log2_outputs` coefficients in polynomials of 2^`log2_degree`.
+    pub fn packed_polynomials(width: u32, log2_outputs: u32, log2_degree: u32) -> usize {
+        1 << (width + log2_outputs).saturating_sub(log2_degree)
+    }
+
     /// The modulus switch of a lookup with its own rotation, phases rounded to the nearest.
     pub const PLAIN_SWITCH: Self = Self::ModulusSwitch { rounding: PhaseRounding::Nearest, log2_tables: 0 };
 

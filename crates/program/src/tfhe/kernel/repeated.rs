@@ -32,16 +32,15 @@ impl KernelProgram {
                 matrix: Arc::new(diagonal(matrix, &counts, copies)?),
                 bias: bias.repeat(copies).into(),
             },
-            OpKind::Gather { indices } => {
-                let all = (0..copies).flat_map(|copy| {
-                    let place = place(&counts, copies, copy);
-                    indices.iter().map(move |&index| place(index as usize) as u32)
-                });
-                OpKind::Gather { indices: all.collect() }
+            OpKind::Gather { indices } => OpKind::Gather { indices: places(indices, &counts, copies) },
+            OpKind::BlindRotation { tables, body } => {
+                OpKind::BlindRotation { tables: repeated_choice(tables, copies), body: Arc::clone(body) }
             }
-            OpKind::BlindRotation { tables: TableChoice::PerCiphertext(tables), body } => OpKind::BlindRotation {
-                tables: TableChoice::PerCiphertext(tables.repeat(copies).into()),
-                body: Arc::clone(body),
+            OpKind::PackedLookup { width, log2_outputs, bits, tables } => OpKind::PackedLookup {
+                width: *width,
+                log2_outputs: *log2_outputs,
+                bits: places(bits, &counts, copies),
+                tables: repeated_choice(tables, copies),
             },
             kind => kind.clone(),
         };
@@ -56,7 +55,24 @@ fn times(value: ValueType, copies: usize) -> ValueType {
             ValueType::Indices { count: count * copies, dimension, log2_modulus }
         }
         ValueType::Glwe { count } => ValueType::Glwe { count: count * copies },
+        ValueType::Ggsw { count } => ValueType::Ggsw { count: count * copies },
     }
+}
+
+fn repeated_choice(tables: &TableChoice, copies: usize) -> TableChoice {
+    match tables {
+        TableChoice::Shared(table) => TableChoice::Shared(*table),
+        TableChoice::PerCiphertext(tables) => TableChoice::PerCiphertext(tables.repeat(copies).into()),
+    }
+}
+
+/// The items `indices` of all executions, for operands with `counts` items an execution.
+fn places(indices: &[u32], counts: &[usize], copies: usize) -> Arc<[u32]> {
+    let of = |copy| {
+        let place = place(counts, copies, copy);
+        indices.iter().map(move |&index| place(index as usize) as u32)
+    };
+    (0..copies).flat_map(of).collect()
 }
 
 /// Where an item of the operands, which have `counts` items an execution, is in execution `copy` of `copies`.

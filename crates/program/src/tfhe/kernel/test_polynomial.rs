@@ -55,6 +55,17 @@ impl TestPolynomial {
         Self::from_coefficients((0..degree).map(at))
     }
 
+    /// The polynomials of a packed table: entry v of output `o` is coefficient v·2^`log2_outputs` + o of them all; unused coefficients are 0.
+    pub fn packed(outputs: &[Vec<u64>], log2_outputs: u32, degree: usize) -> Vec<Self> {
+        let entries = outputs.first().map_or(0, Vec::len);
+        let at = |place: usize| {
+            let (entry, output) = (place >> log2_outputs, place & ((1 << log2_outputs) - 1));
+            outputs.get(output).and_then(|entries| entries.get(entry)).copied().unwrap_or(0)
+        };
+        let polynomials = (entries << log2_outputs).div_ceil(degree);
+        (0..polynomials).map(|p| Self::from_coefficients((p * degree..(p + 1) * degree).map(at))).collect()
+    }
+
     /// Runs from the constant coefficient up.
     pub fn runs(&self) -> &[ConstantRun] {
         &self.runs

@@ -35,6 +35,16 @@ pub enum LoweringError {
         place: String,
         name: String,
     },
+    #[error(
+        "{place}{op} {node} reads a wide table by circuit bootstrapping, which parameter set {set} does not have; choose a set with it"
+    )]
+    NoCircuit {
+        /// "file:line: ", or nothing.
+        place: String,
+        op: &'static str,
+        node: NodeId,
+        set: String,
+    },
     #[error(transparent)]
     Dataflow(#[from] DataflowError),
     #[error(transparent)]

@@ -7,19 +7,22 @@
 //! | none, after | linear, modulus switch, (gather), blind rotation, sample extraction, (key switch) |
 //! | before | linear, key switch, modulus switch, (gather), blind rotation, sample extraction |
 //!
+//! A level with wide lookups also has, for all their bits: modulus switch, gather, blind rotation, circuit bootstrapping; and for each shape of
+//! table: packed lookup, sample extraction, (key switch).
+//!
 //! The linear step is omitted where a level reads values unchanged. Functions of one combination share its key switch and
 //! modulus switch; the gather repeats the indices.
 
 use super::{KeySwitchOrder, LoweringError, TfheLowering};
 use crate::location::place;
-use crate::tfhe::dataflow::{Dataflow, Level, Lookup, OutputForms, Source, Terms, log2_tables};
+use crate::tfhe::dataflow::{Dataflow, Level, Lookup, OutputForms, Source, Terms, WideTable, log2_tables};
 use crate::tfhe::homomorphic::{NodeId, Program, op_name};
 use crate::tfhe::kernel::{
     Body, KernelProgram, Op, OpKind, Output, TableChoice, TestPolynomial, ValueId, ValueType, blind_rotation_body,
     key_switch_body, unrolled_rotation_body,
 };
 use crate::tfhe::matrix::MatrixBuilder;
-use polyfabric_kernels::cancel;
+use polyfabric_kernels::{Gadget, cancel};
 use polyfabric_schemes::tfhe::encoding::TorusStep;
 use polyfabric_schemes::tfhe::noise::PhaseRounding;
 use polyfabric_schemes::tfhe::{KeyUnrolling, LweKind, Parameters};
@@ -63,6 +66,18 @@ pub fn lower(
     Ok(lowered)
 }
 
+fn choice_of(tables: Vec<u32>) -> TableChoice {
+    match tables.iter().all(|&table| table == tables[0]) {
+        true => TableChoice::Shared(tables[0]),
+        false => TableChoice::PerCiphertext(tables.into()),
+    }
+}
+
+/// log2 of the coefficients of an entry with so many results.
+fn log2_outputs(results: usize) -> u32 {
+    results.next_power_of_two().ilog2()
+}
+
 /// A value that columns are read from: an input, or a batch of lookup results.
 #[derive(Clone, Copy)]
 struct Producer {
@@ -84,6 +99,10 @@ struct Lowering<'a> {
     table_of_functions: HashMap<Vec<u32>, u32>,
     /// Producer and item of each lookup, by level.
     places: Vec<Vec<(usize, usize)>>,
+    /// Producer and first item of each wide lookup, by level.
+    wide_places: Vec<Vec<(usize, usize)>>,
+    /// First test polynomial of each wide table.
+    table_of_wide: HashMap<u32, u32>,
     rounding: PhaseRounding,
     shared_rotations: bool,
     table_index: HashMap<TestPolynomial, u32>,
@@ -145,6 +164,8 @@ impl<'a> Lowering<'a> {
             tables: Vec::new(),
             table_of_functions: HashMap::new(),
             places: Vec::new(),
+            wide_places: Vec::new(),
+            table_of_wide: HashMap::new(),
             rounding: choice.rounding,
             shared_rotations: choice.shared_rotations,
             table_index: HashMap::new(),
@@ -181,7 +202,10 @@ impl<'a> Lowering<'a> {
     /// Index of the producer of `source`, and the item within it.
     fn locate(&self, source: Source) -> (usize, usize) {
         let index = source.index as usize;
-        if source.level == 0 {
+        if let Some(output) = source.output {
+            let (producer, first) = self.wide_places[source.level as usize - 1][index];
+            (producer, first + output as usize)
+        } else if source.level == 0 {
             let input = self.input_starts.partition_point(|&start| start <= index) - 1;
             (input, index - self.input_starts[input])
         } else {
@@ -246,7 +270,8 @@ impl<'a> Lowering<'a> {
 
     fn level(&mut self, level: &Level) -> Result<(), LoweringError> {
         // Pruning removed empty levels.
-        let origin = level.lookups[0].origin;
+        let origins = level.lookups.iter().map(|lookup| lookup.origin).chain(level.wide.iter().map(|wide| wide.origin));
+        let origin = origins.min().unwrap_or(NodeId(0));
         let chained = self.producers.len() > self.flow.inputs.len();
         if self.order == KeySwitchOrder::None && chained && !self.parameters.has_one_lwe_key() {
             let node = self.program.node(origin);
@@ -284,7 +309,102 @@ impl<'a> Lowering<'a> {
         for (tables, rotations) in rotations {
             self.rotate(value, rows, tables, &rotations, origin);
         }
+        self.wide(value, level)
+    }
+
+    /// The wide lookups of `level`, whose combinations are `value`.
+    fn wide(&mut self, value: ValueId, level: &Level) -> Result<(), LoweringError> {
+        let mut places = vec![(0, 0); level.wide.len()];
+        let bits = level.bits();
+        let Some(first) = level.wide.first().filter(|_| !bits.is_empty()) else {
+            self.wide_places.push(places);
+            return Ok(());
+        };
+        let origin = Some(first.origin);
+        let Some(gadgets) = self.parameters.circuit() else {
+            let node = self.program.node(first.origin);
+            let (place, set) = (place(node.location.as_ref()), self.parameters.name().to_owned());
+            return Err(LoweringError::NoCircuit { place, op: op_name(&node.op), node: first.origin, set });
+        };
+        let log2_tables = log2_tables(gadgets.ggsw.levels as usize);
+        let switch = OpKind::ModulusSwitch { rounding: self.rounding, log2_tables };
+        let rows = level.bias.len();
+        let mut made = self.push(switch, vec![value], self.indices(rows), origin);
+        if rows != bits.len() || bits.iter().enumerate().any(|(at, bit)| bit.row as usize != at) {
+            let indices = bits.iter().map(|bit| bit.row).collect();
+            made = self.push(OpKind::Gather { indices }, vec![made], self.indices(bits.len()), origin);
+        }
+        let tables: Vec<u32> = bits.iter().map(|bit| self.bit_table(bit.function, gadgets.ggsw)).collect();
+        let rotation = OpKind::BlindRotation { tables: choice_of(tables), body: self.rotation.clone() };
+        made = self.push(rotation, vec![made], ValueType::Glwe { count: bits.len() }, origin);
+        made = self.push(OpKind::CircuitBootstrap, vec![made], ValueType::Ggsw { count: bits.len() }, origin);
+        // Batches tables of one shape.
+        let mut shapes: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+        for (at, wide) in level.wide.iter().enumerate() {
+            let results = self.flow.wide_tables[wide.table as usize].entries.len();
+            shapes.entry((wide.bits.len(), results)).or_default().push(at);
+        }
+        for ((width, results), lookups) in shapes {
+            let mut items = Vec::with_capacity(width * lookups.len());
+            let mut tables = Vec::with_capacity(lookups.len());
+            for (item, &at) in lookups.iter().enumerate() {
+                let wide = &level.wide[at];
+                // Every bit is among the distinct ones, which are sorted.
+                items.extend(wide.bits.iter().map(|bit| bits.partition_point(|known| known < bit) as u32));
+                tables.push(self.wide_table(wide.table));
+                places[at] = (self.producers.len(), item * results);
+            }
+            let (count, log2_outputs) = (lookups.len(), log2_outputs(results));
+            let kind = OpKind::PackedLookup {
+                width: width as u32,
+                log2_outputs,
+                bits: items.into(),
+                tables: choice_of(tables),
+            };
+            let read = self.push(kind, vec![made], ValueType::Glwe { count }, origin);
+            self.extract(read, count * results, results, origin);
+        }
+        self.wide_places.push(places);
         Ok(())
+    }
+
+    /// Index of the test polynomial for the sign `function`, with the multiples of a bit in turns.
+    fn bit_table(&mut self, function: u32, ggsw: Gadget) -> u32 {
+        let degree = self.parameters.ring_degree().get();
+        let bits = self.parameters.torus_bits();
+        let turns = 1 << log2_tables(ggsw.levels as usize);
+        let of = |level: u32| {
+            let half = 1 << (bits - ggsw.log2_base * (level + 1) - 1);
+            self.flow.functions[function as usize].signs(degree / turns, bits, half)
+        };
+        let parts: Vec<TestPolynomial> = (0..ggsw.levels).map(of).collect();
+        self.known_table(TestPolynomial::in_turns(&parts, degree))
+    }
+
+    /// Index of the first polynomial of a wide table.
+    fn wide_table(&mut self, table: u32) -> u32 {
+        if let Some(&first) = self.table_of_wide.get(&table) {
+            return first;
+        }
+        let WideTable { entries, step_out } = &self.flow.wide_tables[table as usize];
+        let torus = |entries: &Vec<i64>| entries.iter().map(|&entry| self.torus(entry, *step_out)).collect();
+        let outputs: Vec<Vec<u64>> = entries.iter().map(torus).collect();
+        let first = self.tables.len() as u32;
+        let degree = self.parameters.ring_degree().get();
+        self.tables.extend(TestPolynomial::packed(&outputs, log2_outputs(outputs.len()), degree));
+        self.table_of_wide.insert(table, first);
+        first
+    }
+
+    /// Extracts `results` of `value`, `each` of every ciphertext, up to the key switch.
+    fn extract(&mut self, value: ValueId, results: usize, each: usize, origin: Option<NodeId>) {
+        let extract = OpKind::SampleExtract { coefficients: each as u32 };
+        let mut value = self.push(extract, vec![value], self.lwe(results, self.parameters.extracted_key()), origin);
+        if let (KeySwitchOrder::After, Some(body)) = (self.order, self.switch.clone()) {
+            let result = self.lwe(results, LweKind::Small);
+            value = self.push(OpKind::KeySwitch { body }, vec![value], result, origin);
+        }
+        self.producers.push(Producer { value, count: results });
     }
 
     /// Blind rotations of the rows of `value`, each for the lookups in `rotations[i]`, up to the key switch.
@@ -299,19 +419,9 @@ impl<'a> Lowering<'a> {
         }
         let tables_of = |lookups: &&[Lookup]| self.table(lookups.iter().map(|lookup| lookup.function).collect());
         let chosen: Vec<u32> = rotations.iter().map(tables_of).collect();
-        let chosen = match chosen.iter().all(|&table| table == chosen[0]) {
-            true => TableChoice::Shared(chosen[0]),
-            false => TableChoice::PerCiphertext(chosen.into()),
-        };
-        let rotation = OpKind::BlindRotation { tables: chosen, body: self.rotation.clone() };
+        let rotation = OpKind::BlindRotation { tables: choice_of(chosen), body: self.rotation.clone() };
         value = self.push(rotation, vec![value], ValueType::Glwe { count }, Some(origin));
-        let extract = OpKind::SampleExtract { coefficients: tables as u32 };
-        value = self.push(extract, vec![value], self.lwe(results, self.parameters.extracted_key()), Some(origin));
-        if let (KeySwitchOrder::After, Some(body)) = (self.order, self.switch.clone()) {
-            let result = self.lwe(results, LweKind::Small);
-            value = self.push(OpKind::KeySwitch { body }, vec![value], result, Some(origin));
-        }
-        self.producers.push(Producer { value, count: results });
+        self.extract(value, results, tables, Some(origin));
     }
 
     /// Index of the test polynomial that interleaves `functions`.
@@ -324,13 +434,18 @@ impl<'a> Lowering<'a> {
         let turns = 1 << log2_tables(functions.len());
         let of = |&function: &u32| self.flow.functions[function as usize].test_polynomial(degree / turns, bits);
         let polynomial = TestPolynomial::in_turns(&functions.iter().map(of).collect::<Vec<_>>(), degree);
-        let next = self.tables.len() as u32;
-        let table = *self.table_index.entry(polynomial).or_insert_with_key(|polynomial| {
-            self.tables.push(polynomial.clone());
-            next
-        });
+        let table = self.known_table(polynomial);
         self.table_of_functions.insert(functions, table);
         table
+    }
+
+    /// Index of `polynomial` among the tables.
+    fn known_table(&mut self, polynomial: TestPolynomial) -> u32 {
+        let next = self.tables.len() as u32;
+        *self.table_index.entry(polynomial).or_insert_with_key(|polynomial| {
+            self.tables.push(polynomial.clone());
+            next
+        })
     }
 
     fn output(&mut self, output: &OutputForms) -> Result<(), LoweringError> {

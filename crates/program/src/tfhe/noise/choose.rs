@@ -34,11 +34,14 @@ pub fn choose_parameters(
     (encryption, circuit_privacy): (Encryption, Option<f64>),
 ) -> Result<Chosen, NoiseError> {
     let flow = Dataflow::new(program)?;
-    let lookups: usize = flow.levels.iter().map(|level| level.rotations(true).count()).sum();
+    let lookups: usize = flow.levels.iter().map(|level| level.rotations(true).count() + level.bits().len()).sum();
+    // Only sets with circuit bootstrapping read wide tables, and their keys are too large for anything else.
+    let wide = flow.levels.iter().any(|level| !level.wide.is_empty());
     let rows: usize = flow.levels.iter().map(|level| level.bias.len()).sum();
     let mut candidates = Vec::new();
     for (entry, parameters) in sets::all() {
-        if entry.family != sets::Family::Default || parameters.secret().is_binary() == blocks {
+        let kind = (parameters.secret().is_binary(), parameters.circuit().is_some());
+        if entry.family != sets::Family::Default || kind != (!blocks, wide) {
             continue;
         }
         let unrolling = parameters.unrolling(unrolling)?;
@@ -85,6 +88,7 @@ pub fn choose_parameters(
     }
     Err(match nearest {
         Some((_, nearest, reason)) => NoiseError::NoSet { target, nearest, reason: Box::new(reason) },
+        None if wide => NoiseError::NoWideSet,
         None => NoiseError::NoCandidate,
     })
 }

@@ -17,14 +17,14 @@ pub use privacy::{MOST_BITS, expect_bits as expect_privacy_bits};
 pub use rates::Rates;
 
 use crate::Location;
-use crate::tfhe::dataflow::{Dataflow, DataflowError, OutputForms, Terms, log2_tables};
+use crate::tfhe::dataflow::{Dataflow, DataflowError, Lookup, OutputForms, Terms, log2_tables};
 use crate::tfhe::homomorphic::{ElementType, NodeId, Program, op_name};
 use crate::tfhe::lowering::{KeySwitchOrder, TfheLowering};
 use polyfabric_kernels::cancel;
 use polyfabric_schemes::tfhe::noise::{self, Formulas, Keys, Noise, Transform};
-use polyfabric_schemes::tfhe::{LweKind, Parameters, UnrollingError};
+use polyfabric_schemes::tfhe::{CircuitGadgets, KeyUnrolling, LweKind, Parameters, UnrollingError};
 use serde::Serialize;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use thiserror::Error;
 
 /// Noise of a node's lookups; the worst of its elements.
@@ -185,6 +185,10 @@ pub enum NoiseError {
         "no default parameter set can bring public-key ciphertexts under its small key; name a set with a key-switching key"
     )]
     NoCandidate,
+    #[error(
+        "no default parameter set has circuit bootstrapping, which wide tables need; name a set with circuit gadgets"
+    )]
+    NoWideSet,
     #[error(transparent)]
     Dataflow(#[from] DataflowError),
     #[error(transparent)]
@@ -221,6 +225,12 @@ struct Model {
     switch: Noise,
     shared_rotations: bool,
     encryption: Encryption,
+    /// What circuit bootstrapping depends on.
+    unrolling: KeyUnrolling,
+    transform: Transform,
+    gadgets: Option<CircuitGadgets>,
+    /// A key switch after each result.
+    switched: Noise,
 }
 
 /// Noise of a row of terms.
@@ -242,7 +252,8 @@ impl Model {
         let missing = || NoiseError::NoKeySwitchKey { parameters: parameters.name().to_owned() };
         let key_switch =
             || parameters.key_switch_gadget().map(|gadget| formulas.key_switch(gadget)).ok_or_else(missing);
-        let rotation = formulas.blind_rotation_unrolled(parameters.unrolling(Some(choice.key_unrolling))?, transform);
+        let unrolling = parameters.unrolling(Some(choice.key_unrolling))?;
+        let rotation = formulas.blind_rotation_unrolled(unrolling, transform);
         let none = Noise::default();
         let (of_inputs, result, switch) = match choice.key_switch {
             KeySwitchOrder::None => (LweKind::Small, rotation, none),
@@ -257,7 +268,26 @@ impl Model {
             }
             Encryption::Public => formulas.public_zero(of_inputs, parameters).ok_or_else(missing)?,
         };
-        Ok(Self { formulas, input, result, switch, shared_rotations: choice.shared_rotations, encryption })
+        let switched = if choice.key_switch == KeySwitchOrder::After { key_switch()? } else { none };
+        Ok(Self {
+            formulas,
+            input,
+            result,
+            switch,
+            shared_rotations: choice.shared_rotations,
+            encryption,
+            unrolling,
+            transform,
+            gadgets: parameters.circuit(),
+            switched,
+        })
+    }
+
+    /// The result of a wide lookup. A set without circuit bootstrapping has none; the lowering reports it.
+    fn wide(&self, width: usize) -> Noise {
+        let gadgets = self.gadgets;
+        let noise = |gadgets| self.formulas.wide_lookup(gadgets, width as u32, self.unrolling, self.transform);
+        gadgets.map_or(Noise::default(), noise).plus(self.switched)
     }
 
     /// Noise, Σ w² and Σ w of row `row`.
@@ -269,15 +299,24 @@ impl Model {
         cancel::check();
         let sources = &flow.sources;
         let (columns, weights) = terms.row(row);
-        let (mut inputs, mut results) = (0.0, 0.0);
+        let (mut inputs, mut results, mut wide_sum) = (0.0, 0.0, 0.0);
         // Public-key inputs share the mean of their key switch.
         let (mut input_sum, mut input_most) = (0.0, 0.0);
         // First results of accumulators share one mean; later results are summed separately.
         let (mut first, mut later, mut later_most) = (0.0, 0.0, 0.0);
         // Σ |w| and Σ w² of each rotation.
         let mut rotations: BTreeMap<(u32, u32), [f64; 2]> = BTreeMap::new();
+        // Σ |w| and Σ w² of each wide lookup; results of one are neighbors too.
+        let mut wide: BTreeMap<(u32, u32), [f64; 2]> = BTreeMap::new();
         for (&column, &weight) in columns.iter().zip(weights) {
             let (source, weight) = (sources[column as usize], f64::from(weight));
+            if source.output.is_some() {
+                let [sum, squares] = wide.entry((source.level, source.index)).or_default();
+                *sum += weight.abs();
+                *squares += weight * weight;
+                wide_sum += weight;
+                continue;
+            }
             if source.level == 0 {
                 inputs += weight * weight;
                 input_sum += weight;
@@ -304,8 +343,16 @@ impl Model {
         let weight_sum: f64 = first + later;
         let pairs: f64 = rotations.values().map(|[sum, squares]| sum * sum - squares).sum();
         let results_noise = self.result.combined(results, weight_sum, f64::abs(first) + later_most);
-        let noise = fresh.plus(results_noise).plus(Noise::random(pairs * self.result.together));
-        Combination { noise, squared_norm: inputs + results, weight_sum }
+        let mut noise = fresh.plus(results_noise).plus(Noise::random(pairs * self.result.together));
+        let mut wide_squares = 0.0;
+        for ((level, index), [sum, squares]) in wide {
+            let result = self.wide(flow.levels[level as usize - 1].wide[index as usize].bits.len());
+            let own = result.combined(squares, sum, sum);
+            noise = noise.plus(own).plus(Noise::random((sum * sum - squares) * result.together));
+            wide_squares += squares;
+        }
+        let squared_norm = inputs + results + wide_squares;
+        Combination { noise, squared_norm, weight_sum: weight_sum + wide_sum }
     }
 }
 
@@ -382,9 +429,15 @@ fn report_flow(
         let rows: Vec<Combination> =
             (0..level.bias.len()).map(|row| model.combination(&level.terms, row, flow)).collect();
         let rotations = level.rotations(choice.shared_rotations);
-        for (log2_tables, lookup) in
-            rotations.flat_map(|shared| shared.iter().map(|it| (log2_tables(shared.len()), it)))
-        {
+        let lookups_of = rotations.flat_map(|shared| shared.iter().map(|it| (log2_tables(shared.len()), *it)));
+        // A bit is the sign of a combination, with as many results of the rotation as its GGSW ciphertext has levels.
+        let levels = model.gadgets.map_or(1, |gadgets| gadgets.ggsw.levels as usize);
+        let mut seen = HashSet::new();
+        let of_bits = level.wide.iter().flat_map(|wide| wide.bits.iter().map(move |bit| (wide.origin, bit)));
+        let of_bits = of_bits.filter(|(_, bit)| seen.insert(**bit)).map(|(origin, bit)| {
+            (log2_tables(levels), Lookup { row: bit.row, function: bit.function, group: 0, origin })
+        });
+        for (log2_tables, lookup) in lookups_of.chain(of_bits) {
             cancel::check();
             let Combination { noise: operand, squared_norm, weight_sum } = rows[lookup.row as usize];
             let modulus_switch = model.formulas.modulus_switch(choice.rounding, log2_tables);

@@ -47,6 +47,7 @@ impl fmt::Display for KernelProgram {
                 ValueType::Lwe { count, kind: LweKind::Large, .. } => write!(f, "lwe large x {count}")?,
                 ValueType::Indices { count, .. } => write!(f, "indices x {count}")?,
                 ValueType::Glwe { count } => write!(f, "glwe x {count}")?,
+                ValueType::Ggsw { count } => write!(f, "ggsw x {count}")?,
             }
             match op.origin {
                 Some(origin) => writeln!(f, " from {origin}")?,
@@ -118,13 +119,7 @@ fn attributes(f: &mut fmt::Formatter<'_>, kind: &OpKind, bodies: &[&Arc<Body>]) 
         }
         OpKind::KeySwitch { body } => write!(f, " body {}", position(bodies, body).unwrap_or(0)),
         OpKind::BlindRotation { tables, body } => {
-            match tables {
-                TableChoice::Shared(table) => write!(f, " table {table}")?,
-                TableChoice::PerCiphertext(tables) => {
-                    f.write_str(" tables ")?;
-                    list(f, tables.iter())?;
-                }
-            }
+            print_choice(f, tables)?;
             write!(f, " body {}", position(bodies, body).unwrap_or(0))
         }
         OpKind::ModulusSwitch { rounding, log2_tables } => {
@@ -134,6 +129,22 @@ fn attributes(f: &mut fmt::Formatter<'_>, kind: &OpKind, bodies: &[&Arc<Body>]) 
             if *log2_tables > 0 { write!(f, " log2_tables {log2_tables}") } else { Ok(()) }
         }
         OpKind::SampleExtract { coefficients } if *coefficients > 1 => write!(f, " coefficients {coefficients}"),
-        OpKind::Input { .. } | OpKind::SampleExtract { .. } => Ok(()),
+        OpKind::PackedLookup { width, log2_outputs, bits, tables } => {
+            write!(f, " width {width} log2_outputs {log2_outputs}")?;
+            print_choice(f, tables)?;
+            f.write_str(" bits ")?;
+            list(f, bits.iter())
+        }
+        OpKind::Input { .. } | OpKind::SampleExtract { .. } | OpKind::CircuitBootstrap => Ok(()),
+    }
+}
+
+fn print_choice(f: &mut fmt::Formatter<'_>, tables: &TableChoice) -> fmt::Result {
+    match tables {
+        TableChoice::Shared(table) => write!(f, " table {table}"),
+        TableChoice::PerCiphertext(tables) => {
+            f.write_str(" tables ")?;
+            list(f, tables.iter())
+        }
     }
 }

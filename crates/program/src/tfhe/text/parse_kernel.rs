@@ -162,16 +162,21 @@ fn op(lexer: &mut Lexer<'_>, program: &KernelProgram, bodies: &[Arc<Body>]) -> R
             log2_tables: if lexer.accept("log2_tables")? { lexer.u32()? } else { 0 },
         },
         "blind_rotation" => {
-            let tables = if lexer.accept("tables")? {
-                TableChoice::PerCiphertext(lexer.numbers(Lexer::u32)?.into())
-            } else {
-                lexer.expect("table")?;
-                TableChoice::Shared(lexer.u32()?)
-            };
+            let tables = choice(lexer)?;
             OpKind::BlindRotation { tables, body: named_body(lexer, bodies)? }
         }
         "sample_extract" => {
             OpKind::SampleExtract { coefficients: if lexer.accept("coefficients")? { lexer.u32()? } else { 1 } }
+        }
+        "circuit_bootstrap" => OpKind::CircuitBootstrap,
+        "packed_lookup" => {
+            lexer.expect("width")?;
+            let width = lexer.u32()?;
+            lexer.expect("log2_outputs")?;
+            let log2_outputs = lexer.u32()?;
+            let tables = choice(lexer)?;
+            lexer.expect("bits")?;
+            OpKind::PackedLookup { width, log2_outputs, bits: lexer.numbers(Lexer::u32)?.into(), tables }
         }
         other => {
             let expected = "an operation of kernel programs".to_owned();
@@ -182,6 +187,14 @@ fn op(lexer: &mut Lexer<'_>, program: &KernelProgram, bodies: &[Arc<Body>]) -> R
     let result = result(lexer, program)?;
     let origin = if lexer.accept("from")? { Some(NodeId(lexer.value()?)) } else { None };
     Ok(Op { kind, operands, result, origin })
+}
+
+fn choice(lexer: &mut Lexer<'_>) -> Result<TableChoice> {
+    if lexer.accept("tables")? {
+        return Ok(TableChoice::PerCiphertext(lexer.numbers(Lexer::u32)?.into()));
+    }
+    lexer.expect("table")?;
+    Ok(TableChoice::Shared(lexer.u32()?))
 }
 
 fn named_body(lexer: &mut Lexer<'_>, bodies: &[Arc<Body>]) -> Result<Arc<Body>> {
@@ -197,16 +210,16 @@ fn named_body(lexer: &mut Lexer<'_>, bodies: &[Arc<Body>]) -> Result<Arc<Body>> 
 
 fn result(lexer: &mut Lexer<'_>, program: &KernelProgram) -> Result<ValueType> {
     let place = lexer.here();
-    let word = lexer.word("a type: lwe small, lwe large, indices or glwe")?;
+    let word = lexer.word("a type: lwe small, lwe large, indices, glwe or ggsw")?;
     let kind = match word {
         "lwe" if lexer.accept("small")? => Some(LweKind::Small),
         "lwe" => {
             lexer.expect("large")?;
             Some(LweKind::Large)
         }
-        "indices" | "glwe" => None,
+        "indices" | "glwe" | "ggsw" => None,
         other => {
-            let expected = "lwe, indices or glwe".to_owned();
+            let expected = "lwe, indices, glwe or ggsw".to_owned();
             return Err(place.expected(expected, format!("`{other}`")).into());
         }
     };
@@ -215,6 +228,7 @@ fn result(lexer: &mut Lexer<'_>, program: &KernelProgram) -> Result<ValueType> {
     Ok(match (kind, word) {
         (Some(kind), _) => program.lwe_type(count, kind),
         (None, "indices") => program.indices_type(count),
-        (None, _) => ValueType::Glwe { count },
+        (None, "glwe") => ValueType::Glwe { count },
+        (None, _) => ValueType::Ggsw { count },
     })
 }

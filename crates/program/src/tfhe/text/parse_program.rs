@@ -54,6 +54,7 @@ enum Attributes {
     Indices(Vec<u32>),
     Linear(Arc<crate::tfhe::Matrix>, Vec<i64>),
     Tables(Vec<Table>, Option<Vec<u32>>),
+    Wide(Vec<Table>, Vec<u32>),
 }
 
 /// Parses a node after `=`, appends it and returns its written step.
@@ -119,7 +120,7 @@ fn attributes(lexer: &mut Lexer<'_>, builder: &Builder, op: &str, operands: &[No
             lexer.expect("+")?;
             Attributes::Linear(Arc::new(matrix), lexer.numbers(Lexer::i64)?)
         }
-        "lookup" | "lookup_whole" | "lookup_each" => {
+        "lookup" | "lookup_whole" | "lookup_each" | "lookup_wide" => {
             let tables = lexer.list("{", "}", |lexer| {
                 let place = lexer.here();
                 let first = lexer.i64()?;
@@ -128,6 +129,10 @@ fn attributes(lexer: &mut Lexer<'_>, builder: &Builder, op: &str, operands: &[No
                 Table::new(first, values)
                     .map_err(|error: TableError| refused(place, ProgramError { cause: error.into(), location: None }))
             })?;
+            if op == "lookup_wide" {
+                lexer.expect("widths")?;
+                return Ok(Attributes::Wide(tables, lexer.numbers(Lexer::u32)?));
+            }
             let choice = if lexer.accept("choice")? { Some(lexer.numbers(Lexer::u32)?) } else { None };
             Attributes::Tables(tables, choice)
         }
@@ -196,6 +201,7 @@ fn append(
         ("add_clear", Attributes::Numbers(values)) => builder.add_clear(operands[0], &values),
         ("mul_clear", Attributes::Numbers(values)) => builder.mul_clear(operands[0], &values),
         ("linear", Attributes::Linear(matrix, bias)) => builder.linear(operands[0], matrix, &bias),
+        ("lookup_wide", Attributes::Wide(tables, widths)) => builder.lookup_wide(operands[0], widths, tables),
         ("lookup" | "lookup_whole" | "lookup_each", Attributes::Tables(tables, choice)) => {
             let result = match element {
                 ElementType::Boolean => LookupResult::Boolean,

@@ -70,6 +70,11 @@ fn attributes(f: &mut fmt::Formatter<'_>, op: &Op) -> fmt::Result {
             list(f, bias.iter())
         }
         Op::LookupEach { tables } => print_tables(f, tables),
+        Op::LookupWide { widths, tables } => {
+            print_tables(f, tables)?;
+            f.write_str(" widths ")?;
+            list(f, widths.iter())
+        }
         Op::Lookup { tables, choice, .. } => {
             print_tables(f, tables)?;
             match choice {

@@ -45,6 +45,7 @@ pub struct Executor<'k, T> {
     pub(super) key: &'k ServerKey<T>,
     parameters: Parameters,
     product: ExternalProduct<T>,
+    pub(super) isa: Isa,
     blocks: Blocks,
     transformed: Arc<TransformedKey>,
     key_switch: Option<KeySwitch<'k, T>>,
@@ -86,7 +87,7 @@ impl<'k, T: Torus> Executor<'k, T> {
         let key_switch = key_switch_key.map(|(key, gadget)| {
             KeySwitch::new(key, gadget, from.get(), to.get(), isa).sharing(&transformed.key_switch)
         });
-        Ok(Self { key, parameters, product, blocks, transformed, key_switch, pool })
+        Ok(Self { key, parameters, product, isa, blocks, transformed, key_switch, pool })
     }
 
     /// The parameter set of the key.
@@ -317,7 +318,7 @@ impl<'k, T: Torus> Executor<'k, T> {
     }
 
     /// Torus elements of a GLWE ciphertext.
-    fn glwe_len(&self) -> usize {
+    pub(super) fn glwe_len(&self) -> usize {
         glwe_len(&self.parameters)
     }
 }

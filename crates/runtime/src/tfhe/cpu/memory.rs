@@ -79,6 +79,11 @@ fn value_bytes(program: &KernelProgram, value: ValueType) -> u64 {
         ValueType::Lwe { dimension, .. } => (dimension + 1, word),
         ValueType::Indices { dimension, .. } => (dimension + 1, size_of::<u32>() as u64),
         ValueType::Glwe { .. } => (super::blocks::glwe_len(set), word),
+        // In the transform domain.
+        ValueType::Ggsw { .. } => {
+            let rows = set.circuit().map_or(0, |circuit| 2 * circuit.ggsw.levels as usize);
+            (rows * super::blocks::glwe_len(set), size_of::<f64>() as u64)
+        }
     };
     value.count() as u64 * elements as u64 * bytes
 }

@@ -3,6 +3,7 @@
 use super::Executor;
 use crate::Progress;
 use crate::tfhe::RunError;
+use crate::tfhe::circuit::{Circuit, Ggsw, TableShape};
 use crate::tfhe::operations::{self, Batches, batch};
 use polyfabric_kernels::Torus;
 use polyfabric_kernels::aligned::AlignedTorus;
@@ -14,6 +15,7 @@ use polyfabric_schemes::tfhe::{LweBatch, LweDimension};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 impl<T: Torus> Executor<'_, T> {
     /// Runs `program` on `inputs` with fused PBSs: results are within the transform's proven bound of the exact ones, in whichever domain its bodies accumulate.
@@ -26,7 +28,8 @@ impl<T: Torus> Executor<'_, T> {
         inputs: &BTreeMap<String, LweBatch<T>>,
         progress: &dyn Progress,
     ) -> Result<BTreeMap<String, LweBatch<T>>, RunError> {
-        operations::run(&CpuRun { executor: self, progress }, program, self.key, inputs)
+        let circuit = Circuit::of(program, self.key, Some(self.isa))?;
+        operations::run(&CpuRun { executor: self, progress, circuit }, program, self.key, inputs)
     }
 }
 
@@ -34,12 +37,23 @@ impl<T: Torus> Executor<'_, T> {
 struct CpuRun<'e, 'k, T> {
     executor: &'e Executor<'k, T>,
     progress: &'e dyn Progress,
+    circuit: Option<Circuit<'k, T>>,
+}
+
+impl<'k, T: Torus> CpuRun<'_, 'k, T> {
+    fn circuit(&self) -> &Circuit<'k, T> {
+        match &self.circuit {
+            Some(circuit) => circuit,
+            None => unreachable!("it is made for every program with circuit bootstrapping"),
+        }
+    }
 }
 
 impl<T: Torus> Batches<T> for CpuRun<'_, '_, T> {
     type Lwe = LweBatch<T>;
     type Exponents = Vec<u32>;
     type Glwe = AlignedTorus<T>;
+    type Ggsw = Vec<Ggsw<T>>;
 
     fn bring(&self, batch: &LweBatch<T>) -> Result<Self::Lwe, RunError> {
         Ok(batch.clone())
@@ -115,6 +129,45 @@ impl<T: Torus> Batches<T> for CpuRun<'_, '_, T> {
     ) -> Result<Self::Glwe, RunError> {
         let table = |c: usize| tables[choice.get(c)].as_slice();
         Ok(self.executor.blind_rotate(exponents, table, self.progress))
+    }
+
+    fn circuit_bootstrap(&self, accumulators: &Self::Glwe) -> Result<Self::Ggsw, RunError> {
+        let circuit = self.circuit();
+        let each = self.executor.glwe_len();
+        let (done, count) = (AtomicU64::new(0), (accumulators.len() / each) as u64);
+        let make = |scratch: &mut Option<_>, accumulator: &[T]| {
+            cancel::check();
+            let made = circuit.ggsw(accumulator, scratch);
+            self.progress.update("circuit bootstrap", done.fetch_add(1, Ordering::Relaxed) + 1, count);
+            made
+        };
+        Ok(self
+            .executor
+            .pool
+            .install(|| accumulators.par_chunks_exact(each).map_init(|| circuit.scratch(), make).collect()))
+    }
+
+    fn packed_lookup(
+        &self,
+        shape: TableShape,
+        (given, bits): (&Self::Ggsw, &[u32]),
+        choice: &TableChoice,
+        tables: &[Vec<T>],
+    ) -> Result<Self::Glwe, RunError> {
+        let circuit = self.circuit();
+        let (each, width) = (self.executor.glwe_len(), shape.width as usize);
+        let mut results = AlignedTorus::zeros(bits.len() / width * each);
+        self.executor.pool.install(|| {
+            results.par_chunks_exact_mut(each).zip(bits.par_chunks_exact(width)).enumerate().for_each_init(
+                || circuit.scratch(),
+                |scratch, (index, (result, bits))| {
+                    cancel::check();
+                    let bits: Vec<&Ggsw<T>> = bits.iter().map(|&bit| &given[bit as usize]).collect();
+                    result.copy_from_slice(&circuit.read(shape, &bits, &tables[choice.get(index)..], scratch));
+                },
+            );
+        });
+        Ok(results)
     }
 
     fn extract(&self, accumulators: &Self::Glwe, coefficients: usize) -> Result<Self::Lwe, RunError> {

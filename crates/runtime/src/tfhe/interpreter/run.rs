@@ -3,11 +3,13 @@
 use super::{BodyDatum, Operand, Primitives, Scalars};
 use crate::Progress;
 use crate::tfhe::RunError;
-use polyfabric_kernels::Torus;
+use crate::tfhe::circuit::{Circuit, Ggsw, TableShape, is_used};
 use polyfabric_kernels::cancel;
+use polyfabric_kernels::{Isa, Torus};
 use polyfabric_program::tfhe::kernel::{
     Body, BodyOp, KernelProgram, Op, OpKind, Primitive, ValueId, ValueType, op_name,
 };
+use polyfabric_program::tfhe::lowering::Arithmetic;
 use polyfabric_schemes::tfhe::{LweBatch, LweDimension, LweKind, ServerKey};
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -23,6 +25,8 @@ pub enum Value<T> {
     Indices(Vec<Vec<u32>>),
     /// GLWE ciphertexts of k + 1 polynomials.
     Glwe(Vec<Vec<Vec<T>>>),
+    /// GGSW ciphertexts, ready for tables.
+    Ggsw(Vec<Ggsw<T>>),
 }
 
 /// The position of a body value in a run.
@@ -94,8 +98,10 @@ pub fn run_observed<T: Torus>(
 ) -> Result<BTreeMap<String, LweBatch<T>>, RunError> {
     check_inputs(program, key, inputs)?;
     let primitives = Primitives::new(key, &program.choice.arithmetic)?;
+    let isa = (program.choice.arithmetic != Arithmetic::ExactInteger).then(Isa::best);
+    let circuit = Circuit::of(program, key, isa)?;
     let tables: Vec<Vec<T>> = program.tables.iter().map(|table| table.coefficients()).collect();
-    let mut machine = Machine { program, primitives, tables, values: Vec::new(), progress, observer };
+    let mut machine = Machine { program, primitives, circuit, tables, values: Vec::new(), progress, observer };
     let last_use = last_uses(program);
     for (index, op) in program.ops.iter().enumerate() {
         let id = ValueId(index as u32);
@@ -142,6 +148,14 @@ pub fn check_inputs<T: Torus>(
     if switches && key.key_switch_key().is_none() {
         return Err(RunError::NoKeySwitchKey { set: program.parameters.name().to_owned() });
     }
+    if is_used(program) {
+        if key.circuit_key().is_empty() {
+            return Err(RunError::NoCircuitKey { set: program.parameters.name().to_owned() });
+        }
+        if matches!(program.choice.arithmetic, Arithmetic::Fixed(_)) {
+            return Err(RunError::NoCircuit { place: "fixed-point arithmetic" });
+        }
+    }
     if let Some(name) = inputs.keys().find(|name| program.inputs().all(|(known, ..)| known != *name)) {
         let known: Vec<String> = program.inputs().map(|(known, ..)| format!("{known:?}")).collect();
         return Err(RunError::UnknownInput { name: name.clone(), known: known.join(", ") });
@@ -179,6 +193,7 @@ fn last_uses(program: &KernelProgram) -> Vec<usize> {
 struct Machine<'a, T> {
     program: &'a KernelProgram,
     primitives: Primitives<'a, T>,
+    circuit: Option<Circuit<'a, T>>,
     tables: Vec<Vec<T>>,
     /// `None` after the last reader has run.
     values: Vec<Option<Value<T>>>,
@@ -267,6 +282,26 @@ impl<T: Torus> Machine<'_, T> {
                     let carried = start.into_iter().map(BodyDatum::Torus).collect();
                     let result = self.body(id, ciphertext, body, carried, Scalars::Indices(mask));
                     result.into_iter().map(into_torus).collect()
+                }))
+            }
+            OpKind::CircuitBootstrap => {
+                let (Some(Value::Glwe(accumulators)), Some(circuit)) = (operand(0), &self.circuit) else {
+                    unreachable!("the program is checked: circuit bootstrapping reads GLWE ciphertexts")
+                };
+                let ggsw = |index: usize| circuit.ggsw(&accumulators[index].concat(), &mut circuit.scratch());
+                Value::Ggsw(self.each(&stage, count, ggsw))
+            }
+            OpKind::PackedLookup { width, log2_outputs, bits, tables } => {
+                let (Some(Value::Ggsw(given)), Some(circuit)) = (operand(0), &self.circuit) else {
+                    unreachable!("the program is checked: a packed lookup reads GGSW ciphertexts")
+                };
+                let shape = TableShape { width: *width, log2_outputs: *log2_outputs };
+                let width = *width as usize;
+                Value::Glwe(self.each(&stage, count, |result| {
+                    let bits = &bits[result * width..(result + 1) * width];
+                    let bits: Vec<&Ggsw<T>> = bits.iter().map(|&bit| &given[bit as usize]).collect();
+                    let read = circuit.read(shape, &bits, &self.tables[tables.get(result)..], &mut circuit.scratch());
+                    read.chunks_exact(read.len() / 2).map(<[T]>::to_vec).collect()
                 }))
             }
             OpKind::SampleExtract { coefficients } => {

@@ -12,6 +12,7 @@
 //! | modulus switch to 2N | [`modulus_switch`], [`modulus_switch_with`] | to its input |
 //! | one CMUX | [`external_product`] | to the accumulator |
 //! | blind rotation and sample extraction | [`blind_rotation`] | independent of the input |
+//! | circuit bootstrapping and a table | [`Formulas::wide_lookup`] | independent of the input |
 //!
 //! A PBS fails if the error of its input, including the modulus switch, exceeds the encoding's margin: [`Noise::failure_log2`].
 //!
@@ -20,6 +21,7 @@
 //! precision for (T)FHE", J. Cryptology 36, 2023, section 3). Two further terms matter on a 32-bit torus: the digits and rounding errors of
 //! a two's complement decomposition have a mean of half a unit. Tests compare each formula with measured noise.
 
+mod circuit;
 mod keys;
 mod operations;
 mod probability;
@@ -28,6 +30,7 @@ mod tests;
 #[cfg(test)]
 mod tfhe_rs_comparison;
 
+pub use circuit::CircuitNoise;
 pub use keys::{Keys, LOSS_BITS, MEAN_BOUND, Noise, SHARED_ITERATIONS, SHARED_TABLES};
 pub use operations::{
     Formulas, PhaseRounding, Transform, blind_rotation, blind_rotation_with, external_product, fresh, key_switch,

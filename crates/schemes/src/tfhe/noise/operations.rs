@@ -42,6 +42,11 @@ impl Transform {
         if Isa::best() == Isa::Portable { Self::F64Unfused } else { Self::F64 }
     }
 
+    /// Growth of the f64 transform's variance by the kind of multiply-add.
+    pub(super) fn growth(self) -> f64 {
+        if self == Self::F64Unfused { UNFUSED } else { 1.0 }
+    }
+
     /// The fixed-point transform of `spec`, with its predicted error for `parameters`.
     pub fn fixed(spec: &FixedFftSpec, parameters: &Parameters) -> Self {
         Formulas::of(parameters, Keys::Accepted).fixed_transform(spec)
@@ -155,12 +160,11 @@ impl Formulas {
             Transform::Exact => 0.0,
             Transform::Measured { coefficient_variance, .. } => coefficient_variance,
             Transform::F64 | Transform::F64Unfused => {
-                let growth = if transform == Transform::F64Unfused { UNFUSED } else { 1.0 };
                 let base = f64::from(self.bootstrap_gadget.log2_base).exp2();
                 let of = |model: fn(RingDegree, f64, usize, u32) -> f64| {
                     model(self.ring_degree, base, self.ggsw_rows(), self.torus_bits).powi(2)
                 };
-                (growth * of(fft::error_deviation) + of(fft::key_error_deviation) + 1.0 / 12.0)
+                (transform.growth() * of(fft::error_deviation) + of(fft::key_error_deviation) + 1.0 / 12.0)
                     * unit_squared(self.torus_bits)
             }
         }
@@ -292,12 +296,12 @@ impl Formulas {
 }
 
 /// q^-2, the square of one unit of the torus.
-fn unit_squared(torus_bits: u32) -> f64 {
+pub(super) fn unit_squared(torus_bits: u32) -> f64 {
     (-2.0 * f64::from(torus_bits)).exp2()
 }
 
 /// Variance of rounding a uniform torus element to its `kept_bits` top bits: (D² − 1)/12 units², D = q / 2^kept_bits.
-fn rounding_variance(torus_bits: u32, kept_bits: u32) -> f64 {
+pub(super) fn rounding_variance(torus_bits: u32, kept_bits: u32) -> f64 {
     rounding_variance_of(torus_bits, kept_bits, 0)
 }
 
@@ -319,7 +323,7 @@ fn rounding_mean_squared_of(torus_bits: u32, kept_bits: u32, log2_unit: u32) -> 
 }
 
 /// Variance of a uniform digit in [−β/2, β/2), whose mean is −1/2: (β² − 1)/12.
-fn digit_variance(log2_base: u32) -> f64 {
+pub(super) fn digit_variance(log2_base: u32) -> f64 {
     ((2.0 * f64::from(log2_base)).exp2() - 1.0) / 12.0
 }
 

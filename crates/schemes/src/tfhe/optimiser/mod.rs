@@ -225,6 +225,7 @@ fn literal(figures: &Formulas, key_switch_gadget: Option<Gadget>) -> ParametersL
         ring_degree: figures.ring_degree.get(),
         bootstrap_gadget: figures.bootstrap_gadget,
         key_switch_gadget,
+        circuit: None,
         lwe_noise_log2: figures.lwe_noise_log2,
         glwe_noise_log2: figures.glwe_noise_log2,
         sources: Default::default(),

@@ -3,7 +3,7 @@
 use polyfabric_kernels::Gadget;
 
 use crate::serial::{Fields, FormatError};
-use crate::tfhe::parameters::{Parameters, ParametersLiteral};
+use crate::tfhe::parameters::{CircuitGadgets, Parameters, ParametersLiteral};
 use crate::tfhe::secret::Secret;
 use crate::tfhe::sets;
 
@@ -34,6 +34,13 @@ pub(super) fn encode(parameters: &Parameters) -> Vec<u8> {
         word(gadget.log2_base);
         word(gadget.levels);
     }
+    word(u32::from(literal.circuit.is_some()));
+    if let Some(CircuitGadgets { ggsw, trace, square }) = literal.circuit {
+        for gadget in [ggsw, trace, square] {
+            word(gadget.log2_base);
+            word(gadget.levels);
+        }
+    }
     block.extend(literal.lwe_noise_log2.to_le_bytes());
     block.extend(literal.glwe_noise_log2.to_le_bytes());
     block
@@ -53,6 +60,15 @@ pub(super) fn decode(block: &[u8]) -> Result<Parameters, FormatError> {
         1 => Some(gadget(&mut fields)?),
         _ => return Err(FormatError::ParameterBlock("the key-switch flag is neither 0 nor 1")),
     };
+    let circuit = match fields.u32()? {
+        0 => None,
+        1 => Some(CircuitGadgets {
+            ggsw: gadget(&mut fields)?,
+            trace: gadget(&mut fields)?,
+            square: gadget(&mut fields)?,
+        }),
+        _ => return Err(FormatError::ParameterBlock("the circuit flag is neither 0 nor 1")),
+    };
     let literal = ParametersLiteral {
         name,
         torus_bits,
@@ -62,6 +78,7 @@ pub(super) fn decode(block: &[u8]) -> Result<Parameters, FormatError> {
         ring_degree,
         bootstrap_gadget,
         key_switch_gadget,
+        circuit,
         lwe_noise_log2: fields.f64()?,
         glwe_noise_log2: fields.f64()?,
         sources: Default::default(),

@@ -34,7 +34,7 @@ impl Family for Tfhe {
     type Kind = Kind;
     type Parameters = Parameters;
     const MAGIC: [u8; 8] = *b"PLYFTFHE";
-    const VERSION: u32 = 6;
+    const VERSION: u32 = 7;
     const MAX_PARAMETERS: u32 = literal::MAX_LENGTH;
 
     fn encode(parameters: &Parameters) -> Vec<u8> {

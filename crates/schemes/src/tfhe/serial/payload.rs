@@ -157,8 +157,8 @@ fn client_key_bytes(parameters: &Parameters) -> u64 {
     KeyGeneration::BYTES + (parameters.lwe_dimension().get() + parameters.large_lwe_dimension().get()) as u64
 }
 
-/// The payload is the key generation, the key unrolling (four bytes), the bootstrapping key, the key-switching key if the set has one, and
-/// the public encryptions of zero.
+/// The payload is the key generation, the key unrolling (four bytes), the bootstrapping key, the key-switching and the circuit-bootstrapping
+/// key if the set has them, and the public encryptions of zero.
 impl Storable for AnyServerKey {
     type Family = Tfhe;
     const KIND: Kind = Kind::ServerKey;
@@ -186,6 +186,7 @@ impl Storable for AnyServerKey {
             sink.bytes(&key.unrolling.bits().to_le_bytes())?;
             sink.torus(key.bootstrap_key())?;
             key.key_switch_key().map_or(Ok(()), |key| sink.torus(key))?;
+            sink.torus(key.circuit_key())?;
             sink.torus(&key.public_zeros)
         }
         match self {
@@ -206,8 +207,17 @@ impl Storable for AnyServerKey {
                 .key_switch_key_len()
                 .map(|length| reader.torus("the key-switching key", length))
                 .transpose()?;
+            let circuit_key = reader.torus("the circuit-bootstrapping key", parameters.circuit_key_len())?;
             let public_zeros = reader.torus("the public encryptions of zero", parameters.public_zeros_len())?;
-            Ok(ServerKey { parameters, generation, unrolling, bootstrap_key, key_switch_key, public_zeros })
+            Ok(ServerKey {
+                parameters,
+                generation,
+                unrolling,
+                bootstrap_key,
+                key_switch_key,
+                circuit_key,
+                public_zeros,
+            })
         }
         let generation = KeyGeneration::read(reader)?;
         let unrolling = key_unrolling(&parameters, reader)?;
@@ -230,12 +240,13 @@ fn key_unrolling(parameters: &Parameters, reader: &mut Reader<'_>) -> Result<Key
 
 fn server_key_bytes(parameters: &Parameters, unrolling: KeyUnrolling) -> u64 {
     let switch = parameters.key_switch_key_len().unwrap_or(0);
-    let elements = parameters.unrolled_bootstrap_key_len(unrolling) + switch + parameters.public_zeros_len();
+    let circuit = parameters.circuit_key_len();
+    let elements = parameters.unrolled_bootstrap_key_len(unrolling) + switch + circuit + parameters.public_zeros_len();
     KeyGeneration::BYTES + UNROLLING_BYTES + elements as u64 * torus_bytes(parameters)
 }
 
-/// The payload is the key generation, the key unrolling (four bytes), the mask seed, the bootstrapping bodies, the key-switching bodies if
-/// the set has a key switch, and the bodies of the public encryptions of zero.
+/// The payload is the key generation, the key unrolling (four bytes), the mask seed, the bootstrapping bodies, the key-switching and
+/// circuit-bootstrapping bodies if the set has them, and the bodies of the public encryptions of zero.
 impl Storable for AnyCompressedServerKey {
     type Family = Tfhe;
     const KIND: Kind = Kind::CompressedServerKey;
@@ -259,6 +270,7 @@ impl Storable for AnyCompressedServerKey {
             sink.bytes(&key.mask_seed.0)?;
             sink.torus(&key.bootstrap_bodies)?;
             key.key_switch_bodies.as_ref().map_or(Ok(()), |bodies| sink.torus(bodies))?;
+            sink.torus(&key.circuit_bodies)?;
             sink.torus(&key.zero_bodies)
         }
         match self {
@@ -279,6 +291,8 @@ impl Storable for AnyCompressedServerKey {
             let bootstrap_bodies = reader.torus("the bootstrapping bodies", bootstrap)?;
             let key_switch_bodies =
                 key_switch.map(|length| reader.torus("the key-switching bodies", length)).transpose()?;
+            let circuit = parameters.circuit_key_rows() * parameters.ring_degree().get();
+            let circuit_bodies = reader.torus("the circuit-bootstrapping bodies", circuit)?;
             let zero_bodies = reader.torus("the bodies of zero", parameters.large_lwe_dimension().get())?;
             let mask_seed = MaskSeed(seed);
             Ok(CompressedServerKey {
@@ -288,6 +302,7 @@ impl Storable for AnyCompressedServerKey {
                 mask_seed,
                 bootstrap_bodies,
                 key_switch_bodies,
+                circuit_bodies,
                 zero_bodies,
             })
         }
@@ -312,7 +327,8 @@ fn body_lengths(parameters: &Parameters, unrolling: KeyUnrolling) -> (usize, Opt
 
 fn compressed_server_key_bytes(parameters: &Parameters, unrolling: KeyUnrolling) -> u64 {
     let (bootstrap, key_switch) = body_lengths(parameters, unrolling);
-    let bodies = bootstrap + key_switch.unwrap_or(0) + parameters.large_lwe_dimension().get();
+    let circuit = parameters.circuit_key_rows() * parameters.ring_degree().get();
+    let bodies = bootstrap + key_switch.unwrap_or(0) + circuit + parameters.large_lwe_dimension().get();
     KeyGeneration::BYTES + UNROLLING_BYTES + 32 + bodies as u64 * torus_bytes(parameters)
 }
 

@@ -199,7 +199,7 @@ fn messages_name_cause_values_and_remedy() {
     let whole = bytes(&ciphertexts(LweKind::Small));
     let message = |damaged: &[u8]| read::<AnyCiphertexts>(damaged).expect_err("damaged").to_string();
     assert_eq!(
-        message(&whole[..100]),
+        message(&whole[..104]),
         "the file has 5 bytes left, but the content and its checksum needs 288; it was cut off, bring a fresh copy"
     );
     assert_eq!(
@@ -210,7 +210,7 @@ fn messages_name_cause_values_and_remedy() {
     other[8] = 9;
     assert_eq!(
         message(&other),
-        "format version 9, but this Polyfabric reads version 6 only; write the file again with this version, or read it with the one that wrote it"
+        "format version 9, but this Polyfabric reads version 7 only; write the file again with this version, or read it with the one that wrote it"
     );
     let mut other = whole.clone();
     *other.last_mut().expect("not empty") ^= 1;
