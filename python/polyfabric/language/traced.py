@@ -11,13 +11,14 @@ from ..errors import Error, InputError
 from .numpy_calls import Value
 from .place import refuse
 from .shapes import expect_inputs, gathered, value_of, written_call
+from .types import SlotType
 
 if TYPE_CHECKING:
     from .. import _native
     from .lane_shapes import LaneShapes
     from .shapes import Shapes
     from .slot_shapes import SlotShapes
-    from .types import SlotType, Type
+    from .types import Type
 
 
 class TracedProgram(ABC):
@@ -85,6 +86,11 @@ class TracedProgram(ABC):
     def outputs(self) -> Mapping[str, Type | SlotType]:
         """Type of each output; with TFHE, with the inferred range."""
         return self.shapes.outputs
+
+    @property
+    def selectors(self) -> list[str]:
+        """Inputs that only the secret key encrypts."""
+        return [name for name, kind in self.inputs.items() if isinstance(kind, SlotType) and kind.kind == "selector"]
 
     def text(self) -> str:
         """The homomorphic program as text, which `parse` reads back."""

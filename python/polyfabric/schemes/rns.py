@@ -196,10 +196,9 @@ class SlotPlan(Plan):
 
         With a machine, the compiler lowers for that machine's word size and operations.
         """
-        selectors = [name for name, kind in program.shapes.vectors(outputs=False).items() if kind.kind == "selector"]
-        if options.public and selectors:
+        if options.public and program.selectors:
             raise InputError(
-                f"{program.name}: input {selectors[0]!r} is a selector, which only the secret key encrypts; leave out public=True"
+                f"{program.name}: input {program.selectors[0]!r} is a selector, which only the secret key encrypts; leave out public=True"
             )
         asked = chosen(options.parameters)
         own = isinstance(asked, SlotParameters)
