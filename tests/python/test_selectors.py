@@ -91,6 +91,33 @@ def test_numbers_are_selected_within_the_bound(bit: int) -> None:
     np.testing.assert_allclose(done.outputs["public"], x if bit else [0.5, 1, 0, -1, 2], atol=1e-6)
 
 
+@pytest.mark.parametrize("bit", [0, 1])
+def test_rotated_vectors_are_selected_with_all_slots(bit: int) -> None:
+    @pf.program(b=MOD.selector, x=MOD.vector(3), y=MOD.vector(3))
+    def rotated(b, x, y):
+        behind = (x.rotate(1) + y)[:3]
+        return pf.where(b, x.rotate(1), behind), pf.where(b, x.rotate(1), y.rotate(2)) + y
+
+    x, y = [1, 2, 3], [10, 20, 30]
+    first, second = rotated.run(b=bit, x=x, y=y, parameters=TOY, security=0).value
+    # Two rows of two slots.
+    turned, other = [2, 1, 0, 3], [10, 20, 30, 0]
+    behind = [12, 21, 30, 0]
+    assert first == (turned if bit else behind)
+    assert second == [u + v for u, v in zip(turned if bit else other, [10, 20, 30, 0], strict=True)]
+
+
+@pytest.mark.parametrize("bit", [0, 1])
+def test_public_numbers_are_selected_with_ckks(bit: int) -> None:
+    @pf.program(b=REAL.selector)
+    def half(b):
+        return b * 0.5
+
+    done = half.run(b=bit)
+    assert done.correct
+    assert done.value == pytest.approx(0.5 * bit, abs=1e-6)
+
+
 @pytest.mark.parametrize("row", [0, 6, 15])
 @pytest.mark.parametrize("program", [public_table, encrypted_table])
 def test_a_tree_of_selections_reads_a_row(program: Any, row: int) -> None:
@@ -178,6 +205,23 @@ def test_selectors_go_through_bytes_and_files(program: Any, given: dict[str, Any
         np.testing.assert_allclose(found, expected[name], atol=1e-6 if program is reals else 0)
 
 
+@pytest.mark.parametrize("bit", [0, 1])
+def test_selectors_are_encrypted_in_steps(bit: int, tmp_path: Any) -> None:
+    @pf.program(b=MOD.selector, x=MOD.vector(3))
+    def chosen(b, x):
+        return pf.where(b, x, 7)
+
+    steps = chosen.in_folder(tmp_path, parameters=TOY, security=0)
+    assert "public.key" not in steps.make_keys().files
+    steps.encrypt(b=bit, x=[1, 2, 3])
+    steps.execute()
+    done = steps.decrypt()
+    assert done.correct
+    assert done.value == ([1, 2, 3] if bit else [7, 7, 7])
+    with rejects(pf.errors.InputError, "b"):
+        chosen.in_folder(tmp_path / "other", public=True, parameters=TOY, security=0).make_keys()
+
+
 @pytest.mark.parametrize("value", [2, -1, 0.5, [0, 1], "1", None])
 def test_a_selector_is_one_bit(value: Any) -> None:
     with rejects(pf.errors.InputError, "b"):
@@ -203,6 +247,8 @@ BOTH = {"b": MOD.selector, "x": MOD.vector(4)}
         lambda b, x: x[b],
         lambda b, x: b.rotate(1),
         lambda b, x: np.exp(b),
+        lambda b, x: pf.dot(b, x),
+        lambda b, x: pf.dot(x, b),
         lambda b, x: pf.polynomial(b, [1, 2]),
         lambda b, x: hash(b),
     ],

@@ -332,6 +332,8 @@ def xnor(a: TfheValue | Clear, b: TfheValue | Clear) -> TfheValue:
 
 def dot(weights: Clear | TfheValue | SlotValue, value: Clear | TfheValue | SlotValue) -> TfheValue | SlotValue:
     """`weights @ value`; at least one of them is encrypted."""
+    if isinstance(weights, SelectorValue) or isinstance(value, SelectorValue):
+        return weights @ value
     if isinstance(weights, SlotValue) and (weights.grid or getattr(value, "grid", None)):
         return weights @ value  # type: ignore[operator]
     if isinstance(weights, SlotValue):

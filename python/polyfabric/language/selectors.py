@@ -82,15 +82,20 @@ class SelectorValue(Operand, Value):
         shape = self._shape(choices)
 
         def compute(bit: NDArray[Any], *others: NDArray[Any]) -> NDArray[Any]:
-            return np.broadcast_to(meaning(bit, *others), shape)
+            chosen = np.asarray(meaning(bit, *others))
+            if chosen.ndim == 1:
+                chosen = np.concatenate([chosen, np.zeros(shape[0] - chosen.size, dtype=chosen.dtype)])
+            return np.broadcast_to(chosen, shape)
 
         return reference.record([self, *encrypted], lambda: self._selected(choices, shape), compute)
 
     def _shape(self, choices: list[SlotValue | NDArray[Any]]) -> tuple[int, ...]:
-        """The common shape: that of both, or of one if the other is a single number."""
+        """The common shape: that of both, of one if the other is a single number, or of a rotated vector, which combines with any."""
         shapes = [tuple(choice.shape) for choice in choices]
-        shape = max(shapes, key=len)
-        if any(own not in ((), shape) for own in shapes) or len(shape) > 2 or 0 in shape:
+        shape = max(shapes, key=lambda own: (len(own), own))
+        vectors = len(shape) == 1 and all(isinstance(choice, SlotValue) for choice in choices)
+        other = any(own not in ((), shape) for own in shapes) and not (vectors and _rotated(choices))
+        if other or len(shape) > 2 or 0 in shape:
             a, b = (slot_matrix.size(own) or "one number" for own in shapes)
             raise refuse(f"where: the choices have the shapes {a} and {b}; give both one shape, or a single number")
         if shape and not self._tracer.packed:
@@ -116,7 +121,7 @@ class SelectorValue(Operand, Value):
         complex_ = False
         for choice in choices:
             if isinstance(choice, SlotValue):
-                nodes.append(choice.node)
+                nodes.append((choice if choice.length == length else choice._cleared()).node)
                 clean &= choice._clean and not choice.scalar
                 complex_ |= choice.kind == "complex"
                 continue
@@ -139,7 +144,13 @@ class SelectorValue(Operand, Value):
             scalar=not shape,
             clean=clean and bool(shape),
             shape=grid,
+            rotated=_rotated(choices),
         )
+
+
+def _rotated(choices: list[SlotValue | NDArray[Any]]) -> bool:
+    """Whether a choice has all slots of the program because it was rotated."""
+    return any(isinstance(choice, SlotValue) and choice._rotated for choice in choices)
 
 
 def declared(tracer: SlotTracer, name: str) -> SelectorValue:

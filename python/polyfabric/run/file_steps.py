@@ -22,6 +22,7 @@ from ..language.shapes import gathered, value_of
 from ..schemes.context import STANDARD_SECURITY, Ciphertexts, ClientKey, Context, ServerKey, Source, Values
 from ..schemes.options import PlanOptions
 from ..schemes.plan import Expected, Plan, Verdict, finite_or_none, plain, problem, verdicts
+from ..schemes.rns import SecretInputsError
 from .conformance import Check, Compared, Computed, Conformance, executions, file_hash, receipt_of, ways
 from .execution import HERE, execute, named_place
 from .keys import (
@@ -163,7 +164,13 @@ class Steps:
             raise FileError(f"{self.folder / there[0]}: keys exist here and would be replaced; name another folder")
         # Every CKKS and BGV set supports public-key noise; TFHE may need a larger set, so it must be requested.
         public = self.options.public or self.scheme != "tfhe"
-        keys = Keys.generate(self.plan(replace(self.options, public=public)), self.progress)
+        try:
+            planned = self.plan(replace(self.options, public=public))
+        except SecretInputsError:
+            if self.options.public:
+                raise
+            public, planned = False, self.plan(self.options)
+        keys = Keys.generate(planned, self.progress)
         files = {CLIENT: keys.client.save, SERVER: keys.server.save}
         if public:
             files[PUBLIC] = keys.public().save

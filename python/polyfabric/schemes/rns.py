@@ -39,6 +39,10 @@ MOST_FLOOD = 2.0**48
 """The largest standard deviation of sampled noise, in units of a coefficient."""
 
 
+class SecretInputsError(InputError):
+    """A public key is asked for, but the program has inputs that only the secret key encrypts."""
+
+
 @dataclass(frozen=True)
 class SlotContext(Context):
     """A client's operations with CKKS or BGV."""
@@ -197,7 +201,7 @@ class SlotPlan(Plan):
         With a machine, the compiler lowers for that machine's word size and operations.
         """
         if options.public and program.selectors:
-            raise InputError(
+            raise SecretInputsError(
                 f"{program.name}: input {program.selectors[0]!r} is a selector, which only the secret key encrypts; leave out public=True"
             )
         asked = chosen(options.parameters)
@@ -442,8 +446,9 @@ class SlotPlan(Plan):
 
     @property
     def input_size(self) -> float:
-        """Largest declared magnitude of an input."""
-        return max((node.get("magnitude") or 0.0 for node in self.facts["nodes"] if node["op"] == "input"), default=0.0)
+        """Largest declared magnitude of an input; 1 if all are selectors."""
+        sizes = [node.get("magnitude") or 0.0 for node in self.facts["nodes"] if node["op"] == "input"]
+        return max(sizes, default=float(bool(self.program.selectors)))
 
     def result(self, done: Execution) -> SlotResult:
         """Compares an execution with the expected outputs."""
