@@ -451,8 +451,9 @@ def test_sums_without_meaning_are_refused() -> None:
     for program, name in ((signed, "x"), (signed, "name")):
         with rejects(pf.errors.ProgramError, f"'{name}'"):
             program.in_batches(2, summed=name)
-    with rejects(pf.errors.InputError, "'sum'"):
-        contributions.in_batches(2, summed="sum")
+    for wrong in ("sum", [["sum"]]):
+        with rejects(pf.errors.InputError, "'sum'"):
+            contributions.in_batches(2, summed=wrong)
 
 
 def test_comparisons_with_public_numbers_share_a_lookup() -> None:

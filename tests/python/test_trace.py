@@ -144,6 +144,12 @@ def test_what_is_no_trace_is_refused(tmp_path: Path) -> None:
             pf.from_trace(given)
 
 
+def test_the_file_may_have_any_name(tmp_path: Path) -> None:
+    file = tmp_path / "größe 3.csv"
+    file.write_text(trace("add,c-2-2,a-2-2,b-2-2"))
+    assert list(pf.from_trace(file).outputs) == ["c"]
+
+
 def test_damaged_traces_are_read_or_refused_in_bounded_time() -> None:
     rng = random.Random(5)
     text = EXAMPLE.read_text() + "mul_plain,CKKS,16384,9,ct7-2-7,ct6-2-7,pt-1-7\n"

@@ -318,7 +318,7 @@ class _Trace:
             kept = self._at(value, value.settled)
             self._node(f'output "{label}" %{kept.node}', placed=False)
         scheme = self.scheme if self.scheme == "ckks" else f"bgv({self.modulus})"
-        name = re.sub(r"\W", "_", Path(self.file).stem)[:100] or "trace"
+        name = re.sub(r"\W", "_", Path(self.file).stem, flags=re.ASCII)[:100] or "trace"
         return "\n".join([f'program "{name}" {scheme} slots {self.slots}', *self.nodes, ""])
 
     def _fail(self, message: str) -> NoReturn:

@@ -118,7 +118,8 @@ def batched(
     The outputs in `summed` are summed over the batch."""
     batch = whole("batch", batch, 1, MOST_BATCH)
     most = LONG if longest_table is None else whole("longest_table", longest_table, 2, LONG)
-    sums = frozenset([summed] if isinstance(summed, str) else summed)
+    names = [summed] if isinstance(summed, str) else summed
+    sums = frozenset(pick("output", name, program.outputs) for name in names)
 
     def made(entries: int) -> L:
         return _with_tables(program, lambda own: kind(own, batch, program, entries, sums), entries)
