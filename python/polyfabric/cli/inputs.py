@@ -70,7 +70,7 @@ def _decimals(program: TracedProgram, name: str, value: Any) -> Any:  # noqa: AN
     try:
         return Decimal(value) if isinstance(value, str) else value
     except InvalidOperation:
-        raise _unread(name, value, "numbers") from None
+        raise _unread(name, value, "a number") from None
 
 
 def _object(file: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def _numbers(name: str, text: str) -> complex | list[complex]:
         # Space around a sign does not separate two numbers.
         numbers = [complex(re.sub(r"\s*([+-])\s*", r"\1", part.strip())) for part in text.split(",")]
     except ValueError as error:
-        raise _unread(name, text, "numbers") from error
+        raise _unread(name, text, "a number") from error
     if all(number.imag == 0 for number in numbers):
         real = [number.real for number in numbers]
         numbers = [int(x) for x in real] if all(x.is_integer() for x in real) else real  # type: ignore[assignment]
@@ -163,7 +163,7 @@ def _integers(name: str, text: str) -> list[int]:
     try:
         return [int(part) for part in text.split(",")]
     except ValueError as error:
-        raise _unread(name, text, "integers") from error
+        raise _unread(name, text, "an integer") from error
 
 
 def _unread(name: str, text: str, what: str) -> InputError:
@@ -174,4 +174,4 @@ def _unread(name: str, text: str, what: str) -> InputError:
             f"input {name!r}: {text!r} contains another input's name; give each input its own option: --input {name}={first} "
             f"--input {other.strip()}={others}"
         )
-    return InputError(f"input {name!r}: {text!r} is not {what} separated by commas; correct it, or give a JSON file")
+    return InputError(f"input {name!r} is {text!r}; give {what}, several with commas between them, or a JSON file")

@@ -466,6 +466,7 @@ FUNCTIONS = {
     "Boolean": "pf.Bool",
     "Double": "pf.Real",
     "Float": "pf.Real",
+    "Integer": "pf.Int(0, 7)",
     "Str": "pf.Text(8)",
     "String": "pf.Text(8)",
     "abs": "abs(x)",

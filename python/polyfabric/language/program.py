@@ -322,6 +322,11 @@ def _check_signature(function: Callable[..., Any], inputs: Mapping[str, Type | S
             )
     others = {parameter for parameter, own in written.items() if own.kind is inspect.Parameter.VAR_KEYWORD}
     parameters = [parameter for parameter in parameters if parameter not in others]
+    for parameter in inputs:
+        if parameter not in parameters and not others:
+            raise refuse(
+                f"{function.__name__} has no parameter {parameter!r}; its parameters are {', '.join(parameters) or 'none'}"
+            )
     for parameter in parameters:
         # A parameter with a default but without a type is public: a number, a table or similar.
         if parameter not in inputs and written[parameter].default is inspect.Parameter.empty:
@@ -335,10 +340,6 @@ def _check_signature(function: Callable[..., Any], inputs: Mapping[str, Type | S
                 f"def {function.__name__}({parameter}: pf.Int(0, 7), ..)"
             )
     for parameter, kind in inputs.items():
-        if parameter not in parameters and not others:
-            raise refuse(
-                f"{function.__name__} has no parameter {parameter!r}; its parameters are {', '.join(parameters) or 'none'}"
-            )
         if not isinstance(kind, Type | SlotType):
             known = declared(kind)
             if known is not None:

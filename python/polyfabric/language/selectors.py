@@ -61,12 +61,19 @@ class SelectorValue(Operand, Value):
     __add__ = __radd__ = __sub__ = __truediv__ = __rtruediv__ = __matmul__ = __rmatmul__ = __pow__ = __rpow__ = _refuse
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __neg__ = __abs__ = __floordiv__ = __mod__ = _refuse
     __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _refuse  # type: ignore[assignment]
-    __bool__ = __int__ = __index__ = __float__ = __len__ = __iter__ = __getitem__ = _refuse
+    __int__ = __index__ = __float__ = __len__ = __iter__ = __getitem__ = _refuse
     __hash__ = Value.__hash__
+
+    def __bool__(self) -> NoReturn:
+        raise refuse(
+            "a selector cannot decide a branch, because its value is unknown; for `if` write pf.where(bit, x, y), for `not` ~bit"
+        )
 
     def choose(self, then: SlotValue | Numbers, otherwise: SlotValue | Numbers) -> SlotValue:
         """`then` if the bit is 1, else `otherwise`; each encrypted or public."""
         tracer, reference = self._tracer, self._tracer.reference
+        if isinstance(then, SelectorValue) or isinstance(otherwise, SelectorValue):
+            raise refuse("a selector cannot be chosen or multiplied with another; write a * (b * x) for a * b * x")
         choices = [choice if isinstance(choice, SlotValue) else tracer.public(choice) for choice in (then, otherwise)]
         for choice in choices:
             if isinstance(choice, SlotValue) and choice._tracer is not tracer:

@@ -263,7 +263,7 @@ class Shapes:
         numbers = array.reshape(-1).tolist()
         if not (all(isinstance(number, int) for number in numbers) if wide else array.dtype.kind in "iu"):
             raise InputError(
-                f"{self._name}: input {name!r} is {given!r}, but {kind} takes integers; scale and round it first"
+                f"{self._name}: input {name!r} is {given!r}, but {kind} takes integers; round it first, or declare it pf.Fixed(16, 8)"
             )
         expect_count(self._name, name, len(numbers), kind)
         for at, number in enumerate(numbers if wide else []):

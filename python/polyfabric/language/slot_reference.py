@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 import numpy as np
 from numpy.typing import NDArray
 
+from .place import refuse
+
 if TYPE_CHECKING:
     from .slots import SlotValue
 
@@ -206,7 +208,11 @@ def means(
         def recorded(self: SlotValue, *given: P.args, **options: P.kwargs) -> SlotValue:
             tracer, reference = self._tracer, self._tracer.reference
             if any(isinstance(value, Operand) for value in given):
-                return NotImplemented
+                name = method.__name__
+                if name.startswith("__") and name != "__getitem__":
+                    return NotImplemented
+                place = "an index" if name == "__getitem__" else f"an argument of .{name}"
+                raise refuse(f"a selector cannot be {place}; it multiplies, bit * x, and selects, pf.where(bit, x, y)")
             if reference.rewriting:
                 return method(self, *given, **options)
             encrypted = [isinstance(value, type(self)) for value in given]

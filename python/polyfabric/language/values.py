@@ -98,14 +98,15 @@ class TfheValue(Value):
 
     def __float__(self) -> NoReturn:
         raise refuse(
-            f"an encrypted {self.type} cannot become a Python number or an element of a numpy array of numbers; keep computing on it, and "
-            "combine values in a list, or as pf.concat(a, b)"
+            f"an encrypted {self.type} cannot become a Python number or an element of a numpy array of numbers; write pf.lookup(x, f) for a "
+            "function of it, such as math.isqrt, and combine values in a list, or as pf.concat(a, b)"
         )
 
     def __index__(self) -> NoReturn:
         raise self._tracer.asked(
             f"an encrypted {self.type} cannot be an index of a Python sequence; write pf.lookup(i, entries) for public entries, or "
-            "pf.concat(x, y, ..)[i] for encrypted ones, which is 0 beyond both ends"
+            "pf.concat(x, y, ..)[i] for encrypted ones, which is 0 beyond both ends; for range(x) loop to its largest value, and select with "
+            "pf.where(i < x, a, b)"
         )
 
     def __truediv__(self, _: object) -> NoReturn:
