@@ -30,7 +30,7 @@ def older(data: bytes) -> bytes:
 
 
 def newer(data: bytes) -> bytes:
-    return of_version(data, 7)
+    return of_version(data, int.from_bytes(data[8:12], "little") + 1)
 
 
 def flipped(data: bytes, byte: int, bit: int) -> bytes:

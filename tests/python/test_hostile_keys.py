@@ -71,11 +71,11 @@ def foreign_key() -> bytes:
     """A key of some 30 MB for a set that somebody made up, whose key switch takes two gigabytes when it is expanded."""
     n, k, degree, levels, switch_levels, name = 15_000, 16, 16, 1, 64, b"made-up"
     block = struct.pack("<I", len(name)) + name
-    block += struct.pack("<IIIIIIIIII", 64, n, 1, k, degree, 20, levels, 1, 1, switch_levels)
+    block += struct.pack("<IIIIIIIIIII", 64, n, 1, k, degree, 20, levels, 1, 1, switch_levels, 0)
     block += struct.pack("<dd", -30.0, -40.0)
     bodies = n * (k + 1) * levels * degree + k * degree * switch_levels + k * degree
     payload = bytes(GENERATION) + struct.pack("<I", 1) + bytes(32) + bytes(8 * bodies)
-    return whole(struct.pack("<8sII", b"PLYFTFHE", 6, 3), block, payload)
+    return whole(struct.pack("<8sII", b"PLYFTFHE", 7, 3), block, payload)
 
 
 REFUSED = """

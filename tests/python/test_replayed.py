@@ -420,7 +420,8 @@ def test_the_programs_have_every_node_of_the_language():
     nodes = {node for row in rows for node in re.findall(r"`(\w+)`", row.split("|")[1])}
     assert len(nodes) > 10
     written = {node for case in CASES.values() for node in re.findall(r"= (\w+)", case.program.text())}
-    assert nodes - written == set()
+    # Machines have no circuit bootstrapping.
+    assert nodes - written == {"lookup_wide"}
     assert {"and", "or", "xor", "nand", "nor", "xnor"} <= written
 
 
