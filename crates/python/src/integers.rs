@@ -58,6 +58,14 @@ impl PyProgramBuilder {
         })
     }
 
+    /// The following tables are read by circuit bootstrapping.
+    fn integer_wide_tables(&mut self) -> PyResult<()> {
+        self.with(|integers, _| {
+            integers.set_wide_tables();
+            Ok(())
+        })
+    }
+
     fn integer_type(&mut self, a: u32) -> PyResult<(u32, bool, usize)> {
         self.with(|integers, _| {
             let kind = integers.kind(IntegerId(a))?;

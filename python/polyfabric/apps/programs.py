@@ -23,6 +23,7 @@ from ..host.names import suggestion
 from ..importers import heir, trace
 from ..language.lane_program import LONG, SHORT
 from ..language.lane_shapes import MOST_BATCH
+from ..language.program import with_tables
 from ..models.model import Model
 from ..run.execution import make_plan
 from ..run.repeated_rounds import RoundProgram
@@ -346,6 +347,13 @@ def planned(
         raise InputError(
             f"--scheme {scheme} is for a batch of inputs of your own program on integers; add --batch, or omit it"
         )
+    applications = {**DEEP_NN, **NETWORKS, **TREES, **TRAINED, "life": life}
+    if options.tables is not None and (own is not None or name in (*_native.built_in_names(), *applications, "adder")):
+        raise InputError(
+            f"--tables {options.tables} is for tables of integers in a program of your own, with TFHE; leave it out for {name}"
+        )
+    if options.tables is not None and batch is not None and scheme != TFHE:
+        raise InputError(f"--tables {options.tables} is for TFHE, not for slots; add --scheme tfhe, or leave it out")
     if own is None and name in _native.built_in_names():
         return _built_in(name, options, batch or 1)
     if name == "adder":
@@ -356,8 +364,10 @@ def planned(
         raise InputError(f"--batch is for programs on integers; {name} takes many values in its vectors")
     if own is not None:
         return _of_paper(name, own, options, to_run) if name in PAPERS else make_plan(own, options)
-    application = {**DEEP_NN, **NETWORKS, **TREES, **TRAINED, "life": life}.get(name)
+    application = applications.get(name)
     program = load(name) if application is None else application()
+    if options.tables is not None:
+        program = with_tables(program, options.tables)
     if batch is not None and batch > MOST_BATCH:
         raise InputError(f"--batch {batch}: {name} takes at most {MOST_BATCH:,} inputs at once; run several batches")
     if batch is None:

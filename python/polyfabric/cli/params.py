@@ -302,6 +302,10 @@ def bits_text(bits: int) -> str:
     return "none" if bits == 0 else f"{bits} bit{'s' if bits > 1 else ''}"
 
 
+def _gadget(gadget: dict[str, int]) -> str:
+    return f"2^{gadget['log2_base']}, {gadget['levels']} levels"
+
+
 def _detail(chosen: ParameterSet) -> None:
     console = out()
     data = chosen.to_dict()
@@ -311,8 +315,10 @@ def _detail(chosen: ParameterSet) -> None:
         shown = str(value)
         if key == "secret":
             shown = f"blocks of {value['block']} bits, at most one 1 each"
+        elif key == "circuit":
+            shown = "; ".join(f"{name} {_gadget(own)}" for name, own in value.items())
         elif isinstance(value, dict):
-            shown = f"2^{value['log2_base']}, {value['levels']} levels"
+            shown = _gadget(value)
         table.add_row(key, shown, data["sources"].get(key, "-"))
     print_table(console, table)
     bits = data["security_bits"]

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from ..host.computer import MOST_THREADS
+from ..language.program import TABLES
 from ..language.types import MOST_ELEMENTS
 from ..run import file_steps
 from ..schemes.options import SECRETS
@@ -17,7 +18,18 @@ from .grouped import Grouped
 from .run_options import RunOptions
 
 HEADINGS = {
-    "Where and how": ("on", "parameters", "secret", "threads", "memory", "unroll", "key_switch", "readings", "widths"),
+    "Where and how": (
+        "on",
+        "parameters",
+        "secret",
+        "threads",
+        "memory",
+        "unroll",
+        "tables",
+        "key_switch",
+        "readings",
+        "widths",
+    ),
     "Inputs": ("given", "batch", "scheme", "image", "images", "rows", "query", "board", "size", "generations"),
     "Keys and steps": ("folder", "step", "public", "circuit_privacy", "flood"),
     "Limits": ("max_failure", "security"),
@@ -103,6 +115,11 @@ EXAMPLES = (
     "--secret",
     type=click.Choice(SECRETS),
     help="TFHE: the secret key's distribution. block-binary keys make lookups up to twice as fast, under a newer assumption; default: uniform.",
+)
+@click.option(
+    "--tables",
+    type=click.Choice(TABLES),
+    help="TFHE, your own programs: wide reads tables of up to 2^16 entries by circuit bootstrapping, on the processor; default: lookups of 16 values.",
 )
 @click.option(
     "--max-failure",

@@ -34,6 +34,7 @@ FLAGS = {
     "step": "--step",
     "secret": "--secret",
     "unroll": "--unroll",
+    "tables": "--tables",
     "key_switch": "--key-switch",
     "security": "--security",
     "flood": "--flood",
@@ -80,6 +81,7 @@ class RunOptions:
     security: float | None = None
     secret: str | None = None
     unroll: int | None = None
+    tables: str | None = None
     circuit_privacy: float | None = None
     measure: bool = False
     key_switch: str | None = None
@@ -111,6 +113,7 @@ class RunOptions:
             public=self.public,
             secret=self.secret,
             unroll=self.unroll,
+            tables=self.tables,
             circuit_privacy=self.circuit_privacy,
             measure=self.measure,
             key_switch=self.key_switch,

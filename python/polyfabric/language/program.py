@@ -46,6 +46,8 @@ class TfheProgram(TracedProgram):
     scheme = "tfhe"
     declared: Mapping[str, Type] | None = None
     """The types of the traced function's parameters; `None` without a function."""
+    tables: str | None = None
+    """How it reads tables of integers in digits: "wide", or `None` for lookups."""
     reference: Reference | None = None
     """The meaning of the traced function; `None` for a program that was parsed from text or restored from a file."""
 
@@ -89,6 +91,10 @@ class TfheProgram(TracedProgram):
 
 SCHEMES = ("tfhe", "ckks", "bgv")
 
+WIDE = "wide"
+TABLES = (WIDE,)
+"""Ways to read tables of integers in digits other than lookups: "wide" for circuit bootstrapping (docs/tfhe.md, Wide tables)."""
+
 _BINARY = 'TFHE computes on bits and small integers: write scheme="tfhe", with inputs of pf.Bool, pf.Int or pf.UInt'
 SCHEMES_ELSEWHERE = {
     "bfv": 'BGV computes the same, sums and products of integers modulo t, and decrypts the same values: write scheme="bgv", or declare the inputs '
@@ -107,6 +113,7 @@ def trace(
     scheme: str | None = None,
     slots: int | None = None,
     lanes: int | None = None,
+    tables: str | None = None,
     kinds: tuple[type[P], type[S]],
 ) -> P | S:
     """Traces `function` on inputs of the given types. The program's class is the first of `kinds` with TFHE, else the second."""
@@ -127,7 +134,13 @@ def trace(
             )
         if slots is not None:
             raise refuse(f"{own}: slots={slots} is for CKKS and BGV; TFHE encrypts every element by itself")
-        return _trace_elements(function, own, inputs, lanes, kinds[0])  # type: ignore[arg-type]
+        if tables is not None and tables not in TABLES:
+            raise refuse(f"{own}: tables={tables!r} (--tables); give {WIDE!r}, or leave it out")
+        return _trace_elements(function, own, inputs, lanes, kinds[0], tables)  # type: ignore[arg-type]
+    if tables is not None:
+        raise refuse(
+            f"{own}: tables={tables!r} (--tables) is for the tables of TFHE's integers, which {scheme.upper()} lacks; leave it out"
+        )
     if lanes is not None:
         raise refuse(
             f"{own}: lanes={lanes} is for the parallel lookups of TFHE's integers, which {scheme.upper()} lacks; omit it"
@@ -156,10 +169,16 @@ def trace(
 
 
 def _trace_elements(
-    function: Callable[..., Any], own: str, inputs: Mapping[str, Type], lanes: int | None, kind: type[P]
+    function: Callable[..., Any],
+    own: str,
+    inputs: Mapping[str, Type],
+    lanes: int | None,
+    kind: type[P],
+    tables: str | None = None,
 ) -> P:
     def traced(form: Form, digits: Collection[str] = (), *, again: bool = False) -> tuple[P, Tracer]:
-        return traced_in(Tracer(own, form, digits, again=again), function, inputs, lanes, kind)
+        tracer = Tracer(own, form, digits, again=again, wide_tables=tables == WIDE)
+        return traced_in(tracer, function, inputs, lanes, kind)
 
     def cheaper(found: tuple[P, Tracer], form: Form, digits: Collection[str] = ()) -> tuple[P, Tracer]:
         try:
@@ -173,7 +192,8 @@ def _trace_elements(
         return other if _multiplications(other[0]) < _multiplications(found[0]) else found
 
     try:
-        found = traced("free")
+        # Wide tables are of digits.
+        found = traced("free" if tables is None else "split")
     except InDigits:
         found = traced("split")
     if found[1].wide and not found[1].fixed:
@@ -182,7 +202,19 @@ def _trace_elements(
     if found[1].converted:
         # Converting inputs to digits takes lookups; inputs in digits may be cheaper.
         found = cheaper(found, found[1].form, found[1].converted)
+    found[0].tables = tables
     return found[0]
+
+
+def with_tables(program: P, tables: str) -> P:
+    """The same program, which reads its tables so."""
+    function, declared = program.function, program.declared
+    if function is None or declared is None:
+        raise refuse(
+            f"{program.name} was parsed from text, which determines how it reads its tables; leave tables={tables!r} (--tables) out"
+        )
+    with traced_again(function):
+        return _trace_elements(function, program.name, declared, None, type(program), tables)
 
 
 def repeated(program: P, count: int) -> P:
@@ -200,7 +232,7 @@ def repeated(program: P, count: int) -> P:
 
     inputs = {f"{name}.{at}": kind for at in range(count) for name, kind in declared.items()}
     with traced_again(function):
-        return _trace_elements(all_of_them, program.name, inputs, None, type(program))
+        return _trace_elements(all_of_them, program.name, inputs, None, type(program), program.tables)
 
 
 def _multiplications(program: TfheProgram) -> float:

@@ -60,11 +60,14 @@ class Tracer(Asked):
         *,
         again: bool = False,
         slot_tables: int | None = None,
+        wide_tables: bool = False,
     ) -> None:
         self.name = name
         self.builder = ProgramBuilder(name, most())
         if slot_tables is not None:
             self.builder.integer_slot_tables(slot_tables)
+        if wide_tables:
+            self.builder.integer_wide_tables()
         self.signs = SIGNS if slot_tables is None else MOST_CAST
         """Number of differences whose sign one lookup reads. Tables on slots have no whole torus."""
         self.reference = Reference()

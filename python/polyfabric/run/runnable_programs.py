@@ -401,6 +401,7 @@ def program(
     scheme: str | Type | SlotType | None = None,
     slots: int | Type | SlotType | None = None,
     lanes: int | Type | SlotType | None = None,
+    tables: str | Type | SlotType | None = None,
     **inputs: Type | SlotType,
 ) -> Callable[[Callable[..., Any]], Program]:
     """Turns a function into a `pf.Program`. Keywords or annotations give the types of its parameters,
@@ -411,7 +412,8 @@ def program(
 
     `scheme` is "tfhe", "ckks" or "bgv"; by default the types determine it. With CKKS and BGV, every vector has `slots` slots, a power of two; by
     default as many as the longest input needs. `lanes` is the number of lookups that take the time of one on the target, for integers in
-    digits, by default 2; with many, as on an accelerator, carries use a parallel prefix.
+    digits, by default 2; with many, as on an accelerator, carries use a parallel prefix. `tables="wide"` reads tables of
+    up to 2^16 entries by circuit bootstrapping: one of 256 takes a tenth of the time, on the processor only.
     """
     # The function may have parameters with these names.
     if isinstance(scheme, Type | SlotType):
@@ -420,6 +422,8 @@ def program(
         inputs["slots"], slots = slots, None  # type: ignore[assignment]
     if isinstance(lanes, Type | SlotType):
         inputs["lanes"], lanes = lanes, None  # type: ignore[assignment]
+    if isinstance(tables, Type | SlotType):
+        inputs["tables"], tables = tables, None  # type: ignore[assignment]
     if callable(name):
         raise refuse(
             "@pf.program needs parentheses, and the types of the parameters; write @pf.program(x=pf.Int(0, 7)), or @pf.program() over "
@@ -430,6 +434,6 @@ def program(
 
     @short
     def decorate(function: Callable[..., Any]) -> Program:
-        return traced(function, inputs, name, scheme=scheme, slots=slots, lanes=lanes)
+        return traced(function, inputs, name, scheme=scheme, slots=slots, lanes=lanes, tables=tables)
 
     return decorate

@@ -54,6 +54,8 @@ class PlanOptions:
     """TFHE: the distribution of the secret key, "uniform", the default, or "block-binary"; a named set has its own."""
     unroll: int | None = None
     """TFHE: secret bits per iteration of blind rotation, 1, 2 or 4; default: 1, or a block of a block-binary key."""
+    tables: str | None = None
+    """TFHE, a command's program: "wide" to trace it with `pf.program(.., tables="wide")`."""
     circuit_privacy: float | None = None
     """TFHE: bits of circuit privacy, by re-randomisation and flooding on the server."""
     parties: int = 1
@@ -140,6 +142,7 @@ def expect_bits(security: object) -> None:
 OF_ELEMENTS = {
     "secret": "the sets of {scheme} have secrets of their own",
     "unroll": "{scheme} has no blind rotation",
+    "tables": "{scheme} has no circuit bootstrapping",
     "widths": "the transforms of {scheme} are exact",
     "circuit_privacy": "a client of {scheme} sees the noise of its answer (docs/threat-model.md)",
 }

@@ -50,6 +50,7 @@ class ParameterSet:
         sources = literal.pop("sources", {})
         literal.pop("name")
         literal.setdefault("key_switch_gadget", None)
+        literal.setdefault("circuit", None)
         direct, chained = json.loads(native.capacities())
         return {
             "name": self.name,

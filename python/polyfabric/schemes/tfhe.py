@@ -53,6 +53,11 @@ def named_parameters(name: str, *, warn: bool = True) -> _native.Parameters:
     return warned(parameters) if warn else parameters
 
 
+def has_circuit(parameters: _native.Parameters) -> bool:
+    """Whether the set has circuit bootstrapping, for wide tables."""
+    return "circuit" in json.loads(parameters.to_json())
+
+
 def warned(parameters: _native.Parameters) -> _native.Parameters:
     """The same set, with a warning below 128 bits of security."""
     if parameters.security_warning is not None:
@@ -114,7 +119,7 @@ def _surer(program: TfheProgram, options: PlanOptions, than: _native.Parameters)
         if name.startswith(DEFAULT_SETS):
             with suppress(Error):
                 parameters = _native.Parameters.named(name)
-                if (parameters.block > 1) != (than.block > 1):
+                if (parameters.block > 1) != (than.block > 1) or has_circuit(parameters):
                     continue
                 if ElementPlan.make(program, replace(here, parameters=parameters)).log2_failure < limit:
                     planned = ElementPlan.make(program, replace(options, parameters=parameters))
@@ -397,6 +402,11 @@ class ElementPlan(Plan):
 
     def expect_place(self, on: str) -> None:
         """Fails if `on` is "gpu" and this computer has no card that can run the program."""
+        if on == "gpu" and has_circuit(self.parameters):
+            raise InputError(
+                f'{self.program.name}: parameter set {self.parameters.name} is for wide tables, which the GPU does not have; leave tables="wide" '
+                "(--tables wide) out, or run it on the processor"
+            )
         if on == "gpu":
             gpu.card(self.parameters, self.unroll)
 

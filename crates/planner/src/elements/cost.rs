@@ -10,7 +10,7 @@ use crate::{ClientSeconds, Fault, PlanError};
 use polyfabric_kernels::Torus;
 use polyfabric_kernels::aligned::AlignedVector;
 use polyfabric_program::tfhe::homomorphic::{Builder, ElementType, LookupResult, Program, Range, Table};
-use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind, ValueType};
+use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind, ValueType, count};
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::tfhe::cpu::{Executor, TransformedKey};
 use polyfabric_schemes::tfhe::{ClientKey, KeyUnrolling, LweBatch, LweKind, Parameters, ServerKey, no_progress};
@@ -101,14 +101,24 @@ pub(super) fn seconds_by(
     if switches.iter().any(|&count| count > processors) {
         seconds += times.cut;
     }
+    let circuits = 1.0 + circuit_share(kernel);
     if !apart.is_empty() {
-        seconds += times.alone + times.step * apart.len() as f64 + times.single * sum(&apart);
+        seconds += times.alone + times.step * apart.len() as f64 + times.single * sum(&apart) * circuits;
     }
     if !together.is_empty() {
-        seconds += times.together + times.each * sum(&together);
+        seconds += times.together + times.each * sum(&together) * circuits;
     }
     let bits = kernel.parameters.lwe_dimension().get();
     seconds * bits as f64 / timed_dimension(&kernel.parameters) as f64 + memory.server_key_transformed as f64 * fresh
+}
+
+/// Transforms of circuit bootstrapping and of wide tables, per transform of a blind rotation: they take the same time each.
+fn circuit_share(kernel: &KernelProgram) -> f64 {
+    let all = count::program(kernel);
+    let circuit = count::circuits(kernel);
+    let transforms = |counts: count::Counts| (counts.forward_transforms + counts.inverse_transforms) as f64;
+    let circuit = transforms(circuit);
+    if circuit == 0.0 { 0.0 } else { circuit / (transforms(all) - circuit) }
 }
 
 /// CPU seconds of a client on this computer. Key generation is extrapolated from smaller keys; inputs and outputs are encrypted and

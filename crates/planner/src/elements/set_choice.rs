@@ -29,10 +29,13 @@ fn choose_here(program: &Program, request: &Request<'_>) -> Result<ElementPlan, 
     ElementPlan::with(program, &chosen.parameters, chosen.key_switch, request)
 }
 
-/// The default sets with block-binary keys, or with uniform ones.
+/// The default sets with block-binary keys, or with uniform ones. Machines have no wide tables.
 fn default_sets(blocks: bool) -> impl Iterator<Item = &'static Parameters> {
     let defaults = sets::all().filter(|(entry, _)| entry.family == sets::Family::Default);
-    defaults.map(|(_, parameters)| parameters).filter(move |parameters| parameters.secret().is_binary() != blocks)
+    let fits = move |parameters: &&Parameters| {
+        (parameters.secret().is_binary(), parameters.circuit().is_some()) == (!blocks, false)
+    };
+    defaults.map(|(_, parameters)| parameters).filter(fits)
 }
 
 /// Sets with more than this multiple of the fewest products are not scheduled: a machine takes similar time per product, up to this

@@ -109,7 +109,8 @@ fn the_fastest_acceptable_set_is_chosen() {
         let [sure, cheap] = [DEFAULT_FAILURE_LOG2, -20.0].map(|most| ElementPlan::new(&program, &of(most)).unwrap());
         assert!(sure.noise.log2_failure <= DEFAULT_FAILURE_LOG2 && cheap.noise.log2_failure <= -20.0);
         assert!(milliseconds(&cheap) <= milliseconds(&sure));
-        let own = |parameters: &&Parameters| parameters.secret().is_binary() != blocks;
+        let own =
+            |parameters: &&Parameters| parameters.secret().is_binary() != blocks && parameters.circuit().is_none();
         let defaults = sets::all().filter(|(entry, _)| entry.family == sets::Family::Default);
         for parameters in defaults.map(|(_, parameters)| parameters).filter(own) {
             let named = Request { parameters: Some(parameters), ..Request::default() };
@@ -360,7 +361,9 @@ fn wide_tables_are_planned_with_a_set_for_them_alone_and_on_the_processor_alone(
     assert!(memory.server > memory.server_key);
     let refused = |request: Request<'_>| ElementPlan::new(&program, &request).map(|plan| plan.noise).unwrap_err().fault;
     assert_eq!(refused(request(Some(&other), None)), Fault::Program);
-    assert_eq!(refused(request(None, None)), Fault::Noise);
+    let chosen = ElementPlan::new(&program, &request(None, None)).unwrap();
+    assert_eq!(chosen.kernel.parameters.name(), "polyfabric-wide-t64");
+    assert_eq!(refused(Request { blocks: true, ..request(None, None) }), Fault::Noise);
     for machine in machines() {
         assert_eq!(refused(request(Some(&own), Some(&machine))), Fault::Machine);
         assert_eq!(refused(request(None, Some(&machine))), Fault::Machine);

@@ -94,7 +94,7 @@ pub enum LaneErrorCause {
     )]
     TooLarge { element: ElementType, most: u32 },
     #[error(
-        "slots have no wide tables by circuit bootstrapping; write the table as lookups of single values, or use TFHE"
+        "slots have no wide tables by circuit bootstrapping; leave tables=\"wide\" (--tables wide) out, or use TFHE"
     )]
     Wide,
     #[error("{name}: all outputs are public; return at least one encrypted value")]

@@ -57,7 +57,7 @@ pub enum RunError {
     )]
     NoCircuitKey { set: String },
     #[error(
-        "the program has circuit bootstrapping, which {place} does not have; run it on the processor, or write its tables as lookups of single values"
+        "the program has circuit bootstrapping, which {place} does not have; leave tables=\"wide\" (--tables wide) out, or run it on the processor"
     )]
     NoCircuit {
         /// "the GPU", or an arithmetic.

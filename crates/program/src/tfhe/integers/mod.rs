@@ -184,13 +184,14 @@ pub struct Integers {
     lanes: usize,
     /// Entries of the tables on slots; `None` for TFHE.
     slot_tables: Option<i64>,
+    wide_tables: bool,
 }
 
 impl Integers {
     /// For hardware that runs `lanes` lookups in the time of one. Carries use a parallel prefix if it saves time.
     pub fn new(lanes: usize) -> Self {
         let (values, public, norms) = (Vec::new(), HashMap::new(), HashMap::new());
-        Self { values, public, norms, lanes: lanes.max(1), slot_tables: None }
+        Self { values, public, norms, lanes: lanes.max(1), slot_tables: None, wide_tables: false }
     }
 
     /// Sets the `lanes` of [`Self::new`] for the following operations.
@@ -202,6 +203,11 @@ impl Integers {
     /// whole torus, are then not available. A table whose index has at most `entries` values is read at once.
     pub fn set_slot_tables(&mut self, entries: i64) {
         self.slot_tables = Some(entries);
+    }
+
+    /// The following tables are read by circuit bootstrapping.
+    pub fn set_wide_tables(&mut self) {
+        self.wide_tables = true;
     }
 
     fn get(&self, id: IntegerId) -> Result<&Integer> {

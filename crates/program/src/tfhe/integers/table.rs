@@ -4,11 +4,14 @@
 //! of these bits with public weights, or a lookup if the weights are too large. Each further group selects one of 16 rows: one
 //! lookup per row, and a sum.
 //!
+//! If the program asks for wide tables, all digits of the index are read at once by circuit bootstrapping, for all digits of the entries.
+//!
 //! On slots an index with as many values as a table has entries is read at once: all lookups are of the packed index, and share a bootstrap.
 
 use super::digit::{Circuit, Digit, NORM_LIMIT};
 use super::{BASE, CAPACITY, IntegerError, IntegerId, IntegerType, Integers, Result};
-use crate::tfhe::homomorphic::Builder;
+use crate::tfhe::homomorphic::{Builder, Table};
+use polyfabric_schemes::tfhe::noise::SHARED_TABLES;
 
 /// Maximum width of an index.
 pub const MAX_INDEX_BITS: u32 = 16;
@@ -40,10 +43,13 @@ impl Integers {
         }
         let digits = self.carried(builder, index)?;
         let at_once = self.slot_tables.is_some_and(|most| entries.len() as i64 <= most);
+        let wide = self.wide_tables && digits.iter().any(|digit| digit.public().is_none());
         let mut circuit = self.circuit(builder, count);
         let columns = (0..kind.digits())
             .map(|position| entries.iter().map(|entry| i64::from(entry[position])).collect::<Vec<i64>>());
-        let read = if at_once {
+        let read = if wide {
+            circuit.wide(found, &digits, columns.collect())?
+        } else if at_once {
             let index = Digit::combine(&weighted(&digits), 0);
             let entry = |column: &[i64], value: i64| column.get(value as usize).copied().unwrap_or(0);
             columns.map(|column| circuit.lookup(&index, &|value| entry(&column, value))).collect::<Result<Vec<_>>>()?
@@ -71,6 +77,31 @@ struct Group {
 }
 
 impl Circuit<'_> {
+    /// The entries of all `columns` at once.
+    fn wide(&mut self, kind: IntegerType, digits: &[Digit], columns: Vec<Vec<i64>>) -> Result<Vec<Digit>> {
+        let mut read = Vec::with_capacity(digits.len());
+        for digit in digits {
+            let digit = self.read(&[(1, digit)], 0)?;
+            read.push(self.node(&digit)?);
+        }
+        let index = self.builder.concat(&read)?;
+        let widths: Vec<u32> = (0..digits.len()).map(|at| kind.base(at).ilog2()).collect();
+        let mut results: Vec<Digit> = columns.iter().map(|column| Digit::constant(column[0])).collect();
+        let varied: Vec<usize> =
+            (0..columns.len()).filter(|&at| columns[at].iter().any(|entry| *entry != columns[at][0])).collect();
+        for positions in varied.chunks(SHARED_TABLES) {
+            let tables = positions.iter().map(|&at| Table::new(0, columns[at].clone()));
+            let all =
+                self.builder.lookup_wide(index, widths.clone(), tables.collect::<std::result::Result<_, _>>()?)?;
+            for (part, &at) in positions.iter().enumerate() {
+                let elements: Vec<u32> = (part * self.count..(part + 1) * self.count).map(|i| i as u32).collect();
+                let own = self.builder.select(all, &elements)?;
+                results[at] = self.existing(own)?;
+            }
+        }
+        Ok(results)
+    }
+
     fn groups(&mut self, kind: IntegerType, digits: &[Digit]) -> Result<Vec<Group>> {
         let mut groups = Vec::new();
         for (index, pair) in digits.chunks(2).enumerate() {

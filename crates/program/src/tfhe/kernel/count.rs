@@ -38,6 +38,15 @@ pub fn program(program: &KernelProgram) -> Counts {
         if let OpKind::KeySwitch { body } | OpKind::BlindRotation { body, .. } = &op.kind {
             total.add_scaled(iteration(body), body.iterations as u64 * op.result.count() as u64);
         }
+    }
+    total.add_scaled(circuits(program), 1);
+    total
+}
+
+/// Primitive operations of circuit bootstrapping and packed lookups.
+pub fn circuits(program: &KernelProgram) -> Counts {
+    let mut total = Counts::default();
+    for op in &program.ops {
         total.add_scaled(circuit(program, &op.kind), op.result.count() as u64);
     }
     total

@@ -16,6 +16,7 @@
 //! free. Ties go to the smallest n.
 
 mod table;
+mod wide;
 
 pub use table::defaults_toml;
 

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use polyfabric_kernels::RingDegree;
 
+use super::wide::derive_wide;
 use super::{DIRECT_INPUT_SQUARED_NORM, Derived, SQUARED_NORM, Target, derive, derive_direct};
 use crate::tfhe::secret::Secret;
 
@@ -85,6 +86,25 @@ pub fn defaults_toml() -> String {
         let name = format!("polyfabric-integers-{message_bits}-t64-block3");
         write_centred(&mut text, &name, "integers of any width", Target::integers(message_bits).of(BLOCKS), "65,536");
     }
+    for (name, what, target, integers) in [
+        (
+            "polyfabric-wide-t64",
+            "wide tables alone",
+            Target { squared_norm: SQUARED_NORM, ..Target::processors(2) },
+            false,
+        ),
+        ("polyfabric-wide-integers-t64", "wide tables next to other operations on integers", Target::integers(4), true),
+    ] {
+        if let Some(derived) = derive_wide(target, integers) {
+            let Target { failure_log2, squared_norm, .. } = target;
+            let note = format!(
+                "for {what} on a processor, by circuit bootstrapping: a bit of a digit, its phase centred, after a sum of squared norm {squared_norm} of results of tables of 8 bits fails with 2^{failure_log2} at most; {:.0} million operations",
+                derived.operations / 1e6
+            );
+            let target = format!("optimiser: {what}, centred phase, failure 2^{failure_log2}, 64-bit torus");
+            write_set(&mut text, name, &note, &target, &derived);
+        }
+    }
     for (name, degree) in [("polyfabric-direct-t32", 2048), ("polyfabric-direct-1024-t32", 1024)] {
         let direct = RingDegree::new(degree).ok().and_then(|degree| derive_direct(1, degree));
         if let Some(derived) = direct {
@@ -146,6 +166,10 @@ fn write_set(text: &mut String, name: &str, note: &str, target: &str, derived: &
         format!("bootstrap_gadget = {}", gadget(literal.bootstrap_gadget)),
     ]);
     lines.extend(literal.key_switch_gadget.map(|key_switch| format!("key_switch_gadget = {}", gadget(key_switch))));
+    lines.extend(literal.circuit.map(|circuit| {
+        let [ggsw, trace, square] = [circuit.ggsw, circuit.trace, circuit.square].map(gadget);
+        format!("circuit = {{ ggsw = {ggsw}, trace = {trace}, square = {square} }}")
+    }));
     lines.extend([
         format!("lwe_noise_log2 = {:?}", literal.lwe_noise_log2),
         format!("glwe_noise_log2 = {:?}", literal.glwe_noise_log2),
@@ -158,6 +182,9 @@ fn write_set(text: &mut String, name: &str, note: &str, target: &str, derived: &
     }
     if literal.key_switch_gadget.is_some() {
         source("key_switch_gadget", target);
+    }
+    if literal.circuit.is_some() {
+        source("circuit", target);
     }
     if literal.secret.is_binary() {
         source("lwe_noise_log2", "derived: the least for 128 bits at n, security.toml");
