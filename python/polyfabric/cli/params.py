@@ -10,7 +10,8 @@ from rich.table import Table
 
 from .. import _native
 from ..accelerators.machine import load
-from ..errors import InputError
+from ..errors import InputError, ParameterError
+from ..host.names import near_names
 from ..host.progress import bars, working
 from ..host.units import bytes_text, probability, security
 from ..reports.tables import print_table
@@ -139,7 +140,12 @@ def params(
             _slot_sets(on_slots, detailed=name is not None)
         return
     if name is not None:
-        chosen = named(name)
+        try:
+            chosen = named(name)
+        except ParameterError:
+            near = near_names(name, [own.name for own in parameter_sets(scheme, toys=True)])
+            remedy = f"did you mean {' or '.join(near)}?" if near else "`polyfabric params` lists all"
+            raise ParameterError(f"no parameter set is called {name!r}; {remedy}") from None
         if as_json:
             print_json(chosen.to_dict())
         else:

@@ -264,7 +264,7 @@ class Program(TracedProgram):
         """
         if not isinstance(self, TfheProgram):
             raise InputError(
-                f"{self.name}: in_batches is for programs on integers, but this one has {self.scheme.upper()}; its vectors take many values"
+                f"{self.name}: in_batches is for programs of TFHE's types, but this one has {self.scheme.upper()}, whose vectors take many values already"
             )
         way, chosen = pick("scheme", scheme, BATCH_SCHEMES), None
         of_slots = bool(summed) or longest_table is not None
