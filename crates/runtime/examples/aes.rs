@@ -3,7 +3,6 @@
 //!
 //! Bits are 0 or 1/2 of the torus, so that sums are exclusive ors: rows are shifted, columns mixed and keys added without a lookup.
 
-use polyfabric_kernels::Gadget;
 use polyfabric_kernels::clock::processor_seconds;
 use polyfabric_program::tfhe::Matrix;
 use polyfabric_program::tfhe::homomorphic::{
@@ -14,24 +13,12 @@ use polyfabric_program::tfhe::noise::report_lowered;
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::tfhe::cpu::Executor;
 use polyfabric_schemes::tfhe::noise::Transform;
-use polyfabric_schemes::tfhe::{CircuitGadgets, ClientKey, LweKind, Parameters, ServerKey, security, sets};
+use polyfabric_schemes::tfhe::{ClientKey, LweKind, ServerKey, sets};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::Arc;
 
 const ROUNDS: usize = 10;
-
-fn set() -> Result<Parameters, Box<dyn Error>> {
-    let gadget = |log2_base, levels| Gadget { log2_base, levels };
-    let mut literal = sets::literal("polyfabric-3-p128-t64")?.clone();
-    literal.name = "wide".to_owned();
-    literal.lwe_dimension = 690;
-    literal.lwe_noise_log2 = security::least_noise_log2_for_128(690, 64);
-    literal.bootstrap_gadget = gadget(15, 2);
-    literal.key_switch_gadget = Some(gadget(3, 4));
-    literal.circuit = Some(CircuitGadgets { ggsw: gadget(5, 4), trace: gadget(7, 6), square: gadget(12, 4) });
-    Ok(Parameters::check(&literal)?)
-}
 
 /// 2a in GF(2^8).
 fn doubled(a: u8) -> u8 {
@@ -118,7 +105,7 @@ fn program(block: [u8; 16]) -> Result<Program, Box<dyn Error>> {
 fn main() -> Result<(), Box<dyn Error>> {
     let key: [u8; 16] = std::array::from_fn(|i| i as u8);
     let block: [u8; 16] = std::array::from_fn(|i| i as u8 * 0x11);
-    let (program, parameters) = (program(block)?, set()?);
+    let (program, parameters) = (program(block)?, sets::parameters("polyfabric-wide-t64")?);
     let choice = TfheLowering::processor(KeySwitchOrder::Before);
     let report = report_lowered(&program, &parameters, &choice, Transform::f64_here())?;
     let lowered = lower(&program, &parameters, &choice)?;
