@@ -63,8 +63,7 @@ class Absences:
 
     def __hash__(self) -> int:
         raise refuse(
-            f"an encrypted {self.type} cannot be a key of a dictionary or a set, because its value is unknown; "
-            + self._instead("hash", 1).replace("i // 2", "table[i]")
+            f"an encrypted {self.type} cannot be a key of a dictionary or a set, because its value is unknown; {self._instead('hash', 1)}"
         )
 
 
