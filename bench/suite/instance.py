@@ -1,7 +1,7 @@
 """One instance of a workload in the suite's folders: data in `datasets/NAME`, and all that client and server exchange in `io/NAME`.
 
-The suite starts every stage as a process of its own, so keys and ciphertexts go through files. It reports the sizes of the folders with the
-evaluation key, `ciphertexts_upload` and `ciphertexts_download`; the secret key is in a folder of its own.
+The suite starts every stage as a new process, so keys and ciphertexts go through files. It reports the sizes of the folders with the
+evaluation key, `ciphertexts_upload` and `ciphertexts_download`; the secret key is in another folder.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import polyfabric as pf
 
 REPORTED = "server_reported_steps.json"
-"""What a server reports of its own time; the harness of the similarity search reads it."""
+"""A server reports its own time in it, for the harness of the similarity search."""
 
 
 @dataclass(frozen=True)

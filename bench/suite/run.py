@@ -3,7 +3,7 @@
 python bench/suite/run.py [WORKLOAD/INSTANCE ..]     those, or all that fit here; as JSON
 python bench/suite/run.py --machines ..              simulates their programs instead
 
-Data is generated as the suite specifies it, except that images are the digits of scikit-learn at MNIST's size. Every stage is a process of its own, every
+Data is generated as the suite specifies it, except that images are the digits of scikit-learn at MNIST's size. Every stage is a new process, every
 result is compared with numpy's. The last images are not among those that the network was trained on.
 """
 

@@ -41,7 +41,7 @@ pub enum Purpose {
     Flooding = 5,
     /// The second secret of a party, which lives as long as the joint relinearisation key is made.
     PartySecret = 6,
-    /// What hides a secret that is shared among parties.
+    /// Coefficients that hide a secret which is shared among parties.
     Sharing = 7,
     /// Rows of the circuit-bootstrapping key.
     CircuitKey = 8,

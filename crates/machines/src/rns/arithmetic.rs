@@ -1,4 +1,4 @@
-//! What the units of a machine compute, for replays.
+//! The arithmetic of a machine's units, for replays.
 
 use super::step::Step;
 use polyfabric_kernels::automorphism::GaloisElementError;

@@ -37,7 +37,7 @@ struct InRound<'a> {
     round: &'a Round,
 }
 
-/// What an event's names stand for: those of a program, or of one round of it.
+/// The program that an event's names belong to, or one round of it.
 #[derive(Clone, Copy)]
 struct Scope<'a> {
     meaning: &'a dyn Meaning,
@@ -138,7 +138,7 @@ impl Scope<'_> {
     }
 }
 
-/// What was written to a place.
+/// The vectors that were written to a place.
 struct Content {
     /// Cycle of the first element.
     begins: i64,

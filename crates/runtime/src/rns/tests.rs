@@ -366,7 +366,7 @@ fn random_programs_of_a_larger_ring() {
     }
 }
 
-/// Keys of two owners, each with a ring of its own, also at the same time.
+/// Keys of two owners, each with another ring, also at the same time.
 #[test]
 fn a_prepared_program_serves_several_keys() {
     let generator = &mut StdRng::seed_from_u64(21);

@@ -33,7 +33,7 @@ pub struct Party {
     holding: Option<Holding>,
 }
 
-/// What a party has learned: the hash of the first messages, and what it holds of the shared secret.
+/// The state of a party: the hash of the first messages, and its point of the shared secret.
 pub(super) type State = (Option<[u8; 32]>, Option<Holding>);
 
 impl std::fmt::Debug for Party {

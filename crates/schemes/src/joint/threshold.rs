@@ -24,7 +24,7 @@ use crate::rns::{Domain, LimbId, Ring, RnsPolynomial, SecretPolynomial};
 use crate::serial::{FormatError, Reader, Sink, Storable, expect_length};
 use crate::set_file::ParameterSet;
 
-/// What one party deals to one other, in secret.
+/// The point of one party's secret for one other party. It is secret.
 #[derive(Clone)]
 pub struct Deal {
     pub(super) set: ParameterSet,
@@ -40,7 +40,7 @@ pub struct Deal {
     pub(super) value: SecretPolynomial,
 }
 
-/// What a party keeps of the deals of all.
+/// The sum of all deals to a party, and the seeds of its masks.
 #[derive(Clone)]
 pub(super) struct Holding {
     /// t.

@@ -31,7 +31,7 @@ pub fn automorphisms(degree: RingDegree) -> impl Iterator<Item = GaloisElement> 
     })
 }
 
-/// What the rows of one gadget encrypt, in units of its weights.
+/// The message of the rows of one gadget, in units of its weights.
 struct Message {
     gadget: Gadget,
     coefficients: Zeroizing<Vec<i64>>,

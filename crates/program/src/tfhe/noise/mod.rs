@@ -225,7 +225,7 @@ struct Model {
     switch: Noise,
     shared_rotations: bool,
     encryption: Encryption,
-    /// What circuit bootstrapping depends on.
+    /// The figures that circuit bootstrapping depends on.
     unrolling: KeyUnrolling,
     transform: Transform,
     gadgets: Option<CircuitGadgets>,

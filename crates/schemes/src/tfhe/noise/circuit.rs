@@ -9,7 +9,7 @@
 //! - Digits have a mean of −1/2. Its product with the mean of S would be N/4 times e₀, so tables are read in X → −X, where S alternates in sign.
 //! - Errors that the trace's transforms add to a mask reach the phase times S and the mask's row times S², whose energy is about N³/48, that
 //!   of its mean. Later automorphisms separate most of an earlier error from that mean: the energy is 1 + 1/4 + 1/16 + … = 4/3 of the last.
-//!   What rounding drops is multiplied by the image of S instead, whose mean has other frequencies: 3/4 of the energy of a white one. Rounding before the product with S² is
+//!   The part that rounding drops is multiplied by the image of S instead, whose mean has other frequencies: 3/4 of the energy of a white one. Rounding before the product with S² is
 //!   multiplied by S² itself.
 //!
 //! A table of w bits takes w CMUXes one after another, each on the path of the index. The first reads a ciphertext without a mask, and adds next to
