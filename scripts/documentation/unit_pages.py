@@ -1,5 +1,5 @@
-"""The ports and parameters of the RTL units, from their sources, and their synthesis, at the end of each unit's page. A part of other units, without a
-test of its own, has a page that is generated as a whole."""
+"""The ports and parameters of the RTL units, from their sources, and their synthesis, at the end of each unit's page. A part of other units that
+is not tested alone has a page that is generated as a whole."""
 
 from __future__ import annotations
 

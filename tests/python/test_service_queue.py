@@ -85,7 +85,7 @@ def test_errors_reach_their_own_job_and_those_of_preparing_all() -> None:
         found = await asyncio.gather(*map(queue.do, jobs), return_exceptions=True)
         assert (found[0], str(found[1]), found[2]) == (5, "own", 6)
 
-        # What has been found before a failure counts.
+        # Answers from before a failure count.
         def half(found: Any, jobs: Sequence[Job]) -> Iterator[tuple[Job, Any]]:
             yield jobs[0], found
             fail("rest")

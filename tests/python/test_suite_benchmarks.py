@@ -105,8 +105,8 @@ def test_a_submission_needs_a_clone(suite: Any, tmp_path: Path) -> None:
 def test_a_wrong_stage_or_instance_is_named(suite: Any, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         suite.stage.main(words)
-    told = capsys.readouterr().err
-    assert any(word in told for word in ("client_fly", "'huge'", "''"))
+    message = capsys.readouterr().err
+    assert any(word in message for word in ("client_fly", "'huge'", "''"))
 
 
 @pytest.mark.full
