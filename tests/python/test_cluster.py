@@ -95,6 +95,19 @@ def test_a_batch_survives_a_killed_worker(dask: Any) -> None:
     assert [done for stage, done, _ in seen if stage == "batch"] == [1, 2, 3]
 
 
+def test_workers_share_a_batch_evenly(dask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    alone = clusters.ClusterServer.outcomes
+
+    def outcomes(self: clusters.ClusterServer, requests: Any, **more: Any) -> Any:
+        sizes.append(len(requests))
+        return alone(self, requests, **more)
+
+    monkeypatch.setattr(clusters.ClusterServer, "outcomes", outcomes)
+    assert program("both").map([{"x": n % 2, "y": 1} for n in range(10)], client=dask) == [n % 2 for n in range(10)]
+    assert sorted(sizes) == [5, 5]
+
+
 def test_here_a_batch_gives_the_same() -> None:
     following = program("following")
     assert following.map([{"x": x} for x in range(4)]) == [1, 2, 3, 0]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import distributed
 
 AHEAD = 2
-"""Requests that are sent for each execution that is possible at a time, so that no worker waits for the next."""
+"""Batches that are sent for each execution that is possible at a time, so that no worker waits for the next."""
 
 
 def mapped(
@@ -58,29 +58,42 @@ def mapped(
             yield own.encrypt(one)
 
     if client is None:
-        server, requests = Server._of(planned, key, None), encrypted()
-        while batch := list(islice(requests, server.together)):
+        server = Server._of(planned, key, None)
+        for batch in _batches(encrypted(), server.together, 1):
             for answer in server.execute_batch(batch):
                 received(answer)
         return found
     with closing(Cluster(client)) as cluster:
-        _executed(cluster.server(cluster.program(planned), key), AHEAD * max(1, cluster.slots), encrypted(), received)
+        _executed(cluster.server(cluster.program(planned), key), max(1, cluster.slots), encrypted(), received)
     return found
 
 
+def _batches(requests: Iterator[Ciphertexts], together: int, slots: int) -> Iterator[list[Ciphertexts]]:
+    """Lists of at most `together` requests. The last ones are shared out evenly, so that no slot has all of them."""
+    while some := list(islice(requests, together * slots)):
+        size = -(-len(some) // slots)
+        for first in range(0, len(some), size):
+            yield some[first : first + size]
+
+
 def _executed(
-    server: ClusterServer, at_once: int, requests: Iterable[Ciphertexts], received: Callable[[Ciphertexts], None]
+    server: ClusterServer, slots: int, requests: Iterator[Ciphertexts], received: Callable[[Ciphertexts], None]
 ) -> None:
-    """Calls `received` with the answer to each request, in order, with `at_once` of them on their way."""
-    cancel, sent = Event(), deque[Future[Ciphertexts]]()
-    with ThreadPoolExecutor(at_once) as pool:
+    """Calls `received` with the answer to each request, in order, on workers that do `slots` executions at a time."""
+    cancel, sent = Event(), deque[Future[list[Ciphertexts]]]()
+
+    def receive() -> None:
+        for answer in sent.popleft().result():
+            received(answer)
+
+    with ThreadPoolExecutor(AHEAD * slots) as pool:
         try:
-            for request in requests:
-                if len(sent) == at_once:
-                    received(sent.popleft().result())
-                sent.append(pool.submit(server.execute, request, cancel=cancel))
+            for batch in _batches(requests, server.together, slots):
+                if len(sent) == AHEAD * slots:
+                    receive()
+                sent.append(pool.submit(server.execute_batch, batch, cancel=cancel))
             while sent:
-                received(sent.popleft().result())
+                receive()
         except BaseException:
             cancel.set()
             for future in sent:

@@ -277,10 +277,7 @@ class Server:
         found: list[Ciphertexts] = []
         for first in range(0, len(requests), self.together):
             some = requests[first : first + self.together]
-            for outcome in self.outcomes(some, progress=progress, cancel=cancel):
-                if isinstance(outcome, BaseException):
-                    raise outcome
-                found.append(outcome)
+            found += answers(self.outcomes(some, progress=progress, cancel=cancel))
         return found
 
     def outcomes(
@@ -317,6 +314,16 @@ class Server:
             raise
         except (Error, MemoryError) as error:
             return error
+
+
+def answers(outcomes: Sequence[Ciphertexts | BaseException]) -> list[Ciphertexts]:
+    """The answers of an execution, if all requests have one; raises the first error otherwise."""
+    found: list[Ciphertexts] = []
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException):
+            raise outcome
+        found.append(outcome)
+    return found
 
 
 def encrypted(context: Context, key: ClientKey, values: Values) -> Ciphertexts:

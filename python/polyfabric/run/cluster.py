@@ -29,7 +29,7 @@ from ..host.computer import cores
 from ..host.progress import expect_hook
 from ..language.traced import TracedProgram
 from ..schemes.plan import Plan
-from .client_server import Server
+from .client_server import Server, answers
 from .key_memory import Held, KeyMemory
 from .messages import Ciphertexts, EvaluationKey
 from .specification import Specification, served
@@ -254,10 +254,14 @@ class ClusterServer:
         self, request: Ciphertexts, *, progress: ProgressHook | None = None, cancel: Cancel | None = None
     ) -> Ciphertexts:
         """As `pf.Server.execute`."""
-        (outcome,) = self.outcomes([request], progress=progress, cancel=cancel)
-        if isinstance(outcome, BaseException):
-            raise outcome
-        return outcome
+        (answer,) = self.execute_batch([request], progress=progress, cancel=cancel)
+        return answer
+
+    def execute_batch(
+        self, requests: Sequence[Ciphertexts], *, progress: ProgressHook | None = None, cancel: Cancel | None = None
+    ) -> list[Ciphertexts]:
+        """As `pf.Server.execute_batch`, on one worker."""
+        return answers(self.outcomes(requests, progress=progress, cancel=cancel))
 
     def outcomes(
         self, requests: Sequence[Ciphertexts], *, progress: ProgressHook | None = None, cancel: Cancel | None = None
