@@ -21,6 +21,9 @@ from __future__ import annotations
 from .host import interrupts as _interrupts  # noqa: F401 - see there
 
 # isort: split
+from .host import native_module as _native_module  # noqa: F401 - see there
+
+# isort: split
 from . import errors, models
 from .accelerators.machine import Machine, machines
 from .accelerators.machine import load as load_machine

@@ -72,8 +72,10 @@ def _outside(page: str, text: str) -> list[str]:
 
 
 def on_startup(**_: object) -> None:
-    """Names the folder of the kernel that executes the tutorials."""
-    os.environ["JUPYTER_PATH"] = str(Path(__file__).parent)
+    """Names the folder of the kernel that executes the tutorials, and the style of their figures."""
+    folder = Path(__file__).parent
+    os.environ["JUPYTER_PATH"] = str(folder)
+    os.environ["MATPLOTLIBRC"] = str(folder / "matplotlibrc")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

@@ -25,7 +25,7 @@ def residues(b, x, y):
     return {
         "where": pf.where(b, x, y),
         "numpy": np.where(b, x, 7),
-        "product": b * x + x * b,
+        "product": b * x + np.multiply(x, b),
         "negated": pf.where(1 - b, x, y) - ~b * y,
         "public": pf.where(b, [1, 2, 3, 4, 5], -1),
         "of_products": pf.where(b, x * y, x + y),

@@ -139,7 +139,7 @@ def test_a_wrong_trace_is_refused(text: str, named: str) -> None:
 def test_what_is_no_trace_is_refused(tmp_path: Path) -> None:
     binary = tmp_path / "binary.csv"
     binary.write_bytes(b"\xff\xfe")
-    for given, named in ((3, "int"), (tmp_path / "none.csv", "none.csv"), (binary, "binary.csv")):
+    for given, named in ((3, "int"), ("", "from_trace"), (tmp_path / "none.csv", "none.csv"), (binary, "binary.csv")):
         with rejects(pf.Error, named):
             pf.from_trace(given)
 

@@ -18,11 +18,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NoReturn
 
-from ..errors import InputError, ProgramError
-from ..host.files import read_bytes
+from ..errors import ProgramError
 from ..host.names import suggestion
 from ..language.types import MOST_SLOTS
 from ..run.runnable_programs import Program
+from .source import text_of
 
 LARGEST_FILE = 1 << 26
 MOST_LINES = 100_000
@@ -50,16 +50,7 @@ def from_trace(trace: str | Path) -> Program:
     Operations run at the levels of the trace; parameter set and key switch are chosen again for each machine. A line that is not understood is refused
     with its number.
     """
-    if isinstance(trace, str) and "\n" in trace:
-        return parse(trace, "trace")
-    if not isinstance(trace, str | Path):
-        raise InputError(f"from_trace: {type(trace).__name__} is neither a path nor a text; give the file of a trace")
-    path = Path(trace)
-    try:
-        text = read_bytes(path, LARGEST_FILE).decode()
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not a text file ({error.reason} at byte {error.start}); check the path") from None
-    return parse(text, str(path))
+    return parse(*text_of(trace, reader="from_trace", file="the file of a trace", largest=LARGEST_FILE))
 
 
 def parse(text: str, file: str) -> Program:

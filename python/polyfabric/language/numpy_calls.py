@@ -91,10 +91,16 @@ class Value(Absences):
 
             if function in UFUNCS:
                 return UFUNCS[function](*operands)
-        operator = getattr(first, own, None) if isinstance(first, Value) else getattr(rest[0], reflected, None)
-        others = rest if isinstance(first, Value) else [first]
-        result = NotImplemented if operator is None else operator(*others)
-        return self._refused(name, len(operands), options) if result is NotImplemented else result
+        calls = [(first, own, rest), *((right, reflected, [first]) for right in rest)]
+        if rest and type(rest[0]) is not type(first) and isinstance(rest[0], type(first)):
+            # As Python, which asks a right operand of a derived type first.
+            calls.reverse()
+        for operand, operator, others in calls:
+            found = getattr(operand, operator, None) if isinstance(operand, Value) else None
+            result = NotImplemented if found is None else found(*others)
+            if result is not NotImplemented:
+                return result
+        return self._refused(name, len(operands), options)
 
     def __array_function__(self, function: Callable[..., Any], _types: Any, operands: Any, options: Any) -> Any:  # noqa: ANN401
         from .numpy_functions import FUNCTIONS

@@ -63,7 +63,9 @@ class TfheProgram(TracedProgram):
     @classmethod
     def parse(cls, text: str) -> Self:
         """The program that `text()` printed. Every input and output is a vector; integers in digits are vectors of them."""
-        return cls(_native.Program.parse(text))
+        made = cls(_native.Program.parse(text))
+        made.shapes.declared = False
+        return made
 
     def reference_values(self, inputs: Mapping[str, Sequence[int]]) -> tuple[dict[str, list[int]], list[Wrapped]]:
         """The outputs on Python's integers, and the results that wrapped. Integers in digits are given and returned as digits.

@@ -105,11 +105,13 @@ def expect_numbers(program: str, name: str, given: object, kind: Type | SlotType
         raise InputError(f"{program}: input {name!r}: some of its values are masked; fill them in first")
 
 
-def expect_count(program: str, name: str, found: int, kind: Type | SlotType) -> None:
-    """Rejects an input with another number of values."""
+def expect_count(program: str, name: str, found: int, kind: Type | SlotType, *, declared: bool = True) -> None:
+    """Rejects an input with another number of values; `declared` if the user can change its type."""
     if found != kind.length:
         wanted = "give one number" if kind.scalar else f"give {kind.length}"
-        if isinstance(kind, TextType):
+        if not declared:
+            pass
+        elif isinstance(kind, TextType):
             wanted += f", or declare it pf.Text({max(1, found)})"
         elif not isinstance(kind, SlotType) or kind.shape is None:
             wanted += f", or declare it .vector({found})" if found else ""
@@ -162,6 +164,9 @@ def _ranged(given: object) -> Type:
 class Shapes:
     """The types of a program's inputs and outputs. The native program does not know which are single numbers or integers in digits."""
 
+    declared = True
+    """Whether a function of the user declares them, instead of a text."""
+
     def __init__(
         self,
         native: Program | Signature,
@@ -182,7 +187,9 @@ class Shapes:
 
     def with_bits(self, native: Program | Signature, bitwise: Mapping[str, Type]) -> Shapes:
         """The same, with vectors of truth values as the bits of integers; an output has "->" before its name."""
-        return Shapes(native, self._scalars - set(bitwise), {**self._integers, **bitwise})
+        made = Shapes(native, self._scalars - set(bitwise), {**self._integers, **bitwise})
+        made.declared = self.declared
+        return made
 
     def to_dict(self) -> dict[str, Any]:
         """As data."""
@@ -265,7 +272,7 @@ class Shapes:
             raise InputError(
                 f"{self._name}: input {name!r} is {given!r}, but {kind} takes integers; round it first, or declare it pf.Fixed(16, 8)"
             )
-        expect_count(self._name, name, len(numbers), kind)
+        expect_count(self._name, name, len(numbers), kind, declared=self.declared)
         for at, number in enumerate(numbers if wide else []):
             if not -(1 << 63) <= number < 1 << 63:
                 raise wrong_value(name, kind, at, number)
@@ -279,7 +286,7 @@ class Shapes:
             else:
                 expect_numbers(self._name, name, values, kind)
             elements = kind.elements(values)
-            expect_count(self._name, name, len(elements), kind)
+            expect_count(self._name, name, len(elements), kind, declared=self.declared)
             digits = [kind.digits(value) for value in elements]
         except ProgramError as error:
             raise InputError(f"{self._name}: input {name!r}: {str(error).split(': ', 1)[-1]}") from None

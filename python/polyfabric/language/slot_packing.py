@@ -61,6 +61,7 @@ class PackedShapes(SlotShapes):
     """The types of a program's inputs and outputs, and how its vectors of slots hold them."""
 
     wider = "read the file with bound={0:g}"
+    declared = False
 
     def __init__(
         self,

@@ -57,7 +57,9 @@ class SlotProgram(TracedProgram):
             name: SlotType("selector", modulus) if bound is None else SlotType(kind, modulus, slots, scalar, bound)
             for name, bound in program.inputs
         }
-        return cls(program, inputs, {name: SlotType(kind, modulus, slots, scalar) for name in program.outputs})
+        made = cls(program, inputs, {name: SlotType(kind, modulus, slots, scalar) for name in program.outputs})
+        made.shapes.declared = False
+        return made
 
     def _stored(self) -> dict[str, Any]:
         """Leaves out the approximated functions: most are lambdas, which cannot be pickled."""

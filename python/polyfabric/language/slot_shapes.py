@@ -29,6 +29,8 @@ class SlotShapes:
 
     wider = ".bounded({0:g}) in Python, magnitude {0:g} in a .pf file"
     """How a user declares a larger bound."""
+    declared = True
+    """Whether a function of the user declares the types, instead of a text."""
 
     def __init__(
         self,
@@ -96,7 +98,7 @@ class SlotShapes:
             )
         values = values.reshape(-1)
         if kind.kind == "selector":
-            expect_count(self.name, name, len(values), kind)
+            expect_count(self.name, name, len(values), kind, declared=self.declared)
             if values[0] not in (0, 1):
                 raise InputError(
                     f"{self.name}: input {name!r} holds {shown(values.tolist()[0])}, but a selector is one bit; give 0 or 1"
@@ -112,7 +114,7 @@ class SlotShapes:
             remedy = "scale and round it first" if numeric and kind.kind == "residue" else "give numbers of that type"
             held = str(values.dtype) if numeric else shown(values.tolist()[0])
             raise InputError(f"{self.name}: input {name!r} holds {held}, but {kind} is needed; {remedy}")
-        expect_count(self.name, name, len(values), kind)
+        expect_count(self.name, name, len(values), kind, declared=self.declared)
         if not np.all(np.isfinite(values)):
             raise InputError(f"{self.name}: input {name!r} holds a value that is not finite; correct the data")
         largest = np.abs(values).max(initial=0)

@@ -232,6 +232,8 @@ def _lookups(noise: list[dict[str, Any]]) -> tuple[list[tuple[str, ...]], str]:
             )
         )
     note = "noise is a standard deviation; an operation fails if its noise exceeds its margin"
+    if any(n["op"] == "lookup_whole" for n in noise):
+        note += "\nlookup_whole reads a range twice as wide: results of values half the range apart are each other's negatives"
     return (
         rows,
         note if few else f"{note}. Of operations alike, the one that fails most often; --json lists all of them",

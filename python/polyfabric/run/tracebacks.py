@@ -20,6 +20,7 @@ from types import FunctionType, TracebackType
 from typing import Any, TypeVar
 
 from ..errors import Error
+from ..host.native_module import lacking
 from ..language.numpy_calls import Value
 from ..language.place import pass_over
 from .wrong_calls import wrong_call
@@ -45,6 +46,8 @@ def short(function: Function) -> Function:
             try:
                 return function(*operands, **options)
             except (TypeError, AttributeError) as problem:
+                if (older := lacking(problem)) is not None:
+                    raise older from None
                 # Within the package, the outermost public call is the user's.
                 if isinstance(problem, Error) or sys._getframe(1).f_code.co_filename.startswith(_PACKAGE):
                     raise

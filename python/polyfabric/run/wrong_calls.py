@@ -87,6 +87,9 @@ def _unbound(
     if isinstance(receiver, TracedProgram) and any(one.kind is one.VAR_KEYWORD for one in taken):
         call = written_call(receiver.name, name.rpartition(".")[2], dict.fromkeys(receiver.inputs))
         return f"{name}: {reason}; inputs are given by name, as {call}"
+    if isinstance(receiver, TracedProgram) and options.keys() & receiver.inputs.keys():
+        call = written_call(receiver.name, "run", dict.fromkeys(receiver.inputs))
+        return f"{name} takes keys and ciphertexts, not values of {', '.join(receiver.inputs)}; write {call}"
     unnamed = [one.name for one in taken if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
     needed = [one for one in taken if one.default is Parameter.empty and one.name not in unnamed]
     keywords = [f"{one.name}=.." for one in needed if one.kind is one.KEYWORD_ONLY]

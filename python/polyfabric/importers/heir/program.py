@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InputError, ProgramError
-from ...host.files import read_bytes
 from ...host.names import suggestion
 from ...language import functions
 from ...language.place import located
 from ...language.slot_packing import MOST_VECTORS, Packing
 from ...language.types import MOST_SLOTS, Bitwise, Bool, SInt, SlotType, Type
 from ...run.runnable_programs import Program, SlotProgram, TfheProgram, traced
+from ..source import text_of
 from .evaluation import Evaluation, Plain
 from .gates import BITWISE, Gates, message_bits
 from .numbers import Place
@@ -43,18 +43,10 @@ def from_heir(mlir: str | Path, function: str | None = None, *, bound: float = 1
     are called arg0, arg1, .. and are the numbers of the original function. `function` names the function, if the file has several. With CKKS,
     inputs are up to `bound` in absolute value. Levels, scales and bootstraps are planned again, for the parameter set and machine of each run.
     """
-    if isinstance(mlir, str) and ("\n" in mlir or "{" in mlir):
-        return parse(mlir, "heir", function, bound=bound)
-    if not isinstance(mlir, str | Path):
-        raise InputError(
-            f"from_heir: {type(mlir).__name__} is neither a path nor a text; give the file that heir-opt wrote"
-        )
-    path = Path(mlir)
-    try:
-        text = read_bytes(path, LARGEST_FILE).decode()
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not a text file ({error.reason} at byte {error.start}); check the path") from None
-    return parse(text, str(path), function, bound=bound)
+    text, file = text_of(
+        mlir, reader="from_heir", file="the file that heir-opt wrote", largest=LARGEST_FILE, marks="\n{"
+    )
+    return parse(text, file, function, bound=bound)
 
 
 def parse(text: str, file: str, function: str | None = None, *, bound: float = 1.0) -> Program:

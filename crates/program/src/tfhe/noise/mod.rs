@@ -173,7 +173,7 @@ pub enum NoiseError {
     #[error("parameter set {parameters} has no key-switch gadget, but a key switch is asked for; choose another set")]
     NoKeySwitchKey { parameters: String },
     #[error(
-        "narrow the ranges, or declare wide integers as UInt(bits) or SInt(bits), which are computed digit by digit; no default parameter set carries the program with failure probability 2^{target:.1}, the nearest is {nearest}: {reason}"
+        "no default parameter set carries the program with failure probability 2^{target:.1}, the nearest is {nearest}: {reason}; or declare wide integers as UInt(bits) or SInt(bits), which are computed digit by digit"
     )]
     NoSet {
         /// log2 of the accepted failure probability.
