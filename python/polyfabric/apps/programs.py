@@ -122,7 +122,7 @@ def known() -> list[str]:
 
 
 def on_slots(name: str | Program, parameters: str | None = None) -> SlotProgram | None:
-    """The CKKS or BGV program that `name` (a built-in name, `FILE.py:FUNCTION`, `FILE.pf`, `FILE.mlir` or `FILE.csv`) means, for a parameter set or the default. `None`
+    """The CKKS or BGV program that `name` (a built-in name, `FILE.py:FUNCTION`, `FILE.pf`, `FILE.mlir`, or the file of a trace) means, for a parameter set or the default. `None`
     for a TFHE program or an unknown name."""
     if isinstance(name, Program):
         return name if isinstance(name, SlotProgram) else None
@@ -133,7 +133,7 @@ def on_slots(name: str | Program, parameters: str | None = None) -> SlotProgram 
         raise InputError(
             f"{name} is a sequence of stages that can only be timed: `polyfabric simulate {name} --on M`; `polyfabric run {name}-stages` runs two of them"
         )
-    found = load(name) if ":" in name or name.endswith((".pf", ".py", ".mlir", ".csv")) else None
+    found = load(name) if ":" in name or name.endswith((".pf", ".py", ".mlir", *trace.SUFFIXES)) else None
     return found if isinstance(found, SlotProgram) else None
 
 
@@ -199,7 +199,7 @@ class _SourceLoader(SourceFileLoader):
 
 @cache
 def load(name: str | Program) -> Program:
-    """Loads the program `FILE.py:FUNCTION`, `FILE.pf`, compiled by HEIR `FILE.mlir:FUNCTION`, or the trace `FILE.csv`; the file alone if it has one program.
+    """Loads the program `FILE.py:FUNCTION`, `FILE.pf`, compiled by HEIR `FILE.mlir:FUNCTION`, or of a trace, `FILE.csv` or `FILE.txt`; the file alone if it has one program.
     A loaded program is itself.
 
     The program of an encrypted model has the model's name.
@@ -220,15 +220,15 @@ def load(name: str | Program) -> Program:
             raise type(error)(f"{file}: {error}") from None
     if file.suffix == ".mlir":
         return heir.parse(read(file), str(file), function or None)
-    if file.suffix == ".csv" and not function:
-        return trace.parse(read(file), str(file))
+    if file.suffix in trace.SUFFIXES and not function:
+        return trace.from_trace(file)
     if file.suffix != ".py":
         script = f"{path}.py"
         near = (
             f"did you mean {script}:{function or 'FUNCTION'}?" if Path(script).is_file() else suggestion(name, known())
         )
         raise InputError(
-            f"there is no program {name!r}, and it is not FILE.py:FUNCTION, FILE.pf, FILE.mlir or FILE.csv; {near}"
+            f"there is no program {name!r}, and it is not FILE.py:FUNCTION, FILE.pf, FILE.mlir or a trace, FILE.csv or FILE.txt; {near}"
         )
     read(file)
     spec = importlib.util.spec_from_file_location(file.stem, file, loader=_SourceLoader(file.stem, str(file.resolve())))

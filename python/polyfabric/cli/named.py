@@ -26,7 +26,7 @@ class Named(click.ParamType):
 PROGRAM = Named(
     "program",
     lambda: (
-        "Give FILE.py:FUNCTION, FILE.pf, FILE.mlir of HEIR, FILE.csv of a trace or a built-in one (polyfabric programs)."
+        "Give FILE.py:FUNCTION, FILE.pf, FILE.mlir of HEIR, FILE.csv or FILE.txt of a trace, or a built-in one (polyfabric programs)."
     ),
 )
 MACHINE = Named("machine", lambda: f"Give {', '.join(accelerators.names())}, or a file.toml of yours.")

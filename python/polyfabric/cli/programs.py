@@ -97,7 +97,7 @@ def programs(*, as_json: bool) -> None:
     """List the built-in programs.
 
     Programs of "limbs" are single operations; their --params is the log2 of the ring degree, 12 to 15. Your own program is FILE.py:FUNCTION,
-    FILE.pf, the text that a program's .text() returns, FILE.mlir, which HEIR compiled, or FILE.csv, a trace.
+    FILE.pf, the text that a program's .text() returns, FILE.mlir, which HEIR compiled, or a trace, FILE.csv or FILE.txt.
     """
     if as_json:
         print_json([asdict(program) for program in BUILT_IN])

@@ -182,7 +182,7 @@ EXAMPLES = (
 def run(context: click.Context, program: str, **given: Any) -> int:  # noqa: ANN401 - the options above, by the names of `RunOptions`
     """Run PROGRAM on encrypted data and compare with the clear result.
 
-    PROGRAM is your own, FILE.py:FUNCTION, FILE.pf, FILE.mlir of HEIR or FILE.csv of a trace, or a built-in one, which `polyfabric programs` lists.
+    PROGRAM is your own, FILE.py:FUNCTION, FILE.pf, FILE.mlir of HEIR, FILE.csv or FILE.txt of a trace, or a built-in one, which `polyfabric programs` lists.
     """
     if context.args:
         first = context.args[0]

@@ -162,7 +162,7 @@ def simulate(
 
     `simulate` refuses what `run` refuses, except that a CKKS program whose error bounds exceed its values is timed, and the report says so.
 
-    PROGRAM is your own, FILE.py:FUNCTION, FILE.pf, FILE.mlir of HEIR or FILE.csv of a trace, or a built-in one, which `polyfabric programs` lists. Of single operations on limbs (ntt,
+    PROGRAM is your own, FILE.py:FUNCTION, FILE.pf, FILE.mlir of HEIR, FILE.csv or FILE.txt of a trace, or a built-in one, which `polyfabric programs` lists. Of single operations on limbs (ntt,
     automorphism, multiply, permute) --params is the log2 of the ring degree, 12 to 15.
     """
     if load_file is not None and choices.get("scheduler") is not None:

@@ -12,6 +12,7 @@ from ..errors import InputError
 from ..host.files import path_of
 from ..host.names import pick
 from ..language.program import SCHEMES, SCHEMES_ELSEWHERE
+from . import openfhe
 from .parameters import ParameterSet
 from .parameters import named as named_set
 
@@ -24,7 +25,10 @@ class SlotParameters:
 
     @classmethod
     def load(cls, path: str | Path) -> SlotParameters:
-        """Loads a TOML file."""
+        """Loads a TOML file, or a crypto context of OpenFHE, serialized as `.json`."""
+        if Path(path).suffix == ".json":
+            context = openfhe.read(Path(path))
+            return cls.of(context.scheme, **context.fields())
         return cls(_native.SlotParameters.load(path_of(path)))
 
     @classmethod
@@ -106,7 +110,7 @@ def parameter_sets(scheme: str | None = None, *, toys: bool = False) -> list[Par
 
 def is_file(name: str) -> bool:
     """Whether `name` is the path of a parameter file rather than a set's name."""
-    return name.endswith(".toml") or "/" in name
+    return name.endswith((".toml", ".json")) or "/" in name
 
 
 def chosen(parameters: str | SlotParameters | None) -> str | SlotParameters | None:

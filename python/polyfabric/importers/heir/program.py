@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from ...errors import InputError, ProgramError
 from ...host.names import suggestion
+from ...host.sources import text_of
 from ...language import functions
 from ...language.place import located
 from ...language.slot_packing import MOST_VECTORS, Packing
 from ...language.types import MOST_SLOTS, Bitwise, Bool, SInt, SlotType, Type
 from ...run.runnable_programs import Program, SlotProgram, TfheProgram, traced
-from ..source import text_of
 from .evaluation import Evaluation, Plain
 from .gates import BITWISE, Gates, message_bits
 from .numbers import Place

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..errors import InputError
-from ..host.files import read_bytes
+from .files import read_bytes
 
 
 def text_of(given: str | Path, *, reader: str, file: str, largest: int, marks: str = "\n") -> tuple[str, str]:
