@@ -129,6 +129,8 @@ class SlotNode(TypedDict):
     """CKKS: bound of a slot's error, exceeded with probability 2^-40 at most."""
     spread_bound: NotRequired[float]
     """CKKS: the random errors' part of the bound."""
+    smudging_log2: NotRequired[float | None]
+    """CKKS: log2 of the smudging noise's standard deviation, for outputs of several owners."""
     factor: NotRequired[int]
     """BGV: factor of the message."""
     measured: NotRequired[float]
