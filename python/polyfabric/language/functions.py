@@ -247,7 +247,7 @@ def where(condition: Any, then: Any, otherwise: Any) -> Any:  # noqa: ANN401 - v
 def _extreme(op: str, values: Sequence[Any], instead: str) -> TfheValue:
     """The greatest or the least of all values, or of the elements of a single vector or sequence, as a tree of pairs."""
     if len(values) == 1 and isinstance(values[0], FixedValue):
-        return cast(TfheValue, getattr(values[0], op)())
+        return values[0].max() if op == "max" else values[0].min()
     if len(values) == 1 and isinstance(values[0], Iterable) and not isinstance(values[0], SlotValue):
         values = list(values[0])
     if any(isinstance(value, SlotValue) for value in values):

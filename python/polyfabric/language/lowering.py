@@ -108,7 +108,7 @@ def arithmetic(op: str, a: Operand, b: Operand) -> Encrypted:
     if _keeps(op, a, b):
         if isinstance(a, Public):
             encrypted = cast(Cells, b)
-            return -encrypted + a if op == "-" else getattr(operator, {"+": "add", "*": "mul"}[op])(encrypted, a)
+            return -encrypted + a if op == "-" else {"+": operator.add, "*": operator.mul}[op](encrypted, a)
         one = cast(Cells, a)
         other = cast("Cells | Public", b)
         return one + other if op == "+" else one - other if op == "-" else one * other

@@ -37,6 +37,9 @@ Approximated: TypeAlias = "tuple[int, int, Callable[[Sequence[float]], list[floa
 MOST_LEVELS = 1000
 """More than any parameter set has; the set's own limit is checked later."""
 
+NODES = {"add": SlotProgramBuilder.add, "sub": SlotProgramBuilder.sub, "mul": SlotProgramBuilder.mul}
+"""Each operation on two vectors as a node of the program."""
+
 
 class SlotTracer(Asked):
     """One program of CKKS or BGV being traced."""
@@ -338,7 +341,7 @@ class SlotValue(Refusals, Value):
         # A sum is clean if both operands are, a product if one is.
         clean = any(ends) if op == "mul" else len(ends) == 2 and all(ends)
         return a._new(
-            lambda builder: getattr(builder, op)(a.node, b.node),
+            lambda builder: NODES[op](builder, a.node, b.node),
             clean=clean,
             kind="complex" if "complex" in (a.kind, b.kind) else a.kind,
             length=length,
@@ -364,7 +367,7 @@ class SlotValue(Refusals, Value):
         constant = self._tracer.constant(numbers)
         vector = numbers.ndim == 1
         return self._new(
-            lambda builder: getattr(builder, op)(self.node, constant),
+            lambda builder: NODES[op](builder, self.node, constant),
             clean=(self._clean or vector) if op == "mul" else (self._clean and vector and not self.scalar),
             kind=kind,
             length=len(numbers) if vector else self.length,
