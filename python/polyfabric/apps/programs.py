@@ -220,6 +220,10 @@ def load(name: str | Program) -> Program:
             raise type(error)(f"{file}: {error}") from None
     if file.suffix == ".mlir":
         return heir.parse(read(file), str(file), function or None)
+    if file.suffix == trace.FHETCH and not function:
+        raise InputError(
+            f"{file}: instructions on polynomials without keys, which can only be timed; write `polyfabric simulate {file} --on MACHINE`"
+        )
     if file.suffix in trace.SUFFIXES and not function:
         return trace.from_trace(file)
     if file.suffix != ".py":

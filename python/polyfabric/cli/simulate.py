@@ -14,6 +14,7 @@ from ..accelerators.machine import Kernel, Machine, Mapped, MappedSlots, load
 from ..apps import programs
 from ..errors import InputError
 from ..host.progress import working
+from ..importers.trace import FHETCH, from_trace
 from ..language.types import MOST_ELEMENTS
 from ..reports import Report
 from ..reports.tables import print_table
@@ -162,7 +163,7 @@ def simulate(
 
     `simulate` refuses what `run` refuses, except that a CKKS program whose error bounds exceed its values is timed, and the report says so.
 
-    PROGRAM is your own, FILE.py:FUNCTION, FILE.pf, FILE.mlir of HEIR, FILE.csv or FILE.txt of a trace, or a built-in one, which `polyfabric programs` lists. Of single operations on limbs (ntt,
+    PROGRAM is your own, FILE.py:FUNCTION, FILE.pf, FILE.mlir of HEIR, FILE.csv, FILE.txt or FILE.fhetch of a trace, or a built-in one, which `polyfabric programs` lists. Of single operations on limbs (ntt,
     automorphism, multiply, permute) --params is the log2 of the ring degree, 12 to 15.
     """
     if load_file is not None and choices.get("scheduler") is not None:
@@ -297,16 +298,21 @@ def _show(report: Report, planned: SlotPlan | None, groups: list[dict[str, Any]]
 def _planned(
     program: str, options: PlanOptions, machine: Machine, batch: int | None, of_programs: dict[str, bool]
 ) -> Plan | Kernel:
-    """The plan to map, or the kernel program of a microbenchmark, which accepts none of the options `of_programs`."""
-    if program in programs.MICROBENCHMARKS:
+    """The plan to map, or the kernel program of a microbenchmark or a .fhetch trace, which accept none of the options `of_programs`."""
+    polynomials = program.endswith(FHETCH)
+    if polynomials or program in programs.MICROBENCHMARKS:
         if options.key_switch is not None:
-            raise InputError(f"--key-switch applies to whole programs; {program} has that of table 4, leave it out")
+            raise InputError(f"--key-switch applies to whole programs; {program} has its own, leave it out")
         of_programs = {"--security": options.security, "--max-failure": options.max_failure, **of_programs}
         for option, given in of_programs.items():
             if is_given(given):
                 raise InputError(
-                    f"{option} applies to whole programs; {program} consists of operations on random residues, leave it out"
+                    f"{option} applies to whole programs; {program} consists of operations on residues, leave it out"
                 )
+        if polynomials:
+            if options.parameters is not None or batch is not None:
+                raise InputError(f"{program} has its own parameters and is timed once; leave --params and --batch out")
+            return from_trace(Path(program))
         named = options.parameters if isinstance(options.parameters, str) else None
         return programs.microbenchmark(program, named, batch or programs.MICROBENCHMARK_BATCH, machine)
     if program in _native.built_in_names():
