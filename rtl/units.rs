@@ -28,6 +28,8 @@ mod complex_multiplier;
 mod decomposer;
 #[path = "double_pointer_rotator/tests.rs"]
 mod double_pointer_rotator;
+#[path = "f1_chip/tests.rs"]
+mod f1_chip;
 #[path = "f1_replay/tests.rs"]
 mod f1_replay;
 #[path = "fixed_fft/tests.rs"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from importlib.machinery import SourceFileLoader
@@ -47,6 +48,42 @@ def test_a_tool_that_takes_too_long_is_a_reason_and_not_a_result(
         script.run(tmp_path, sys.executable, "-c", "while True: pass")
 
 
+LIBRARY = """library(small) { nom_voltage : 2;
+cell (INV) { pin(A) { direction : input; capacitance : 0.1; }
+  pin(Y) { direction : output; capacitance : 0; function : "(!A)";
+    internal_power() { rise_power(t) { index_1 ("0, 1"); index_2 ("0, 1"); values ("0.3, 0.3", "0.3, 0.3"); }
+      fall_power(t) { index_1 ("0, 1"); index_2 ("0, 1"); values ("0.1, 0.1", "0.1, 0.1"); } } } }
+cell (XOR) { pin(A) { direction : input; capacitance : 0.1; } pin(B) { direction : input; capacitance : 0.1; }
+  pin(Y) { direction : output; capacitance : 0; function : "(A^B)"; } } }"""
+
+
+def energy_of(tmp_path: Path, cells: dict[str, dict[str, object]], *held: str) -> dict[str, float]:
+    ports = {"a": {"direction": "input", "bits": [2]}, "y": {"direction": "output", "bits": [4]}}
+    (tmp_path / "netlist.json").write_text(json.dumps({"modules": {"m": {"ports": ports, "cells": cells}}}), "utf-8")
+    (tmp_path / "cells.lib").write_text(LIBRARY, "utf-8")
+    script = [sys.executable, ROOT / "scripts" / "rtl-energy", tmp_path / "netlist.json", tmp_path / "cells.lib", *held]
+    return json.loads(subprocess.run(script, capture_output=True, text=True, check=True).stdout)
+
+
+def test_energy_is_that_of_the_nets_that_change(tmp_path: Path) -> None:
+    inverter = {"type": "INV", "connections": {"A": [2], "Y": [4]}}
+    found = energy_of(tmp_path, {"i": inverter})
+    # A change: 0.1 pF and 0.05 pF of load at 2 V, half of C V^2, and the mean of 0.3 and 0.1 pJ; about half of the cycles have one.
+    assert found["settled"] == found["glitches"] == pytest.approx((0.1 + 0.05) * 2 + 0.2, rel=0.5)
+    assert found["clock"] == 0
+    assert energy_of(tmp_path, {"i": inverter}, "a=1")["settled"] == 0
+
+
+def test_glitches_are_changes_that_a_settled_net_does_not_have(tmp_path: Path) -> None:
+    # a xor not a is always 1, but not while the inverter follows.
+    cells = {
+        "i": {"type": "INV", "connections": {"A": [2], "Y": [3]}},
+        "x": {"type": "XOR", "connections": {"A": [2], "B": [3], "Y": [4]}},
+    }
+    found = energy_of(tmp_path, cells)
+    assert 0 < found["settled"] < found["glitches"]
+
+
 def test_an_unknown_unit_is_an_error() -> None:
     done = subprocess.run([sys.executable, SCRIPT, "no_such_unit"], capture_output=True, text=True, check=False)
     assert done.returncode == 1
@@ -61,7 +98,8 @@ def test_every_unit_is_synthesized_and_recorded() -> None:
 
 def test_a_row_has_its_parts_or_says_why_not() -> None:
     for unit in results.read(unit_tables.RESULT)["data"]:
-        assert {"osu018", "ecp5"} - set(unit) == set(unit.get("left_out", {})), unit["label"]
+        parts = {"osu018", "ecp5", *(["energy"] if "operation" in unit else [])}
+        assert parts - set(unit) == set(unit.get("left_out", {})), unit["label"]
 
 
 def test_the_export_has_the_recorded_areas() -> None:
@@ -85,6 +123,23 @@ def test_delays_scale_as_in_the_source() -> None:
     assert [unit_tables.delay_factor(node) for node in (32, 14, 7)] == sorted(
         (unit_tables.delay_factor(node) for node in (32, 14, 7)), reverse=True
     )
+
+
+def test_the_export_has_the_recorded_energies() -> None:
+    found = {component["name"]: component for component in yaml.safe_load(unit_tables.export()[1])["components"]}
+    for unit in results.read(unit_tables.RESULT)["data"]:
+        if "osu018" in unit and "energy" in unit:
+            (action,) = found[unit["label"]]["actions"]
+            assert action == {"name": unit["operation"], "energy": unit["energy"]["glitches"]}
+
+
+def test_energies_of_machine_files_are_their_power_at_an_operation_a_cycle() -> None:
+    energy = {"settled": 100, "glitches": 200, "clock": 10}
+    (row,) = unit_tables.energies(
+        [{"module": "modular_adder", "label": "F1's adder, 32 bits", "operation": "sum", "energy": energy}]
+    )
+    # Table 2 of F1 has 0.05 W for 128 adders at 1 GHz; 14 / 180 and (0.8 / 1.8)^2 scale ours.
+    assert row[2:] == ("sum", "100", "200", "10", "f1", "0.39", "1.54 to 3.07")
 
 
 def test_areas_of_machine_files_come_from_the_files() -> None:

@@ -13,7 +13,7 @@ use polyfabric_machines::rns::arithmetic::{Arithmetic, ReplayError, Words};
 use polyfabric_machines::rns::function::Function;
 use polyfabric_machines::rns::replay::{Given, replay};
 use polyfabric_machines::rns::step::Step;
-use polyfabric_program::rns::kernel::{Conversion, KernelBuilder, KernelProgram, LimbSet, ValueType};
+use polyfabric_program::rns::kernel::{Conversion, KernelBuilder, KernelProgram, LimbSet, ValueId, ValueType};
 use polyfabric_rtl::{Bench, Bits, Reader, Simulation};
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::rns::interpreter;
@@ -197,8 +197,8 @@ impl Arithmetic for Units {
     }
 }
 
-/// A ciphertext rotated by three slots, with one digit per limb and one special limb, and negated; and the same automorphism of coefficients.
-fn permutation(ring: &Ring, gadget: &Gadget) -> KernelProgram {
+/// A ciphertext rotated by three slots, with one digit per limb and one special limb.
+pub(crate) fn rotation(ring: &Ring, gadget: &Gadget) -> (KernelBuilder, [ValueId; 2], ValueId) {
     let mut builder = KernelBuilder::new("permute", ring.degree(), ring.moduli()).expect("moduli");
     let (q, special) = (LimbSet::new(gadget.q().iter().copied()), LimbSet::new(gadget.special().iter().copied()));
     let all = q.union(&special);
@@ -213,45 +213,66 @@ fn permutation(ring: &Ring, gadget: &Gadget) -> KernelProgram {
     let [u, v] =
         [u, v].map(|sum| builder.mod_down(sum, special.clone(), Conversion::Balanced, None).expect("a division"));
     let rotated = builder.add(b, u).expect("a sum");
-    for (part, value) in [rotated, v].into_iter().enumerate() {
+    (builder, [rotated, v], x0)
+}
+
+/// The rotated ciphertext negated, and the same automorphism of coefficients.
+fn permutation(ring: &Ring, gadget: &Gadget) -> KernelProgram {
+    let (mut builder, rotated, x0) = rotation(ring, gadget);
+    for (part, value) in rotated.into_iter().enumerate() {
         let negated = builder.negate(value).expect("a negation");
         builder.output("z", part as u16, negated);
     }
     let coefficients = builder.inverse_ntt(x0).expect("coefficients");
-    let moved = builder.automorphism(coefficients, element).expect("an automorphism");
-    builder.output("moved", 0, moved);
+    let moved = builder.automorphism(coefficients, GaloisElement::rotation(ring.degree(), 3));
+    builder.output("moved", 0, moved.expect("an automorphism"));
     builder.finish().expect("a program")
+}
+
+/// A program with random inputs, keys, and the interpreter's results.
+pub(crate) struct Case {
+    pub(crate) program: KernelProgram,
+    pub(crate) keys: KeySet,
+    pub(crate) inputs: Vec<RnsPolynomial>,
+    pub(crate) expected: Vec<RnsPolynomial>,
+}
+
+impl Case {
+    /// Of a ring with two limbs and a special one.
+    pub(crate) fn new(degree: usize, build: impl Fn(&Ring, &Gadget) -> KernelProgram) -> Self {
+        let degree = RingDegree::new(degree).expect("a degree");
+        // Of different lengths, so that a residue modulo one is rarely one modulo another.
+        let moduli = [30, 31, 32].map(|bits| Modulus::new(primes(1 << 15, bits, 1)[0]).expect("a modulus"));
+        let ring = Ring::new(degree, &moduli).expect("a ring");
+        let gadget = Arc::new(Gadget::new(&ring, GadgetLiteral::hybrid(2, 1, 1)).expect("a gadget"));
+        let program = build(&ring, &gadget);
+        let secret = SecretKey::from_coefficients(degree, vec![1; degree.get()]).expect("a secret");
+        let noise = NoiseDistribution::new(3.2, 1);
+        let maker = KeyMaker { ring: &ring, secret: &secret, sparse: None, noise: &noise };
+        let mut keys = KeySet::new(ring.clone());
+        for key in program.keys().keys() {
+            keys.insert(maker.switching_key(*key, &gadget).expect("a key"));
+        }
+        let mut rng = rng(7);
+        let mut random = |value: &ValueType| {
+            let mut polynomial = RnsPolynomial::zero(degree, value.limbs.as_slice(), Domain::Evaluation);
+            for (limb, words) in polynomial.iter_mut() {
+                words.iter_mut().for_each(|word| *word = rng.random_range(0..ring.modulus(limb).value()));
+            }
+            polynomial
+        };
+        let inputs: Vec<RnsPolynomial> = program.inputs().map(|(_, _, _, value)| random(value)).collect();
+        let given: Vec<&RnsPolynomial> = inputs.iter().collect();
+        let expected = interpreter::run(&program, &keys, &given, &NoProgress).expect("it runs");
+        Self { program, keys, inputs, expected }
+    }
 }
 
 #[test]
 #[ignore = "needs Verilator: make rtl"]
 fn simulated_units_execute_a_scheduled_permutation() {
-    let degree = RingDegree::new(DEGREE).expect("a degree");
-    // Of different lengths, so that a residue modulo one is rarely one modulo another.
-    let moduli = [30, 31, 32].map(|bits| Modulus::new(primes(1 << 15, bits, 1)[0]).expect("a modulus"));
-    let ring = Ring::new(degree, &moduli).expect("a ring");
-    let gadget = Arc::new(Gadget::new(&ring, GadgetLiteral::hybrid(2, 1, 1)).expect("a gadget"));
-    let program = permutation(&ring, &gadget);
-
-    let secret = SecretKey::from_coefficients(degree, vec![1; DEGREE]).expect("a secret");
-    let noise = NoiseDistribution::new(3.2, 1);
-    let maker = KeyMaker { ring: &ring, secret: &secret, sparse: None, noise: &noise };
-    let mut keys = KeySet::new(ring.clone());
-    for key in program.keys().keys() {
-        keys.insert(maker.switching_key(*key, &gadget).expect("a key"));
-    }
-    let mut rng = rng(7);
-    let mut random = |value: &ValueType| {
-        let mut polynomial = RnsPolynomial::zero(degree, value.limbs.as_slice(), Domain::Evaluation);
-        for (limb, words) in polynomial.iter_mut() {
-            words.iter_mut().for_each(|word| *word = rng.random_range(0..ring.modulus(limb).value()));
-        }
-        polynomial
-    };
-    let inputs: Vec<RnsPolynomial> = program.inputs().map(|(_, _, _, value)| random(value)).collect();
+    let Case { program, keys, inputs, expected } = Case::new(DEGREE, permutation);
     let inputs: Vec<&RnsPolynomial> = inputs.iter().collect();
-    let expected = interpreter::run(&program, &keys, &inputs, &NoProgress).expect("it runs");
-
     let machine = F1 { register_file: 16 << 10, bank_bytes: 16 << 10, ..f1(LANES) };
     let accepted = compile(&machine, &program).expect("it compiles");
     let units = Units::new(&accepted.geometry, &accepted.translation.moduli);

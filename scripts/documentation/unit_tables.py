@@ -36,6 +36,17 @@ AREAS = (
     "ratio",
     "within the error",
 )
+ENERGIES = (
+    "unit",
+    "what",
+    "operation",
+    "pJ, settled",
+    "pJ, with glitches",
+    "pJ of the clock",
+    "machine",
+    "pJ of its file",
+    "ours, scaled",
+)
 RESULT = "rtl-cells"
 PARTS = {"osu018", "ecp5"}
 EXPORT = results.ROOT / "rtl" / "accelergy.yaml"
@@ -71,6 +82,11 @@ def delay_factor(node: int) -> float:
     return delay(node) / delay(LIBRARY_NODE)
 
 
+def energy_factor(node: int) -> float:
+    """The energy of a transition relative to 180 nm: capacitance as the node, and the square of the nominal voltage."""
+    return node / LIBRARY_NODE * (DELAYS[node][0] / DELAYS[LIBRARY_NODE][0]) ** 2
+
+
 def synthesis(found: list[Row]) -> list[tuple[str, ...]]:
     """Each unit with its parameters: simple gates, and cells of an UltraScale+ FPGA."""
     return [
@@ -87,7 +103,7 @@ def synthesis(found: list[Row]) -> list[tuple[str, ...]]:
 def _cells(unit: Row) -> tuple[str, ...]:
     """What of a unit follows its name."""
     gates, fpga = unit.get("osu018"), unit.get("ecp5")
-    frequency = "" if fpga is None else "-" if fpga["MHz"] is None else str(fpga["MHz"])
+    frequency = "" if not fpga or "MHz" not in fpga else "-" if fpga["MHz"] is None else str(fpga["MHz"])
     return (
         unit["label"],
         *(f"{gates[key]:,}" if gates else "" for key in ("um2", "cells", "flip_flops", "memory_bits")),
@@ -154,12 +170,34 @@ def areas(found: list[Row]) -> list[tuple[str, ...]]:
     return rows
 
 
+def energies(found: list[Row]) -> list[tuple[str, ...]]:
+    """Energy of an operation, next to what the power of a machine file is at one operation a cycle."""
+    machines, rows = {label: rest for label, *rest in MACHINE_AREAS}, []
+    for unit in found:
+        if "energy" not in unit:
+            continue
+        counted, compared = unit["energy"], ("", "", "")
+        if unit["label"] in machines:
+            machine, component, count, node = machines[unit["label"]]
+            file = tomllib.loads((results.ROOT / "machines" / f"{machine}.toml").read_text(encoding="utf-8"))
+            power = file["components"][component]["power"]
+            watts = power["value"] * {"W": 1, "mW": 1e-3}[power["unit"]]
+            hertz = file["clock"]["value"] * {"GHz": 1e9, "MHz": 1e6}[file["clock"]["unit"]]
+            factor = energy_factor(node)
+            scaled = " to ".join(f"{counted[key] * factor:.2f}" for key in ("settled", "glitches"))
+            compared = (machine, f"{watts / count / hertz * 1e12:.2f}", scaled)
+        numbers = (f"{counted[key]:,.0f}" for key in ("settled", "glitches", "clock"))
+        rows.append((f"`{unit['module']}`", unit["label"], unit["operation"], *numbers, *compared))
+    return rows
+
+
 def export() -> tuple[Path, str]:
     """The component table for Accelergy. JSON is YAML, so values are written as JSON."""
     found = results.read(RESULT)
     lines = [
         "# The RTL units as components in the manner of Accelergy. Drawn from results/rtl-cells.json by `python scripts/document.py tables`.",
-        "# Area in um2 without memories, wires and clock tree; cycle_ns is the longest path. There is no energy: no activity of a unit has been recorded.",
+        "# Area in um2 without memories, wires and clock tree; cycle_ns is the longest path.",
+        "# Energy in pJ of one operation with random operands, with glitches; units without one have no energy.",
         'version: "0.4"',
         "components:",
     ]
@@ -176,6 +214,12 @@ def export() -> tuple[Path, str]:
             *([f"      cycle_ns: {path / 1000}"] if path else []),
             f"    area: {unit['osu018']['um2']}",
         ]
+        if "energy" in unit:
+            lines += [
+                "    actions:",
+                f"      - name: {json.dumps(unit['operation'])}",
+                f"        energy: {unit['energy']['glitches']}",
+            ]
     return EXPORT, "\n".join([*lines, ""])
 
 
@@ -184,4 +228,5 @@ TABLES = {
     "rtl-cells": (RESULT, CELLS, cells),
     "rtl-nodes": ((), NODES, nodes),
     "rtl-areas": (RESULT, AREAS, areas),
+    "rtl-energies": (RESULT, ENERGIES, energies),
 }
