@@ -33,7 +33,8 @@ def lines(*calls: str) -> str:
         depth = 2 + 2 * (len(call) - len(call.lstrip()))
         name, _, rest = call.strip().partition(" ")
         given, _, result = rest.partition(" -> ")
-        found.append("\t" * depth + f"{name if '::' in name else f'CryptoContext::{name}'}(..):")
+        named = name if "::" in name.partition("(")[0] else f"CryptoContext::{name}"
+        found.append("\t" * depth + (f"{named}:" if "(" in name else f"{named}(..):"))
         for text in filter(None, given.split("; ")):
             found.append("\t" * (depth + 1) + f"input {typed(text)}")
         if result:
@@ -45,6 +46,7 @@ def typed(text: str) -> str:
     """An operand with its type, which its form shows."""
     value = text.rpartition("= ")[2]
     kind = "double" if re.fullmatch(r"-?[\d.]+", value) else "plaintext" if value.startswith("p") else "ciphertext"
+    kind = "complex<double>" if value.startswith("(") else kind
     kind = "int64_t" if re.fullmatch(r"-?\d+", value) else kind
     return f"{text} : {f'vector<{kind}>' if value.startswith('[') else kind}"
 
@@ -93,7 +95,7 @@ def test_a_context_is_a_parameter_set() -> None:
 def test_every_operation_has_its_meaning() -> None:
     program = read(
         "EvalNegate c1 -> c3",
-        "EvalSub p1; c1 -> c4",
+        "EvalSub(Plaintext,Ciphertext) p1; c1 -> c4",
         "EvalSub c1; 0.25 -> c5",
         "EvalSquareInPlace c1 -> c6",
         "EvalAddMany [c4, c5, c6] -> c7",
@@ -103,6 +105,9 @@ def test_every_operation_has_its_meaning() -> None:
         "LevelReduce c1; levels = 1 -> c11",
         "EvalMult c3; real = 0.5; imag = 0.25 -> c12",
         "Relinearize c8 -> c13",
+        # OpenFHE's tracer notes the ciphertext first in one, and last in the other.
+        "EvalSubInPlace(double,Ciphertext) c1; 0.5 -> c14",
+        "EvalSub(Ciphertext,std::complex<double>) (0,1); c1 -> c15",
     )
     x = np.linspace(-1, 1, 8)
     found = {name: np.asarray(value) for name, value in program.clear(c1=x).items()}
@@ -111,6 +116,8 @@ def test_every_operation_has_its_meaning() -> None:
     assert np.allclose(found["c11"], x)
     assert np.allclose(found["c12"], -x * (0.5 + 0.25j))
     assert np.allclose(found["c13"], x * (x - 0.25))
+    assert np.allclose(found["c14"], 0.5 - x)
+    assert np.allclose(found["c15"], x - 1j)
     # p1 is not in the trace, so its numbers are made up.
     made_up = found["c7"] - (x - 0.25) - x * x + x
     assert len(set(made_up.round(6))) == 8

@@ -27,7 +27,7 @@ MOST_TRACED = 2_000_000
 """Lines of a trace, most of which are operands."""
 DEEPEST = 200
 """Calls inside calls."""
-CALL = re.compile(r"(?:[A-Za-z_]\w*::)+(\w+)(?:\(.*\))?:")
+CALL = re.compile(r"(?:[A-Za-z_]\w*::)+(\w+)(?:\((.*)\))?:")
 OPERAND = re.compile(r"(input|output) (?:(\w+) = )?(.*) : (\S.*)")
 LABEL = re.compile(r"\w{1,80}", re.ASCII)
 SCALARS = ("double", "int64_t", "size_t", "NativeInteger")
@@ -62,6 +62,8 @@ class Call:
     """A call with the calls inside it."""
 
     name: str
+    signature: str
+    """The types of its arguments. Their order may differ from that of the inputs."""
     line: int
     inputs: list[Operand] = field(default_factory=list)
     outputs: list[Operand] = field(default_factory=list)
@@ -105,7 +107,7 @@ def _calls(lines: Sequence[str], file: str) -> list[Call]:
         if call is not None:
             while open_calls and open_calls[-1][0] >= depth:
                 open_calls.pop()
-            made = Call(call[1], number)
+            made = Call(call[1], call[2] or "", number)
             (open_calls[-1][1].inside if open_calls else top).append(made)
             open_calls.append((depth, made))
             if len(open_calls) > DEEPEST:
@@ -210,12 +212,14 @@ class _Reader:
         first, second = self._pair(call)
         if isinstance(first, Value) and isinstance(second, Value):
             self.text.sum(operation, result, first, second)
-        elif isinstance(first, Value):
-            self.text.write(result, f"{operation}_plain %{first.node}, %{second}", first.level, product=first.product)
-        else:
-            assert isinstance(second, Value)
-            node = second.node if operation == "add" else self.text.node(f"neg %{second.node}")
-            self.text.write(result, f"add_plain %{node}, %{first}", second.level, product=second.product)
+            return
+        a, constant = (first, second) if isinstance(first, Value) else (second, first)
+        assert isinstance(a, Value)
+        node = a.node
+        leading = call.signature.lower().partition(",")[0]
+        if operation == "sub" and leading.strip(". ") and not leading.endswith("ciphertext"):
+            node, operation = self.text.node(f"neg %{node}"), "add"
+        self.text.write(result, f"{operation}_plain %{node}, %{constant}", a.level, product=a.product)
 
     def product(self, call: Call, result: str) -> None:
         """A product of two ciphertexts, or of one and public numbers."""
