@@ -244,14 +244,6 @@ impl PyProgramBuilder {
         })
     }
 
-    /// Applies every table to each element with one bootstrap; the first table's results come first.
-    fn lookup_each(&mut self, a: u32, tables: Vec<(i64, Vec<i64>)>, result: PyElementType) -> PyResult<u32> {
-        let tables: Result<Vec<_>, _> = tables.into_iter().map(|(first, values)| Table::new(first, values)).collect();
-        let tables = tables.map_err(|error| PyErr::from(Failure::new(Kind::Program, error)))?;
-        let result = result_of(result);
-        self.append(|builder| builder.lookup_each(NodeId(a), tables, result))
-    }
-
     fn sign(&mut self, a: u32, boolean: bool) -> PyResult<u32> {
         self.append(|builder| builder.sign(NodeId(a), boolean))
     }

@@ -8,9 +8,10 @@ use super::options::{Given, check as check_options};
 use super::{Machine, MachineError};
 use crate::audit::rns::rounds::{HeldBody, audit_rounds, audit_whole, changes};
 use crate::audit::{AuditError, same_resources};
+use crate::rns::arithmetic::ReplayError;
 use crate::rns::leaf::Leaf;
-use crate::rns::replay::replay_rounds;
-use crate::rns::rounds::{MappedBody, SharedKeys, Timed, schedule};
+use crate::rns::replay::{Given as Operands, replay};
+use crate::rns::rounds::{AllRounds, MappedBody, SharedKeys, Timed, schedule};
 use crate::rns::traffic::{RoundTraffic, Traffic};
 use polyfabric_kernels::cancel;
 use polyfabric_program::rns::kernel::{KernelProgram, OpKind, Ports, Round, Rounds};
@@ -281,6 +282,11 @@ impl WholeRounds {
         &self.schedule
     }
 
+    /// The meaning of all values in `schedule`, the program's own or another one.
+    pub fn meaning(&self, schedule: &Schedule) -> Result<AllRounds<'_>, ReplayError> {
+        AllRounds::new(&self.rounds, &self.bodies, schedule)
+    }
+
     /// Audits `schedule`, the program's own or another one, against program and machine. [`super::rns::hold`] does the same for a list of
     /// events.
     pub fn hold(&self, schedule: &Schedule) -> Result<(), MachineError> {
@@ -304,8 +310,13 @@ impl WholeRounds {
         keys: &KeySet,
         inputs: &[&RnsPolynomial],
     ) -> Result<Vec<RnsPolynomial>, MachineError> {
-        let bodies: Vec<&dyn MappedBody> = self.bodies.iter().map(|body| &**body).collect();
-        let replayed = replay_rounds(&self.rounds, &bodies, schedule, keys, inputs);
+        let program = self.rounds.unrolled();
+        let program = program.map_err(|cause| MachineError::mapping(&self.machine, &self.rounds.name, cause))?;
+        let given = Operands { program: &program, keys, inputs };
+        let replayed = self.meaning(schedule).and_then(|meaning| {
+            // All rounds are modulo the same primes.
+            replay(schedule, &meaning, &*self.bodies[0].arithmetic()?, &given)
+        });
         replayed.map_err(|error| MachineError::Replay(Box::new(error)))
     }
 }

@@ -6,19 +6,16 @@
 //! Vectors on a wire must be taken exactly when they reach its end.
 
 use super::arithmetic::{Arithmetic, ReplayError, Words};
-use super::function::Function;
 use super::leaf::{Leaf, LeafSubpolynomial};
 use super::meaning::Meaning;
-use super::rounds::MappedBody;
 use super::step::Step;
-use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::cancel;
 use polyfabric_kernels::ntt::Ntt;
-use polyfabric_program::rns::kernel::{KernelProgram, PublicPolynomial, Round, Rounds};
-use polyfabric_schemes::rns::{Domain, KeyId, KeySet, RnsPolynomial};
+use polyfabric_program::rns::kernel::KernelProgram;
+use polyfabric_schemes::rns::{Domain, KeySet, RnsPolynomial};
 use polyfabric_sim::function::Function as Allowed;
 use polyfabric_sim::list::EventList;
-use polyfabric_sim::schedule::{Access, Event, MemoryKind, OpRef, Order, Resources, Schedule, Shift, Value};
+use polyfabric_sim::schedule::{Access, Event, MemoryKind, Order, Resources, Value};
 use std::collections::{HashMap, VecDeque};
 use std::ops::ControlFlow;
 
@@ -30,53 +27,15 @@ pub struct Given<'a> {
     pub inputs: &'a [&'a RnsPolynomial],
 }
 
-/// The round of a program that repeats.
-#[derive(Clone, Copy)]
-struct InRound<'a> {
-    number: usize,
-    round: &'a Round,
-}
-
-/// The program that an event's names belong to, or one round of it.
+/// The program that an event's names belong to.
 #[derive(Clone, Copy)]
 struct Scope<'a> {
     meaning: &'a dyn Meaning,
     arithmetic: &'a dyn Arithmetic,
     given: &'a Given<'a>,
-    round: Option<InRound<'a>>,
 }
 
 impl Scope<'_> {
-    /// From the names of a schedule to those of round 0.
-    fn shift(&self) -> Shift {
-        Shift::ciphertexts(-self.round.map_or(0, |round| round.number as i64))
-    }
-
-    fn key(&self, key: KeyId) -> KeyId {
-        self.round.map_or(key, |own| own.round.key(key))
-    }
-
-    fn step(&self, op: OpRef) -> Result<Option<Step>, ReplayError> {
-        let mut step = self.meaning.step(op.shifted(self.shift()));
-        if let (Some(Step::One(Function::Automorphism { element, .. })), Some(own)) = (&mut step, self.round) {
-            let of_body = GaloisElement::new(self.given.program.degree, *element as usize)?;
-            *element = own.round.element(of_body).value() as u32;
-        }
-        Ok(step)
-    }
-
-    /// The leaf that `value` is, if it is in memory from the start. Later rounds take what earlier ones stored as their inputs.
-    fn leaf(&self, value: Value) -> Option<LeafSubpolynomial> {
-        let later = self.round.is_some_and(|round| round.number > 0);
-        let leaf = self.meaning.leaf(value.shifted(self.shift()));
-        leaf.filter(|of| !(later && matches!(of.leaf, Leaf::Input { .. })))
-    }
-
-    fn plaintext(&self, number: u32) -> &PublicPolynomial {
-        let own = self.round.and_then(|own| own.round.plaintexts.as_ref());
-        &own.unwrap_or(&self.given.program.plaintexts)[number as usize]
-    }
-
     fn domain(&self, leaf: Leaf) -> Domain {
         match leaf {
             Leaf::Input { index, .. } => {
@@ -100,11 +59,10 @@ impl Scope<'_> {
 
     /// A mask that the machine generates.
     fn generated(&self, of: LeafSubpolynomial) -> Result<Words, ReplayError> {
-        if let Leaf::Hint { key, .. } = of.leaf {
-            let key = self.key(key);
-            if self.given.keys.get(key)?.seed().is_none() {
-                return Err(ReplayError::Seed { key });
-            }
+        if let Leaf::Hint { key, .. } = of.leaf
+            && self.given.keys.get(key)?.seed().is_none()
+        {
+            return Err(ReplayError::Seed { key });
         }
         self.words(of)
     }
@@ -119,7 +77,7 @@ impl Scope<'_> {
                 words.map(Into::into).ok_or(ReplayError::Input { index, limb: limb.index() })
             }
             Leaf::Hint { key, row, part, limb } => {
-                let key = keys.get(self.key(key))?;
+                let key = keys.get(key)?;
                 let position = key.limbs().iter().position(|&held| held == limb);
                 let position = position.ok_or(ReplayError::Hint { limb: limb.index() })?;
                 let mut scratch = vec![0; degree];
@@ -128,7 +86,7 @@ impl Scope<'_> {
             Leaf::Plaintext { plaintext, limb, values } => {
                 let modulus = program.modulus(limb);
                 let mut words = vec![0; degree];
-                self.plaintext(plaintext).residues(modulus, &mut words);
+                program.plaintexts[plaintext as usize].residues(modulus, &mut words);
                 if values {
                     Ntt::<u64>::new(program.degree, modulus)?.forward(&mut words);
                 }
@@ -177,45 +135,13 @@ pub fn replay(
     arithmetic: &dyn Arithmetic,
     given: &Given<'_>,
 ) -> Result<Vec<RnsPolynomial>, ReplayError> {
-    let mut replay = Replay::new(list.resources(), Scope { meaning, arithmetic, given, round: None });
+    let mut replay = Replay::new(list.resources(), Scope { meaning, arithmetic, given });
     let mut found = Ok(());
     list.visit(&mut |event| {
         found = replay.event(event);
         if found.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     found?;
-    replay.outputs()
-}
-
-/// Executes a schedule of `rounds`, theirs or a changed one, with their mapped `bodies`. `inputs` are those of the first round. Returns
-/// the outputs of the last round in order.
-///
-/// # Panics
-/// If there is no round, or one has a body that is not among `bodies`.
-pub fn replay_rounds(
-    rounds: &Rounds,
-    bodies: &[&dyn MappedBody],
-    schedule: &Schedule,
-    keys: &KeySet,
-    inputs: &[&RnsPolynomial],
-) -> Result<Vec<RnsPolynomial>, ReplayError> {
-    let given: Vec<Given<'_>> = rounds.bodies.iter().map(|program| Given { program, keys, inputs }).collect();
-    let meanings: Vec<_> = bodies.iter().map(|body| [body.meaning(true), body.meaning(false)]).collect();
-    let arithmetics = bodies.iter().map(|body| body.arithmetic()).collect::<Result<Vec<_>, _>>()?;
-    let mut scopes: Vec<Scope<'_>> = Vec::with_capacity(rounds.rounds.len());
-    for (number, round) in rounds.rounds.iter().enumerate() {
-        let (meaning, arithmetic) = (&*meanings[round.body][usize::from(number > 0)], &*arithmetics[round.body]);
-        scopes.push(Scope { meaning, arithmetic, given: &given[round.body], round: Some(InRound { number, round }) });
-    }
-    let last = scopes.len() - 1;
-    let mut replay = Replay::new(&schedule.resources, scopes[last]);
-    for placed in schedule.events() {
-        let event = placed.to_event();
-        let scope = scopes.get(event.op.ciphertext as usize);
-        replay.scope = *scope.ok_or(ReplayError::Meaning { cycle: event.start })?;
-        replay.event(&event)?;
-    }
-    replay.scope = scopes[last];
     replay.outputs()
 }
 
@@ -238,7 +164,7 @@ impl<'a> Replay<'a> {
         let (results, same) = self.results(event, operands)?;
         let mut left = &results[..];
         for write in &event.writes {
-            let count = self.scope.meaning.vectors(write.value.shifted(self.scope.shift()));
+            let count = self.scope.meaning.vectors(write.value);
             let own = left.split_at_checked(count).ok_or(ReplayError::Meaning { cycle: event.start })?;
             left = if same { left } else { own.1 };
             self.write(event.start, write, own.0.to_vec());
@@ -252,7 +178,7 @@ impl<'a> Replay<'a> {
             return Ok((operands, true));
         }
         let unknown = ReplayError::Meaning { cycle: event.start };
-        Ok(match self.scope.step(event.op)? {
+        Ok(match self.scope.meaning.step(event.op) {
             Some(Step::Generated(leaf)) => (vec![self.scope.generated(leaf)?], true),
             Some(step) => {
                 let results = self.scope.arithmetic.execute(&step, &operands)?;
@@ -282,7 +208,7 @@ impl<'a> Replay<'a> {
                 let place = passing.iter().position(at_end);
                 place.and_then(|place| passing.remove(place)).map(|content| content.vectors)
             }
-            Store::ByValue(held) => match self.scope.leaf(access.value) {
+            Store::ByValue(held) => match self.scope.meaning.leaf(access.value) {
                 Some(leaf) => Some(vec![self.scope.words(leaf)?]),
                 None => held.get(&access.value).cloned(),
             },
@@ -314,7 +240,6 @@ impl<'a> Replay<'a> {
                 _ => None,
             })
         };
-        let back = self.scope.round.map_or(0, |round| round.number as i64);
         let subpolynomials = meaning.subpolynomials();
         let mut outputs = Vec::with_capacity(program.outputs.len());
         for (output, of) in program.outputs.iter().enumerate() {
@@ -324,8 +249,7 @@ impl<'a> Replay<'a> {
             for (position, &limb) in limbs.iter().enumerate() {
                 for subpolynomial in 0..subpolynomials.count() {
                     let value = meaning.output(output, position, subpolynomial).ok_or(ReplayError::Lost { output })?;
-                    let value = value.shifted(Shift::ciphertexts(back));
-                    let words = match self.scope.leaf(value) {
+                    let words = match meaning.leaf(value) {
                         Some(leaf) => self.scope.residues(leaf)?,
                         None => {
                             let words = stored(value).cloned().ok_or(ReplayError::Lost { output })?;

@@ -4,9 +4,14 @@
 //! previous round ends. Repeated sequences of bodies become loops.
 
 use crate::rns::arithmetic::{Arithmetic, ReplayError};
-use crate::rns::leaf::Leaf;
+use crate::rns::function::Function;
+use crate::rns::leaf::{Leaf, LeafSubpolynomial};
 use crate::rns::meaning::Meaning;
-use polyfabric_sim::schedule::{Item, Repeat, Resources, Schedule, Shift};
+use crate::rns::step::Step;
+use crate::rns::subpolynomials::Subpolynomials;
+use polyfabric_kernels::automorphism::GaloisElement;
+use polyfabric_program::rns::kernel::{Round, Rounds};
+use polyfabric_sim::schedule::{Event, Item, OpRef, Repeat, Resources, Schedule, Shift, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -39,6 +44,135 @@ pub trait MappedBody {
 
     /// The units' arithmetic, for replays.
     fn arithmetic(&self) -> Result<Box<dyn Arithmetic + '_>, ReplayError>;
+}
+
+/// The meaning of the values in all rounds, as those of the program without loops.
+pub struct AllRounds<'a> {
+    rounds: &'a Rounds,
+    /// By body, in a program's first round and in later ones.
+    meanings: Vec<[Box<dyn Meaning + 'a>; 2]>,
+    /// For every value, its number, its number of vectors, and its leaf, if any.
+    values: HashMap<Value, (usize, usize, Option<LeafSubpolynomial>)>,
+    count: usize,
+}
+
+impl<'a> AllRounds<'a> {
+    /// For the values in `schedule`, that of `rounds` or a changed one, with their mapped `bodies`.
+    ///
+    /// # Errors
+    /// [`ReplayError::Meaning`] for a value that no round has.
+    pub fn new(
+        rounds: &'a Rounds,
+        bodies: &'a [Box<dyn MappedBody>],
+        schedule: &Schedule,
+    ) -> Result<Self, ReplayError> {
+        let meanings = bodies.iter().map(|body| [true, false].map(|first| body.meaning(first))).collect();
+        let mut made = Self { rounds, meanings, values: HashMap::new(), count: 0 };
+        for placed in schedule.events() {
+            let event = placed.to_event();
+            for access in event.reads.iter().chain(&event.writes) {
+                made.learn(&event, access.value).ok_or(ReplayError::Meaning { cycle: event.start })?;
+            }
+        }
+        Ok(made)
+    }
+
+    /// A round, and the meaning of its values in round 0.
+    fn round(&self, number: usize) -> Option<(&'a Round, &dyn Meaning)> {
+        let round = self.rounds.rounds.get(number)?;
+        Some((round, &*self.meanings[round.body][usize::from(number > 0)]))
+    }
+
+    fn learn(&mut self, event: &Event, name: Value) -> Option<()> {
+        let number = event.op.ciphertext as usize;
+        let (_, meaning) = self.round(number)?;
+        let in_round_0 = name.shifted(Shift::ciphertexts(-(number as i64)));
+        meaning.number(in_round_0)?;
+        let vectors = meaning.vectors(in_round_0);
+        let leaf = meaning.leaf(in_round_0).and_then(|leaf| self.in_round(number, leaf));
+        let next = self.count;
+        let entry = self.values.entry(name).or_insert((next, vectors, leaf));
+        if entry.0 == next {
+            self.count += vectors;
+        }
+        Some(())
+    }
+
+    /// The leaf that a round uses instead of its body's. Later rounds take results of earlier ones as their inputs.
+    fn in_round(&self, number: usize, own: LeafSubpolynomial) -> Option<LeafSubpolynomial> {
+        let (round, _) = self.round(number)?;
+        let leaf = match own.leaf {
+            Leaf::Hint { key, row, part, limb } => Leaf::Hint { key: round.key(key), row, part, limb },
+            Leaf::Plaintext { plaintext, limb, values } => {
+                Leaf::Plaintext { plaintext: self.plaintext(number, plaintext), limb, values }
+            }
+            Leaf::Input { .. } if number > 0 => return None,
+            input @ Leaf::Input { .. } => input,
+        };
+        Some(LeafSubpolynomial { leaf, ..own })
+    }
+
+    /// Index of a round's public polynomial among those of all rounds.
+    fn plaintext(&self, number: usize, own: u32) -> u32 {
+        let before = &self.rounds.rounds[..number];
+        before.iter().map(|round| self.rounds.bodies[round.body].plaintexts.len() as u32).sum::<u32>() + own
+    }
+}
+
+impl Meaning for AllRounds<'_> {
+    fn step(&self, op: OpRef) -> Option<Step> {
+        let number = op.ciphertext as usize;
+        let (round, meaning) = self.round(number)?;
+        Some(match meaning.step(op.shifted(Shift::ciphertexts(-(number as i64))))? {
+            Step::One(Function::Automorphism { limb, element, subpolynomial, values }) => {
+                let own = GaloisElement::new(self.rounds.bodies[0].degree, element as usize).ok()?;
+                let element = round.element(own).value() as u32;
+                Step::One(Function::Automorphism { limb, element, subpolynomial, values })
+            }
+            Step::Generated(leaf) => Step::Generated(self.in_round(number, leaf)?),
+            Step::Extension { plaintext, from, to } => {
+                Step::Extension { plaintext: self.plaintext(number, plaintext), from, to }
+            }
+            other => other,
+        })
+    }
+
+    fn composites(&self) -> bool {
+        self.meanings[0][0].composites()
+    }
+
+    fn values(&self) -> usize {
+        self.count
+    }
+
+    fn number(&self, value: Value) -> Option<usize> {
+        self.values.get(&value).map(|&(number, ..)| number)
+    }
+
+    fn vectors(&self, value: Value) -> usize {
+        self.values.get(&value).map_or(1, |&(_, vectors, _)| vectors)
+    }
+
+    fn leaf(&self, value: Value) -> Option<LeafSubpolynomial> {
+        self.values.get(&value).and_then(|&(.., leaf)| leaf)
+    }
+
+    fn output(&self, output: usize, position: usize, subpolynomial: usize) -> Option<Value> {
+        let last = self.rounds.rounds.len() - 1;
+        let (_, meaning) = self.round(last)?;
+        let name = meaning.output(output, position, subpolynomial)?;
+        Some(name.shifted(Shift::ciphertexts(last as i64)))
+    }
+
+    fn is_output(&self, value: Value) -> bool {
+        let last = self.rounds.rounds.len() as i64 - 1;
+        self.round(last as usize)
+            .is_some_and(|(_, meaning)| meaning.is_output(value.shifted(Shift::ciphertexts(-last))))
+    }
+
+    fn subpolynomials(&self) -> Subpolynomials {
+        self.meanings[0][0].subpolynomials()
+    }
 }
 
 /// Events of a body, and its length in cycles.

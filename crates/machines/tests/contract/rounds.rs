@@ -2,7 +2,7 @@
 //! loops? Is every schedule with one error rejected, in one round or in all?
 
 use super::loops;
-use crate::common::{LIMBS, all_machines, body, keys_and_inputs, next, polynomial, ring};
+use crate::common::{all_machines, body, keys_and_inputs, next, polynomial, ring};
 use crate::one_error::{
     Altered, BETTER, early_reads_and_early_overwrites_are_rejected, missing_duplicate_or_halved_events_are_rejected,
     operands_of_other_rounds_are_rejected, shifts_by_a_cycle_are_rejected_or_compute_the_same,
@@ -13,11 +13,6 @@ use polyfabric_machines::audit::rns::audit;
 use polyfabric_machines::contract::Target;
 use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::rounds::{RoundsMapper, WholeRounds};
-use polyfabric_machines::rns::function::Function;
-use polyfabric_machines::rns::leaf::{Leaf, LeafSubpolynomial};
-use polyfabric_machines::rns::meaning::Meaning;
-use polyfabric_machines::rns::step::Step;
-use polyfabric_machines::rns::subpolynomials::Subpolynomials;
 use polyfabric_machines::{Machine, MachineError};
 use polyfabric_program::rns::kernel::{Round, Rounds};
 use polyfabric_runtime::NoProgress;
@@ -25,8 +20,8 @@ use polyfabric_runtime::rns::interpreter;
 use polyfabric_schemes::rns::{Gadget, KeySet, Ring, RnsPolynomial};
 use polyfabric_sim::checker::{check, check_every_round};
 use polyfabric_sim::description::{Dimension, Figure};
-use polyfabric_sim::schedule::{Event, Item, OpRef, Repeat, Resources, Schedule, Shift, Value};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use polyfabric_sim::schedule::{Event, Item, Repeat, Resources, Schedule, Shift};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Rounds of three bodies.
@@ -129,8 +124,8 @@ impl Case {
     fn judged_unrolled(&self, schedule: &Schedule) -> Result<(), String> {
         let unrolled = schedule.unrolled();
         let program = self.whole.rounds().unrolled().expect("a program");
-        let names = Unrolled::new(&self.whole, &unrolled).ok_or("names of no round")?;
-        audit(&program, &unrolled, &names).map_err(|error| error.to_string())?;
+        let meaning = self.whole.meaning(&unrolled).map_err(|error| error.to_string())?;
+        audit(&program, &unrolled, &meaning).map_err(|error| error.to_string())?;
         check(&unrolled, &[]).map(|_| ()).map_err(|violation| violation.to_string())
     }
 
@@ -142,119 +137,6 @@ impl Case {
     /// Whether a replay matches the interpreter.
     fn is_right(&self, schedule: &Schedule) -> bool {
         self.replayed(schedule).is_some_and(|words| words == self.expected)
-    }
-}
-
-/// The meaning of the values in all events of a schedule of rounds.
-struct Unrolled<'a> {
-    whole: &'a WholeRounds,
-    /// By body, in a program's first round and in later ones.
-    names: Vec<[Box<dyn Meaning + 'a>; 2]>,
-    /// For every value, its number, its number of vectors, and its leaf, if any.
-    values: HashMap<Value, (usize, usize, Option<LeafSubpolynomial>)>,
-    count: usize,
-}
-
-impl<'a> Unrolled<'a> {
-    fn new(whole: &'a WholeRounds, unrolled: &Schedule) -> Option<Self> {
-        let names = whole.bodies().iter().map(|body| [true, false].map(|first| body.meaning(first))).collect();
-        let mut made = Self { whole, names, values: HashMap::new(), count: 0 };
-        for item in &unrolled.items {
-            let Item::Event(event) = item else { return None };
-            for access in event.reads.iter().chain(&event.writes) {
-                made.learn(event, access.value)?;
-            }
-        }
-        Some(made)
-    }
-
-    fn round(&self, number: usize) -> Option<&'a Round> {
-        self.whole.rounds().rounds.get(number)
-    }
-
-    fn learn(&mut self, event: &Event, name: Value) -> Option<()> {
-        let number = event.op.ciphertext as usize;
-        let round = self.round(number)?;
-        let meaning = &self.names[round.body][usize::from(number > 0)];
-        let in_round_0 = name.shifted(Shift::ciphertexts(-(number as i64)));
-        meaning.number(in_round_0)?;
-        let leaf = meaning.leaf(in_round_0).map(|leaf| self.in_round(number, leaf));
-        let leaf = leaf.filter(|leaf| number == 0 || !matches!(leaf.leaf, Leaf::Input { .. }));
-        let vectors = meaning.vectors(in_round_0);
-        let next = self.count;
-        let entry = self.values.entry(name).or_insert((next, vectors, leaf));
-        if entry.0 == next {
-            self.count += vectors;
-        }
-        Some(())
-    }
-
-    /// The leaf that a round uses instead of its body's.
-    fn in_round(&self, number: usize, own: LeafSubpolynomial) -> LeafSubpolynomial {
-        let round = &self.whole.rounds().rounds[number];
-        let leaf = match own.leaf {
-            Leaf::Hint { key, row, part, limb } => Leaf::Hint { key: round.key(key), row, part, limb },
-            Leaf::Plaintext { plaintext, limb, values } => {
-                Leaf::Plaintext { plaintext: self.plaintext(number, plaintext), limb, values }
-            }
-            input @ Leaf::Input { .. } => input,
-        };
-        LeafSubpolynomial { leaf, ..own }
-    }
-
-    /// Index of a round's public polynomial among those of all rounds.
-    fn plaintext(&self, number: usize, own: u32) -> u32 {
-        let rounds = self.whole.rounds();
-        let before = &rounds.rounds[..number];
-        before.iter().map(|round| rounds.bodies[round.body].plaintexts.len() as u32).sum::<u32>() + own
-    }
-}
-
-impl Meaning for Unrolled<'_> {
-    fn step(&self, op: OpRef) -> Option<Step> {
-        let number = op.ciphertext as usize;
-        let round = self.round(number)?;
-        Some(match self.names[round.body][0].step(OpRef { ciphertext: Value::NONE, ..op })? {
-            Step::One(Function::Automorphism { limb, element, subpolynomial, values }) => {
-                let own = GaloisElement::new(self.whole.rounds().bodies[0].degree, element as usize).ok()?;
-                let element = round.element(own).value() as u32;
-                Step::One(Function::Automorphism { limb, element, subpolynomial, values })
-            }
-            Step::Generated(leaf) => Step::Generated(self.in_round(number, leaf)),
-            Step::Extension { plaintext, from, to } => {
-                Step::Extension { plaintext: self.plaintext(number, plaintext), from, to }
-            }
-            other => other,
-        })
-    }
-    fn composites(&self) -> bool {
-        self.names[0][0].composites()
-    }
-    fn values(&self) -> usize {
-        self.count
-    }
-    fn number(&self, value: Value) -> Option<usize> {
-        self.values.get(&value).map(|&(number, ..)| number)
-    }
-    fn vectors(&self, value: Value) -> usize {
-        self.values.get(&value).map_or(1, |&(_, vectors, _)| vectors)
-    }
-    fn leaf(&self, value: Value) -> Option<LeafSubpolynomial> {
-        self.values.get(&value).and_then(|&(.., leaf)| leaf)
-    }
-    fn output(&self, output: usize, position: usize, subpolynomial: usize) -> Option<Value> {
-        let last = self.whole.rounds().rounds.len() - 1;
-        let number = self.whole.rounds().rounds[last].body;
-        let name = self.names[number][usize::from(last > 0)].output(output, position, subpolynomial)?;
-        Some(name.shifted(Shift::ciphertexts(last as i64)))
-    }
-    fn is_output(&self, value: Value) -> bool {
-        let all = |parts: usize| (0..2).flat_map(move |output| (0..LIMBS).map(move |limb| (output, limb, parts)));
-        let vectors = self.subpolynomials().count();
-        (0..vectors).flat_map(all).any(|(output, limb, vector)| self.output(output, limb, vector) == Some(value))
-    }
-    fn subpolynomials(&self) -> Subpolynomials {
-        self.names[0][0].subpolynomials()
     }
 }
 

@@ -2,14 +2,14 @@
 
 use super::{limb_by_limb, paper};
 use crate::audit::rns::audit;
-use crate::audit::rns::rounds::{audit_whole, changes};
+use crate::audit::rns::rounds::audit_whole;
+use crate::contract::rounds::WholeRounds;
 use crate::osiris::arithmetic::Units;
 use crate::osiris::machine::{Osiris, StepsBy};
 use crate::osiris::meaning::Names;
 use crate::osiris::rounds::Body;
 use crate::osiris::schedule::schedule;
-use crate::rns::leaf::Leaf;
-use crate::rns::replay::{Given, replay, replay_rounds};
+use crate::rns::replay::{Given, replay};
 use crate::rns::rounds::{MappedBody, SharedKeys, schedule as rounds_schedule};
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_program::rns::homomorphic::{Builder, Diagonals, NodeId, Program, Scheme, Values, evaluate};
@@ -21,7 +21,7 @@ use polyfabric_schemes::ckks::{CkksCiphertext, ClientKey, Complex, Encoder, Para
 use polyfabric_schemes::progress::no_progress;
 use polyfabric_schemes::rns::{Ciphertext, KeyId, KeyStorage, RnsPolynomial};
 use polyfabric_sim::checker::check;
-use polyfabric_sim::schedule::{Item, Schedule};
+use polyfabric_sim::schedule::{Event, Item, Schedule};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -155,30 +155,30 @@ fn the_diagonal_method_rotates_once_per_diagonal_and_decrypts() {
 
 #[test]
 fn rounds_decrypt_and_those_of_a_wrong_schedule_do_not() {
-    let machine = hoisted(Hoisting::Single);
     let set = sets::parameters("osiris-I").expect("a set");
     let turned = program(1 << 13, 2, |builder, x| {
         let turned = builder.rotate(x, 1).expect("a rotation");
         builder.add(x, turned).expect("a sum")
     });
-    let lowered = lowered(&turned, &set, &machine);
+    let own = hoisted(Hoisting::Single);
+    let lowered = lowered(&turned, &set, &own);
     let turn = |steps| GaloisElement::rotation(set.ring_degree(), steps);
     // Rotations by one slot, by three, by one.
     let other = Round { elements: vec![(turn(1), turn(3))], ..Round::of(0) };
     let bodies = vec![Arc::new(lowered.kernel.clone())];
     let rounds = Rounds { name: "turns".into(), bodies, rounds: vec![Round::of(0), other, Round::of(0)] };
-    rounds.check().expect("they fit");
-    let changes = |leaf: &Leaf| changes(&rounds.rounds, 0, leaf);
-    let body = Body::new(&machine, &rounds.bodies[0], &changes, &mut SharedKeys::default()).expect("it fits");
-    let timed = [(body.items(true), body.cycles), (body.items(false), body.cycles)];
-    let schedule = rounds_schedule(body.resources().clone(), &[0, 1, 1], &timed);
-    check(&schedule, &[]).unwrap_or_else(|violation| panic!("{violation}"));
-    audit_whole(&rounds, &schedule, &[&body]).unwrap_or_else(|error| panic!("{error}"));
+    let machine =
+        crate::description("osiris").expect("a machine").choose(&[("hoisting", "single")]).expect("a reading");
+    let whole = WholeRounds::map(&machine, rounds, &Default::default()).expect("it fits");
+    let schedule = whole.schedule();
+    check(schedule, &[]).unwrap_or_else(|violation| panic!("{violation}"));
+    whole.hold(schedule).unwrap_or_else(|error| panic!("{error}"));
     // One value for a key in all rounds would be another program.
-    let shared = Body::new(&machine, &rounds.bodies[0], &|_| false, &mut SharedKeys::default()).expect("it fits");
+    let rounds = whole.rounds();
+    let shared = Body::new(&own, &rounds.bodies[0], &|_| false, &mut SharedKeys::default()).expect("it fits");
     let timed = [(shared.items(true), shared.cycles), (shared.items(false), shared.cycles)];
     let of_one_key = rounds_schedule(shared.resources().clone(), &[0, 1, 1], &timed);
-    let refused = audit_whole(&rounds, &of_one_key, &[&shared]).expect_err("its key is shared");
+    let refused = audit_whole(rounds, &of_one_key, &[&shared]).expect_err("its key is shared");
     assert!(refused.to_string().contains("has one name in all rounds"), "{refused}");
     let client = ClientKey::for_tests(&set, 3).expect("a key");
     let ids: Vec<KeyId> = rounds.unrolled().expect("a program").keys().keys().copied().collect();
@@ -193,18 +193,18 @@ fn rounds_decrypt_and_those_of_a_wrong_schedule_do_not() {
         values = (0..slots).map(|at| values[at] + values[(at + steps) % slots]).collect();
     }
     let precision = |schedule: &Schedule| {
-        let parts = replay_rounds(&rounds, &[&body], schedule, &keys, &given).ok()?;
+        let parts = whole.replay(schedule, &keys, &given).ok()?;
         let scale = lowered.outputs[0].scale.real();
         let found = CkksCiphertext::new(&set, Ciphertext::new(parts), scale, turned.slots()).expect("a level");
         Some(client.precision(&found, &values).expect("it decrypts").expect("as many slots").median_bits)
     };
-    assert!(precision(&schedule).is_some_and(|bits| bits > 20.5), "21.0 are measured");
+    assert!(precision(schedule).is_some_and(|bits| bits > 20.5), "21.0 are measured");
     let mut wrong = schedule.clone();
     let Some(Item::Repeat(repeat)) = wrong.items.last_mut() else { panic!("a loop of two rounds") };
-    let hadamard = &body.scheduled.chip.keys;
+    let class = |event: &Event| schedule.resources.class(event.resource);
     let events = Arc::make_mut(&mut repeat.body).iter_mut();
     let mut products = events.filter_map(|item| match item {
-        Item::Event(event) if hadamard.contains(&event.resource) && event.reads.len() > 2 => Some(event),
+        Item::Event(event) if class(event) == "hadamard.keys" && event.reads.len() > 2 => Some(event),
         _ => None,
     });
     let event = products.next().expect("an inner product");
