@@ -7,7 +7,6 @@ pub mod ciphertext;
 pub mod client_key;
 pub mod encoding;
 pub mod expected;
-pub mod noise;
 pub mod parameters;
 pub mod precision;
 pub mod serial;

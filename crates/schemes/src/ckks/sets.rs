@@ -109,20 +109,6 @@ pub fn secure() -> impl Iterator<Item = (&'static Entry, &'static Parameters)> {
     all().filter(|(_, parameters)| parameters.security_warning().is_none())
 }
 
-/// The default set for `depth` levels of multiplication: the first of [`Family::Default`] that is deep enough.
-///
-/// # Errors
-/// [`ParameterError::UnknownSet`] if none is deep enough.
-pub fn for_depth(depth: usize) -> Result<Parameters, ParameterError> {
-    let fits =
-        |entry: &Entry, parameters: &Parameters| entry.family == Family::Default && parameters.max_level() >= depth;
-    let found = all().find(|(entry, parameters)| fits(entry, parameters));
-    found.map(|(_, parameters)| parameters.clone()).ok_or_else(|| ParameterError::UnknownSet {
-        given: format!("ckks-depth-{depth}"),
-        hint: "defaults have 1 to 20 levels; beyond that, bootstrap".to_owned(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     //! Are the sets sound and sourced, and do they match the papers?
@@ -168,8 +154,7 @@ mod tests {
     #[test]
     fn defaults_follow_their_rule() {
         for depth in 1..=20usize {
-            let set = for_depth(depth).expect("a default");
-            assert_eq!(set.name(), format!("ckks-depth-{depth}"));
+            let set = parameters(&format!("ckks-depth-{depth}")).expect("a default");
             assert_eq!(set.max_level(), depth);
             let limbs = depth + 1;
             let total = |alpha: usize| (50 + 40 * depth + 50 * alpha) as f64;
@@ -185,7 +170,6 @@ mod tests {
             assert_eq!(set.gadget().digits()[0].len(), alpha, "{depth}");
             assert!((set.log2_q(depth) + set.log2_p() - total(alpha)).abs() < 0.1);
         }
-        assert!(for_depth(21).is_err());
     }
 
     #[test]

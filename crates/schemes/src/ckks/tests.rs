@@ -9,6 +9,21 @@ fn values(count: usize, seed: u64) -> Vec<Complex> {
     (0..count).map(|_| Complex::new(stream.normal(), stream.normal())).collect()
 }
 
+/// Variance of rounding a coefficient to an integer.
+const ENCODING: f64 = 1.0 / 12.0;
+
+/// Variance of a coefficient's error after encryption with the secret key: V_e.
+fn fresh_secret(parameters: &Parameters) -> f64 {
+    parameters.noise().variance()
+}
+
+/// The same with the public key, e·v + e_0 + e_1·s with v uniform ternary: V_e·(2N/3 + 1 + h), with h the secret's expected weight.
+fn fresh_public(parameters: &Parameters) -> f64 {
+    let degree = parameters.ring_degree();
+    let weight = parameters.secret().expected_weight(degree);
+    fresh_secret(parameters) * (2.0 * degree.get() as f64 / 3.0 + 1.0 + weight)
+}
+
 fn client(name: &str) -> ClientKey {
     ClientKey::for_tests(&sets::parameters(name).expect("a set"), 1).expect("keys")
 }
@@ -33,8 +48,8 @@ fn encryptions_decrypt_at_every_level_and_packing() {
                 // With one noise polynomial a slot is Gaussian and exceeds six deviations with probability e^-36. With a public key it is
                 // a product of two, which exceeds t deviations with probability about e^-2t.
                 for (ciphertext, deviations, variance) in [
-                    (direct, 6.0, noise::fresh_secret(&parameters) + noise::ENCODING),
-                    (indirect, 18.0, noise::fresh_public(&parameters) + noise::ENCODING),
+                    (direct, 6.0, fresh_secret(&parameters) + ENCODING),
+                    (indirect, 18.0, fresh_public(&parameters) + ENCODING),
                 ] {
                     assert_eq!((ciphertext.level(), ciphertext.slots(), ciphertext.scale()), (level, slots, scale));
                     let found = client.decrypt(&ciphertext).expect("a decryption");
@@ -107,8 +122,8 @@ fn measured_noise_is_that_of_fresh_encryptions() {
             let indirect =
                 client.measure_noise(&public.encrypt(&clear).expect("an encryption"), &clear).expect("noise");
             // The same rounded message is subtracted, so its rounding cancels.
-            ratios[0] += direct.variance / noise::fresh_secret(&parameters) / KEYS as f64;
-            ratios[1] += indirect.variance / noise::fresh_public(&parameters) / KEYS as f64;
+            ratios[0] += direct.variance / fresh_secret(&parameters) / KEYS as f64;
+            ratios[1] += indirect.variance / fresh_public(&parameters) / KEYS as f64;
         }
         let frequencies = KEYS as f64 * parameters.ring_degree().get() as f64 / 2.0;
         let widths = [1.0, 2.5].map(|squares: f64| 5.0 * (squares / frequencies).sqrt());
@@ -206,7 +221,7 @@ fn damaged_ciphertexts_are_refused() {
         let scale = parameters.scale().min((parameters.log2_q(level) - 8.0).exp2());
         let clear: Vec<Complex> = values(slots, 7).iter().map(|value| Complex::from(value.re)).collect();
         let magnitude = clear.iter().map(|value| value.abs()).fold(0.0, f64::max);
-        let variance = noise::fresh_secret(&parameters) + noise::ENCODING;
+        let variance = fresh_secret(&parameters) + ENCODING;
         let expected = Expected { magnitude, error: slot_bound(&client, 6.0, variance, scale), real: true };
         let whole = client.encrypt_at(&clear, level, scale).expect("an encryption").into_ciphertext();
         // The same phase in three parts, as a product before relinearisation.

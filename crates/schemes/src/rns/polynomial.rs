@@ -45,11 +45,6 @@ impl RnsPolynomial {
         self.domain
     }
 
-    /// Sets the domain after an external transform; changes no words.
-    pub fn set_domain(&mut self, domain: Domain) {
-        self.domain = domain;
-    }
-
     /// Its limbs, in order.
     pub fn limbs(&self) -> &[LimbId] {
         &self.limbs

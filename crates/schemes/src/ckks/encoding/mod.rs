@@ -127,19 +127,6 @@ impl Encoder {
         residues(ring, limbs, domain, &self.coefficients(values, scale)?, scale)
     }
 
-    /// [`Self::encode`] of real values.
-    pub fn encode_real(
-        &self,
-        ring: &Ring,
-        limbs: &[LimbId],
-        domain: Domain,
-        values: &[f64],
-        scale: f64,
-    ) -> Result<RnsPolynomial, EncodingError> {
-        let values: Vec<Complex> = values.iter().copied().map(Complex::from).collect();
-        self.encode(ring, limbs, domain, &values, scale)
-    }
-
     /// The polynomial whose coefficients are `values` at `scale`, X^0's first.
     pub fn encode_coefficients(
         &self,

@@ -1,4 +1,4 @@
-//! Integers as multiples of a step of the torus, the basis of the other integer encodings.
+//! Integers as multiples of a step of the torus.
 
 use polyfabric_kernels::Torus;
 
