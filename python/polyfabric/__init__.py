@@ -30,6 +30,7 @@ from .accelerators.machine import load as load_machine
 from .errors import Error
 from .importers import from_heir, from_polars, from_trace
 from .language import instead as _instead
+from .language.aes import aes_decrypt
 from .language.fixed_type import Fixed
 from .language.functions import concat, convolve, dot, lookup, nand, nor, relu, sign, where, xnor
 from .language.functions import maximum as max  # noqa: A004 - as pf.max
@@ -88,6 +89,7 @@ __all__ = [
     "Torus",
     "UInt",
     "Value",
+    "aes_decrypt",
     "chebyshev",
     "compare",
     "concat",

@@ -87,6 +87,53 @@ def test_signed_and_ranged_indices_decrypt() -> None:
     assert list(ranged.run(x=x, y=y).outputs.values()) == [x * x, y // 3]
 
 
+def test_operations_become_tables_where_the_program_is_cheaper_so() -> None:
+    operations = {
+        "//": (lambda x, y: divmod(x, y), 16),
+        "**": (lambda x, y: x**3 ^ y**3, 16),
+        "<<": (lambda x, y: (x << y) ^ (x >> y), 16),
+        "*": (lambda x, y: pf.lookup(x * y, lambda product: product * 7 % 256), 24),
+    }
+    for operation, lookups in operations.values():
+        program = pf.program(tables="wide", x=pf.UInt(8), y=pf.UInt(8))(operation)
+        own = pf.program(x=pf.UInt(8), y=pf.UInt(8))(operation)
+        plan = program.plan()
+        # Digits of exclusive ors take lookups too.
+        assert lookups <= plan.kernel.lookups <= lookups + 8
+        assert plan.parameters.name == OWN
+        assert plan.kernel.multiplications < own.plan().kernel.multiplications
+        given = [{"x": random.randrange(256), "y": random.randrange(256)} for _ in range(20)]
+        assert [program.native.evaluate(program.flatten(one)) for one in given] == [
+            own.native.evaluate(own.flatten(one)) for one in given
+        ]
+    # Next to other lookups, digits are cheaper; and so are they for comparisons.
+    for operation in (lambda x, y: x * y + y, lambda x, y: pf.max(x, y)):
+        program = pf.program(tables="wide", x=pf.UInt(8), y=pf.UInt(8))(operation)
+        own = pf.program(x=pf.UInt(8), y=pf.UInt(8))(operation)
+        assert program.plan().kernel.multiplications == own.plan().kernel.multiplications
+
+
+def test_operations_as_tables_decrypt() -> None:
+    @pf.program(tables="wide", x=pf.UInt(6), y=pf.SInt(6), n=pf.Int(1, 60))
+    def computed(x, y, n):
+        return *divmod(x, n), y**5, y // 7, x << x, pow(x, 11, 61)
+
+    x, y, n = random.randrange(64), random.randrange(-32, 32), random.randrange(1, 61)
+    done = computed.run(x=x, y=y, n=n)
+    quotient, remainder = divmod(x, n)
+    power, shifted = (y**5 + 32) % 64 - 32, (x << min(x, 6)) % 64
+    assert list(done.outputs.values()) == [quotient, remainder, power, y // 7, shifted, pow(x, 11, 61)]
+
+
+def test_lanes_stay_when_the_command_asks_for_wide_tables() -> None:
+    from polyfabric.language.program import with_tables
+
+    programs = [pf.program(lanes=lanes, x=pf.UInt(32), y=pf.UInt(32))(lambda x, y: x + y) for lanes in (64, None)]
+    lookups = [with_tables(program, "wide").plan().kernel.lookups for program in programs]
+    assert lookups == [program.plan().kernel.lookups for program in programs]
+    assert lookups[0] > lookups[1]
+
+
 def test_the_option_of_the_command_traces_the_program_again(polyfabric, tmp_path: Path) -> None:
     file = tmp_path / "own.py"
     file.write_text(

@@ -58,12 +58,17 @@ impl PyProgramBuilder {
         })
     }
 
-    /// The following tables are read by circuit bootstrapping.
-    fn integer_wide_tables(&mut self) -> PyResult<()> {
+    /// The following tables are read by circuit bootstrapping; with `operations` also products, powers, quotients and shifts if that costs less.
+    fn integer_wide_tables(&mut self, operations: bool) -> PyResult<()> {
         self.with(|integers, _| {
-            integers.set_wide_tables();
+            integers.set_wide_tables(operations);
             Ok(())
         })
+    }
+
+    /// Whether an operation became a wide table.
+    fn integer_operations_by_table(&mut self) -> PyResult<bool> {
+        self.with(|integers, _| Ok(integers.has_operations_by_table()))
     }
 
     fn integer_type(&mut self, a: u32) -> PyResult<(u32, bool, usize)> {

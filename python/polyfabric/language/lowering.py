@@ -29,9 +29,6 @@ from .types import FARTHEST, FARTHEST_SIGN, MOST_BITS, MOST_CAST, MOST_WEIGHT
 Encrypted: TypeAlias = "Cells | Digits"
 Operand: TypeAlias = "Cells | Digits | Public"
 
-TABLED = 1 << 8
-"""Up to this number of values a table in digits takes fewer lookups than products and remainders."""
-
 ORDERS = frozenset({"<", "<=", ">", ">="})
 
 
@@ -153,7 +150,7 @@ def power(a: Encrypted, exponent: int, modulus: int | None) -> Encrypted:
     own: Digits = split(a)
     if modulus is None:
         return own**exponent
-    if modulus & (modulus - 1) and ranges.size(own.bounds) <= TABLED:
+    if modulus & (modulus - 1) and ranges.size(own.bounds) <= own.tracer.tabled:
         span = None if own.span is None else (0, modulus - 1)
         width = ranges.width(own.bounds, (0, modulus)) if span is None else ranges.width(span)
         return own.table(lambda x: pow(x, exponent, modulus), width, span)

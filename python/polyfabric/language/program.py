@@ -48,6 +48,8 @@ class TfheProgram(TracedProgram):
     """The types of the traced function's parameters; `None` without a function."""
     tables: str | None = None
     """How it reads tables of integers in digits: "wide", or `None` for lookups."""
+    lanes: int | None = None
+    """The parallel lookups that it was traced for; `None` for the default."""
     reference: Reference | None = None
     """The meaning of the traced function; `None` for a program that was parsed from text or restored from a file."""
 
@@ -178,13 +180,18 @@ def _trace_elements(
     kind: type[P],
     tables: str | None = None,
 ) -> P:
-    def traced(form: Form, digits: Collection[str] = (), *, again: bool = False) -> tuple[P, Tracer]:
-        tracer = Tracer(own, form, digits, again=again, wide_tables=tables == WIDE)
+    def traced(
+        form: Form, digits: Collection[str] = (), *, again: bool = False, operations: bool = True
+    ) -> tuple[P, Tracer]:
+        wide = tables == WIDE
+        tracer = Tracer(own, form, digits, again=again, wide_tables=wide, wide_operations=operations)
         return traced_in(tracer, function, inputs, lanes, kind)
 
-    def cheaper(found: tuple[P, Tracer], form: Form, digits: Collection[str] = ()) -> tuple[P, Tracer]:
+    def cheaper(
+        found: tuple[P, Tracer], form: Form, digits: Collection[str] = (), *, operations: bool = True
+    ) -> tuple[P, Tracer]:
         try:
-            other = traced(form, digits, again=True)
+            other = traced(form, digits, again=True, operations=operations)
         except (Unfit, Error):
             # This lowering may have wider ranges, with values that a table's function rejects.
             return found
@@ -204,7 +211,10 @@ def _trace_elements(
     if found[1].converted:
         # Converting inputs to digits takes lookups; inputs in digits may be cheaper.
         found = cheaper(found, found[1].form, found[1].converted)
-    found[0].tables = tables
+    if found[1].by_table:
+        # Next to lookups, a table needs a set in which both take longer.
+        found = cheaper(found, found[1].form, found[1].digits, operations=False)
+    found[0].tables, found[0].lanes = tables, lanes
     return found[0]
 
 
@@ -216,7 +226,7 @@ def with_tables(program: P, tables: str) -> P:
             f"{program.name} was parsed from text, which determines how it reads its tables; leave tables={tables!r} (--tables) out"
         )
     with traced_again(function):
-        return _trace_elements(function, program.name, declared, None, type(program), tables)
+        return _trace_elements(function, program.name, declared, program.lanes, type(program), tables)
 
 
 def repeated(program: P, count: int) -> P:
@@ -234,7 +244,7 @@ def repeated(program: P, count: int) -> P:
 
     inputs = {f"{name}.{at}": kind for at in range(count) for name, kind in declared.items()}
     with traced_again(function):
-        return _trace_elements(all_of_them, program.name, inputs, None, type(program), program.tables)
+        return _trace_elements(all_of_them, program.name, inputs, program.lanes, type(program), program.tables)
 
 
 def _multiplications(program: TfheProgram) -> float:
@@ -271,6 +281,7 @@ def traced_in(
             if form.scalar:
                 scalars.add(f"->{output}")
         tracer.reference.output(output, value)
+    tracer.by_table = tracer.builder.integer_operations_by_table()
     program = kind(tracer.builder.finish(), frozenset(scalars), function.__doc__, integers)
     program.function = function
     program.declared = inputs

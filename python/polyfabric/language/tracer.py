@@ -30,7 +30,7 @@ from .numpy_calls import Asked
 from .place import place
 from .ranges import Span
 from .reference import Reference
-from .types import FARTHEST, MOST_CAST, MOST_LOOKED_UP, Type
+from .types import FARTHEST, MOST_CAST, MOST_INDEX, MOST_LOOKED_UP, Type
 
 if TYPE_CHECKING:
     from .values import TfheValue
@@ -61,13 +61,16 @@ class Tracer(Asked):
         again: bool = False,
         slot_tables: int | None = None,
         wide_tables: bool = False,
+        wide_operations: bool = True,
     ) -> None:
         self.name = name
         self.builder = ProgramBuilder(name, most())
         if slot_tables is not None:
             self.builder.integer_slot_tables(slot_tables)
         if wide_tables:
-            self.builder.integer_wide_tables()
+            self.builder.integer_wide_tables(wide_operations)
+        self.tabled = 1 << (MOST_INDEX if wide_tables else 8)
+        """Up to this number of values a table in digits takes fewer lookups than products and remainders."""
         self.signs = SIGNS if slot_tables is None else MOST_CAST
         """Number of differences whose sign one lookup reads. Tables on slots have no whole torus."""
         self.reference = Reference()
@@ -81,6 +84,8 @@ class Tracer(Asked):
         """Whether an operator reads more than 16 values with one lookup, so that digits may be cheaper."""
         self.fixed = False
         """Whether the user requested a lookup of more than 16 values."""
+        self.by_table = False
+        """Whether an operator became a wide table, when the program is whole."""
         self.digits = digits
         """Inputs in digits, regardless of their range."""
         self.converted: set[str] = set()

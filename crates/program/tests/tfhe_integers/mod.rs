@@ -5,3 +5,4 @@ mod arithmetic;
 mod common;
 mod cost;
 mod others;
+mod wide;

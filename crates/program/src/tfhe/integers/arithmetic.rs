@@ -31,9 +31,7 @@ impl Integers {
         for addend in addends {
             let (_, value, _) = self.matched(builder, op, first.value, addend.value)?;
             let value = if self.count(value)? == count { value } else { self.take(builder, value, &vec![0; count])? };
-            // Prefer carried digits if they exist: they have narrower ranges and independent noise.
-            let own = self.get(value)?.clone();
-            let own = own.carried.unwrap_or(own.digits);
+            let own = self.digits(builder, value)?;
             for (position, digit) in own.iter().enumerate() {
                 columns.add_weighted(position, addend.weight, digit);
                 if waits {
@@ -100,12 +98,20 @@ impl Integers {
     /// # Errors
     /// As [`Self::sum`].
     pub fn mul(&mut self, builder: &mut Builder, a: IntegerId, b: IntegerId) -> Result<IntegerId> {
-        let (a, b, Operands { kind, count }) = self.matched(builder, "*", a, b)?;
+        let (a, b, _) = self.matched(builder, "*", a, b)?;
         if let Some((encrypted, public)) = self.public_factor(a, b) {
             let product = |own: &mut Self, builder: &mut Builder, x, y| Ok([own.mul(builder, x, y)?]);
             let [product] = self.by_value(builder, encrypted, &public, product)?;
             return Ok(product);
         }
+        let [product] =
+            self.by_table(builder, "*", &[a, b], |own, builder, x| Ok([own.mul_digits(builder, x[0], x[1])?]))?;
+        Ok(product)
+    }
+
+    /// The product of digits, of operands that match.
+    fn mul_digits(&mut self, builder: &mut Builder, a: IntegerId, b: IntegerId) -> Result<IntegerId> {
+        let (kind, count) = (self.kind(a)?, self.count(a)?);
         let (x, y) = (self.carried(builder, a)?, self.carried(builder, b)?);
         let (square, lanes) = (a == b, self.lanes);
         let mut circuit = self.circuit(builder, count);
@@ -131,6 +137,18 @@ impl Integers {
                 |own: &mut Self, builder: &mut Builder, x, y| own.overflowing_mul(builder, x, y).map(<[_; 2]>::from);
             return Ok(self.by_value(builder, encrypted, &public, product)?.into());
         }
+        let product = |own: &mut Self, builder: &mut Builder, x: &[IntegerId]| {
+            own.overflowing_mul_digits(builder, (x[0], x[1]), kind).map(<[_; 2]>::from)
+        };
+        Ok(self.by_table(builder, "overflowing *", &[a, b], product)?.into())
+    }
+
+    fn overflowing_mul_digits(
+        &mut self,
+        builder: &mut Builder,
+        (a, b): (IntegerId, IntegerId),
+        kind: IntegerType,
+    ) -> Result<(IntegerId, IntegerId)> {
         if !kind.signed {
             return self.overflowing_product(builder, a, b);
         }
@@ -227,7 +245,14 @@ impl Integers {
     ///
     /// # Errors
     /// As [`Self::sum`].
-    pub fn pow(&mut self, builder: &mut Builder, a: IntegerId, mut exponent: u64) -> Result<IntegerId> {
+    pub fn pow(&mut self, builder: &mut Builder, a: IntegerId, exponent: u64) -> Result<IntegerId> {
+        let name = format!("** {exponent}");
+        let [power] =
+            self.by_table(builder, &name, &[a], |own, builder, x| Ok([own.pow_digits(builder, x[0], exponent)?]))?;
+        Ok(power)
+    }
+
+    fn pow_digits(&mut self, builder: &mut Builder, a: IntegerId, mut exponent: u64) -> Result<IntegerId> {
         let kind = self.kind(a)?;
         let mut one = vec![0; kind.digits()];
         one[0] = 1;
@@ -307,12 +332,21 @@ impl Integers {
         if from == to {
             return Ok(a);
         }
-        let (digits, count) = (self.carried(builder, a)?, self.count(a)?);
+        let Integer { count, digits, bits, .. } = self.get(a)?.clone();
+        let bits = bits.map(|mut bits| {
+            let above = if from.signed { bits[bits.len() - 1].clone() } else { Digit::constant(0) };
+            bits.resize(to.bits as usize, above);
+            bits
+        });
+        if digits.is_none() {
+            return Ok(self.add_forms(to, count, None, bits));
+        }
+        let digits = self.carried(builder, a)?;
         let mut circuit = self.circuit(builder, count);
         let mut digits = circuit.extended(from, digits, to.digits())?;
         digits.truncate(to.digits());
         let digits = circuit.fitted(to, digits)?;
-        Ok(self.add_value(to, count, digits))
+        Ok(self.add_forms(to, count, Some(digits), bits))
     }
 
     /// The single bit `condition` with `count` elements.

@@ -2,7 +2,7 @@
 
 use super::carry::Columns;
 use super::digit::Digit;
-use super::{BASE, CAPACITY, DIGIT_BITS, Integer, IntegerError, IntegerId, IntegerType, Integers, Operands, Result};
+use super::{BASE, CAPACITY, DIGIT_BITS, IntegerError, IntegerId, IntegerType, Integers, Operands, Result};
 use crate::tfhe::homomorphic::Builder;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,11 @@ impl Integers {
         a: IntegerId,
         b: IntegerId,
     ) -> Result<IntegerId> {
-        let (Operands { kind, count }, x, y) = self.pair(builder, "bitwise operation", a, b)?;
+        let (a, b, Operands { kind, count }) = self.matched(builder, "bitwise operation", a, b)?;
+        if operation == BitOperation::Xor && self.all_in_bits(&[a, b])? {
+            return self.exclusive_or(builder, (a, b), (kind, count));
+        }
+        let (x, y) = (self.carried(builder, a)?, self.carried(builder, b)?);
         let mut circuit = self.circuit(builder, count);
         let mut digits = Vec::new();
         for (index, (x, y)) in x.iter().zip(&y).enumerate() {
@@ -58,11 +62,16 @@ impl Integers {
     /// # Errors
     /// [`IntegerError::Unknown`].
     pub fn not(&mut self, builder: &mut Builder, a: IntegerId) -> Result<IntegerId> {
-        let digits = self.carried(builder, a)?;
-        let Integer { kind, count, .. } = *self.get(a)?;
+        let (kind, count, bits) = (self.kind(a)?, self.count(a)?, self.get(a)?.bits.clone());
+        let digits = if self.has_digits(a)? { Some(self.carried(builder, a)?) } else { None };
         let turned = |(index, digit): (usize, &Digit)| Digit::combine(&[(-1, digit)], kind.base(index) - 1);
-        let digits = digits.iter().enumerate().map(turned).collect();
-        Ok(self.add_value(kind, count, digits))
+        let digits = digits.map(|digits| digits.iter().enumerate().map(turned).collect());
+        let mut circuit = self.circuit(builder, count);
+        let mut turned = |bits: Vec<Digit>| -> Result<_> {
+            bits.iter().map(|bit| circuit.sum_of_bits(bit, &Digit::constant(1))).collect()
+        };
+        let bits = bits.map(&mut turned).transpose()?;
+        Ok(self.add_forms(kind, count, digits, bits))
     }
 
     /// Bit `index` of `a` as a condition.

@@ -72,6 +72,15 @@ impl Digit {
         .narrowed()
     }
 
+    /// This sum counted modulo 2: terms that occur twice cancel. `most` is the largest value of a node.
+    pub fn modulo_two(mut self, most: impl Fn(NodeId) -> Result<i64>) -> Result<Self> {
+        self.terms.iter_mut().for_each(|term| term.1 &= 1);
+        self.terms.retain(|term| term.1 != 0);
+        (self.bias, self.lo) = (self.bias & 1, 0);
+        self.hi = self.terms.iter().try_fold(self.bias, |sum, term| Ok::<_, IntegerError>(sum + most(term.0)?))?;
+        Ok(self.narrowed())
+    }
+
     /// Narrows the range of a public digit to its value.
     fn narrowed(self) -> Self {
         if self.terms.is_empty() { Self::constant(self.bias) } else { self }

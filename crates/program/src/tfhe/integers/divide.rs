@@ -15,11 +15,18 @@ impl Integers {
     /// # Errors
     /// [`super::IntegerError::Types`], [`super::IntegerError::Lengths`].
     pub fn divide(&mut self, builder: &mut Builder, a: IntegerId, b: IntegerId) -> Result<(IntegerId, IntegerId)> {
-        let kind = self.kind(a)?;
+        let (a, b, _) = self.matched(builder, "//", a, b)?;
+        let both = |own: &mut Self, builder: &mut Builder, x: &[IntegerId]| {
+            own.divide_digits(builder, x[0], x[1]).map(<[_; 2]>::from)
+        };
+        Ok(self.by_table(builder, "//", &[a, b], both)?.into())
+    }
+
+    fn divide_digits(&mut self, builder: &mut Builder, a: IntegerId, b: IntegerId) -> Result<(IntegerId, IntegerId)> {
+        let (kind, count) = (self.kind(a)?, self.count(a)?);
         if !kind.signed {
             return self.divide_unsigned(builder, a, b);
         }
-        let (a, b, Operands { count, .. }) = self.matched(builder, "//", a, b)?;
         let magnitude = IntegerType::unsigned(kind.bits);
         let (negative, divisor_negative) = (self.bit(builder, a, kind.bits - 1)?, self.bit(builder, b, kind.bits - 1)?);
         let (left, right) = (self.abs(builder, a)?, self.abs(builder, b)?);

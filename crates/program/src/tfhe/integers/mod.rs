@@ -7,6 +7,7 @@
 //! - Sums defer carries until a read: four or five addends cost one carry pass.
 //! - A lookup reads two packed digits, x · 4 + y: 16 values. A comparison reads differences from −15 to 15 on the whole torus.
 //! - A lookup of at most eight values gives two results (a digit and its carry) with one bootstrap.
+//! - With wide tables, what a table gives also has its bits, whose exclusive ors take no lookup (`bit_sums`).
 //!
 //! | operation on D digits | lookups |
 //! |---|---|
@@ -21,7 +22,9 @@
 //! | `/` and `%` | about 2 D² |
 
 mod arithmetic;
+mod bit_sums;
 mod bits;
+mod by_table;
 mod carry;
 mod compare;
 mod digit;
@@ -41,6 +44,7 @@ use crate::tfhe::matrix::MatrixError;
 use carry::Columns;
 use digit::{Circuit, Digit};
 use std::collections::HashMap;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// Base of the digits.
@@ -168,10 +172,12 @@ type Result<T> = std::result::Result<T, IntegerError>;
 struct Integer {
     kind: IntegerType,
     count: usize,
-    /// Nonnegative digits of at most [`CAPACITY`] − 4; below their base if carried.
-    digits: Vec<Digit>,
+    /// Nonnegative digits of at most [`CAPACITY`] − 4; below their base if carried. `None` until an operation needs them, if there are `bits`.
+    digits: Option<Vec<Digit>>,
     /// Cache of the carried digits.
     carried: Option<Vec<Digit>>,
+    /// With wide tables: all bits, as sums that count modulo 2.
+    bits: Option<Vec<Digit>>,
 }
 
 /// The integers of one program.
@@ -185,13 +191,15 @@ pub struct Integers {
     /// Entries of the tables on slots; `None` for TFHE.
     slot_tables: Option<i64>,
     wide_tables: bool,
+    /// Wide tables of operations, if there may be any; `None` for those whose lookups cost less.
+    tables: Option<HashMap<by_table::Signature, Option<Arc<by_table::Tables>>>>,
 }
 
 impl Integers {
     /// For hardware that runs `lanes` lookups in the time of one. Carries use a parallel prefix if it saves time.
     pub fn new(lanes: usize) -> Self {
         let (values, public, norms) = (Vec::new(), HashMap::new(), HashMap::new());
-        Self { values, public, norms, lanes: lanes.max(1), slot_tables: None, wide_tables: false }
+        Self { values, public, norms, lanes: lanes.max(1), slot_tables: None, wide_tables: false, tables: None }
     }
 
     /// Sets the `lanes` of [`Self::new`] for the following operations.
@@ -205,9 +213,16 @@ impl Integers {
         self.slot_tables = Some(entries);
     }
 
-    /// The following tables are read by circuit bootstrapping.
-    pub fn set_wide_tables(&mut self) {
+    /// The following tables are read by circuit bootstrapping; with `operations` so are products, powers, quotients and shifts by encrypted amounts, where a
+    /// table takes less than their lookups with the same parameter set.
+    pub fn set_wide_tables(&mut self, operations: bool) {
         self.wide_tables = true;
+        self.tables = operations.then(HashMap::new);
+    }
+
+    /// Whether an operation became a wide table.
+    pub fn has_operations_by_table(&self) -> bool {
+        self.tables.iter().flat_map(HashMap::values).any(Option::is_some)
     }
 
     fn get(&self, id: IntegerId) -> Result<&Integer> {
@@ -227,7 +242,18 @@ impl Integers {
     }
 
     fn add_value(&mut self, kind: IntegerType, count: usize, digits: Vec<Digit>) -> IntegerId {
-        self.values.push(Integer { kind, count, digits, carried: None });
+        self.add_forms(kind, count, Some(digits), None)
+    }
+
+    /// An integer by its digits, its bits, or both.
+    fn add_forms(
+        &mut self,
+        kind: IntegerType,
+        count: usize,
+        digits: Option<Vec<Digit>>,
+        bits: Option<Vec<Digit>>,
+    ) -> IntegerId {
+        self.values.push(Integer { kind, count, digits, carried: None, bits });
         IntegerId(self.values.len() as u32 - 1)
     }
 
@@ -340,13 +366,24 @@ impl Integers {
         Ok(self.add_value(kind, count, digits))
     }
 
+    /// The digits of `id`: the carried ones if they exist, because they have narrower ranges and independent noise.
+    fn digits(&mut self, builder: &mut Builder, id: IntegerId) -> Result<Vec<Digit>> {
+        let Integer { kind, count, digits, carried, bits } = self.get(id)?.clone();
+        if let Some(digits) = carried.or(digits) {
+            return Ok(digits);
+        }
+        let digits = self.circuit(builder, count).digits_of(kind, &bits.unwrap_or_default())?;
+        self.values[id.0 as usize].digits = Some(digits.clone());
+        Ok(digits)
+    }
+
     /// The carried digits of `id`, each below its base.
     fn carried(&mut self, builder: &mut Builder, id: IntegerId) -> Result<Vec<Digit>> {
-        let Integer { kind, count, digits, carried } = self.get(id)?.clone();
+        let Integer { kind, count, carried, .. } = self.get(id)?.clone();
         if let Some(carried) = carried {
             return Ok(carried);
         }
-        let lanes = self.lanes;
+        let (lanes, digits) = (self.lanes, self.digits(builder, id)?);
         let own = |(index, digit): (usize, &Digit)| digit.lo() >= 0 && digit.hi() < kind.base(index);
         let carried = if digits.iter().enumerate().all(own) {
             digits

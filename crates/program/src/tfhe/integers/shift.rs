@@ -5,7 +5,7 @@
 //! digit gives the part that moves; the part that stays is the difference.
 
 use super::digit::{Circuit, Digit};
-use super::{BASE, DIGIT_BITS, IntegerError, IntegerId, IntegerType, Integers, Result};
+use super::{BASE, DIGIT_BITS, Integer, IntegerError, IntegerId, IntegerType, Integers, Result};
 use crate::tfhe::homomorphic::Builder;
 
 /// Direction of a shift, and whether it rotates.
@@ -84,6 +84,40 @@ impl Integers {
     /// # Errors
     /// [`IntegerError::Needs`] for a signed amount; [`IntegerError::Lengths`].
     pub fn shift(
+        &mut self,
+        builder: &mut Builder,
+        direction: Direction,
+        a: IntegerId,
+        amount: Amount,
+    ) -> Result<IntegerId> {
+        let moved = match (amount, self.get(a)?) {
+            (Amount::Public(amount), Integer { kind, bits: Some(bits), .. }) => {
+                Some(moved_bits(direction, *kind, bits, amount))
+            }
+            _ => None,
+        };
+        if moved.is_some() && !self.has_digits(a)? {
+            return Ok(self.add_forms(self.kind(a)?, self.count(a)?, None, moved));
+        }
+        let shifted = match amount {
+            Amount::Public(_) => self.shift_digits(builder, direction, a, amount)?,
+            Amount::Encrypted(amount) => {
+                expect_unsigned(self.kind(amount)?)?;
+                let (a, amount, _) = self.stretched(builder, "shift", a, amount)?;
+                let name = format!("{direction:?}");
+                let [shifted] = self.by_table(builder, &name, &[a, amount], |own, builder, x| {
+                    Ok([own.shift_digits(builder, direction, x[0], Amount::Encrypted(x[1]))?])
+                })?;
+                shifted
+            }
+        };
+        if moved.is_some() {
+            self.values[shifted.0 as usize].bits = moved;
+        }
+        Ok(shifted)
+    }
+
+    fn shift_digits(
         &mut self,
         builder: &mut Builder,
         direction: Direction,
@@ -183,6 +217,22 @@ impl Integers {
         let digits = high.iter().zip(&low).enumerate().map(sum).collect();
         Ok(self.add_value(kind, count, digits))
     }
+}
+
+/// Bits that a public shift or rotation moves.
+fn moved_bits(direction: Direction, kind: IntegerType, bits: &[Digit], amount: u64) -> Vec<Digit> {
+    let width = u64::from(kind.bits);
+    let beyond = match (direction, kind.signed) {
+        (Direction::Right, true) => bits[bits.len() - 1].clone(),
+        _ => Digit::constant(0),
+    };
+    let source = |place: u64| match direction {
+        Direction::Left => place.checked_sub(amount),
+        Direction::Right => place.checked_add(amount).filter(|&from| from < width),
+        Direction::RotateLeft => Some((place + width - amount % width) % width),
+        Direction::RotateRight => Some((place + amount % width) % width),
+    };
+    (0..width).map(|place| source(place).map_or(beyond.clone(), |from| bits[from as usize].clone())).collect()
 }
 
 /// Rejects a signed amount.

@@ -4,12 +4,13 @@
 //! of these bits with public weights, or a lookup if the weights are too large. Each further group selects one of 16 rows: one
 //! lookup per row, and a sum.
 //!
-//! If the program asks for wide tables, all digits of the index are read at once by circuit bootstrapping, for all digits of the entries.
+//! If the program asks for wide tables, all digits of the index are read at once by circuit bootstrapping, or its bits if it has them, for all digits
+//! of the entries and for all their bits.
 //!
 //! On slots an index with as many values as a table has entries is read at once: all lookups are of the packed index, and share a bootstrap.
 
 use super::digit::{Circuit, Digit, NORM_LIMIT};
-use super::{BASE, CAPACITY, IntegerError, IntegerId, IntegerType, Integers, Result};
+use super::{BASE, CAPACITY, DIGIT_BITS, IntegerError, IntegerId, IntegerType, Integers, Result};
 use crate::tfhe::homomorphic::{Builder, Table};
 use polyfabric_schemes::tfhe::noise::SHARED_TABLES;
 
@@ -41,26 +42,82 @@ impl Integers {
         if let Some(wrong) = entries.iter().find(|entry| entry.len() != kind.digits()) {
             return Err(IntegerError::Public { digits: wrong.len(), kind });
         }
+        if self.wide_tables && !self.is_public(index)? {
+            return self.wide_table(builder, index, kind, entries);
+        }
         let digits = self.carried(builder, index)?;
         let at_once = self.slot_tables.is_some_and(|most| entries.len() as i64 <= most);
-        let wide = self.wide_tables && digits.iter().any(|digit| digit.public().is_none());
         let mut circuit = self.circuit(builder, count);
-        let columns = (0..kind.digits())
-            .map(|position| entries.iter().map(|entry| i64::from(entry[position])).collect::<Vec<i64>>());
-        let read = if wide {
-            circuit.wide(found, &digits, columns.collect())?
-        } else if at_once {
+        let columns = digits_of_entries(kind, entries);
+        let read = if at_once {
             let index = Digit::combine(&weighted(&digits), 0);
             let entry = |column: &[i64], value: i64| column.get(value as usize).copied().unwrap_or(0);
-            columns.map(|column| circuit.lookup(&index, &|value| entry(&column, value))).collect::<Result<Vec<_>>>()?
+            let each = columns.iter().map(|column| circuit.lookup(&index, &|value| entry(column, value)));
+            each.collect::<Result<Vec<_>>>()?
         } else {
             let groups = circuit.groups(found, &digits)?;
-            columns.map(|column| circuit.entry(&groups, &column)).collect::<Result<Vec<_>>>()?
+            columns.iter().map(|column| circuit.entry(&groups, column)).collect::<Result<Vec<_>>>()?
         };
         let read = read.into_iter().enumerate();
         let result = read.map(|(position, digit)| digit.within(0, kind.base(position) - 1)).collect();
         Ok(self.add_value(kind, count, result))
     }
+
+    /// [`Self::table`] by circuit bootstrapping.
+    fn wide_table(
+        &mut self,
+        builder: &mut Builder,
+        index: IntegerId,
+        kind: IntegerType,
+        entries: &[Vec<u8>],
+    ) -> Result<IntegerId> {
+        let count = self.count(index)?;
+        let read = self.wide_index(builder, index)?;
+        self.wide_entries(builder, &read, (kind, count), entries)
+    }
+
+    /// The bits of an integer, or else its digits, as the index of a wide table: each with its number of bits.
+    pub(super) fn wide_index(&mut self, builder: &mut Builder, id: IntegerId) -> Result<Vec<(u32, Digit)>> {
+        if let Some(bits) = &self.get(id)?.bits {
+            return Ok(bits.iter().map(|bit| (1, bit.clone())).collect());
+        }
+        let (kind, count, digits) = (self.kind(id)?, self.count(id)?, self.carried(builder, id)?);
+        let mut circuit = self.circuit(builder, count);
+        let width = |at: usize| kind.base(at).ilog2();
+        let read = digits.iter().enumerate().map(|(at, digit)| Ok((width(at), circuit.read(&[(1, digit)], 0)?)));
+        read.collect()
+    }
+
+    /// The entries of a wide table, in digits and in bits.
+    pub(super) fn wide_entries(
+        &mut self,
+        builder: &mut Builder,
+        index: &[(u32, Digit)],
+        (kind, count): (IntegerType, usize),
+        entries: &[Vec<u8>],
+    ) -> Result<IntegerId> {
+        let columns = digits_of_entries(kind, entries);
+        let mut circuit = self.circuit(builder, count);
+        let digits = circuit.wide(index, &columns)?;
+        let bit = |bit: u32| {
+            let (column, place) = (&columns[(bit / DIGIT_BITS) as usize], bit % DIGIT_BITS);
+            column.iter().map(|entry| entry >> place & 1).collect()
+        };
+        let bits = circuit.wide(index, &(0..kind.bits).map(bit).collect::<Vec<_>>())?;
+        Ok(self.add_forms(kind, count, Some(digits), Some(bits)))
+    }
+
+    /// Whether all digits are public numbers, the same for all elements.
+    pub(super) fn is_public(&self, id: IntegerId) -> Result<bool> {
+        let public = |digits: &Vec<Digit>| digits.iter().all(|digit| digit.public().is_some());
+        Ok(self.get(id)?.digits.as_ref().is_some_and(public))
+    }
+}
+
+/// Each digit of all entries.
+fn digits_of_entries(kind: IntegerType, entries: &[Vec<u8>]) -> Vec<Vec<i64>> {
+    let digit = |position: usize| entries.iter().map(|entry| i64::from(entry[position])).collect();
+    (0..kind.digits()).map(digit).collect()
 }
 
 /// Digits with their weights, from [`BASE`]^0.
@@ -77,26 +134,23 @@ struct Group {
 }
 
 impl Circuit<'_> {
-    /// The entries of all `columns` at once.
-    fn wide(&mut self, kind: IntegerType, digits: &[Digit], columns: Vec<Vec<i64>>) -> Result<Vec<Digit>> {
-        let mut read = Vec::with_capacity(digits.len());
-        for digit in digits {
-            let digit = self.read(&[(1, digit)], 0)?;
-            read.push(self.node(&digit)?);
-        }
-        let index = self.builder.concat(&read)?;
-        let widths: Vec<u32> = (0..digits.len()).map(|at| kind.base(at).ilog2()).collect();
+    /// The entries of all `columns` at once, for an index in digits of so many bits each.
+    pub(super) fn wide(&mut self, index: &[(u32, Digit)], columns: &[Vec<i64>]) -> Result<Vec<Digit>> {
+        let nodes = index.iter().map(|(_, digit)| self.node(digit)).collect::<Result<Vec<_>>>()?;
+        let all = self.builder.concat(&nodes)?;
+        let widths: Vec<u32> = index.iter().map(|(bits, _)| *bits).collect();
         let mut results: Vec<Digit> = columns.iter().map(|column| Digit::constant(column[0])).collect();
         let varied: Vec<usize> =
             (0..columns.len()).filter(|&at| columns[at].iter().any(|entry| *entry != columns[at][0])).collect();
         for positions in varied.chunks(SHARED_TABLES) {
             let tables = positions.iter().map(|&at| Table::new(0, columns[at].clone()));
-            let all =
-                self.builder.lookup_wide(index, widths.clone(), tables.collect::<std::result::Result<_, _>>()?)?;
+            let read = self.builder.lookup_wide(all, widths.clone(), tables.collect::<std::result::Result<_, _>>()?)?;
             for (part, &at) in positions.iter().enumerate() {
                 let elements: Vec<u32> = (part * self.count..(part + 1) * self.count).map(|i| i as u32).collect();
-                let own = self.builder.select(all, &elements)?;
-                results[at] = self.existing(own)?;
+                let own = self.builder.select(read, &elements)?;
+                // The node has the range of all tables.
+                let (lo, hi) = columns[at].iter().fold((i64::MAX, 0), |(lo, hi), &own| (lo.min(own), hi.max(own)));
+                results[at] = self.existing(own)?.within(lo, hi);
             }
         }
         Ok(results)

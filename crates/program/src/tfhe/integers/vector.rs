@@ -13,11 +13,13 @@ impl Integers {
         if let Some(&index) = indices.iter().find(|&&index| index >= length) {
             return Err(IntegerError::Index { index, length });
         }
-        let digits = self.carried(builder, a)?;
+        let bits = self.get(a)?.bits.clone();
+        let digits = if self.has_digits(a)? { Some(self.carried(builder, a)?) } else { None };
         let indices: Vec<u32> = indices.iter().map(|&index| index as u32).collect();
         let mut circuit = self.circuit(builder, length);
-        let digits = digits.iter().map(|digit| circuit.take(digit, &indices)).collect::<Result<_>>()?;
-        Ok(self.add_value(kind, indices.len(), digits))
+        let mut taken = |digits: Vec<Digit>| digits.iter().map(|digit| circuit.take(digit, &indices)).collect();
+        let (digits, bits) = (digits.map(&mut taken).transpose()?, bits.map(&mut taken).transpose()?);
+        Ok(self.add_forms(kind, indices.len(), digits, bits))
     }
 
     /// Concatenates `parts`, which must have one type.
@@ -27,16 +29,34 @@ impl Integers {
     pub fn concat(&mut self, builder: &mut Builder, parts: &[IntegerId]) -> Result<IntegerId> {
         let Some(&first) = parts.first() else { return Err(IntegerError::Unknown(u32::MAX)) };
         let kind = self.kind(first)?;
-        let mut columns = vec![Vec::new(); kind.digits()];
-        let mut count = 0;
         for &part in parts {
             let right = self.kind(part)?;
             if right != kind {
                 return Err(IntegerError::Types { op: "concat", left: kind, right });
             }
-            let (digits, own) = (self.carried(builder, part)?, self.count(part)?);
+        }
+        let (mut bits, mut digits) = (None, None);
+        if self.all_in_bits(parts)? {
+            let forms = parts.iter().map(|&part| self.bits(builder, part)).collect::<Result<Vec<_>>>()?;
+            bits = Some(self.joined(builder, parts, forms)?);
+        }
+        let all = parts.iter().map(|&part| self.has_digits(part)).collect::<Result<Vec<_>>>()?;
+        if bits.is_none() || all.iter().all(|has| *has) {
+            let forms = parts.iter().map(|&part| self.carried(builder, part)).collect::<Result<Vec<_>>>()?;
+            digits = Some(self.joined(builder, parts, forms)?);
+        }
+        let count = parts.iter().map(|&part| self.count(part)).sum::<Result<usize>>()?;
+        Ok(self.add_forms(kind, count, digits, bits))
+    }
+
+    /// Concatenates the digits, or the bits, of `parts`, which are `forms`.
+    fn joined(&mut self, builder: &mut Builder, parts: &[IntegerId], forms: Vec<Vec<Digit>>) -> Result<Vec<Digit>> {
+        let mut columns = vec![Vec::new(); forms.first().map_or(0, Vec::len)];
+        let mut count = 0;
+        for (&part, digits) in parts.iter().zip(&forms) {
+            let own = self.count(part)?;
             let mut circuit = self.circuit(builder, own);
-            for (column, digit) in columns.iter_mut().zip(&digits) {
+            for (column, digit) in columns.iter_mut().zip(digits) {
                 column.push((circuit.node(digit)?, circuit.norm(digit), digit.clone()));
             }
             count += own;
@@ -50,7 +70,7 @@ impl Integers {
             let hi = column.iter().map(|(.., digit)| digit.hi()).max().unwrap_or(0);
             digits.push(self.circuit(builder, count).existing(all)?.within(lo, hi));
         }
-        Ok(self.add_value(kind, count, digits))
+        Ok(digits)
     }
 
     /// The sum of all elements of `a`, modulo 2^bits.
